@@ -1,0 +1,392 @@
+//! The events of the timeline.
+//!
+//! One enum, so that everything that can happen is on one page. Each kind
+//! belongs to a category and is either persistent (stored with a sequence
+//! number before anyone hears of it) or ephemeral (told to whoever listens and
+//! then forgotten). Payloads name things by id and say what changed; the thing
+//! itself is read from the store.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    AttemptId, BoardTaskId, BoardTaskStatus, CliEngine, ConversationId, DaemonId, EngineeringPhase,
+    EntryId, ErrorCode, ExecutionId, FencingToken, IncidentId, MessageId, PtyState, QuestionId,
+    Severity, SlotId, TaskId, Timestamp, TraceContext, TurnId,
+};
+
+/// The place of a persistent event in the timeline: 1, 2, 3 … without holes.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+)]
+#[serde(transparent)]
+pub struct Seq(pub i64);
+
+impl std::fmt::Display for Seq {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// An event with its place, time, origin and cause.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TimelineEvent {
+    /// Absent on ephemeral events.
+    pub seq: Option<Seq>,
+    pub at: Timestamp,
+    /// The daemon that saw it happen.
+    pub daemon: DaemonId,
+    #[serde(flatten)]
+    pub trace: TraceContext,
+    pub event: Event,
+}
+
+/// What an event is about.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Category {
+    Pty,
+    Message,
+    Task,
+    Board,
+    Slot,
+    Knowledge,
+    CliEngine,
+    Pipeline,
+    /// The daemon itself: its life, its operations, its incidents.
+    System,
+}
+
+/// Whether an event is stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Durability {
+    Persistent,
+    Ephemeral,
+}
+
+/// What is fixed about a kind of event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KindSpec {
+    pub kind: &'static str,
+    pub category: Category,
+    pub durability: Durability,
+}
+
+/// The spec of the kind with this name, if there is one.
+#[must_use]
+pub fn kind_spec(kind: &str) -> Option<&'static KindSpec> {
+    KINDS.iter().find(|spec| spec.kind == kind)
+}
+
+macro_rules! events {
+    ($($category:ident {
+        $($durability:ident $(#[$doc:meta])* $variant:ident = $kind:literal {
+            $($field:ident: $type:ty),* $(,)?
+        })*
+    })*) => {
+        /// Everything that can happen.
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[serde(tag = "type")]
+        pub enum Event {
+            $($(
+                $(#[$doc])*
+                #[serde(rename = $kind)]
+                $variant { $($field: $type),* },
+            )*)*
+        }
+
+        /// Every kind of event, in the order of the enum.
+        pub const KINDS: &[KindSpec] = &[
+            $($(KindSpec {
+                kind: $kind,
+                category: Category::$category,
+                durability: Durability::$durability,
+            },)*)*
+        ];
+
+        impl Event {
+            #[must_use]
+            pub const fn spec(&self) -> KindSpec {
+                match self {
+                    $($(Self::$variant { .. } => KindSpec {
+                        kind: $kind,
+                        category: Category::$category,
+                        durability: Durability::$durability,
+                    },)*)*
+                }
+            }
+        }
+    };
+}
+
+impl Event {
+    #[must_use]
+    pub const fn kind(&self) -> &'static str {
+        self.spec().kind
+    }
+
+    #[must_use]
+    pub const fn is_persistent(&self) -> bool {
+        matches!(self.spec().durability, Durability::Persistent)
+    }
+}
+
+events! {
+    Pty {
+        Persistent
+        /// The reading of a terminal changed.
+        PtyStateChanged = "pty_state_changed" {
+            slot: SlotId, from: PtyState, to: PtyState, confidence: f32, reason: String,
+        }
+        Ephemeral
+        /// Bytes arrived; `offset` counts from the start of the recording.
+        PtyOutput = "pty_output" { slot: SlotId, offset: u64, bytes: u64 }
+        Ephemeral
+        PtyScreenshot = "pty_screenshot" { slot: SlotId, path: String }
+        Persistent
+        /// A dialog waits for an answer.
+        ConfirmRequired = "confirm_required" {
+            slot: SlotId, execution: Option<ExecutionId>, title: String, options: Vec<String>,
+        }
+        Persistent
+        ConfirmResolved = "confirm_resolved" { slot: SlotId, chosen: String, by: String }
+        Persistent
+        /// A prompt was typed and never taken.
+        PromptStalled = "prompt_stalled" { slot: SlotId, message: Option<MessageId> }
+    }
+    Message {
+        Persistent
+        ConversationMessageLogged = "conversation_message_logged" {
+            conversation: ConversationId, message: MessageId, role: String,
+        }
+        Persistent
+        ImageMessageInserted = "image_message_inserted" {
+            conversation: ConversationId, message: MessageId, images: u32,
+        }
+        Persistent
+        MessagePersisted = "message_persisted" { conversation: ConversationId, message: MessageId }
+        Persistent
+        /// A message to an agent was queued, held, delivered or failed.
+        MessageDelivery = "message_delivery" {
+            execution: ExecutionId, message: MessageId, outcome: String, reason: Option<String>,
+        }
+        Persistent
+        NarrationSessionCompleted = "narration_session_completed" {
+            conversation: ConversationId, narrated: u32,
+        }
+    }
+    Task {
+        Persistent
+        TaskCreated = "task_created" { task: TaskId }
+        Persistent
+        TaskStarted = "task_started" { task: TaskId, slot: SlotId, token: FencingToken }
+        Persistent
+        TaskCompleted = "task_completed" { task: TaskId, slot: Option<SlotId> }
+        Persistent
+        TaskFailed = "task_failed" { task: TaskId, slot: Option<SlotId>, error: String }
+        Persistent
+        SlotTaskDispatched = "slot_task_dispatched" { slot: SlotId, task: TaskId }
+    }
+    Board {
+        Persistent
+        BoardTaskCreated = "board_task_created" { task: BoardTaskId, title: String }
+        Persistent
+        BoardTaskUpdated = "board_task_updated" { task: BoardTaskId, status: BoardTaskStatus }
+        Persistent
+        BoardTaskClaimed = "board_task_claimed" {
+            task: BoardTaskId, attempt: AttemptId, holder: String, token: FencingToken,
+        }
+        Persistent
+        BoardPhaseChanged = "board_phase_changed" {
+            task: BoardTaskId, from: EngineeringPhase, to: EngineeringPhase,
+        }
+        Persistent
+        /// The checks of an attempt ran.
+        ChecksFinished = "checks_finished" {
+            task: BoardTaskId, attempt: AttemptId, passed: u32, failed: u32,
+        }
+        Persistent
+        LeaseExpired = "lease_expired" { resource: String, holder: String, token: FencingToken }
+        Persistent
+        /// A result arrived under a lease that was no longer held.
+        StaleWriteRefused = "stale_write_refused" {
+            resource: String, holder: String, token: FencingToken,
+        }
+        Persistent
+        QuestionCreated = "question_created" {
+            question: QuestionId, task: Option<BoardTaskId>, slot: Option<SlotId>,
+        }
+        Persistent
+        QuestionAnswered = "question_answered" { question: QuestionId, by: String }
+        Persistent
+        QuestionDismissed = "question_dismissed" { question: QuestionId, by: String }
+    }
+    Slot {
+        Persistent
+        SlotCreated = "slot_created" { slot: SlotId, name: String, engine: CliEngine }
+        Persistent
+        SlotBecameIdle = "slot_became_idle" { slot: SlotId, execution: Option<ExecutionId> }
+        Persistent
+        SlotStateChanged = "slot_state_changed" { slot: SlotId, state: PtyState }
+        Persistent
+        SlotClosed = "slot_closed" { slot: SlotId, reason: String }
+        Persistent
+        SessionCompleted = "session_completed" {
+            slot: SlotId, conversation: Option<ConversationId>, exit_status: Option<i32>,
+        }
+    }
+    Knowledge {
+        Persistent
+        KbBatchMutated = "kb_batch_mutated" { added: u32, revised: u32, archived: u32 }
+        Persistent
+        KbConflictDetected = "kb_conflict_detected" { entry: EntryId, other: EntryId, relation: String }
+        Persistent
+        DeepAnalysisCompleted = "deep_analysis_completed" { conversation: ConversationId }
+        Ephemeral
+        EmbeddingProgress = "embedding_progress" { done: u64, total: u64 }
+    }
+    CliEngine {
+        Persistent
+        CliRequestStarted = "cli_request_started" { execution: ExecutionId, engine: CliEngine }
+        Persistent
+        CliRequestCompleted = "cli_request_completed" {
+            execution: ExecutionId, input_tokens: u64, output_tokens: u64,
+        }
+        Ephemeral
+        CliToolActivity = "cli_tool_activity" { execution: ExecutionId, tool: String, running: bool }
+        Persistent
+        /// The vendor's limit was reached; work may go on at `resets_at`.
+        UsageLimitReached = "usage_limit_reached" {
+            engine: CliEngine, execution: Option<ExecutionId>, resets_at: Option<Timestamp>,
+        }
+    }
+    Pipeline {
+        Persistent
+        SessionOrganized = "session_organized" { conversation: ConversationId, repaired: u32 }
+        Persistent
+        TurnExtracted = "turn_extracted" { conversation: ConversationId, turn: TurnId }
+        Persistent
+        IntentAnalyzed = "intent_analyzed" { conversation: ConversationId, intent: String }
+        Persistent
+        RetrospectiveCompleted = "retrospective_completed" {
+            conversation: ConversationId, lessons: u32,
+        }
+    }
+    System {
+        Persistent
+        DaemonStarted = "daemon_started" { host: String, pid: u32, version: String }
+        Persistent
+        DaemonStopped = "daemon_stopped" { reason: String }
+        Persistent
+        /// An earlier run ended without closing.
+        DaemonCrashFound = "daemon_crash_found" { run: DaemonId, host: String, pid: u32 }
+        Persistent
+        ConfigReloaded = "config_reloaded" { changed: Vec<String>, needs_restart: Vec<String> }
+        Persistent
+        ConfigRejected = "config_rejected" { error: String }
+        Ephemeral
+        OperationFinished = "operation_finished" {
+            operation: String, micros: u64, error: Option<ErrorCode>,
+        }
+        Persistent
+        /// A person or a script marked this moment.
+        NoteAdded = "note_added" { text: String, author: String }
+        Persistent
+        IncidentOpened = "incident_opened" {
+            incident: IncidentId, kind: String, severity: Severity, summary: String,
+        }
+        Persistent
+        IncidentResolved = "incident_resolved" { incident: IncidentId, by: String }
+        Persistent
+        /// A consumer could not handle events and will try again.
+        ConsumerFailed = "consumer_failed" { consumer: String, error: String, attempt: u32 }
+        Ephemeral
+        WorkerProgress = "worker_progress" { worker: String, done: u64, total: Option<u64> }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn the_kinds_the_source_report_names_are_all_there() {
+        let named = [
+            "pty_state_changed",
+            "pty_output",
+            "pty_screenshot",
+            "conversation_message_logged",
+            "image_message_inserted",
+            "task_created",
+            "task_completed",
+            "slot_task_dispatched",
+            "board_task_created",
+            "board_task_updated",
+            "board_task_claimed",
+            "slot_became_idle",
+            "slot_state_changed",
+            "session_completed",
+            "kb_batch_mutated",
+            "deep_analysis_completed",
+            "cli_request_started",
+            "cli_request_completed",
+            "cli_tool_activity",
+            "session_organized",
+            "turn_extracted",
+            "intent_analyzed",
+            "question_created",
+            "narration_session_completed",
+            "message_persisted",
+        ];
+        for kind in named {
+            assert!(kind_spec(kind).is_some(), "{kind}");
+        }
+    }
+
+    #[test]
+    fn kinds_are_unique_and_in_every_category() {
+        let kinds: BTreeSet<_> = KINDS.iter().map(|spec| spec.kind).collect();
+        assert_eq!(kinds.len(), KINDS.len());
+        assert!(KINDS.len() >= 40);
+        let categories: BTreeSet<_> = KINDS.iter().map(|spec| spec.category).collect();
+        assert_eq!(categories.len(), 9);
+    }
+
+    #[test]
+    fn an_event_reads_back_with_its_cause() {
+        let root = TraceContext::root();
+        let event = TimelineEvent {
+            seq: Some(Seq(7)),
+            at: "2026-01-04T10:30:45.123456Z".parse().unwrap(),
+            daemon: DaemonId::generate(),
+            trace: root.child(),
+            event: Event::NoteAdded {
+                text: "here".into(),
+                author: "cli".into(),
+            },
+        };
+        let written = serde_json::to_value(&event).unwrap();
+        assert_eq!(written["event"]["type"], "note_added");
+        assert_eq!(written["parent_span_id"], root.span_id.to_string());
+        assert_eq!(
+            serde_json::from_value::<TimelineEvent>(written).unwrap(),
+            event
+        );
+    }
+}

@@ -1,0 +1,32 @@
+//! The vocabulary of missiond.
+//!
+//! Every other crate speaks in these words: ids that cannot be mixed up, the
+//! engines, the six state machines, the events of the timeline, time and the
+//! error codes. Nothing here does I/O, knows an async runtime or depends on
+//! another crate of the workspace.
+
+mod clock;
+mod engine;
+mod entity;
+mod error;
+mod event;
+mod ids;
+pub mod machines;
+mod trace;
+
+pub use clock::{Clock, ManualClock, SystemClock, Timestamp};
+pub use engine::{CliEngine, InvalidEngineName};
+pub use entity::{
+    DaemonRun, Incident, IncidentState, Lease, RunEnd, Severity, Slot, SlotKind, Task,
+};
+pub use error::ErrorCode;
+pub use event::{Category, Durability, Event, KINDS, KindSpec, Seq, TimelineEvent, kind_spec};
+pub use ids::{
+    AttemptId, BoardTaskId, ConversationId, DaemonId, EntryId, ExecutionId, FencingToken, Id,
+    IncidentId, InvalidId, MessageId, QuestionId, SlotId, TaskId, TurnId,
+};
+pub use machines::{
+    BoardTaskStatus, EngineeringPhase, ExtractionPhase, IllegalMove, PtyState, QuestionStatus,
+    TaskStatus,
+};
+pub use trace::{InvalidTraceId, SpanId, TraceContext, TraceId};

@@ -1,0 +1,55 @@
+//! Where a card on the board stands.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{IllegalMove, Machine, states};
+
+/// Running goes back to Open when the lease is lost or given back. Done is
+/// final because it means verified; work that turns out wrong is a new card.
+///
+/// | from    | to |
+/// |---------|----|
+/// | Open    | Running, Blocked, Failed |
+/// | Running | Open, Done, Failed, Blocked |
+/// | Blocked | Open, Failed |
+/// | Failed  | Open |
+/// | Done    | – |
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum BoardTaskStatus {
+    Open,
+    Running,
+    Done,
+    Failed,
+    Blocked,
+}
+
+states!(BoardTaskStatus, "board task", {
+    Open = "open",
+    Running = "running",
+    Done = "done",
+    Failed = "failed",
+    Blocked = "blocked",
+});
+
+impl Machine for BoardTaskStatus {
+    const NAME: &'static str = "board task";
+    const ALL: &'static [Self] = Self::STATES;
+
+    fn name(self) -> &'static str {
+        self.as_str()
+    }
+
+    fn transition(self, to: Self) -> Result<Self, IllegalMove> {
+        match (self, to) {
+            (Self::Open, Self::Running | Self::Blocked | Self::Failed)
+            | (Self::Running, Self::Open | Self::Done | Self::Failed | Self::Blocked)
+            | (Self::Blocked, Self::Open | Self::Failed)
+            | (Self::Failed, Self::Open) => Ok(to),
+            _ => Err(self.illegal(to)),
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Causality: which chain of events an event belongs to, and which event
+//! caused it. The ids have the sizes and the written form of W3C Trace Context,
+//! so an OpenTelemetry backend takes them as they are.
+
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is not a {what}: expected {digits} hexadecimal digits, not all zero")]
+pub struct InvalidTraceId {
+    text: String,
+    what: &'static str,
+    digits: usize,
+}
+
+macro_rules! hex_id {
+    ($(#[$doc:meta])* $name:ident, $int:ty, $what:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema)]
+        #[schemars(with = "String", inline)]
+        pub struct $name($int);
+
+        impl $name {
+            const DIGITS: usize = std::mem::size_of::<$int>() * 2;
+
+            /// A new random id.
+            #[must_use]
+            pub fn generate() -> Self {
+                loop {
+                    let mut bytes = [0u8; std::mem::size_of::<$int>()];
+                    getrandom::fill(&mut bytes).expect("the operating system gives random bytes");
+                    let value = <$int>::from_be_bytes(bytes);
+                    // All zero means "absent" in W3C Trace Context.
+                    if value != 0 {
+                        return Self(value);
+                    }
+                }
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{:0width$x}", self.0, width = Self::DIGITS)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Display::fmt(self, f)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = InvalidTraceId;
+
+            fn from_str(text: &str) -> Result<Self, InvalidTraceId> {
+                let hex = text.len() == Self::DIGITS && text.bytes().all(|b| b.is_ascii_hexdigit());
+                match <$int>::from_str_radix(text, 16) {
+                    Ok(value) if hex && value != 0 => Ok(Self(value)),
+                    _ => Err(InvalidTraceId {
+                        text: text.chars().take(64).collect(),
+                        what: $what,
+                        digits: Self::DIGITS,
+                    }),
+                }
+            }
+        }
+
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+            }
+        }
+    };
+}
+
+hex_id!(
+    /// Names a whole causal chain.
+    TraceId,
+    u128,
+    "trace id"
+);
+hex_id!(
+    /// Names one event within a chain.
+    SpanId,
+    u64,
+    "span id"
+);
+
+/// Where an event stands in its causal chain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+pub struct TraceContext {
+    pub trace_id: TraceId,
+    pub span_id: SpanId,
+    pub parent_span_id: Option<SpanId>,
+}
+
+impl TraceContext {
+    /// Begins a chain: this event has no known cause.
+    #[must_use]
+    pub fn root() -> Self {
+        Self {
+            trace_id: TraceId::generate(),
+            span_id: SpanId::generate(),
+            parent_span_id: None,
+        }
+    }
+
+    /// Continues the chain: what comes next was caused by `self`.
+    #[must_use]
+    pub fn child(&self) -> Self {
+        Self {
+            trace_id: self.trace_id,
+            span_id: SpanId::generate(),
+            parent_span_id: Some(self.span_id),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_child_shares_the_trace_and_names_its_parent() {
+        let root = TraceContext::root();
+        let child = root.child();
+        assert_eq!(child.trace_id, root.trace_id);
+        assert_eq!(child.parent_span_id, Some(root.span_id));
+        assert_ne!(child.span_id, root.span_id);
+    }
+
+    #[test]
+    fn the_written_form_is_that_of_w3c_trace_context() {
+        let id: SpanId = "00f067aa0ba902b7".parse().unwrap();
+        assert_eq!(id.to_string(), "00f067aa0ba902b7");
+        for bad in [
+            "",
+            "0000000000000000",
+            "00f067aa0ba902b",
+            "+0f067aa0ba902b7",
+            "zz",
+        ] {
+            assert!(bad.parse::<SpanId>().is_err(), "{bad}");
+        }
+    }
+}
