@@ -47,10 +47,12 @@ pub enum ErrorCode {
     VersionMismatch,
     /// A defect of missiond itself.
     Internal,
+    /// The daemon cannot be reached.
+    Unreachable,
 }
 
 impl ErrorCode {
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::InvalidRequest,
         Self::InvalidParams,
         Self::UnknownOperation,
@@ -70,6 +72,7 @@ impl ErrorCode {
         Self::InvalidConfig,
         Self::VersionMismatch,
         Self::Internal,
+        Self::Unreachable,
     ];
 
     /// Whether the same request may succeed later without any change.
@@ -83,6 +86,7 @@ impl ErrorCode {
                 | Self::ShuttingDown
                 | Self::StorageFull
                 | Self::StorageUnavailable
+                | Self::Unreachable
         )
     }
 }

@@ -23,7 +23,7 @@ pub use error::ErrorCode;
 pub use event::{Category, Durability, Event, KINDS, KindSpec, Seq, TimelineEvent, kind_spec};
 pub use ids::{
     AttemptId, BoardTaskId, ConversationId, DaemonId, EntryId, ExecutionId, FencingToken, Id,
-    IncidentId, InvalidId, MessageId, QuestionId, SlotId, TaskId, TurnId,
+    IncidentId, InvalidId, Kind, MessageId, QuestionId, SlotId, TaskId, TurnId, kind,
 };
 pub use machines::{
     BoardTaskStatus, EngineeringPhase, ExtractionPhase, IllegalMove, PtyState, QuestionStatus,

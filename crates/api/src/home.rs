@@ -1,0 +1,236 @@
+//! Where missiond keeps its things on this machine.
+//!
+//! `MISSION_HOME` puts everything below one folder; otherwise the XDG folders
+//! are used, so a backup of the data does not pick up sockets and a shared
+//! temporary folder is never trusted.
+
+use std::path::{Path, PathBuf};
+
+use interprocess::local_socket::{GenericFilePath, GenericNamespaced, Name, prelude::*};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Home {
+    config: PathBuf,
+    data: PathBuf,
+    run: PathBuf,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum HomeError {
+    #[error("no home folder: set HOME, or MISSION_HOME to a folder of your own")]
+    NoHome,
+    #[error("{variable} must be an absolute path, but is `{value}`")]
+    NotAbsolute {
+        variable: &'static str,
+        value: String,
+    },
+    #[error(
+        "the socket path {path} is {length} bytes long, and the system allows {limit}: set \
+         MISSION_HOME or XDG_RUNTIME_DIR to a shorter path"
+    )]
+    SocketPathTooLong {
+        path: String,
+        length: usize,
+        limit: usize,
+    },
+    #[error("the socket name cannot be used: {0}")]
+    Socket(#[from] std::io::Error),
+}
+
+/// The longest path of a Unix socket on Linux; the BSDs allow four less.
+const SOCKET_PATH_LIMIT: usize = 103;
+
+impl Home {
+    /// From the environment of this process.
+    pub fn from_env() -> Result<Self, HomeError> {
+        Self::from_lookup(|name| std::env::var_os(name).map(PathBuf::from))
+    }
+
+    /// Everything below one folder, as with `MISSION_HOME`.
+    #[must_use]
+    pub fn under(root: &Path) -> Self {
+        Self {
+            config: root.join("config"),
+            data: root.join("data"),
+            run: root.join("run"),
+        }
+    }
+
+    fn from_lookup(lookup: impl Fn(&'static str) -> Option<PathBuf>) -> Result<Self, HomeError> {
+        let folder = |variable: &'static str| match lookup(variable) {
+            Some(path) if path.as_os_str().is_empty() => Ok(None),
+            Some(path) if path.is_absolute() => Ok(Some(path)),
+            Some(path) => Err(HomeError::NotAbsolute {
+                variable,
+                value: path.display().to_string(),
+            }),
+            None => Ok(None),
+        };
+        if let Some(root) = folder("MISSION_HOME")? {
+            return Ok(Self::under(&root));
+        }
+        let home = match folder("HOME")? {
+            Some(home) => Some(home),
+            None => folder("USERPROFILE")?,
+        };
+        let below_home = |path: &str| home.as_ref().map(|home| home.join(path));
+        let config = folder("XDG_CONFIG_HOME")?.or_else(|| below_home(".config"));
+        let state = folder("XDG_STATE_HOME")?.or_else(|| below_home(".local/state"));
+        let data = state.ok_or(HomeError::NoHome)?.join("missiond");
+        let run = match folder("XDG_RUNTIME_DIR")? {
+            Some(runtime) => runtime.join("missiond"),
+            None => data.join("run"),
+        };
+        Ok(Self {
+            config: config.ok_or(HomeError::NoHome)?.join("missiond"),
+            data,
+            run,
+        })
+    }
+
+    #[must_use]
+    pub fn config_dir(&self) -> &Path {
+        &self.config
+    }
+
+    #[must_use]
+    pub fn config_file(&self) -> PathBuf {
+        self.config.join("config.toml")
+    }
+
+    #[must_use]
+    pub fn data_dir(&self) -> &Path {
+        &self.data
+    }
+
+    #[must_use]
+    pub fn database(&self) -> PathBuf {
+        self.data.join("mission.db")
+    }
+
+    #[must_use]
+    pub fn log_dir(&self) -> PathBuf {
+        self.data.join("logs")
+    }
+
+    #[must_use]
+    pub fn log_file(&self) -> PathBuf {
+        self.log_dir().join("daemon.log")
+    }
+
+    #[must_use]
+    pub fn run_dir(&self) -> &Path {
+        &self.run
+    }
+
+    #[must_use]
+    pub fn socket(&self) -> PathBuf {
+        self.run.join("daemon.sock")
+    }
+
+    #[must_use]
+    pub fn lock_file(&self) -> PathBuf {
+        self.run.join("daemon.lock")
+    }
+
+    #[must_use]
+    pub fn pid_file(&self) -> PathBuf {
+        self.run.join("daemon.pid")
+    }
+
+    /// The name to listen on and to connect to: the socket's path, or on
+    /// Windows a pipe named after it.
+    pub fn socket_name(&self) -> Result<Name<'static>, HomeError> {
+        let socket = self.socket();
+        if cfg!(windows) {
+            let pipe: String = socket
+                .to_string_lossy()
+                .chars()
+                .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
+                .collect();
+            return Ok(pipe.to_ns_name::<GenericNamespaced>()?.into_owned());
+        }
+        let length = socket.as_os_str().len();
+        if length > SOCKET_PATH_LIMIT {
+            return Err(HomeError::SocketPathTooLong {
+                path: socket.display().to_string(),
+                length,
+                limit: SOCKET_PATH_LIMIT,
+            });
+        }
+        Ok(socket.to_fs_name::<GenericFilePath>()?.into_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn home(variables: &[(&'static str, &str)]) -> Result<Home, HomeError> {
+        Home::from_lookup(|name| {
+            variables
+                .iter()
+                .find(|(key, _)| *key == name)
+                .map(|(_, value)| PathBuf::from(value))
+        })
+    }
+
+    #[test]
+    fn the_xdg_folders_are_used_and_have_their_defaults() {
+        let plain = home(&[("HOME", "/home/me")]).unwrap();
+        assert_eq!(
+            plain.config_file(),
+            Path::new("/home/me/.config/missiond/config.toml")
+        );
+        assert_eq!(
+            plain.database(),
+            Path::new("/home/me/.local/state/missiond/mission.db")
+        );
+        assert_eq!(
+            plain.socket(),
+            Path::new("/home/me/.local/state/missiond/run/daemon.sock")
+        );
+        let xdg = home(&[
+            ("HOME", "/home/me"),
+            ("XDG_CONFIG_HOME", "/c"),
+            ("XDG_STATE_HOME", "/s"),
+            ("XDG_RUNTIME_DIR", "/r"),
+        ])
+        .unwrap();
+        assert_eq!(xdg.config_file(), Path::new("/c/missiond/config.toml"));
+        assert_eq!(xdg.database(), Path::new("/s/missiond/mission.db"));
+        assert_eq!(xdg.socket(), Path::new("/r/missiond/daemon.sock"));
+    }
+
+    #[test]
+    fn mission_home_wins_over_everything() {
+        let moved = home(&[
+            ("MISSION_HOME", "/m"),
+            ("HOME", "/h"),
+            ("XDG_RUNTIME_DIR", "/r"),
+        ]);
+        assert_eq!(moved.unwrap(), Home::under(Path::new("/m")));
+    }
+
+    #[test]
+    fn a_relative_path_is_refused() {
+        let error = home(&[("MISSION_HOME", "here")]).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "MISSION_HOME must be an absolute path, but is `here`"
+        );
+        assert!(matches!(home(&[]), Err(HomeError::NoHome)));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_socket_path_too_long_for_the_system_is_named() {
+        let home = Home::under(Path::new(&format!("/{}", "x".repeat(120))));
+        assert!(
+            home.socket_name()
+                .unwrap_err()
+                .to_string()
+                .contains("set MISSION_HOME")
+        );
+    }
+}

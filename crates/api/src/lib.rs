@@ -1,0 +1,28 @@
+//! What missiond can do, declared once.
+//!
+//! [`CATALOGUE`] lists every operation with its types, schemas and
+//! description; IPC, HTTP, MCP and the command line only present it. Beside it
+//! stand the wire format (JSON-RPC 2.0, one message a line), the events a
+//! client can subscribe to, the places on disk, and the blocking client that
+//! the command line uses.
+
+mod client;
+mod error;
+mod frame;
+mod home;
+mod operation;
+pub mod operations;
+mod protocol;
+mod rpc;
+
+pub use client::{Client, ClientError, Subscription};
+pub use error::ApiError;
+pub use frame::{Frame, FrameDecoder, MAX_FRAME};
+pub use home::{Home, HomeError};
+pub use operation::{CATALOGUE, Domain, Effect, Operation, OperationSpec};
+pub use protocol::{
+    CancelParams, EventNotice, HelloParams, METHOD_CANCEL, METHOD_EVENT, METHOD_HELLO,
+    METHOD_SUBSCRIBE, METHOD_UNSUBSCRIBE, PROTOCOL_VERSION, SubscribeParams, SubscribeResult,
+    UnsubscribeParams, Welcome,
+};
+pub use rpc::{Incoming, Notification, Request, RequestId, Response};

@@ -1,0 +1,140 @@
+//! What an operation is, and the list of all of them.
+
+use schemars::{JsonSchema, Schema, schema_for};
+use serde::{Serialize, de::DeserializeOwned};
+
+use crate::operations::{communication, system};
+
+/// Which part of the system an operation belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Domain {
+    Compute,
+    Knowledge,
+    Communication,
+    System,
+}
+
+/// What calling an operation does to the world. A caller decides by this
+/// whether to ask first and whether trying again is safe.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Effect {
+    /// Nothing changes.
+    ReadOnly,
+    /// Something changes; doing it twice changes nothing more.
+    Idempotent,
+    /// Something is added each time.
+    Additive,
+    /// Something that cannot be brought back may be lost.
+    Destructive,
+}
+
+/// One operation: its name and its types. The description and the rest are in
+/// the [`OperationSpec`].
+pub trait Operation: 'static {
+    type Params: Serialize + DeserializeOwned + JsonSchema + Send + 'static;
+    type Result: Serialize + DeserializeOwned + JsonSchema + Send + 'static;
+    const SPEC: OperationSpec;
+}
+
+#[derive(Debug, Clone, Copy)]
+pub struct OperationSpec {
+    pub name: &'static str,
+    pub domain: Domain,
+    pub effect: Effect,
+    /// The group a client can ask for as a whole.
+    pub toolset: &'static str,
+    /// One sentence, written for a model that chooses by it.
+    pub description: &'static str,
+    params_schema: fn() -> Schema,
+    result_schema: fn() -> Schema,
+}
+
+impl OperationSpec {
+    #[must_use]
+    pub const fn of<P: JsonSchema, R: JsonSchema>(
+        name: &'static str,
+        domain: Domain,
+        effect: Effect,
+        toolset: &'static str,
+        description: &'static str,
+    ) -> Self {
+        Self {
+            name,
+            domain,
+            effect,
+            toolset,
+            description,
+            params_schema: || schema_for!(P),
+            result_schema: || schema_for!(R),
+        }
+    }
+
+    #[must_use]
+    pub fn params_schema(&self) -> Schema {
+        (self.params_schema)()
+    }
+
+    #[must_use]
+    pub fn result_schema(&self) -> Schema {
+        (self.result_schema)()
+    }
+}
+
+/// Every operation there is.
+pub const CATALOGUE: &[OperationSpec] = &[
+    communication::TimelineQuery::SPEC,
+    communication::TimelineTrace::SPEC,
+    communication::TimelineWait::SPEC,
+    communication::TimelineNote::SPEC,
+    communication::TimelineActivity::SPEC,
+    system::Health::SPEC,
+    system::DaemonStatus::SPEC,
+    system::DaemonStats::SPEC,
+    system::DaemonControl::SPEC,
+    system::ConfigShow::SPEC,
+    system::IncidentList::SPEC,
+    system::IncidentResolve::SPEC,
+];
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_can_be_typed() {
+        let names: BTreeSet<_> = CATALOGUE.iter().map(|spec| spec.name).collect();
+        assert_eq!(names.len(), CATALOGUE.len());
+        for name in names {
+            assert!(
+                name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_'),
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
+    fn every_operation_takes_an_object_and_refuses_unknown_fields() {
+        for spec in CATALOGUE {
+            let schema = spec.params_schema();
+            assert_eq!(schema.get("type"), Some(&"object".into()), "{}", spec.name);
+            assert_eq!(
+                schema.get("additionalProperties"),
+                Some(&false.into()),
+                "{}",
+                spec.name
+            );
+        }
+    }
+
+    #[test]
+    fn descriptions_are_one_sentence() {
+        for spec in CATALOGUE {
+            assert!(spec.description.ends_with('.'), "{}", spec.name);
+            assert!(spec.description.len() <= 200, "{}", spec.name);
+        }
+    }
+}

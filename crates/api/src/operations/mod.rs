@@ -1,0 +1,41 @@
+//! The operations, by domain: parameters, results and what they are for.
+
+pub mod communication;
+pub mod system;
+
+/// Declares the operations of a file: a unit struct each, bound to its types.
+macro_rules! operations {
+    ($domain:ident; $($operation:ident = $name:literal ($effect:ident, $toolset:literal):
+        $params:ty => $result:ty, $description:literal;)*) => {$(
+        #[derive(Debug)]
+        pub struct $operation;
+
+        impl crate::Operation for $operation {
+            type Params = $params;
+            type Result = $result;
+            const SPEC: crate::OperationSpec = crate::OperationSpec::of::<$params, $result>(
+                $name,
+                crate::Domain::$domain,
+                crate::Effect::$effect,
+                $toolset,
+                $description,
+            );
+        }
+    )*};
+}
+use operations;
+
+/// Parameters of an operation that takes none.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    Default,
+    PartialEq,
+    Eq,
+    serde::Serialize,
+    serde::Deserialize,
+    schemars::JsonSchema,
+)]
+#[serde(deny_unknown_fields)]
+pub struct NoParams {}
