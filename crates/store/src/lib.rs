@@ -1,0 +1,52 @@
+//! The mission database: one handle, [`MissionDb`], over SQLite or PostgreSQL.
+//!
+//! Each table has a module of functions over a [`Tx`], so that a consumer's
+//! effect and its cursor, or a change and the event that tells of it, are
+//! committed together:
+//!
+//! ```no_run
+//! # use missiond_core::Seq;
+//! # use missiond_store::{DbUrl, MissionDb, StoreError, watermarks};
+//! # async fn example() -> Result<(), StoreError> {
+//! let db = MissionDb::open(&"sqlite:/var/lib/mission.db".parse::<DbUrl>()?).await?;
+//! db.write(|tx| {
+//!     Box::pin(async move {
+//!         tx.execute("UPDATE slots SET closed_at = $1 WHERE closed_at IS NULL", &[1_700_000_000_000_000_i64.into()])
+//!             .await?;
+//!         watermarks::advance(tx, "closer", Seq(7)).await
+//!     })
+//! })
+//! .await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! The SQL is written once, with `$1` parameters and the five kinds of
+//! [`Value`] both engines share. The schema is described in `docs/schema.md`,
+//! the promises and measurements in `docs/storage.md`.
+
+pub mod activity;
+pub mod daemon_state;
+mod db;
+mod error;
+pub mod incidents;
+pub mod leases;
+mod migrate;
+mod postgres;
+mod progress;
+pub mod slots;
+mod sqlite;
+pub mod tasks;
+pub mod timeline;
+mod tx;
+mod url;
+mod value;
+pub mod watermarks;
+
+pub use db::{Engine, MissionDb};
+pub use error::StoreError;
+pub use progress::StoreStats;
+pub use timeline::NewEvent;
+pub use tx::Tx;
+pub use url::DbUrl;
+pub use value::{FromValue, Row, Value};

@@ -1,0 +1,151 @@
+//! The one connection of this daemon that appends to the timeline. It takes
+//! whatever is queued into one statement, which is a transaction of its own,
+//! and answers all callers when that is durable.
+
+use std::sync::Arc;
+
+use missiond_core::Seq;
+use tokio::sync::{mpsc, oneshot};
+use tokio_postgres::Config;
+
+use super::PgConnection;
+use super::hints::Announcer;
+use crate::StoreError;
+use crate::progress::Progress;
+use crate::timeline::{self, EncodedEvent};
+
+/// Jobs in one statement.
+const BATCH: usize = 512;
+
+/// Jobs that may wait; beyond it callers wait for room.
+const QUEUE: usize = 1024;
+
+enum Job {
+    Append {
+        events: Vec<EncodedEvent>,
+        reply: oneshot::Sender<Result<Vec<Seq>, StoreError>>,
+    },
+    Close(oneshot::Sender<()>),
+}
+
+pub(super) struct Appender {
+    jobs: mpsc::Sender<Job>,
+}
+
+impl Appender {
+    pub(super) fn start(
+        config: Config,
+        connection: PgConnection,
+        progress: Arc<Progress>,
+        announcer: Announcer,
+    ) -> Self {
+        let (jobs, queue) = mpsc::channel(QUEUE);
+        let worker = Worker {
+            config,
+            connection: Some(connection),
+            progress,
+            announcer,
+        };
+        tokio::spawn(worker.run(queue));
+        Self { jobs }
+    }
+
+    pub(super) async fn append(&self, events: Vec<EncodedEvent>) -> Result<Vec<Seq>, StoreError> {
+        let (reply, answer) = oneshot::channel();
+        let sent = self.jobs.send(Job::Append { events, reply }).await;
+        sent.map_err(|_| StoreError::Closed)?;
+        answer.await.unwrap_or(Err(StoreError::Closed))
+    }
+
+    pub(super) async fn close(&self) {
+        let (reply, ended) = oneshot::channel();
+        if self.jobs.send(Job::Close(reply)).await.is_ok() {
+            let _ = ended.await;
+        }
+    }
+}
+
+struct Worker {
+    config: Config,
+    /// None after it was lost, until the next append needs it.
+    connection: Option<PgConnection>,
+    progress: Arc<Progress>,
+    announcer: Announcer,
+}
+
+impl Worker {
+    async fn run(mut self, mut queue: mpsc::Receiver<Job>) {
+        let mut jobs = Vec::with_capacity(BATCH);
+        while queue.recv_many(&mut jobs, BATCH).await > 0 {
+            let mut events = Vec::new();
+            let mut callers = Vec::new();
+            let mut closing = None;
+            for job in jobs.drain(..) {
+                match job {
+                    Job::Append { reply, .. } if closing.is_some() => {
+                        let _ = reply.send(Err(StoreError::Closed));
+                    }
+                    Job::Append {
+                        events: more,
+                        reply,
+                    } => {
+                        callers.push((more.len(), reply));
+                        events.extend(more);
+                    }
+                    Job::Close(reply) => closing = Some(reply),
+                }
+            }
+            if !events.is_empty() {
+                self.append_together(&events, callers).await;
+            }
+            if let Some(reply) = closing {
+                queue.close();
+                let _ = reply.send(());
+                return;
+            }
+        }
+    }
+
+    async fn append_together(
+        &mut self,
+        events: &[EncodedEvent],
+        callers: Vec<(usize, oneshot::Sender<Result<Vec<Seq>, StoreError>>)>,
+    ) {
+        let inserted = match self.connected().await {
+            Ok(connection) => connection.insert_events(events).await,
+            Err(error) => Err(error),
+        };
+        match inserted {
+            Ok(head) => {
+                self.progress.committed(Some(head));
+                self.progress.appended(events.len());
+                self.announcer.announce(head);
+                let mut places = timeline::places(head, events.len()).into_iter();
+                for (count, reply) in callers {
+                    let _ = reply.send(Ok(places.by_ref().take(count).collect()));
+                }
+            }
+            Err(error) => {
+                for (_, reply) in callers {
+                    let _ = reply.send(Err(error.clone()));
+                }
+            }
+        }
+    }
+
+    /// Whether the connection lives is asked before anything is sent on it:
+    /// after that, silence leaves the outcome unknown.
+    async fn connected(&mut self) -> Result<&mut PgConnection, StoreError> {
+        if self
+            .connection
+            .as_ref()
+            .is_some_and(PgConnection::is_closed)
+        {
+            self.connection = None;
+        }
+        match &mut self.connection {
+            Some(connection) => Ok(connection),
+            empty => Ok(empty.insert(PgConnection::open(&self.config).await?)),
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! A few connections, lent out one transaction at a time. One that is not
+//! given back in good order is closed, which makes the server roll back
+//! whatever was open on it.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_postgres::Config;
+
+use super::PgConnection;
+use crate::StoreError;
+
+const CONNECTIONS: u32 = 8;
+
+pub(super) struct Pool {
+    config: Config,
+    idle: Arc<Mutex<Vec<PgConnection>>>,
+    places: Arc<Semaphore>,
+}
+
+pub(super) struct Lent {
+    connection: PgConnection,
+    home: Arc<Mutex<Vec<PgConnection>>>,
+    _place: OwnedSemaphorePermit,
+}
+
+impl Pool {
+    pub(super) fn new(config: Config) -> Self {
+        Self {
+            config,
+            idle: Arc::default(),
+            places: Arc::new(Semaphore::new(CONNECTIONS as usize)),
+        }
+    }
+
+    /// A connection on which the transaction has been begun.
+    pub(super) async fn begin(&self, begin: &str) -> Result<Lent, StoreError> {
+        let place = Arc::clone(&self.places).acquire_owned().await;
+        let place = place.map_err(|_| StoreError::Closed)?;
+        let kept = self.kept();
+        let connection = match kept {
+            // A kept connection may have died unnoticed. Nothing has been done
+            // on it yet, so trying another one repeats nothing.
+            Some(connection) if connection.batch(begin).await.is_ok() => connection,
+            _ => {
+                let connection = PgConnection::open(&self.config).await?;
+                connection.batch(begin).await?;
+                connection
+            }
+        };
+        Ok(Lent {
+            connection,
+            home: Arc::clone(&self.idle),
+            _place: place,
+        })
+    }
+
+    /// Waits until every transaction has ended.
+    pub(super) async fn close(&self) {
+        let all = self.places.acquire_many(CONNECTIONS).await;
+        self.places.close();
+        drop(all);
+        self.idle
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clear();
+    }
+
+    fn kept(&self) -> Option<PgConnection> {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        idle.retain(|connection| !connection.is_closed());
+        idle.pop()
+    }
+}
+
+impl Lent {
+    pub(super) const fn connection(&mut self) -> &mut PgConnection {
+        &mut self.connection
+    }
+
+    /// Its transaction has ended, so the next may begin on it.
+    pub(super) fn give_back(self) {
+        if !self.connection.is_closed() {
+            let mut idle = self.home.lock().unwrap_or_else(PoisonError::into_inner);
+            idle.push(self.connection);
+        }
+    }
+}

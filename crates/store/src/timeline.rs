@@ -1,0 +1,348 @@
+//! The event log: what happened, in the order it became durable.
+//!
+//! `seq` is 1, 2, 3 … without holes, and an event becomes visible only after
+//! every event before it: whoever appends first takes the one row of
+//! `timeline_head` and keeps it until the commit. So a reader that has seen
+//! event *n* will never find a new event below *n*.
+//!
+//! An event of a kind this version does not know stays in the log and is left
+//! out of what is read. A [`Page`] says how many were left out and how far it
+//! looked, so that a cursor passes them.
+
+use missiond_core::{
+    Category, DaemonId, Event, Seq, TimelineEvent, Timestamp, TraceContext, TraceId,
+};
+
+use crate::sqlite::SqliteConnection;
+use crate::tx::Link;
+use crate::{Row, StoreError, Tx, Value};
+
+/// An event to be appended. The store gives it its place.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewEvent {
+    pub at: Timestamp,
+    /// The daemon that saw it happen.
+    pub daemon: DaemonId,
+    pub trace: TraceContext,
+    pub event: Event,
+}
+
+/// Events, and how far the reading of them went.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Page {
+    pub events: Vec<TimelineEvent>,
+    /// Rows that hold an event this version cannot read; a newer daemon wrote
+    /// them. They are not in `events`, and will not be offered again to a
+    /// consumer that has passed them.
+    pub unreadable: u64,
+    /// The last row looked at, readable or not: where to go on from. It is
+    /// absent when there was no row at all.
+    pub reached: Option<Seq>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Order {
+    #[default]
+    OldestFirst,
+    NewestFirst,
+}
+
+/// Which events to read. The default is all of them, oldest first, at most 100.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TimelineFilter {
+    /// Any of these kinds; empty means every kind.
+    pub kinds: Vec<String>,
+    /// Any of these categories; empty means every category.
+    pub categories: Vec<Category>,
+    pub trace_id: Option<TraceId>,
+    /// At this moment or later.
+    pub since: Option<Timestamp>,
+    /// Before this moment.
+    pub until: Option<Timestamp>,
+    /// Beyond this place in the log.
+    pub after: Option<Seq>,
+    /// Short of this place in the log.
+    pub before: Option<Seq>,
+    pub limit: u32,
+    pub order: Order,
+}
+
+impl Default for TimelineFilter {
+    fn default() -> Self {
+        Self {
+            kinds: Vec::new(),
+            categories: Vec::new(),
+            trace_id: None,
+            since: None,
+            until: None,
+            after: None,
+            before: None,
+            limit: 100,
+            order: Order::default(),
+        }
+    }
+}
+
+/// Appends within a transaction, so that an event and the change it tells of
+/// are kept or lost together. Do it last: from here to the commit nobody else
+/// on this database can append.
+pub async fn append(tx: &mut Tx<'_>, events: Vec<NewEvent>) -> Result<Vec<Seq>, StoreError> {
+    let events = encode(events)?;
+    if events.is_empty() {
+        return Ok(Vec::new());
+    }
+    let inserted = match tx.link() {
+        Link::Sqlite(connection) => insert_sqlite(connection, &events),
+        Link::Postgres(connection) => connection.insert_events_in_transaction(&events).await,
+    };
+    let head = tx.remember(inserted)?;
+    tx.note_head(head);
+    Ok(places(head, events.len()))
+}
+
+/// The newest event's place; 0 when there has been none.
+pub async fn head(tx: &mut Tx<'_>) -> Result<Seq, StoreError> {
+    let row = tx
+        .query_one("SELECT seq FROM timeline_head WHERE id = 1", &[])
+        .await?;
+    row.ok_or_else(|| StoreError::internal("timeline_head is empty"))?
+        .get(0)
+}
+
+/// The events after `after`, oldest first, from at most `limit` rows.
+pub async fn read_after(tx: &mut Tx<'_>, after: Seq, limit: u32) -> Result<Page, StoreError> {
+    let sql = format!("SELECT {COLUMNS} FROM system_timeline WHERE seq > $1 ORDER BY seq LIMIT $2");
+    Ok(page(&tx.query(&sql, &[after.into(), limit.into()]).await?))
+}
+
+/// The events a filter lets through, from at most `limit` rows.
+pub async fn query(tx: &mut Tx<'_>, filter: &TimelineFilter) -> Result<Page, StoreError> {
+    let (sql, params) = selection(filter);
+    Ok(page(&tx.query(&sql, &params).await?))
+}
+
+/// Every event of one causal chain, oldest first.
+pub async fn trace(tx: &mut Tx<'_>, trace_id: TraceId) -> Result<Vec<TimelineEvent>, StoreError> {
+    let sql = format!("SELECT {COLUMNS} FROM system_timeline WHERE trace_id = $1 ORDER BY seq");
+    Ok(page(&tx.query(&sql, &[Value::written(trace_id)]).await?).events)
+}
+
+const COLUMNS: &str = "seq, at, daemon, trace_id, span_id, parent_span_id, payload";
+
+pub(crate) const HEAD_AND_LAST: &str = "SELECT head.seq, \
+     (SELECT coalesce(max(seq), 0) FROM system_timeline) FROM timeline_head head WHERE id = 1";
+
+/// An event in the words of its row, ready to be bound.
+#[derive(Debug)]
+pub(crate) struct EncodedEvent {
+    pub(crate) at: i64,
+    pub(crate) daemon: String,
+    pub(crate) trace_id: String,
+    pub(crate) span_id: String,
+    pub(crate) parent_span_id: Option<String>,
+    pub(crate) kind: &'static str,
+    pub(crate) category: &'static str,
+    pub(crate) payload: String,
+}
+
+pub(crate) fn encode(events: Vec<NewEvent>) -> Result<Vec<EncodedEvent>, StoreError> {
+    events.into_iter().map(encode_one).collect()
+}
+
+fn encode_one(new: NewEvent) -> Result<EncodedEvent, StoreError> {
+    let spec = new.event.spec();
+    if !new.event.is_persistent() {
+        return Err(StoreError::InvalidValue {
+            detail: format!("{} events are told and forgotten, never stored", spec.kind),
+        });
+    }
+    Ok(EncodedEvent {
+        at: new.at.as_micros(),
+        daemon: new.daemon.to_string(),
+        trace_id: new.trace.trace_id.to_string(),
+        span_id: new.trace.span_id.to_string(),
+        parent_span_id: new.trace.parent_span_id.map(|id| id.to_string()),
+        kind: spec.kind,
+        category: category_name(spec.category),
+        payload: serde_json::to_string(&new.event)
+            .map_err(|error| StoreError::internal(format!("{}: {error}", spec.kind)))?,
+    })
+}
+
+/// The places of the `count` events that end at `head`.
+pub(crate) fn places(head: Seq, count: usize) -> Vec<Seq> {
+    (head.0 - count as i64 + 1..=head.0).map(Seq).collect()
+}
+
+/// Inserts within the open transaction; returns the new head.
+pub(crate) fn insert_sqlite(
+    connection: &mut SqliteConnection,
+    events: &[EncodedEvent],
+) -> Result<Seq, StoreError> {
+    let count = events.len() as i64;
+    let moved = connection.query(
+        "UPDATE timeline_head SET seq = seq + $1 WHERE id = 1 RETURNING seq",
+        &[count.into()],
+    )?;
+    let head: i64 = moved
+        .first()
+        .ok_or_else(|| StoreError::internal("timeline_head is empty"))?
+        .get(0)?;
+    connection.insert_each(
+        INSERT_ONE,
+        (head - count + 1..).zip(events),
+        |statement, row| {
+            let (seq, event) = row;
+            statement.execute(rusqlite::params![
+                seq,
+                event.at,
+                event.daemon,
+                event.trace_id,
+                event.span_id,
+                event.parent_span_id,
+                event.kind,
+                event.category,
+                event.payload,
+            ])
+        },
+    )?;
+    Ok(Seq(head))
+}
+
+pub(crate) const INSERT_ONE: &str = "INSERT INTO system_timeline \
+     (seq, at, daemon, trace_id, span_id, parent_span_id, kind, category, payload) \
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
+
+/// One statement for the head and the events: alone it is a transaction of its
+/// own, in one round trip, and the head's row is locked no longer than needed.
+pub(crate) const INSERT_MANY: &str = "WITH head AS ( \
+         UPDATE timeline_head SET seq = seq + $1 WHERE id = 1 RETURNING seq \
+     ), added AS ( \
+         INSERT INTO system_timeline \
+             (seq, at, daemon, trace_id, span_id, parent_span_id, kind, category, payload) \
+         SELECT head.seq - $1 + event.place, event.at, event.daemon, event.trace_id, \
+             event.span_id, event.parent_span_id, event.kind, event.category, event.payload \
+         FROM head, UNNEST($2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], \
+             $7::text[], $8::text[], $9::text[]) WITH ORDINALITY AS event \
+             (at, daemon, trace_id, span_id, parent_span_id, kind, category, payload, place) \
+     ) SELECT seq FROM head";
+
+fn selection(filter: &TimelineFilter) -> (String, Vec<Value>) {
+    let mut sql = format!("SELECT {COLUMNS} FROM system_timeline");
+    let mut params = Vec::new();
+    let mut joint = " WHERE ";
+    let mut add = |column: &str, operator: &str, values: Vec<Value>| {
+        let first = params.len() + 1;
+        params.extend(values);
+        let marks: Vec<_> = (first..=params.len()).map(|n| format!("${n}")).collect();
+        sql.push_str(&format!(
+            "{joint}{column} {operator} ({})",
+            marks.join(", ")
+        ));
+        joint = " AND ";
+    };
+    let mut categories = filter.categories.clone();
+    if !filter.kinds.is_empty() {
+        add("kind", "IN", filter.kinds.iter().map(Value::from).collect());
+        // The index is by category, and a known kind has exactly one.
+        let known = filter
+            .kinds
+            .iter()
+            .map(|kind| missiond_core::kind_spec(kind));
+        if let (true, Some(known)) = (categories.is_empty(), known.collect::<Option<Vec<_>>>()) {
+            categories.extend(known.iter().map(|spec| spec.category));
+            categories.sort_unstable();
+            categories.dedup();
+        }
+    }
+    if !categories.is_empty() {
+        let names = categories
+            .iter()
+            .map(|&category| category_name(category).into());
+        add("category", "IN", names.collect());
+    }
+    let bounds = [
+        ("trace_id", "=", filter.trace_id.map(Value::written)),
+        ("at", ">=", filter.since.map(Value::from)),
+        ("at", "<", filter.until.map(Value::from)),
+        ("seq", ">", filter.after.map(Value::from)),
+        ("seq", "<", filter.before.map(Value::from)),
+    ];
+    for (column, operator, bound) in bounds {
+        if let Some(value) = bound {
+            add(column, operator, vec![value]);
+        }
+    }
+    params.push(filter.limit.into());
+    let direction = match filter.order {
+        Order::OldestFirst => "ASC",
+        Order::NewestFirst => "DESC",
+    };
+    sql.push_str(&format!(
+        " ORDER BY seq {direction} LIMIT ${}",
+        params.len()
+    ));
+    (sql, params)
+}
+
+fn page(rows: &[Row]) -> Page {
+    let mut page = Page {
+        events: Vec::with_capacity(rows.len()),
+        unreadable: 0,
+        reached: rows.last().and_then(|row| row.get(0).ok()),
+    };
+    for row in rows {
+        match decode(row) {
+            Ok(event) => page.events.push(event),
+            Err(error) => {
+                tracing::debug!(%error, "an event of the timeline was left out");
+                page.unreadable += 1;
+            }
+        }
+    }
+    page
+}
+
+fn decode(row: &Row) -> Result<TimelineEvent, StoreError> {
+    Ok(TimelineEvent {
+        seq: Some(row.get(0)?),
+        at: row.get(1)?,
+        daemon: row.parse(2)?,
+        trace: TraceContext {
+            trace_id: row.parse(3)?,
+            span_id: row.parse(4)?,
+            parent_span_id: row.parse_optional(5)?,
+        },
+        event: serde_json::from_str(row.text(6)?)
+            .map_err(|error| StoreError::internal(error.to_string()))?,
+    })
+}
+
+const fn category_name(category: Category) -> &'static str {
+    match category {
+        Category::Pty => "pty",
+        Category::Message => "message",
+        Category::Task => "task",
+        Category::Board => "board",
+        Category::Slot => "slot",
+        Category::Knowledge => "knowledge",
+        Category::CliEngine => "cli_engine",
+        Category::Pipeline => "pipeline",
+        Category::System => "system",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_category_is_stored_under_the_name_it_has_on_the_wire() {
+        for spec in missiond_core::KINDS {
+            assert_eq!(
+                serde_json::to_value(spec.category).unwrap(),
+                category_name(spec.category)
+            );
+        }
+    }
+}
