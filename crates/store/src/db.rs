@@ -21,6 +21,16 @@ pub enum Engine {
     Postgres,
 }
 
+impl Engine {
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Sqlite => "sqlite",
+            Self::Postgres => "postgres",
+        }
+    }
+}
+
 /// A mission database.
 ///
 /// *Committed* means: the transaction is in the engine's log and that log was
@@ -100,7 +110,7 @@ impl MissionDb {
     /// their places after the commit. Appends of several callers share a
     /// commit; to append together with another change, use
     /// [`timeline::append`] within [`MissionDb::write`].
-    pub async fn append(&self, events: Vec<NewEvent>) -> Result<Vec<Seq>, StoreError> {
+    pub async fn append(&self, events: &[NewEvent]) -> Result<Vec<Seq>, StoreError> {
         let events = timeline::encode(events)?;
         if events.is_empty() {
             return Ok(Vec::new());

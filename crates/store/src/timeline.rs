@@ -27,6 +27,26 @@ pub struct NewEvent {
     pub event: Event,
 }
 
+impl NewEvent {
+    /// The event as it stands in the timeline.
+    #[must_use]
+    pub fn at_place(self, seq: Seq) -> TimelineEvent {
+        let Self {
+            at,
+            daemon,
+            trace,
+            event,
+        } = self;
+        TimelineEvent {
+            seq: Some(seq),
+            at,
+            daemon,
+            trace,
+            event,
+        }
+    }
+}
+
 /// Events, and how far the reading of them went.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Page {
@@ -86,7 +106,7 @@ impl Default for TimelineFilter {
 /// Appends within a transaction, so that an event and the change it tells of
 /// are kept or lost together. Do it last: from here to the commit nobody else
 /// on this database can append.
-pub async fn append(tx: &mut Tx<'_>, events: Vec<NewEvent>) -> Result<Vec<Seq>, StoreError> {
+pub async fn append(tx: &mut Tx<'_>, events: &[NewEvent]) -> Result<Vec<Seq>, StoreError> {
     let events = encode(events)?;
     if events.is_empty() {
         return Ok(Vec::new());
@@ -145,11 +165,11 @@ pub(crate) struct EncodedEvent {
     pub(crate) payload: String,
 }
 
-pub(crate) fn encode(events: Vec<NewEvent>) -> Result<Vec<EncodedEvent>, StoreError> {
-    events.into_iter().map(encode_one).collect()
+pub(crate) fn encode(events: &[NewEvent]) -> Result<Vec<EncodedEvent>, StoreError> {
+    events.iter().map(encode_one).collect()
 }
 
-fn encode_one(new: NewEvent) -> Result<EncodedEvent, StoreError> {
+fn encode_one(new: &NewEvent) -> Result<EncodedEvent, StoreError> {
     let spec = new.event.spec();
     if !new.event.is_persistent() {
         return Err(StoreError::InvalidValue {

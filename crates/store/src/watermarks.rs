@@ -28,6 +28,41 @@ pub async fn advance(tx: &mut Tx<'_>, consumer: &str, to: Seq) -> Result<(), Sto
     )))
 }
 
+/// Who moved a cursor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Advance {
+    /// This transaction: the effect is to be applied in it.
+    Ours,
+    /// Somebody else has moved it, to there: the effect up to there is theirs.
+    Theirs(Seq),
+}
+
+/// Moves the cursor to `to` if it still is at `from`, where 0 also means that
+/// there is none yet. Of several daemons that try, one moves it and the others
+/// wait for its commit and are told where it is.
+pub async fn advance_from(
+    tx: &mut Tx<'_>,
+    consumer: &str,
+    from: Seq,
+    to: Seq,
+) -> Result<Advance, StoreError> {
+    if from == Seq(0) {
+        let sql = "INSERT INTO watermarks (consumer, seq) VALUES ($1, 0) \
+             ON CONFLICT (consumer) DO NOTHING";
+        tx.execute(sql, &[consumer.into()]).await?;
+    }
+    let sql = "UPDATE watermarks SET seq = $3 WHERE consumer = $1 AND seq = $2";
+    match tx
+        .execute(sql, &[consumer.into(), from.into(), to.into()])
+        .await?
+    {
+        1 => Ok(Advance::Ours),
+        _ => Ok(Advance::Theirs(
+            get(tx, consumer).await?.unwrap_or_default(),
+        )),
+    }
+}
+
 /// Every consumer and its cursor, by name.
 pub async fn list(tx: &mut Tx<'_>) -> Result<Vec<(String, Seq)>, StoreError> {
     let sql = "SELECT consumer, seq FROM watermarks ORDER BY consumer";
