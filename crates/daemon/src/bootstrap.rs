@@ -1,0 +1,330 @@
+//! How a daemon comes up and goes down.
+//!
+//! Up in six phases, each using only what stands before it; down in the
+//! opposite order. The instance lock is taken first and let go last, so two
+//! daemons never touch the same home, not even while one of them closes.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use missiond_api::Home;
+use missiond_core::{Clock, DaemonId, DaemonRun, ErrorCode, Event, SystemClock, TraceContext};
+use missiond_store::{DbUrl, Engine, MissionDb, StoreError, daemon_state};
+use tokio::sync::watch;
+
+use crate::activity::Activity;
+use crate::config::{Config, ConfigError};
+use crate::incidents::IncidentRecorder;
+use crate::instance::{Instance, InstanceError, process_exists};
+use crate::logging::Logging;
+use crate::metrics::Metrics;
+use crate::operations::Operations;
+use crate::shutdown::{Shutdown, Stage};
+use crate::signals;
+use crate::state::{Daemon, DaemonState, VERSION};
+use crate::timeline::{Consumers, Timeline, TimelineError};
+use crate::transport::http::{HttpError, HttpServer};
+use crate::transport::ipc::{IpcError, IpcServer};
+use crate::transport::otlp;
+
+/// From the request to stop until the process is gone, whatever hangs.
+const STOP_LIMIT: Duration = Duration::from_secs(10);
+
+const HEARTBEAT: Duration = Duration::from_secs(30);
+
+/// Why a daemon did not come up. Each says what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    #[error(transparent)]
+    Instance(#[from] InstanceError),
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    #[error("cannot write the log {path}: {source}")]
+    Log { path: String, source: io::Error },
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Timeline(#[from] TimelineError),
+    #[error(transparent)]
+    Ipc(#[from] IpcError),
+    #[error(transparent)]
+    Http(#[from] HttpError),
+    #[error("cannot listen to signals: {0}")]
+    Signals(io::Error),
+}
+
+impl StartError {
+    #[must_use]
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            Self::Instance(InstanceError::AlreadyRunning { .. }) => ErrorCode::Conflict,
+            Self::Instance(_) | Self::Log { .. } => ErrorCode::StorageUnavailable,
+            Self::Config(_) | Self::Http(_) => ErrorCode::InvalidConfig,
+            Self::Store(error) => error.code(),
+            Self::Timeline(error) => error.code(),
+            Self::Ipc(_) | Self::Signals(_) => ErrorCode::Internal,
+        }
+    }
+}
+
+/// What a daemon says when it answers.
+#[derive(Debug, Clone)]
+pub struct Ready {
+    pub pid: u32,
+    pub http: Option<SocketAddr>,
+}
+
+/// Runs a daemon for this home until it is asked to stop. `ready` is called
+/// once it answers.
+pub async fn run(home: Home, ready: impl FnOnce(&Ready)) -> Result<(), StartError> {
+    let instance = Instance::acquire(&home)?;
+    let daemon = infrastructure(home).await?;
+    core_modules(&daemon).await?;
+    let exporter = gateways(&daemon);
+    let operations = pipelines(&daemon);
+    let heartbeat = workers(&daemon).await?;
+    let served = engines(&daemon, operations).await?;
+
+    let signals = tokio::spawn(signals::listen(Arc::clone(&daemon)));
+    tracing::info!(version = VERSION, pid = std::process::id(), "ready");
+    ready(&Ready {
+        pid: std::process::id(),
+        http: daemon.http_address(),
+    });
+
+    daemon.shutdown.reached(Stage::Draining).await;
+    tracing::info!(reason = daemon.shutdown.reason(), "stopping");
+    std::thread::spawn(|| {
+        std::thread::sleep(STOP_LIMIT);
+        tracing::error!(
+            "closing took longer than {} s: ending now",
+            STOP_LIMIT.as_secs()
+        );
+        std::process::exit(1);
+    });
+    let drain = Duration::from_secs(daemon.config().daemon.drain_secs);
+    if tokio::time::timeout(drain, served.drained()).await.is_err() {
+        tracing::warn!("requests were still under way after {} s", drain.as_secs());
+    }
+    daemon.shutdown.close();
+
+    heartbeat.abort();
+    stop_workers(&daemon).await;
+    if let Some(exporter) = exporter {
+        let _ = exporter.await;
+    }
+    close(&daemon).await?;
+    signals.abort();
+    let _ = std::fs::remove_file(daemon.home.socket());
+    tracing::info!("stopped");
+    drop(instance);
+    Ok(())
+}
+
+/// Phase 1: configuration, log, database, timeline.
+async fn infrastructure(home: Home) -> Result<Daemon, StartError> {
+    #[cfg(unix)]
+    rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
+    let config = Config::load(&home.config_file())?;
+    let log_file = home.log_file();
+    let logging = Logging::start(&log_file, &config.log).map_err(|source| StartError::Log {
+        path: log_file.display().to_string(),
+        source,
+    })?;
+    let db_url = database_url(&config, &home)?;
+    let db = MissionDb::open(&db_url).await?;
+    let id = DaemonId::generate();
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let metrics = Arc::new(Metrics::default());
+    let (timeline, _writer) = Timeline::start(
+        db.clone(),
+        id,
+        Arc::clone(&clock),
+        Arc::clone(&metrics),
+        &config.timeline,
+    )
+    .await?;
+    Ok(Arc::new(DaemonState {
+        id,
+        host: host_name(),
+        started_at: clock.now(),
+        clock,
+        config: watch::Sender::new(Arc::new(config)),
+        logging: Some(logging),
+        metrics,
+        db_url,
+        db,
+        timeline,
+        consumers: Mutex::new(None),
+        http: Mutex::new(None),
+        shutdown: Shutdown::default(),
+        home,
+    }))
+}
+
+/// Phase 2: this run is on record, and earlier ones that died are found.
+async fn core_modules(daemon: &Daemon) -> Result<(), StartError> {
+    let run = DaemonRun {
+        id: daemon.id,
+        host: daemon.host.clone(),
+        pid: std::process::id(),
+        version: VERSION.to_owned(),
+        started_at: daemon.started_at,
+        ended_at: None,
+        end: None,
+    };
+    let open = daemon
+        .db
+        .write(|tx| Box::pin(async move { daemon_state::begin_run(tx, &run).await }))
+        .await?;
+    let trace = TraceContext::root();
+    for dead in open.into_iter().filter(|run| is_dead(daemon, run)) {
+        let now = daemon.clock.now();
+        let id = dead.id;
+        daemon
+            .db
+            .write(move |tx| Box::pin(daemon_state::mark_crashed(tx, id, now)))
+            .await?;
+        let event = Event::DaemonCrashFound {
+            run: dead.id,
+            host: dead.host,
+            pid: dead.pid,
+        };
+        daemon.timeline.record(event, trace.child()).await?;
+    }
+    let started = Event::DaemonStarted {
+        host: daemon.host.clone(),
+        pid: std::process::id(),
+        version: VERSION.to_owned(),
+    };
+    daemon.timeline.record(started, trace).await?;
+    Ok(())
+}
+
+/// On SQLite the instance lock proves that no other daemon writes to the file.
+/// On a shared database another one on this host may live, in another home.
+fn is_dead(daemon: &Daemon, run: &DaemonRun) -> bool {
+    match daemon.db.engine() {
+        Engine::Sqlite => true,
+        Engine::Postgres => !process_exists(run.pid),
+    }
+}
+
+/// Phase 3: what the daemon reaches out to.
+fn gateways(daemon: &Daemon) -> Option<tokio::task::JoinHandle<()>> {
+    let config = daemon.config().otlp.clone();
+    (!config.endpoint.is_empty()).then(|| tokio::spawn(otlp::run(Arc::clone(daemon), config)))
+}
+
+/// Phase 4: what turns a request into work.
+fn pipelines(daemon: &Daemon) -> Arc<Operations> {
+    Operations::new(Arc::clone(daemon))
+}
+
+/// Phase 5: what works without being asked.
+async fn workers(daemon: &Daemon) -> Result<tokio::task::JoinHandle<()>, StartError> {
+    let consumers = Consumers::start(
+        &daemon.timeline,
+        vec![Arc::new(Activity), Arc::new(IncidentRecorder)],
+    )
+    .await?;
+    *daemon
+        .consumers
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner) = Some(consumers);
+    let daemon = Arc::clone(daemon);
+    Ok(tokio::spawn(async move {
+        loop {
+            tokio::time::sleep(HEARTBEAT).await;
+            let (id, now) = (daemon.id, daemon.clock.now());
+            let beat = daemon
+                .db
+                .write(move |tx| Box::pin(daemon_state::heartbeat(tx, id, now)));
+            if let Err(error) = beat.await {
+                tracing::warn!(%error, "the heartbeat was not stored");
+            }
+        }
+    }))
+}
+
+/// The listeners, each in its own task.
+struct Served {
+    ipc: tokio::task::JoinHandle<()>,
+    http: Option<tokio::task::JoinHandle<()>>,
+}
+
+impl Served {
+    /// Returns when nothing is under way any more.
+    async fn drained(self) {
+        let _ = self.ipc.await;
+        if let Some(http) = self.http {
+            let _ = http.await;
+        }
+    }
+}
+
+/// Phase 6: the ways in, opened last.
+async fn engines(daemon: &Daemon, operations: Arc<Operations>) -> Result<Served, StartError> {
+    let config = daemon.config();
+    let http = if config.http.enabled {
+        let server = HttpServer::bind(config.http.listen).await?;
+        *daemon.http.lock().unwrap_or_else(PoisonError::into_inner) = server.address().ok();
+        Some(tokio::spawn(server.serve(Arc::clone(daemon))))
+    } else {
+        None
+    };
+    let server = IpcServer::bind(&daemon.home)?;
+    let ipc = tokio::spawn(server.serve(Arc::clone(daemon), operations));
+    Ok(Served { ipc, http })
+}
+
+async fn stop_workers(daemon: &Daemon) {
+    let consumers = daemon
+        .consumers
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .take();
+    if let Some(mut consumers) = consumers {
+        consumers.stop().await;
+    }
+}
+
+async fn close(daemon: &Daemon) -> Result<(), StartError> {
+    let stopped = Event::DaemonStopped {
+        reason: daemon.shutdown.reason(),
+    };
+    if let Err(error) = daemon.timeline.record(stopped, TraceContext::root()).await {
+        tracing::error!(%error, "the stop is not on the timeline");
+    }
+    let (id, now) = (daemon.id, daemon.clock.now());
+    daemon
+        .db
+        .write(move |tx| Box::pin(daemon_state::end_run(tx, id, now)))
+        .await?;
+    daemon.db.clone().close().await?;
+    Ok(())
+}
+
+fn database_url(config: &Config, home: &Home) -> Result<DbUrl, StoreError> {
+    if config.database.url.is_empty() {
+        Ok(DbUrl::sqlite(home.database()))
+    } else {
+        config.database.url.parse()
+    }
+}
+
+fn host_name() -> String {
+    #[cfg(unix)]
+    {
+        rustix::system::uname()
+            .nodename()
+            .to_string_lossy()
+            .into_owned()
+    }
+    #[cfg(not(unix))]
+    {
+        std::env::var("COMPUTERNAME").unwrap_or_else(|_| "this host".to_owned())
+    }
+}

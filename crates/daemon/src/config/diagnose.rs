@@ -1,0 +1,196 @@
+//! Turning a configuration text into a [`Config`], or into one sentence that
+//! says where it is wrong.
+
+use std::fmt;
+use std::ops::RangeInclusive;
+use std::path::{Path, PathBuf};
+
+use missiond_store::DbUrl;
+use toml::de::{DeTable, DeValue};
+
+use super::{Config, KEYS};
+
+/// Why a configuration is refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub struct ConfigError {
+    file: PathBuf,
+    line: Option<usize>,
+    message: String,
+}
+
+impl ConfigError {
+    pub(super) fn new(file: &Path, line: Option<usize>, message: String) -> Self {
+        Self {
+            file: file.to_owned(),
+            line,
+            message,
+        }
+    }
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.file.display())?;
+        match self.line {
+            Some(line) => write!(f, ", line {line}: {}", self.message),
+            None => write!(f, " {}", self.message),
+        }
+    }
+}
+
+pub(super) fn parse(file: &Path, text: &str) -> Result<Config, ConfigError> {
+    let line_at = |offset: usize| Some(text[..offset.min(text.len())].matches('\n').count() + 1);
+    let refuse = |line, message: String| Err(ConfigError::new(file, line, message));
+    let of_toml = |error: &toml::de::Error| {
+        let line = error.span().and_then(|span| line_at(span.start));
+        (line, error.message().trim().replace('\n', ", "))
+    };
+
+    let table = match DeTable::parse(text) {
+        Ok(table) => table,
+        Err(error) => {
+            let (line, message) = of_toml(&error);
+            return refuse(line, message);
+        }
+    };
+    let mut places = Vec::new();
+    if let Err((offset, message)) = check_keys("", table.get_ref(), &mut places) {
+        return refuse(line_at(offset), message);
+    }
+    let place_of = |key: &str| {
+        places
+            .iter()
+            .find(|(name, _)| name == key)
+            .and_then(|(_, offset)| line_at(*offset))
+    };
+    let config: Config = match toml::from_str(text) {
+        Ok(config) => config,
+        Err(error) => {
+            let (line, message) = of_toml(&error);
+            let key = places.iter().find(|(_, offset)| line_at(*offset) == line);
+            let message = match key {
+                Some((key, _)) => format!("`{key}`: {message}"),
+                None => message,
+            };
+            return refuse(line, message);
+        }
+    };
+    match check_values(&config) {
+        Ok(()) => Ok(config),
+        Err((key, message)) => refuse(place_of(key), format!("`{key}` {message}")),
+    }
+}
+
+/// Every key must exist; on the way, note where each stands.
+fn check_keys(
+    prefix: &str,
+    table: &DeTable<'_>,
+    places: &mut Vec<(String, usize)>,
+) -> Result<(), (usize, String)> {
+    for (name, value) in table {
+        let key = if prefix.is_empty() {
+            name.get_ref().to_string()
+        } else {
+            format!("{prefix}.{}", name.get_ref())
+        };
+        let offset = name.span().start;
+        let section = format!("{key}.");
+        let is_section = KEYS.iter().any(|spec| spec.key.starts_with(&section));
+        match value.get_ref() {
+            DeValue::Table(inner) if is_section => check_keys(&key, inner, places)?,
+            DeValue::Table(_) => {
+                let sections = KEYS
+                    .iter()
+                    .filter_map(|spec| Some(spec.key.rsplit_once('.')?.0));
+                return Err((offset, unknown("section", &key, sections)));
+            }
+            _ if is_section => {
+                return Err((offset, format!("`{key}` is a section, not a value")));
+            }
+            _ if KEYS.iter().any(|spec| spec.key == key) => places.push((key, offset)),
+            _ => {
+                return Err((
+                    offset,
+                    unknown("key", &key, KEYS.iter().map(|spec| spec.key)),
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn unknown(what: &str, given: &str, known: impl Iterator<Item = &'static str>) -> String {
+    let nearest = known
+        .map(|candidate| {
+            (
+                strsim::normalized_damerau_levenshtein(given, candidate),
+                candidate,
+            )
+        })
+        .max_by(|a, b| a.0.total_cmp(&b.0));
+    match nearest {
+        Some((similarity, candidate)) if similarity >= 0.5 => {
+            format!("unknown {what} `{given}`; did you mean `{candidate}`?")
+        }
+        _ => format!("unknown {what} `{given}`; `mission config keys` lists those that exist"),
+    }
+}
+
+fn check_values(config: &Config) -> Result<(), (&'static str, String)> {
+    let range = |key, value: u64, allowed: RangeInclusive<u64>| {
+        if allowed.contains(&value) {
+            Ok(())
+        } else {
+            let (low, high) = allowed.into_inner();
+            Err((
+                key,
+                format!("must be between {low} and {high}, but is {value}"),
+            ))
+        }
+    };
+    range("daemon.drain_secs", config.daemon.drain_secs, 0..=8)?;
+    range(
+        "ipc.max_connections",
+        config.ipc.max_connections.into(),
+        1..=10_000,
+    )?;
+    range(
+        "ipc.max_in_flight",
+        config.ipc.max_in_flight.into(),
+        1..=1000,
+    )?;
+    range(
+        "ipc.requests_per_second",
+        config.ipc.requests_per_second.into(),
+        1..=10_000_000,
+    )?;
+    range(
+        "ipc.request_timeout_secs",
+        config.ipc.request_timeout_secs,
+        1..=3600,
+    )?;
+    range("log.max_file_mb", config.log.max_file_mb, 1..=1000)?;
+    range("log.max_files", config.log.max_files.into(), 1..=100)?;
+    range(
+        "timeline.queue",
+        config.timeline.queue.into(),
+        16..=1_000_000,
+    )?;
+    range("timeline.batch", config.timeline.batch.into(), 1..=10_000)?;
+    range("otlp.interval_secs", config.otlp.interval_secs, 1..=3600)?;
+    if !config.http.listen.ip().is_loopback() {
+        let message = format!("must be a loopback address, but is {}", config.http.listen);
+        return Err(("http.listen", message));
+    }
+    if !config.database.url.is_empty()
+        && let Err(error) = config.database.url.parse::<DbUrl>()
+    {
+        return Err(("database.url", format!("cannot be used: {error}")));
+    }
+    let endpoint = &config.otlp.endpoint;
+    if !endpoint.is_empty() && !endpoint.starts_with("http://") {
+        let message = "must begin with http:// (run a collector on this machine for anything else)";
+        return Err(("otlp.endpoint", message.to_owned()));
+    }
+    Ok(())
+}

@@ -1,0 +1,95 @@
+//! The documentation of every key: `mission config keys` prints it, and a key
+//! that stands only in the code or only here fails a test.
+
+/// When a changed value takes effect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reload {
+    /// At SIGHUP or `mission daemon reload`.
+    Live,
+    Restart,
+}
+
+#[derive(Debug)]
+pub struct KeySpec {
+    pub key: &'static str,
+    pub reload: Reload,
+    pub description: &'static str,
+}
+
+const fn live(key: &'static str, description: &'static str) -> KeySpec {
+    KeySpec {
+        key,
+        reload: Reload::Live,
+        description,
+    }
+}
+
+const fn restart(key: &'static str, description: &'static str) -> KeySpec {
+    KeySpec {
+        key,
+        reload: Reload::Restart,
+        description,
+    }
+}
+
+pub const KEYS: &[KeySpec] = &[
+    restart(
+        "database.url",
+        "Where everything is stored: `sqlite:/path/to/file` or `postgres://user@host/name`. \
+         Empty means SQLite in the data folder.",
+    ),
+    live(
+        "daemon.drain_secs",
+        "How long a stopping daemon waits for requests it has begun, 0 to 8.",
+    ),
+    live(
+        "ipc.max_connections",
+        "Connections at once, 1 to 10000; one more is told to come back.",
+    ),
+    live(
+        "ipc.max_in_flight",
+        "Requests at once on one connection, 1 to 1000.",
+    ),
+    live(
+        "ipc.requests_per_second",
+        "Requests per second on one connection, 1 to 10000000.",
+    ),
+    live(
+        "ipc.request_timeout_secs",
+        "How long one request may take, 1 to 3600.",
+    ),
+    restart("http.enabled", "Serve metrics over HTTP on this machine."),
+    restart(
+        "http.listen",
+        "Loopback address and port for HTTP; port 0 takes a free one, which `mission status` shows.",
+    ),
+    live(
+        "log.level",
+        "The least severe lines to write: error, warn, info, debug or trace.",
+    ),
+    restart(
+        "log.max_file_mb",
+        "Size at which a log file is set aside, 1 to 1000.",
+    ),
+    restart(
+        "log.max_files",
+        "Log files to keep, the one being written included, 1 to 100.",
+    ),
+    restart(
+        "timeline.queue",
+        "Events that may wait to be stored, 16 to 1000000; producers then wait.",
+    ),
+    restart(
+        "timeline.batch",
+        "Events stored in one commit at most, 1 to 10000.",
+    ),
+    restart(
+        "otlp.endpoint",
+        "Send metrics to this OpenTelemetry collector, for example `http://127.0.0.1:4318`. Empty \
+         means off.",
+    ),
+    restart(
+        "otlp.interval_secs",
+        "Seconds between two sendings of metrics, 1 to 3600.",
+    ),
+];

@@ -1,0 +1,339 @@
+//! The configuration: every key with its type, default and meaning.
+//!
+//! A file is taken whole or not at all. An unknown key, a value of the wrong
+//! type or out of range is refused with the file, the line and, for a key, the
+//! nearest one that exists.
+
+mod diagnose;
+mod keys;
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+pub use diagnose::ConfigError;
+pub use keys::{KEYS, KeySpec, Reload};
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    pub database: DatabaseConfig,
+    pub daemon: DaemonConfig,
+    pub ipc: IpcConfig,
+    pub http: HttpConfig,
+    pub log: LogConfig,
+    pub timeline: TimelineConfig,
+    pub otlp: OtlpConfig,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct DatabaseConfig {
+    /// Empty means SQLite in the data folder.
+    pub url: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct DaemonConfig {
+    pub drain_secs: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct IpcConfig {
+    pub max_connections: u32,
+    pub max_in_flight: u32,
+    pub requests_per_second: u32,
+    pub request_timeout_secs: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct HttpConfig {
+    pub enabled: bool,
+    pub listen: SocketAddr,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogLevel {
+    Error,
+    Warn,
+    Info,
+    Debug,
+    Trace,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LogConfig {
+    pub level: LogLevel,
+    pub max_file_mb: u64,
+    pub max_files: u32,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TimelineConfig {
+    pub queue: u32,
+    pub batch: u32,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct OtlpConfig {
+    /// Empty means off.
+    pub endpoint: String,
+    pub interval_secs: u64,
+}
+
+impl Default for DaemonConfig {
+    fn default() -> Self {
+        Self { drain_secs: 5 }
+    }
+}
+
+impl Default for IpcConfig {
+    fn default() -> Self {
+        Self {
+            max_connections: 512,
+            max_in_flight: 64,
+            requests_per_second: 50_000,
+            request_timeout_secs: 60,
+        }
+    }
+}
+
+impl Default for HttpConfig {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+        }
+    }
+}
+
+impl Default for LogConfig {
+    fn default() -> Self {
+        Self {
+            level: LogLevel::Info,
+            max_file_mb: 10,
+            max_files: 5,
+        }
+    }
+}
+
+impl Default for TimelineConfig {
+    fn default() -> Self {
+        Self {
+            queue: 8192,
+            batch: 512,
+        }
+    }
+}
+
+impl Default for OtlpConfig {
+    fn default() -> Self {
+        Self {
+            endpoint: String::new(),
+            interval_secs: 15,
+        }
+    }
+}
+
+impl IpcConfig {
+    #[must_use]
+    pub fn request_timeout(&self) -> Duration {
+        Duration::from_secs(self.request_timeout_secs)
+    }
+}
+
+/// No configuration file of ours comes near this.
+const MAX_FILE: u64 = 1024 * 1024;
+
+impl Config {
+    /// Reads the file; a file that does not exist means the defaults.
+    pub fn load(file: &Path) -> Result<Self, ConfigError> {
+        let unreadable = |error: std::io::Error| {
+            ConfigError::new(file, None, format!("cannot be read: {error}"))
+        };
+        match std::fs::metadata(file) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Ok(Self::default());
+            }
+            Err(error) => return Err(unreadable(error)),
+            Ok(metadata) if metadata.len() > MAX_FILE => {
+                return Err(ConfigError::new(
+                    file,
+                    None,
+                    "is larger than 1 MB".to_owned(),
+                ));
+            }
+            Ok(_) => {}
+        }
+        let text = std::fs::read_to_string(file).map_err(unreadable)?;
+        Self::parse(file, &text)
+    }
+
+    /// Reads the text of a configuration file; `file` is for the messages.
+    pub fn parse(file: &Path, text: &str) -> Result<Self, ConfigError> {
+        diagnose::parse(file, text)
+    }
+
+    /// The value of a key as it would stand in the file.
+    #[must_use]
+    pub fn value(&self, key: &str) -> String {
+        let tree = toml::Value::try_from(self).ok();
+        let value = key.split('.').fold(tree, |value, part| match value {
+            Some(toml::Value::Table(mut table)) => table.remove(part),
+            _ => None,
+        });
+        value.map_or_else(String::new, |value| mask(key, &value).to_string())
+    }
+
+    /// The keys whose values differ.
+    #[must_use]
+    pub fn changed_keys(&self, other: &Self) -> Vec<&'static KeySpec> {
+        KEYS.iter()
+            .filter(|spec| self.value(spec.key) != other.value(spec.key))
+            .collect()
+    }
+}
+
+/// A database URL is shown without its password.
+fn mask(key: &str, value: &toml::Value) -> toml::Value {
+    match value {
+        toml::Value::String(text) if key == "database.url" => {
+            toml::Value::String(without_password(text))
+        }
+        other => other.clone(),
+    }
+}
+
+fn without_password(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else {
+        return url.to_owned();
+    };
+    match rest.rsplit_once('@') {
+        Some((user, host)) => match user.split_once(':') {
+            Some((name, _)) => format!("{scheme}://{name}:***@{host}"),
+            None => url.to_owned(),
+        },
+        None => url.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    fn refused(text: &str) -> String {
+        Config::parse(Path::new("/c/config.toml"), text)
+            .unwrap_err()
+            .to_string()
+    }
+
+    #[test]
+    fn every_key_is_documented_and_every_documented_key_exists() {
+        fn leaves(prefix: &str, value: &toml::Value, out: &mut BTreeSet<String>) {
+            match value {
+                toml::Value::Table(table) => {
+                    for (name, value) in table {
+                        let key = if prefix.is_empty() {
+                            name.clone()
+                        } else {
+                            format!("{prefix}.{name}")
+                        };
+                        leaves(&key, value, out);
+                    }
+                }
+                _ => {
+                    out.insert(prefix.to_owned());
+                }
+            }
+        }
+        let mut existing = BTreeSet::new();
+        leaves(
+            "",
+            &toml::Value::try_from(Config::default()).unwrap(),
+            &mut existing,
+        );
+        let documented = KEYS.iter().map(|spec| spec.key.to_owned()).collect();
+        assert_eq!(existing, documented);
+    }
+
+    #[test]
+    fn an_unknown_key_is_refused_with_line_and_nearest_key() {
+        assert_eq!(
+            refused("[ipc]\nmax_conections = 3\n"),
+            "/c/config.toml, line 2: unknown key `ipc.max_conections`; did you mean \
+             `ipc.max_connections`?"
+        );
+        assert_eq!(
+            refused("[lgo]\nlevel = \"info\"\n"),
+            "/c/config.toml, line 1: unknown section `lgo`; did you mean `log`?"
+        );
+        assert!(refused("zzzzqqqq = 1\n").ends_with(
+            "line 1: unknown key `zzzzqqqq`; `mission config keys` lists those that exist"
+        ));
+        assert!(refused("log.levle = \"info\"\n").contains("`log.level`"));
+    }
+
+    #[test]
+    fn a_value_of_the_wrong_type_is_refused_with_its_line() {
+        let error = refused("\n\n[ipc]\nmax_connections = \"many\"\n");
+        assert!(
+            error.starts_with("/c/config.toml, line 4: `ipc.max_connections`: "),
+            "{error}"
+        );
+        assert!(error.contains("expected u32"), "{error}");
+        assert!(refused("ipc = 3\n").contains("line 1: `ipc` is a section, not a value"));
+        assert!(refused("log.level = \"loud\"\n").contains("unknown variant `loud`"));
+        assert!(refused("[http]\nlisten = \"here\"\n").contains("line 2"));
+    }
+
+    #[test]
+    fn a_value_out_of_range_is_refused_with_its_line() {
+        assert_eq!(
+            refused("[ipc]\n\nmax_connections = 0\n"),
+            "/c/config.toml, line 3: `ipc.max_connections` must be between 1 and 10000, but is 0"
+        );
+        assert!(refused("[http]\nlisten = \"0.0.0.0:80\"\n").contains("loopback"));
+        assert!(refused("[database]\nurl = \"mysql://x\"\n").contains("line 2"));
+        assert!(refused("[otlp]\nendpoint = \"https://x\"\n").contains("http://"));
+    }
+
+    #[test]
+    fn broken_toml_is_refused_with_its_line() {
+        assert!(refused("[ipc]\nmax_connections = \n").starts_with("/c/config.toml, line 2: "));
+        assert!(refused("[ipc\n").starts_with("/c/config.toml, line 1: "));
+    }
+
+    #[test]
+    fn a_password_is_never_shown() {
+        let config = Config {
+            database: DatabaseConfig {
+                url: "postgres://me:s3cret@localhost/m".into(),
+            },
+            ..Config::default()
+        };
+        assert_eq!(
+            config.value("database.url"),
+            "\"postgres://me:***@localhost/m\""
+        );
+    }
+
+    #[test]
+    fn the_default_values_pass_their_own_checks() {
+        let text = toml::to_string(&Config::default()).unwrap();
+        assert_eq!(
+            Config::parse(Path::new("c"), &text).unwrap(),
+            Config::default()
+        );
+    }
+}

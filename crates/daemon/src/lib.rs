@@ -1,0 +1,26 @@
+//! The missiond daemon.
+//!
+//! [`run`] is the life of one: it comes up in six phases, serves until it is
+//! asked to stop, drains and closes. What it can do is in `operations`; how it
+//! is reached, in `transport`; what happens is on the `timeline`.
+
+mod activity;
+mod bootstrap;
+pub mod config;
+mod incidents;
+mod instance;
+mod logging;
+mod metrics;
+mod operations;
+mod reload;
+mod shutdown;
+mod signals;
+mod state;
+pub mod timeline;
+mod transport;
+
+pub use bootstrap::{Ready, StartError, run};
+pub use instance::{Instance, InstanceError, PidRecord, process_exists};
+pub use logging::RotatingFile;
+pub use metrics::Metrics;
+pub use state::VERSION;

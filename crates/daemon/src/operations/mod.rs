@@ -1,0 +1,187 @@
+//! The handlers of the catalogue.
+//!
+//! Each domain registers its own. [`Operations::call`] is the only way in: it
+//! parses the parameters into their type, bounds the time, turns a panic into
+//! an error, and counts and tells the outcome. No presentation does any of that
+//! for itself.
+
+mod communication;
+mod system;
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Instant;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use missiond_api::{ApiError, CATALOGUE, Operation};
+use missiond_core::{ErrorCode, Event, TraceContext};
+use missiond_store::StoreError;
+use serde_json::value::{RawValue, to_raw_value};
+
+use crate::metrics::Outcome;
+use crate::state::Daemon;
+use crate::timeline::TimelineError;
+
+/// What a handler is given beside its parameters.
+#[derive(Debug, Clone)]
+pub(crate) struct Call {
+    pub daemon: Daemon,
+    /// What the call causes belongs to this chain.
+    pub trace: TraceContext,
+}
+
+type Handler = Box<
+    dyn Fn(Call, Option<Box<RawValue>>) -> BoxFuture<'static, Result<Box<RawValue>, ApiError>>
+        + Send
+        + Sync,
+>;
+
+/// Every operation with its handler.
+pub(crate) struct Operations {
+    daemon: Daemon,
+    handlers: HashMap<&'static str, Handler>,
+}
+
+impl std::fmt::Debug for Operations {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Operations")
+            .field("count", &self.handlers.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Operations {
+    /// Registers the handlers of all domains.
+    #[must_use]
+    pub(crate) fn new(daemon: Daemon) -> Arc<Self> {
+        let mut operations = Self {
+            daemon,
+            handlers: HashMap::with_capacity(CATALOGUE.len()),
+        };
+        communication::register(&mut operations);
+        system::register(&mut operations);
+        Arc::new(operations)
+    }
+
+    fn add<O, F, Fut>(&mut self, handler: F)
+    where
+        O: Operation,
+        F: Fn(Call, O::Params) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<O::Result, ApiError>> + Send + 'static,
+    {
+        let name = O::SPEC.name;
+        let typed: Handler = Box::new(move |call, params| {
+            let text = params.as_deref().map_or("{}", RawValue::get);
+            match serde_json::from_str::<O::Params>(text) {
+                Ok(params) => {
+                    let work = handler(call, params);
+                    Box::pin(async move {
+                        let result = work.await?;
+                        to_raw_value(&result).map_err(|error| ApiError::internal(error.to_string()))
+                    })
+                }
+                Err(error) => {
+                    let message = format!("the parameters do not fit `{name}`: {error}");
+                    Box::pin(std::future::ready(Err(ApiError::invalid_params(message))))
+                }
+            }
+        });
+        let before = self.handlers.insert(name, typed);
+        debug_assert!(before.is_none(), "{name} has two handlers");
+    }
+
+    /// Carries out an operation.
+    pub(crate) async fn call(
+        &self,
+        name: &str,
+        params: Option<Box<RawValue>>,
+    ) -> Result<Box<RawValue>, ApiError> {
+        let Some((&name, handler)) = self.handlers.get_key_value(name) else {
+            return Err(unknown(name));
+        };
+        let started = Instant::now();
+        let trace = TraceContext::root();
+        let call = Call {
+            daemon: Arc::clone(&self.daemon),
+            trace,
+        };
+        let limit = self.daemon.config().ipc.request_timeout();
+        let metrics = Arc::clone(&self.daemon.metrics);
+        metrics.requests_in_flight.up();
+        // Counted down also when the caller goes away and this future is dropped.
+        let _in_flight = Defer(|| metrics.requests_in_flight.down());
+
+        let work = AssertUnwindSafe(handler(call, params)).catch_unwind();
+        let result = match tokio::time::timeout(limit, work).await {
+            Ok(Ok(result)) => result,
+            Ok(Err(_panic)) => {
+                tracing::error!(operation = name, "a handler panicked");
+                Err(ApiError::internal(format!(
+                    "`{name}` failed: this is a defect of missiond"
+                )))
+            }
+            Err(_) => {
+                let message = format!("`{name}` took longer than {} s", limit.as_secs());
+                Err(ApiError::new(ErrorCode::Timeout, message))
+            }
+        };
+
+        let took = started.elapsed();
+        let outcome = if result.is_ok() {
+            Outcome::Succeeded
+        } else {
+            Outcome::Failed
+        };
+        self.daemon.metrics.request_finished(outcome, took);
+        let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+        let error = result.as_ref().err().map(|error| error.code);
+        let finished = Event::OperationFinished {
+            operation: name.to_owned(),
+            micros,
+            error,
+        };
+        self.daemon.timeline.tell(finished, trace.child());
+        result
+    }
+}
+
+struct Defer<F: FnMut()>(F);
+
+impl<F: FnMut()> Drop for Defer<F> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}
+
+fn unknown(name: &str) -> ApiError {
+    let shown: String = name.chars().take(64).collect();
+    let nearest = CATALOGUE
+        .iter()
+        .map(|spec| {
+            (
+                strsim::normalized_damerau_levenshtein(&shown, spec.name),
+                spec.name,
+            )
+        })
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .filter(|(similarity, _)| *similarity >= 0.5);
+    let hint = match nearest {
+        Some((_, nearest)) => format!("did you mean `{nearest}`?"),
+        None => "`mission call --list` lists those that exist".to_owned(),
+    };
+    ApiError::new(
+        ErrorCode::UnknownOperation,
+        format!("no operation `{shown}`; {hint}"),
+    )
+}
+
+fn of_store(error: &StoreError) -> ApiError {
+    ApiError::new(error.code(), error.to_string())
+}
+
+fn of_timeline(error: &TimelineError) -> ApiError {
+    ApiError::new(error.code(), error.to_string())
+}

@@ -1,0 +1,184 @@
+//! Handlers that speak of the daemon itself.
+
+use std::sync::PoisonError;
+
+use missiond_api::ApiError;
+use missiond_api::operations::NoParams;
+use missiond_api::operations::system::{
+    ConfigKey, ConfigReport, ConfigShow, ControlAction, DaemonControl, DaemonControlParams,
+    DaemonControlResult, DaemonState, DaemonStats, DaemonStatus, DatabaseStatus, Health,
+    HealthReport, IncidentList, IncidentListParams, IncidentPage, IncidentResolve,
+    IncidentResolveParams, IncidentResolveResult, StatsReport, StatusReport,
+};
+use missiond_core::{ErrorCode, Event, IncidentState};
+use missiond_store::incidents::{self, IncidentFilter};
+
+use super::{Call, Operations, of_store, of_timeline};
+use crate::config::{Config, KEYS, Reload};
+use crate::reload;
+use crate::shutdown::Stage;
+use crate::state::VERSION;
+
+pub(super) fn register(operations: &mut Operations) {
+    operations.add::<Health, _, _>(health);
+    operations.add::<DaemonStatus, _, _>(status);
+    operations.add::<DaemonStats, _, _>(stats);
+    operations.add::<DaemonControl, _, _>(control);
+    operations.add::<ConfigShow, _, _>(config_show);
+    operations.add::<IncidentList, _, _>(incident_list);
+    operations.add::<IncidentResolve, _, _>(incident_resolve);
+}
+
+async fn health(call: Call, _: NoParams) -> Result<HealthReport, ApiError> {
+    let healthy = call.daemon.shutdown.stage() == Stage::Running;
+    Ok(HealthReport {
+        healthy,
+        version: VERSION.to_owned(),
+    })
+}
+
+async fn status(call: Call, _: NoParams) -> Result<StatusReport, ApiError> {
+    let daemon = &call.daemon;
+    let open = daemon
+        .db
+        .read(|tx| {
+            Box::pin(async move {
+                let open = IncidentFilter {
+                    state: Some(IncidentState::Open),
+                    ..IncidentFilter::default()
+                };
+                incidents::list(tx, &open).await
+            })
+        })
+        .await
+        .map_err(|error| of_store(&error))?;
+    let head = daemon.timeline.head();
+    let consumers = daemon
+        .consumers
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .as_ref()
+        .map(|consumers| consumers.status(head))
+        .unwrap_or_default();
+    Ok(StatusReport {
+        state: match daemon.shutdown.stage() {
+            Stage::Running => DaemonState::Running,
+            Stage::Draining | Stage::Closing => DaemonState::Draining,
+        },
+        version: VERSION.to_owned(),
+        daemon: daemon.id,
+        pid: std::process::id(),
+        host: daemon.host.clone(),
+        started_at: daemon.started_at,
+        uptime_secs: daemon.metrics.uptime().as_secs(),
+        socket: daemon.home.socket().display().to_string(),
+        http: daemon
+            .http_address()
+            .map(|address| format!("http://{address}")),
+        config_file: daemon.home.config_file().display().to_string(),
+        log_file: daemon.home.log_file().display().to_string(),
+        database: DatabaseStatus {
+            engine: daemon.db.engine().name().to_owned(),
+            url: daemon.db_url.to_string(),
+            timeline_head: head,
+        },
+        consumers,
+        open_incidents: open.len() as u64,
+    })
+}
+
+async fn stats(call: Call, _: NoParams) -> Result<StatsReport, ApiError> {
+    Ok(call.daemon.metrics.report())
+}
+
+async fn control(call: Call, params: DaemonControlParams) -> Result<DaemonControlResult, ApiError> {
+    match params.action {
+        ControlAction::Stop => {
+            call.daemon.shutdown.begin("asked to stop");
+            Ok(DaemonControlResult {
+                applied: Vec::new(),
+                needs_restart: Vec::new(),
+            })
+        }
+        ControlAction::ReloadConfig => {
+            let outcome = reload::reload(&call.daemon, call.trace)
+                .await
+                .map_err(|error| ApiError::new(ErrorCode::InvalidConfig, error.to_string()))?;
+            Ok(DaemonControlResult {
+                applied: outcome.applied,
+                needs_restart: outcome.needs_restart,
+            })
+        }
+    }
+}
+
+async fn config_show(call: Call, _: NoParams) -> Result<ConfigReport, ApiError> {
+    let (config, defaults) = (call.daemon.config(), Config::default());
+    let file = call.daemon.home.config_file();
+    let keys = KEYS
+        .iter()
+        .map(|spec| ConfigKey {
+            key: spec.key.to_owned(),
+            value: config.value(spec.key),
+            default: defaults.value(spec.key),
+            description: spec.description.to_owned(),
+            reloads: spec.reload == Reload::Live,
+        })
+        .collect();
+    Ok(ConfigReport {
+        file_exists: file.exists(),
+        file: file.display().to_string(),
+        keys,
+    })
+}
+
+async fn incident_list(call: Call, params: IncidentListParams) -> Result<IncidentPage, ApiError> {
+    let incidents = call
+        .daemon
+        .db
+        .read(move |tx| {
+            Box::pin(async move {
+                let filter = IncidentFilter {
+                    state: params.state,
+                    ..IncidentFilter::default()
+                };
+                incidents::list(tx, &filter).await
+            })
+        })
+        .await
+        .map_err(|error| of_store(&error))?;
+    Ok(IncidentPage { incidents })
+}
+
+async fn incident_resolve(
+    call: Call,
+    params: IncidentResolveParams,
+) -> Result<IncidentResolveResult, ApiError> {
+    let now = call.daemon.clock.now();
+    let id = params.incident;
+    let (incident, newly) = call
+        .daemon
+        .db
+        .write(move |tx| {
+            Box::pin(async move {
+                match incidents::get(tx, id).await? {
+                    Some(before) if before.state == IncidentState::Resolved => Ok((before, false)),
+                    _ => Ok((incidents::resolve(tx, id, now).await?, true)),
+                }
+            })
+        })
+        .await
+        .map_err(|error| of_store(&error))?;
+    if newly {
+        let event = Event::IncidentResolved {
+            incident: id,
+            by: "person".to_owned(),
+        };
+        call.daemon
+            .timeline
+            .record(event, call.trace)
+            .await
+            .map_err(|error| of_timeline(&error))?;
+    }
+    Ok(IncidentResolveResult { incident })
+}

@@ -1,0 +1,85 @@
+//! Reading the configuration again while the daemon runs.
+
+use std::sync::Arc;
+
+use missiond_core::{Event, TraceContext};
+
+use crate::config::{Config, ConfigError, Reload};
+use crate::state::Daemon;
+
+/// What a reload did.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Reloaded {
+    pub applied: Vec<String>,
+    pub needs_restart: Vec<String>,
+}
+
+/// Takes over the file's values that can change while running. A file that is
+/// refused changes nothing, and the timeline is told either way.
+pub(crate) async fn reload(daemon: &Daemon, trace: TraceContext) -> Result<Reloaded, ConfigError> {
+    let file = daemon.home.config_file();
+    // A small local file; the blocking read is shorter than a thread hop.
+    let result = Config::load(&file);
+    let event = match &result {
+        Ok(new) => {
+            let outcome = apply(daemon, new);
+            Event::ConfigReloaded {
+                changed: outcome.applied,
+                needs_restart: outcome.needs_restart,
+            }
+        }
+        Err(error) => Event::ConfigRejected {
+            error: error.to_string(),
+        },
+    };
+    if let Err(error) = daemon.timeline.record(event.clone(), trace).await {
+        tracing::warn!(%error, "the reload is not on the timeline");
+    }
+    match (result, event) {
+        (Err(error), _) => {
+            tracing::warn!(%error, "the configuration was refused, the old one stays");
+            Err(error)
+        }
+        (
+            Ok(_),
+            Event::ConfigReloaded {
+                changed,
+                needs_restart,
+            },
+        ) => {
+            tracing::info!(?changed, ?needs_restart, "the configuration was read again");
+            Ok(Reloaded {
+                applied: changed,
+                needs_restart,
+            })
+        }
+        (Ok(_), _) => Ok(Reloaded::default()),
+    }
+}
+
+fn apply(daemon: &Daemon, new: &Config) -> Reloaded {
+    let old = daemon.config();
+    let mut outcome = Reloaded::default();
+    for spec in old.changed_keys(new) {
+        match spec.reload {
+            Reload::Live => outcome.applied.push(spec.key.to_owned()),
+            Reload::Restart => outcome.needs_restart.push(spec.key.to_owned()),
+        }
+    }
+    if let Some(logging) = &daemon.logging {
+        logging.set_level(new.log.level);
+    }
+    // The keys that wait for a restart keep their running values, so that
+    // `config_show` says what is in force.
+    let running = Config {
+        daemon: new.daemon.clone(),
+        ipc: new.ipc.clone(),
+        log: crate::config::LogConfig {
+            level: new.log.level,
+            ..old.log.clone()
+        },
+        ..(*old).clone()
+    };
+    daemon.config.send_replace(Arc::new(running));
+    outcome
+}

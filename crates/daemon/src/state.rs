@@ -1,0 +1,54 @@
+//! What the parts of a running daemon share: a handle that is cheap to clone
+//! and knows no logic of its own.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use missiond_api::Home;
+use missiond_core::{Clock, DaemonId, Timestamp};
+use missiond_store::{DbUrl, MissionDb};
+use tokio::sync::watch;
+
+use crate::config::Config;
+use crate::logging::Logging;
+use crate::metrics::Metrics;
+use crate::shutdown::Shutdown;
+use crate::timeline::{Consumers, Timeline};
+
+/// A handle to the running daemon.
+pub(crate) type Daemon = Arc<DaemonState>;
+
+#[derive(Debug)]
+pub(crate) struct DaemonState {
+    pub id: DaemonId,
+    pub home: Home,
+    pub host: String,
+    pub started_at: Timestamp,
+    pub clock: Arc<dyn Clock>,
+    pub config: watch::Sender<Arc<Config>>,
+    /// Absent when the process logs elsewhere, as in tests.
+    pub logging: Option<Logging>,
+    pub metrics: Arc<Metrics>,
+    pub db_url: DbUrl,
+    pub db: MissionDb,
+    pub timeline: Timeline,
+    pub consumers: Mutex<Option<Consumers>>,
+    pub http: Mutex<Option<std::net::SocketAddr>>,
+    pub shutdown: Shutdown,
+}
+
+impl DaemonState {
+    /// The configuration in force.
+    #[must_use]
+    pub(crate) fn config(&self) -> Arc<Config> {
+        Arc::clone(&self.config.borrow())
+    }
+
+    /// Where HTTP is served.
+    #[must_use]
+    pub(crate) fn http_address(&self) -> Option<std::net::SocketAddr> {
+        *self.http.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The version of this build.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -1,0 +1,195 @@
+//! The timeline: everything that happens, in one order, for everyone.
+//!
+//! Producers put events into a bounded queue. One writer stores the persistent
+//! ones in batches, the database gives each its `seq`, and only then are they
+//! broadcast and acknowledged. Ephemeral events are broadcast without being
+//! stored, and coalesce when they come faster than they can be told. Whoever
+//! listens through a [`Follower`] sees every stored event once and in order,
+//! whatever it missed live.
+
+mod backoff;
+mod consumer;
+mod ephemeral;
+mod follower;
+mod writer;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use missiond_core::{Clock, DaemonId, ErrorCode, Event, Seq, TimelineEvent, TraceContext};
+use missiond_store::{MissionDb, NewEvent, StoreError};
+use tokio::sync::{broadcast, mpsc, oneshot};
+
+use crate::config::TimelineConfig;
+use crate::metrics::Metrics;
+
+pub use backoff::Backoff;
+pub use consumer::{Consumer, ConsumerHandle, Consumers, Pace};
+pub use follower::Follower;
+use writer::{Pending, Writer};
+
+/// Live events kept for listeners that are a little behind. One further behind
+/// reads from the database instead.
+const BROADCAST_CAPACITY: usize = 4096;
+
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum TimelineError {
+    #[error("the event was not stored: {0}")]
+    Store(Arc<StoreError>),
+    #[error("the timeline is closed: the daemon is shutting down")]
+    Closed,
+}
+
+impl TimelineError {
+    #[must_use]
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            Self::Store(error) => error.code(),
+            Self::Closed => ErrorCode::ShuttingDown,
+        }
+    }
+}
+
+/// A handle to the timeline; clones share it.
+#[derive(Debug, Clone)]
+pub struct Timeline {
+    shared: Arc<Shared>,
+    queue: mpsc::Sender<Pending>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    db: MissionDb,
+    daemon: DaemonId,
+    clock: Arc<dyn Clock>,
+    metrics: Arc<Metrics>,
+    ephemeral: ephemeral::Queue,
+    live: broadcast::Sender<Arc<TimelineEvent>>,
+    /// The newest stored event that was broadcast.
+    head: AtomicI64,
+}
+
+impl Shared {
+    fn head(&self) -> Seq {
+        Seq(self.head.load(Ordering::Acquire))
+    }
+
+    /// To everyone who listens now. Nobody listening is fine.
+    fn broadcast(&self, event: Arc<TimelineEvent>) {
+        if let Some(seq) = event.seq {
+            self.head.store(seq.0, Ordering::Release);
+        }
+        let _ = self.live.send(event);
+    }
+}
+
+/// The running writer. It ends when every [`Timeline`] handle is gone and what
+/// was queued is stored.
+#[derive(Debug)]
+pub struct TimelineTask(tokio::task::JoinHandle<()>);
+
+impl TimelineTask {
+    pub async fn finished(self) {
+        let _ = self.0.await;
+    }
+}
+
+impl Timeline {
+    /// Starts the writer on the database's timeline.
+    pub async fn start(
+        db: MissionDb,
+        daemon: DaemonId,
+        clock: Arc<dyn Clock>,
+        metrics: Arc<Metrics>,
+        config: &TimelineConfig,
+    ) -> Result<(Self, TimelineTask), StoreError> {
+        let head = db
+            .read(|tx| Box::pin(missiond_store::timeline::head(tx)))
+            .await?;
+        let (live, _) = broadcast::channel(BROADCAST_CAPACITY);
+        let shared = Arc::new(Shared {
+            db,
+            daemon,
+            clock,
+            metrics,
+            ephemeral: ephemeral::Queue::default(),
+            live,
+            head: AtomicI64::new(head.0),
+        });
+        let (queue, pending) = mpsc::channel(config.queue as usize);
+        let writer = Writer::new(Arc::clone(&shared), pending, config.batch as usize);
+        let task = TimelineTask(tokio::spawn(writer.run()));
+        Ok((Self { shared, queue }, task))
+    }
+
+    /// Stores a persistent event. When this returns, the event is committed,
+    /// has its `seq` and has been broadcast. Waits while the queue is full.
+    pub async fn record(
+        &self,
+        event: Event,
+        trace: TraceContext,
+    ) -> Result<Arc<TimelineEvent>, TimelineError> {
+        debug_assert!(
+            event.is_persistent(),
+            "{} is told, not recorded",
+            event.kind()
+        );
+        let (done, stored) = oneshot::channel();
+        let pending = Pending {
+            event: NewEvent {
+                at: self.shared.clock.now(),
+                daemon: self.shared.daemon,
+                trace,
+                event,
+            },
+            done,
+        };
+        self.queue
+            .send(pending)
+            .await
+            .map_err(|_| TimelineError::Closed)?;
+        stored.await.map_err(|_| TimelineError::Closed)?
+    }
+
+    /// Tells an ephemeral event to whoever listens. Never waits and never
+    /// fails: what cannot be told in time is replaced by what is newer.
+    pub fn tell(&self, event: Event, trace: TraceContext) {
+        debug_assert!(
+            !event.is_persistent(),
+            "{} is recorded, not told",
+            event.kind()
+        );
+        let event = TimelineEvent {
+            seq: None,
+            at: self.shared.clock.now(),
+            daemon: self.shared.daemon,
+            trace,
+            event,
+        };
+        self.shared.metrics.events_ephemeral.add(1);
+        if self.shared.ephemeral.put(event) == ephemeral::Put::Coalesced {
+            self.shared.metrics.events_coalesced.add(1);
+        }
+    }
+
+    /// Everything from now on.
+    #[must_use]
+    pub fn follow(&self) -> Follower {
+        // Subscribed before the head is read: an event in between is older than
+        // the head and skipped, never one that is missed.
+        let live = self.shared.live.subscribe();
+        Follower::live_from(Arc::clone(&self.shared), live, self.head())
+    }
+
+    /// Everything stored after `seq`, then everything from now on.
+    #[must_use]
+    pub fn follow_after(&self, seq: Seq) -> Follower {
+        Follower::catching_up_from(Arc::clone(&self.shared), self.shared.live.subscribe(), seq)
+    }
+
+    /// The newest stored event that was broadcast.
+    #[must_use]
+    pub fn head(&self) -> Seq {
+        self.shared.head()
+    }
+}

@@ -1,0 +1,149 @@
+//! The one writer of a daemon's timeline.
+//!
+//! Broadcast order is `seq` order and has no holes. On a shared database other
+//! daemons' events lie between ours, and an append whose outcome was lost may
+//! have succeeded after all: whenever the next `seq` is not the one after the
+//! last broadcast, the writer reads what lies between from the database first.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use missiond_core::{Seq, TimelineEvent};
+use missiond_store::timeline::{self, NewEvent, Page};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
+
+use super::{Shared, TimelineError};
+
+/// Ephemeral events are told at most this often.
+const EPHEMERAL_PAUSE: Duration = Duration::from_millis(25);
+
+/// Events read at a time while closing a gap.
+const GAP_PAGE: u32 = 1000;
+
+#[derive(Debug)]
+pub(super) struct Pending {
+    pub(super) event: NewEvent,
+    pub(super) done: oneshot::Sender<Result<Arc<TimelineEvent>, TimelineError>>,
+}
+
+pub(super) struct Writer {
+    shared: Arc<Shared>,
+    queue: mpsc::Receiver<Pending>,
+    batch: usize,
+}
+
+impl Writer {
+    pub(super) fn new(shared: Arc<Shared>, queue: mpsc::Receiver<Pending>, batch: usize) -> Self {
+        Self {
+            shared,
+            queue,
+            batch,
+        }
+    }
+
+    pub(super) async fn run(mut self) {
+        let mut batch = Vec::with_capacity(self.batch);
+        let mut hints = self.shared.db.head_hints();
+        let mut hints_open = true;
+        let ephemeral_due = tokio::time::sleep_until(Instant::now());
+        tokio::pin!(ephemeral_due);
+        let mut ephemeral_waiting = false;
+        let shared = Arc::clone(&self.shared);
+        loop {
+            tokio::select! {
+                received = self.queue.recv_many(&mut batch, self.batch) => {
+                    if received == 0 {
+                        break;
+                    }
+                    self.store(&mut batch).await;
+                }
+                () = shared.ephemeral.arrived(), if !ephemeral_waiting => {
+                    ephemeral_waiting = true;
+                }
+                () = &mut ephemeral_due, if ephemeral_waiting => {
+                    ephemeral_waiting = false;
+                    self.tell_ephemeral();
+                    ephemeral_due.as_mut().reset(Instant::now() + EPHEMERAL_PAUSE);
+                }
+                changed = hints.changed(), if hints_open => {
+                    hints_open = changed.is_ok();
+                    let hint = *hints.borrow_and_update();
+                    if hint > self.shared.head() {
+                        self.close_gap(hint).await;
+                    }
+                }
+            }
+        }
+        self.tell_ephemeral();
+    }
+
+    async fn store(&self, batch: &mut Vec<Pending>) {
+        let (events, waiting): (Vec<_>, Vec<_>) = batch
+            .drain(..)
+            .map(|pending| (pending.event, pending.done))
+            .unzip();
+        match self.shared.db.append(&events).await {
+            Ok(places) => {
+                self.shared.metrics.events_stored.add(places.len() as u64);
+                if let Some(first) = places.first() {
+                    self.close_gap(Seq(first.0 - 1)).await;
+                }
+                for ((event, seq), done) in events.into_iter().zip(places).zip(waiting) {
+                    let event = Arc::new(event.at_place(seq));
+                    if seq > self.shared.head() {
+                        self.shared.broadcast(Arc::clone(&event));
+                    }
+                    // The producer may have gone; the event is stored all the same.
+                    let _ = done.send(Ok(event));
+                }
+            }
+            Err(error) => {
+                tracing::error!(%error, events = waiting.len(), "events could not be stored");
+                let error = TimelineError::Store(Arc::new(error));
+                for done in waiting {
+                    let _ = done.send(Err(error.clone()));
+                }
+            }
+        }
+    }
+
+    /// Broadcasts what is stored between the last broadcast and `to`.
+    async fn close_gap(&self, to: Seq) {
+        while self.shared.head() < to {
+            let after = self.shared.head();
+            let page = self
+                .shared
+                .db
+                .read(move |tx| Box::pin(timeline::read_after(tx, after, GAP_PAGE)))
+                .await;
+            match page {
+                Ok(Page {
+                    events,
+                    reached: Some(reached),
+                    ..
+                }) => {
+                    for event in events {
+                        self.shared.broadcast(Arc::new(event));
+                    }
+                    // Past what this version cannot read.
+                    self.shared.head.fetch_max(reached.0, Ordering::AcqRel);
+                }
+                Ok(Page { reached: None, .. }) => return,
+                Err(error) => {
+                    // Listeners notice the hole by the next `seq` and read it
+                    // for themselves.
+                    tracing::warn!(%error, "events of other daemons could not be read");
+                    return;
+                }
+            }
+        }
+    }
+
+    fn tell_ephemeral(&self) {
+        for event in self.shared.ephemeral.take() {
+            self.shared.broadcast(Arc::new(event));
+        }
+    }
+}
