@@ -1,0 +1,325 @@
+//! The command line: every command, flag and example.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use missiond_core::{Category, IncidentId, Seq, Timestamp, TraceId};
+
+use crate::failure::EXIT_CODES;
+
+/// Run many coding agents from one place.
+///
+/// One daemon, started on first use, owns everything; the commands ask it.
+#[derive(Debug, Parser)]
+#[command(
+    name = "mission",
+    version,
+    propagate_version = true,
+    subcommand_required = true,
+    arg_required_else_help = true,
+    max_term_width = 100,
+    after_help = format!("\
+Examples:
+  mission up                         start the daemon and say how it is
+  mission timeline tail              watch what happens
+  mission doctor                     find out what is wrong
+  mission daemon logs --follow       read the daemon's log
+
+{EXIT_CODES}")
+)]
+pub(crate) struct Cli {
+    /// Print JSON for programs instead of text for people.
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+
+    /// Do not start the daemon when it is not running.
+    #[arg(long, global = true, env = "MISSION_NO_START", value_parser = clap::builder::FalseyValueParser::new())]
+    pub(crate) no_start: bool,
+
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Start the daemon if it is not running, and say how it is.
+    #[command(after_help = "Example:\n  mission up")]
+    Up,
+    /// Stop the daemon.
+    #[command(after_help = "Example:\n  mission down")]
+    Down,
+    /// Say what runs and what wants attention.
+    #[command(after_help = "Examples:\n  mission status\n  mission status --json | jq .database")]
+    Status,
+    /// Check this installation and say what to do about what is wrong.
+    #[command(after_help = "Example:\n  mission doctor")]
+    Doctor,
+    /// Start, stop and look into the daemon.
+    #[command(subcommand)]
+    Daemon(DaemonCommand),
+    /// What happened, and why.
+    #[command(subcommand)]
+    Timeline(TimelineCommand),
+    /// What went wrong and wants attention.
+    #[command(subcommand)]
+    Incident(IncidentCommand),
+    /// The configuration and its keys.
+    #[command(subcommand)]
+    Config(ConfigCommand),
+    /// Call an operation of the catalogue by name.
+    #[command(after_help = "\
+Examples:
+  mission call --list
+  mission call health
+  mission call timeline_note '{\"text\": \"deployed\"}'
+  echo '{\"limit\": 5}' | mission call timeline_query -")]
+    Call(CallArgs),
+    /// Measure this build on this machine.
+    #[command(subcommand)]
+    Bench(BenchCommand),
+    /// Print completions for your shell.
+    #[command(after_help = "Example:\n  mission completions zsh > ~/.zfunc/_mission")]
+    Completions { shell: clap_complete::Shell },
+    /// Print the manual page.
+    #[command(after_help = "Example:\n  mission man | man -l -")]
+    Man,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum DaemonCommand {
+    /// Start the daemon in the background; returns when it answers.
+    Start,
+    /// Stop the daemon: it finishes what it has begun, for at most 10 seconds.
+    Stop {
+        /// Kill it when it does not go.
+        #[arg(long)]
+        force: bool,
+    },
+    /// Stop the daemon and start it again.
+    Restart {
+        /// Kill it when it does not go.
+        #[arg(long)]
+        force: bool,
+    },
+    /// Describe the running daemon.
+    Status,
+    /// Count what the daemon has done.
+    Stats,
+    /// Make the daemon read its configuration again.
+    Reload,
+    /// Show the daemon's log.
+    #[command(after_help = "\
+Examples:
+  mission daemon logs -n 20
+  mission daemon logs --follow --level warn")]
+    Logs(LogsArgs),
+    /// Be the daemon, in the foreground.
+    Run {
+        /// Leave the terminal and report to the process that started this one.
+        #[arg(long, hide = true)]
+        detached: bool,
+    },
+    /// Start the daemon at login (systemd on Linux, launchd on macOS).
+    Install {
+        /// Print the unit instead of installing it.
+        #[arg(long)]
+        print: bool,
+        /// Which service manager; this system's when left out.
+        #[arg(long, value_enum)]
+        manager: Option<ServiceManager>,
+    },
+    /// Take back what `install` did.
+    Uninstall {
+        #[arg(long, value_enum)]
+        manager: Option<ServiceManager>,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ServiceManager {
+    Systemd,
+    Launchd,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LogsArgs {
+    /// How many lines.
+    #[arg(short = 'n', long, default_value_t = 50)]
+    pub(crate) lines: usize,
+    /// Go on as lines are written.
+    #[arg(short, long)]
+    pub(crate) follow: bool,
+    /// Only lines at least this severe.
+    #[arg(long, value_enum)]
+    pub(crate) level: Option<Level>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+pub(crate) enum Level {
+    Trace,
+    Debug,
+    Info,
+    Warn,
+    Error,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TimelineCommand {
+    /// Watch events as they happen.
+    #[command(after_help = "\
+Examples:
+  mission timeline tail
+  mission timeline tail --after 0 --kind note_added
+  mission timeline tail --category slot --json")]
+    Tail {
+        /// First everything stored after this sequence number.
+        #[arg(long, value_parser = seq)]
+        after: Option<Seq>,
+        #[command(flatten)]
+        filter: EventFilter,
+    },
+    /// List stored events, the newest first.
+    #[command(after_help = "\
+Examples:
+  mission timeline query --limit 20
+  mission timeline query --since 2026-01-04T10:00:00Z --oldest-first")]
+    Query {
+        #[command(flatten)]
+        filter: EventFilter,
+        #[arg(long)]
+        trace: Option<TraceId>,
+        /// Not before this time (RFC 3339).
+        #[arg(long)]
+        since: Option<Timestamp>,
+        /// Before this time (RFC 3339).
+        #[arg(long)]
+        until: Option<Timestamp>,
+        /// Only what comes after this sequence number.
+        #[arg(long, value_parser = seq)]
+        after: Option<Seq>,
+        /// Only what comes before this sequence number.
+        #[arg(long, value_parser = seq)]
+        before: Option<Seq>,
+        #[arg(long)]
+        oldest_first: bool,
+        #[arg(long, default_value_t = 50)]
+        limit: u32,
+    },
+    /// Show one causal chain as a tree.
+    #[command(after_help = "Example:\n  mission timeline trace 4bf92f3577b34da6a3ce929d0e0e4736")]
+    Trace { trace_id: TraceId },
+    /// Wait for an event, for scripts.
+    #[command(after_help = "Example:\n  mission timeline wait --kind note_added --timeout 30")]
+    Wait {
+        /// Only these kinds.
+        #[arg(long = "kind", value_name = "KIND")]
+        kinds: Vec<String>,
+        /// Only what comes after this sequence number.
+        #[arg(long, value_parser = seq)]
+        after: Option<Seq>,
+        /// Seconds to wait, at most 55.
+        #[arg(long, default_value_t = 30)]
+        timeout: u64,
+    },
+    /// Mark this moment with a sentence of your own.
+    #[command(after_help = "Example:\n  mission timeline note \"release 1.4 is out\"")]
+    Note {
+        text: String,
+        /// Continue this causal chain.
+        #[arg(long)]
+        trace: Option<TraceId>,
+    },
+    /// Count events per hour and kind.
+    Activity {
+        /// Not before this time (RFC 3339); the last 24 hours when left out.
+        #[arg(long)]
+        since: Option<Timestamp>,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct EventFilter {
+    /// Only these kinds.
+    #[arg(long = "kind", value_name = "KIND")]
+    pub(crate) kinds: Vec<String>,
+    /// Only these categories.
+    #[arg(long = "category", value_name = "CATEGORY", value_parser = category)]
+    pub(crate) categories: Vec<Category>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum IncidentCommand {
+    /// List incidents, open ones unless asked for all.
+    List {
+        #[arg(long)]
+        all: bool,
+    },
+    /// Close an incident that has been dealt with.
+    Resolve { incident: IncidentId },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Show every key with the value in force.
+    Show,
+    /// List every key, its default and what it means.
+    Keys,
+    /// Check a configuration file without using it.
+    Check {
+        /// The file in use when left out.
+        file: Option<PathBuf>,
+    },
+    /// Print where the configuration file is.
+    Path,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CallArgs {
+    /// The operation's name.
+    #[arg(required_unless_present = "list")]
+    pub(crate) operation: Option<String>,
+    /// Its parameters as JSON; `-` reads them from standard input.
+    pub(crate) params: Option<String>,
+    /// List the operations.
+    #[arg(long, conflicts_with_all = ["operation", "params"])]
+    pub(crate) list: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum BenchCommand {
+    /// Calls per second and latency of a no-op through the socket.
+    Ipc {
+        #[arg(long, default_value_t = 20_000)]
+        calls: u32,
+    },
+    /// From `daemon start` to answering, and memory when idle.
+    Start {
+        #[arg(long, default_value_t = 10)]
+        rounds: u32,
+    },
+}
+
+fn seq(text: &str) -> Result<Seq, String> {
+    match text.parse::<i64>() {
+        Ok(number) if number >= 0 => Ok(Seq(number)),
+        _ => Err("a sequence number is 0 or more".to_owned()),
+    }
+}
+
+fn category(text: &str) -> Result<Category, String> {
+    serde_json::from_value(serde_json::Value::String(text.to_owned())).map_err(|_| {
+        "use pty, message, task, board, slot, knowledge, cli_engine, pipeline or system".to_owned()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

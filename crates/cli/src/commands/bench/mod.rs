@@ -1,0 +1,103 @@
+//! `mission bench …`: each prints one JSON object with its conditions and its
+//! numbers. What is compared is measured in the same run, in turns, because a
+//! shared machine is never the same twice.
+
+mod ipc;
+mod start;
+mod temporary;
+
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::args::BenchCommand;
+use crate::failure::Failure;
+use crate::output::Output;
+
+pub(super) fn run(command: &BenchCommand, output: &mut Output) -> Result<ExitCode, Failure> {
+    let report = match *command {
+        BenchCommand::Ipc { calls } => ipc::run(calls, output)?,
+        BenchCommand::Start { rounds } => start::run(rounds, output)?,
+    };
+    output.result(&report, |output, report| {
+        for (name, value) in &report.conditions {
+            output.line(format!("# {name}: {value}"));
+        }
+        for (name, value) in &report.metrics {
+            output.line(format!("{name:<34}{value}"));
+        }
+    });
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What every benchmark prints.
+#[derive(Debug, Serialize)]
+struct Report {
+    bench: &'static str,
+    conditions: BTreeMap<&'static str, Value>,
+    metrics: BTreeMap<String, f64>,
+}
+
+impl Report {
+    fn new(bench: &'static str) -> Self {
+        let cores = std::thread::available_parallelism().map_or(0, std::num::NonZero::get);
+        let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+        let load = load
+            .split(' ')
+            .next()
+            .and_then(|load| load.parse::<f64>().ok());
+        let build = if cfg!(debug_assertions) {
+            "debug"
+        } else {
+            "release"
+        };
+        let conditions = BTreeMap::from([
+            ("version", json!(missiond_daemon::VERSION)),
+            ("build", json!(build)),
+            ("cores", json!(cores)),
+            ("load_average_before", json!(load)),
+        ]);
+        Self {
+            bench,
+            conditions,
+            metrics: BTreeMap::new(),
+        }
+    }
+
+    fn condition(&mut self, name: &'static str, value: impl Serialize) {
+        self.conditions.insert(name, json!(value));
+    }
+
+    /// Rounded to four digits that mean something.
+    fn metric(&mut self, name: impl Into<String>, value: f64) {
+        let scale = 10f64.powi(3 - value.abs().max(1e-9).log10().floor() as i32);
+        self.metrics
+            .insert(name.into(), (value * scale).round() / scale);
+    }
+}
+
+/// The value below which this share of the durations lies.
+fn percentile(durations: &mut [Duration], share: f64) -> Duration {
+    durations.sort_unstable();
+    let place = (durations.len() as f64 * share).ceil() as usize;
+    durations
+        .get(place.saturating_sub(1))
+        .copied()
+        .unwrap_or_default()
+}
+
+fn median(values: &mut [f64]) -> f64 {
+    values.sort_unstable_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or_default()
+}
+
+fn micros(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1e6
+}
+
+fn millis(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1e3
+}

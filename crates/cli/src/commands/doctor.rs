@@ -1,0 +1,205 @@
+//! `mission doctor`: what could be wrong, whether it is, and what to do.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use missiond_api::operations::NoParams;
+use missiond_api::operations::system::DaemonStatus;
+use missiond_api::{ClientError, Home};
+use missiond_daemon::Instance;
+use missiond_daemon::config::Config;
+use serde::Serialize;
+
+use crate::connect::Reach;
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::term::Style;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Verdict {
+    Ok,
+    Warning,
+    Failed,
+}
+
+#[derive(Debug, Serialize)]
+struct Finding {
+    check: &'static str,
+    verdict: Verdict,
+    /// What was found; for a trouble also what to do.
+    detail: String,
+}
+
+/// Less free space than this is worth a word.
+const LOW_DISK_BYTES: u64 = 500 * 1024 * 1024;
+
+pub(super) fn doctor(reach: &Reach, output: &mut Output) -> Result<ExitCode, Failure> {
+    let findings = [
+        configuration(&reach.home),
+        folder("data folder", reach.home.data_dir()),
+        folder("runtime folder", reach.home.run_dir()),
+        free_space(reach.home.data_dir()),
+        daemon(reach),
+    ];
+    let failed = findings
+        .iter()
+        .any(|finding| finding.verdict == Verdict::Failed);
+    output.result(&findings, |output, findings| {
+        for finding in findings {
+            let mark = match finding.verdict {
+                Verdict::Ok => output.paint.apply(Style::Green, "ok  "),
+                Verdict::Warning => output.paint.apply(Style::Yellow, "warn"),
+                Verdict::Failed => output.paint.apply(Style::Red, "FAIL"),
+            };
+            output.line(format!("{mark}  {:<15}{}", finding.check, finding.detail));
+        }
+    });
+    Ok(if failed {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    })
+}
+
+fn configuration(home: &Home) -> Finding {
+    let file = home.config_file();
+    let (verdict, detail) = match Config::load(&file) {
+        Err(error) => (Verdict::Failed, error.to_string()),
+        Ok(_) if file.exists() => (Verdict::Ok, file.display().to_string()),
+        Ok(_) => (
+            Verdict::Ok,
+            format!("no {}: every key has its default", file.display()),
+        ),
+    };
+    Finding {
+        check: "configuration",
+        verdict,
+        detail,
+    }
+}
+
+fn folder(check: &'static str, path: &Path) -> Finding {
+    let (verdict, detail) = match std::fs::metadata(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => (
+            Verdict::Ok,
+            format!("{} is made at the first start", path.display()),
+        ),
+        Err(error) => (Verdict::Failed, format!("{}: {error}", path.display())),
+        Ok(metadata) if !metadata.is_dir() => (
+            Verdict::Failed,
+            format!("{} is not a folder: move it away", path.display()),
+        ),
+        Ok(metadata) => permissions(path, &metadata),
+    };
+    Finding {
+        check,
+        verdict,
+        detail,
+    }
+}
+
+#[cfg(unix)]
+fn permissions(path: &Path, metadata: &std::fs::Metadata) -> (Verdict, String) {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    let mode = metadata.permissions().mode() & 0o777;
+    if metadata.uid() != rustix::process::geteuid().as_raw() {
+        (
+            Verdict::Failed,
+            format!("{} belongs to another user", path.display()),
+        )
+    } else if rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_err() {
+        (
+            Verdict::Failed,
+            format!("{} cannot be written", path.display()),
+        )
+    } else if mode & 0o077 != 0 {
+        let detail = format!(
+            "{} is open to others (mode {mode:o}); the next start closes it",
+            path.display()
+        );
+        (Verdict::Warning, detail)
+    } else {
+        (Verdict::Ok, path.display().to_string())
+    }
+}
+
+#[cfg(not(unix))]
+fn permissions(path: &Path, _: &std::fs::Metadata) -> (Verdict, String) {
+    (Verdict::Ok, path.display().to_string())
+}
+
+fn free_space(path: &Path) -> Finding {
+    let check = "free space";
+    // The folder may not exist yet: the nearest one above it is on the same disk.
+    let existing = path.ancestors().find(|path| path.exists()).unwrap_or(path);
+    #[cfg(unix)]
+    if let Ok(stat) = rustix::fs::statvfs(existing) {
+        let free = stat.f_bavail.saturating_mul(stat.f_frsize);
+        let detail = format!("{:.1} GB", free as f64 / 1e9);
+        return if free < LOW_DISK_BYTES {
+            let detail = format!("{detail}: events are refused when the disk is full");
+            Finding {
+                check,
+                verdict: Verdict::Warning,
+                detail,
+            }
+        } else {
+            Finding {
+                check,
+                verdict: Verdict::Ok,
+                detail,
+            }
+        };
+    }
+    Finding {
+        check,
+        verdict: Verdict::Ok,
+        detail: format!("{} not measured", existing.display()),
+    }
+}
+
+fn daemon(reach: &Reach) -> Finding {
+    let check = "daemon";
+    let status = reach
+        .running()
+        .and_then(|mut client| client.call::<DaemonStatus>(&NoParams {}));
+    let (verdict, detail) = match status {
+        Ok(report) if report.version != missiond_daemon::VERSION => (
+            Verdict::Warning,
+            format!(
+                "version {} runs, {} is installed: `mission daemon restart`",
+                report.version,
+                missiond_daemon::VERSION
+            ),
+        ),
+        Ok(report) if report.open_incidents > 0 => (
+            Verdict::Warning,
+            format!(
+                "{} open incidents: `mission incident list`",
+                report.open_incidents
+            ),
+        ),
+        Ok(report) => (
+            Verdict::Ok,
+            format!("version {}, process {}", report.version, report.pid),
+        ),
+        Err(ClientError::NotRunning { .. }) => match Instance::is_held(&reach.home) {
+            Ok(true) => {
+                let detail = "starting or stuck: it holds its lock but does not answer; \
+                              `mission daemon stop --force` ends it";
+                (Verdict::Failed, detail.to_owned())
+            }
+            _ => (
+                Verdict::Ok,
+                "not running: `mission up` starts it".to_owned(),
+            ),
+        },
+        Err(error) => (Verdict::Failed, error.to_string()),
+    };
+    Finding {
+        check,
+        verdict,
+        detail,
+    }
+}

@@ -1,0 +1,42 @@
+//! The commands. Each asks the daemon and shows the answer; none decides.
+
+mod bench;
+mod call;
+mod config;
+mod daemon;
+mod doctor;
+mod incident;
+mod logs;
+mod service;
+mod shell;
+mod status;
+mod timeline;
+
+use std::process::ExitCode;
+
+use crate::args::{Cli, Command};
+use crate::connect::Reach;
+use crate::failure::Failure;
+use crate::output::Output;
+
+pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<ExitCode, Failure> {
+    match cli.command {
+        Command::Completions { shell } => return shell::completions(shell),
+        Command::Man => return shell::man(),
+        _ => {}
+    }
+    let reach = Reach::from_args(&cli)?;
+    match cli.command {
+        Command::Up => status::up(&reach, output),
+        Command::Down => daemon::stop(&reach, crate::process::Force::Ask, output),
+        Command::Status => status::status(&reach, output),
+        Command::Doctor => doctor::doctor(&reach, output),
+        Command::Daemon(command) => daemon::run(command, &reach, output),
+        Command::Timeline(command) => timeline::run(command, &reach, output),
+        Command::Incident(command) => incident::run(&command, &reach, output),
+        Command::Config(command) => config::run(command, &reach, output),
+        Command::Call(args) => call::call(args, &reach, output),
+        Command::Bench(command) => bench::run(&command, output),
+        Command::Completions { .. } | Command::Man => Ok(ExitCode::SUCCESS),
+    }
+}

@@ -1,0 +1,275 @@
+//! `mission daemon install|uninstall`: a unit for the service manager that
+//! starts the daemon at login.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+
+use missiond_core::ErrorCode;
+use serde_json::json;
+
+use crate::args::ServiceManager;
+use crate::connect::Reach;
+use crate::failure::Failure;
+use crate::output::Output;
+
+const LABEL: &str = "dev.missiond.daemon";
+
+pub(super) fn install(
+    reach: &Reach,
+    print: bool,
+    manager: Option<ServiceManager>,
+    output: &mut Output,
+) -> Result<ExitCode, Failure> {
+    let manager = manager.unwrap_or_else(native);
+    let program = std::env::current_exe()?;
+    let home = std::env::var("MISSION_HOME").ok();
+    let text = unit(manager, &program, home.as_deref(), &reach.home.log_dir())?;
+    if print {
+        output.result(&json!({"unit": text}), |output, _| {
+            output.line(text.trim_end());
+        });
+        return Ok(ExitCode::SUCCESS);
+    }
+    let path = unit_path(manager)?;
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    std::fs::write(&path, text)?;
+    let enabled = enable(manager, &path);
+    output.result(
+        &json!({"unit": path, "enabled": enabled.is_ok()}),
+        |output, _| {
+            output.line(format!("Wrote {}.", path.display()));
+            match &enabled {
+                Ok(()) => output.line("The daemon starts at login from now on."),
+                Err(command) => output.line(format!("To start it at login, run:  {command}")),
+            }
+        },
+    );
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(super) fn uninstall(
+    manager: Option<ServiceManager>,
+    output: &mut Output,
+) -> Result<ExitCode, Failure> {
+    let manager = manager.unwrap_or_else(native);
+    let path = unit_path(manager)?;
+    let existed = path.exists();
+    if existed {
+        disable(manager, &path);
+        std::fs::remove_file(&path)?;
+    }
+    output.result(&json!({"unit": path, "removed": existed}), |output, _| {
+        output.line(if existed {
+            format!("Removed {}.", path.display())
+        } else {
+            "Nothing was installed.".to_owned()
+        });
+    });
+    Ok(ExitCode::SUCCESS)
+}
+
+fn native() -> ServiceManager {
+    if cfg!(target_os = "macos") {
+        ServiceManager::Launchd
+    } else {
+        ServiceManager::Systemd
+    }
+}
+
+fn unit_path(manager: ServiceManager) -> Result<PathBuf, Failure> {
+    let folder = |variable: &str| std::env::var_os(variable).map(PathBuf::from);
+    let no_home = || Failure::new(ErrorCode::InvalidConfig, "no home folder: set HOME");
+    match manager {
+        ServiceManager::Systemd => {
+            let config = folder("XDG_CONFIG_HOME")
+                .or_else(|| Some(folder("HOME")?.join(".config")))
+                .ok_or_else(no_home)?;
+            Ok(config.join("systemd/user/missiond.service"))
+        }
+        ServiceManager::Launchd => {
+            let home = folder("HOME").ok_or_else(no_home)?;
+            Ok(home
+                .join("Library/LaunchAgents")
+                .join(format!("{LABEL}.plist")))
+        }
+    }
+}
+
+/// The unit's text. The home is written into it, because the service manager
+/// does not have this shell's environment.
+fn unit(
+    manager: ServiceManager,
+    program: &Path,
+    home: Option<&str>,
+    logs: &Path,
+) -> Result<String, Failure> {
+    let program = program.to_string_lossy();
+    let unusable = |text: &str| text.chars().any(char::is_control);
+    if unusable(&program) || home.is_some_and(unusable) {
+        let message = "a path with control characters cannot stand in a service unit";
+        return Err(Failure::new(ErrorCode::InvalidConfig, message));
+    }
+    Ok(match manager {
+        ServiceManager::Systemd => {
+            let environment = home
+                .map(|home| {
+                    format!(
+                        "Environment={}\n",
+                        systemd_quote(&format!("MISSION_HOME={home}"))
+                    )
+                })
+                .unwrap_or_default();
+            format!(
+                "[Unit]\n\
+                 Description=missiond, the daemon that runs coding agents\n\n\
+                 [Service]\n\
+                 {environment}\
+                 ExecStart={} daemon run\n\
+                 ExecReload=/bin/kill -HUP $MAINPID\n\
+                 Restart=on-failure\n\
+                 RestartSec=2\n\
+                 TimeoutStopSec=15\n\
+                 # The agents' terminals belong to processes of their own, which outlive\n\
+                 # the daemon.\n\
+                 KillMode=process\n\n\
+                 [Install]\n\
+                 WantedBy=default.target\n",
+                systemd_quote(&program)
+            )
+        }
+        ServiceManager::Launchd => {
+            let environment = home
+                .map(|home| {
+                    format!(
+                        "  <key>EnvironmentVariables</key>\n  <dict>\n    \
+                         <key>MISSION_HOME</key><string>{}</string>\n  </dict>\n",
+                        xml(home)
+                    )
+                })
+                .unwrap_or_default();
+            let errors = logs.join("launchd.log");
+            format!(
+                "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
+                 <!DOCTYPE plist PUBLIC \"-//Apple//DTD PLIST 1.0//EN\" \
+                 \"http://www.apple.com/DTDs/PropertyList-1.0.dtd\">\n\
+                 <plist version=\"1.0\">\n<dict>\n  \
+                 <key>Label</key><string>{LABEL}</string>\n  \
+                 <key>ProgramArguments</key>\n  <array>\n    \
+                 <string>{}</string><string>daemon</string><string>run</string>\n  </array>\n\
+                 {environment}  \
+                 <key>RunAtLoad</key><true/>\n  \
+                 <key>KeepAlive</key><dict><key>SuccessfulExit</key><false/></dict>\n  \
+                 <key>AbandonProcessGroup</key><true/>\n  \
+                 <key>StandardErrorPath</key><string>{}</string>\n\
+                 </dict>\n</plist>\n",
+                xml(&program),
+                xml(&errors.to_string_lossy())
+            )
+        }
+    })
+}
+
+/// Quoted for systemd, whose `%` and `$` mean something.
+fn systemd_quote(text: &str) -> String {
+    let escaped = text
+        .replace('\\', "\\\\")
+        .replace('"', "\\\"")
+        .replace('%', "%%")
+        .replace('$', "$$");
+    format!("\"{escaped}\"")
+}
+
+fn xml(text: &str) -> String {
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+}
+
+/// Tells the service manager; on failure returns the command to run by hand.
+fn enable(manager: ServiceManager, path: &Path) -> Result<(), String> {
+    match manager {
+        ServiceManager::Systemd => {
+            let reloaded = quietly("systemctl", &["--user", "daemon-reload"]);
+            let enabled =
+                reloaded && quietly("systemctl", &["--user", "enable", "missiond.service"]);
+            enabled
+                .then_some(())
+                .ok_or_else(|| "systemctl --user enable --now missiond.service".to_owned())
+        }
+        ServiceManager::Launchd => {
+            let path = path.to_string_lossy();
+            quietly("launchctl", &["load", "-w", &path])
+                .then_some(())
+                .ok_or_else(|| format!("launchctl load -w '{path}'"))
+        }
+    }
+}
+
+fn disable(manager: ServiceManager, path: &Path) {
+    match manager {
+        ServiceManager::Systemd => {
+            quietly("systemctl", &["--user", "disable", "missiond.service"]);
+        }
+        ServiceManager::Launchd => {
+            quietly("launchctl", &["unload", "-w", &path.to_string_lossy()]);
+        }
+    }
+}
+
+fn quietly(program: &str, args: &[&str]) -> bool {
+    let status = Command::new(program)
+        .args(args)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    status.is_ok_and(|status| status.success())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_with_spaces_and_signs_stay_one_word() {
+        let text = unit(
+            ServiceManager::Systemd,
+            Path::new("/opt/my $tools/100%/mission"),
+            Some("/home/a \"b\""),
+            Path::new("/l"),
+        )
+        .unwrap();
+        assert!(
+            text.contains("ExecStart=\"/opt/my $$tools/100%%/mission\" daemon run\n"),
+            "{text}"
+        );
+        assert!(
+            text.contains("Environment=\"MISSION_HOME=/home/a \\\"b\\\"\"\n"),
+            "{text}"
+        );
+        let plist = unit(
+            ServiceManager::Launchd,
+            Path::new("/a&b/mission"),
+            None,
+            Path::new("/l"),
+        )
+        .unwrap();
+        assert!(
+            plist.contains("<string>/a&amp;b/mission</string>"),
+            "{plist}"
+        );
+    }
+
+    #[test]
+    fn a_line_break_cannot_smuggle_a_setting_into_the_unit() {
+        let smuggled = unit(
+            ServiceManager::Systemd,
+            Path::new("/mission"),
+            Some("/x\nExecStartPre=/bin/evil"),
+            Path::new("/l"),
+        );
+        assert!(smuggled.is_err());
+    }
+}

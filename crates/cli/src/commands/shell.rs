@@ -1,0 +1,47 @@
+//! What a shell and `man` want to know about the command line.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::CommandFactory;
+
+use crate::args::Cli;
+use crate::failure::Failure;
+
+pub(super) fn completions(shell: clap_complete::Shell) -> Result<ExitCode, Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "mission", &mut script);
+    print(&script)
+}
+
+pub(super) fn man() -> Result<ExitCode, Failure> {
+    let mut page = Vec::new();
+    let command = Cli::command();
+    clap_mangen::Man::new(command.clone()).render(&mut page)?;
+    write_subcommands(&command, "mission", &mut page)?;
+    print(&page)
+}
+
+/// One page for everything: each command with its own text.
+fn write_subcommands(command: &clap::Command, path: &str, page: &mut Vec<u8>) -> io::Result<()> {
+    for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set()) {
+        let path = format!("{path} {}", sub.get_name());
+        let about = sub
+            .get_long_about()
+            .or(sub.get_about())
+            .map(ToString::to_string);
+        writeln!(page, ".SH \"{}\"", path.to_uppercase())?;
+        writeln!(page, "{}", about.unwrap_or_default())?;
+        let man = clap_mangen::Man::new(sub.clone());
+        man.render_options_section(page).ok();
+        write_subcommands(sub, &path, page)?;
+    }
+    Ok(())
+}
+
+fn print(bytes: &[u8]) -> Result<ExitCode, Failure> {
+    match io::stdout().write_all(bytes) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(ExitCode::SUCCESS),
+    }
+}

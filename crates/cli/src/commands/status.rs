@@ -1,0 +1,99 @@
+//! `mission up` and `mission status`: one look at everything.
+
+use std::process::ExitCode;
+
+use missiond_api::ClientError;
+use missiond_api::operations::NoParams;
+use missiond_api::operations::system::{DaemonState, DaemonStatus, StatusReport};
+
+use crate::connect::Reach;
+use crate::failure::Failure;
+use crate::output::{Output, Progress};
+use crate::process::{self, Started};
+use crate::term::{Style, duration};
+
+pub(super) fn up(reach: &Reach, output: &mut Output) -> Result<ExitCode, Failure> {
+    let started = {
+        let _progress = Progress::start(output, "starting the daemon");
+        process::start(&reach.home)?
+    };
+    let report = reach.running()?.call::<DaemonStatus>(&NoParams {})?;
+    output.result(&report, |output, report| {
+        let line = match started {
+            Started::Now { pid } => format!("The daemon is running (process {pid})."),
+            Started::Already { pid } => format!("The daemon was already running (process {pid})."),
+        };
+        let line = output.paint.apply(Style::Green, &line);
+        output.line(line);
+        describe(output, report);
+        output.line("");
+        output.line("Next:  mission timeline tail   watch what happens");
+        output.line("       mission doctor          check this installation");
+        output.line("       mission down            stop the daemon");
+    });
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(super) fn status(reach: &Reach, output: &mut Output) -> Result<ExitCode, Failure> {
+    match reach.running() {
+        Ok(mut client) => {
+            let report = client.call::<DaemonStatus>(&NoParams {})?;
+            output.result(&report, |output, report| {
+                let state = match report.state {
+                    DaemonState::Running => output.paint.apply(Style::Green, "running"),
+                    DaemonState::Draining => output.paint.apply(Style::Yellow, "stopping"),
+                };
+                output.line(format!(
+                    "The daemon is {state}: process {}, up {}.",
+                    report.pid,
+                    duration(report.uptime_secs)
+                ));
+                describe(output, report);
+            });
+            Ok(ExitCode::SUCCESS)
+        }
+        // A state, not an error: `status` answers the question it was asked.
+        Err(error @ ClientError::NotRunning { .. }) => {
+            let stopped = serde_json::json!({"state": "stopped"});
+            output.result(&stopped, |output, _| {
+                output.line("The daemon is not running. `mission up` starts it.");
+            });
+            Ok(Failure::from(error).exit_code())
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn describe(output: &mut Output, report: &StatusReport) {
+    let mut field = |name: &str, value: &str| output.line(format!("  {name:<11}{value}"));
+    field("version", &report.version);
+    let database = &report.database;
+    field(
+        "database",
+        &format!("{} ({} events)", database.url, database.timeline_head),
+    );
+    field("socket", &report.socket);
+    if let Some(http) = &report.http {
+        field("metrics", &format!("{http}/metrics"));
+    }
+    field("log", &report.log_file);
+    for consumer in report
+        .consumers
+        .iter()
+        .filter(|consumer| consumer.failures > 0)
+    {
+        let text = format!(
+            "`{}` has failed {} times in a row",
+            consumer.name, consumer.failures
+        );
+        field("trouble", &text);
+    }
+    if report.open_incidents > 0 {
+        let text = format!(
+            "{} open incidents: `mission incident list`",
+            report.open_incidents
+        );
+        let text = output.paint.apply(Style::Yellow, &text);
+        output.line(format!("  {:<11}{text}", "attention"));
+    }
+}

@@ -1,0 +1,29 @@
+//! `mission`: the one binary. It is the command line, and with
+//! `mission daemon run` the daemon itself.
+
+mod args;
+mod commands;
+mod connect;
+mod failure;
+mod output;
+mod process;
+mod term;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::Cli;
+use output::Output;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let mut output = Output::new(cli.json);
+    match commands::run(cli, &mut output) {
+        Ok(code) => code,
+        Err(failure) => {
+            output.failure(&failure);
+            failure.exit_code()
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! What a command prints: text for people, or with `--json` one value (or one
+//! value a line) for programs. A reader that closes the pipe ends the command
+//! without a complaint.
+
+use std::io::{self, IsTerminal, Write};
+
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::term::{Paint, Style};
+
+#[derive(Debug)]
+pub(crate) struct Output {
+    json: bool,
+    pub(crate) paint: Paint,
+}
+
+impl Output {
+    pub(crate) fn new(json: bool) -> Self {
+        Self {
+            json,
+            paint: Paint::for_stdout(),
+        }
+    }
+
+    pub(crate) fn is_json(&self) -> bool {
+        self.json
+    }
+
+    /// One line of text.
+    pub(crate) fn line(&mut self, text: impl AsRef<str>) {
+        write_line(text.as_ref().as_bytes());
+    }
+
+    /// The result: `value` for programs, what `text` prints for people.
+    pub(crate) fn result<T: Serialize>(&mut self, value: &T, text: impl FnOnce(&mut Self, &T)) {
+        if self.json {
+            self.json_line(value);
+        } else {
+            text(self, value);
+        }
+    }
+
+    pub(crate) fn json_line(&mut self, value: &impl Serialize) {
+        match serde_json::to_vec(value) {
+            Ok(line) => write_line(&line),
+            Err(error) => self.line(format!("{{\"error\":{{\"message\":\"{error}\"}}}}")),
+        }
+    }
+
+    /// A table with its columns aligned, the header first.
+    pub(crate) fn table(&mut self, header: &[&str], rows: &[Vec<String>]) {
+        let widths: Vec<_> = (0..header.len())
+            .map(|column| {
+                let cells = rows.iter().filter_map(|row| row.get(column));
+                let widest = cells.map(|cell| cell.chars().count()).max().unwrap_or(0);
+                widest.max(header[column].chars().count())
+            })
+            .collect();
+        let format = |cells: &[String]| {
+            let mut line = String::new();
+            for (cell, width) in cells.iter().zip(&widths) {
+                line.push_str(cell);
+                line.extend(std::iter::repeat_n(' ', width - cell.chars().count() + 2));
+            }
+            line.trim_end().to_owned()
+        };
+        let header: Vec<_> = header.iter().map(|name| (*name).to_owned()).collect();
+        let header = self.paint.apply(Style::Bold, &format(&header));
+        self.line(header);
+        for row in rows {
+            let row = format(row);
+            self.line(row);
+        }
+    }
+
+    /// Something to know that is not the result. Goes to standard error.
+    pub(crate) fn notice(&mut self, text: &str) {
+        if !self.json {
+            let _ = writeln!(io::stderr(), "{text}");
+        }
+    }
+
+    pub(crate) fn failure(&mut self, failure: &Failure) {
+        let mut stderr = io::stderr();
+        if self.json {
+            let value = serde_json::json!({"error": {
+                "code": failure.code, "message": failure.message, "hint": failure.hint,
+            }});
+            let _ = writeln!(stderr, "{value}");
+            return;
+        }
+        let paint = Paint::for_stderr();
+        let _ = writeln!(
+            stderr,
+            "{} {}",
+            paint.apply(Style::Red, "error:"),
+            failure.message
+        );
+        if let Some(hint) = &failure.hint {
+            let _ = writeln!(stderr, "{} {hint}", paint.apply(Style::Cyan, "hint:"));
+        }
+    }
+}
+
+/// Says what is being waited for, once it has taken a second, and takes the
+/// words back when it is over. Silent unless a person watches.
+pub(crate) struct Progress {
+    done: std::sync::mpsc::Sender<()>,
+    thread: Option<std::thread::JoinHandle<()>>,
+}
+
+impl Progress {
+    pub(crate) fn start(output: &Output, what: &str) -> Self {
+        let (done, finished) = std::sync::mpsc::channel::<()>();
+        let watched = !output.json && io::stderr().is_terminal();
+        let what = what.to_owned();
+        let thread = watched.then(|| {
+            std::thread::spawn(move || {
+                let second = std::time::Duration::from_secs(1);
+                let mut elapsed = 0;
+                while finished.recv_timeout(second)
+                    == Err(std::sync::mpsc::RecvTimeoutError::Timeout)
+                {
+                    elapsed += 1;
+                    let _ = write!(io::stderr(), "\r{what} … {elapsed} s");
+                }
+                if elapsed > 0 {
+                    let _ = write!(io::stderr(), "\r\x1b[K");
+                }
+            })
+        });
+        Self { done, thread }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        let _ = self.done.send(());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn write_line(line: &[u8]) {
+    let mut stdout = io::stdout().lock();
+    let written = stdout
+        .write_all(line)
+        .and_then(|()| stdout.write_all(b"\n"));
+    if let Err(error) = written.and_then(|()| stdout.flush()) {
+        let code = if error.kind() == io::ErrorKind::BrokenPipe {
+            0
+        } else {
+            1
+        };
+        std::process::exit(code);
+    }
+}

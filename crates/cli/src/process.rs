@@ -1,0 +1,198 @@
+//! Starting and stopping the daemon's process from outside.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use missiond_api::operations::system::{ControlAction, DaemonControl, DaemonControlParams};
+use missiond_api::{Client, ClientError, Home};
+use missiond_core::ErrorCode;
+use missiond_daemon::{Instance, PidRecord};
+use serde::{Deserialize, Serialize};
+
+use crate::failure::Failure;
+
+/// A daemon that has not answered by then is taken to hang.
+const START_LIMIT: Duration = Duration::from_secs(60);
+
+/// Longer than the daemon's own limit for closing.
+const STOP_LIMIT: Duration = Duration::from_secs(12);
+
+const POLL: Duration = Duration::from_millis(5);
+
+/// The one line a detached daemon writes to the process that started it.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Startup {
+    Ready { pid: u32 },
+    Failed { code: ErrorCode, message: String },
+}
+
+/// Whether `start` had anything to do.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Started {
+    Now { pid: u32 },
+    Already { pid: u32 },
+}
+
+/// Starts a daemon and returns when it answers, or says why it does not.
+pub(crate) fn start(home: &Home) -> Result<Started, Failure> {
+    if let Ok(client) = Client::connect(home) {
+        return Ok(Started::Already {
+            pid: client.welcome().pid,
+        });
+    }
+    match spawn_detached()? {
+        Startup::Ready { pid } => Ok(Started::Now { pid }),
+        // Another start was faster: its daemon is as good as ours. Or one is
+        // closing, and then this one must wait for it to be gone.
+        Startup::Failed {
+            code: ErrorCode::Conflict,
+            message,
+        } => wait_for_other(home, &message),
+        Startup::Failed { code, message } => Err(Failure::new(
+            code,
+            format!("the daemon did not start: {message}"),
+        )),
+    }
+}
+
+fn spawn_detached() -> Result<Startup, Failure> {
+    let mut child = Command::new(std::env::current_exe()?)
+        .args(["daemon", "run", "--detached"])
+        .current_dir("/")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()?;
+    let stdout = child.stdout.take();
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || {
+        let mut line = String::new();
+        if let Some(stdout) = stdout {
+            let _ = BufReader::new(stdout).read_line(&mut line);
+        }
+        let _ = sender.send(line);
+    });
+    match receiver.recv_timeout(START_LIMIT) {
+        Ok(line) if !line.is_empty() => serde_json::from_str(&line).map_err(|error| {
+            Failure::new(
+                ErrorCode::Internal,
+                format!("the daemon said `{line}`: {error}"),
+            )
+        }),
+        Ok(_) => {
+            let status = child.wait()?;
+            let message = format!("the daemon ended before it answered ({status})");
+            Err(Failure::new(ErrorCode::Internal, message).hint("`mission daemon logs` shows why"))
+        }
+        Err(_) => {
+            let message = format!("no answer within {} s", START_LIMIT.as_secs());
+            Err(Failure::new(ErrorCode::Timeout, message).hint("`mission daemon logs` shows why"))
+        }
+    }
+}
+
+fn wait_for_other(home: &Home, message: &str) -> Result<Started, Failure> {
+    let deadline = Instant::now() + STOP_LIMIT;
+    while Instant::now() < deadline {
+        if let Ok(client) = Client::connect(home) {
+            return Ok(Started::Already {
+                pid: client.welcome().pid,
+            });
+        }
+        if !Instance::is_held(home)? {
+            return match spawn_detached()? {
+                Startup::Ready { pid } => Ok(Started::Now { pid }),
+                Startup::Failed { code, message } => Err(Failure::new(code, message)),
+            };
+        }
+        std::thread::sleep(POLL);
+    }
+    Err(Failure::new(
+        ErrorCode::Conflict,
+        format!("{message}, but it does not answer"),
+    )
+    .hint("`mission daemon stop --force` ends it"))
+}
+
+/// How hard to push.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Force {
+    Ask,
+    /// Kill it when it does not go.
+    Kill,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Stopped {
+    Now,
+    WasNot,
+}
+
+/// Asks the daemon to stop and returns when it is gone.
+pub(crate) fn stop(home: &Home, force: Force) -> Result<Stopped, Failure> {
+    match Client::connect_within(home, Duration::from_secs(3)) {
+        Ok(mut client) => {
+            let params = DaemonControlParams {
+                action: ControlAction::Stop,
+            };
+            match client.call::<DaemonControl>(&params) {
+                Ok(_) | Err(ClientError::Closed) => {}
+                Err(error) if force == Force::Ask => return Err(error.into()),
+                Err(_) => {}
+            }
+        }
+        Err(_) if !Instance::is_held(home)? => return Ok(Stopped::WasNot),
+        // It holds the lock but does not answer: starting, closing, or stuck.
+        Err(_) => signal(home, Signal::Terminate),
+    }
+    if gone_within(home, STOP_LIMIT)? {
+        return Ok(Stopped::Now);
+    }
+    if force == Force::Kill {
+        signal(home, Signal::Kill);
+        if gone_within(home, Duration::from_secs(5))? {
+            return Ok(Stopped::Now);
+        }
+    }
+    let message = format!("the daemon is still there after {} s", STOP_LIMIT.as_secs());
+    Err(Failure::new(ErrorCode::Timeout, message).hint("`mission daemon stop --force` kills it"))
+}
+
+fn gone_within(home: &Home, limit: Duration) -> Result<bool, Failure> {
+    let deadline = Instant::now() + limit;
+    while Instance::is_held(home)? {
+        if Instant::now() > deadline {
+            return Ok(false);
+        }
+        std::thread::sleep(POLL);
+    }
+    Ok(true)
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Signal {
+    Terminate,
+    Kill,
+}
+
+/// To the recorded process, if it is still that process.
+fn signal(home: &Home, signal: Signal) {
+    #[cfg(unix)]
+    if let Some(record) = PidRecord::read(home)
+        && record.is_alive()
+        && let Some(pid) = i32::try_from(record.pid)
+            .ok()
+            .and_then(rustix::process::Pid::from_raw)
+    {
+        let signal = match signal {
+            Signal::Terminate => rustix::process::Signal::TERM,
+            Signal::Kill => rustix::process::Signal::KILL,
+        };
+        let _ = rustix::process::kill_process(pid, signal);
+    }
+    #[cfg(not(unix))]
+    let _ = (home, signal);
+}
