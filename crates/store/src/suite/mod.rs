@@ -1,0 +1,71 @@
+//! What every engine must do, as tests anyone can run on any database.
+//!
+//! Each case is a function that takes the address of an empty database and
+//! panics when a promise is broken. [`for_each_store_case!`] names them all,
+//! so that a test file runs the whole list and a new case joins every engine.
+//!
+//! [`for_each_store_case!`]: crate::for_each_store_case
+#![allow(
+    clippy::unwrap_used,
+    reason = "these are tests: a broken promise panics"
+)]
+
+mod fixtures;
+mod leases;
+mod records;
+mod tasks;
+mod timeline;
+mod transactions;
+mod upgrade;
+
+pub use leases::*;
+pub use records::*;
+pub use tasks::*;
+pub use timeline::*;
+pub use transactions::*;
+pub use upgrade::*;
+
+/// Calls the macro `$run` with the names of all cases, separated by commas.
+#[macro_export]
+macro_rules! for_each_store_case {
+    ($run:ident) => {
+        $run! {
+            appends_by_64_producers_are_gapless_and_in_order,
+            a_reader_never_misses_an_event_of_two_daemons,
+            a_batch_stays_together,
+            an_event_reads_back_as_it_was_written,
+            a_large_event_reads_back,
+            events_are_found_by_kind_category_trace_time_and_place,
+            an_unknown_kind_is_passed_over_and_counted,
+            an_ephemeral_event_is_not_stored,
+            an_event_and_its_change_are_kept_or_lost_together,
+            word_of_new_events_arrives,
+            a_failing_job_takes_back_only_itself,
+            a_panic_is_an_error_for_its_caller_alone,
+            after_a_failed_statement_nothing_is_kept,
+            a_reader_cannot_write,
+            a_reader_sees_one_moment,
+            every_value_survives,
+            text_with_a_nul_is_refused,
+            a_closed_database_says_so_and_keeps_everything,
+            a_cursor_never_goes_back,
+            a_lease_lives_and_its_token_only_grows,
+            of_many_claimers_exactly_one_wins,
+            expired_leases_are_collected_once,
+            sixteen_workers_claim_every_task_once,
+            a_task_goes_only_to_a_slot_of_its_engine,
+            an_expired_task_is_queued_again_and_its_old_holder_refused,
+            a_task_moves_only_as_its_machine_allows,
+            a_cancelled_task_fences_out_its_holder,
+            tasks_are_listed_newest_first,
+            a_slot_name_is_free_again_after_closing,
+            the_same_incident_is_counted_not_repeated,
+            a_run_without_an_end_is_found_by_the_next,
+            activity_is_counted_by_the_hour,
+            every_earlier_version_upgrades_and_keeps_its_data,
+            a_newer_database_is_refused_untouched,
+            a_changed_migration_is_refused,
+            daemons_that_start_together_migrate_once,
+        }
+    };
+}

@@ -1,0 +1,226 @@
+//! Databases of other versions: older ones are brought up with all they hold,
+//! newer or altered ones are refused as they are.
+
+use futures::future::join_all;
+use missiond_core::ErrorCode;
+
+use super::fixtures::open;
+use crate::migrate::MIGRATIONS;
+use crate::{DbUrl, MissionDb, StoreError, Tx, Value};
+
+/// What a database of a version holds: written at that version, and asked for
+/// after the upgrade to the newest.
+struct Holding {
+    since: i64,
+    write: &'static str,
+    ask: &'static str,
+    answer: &'static [&'static str],
+}
+
+/// At least one for every migration; the case checks that.
+const HOLDINGS: &[Holding] = &[
+    Holding {
+        since: 1,
+        write: "INSERT INTO system_timeline (seq, at, daemon, trace_id, span_id, kind, category, \
+             payload) VALUES (1, 7200000001, 'd', 't', 's', 'note_added', 'system', '{}')",
+        ask: "SELECT kind, payload FROM system_timeline",
+        answer: &["note_added", "{}"],
+    },
+    Holding {
+        since: 1,
+        write: "UPDATE timeline_head SET seq = 1",
+        ask: "SELECT CAST(seq AS text) FROM timeline_head",
+        answer: &["1"],
+    },
+    Holding {
+        since: 1,
+        write: "INSERT INTO watermarks (consumer, seq) VALUES ('digest', 1)",
+        ask: "SELECT consumer, CAST(seq AS text) FROM watermarks",
+        answer: &["digest", "1"],
+    },
+    Holding {
+        since: 1,
+        write: "INSERT INTO slots (id, name, kind, engine, daemon, created_at) \
+             VALUES ('s1', 'builder', 'static', 'claude', 'd', 1)",
+        ask: "SELECT name, engine FROM slots",
+        answer: &["builder", "claude"],
+    },
+    Holding {
+        since: 1,
+        write: "INSERT INTO tasks (id, prompt, status, slot, created_at) \
+             VALUES ('t1', 'work', 'running', 's1', 1)",
+        ask: "SELECT prompt, status, slot FROM tasks",
+        answer: &["work", "running", "s1"],
+    },
+    Holding {
+        since: 1,
+        write: "INSERT INTO leases (resource, holder, token, expires_at) \
+             VALUES ('task/t1', 'ann', 7, 1)",
+        ask: "SELECT holder, CAST(token AS text) FROM leases",
+        answer: &["ann", "7"],
+    },
+    Holding {
+        since: 1,
+        write: "INSERT INTO incidents (id, kind, subject, severity, summary, occurrences, \
+             opened_at, last_seen_at) VALUES ('i1', 'k', 's', 'error', 'broken', 3, 1, 2)",
+        ask: "SELECT summary, CAST(occurrences AS text) FROM incidents",
+        answer: &["broken", "3"],
+    },
+    Holding {
+        since: 1,
+        write: "INSERT INTO daemon_state (id, host, pid, version, started_at, heartbeat_at) \
+             VALUES ('d', 'here', 7, '0.1.0', 1, 2)",
+        ask: "SELECT host, CAST(pid AS text) FROM daemon_state",
+        answer: &["here", "7"],
+    },
+    Holding {
+        since: 2,
+        write: "INSERT INTO activity (hour, kind, count) VALUES (0, 'task_created', 5)",
+        ask: "SELECT CAST(count AS text) FROM activity WHERE kind = 'task_created'",
+        answer: &["5"],
+    },
+];
+
+pub async fn every_earlier_version_upgrades_and_keeps_its_data(url: DbUrl) {
+    for migration in MIGRATIONS {
+        assert!(
+            HOLDINGS
+                .iter()
+                .any(|holding| holding.since == migration.version),
+            "{} has no data that must survive the migrations after it",
+            migration.name
+        );
+    }
+    for known in 1..=MIGRATIONS.len() {
+        let old = MissionDb::open_knowing(&url, &MIGRATIONS[..known])
+            .await
+            .unwrap();
+        let held = move || {
+            HOLDINGS
+                .iter()
+                .filter(move |held| held.since <= known as i64)
+        };
+        run(&old, held().map(|held| held.write).collect()).await;
+        old.close().await.unwrap();
+
+        let upgraded = open(&url).await;
+        for held in held() {
+            assert_eq!(
+                ask(&upgraded, held.ask).await,
+                [held.answer],
+                "{}",
+                held.ask
+            );
+        }
+        if known == 1 {
+            let counted = "SELECT CAST(hour AS text), kind, CAST(count AS text) FROM activity";
+            let expected = [["7200000000", "note_added", "1"]];
+            assert_eq!(
+                ask(&upgraded, counted).await,
+                expected,
+                "counted from the timeline"
+            );
+        }
+        wipe(&upgraded).await;
+        upgraded.close().await.unwrap();
+    }
+}
+
+pub async fn a_newer_database_is_refused_untouched(url: DbUrl) {
+    let newest = MIGRATIONS.len();
+    open(&url).await.close().await.unwrap();
+    let older = MissionDb::open_knowing(&url, &MIGRATIONS[..newest - 1])
+        .await
+        .unwrap_err();
+    let expected = StoreError::Newer {
+        found: newest as i64,
+        known: newest as i64 - 1,
+    };
+    assert_eq!(older, expected);
+    assert_eq!(older.code(), ErrorCode::VersionMismatch);
+    open(&url).await;
+}
+
+pub async fn a_changed_migration_is_refused(url: DbUrl) {
+    let db = open(&url).await;
+    run(
+        &db,
+        vec!["UPDATE schema_migrations SET checksum = 'other' WHERE version = 1"],
+    )
+    .await;
+    db.close().await.unwrap();
+    let refused = MissionDb::open(&url).await.unwrap_err();
+    let expected = StoreError::ChecksumMismatch {
+        version: 1,
+        name: "0001_base".into(),
+    };
+    assert_eq!(refused, expected);
+}
+
+pub async fn daemons_that_start_together_migrate_once(url: DbUrl) {
+    let starting = (0..6).map(|_| {
+        let url = url.clone();
+        tokio::spawn(async move { MissionDb::open(&url).await })
+    });
+    let mut daemons = Vec::new();
+    for started in join_all(starting).await {
+        daemons.push(started.unwrap().unwrap());
+    }
+    let versions = ask(
+        &daemons[0],
+        "SELECT CAST(version AS text) FROM schema_migrations ORDER BY version",
+    )
+    .await;
+    let expected: Vec<_> = MIGRATIONS
+        .iter()
+        .map(|m| vec![m.version.to_string()])
+        .collect();
+    assert_eq!(versions, expected);
+}
+
+async fn run(db: &MissionDb, statements: Vec<&'static str>) {
+    db.write(|tx| {
+        Box::pin(async move {
+            for sql in statements {
+                tx.execute(sql, &[]).await?;
+            }
+            Ok(())
+        })
+    })
+    .await
+    .unwrap();
+}
+
+async fn ask(db: &MissionDb, sql: &'static str) -> Vec<Vec<String>> {
+    let text = |value: &Value| match value {
+        Value::Text(text) => text.clone(),
+        other => panic!("{other:?} is not text"),
+    };
+    let rows = db
+        .read(move |tx: &mut Tx<'_>| Box::pin(tx.query(sql, &[])))
+        .await
+        .unwrap();
+    rows.iter()
+        .map(|row| row.0.iter().map(text).collect())
+        .collect()
+}
+
+/// Makes the database as empty as one nobody has ever opened.
+async fn wipe(db: &MissionDb) {
+    run(
+        db,
+        vec![
+            "DROP TABLE activity",
+            "DROP TABLE tasks",
+            "DROP TABLE leases",
+            "DROP TABLE slots",
+            "DROP TABLE incidents",
+            "DROP TABLE daemon_state",
+            "DROP TABLE watermarks",
+            "DROP TABLE system_timeline",
+            "DROP TABLE timeline_head",
+            "DROP TABLE schema_migrations",
+        ],
+    )
+    .await;
+}

@@ -1,0 +1,15 @@
+//! The store's promises on SQLite.
+
+use missiond_store::{DbUrl, suite};
+
+macro_rules! cases {
+    ($($case:ident),* $(,)?) => {$(
+        #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+        async fn $case() {
+            let folder = tempfile::tempdir().unwrap();
+            suite::$case(DbUrl::sqlite(folder.path().join("mission.db"))).await;
+        }
+    )*};
+}
+
+missiond_store::for_each_store_case!(cases);
