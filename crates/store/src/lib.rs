@@ -26,6 +26,7 @@
 //! the promises and measurements in `docs/storage.md`.
 
 pub mod activity;
+pub mod baseline;
 pub mod daemon_state;
 mod db;
 mod error;

@@ -194,6 +194,24 @@ pub(crate) fn places(head: Seq, count: usize) -> Vec<Seq> {
     (head.0 - count as i64 + 1..=head.0).map(Seq).collect()
 }
 
+/// The parameters of [`INSERT_ONE`], in its order.
+macro_rules! sqlite_params {
+    ($seq:expr, $event:expr) => {
+        rusqlite::params![
+            $seq,
+            $event.at,
+            $event.daemon,
+            $event.trace_id,
+            $event.span_id,
+            $event.parent_span_id,
+            $event.kind,
+            $event.category,
+            $event.payload,
+        ]
+    };
+}
+pub(crate) use sqlite_params;
+
 /// Inserts within the open transaction; returns the new head.
 pub(crate) fn insert_sqlite(
     connection: &mut SqliteConnection,
@@ -213,17 +231,7 @@ pub(crate) fn insert_sqlite(
         (head - count + 1..).zip(events),
         |statement, row| {
             let (seq, event) = row;
-            statement.execute(rusqlite::params![
-                seq,
-                event.at,
-                event.daemon,
-                event.trace_id,
-                event.span_id,
-                event.parent_span_id,
-                event.kind,
-                event.category,
-                event.payload,
-            ])
+            statement.execute(sqlite_params!(seq, event))
         },
     )?;
     Ok(Seq(head))

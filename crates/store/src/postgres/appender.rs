@@ -3,6 +3,7 @@
 //! and answers all callers when that is durable.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use missiond_core::Seq;
 use tokio::sync::{mpsc, oneshot};
@@ -19,6 +20,10 @@ const BATCH: usize = 512;
 
 /// Jobs that may wait; beyond it callers wait for room.
 const QUEUE: usize = 1024;
+
+/// How long a commit may be held back for callers that are on their way: a
+/// fraction of what the commit itself takes.
+const GATHERING: Duration = Duration::from_micros(200);
 
 enum Job {
     Append {
@@ -65,6 +70,18 @@ impl Appender {
     }
 }
 
+/// Waits a moment for those who were answered last to come back with more, so
+/// that a round of callers makes one commit and not two.
+async fn gather(queue: &mut mpsc::Receiver<Job>, jobs: &mut Vec<Job>, returning: usize) {
+    let began = Instant::now();
+    while jobs.len() < returning && began.elapsed() < GATHERING {
+        match queue.try_recv() {
+            Ok(job) => jobs.push(job),
+            Err(_) => tokio::task::yield_now().await,
+        }
+    }
+}
+
 struct Worker {
     config: Config,
     /// None after it was lost, until the next append needs it.
@@ -76,7 +93,10 @@ struct Worker {
 impl Worker {
     async fn run(mut self, mut queue: mpsc::Receiver<Job>) {
         let mut jobs = Vec::with_capacity(BATCH);
+        let mut returning = 0;
         while queue.recv_many(&mut jobs, BATCH).await > 0 {
+            gather(&mut queue, &mut jobs, returning).await;
+            returning = jobs.len();
             let mut events = Vec::new();
             let mut callers = Vec::new();
             let mut closing = None;

@@ -10,6 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread;
+use std::time::{Duration, Instant};
 
 use futures::FutureExt;
 use missiond_core::Seq;
@@ -26,6 +27,10 @@ const BATCH: usize = 512;
 
 /// Jobs that may wait; beyond it callers wait for room.
 const QUEUE: usize = 1024;
+
+/// How long a commit may be held back for callers that are on their way: a
+/// fraction of what the commit itself takes.
+const GATHERING: Duration = Duration::from_micros(200);
 
 /// Tells a caller what came of its job, given what came of the commit.
 type Answer = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
@@ -128,6 +133,19 @@ impl Writer {
     }
 }
 
+/// Waits a moment for those who were answered last to come back with more.
+/// Without it the first of them would be served alone and the others would
+/// wait for its fsync, which makes two commits of every round.
+fn gather(queue: &mut mpsc::Receiver<Job>, jobs: &mut Vec<Job>, returning: usize) {
+    let began = Instant::now();
+    while jobs.len() < returning && began.elapsed() < GATHERING {
+        match queue.try_recv() {
+            Ok(job) => jobs.push(job),
+            Err(_) => thread::yield_now(),
+        }
+    }
+}
+
 struct Worker {
     path: PathBuf,
     /// None after an I/O error, until the file is opened again.
@@ -138,7 +156,10 @@ struct Worker {
 impl Worker {
     fn run(mut self, mut queue: mpsc::Receiver<Job>) {
         let mut jobs = Vec::with_capacity(BATCH);
+        let mut returning = 0;
         while queue.blocking_recv_many(&mut jobs, BATCH) > 0 {
+            gather(&mut queue, &mut jobs, returning);
+            returning = jobs.len();
             let closing = jobs.iter().position(|job| matches!(job, Job::Close { .. }));
             let after = closing.map(|at| jobs.split_off(at));
             if !jobs.is_empty() {
