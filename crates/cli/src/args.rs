@@ -287,6 +287,15 @@ pub(crate) struct CallArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum BenchCommand {
+    /// Durable events per second, beside raw inserts through the same driver.
+    Timeline {
+        /// Events per measurement.
+        #[arg(long, default_value_t = 20_000)]
+        events: u32,
+        /// A PostgreSQL server to use; a private one is started when left out.
+        #[arg(long, env = "MISSION_BENCH_POSTGRES")]
+        postgres: Option<String>,
+    },
     /// Calls per second and latency of a no-op through the socket.
     Ipc {
         #[arg(long, default_value_t = 20_000)]

@@ -44,7 +44,7 @@ async fn measure() -> Result<(), StoreError> {
                 let raw = place(format!("raw{number}")).await?;
                 let (elapsed, commits) = append(&ours, appenders, batch, total).await?;
                 let effective = total.div_ceil(commits as usize);
-                let raw = baseline::raw_appends(&raw, events(total), effective).await?;
+                let raw = baseline::raw_appends(&raw, &events(total), effective).await?;
                 ratios.push((
                     raw.as_secs_f64() / elapsed.as_secs_f64(),
                     elapsed,
@@ -89,7 +89,7 @@ async fn append(
             tokio::spawn(async move {
                 while !share.is_empty() {
                     let events = share.split_off(share.len() - batch.min(share.len()));
-                    db.append(events).await?;
+                    db.append(&events).await?;
                 }
                 Ok::<(), StoreError>(())
             })

@@ -18,7 +18,7 @@ use crate::{DbUrl, MissionDb, StoreError};
 /// commit, on a new database at `url`. Making the schema and preparing the rows is not counted.
 pub async fn raw_appends(
     url: &DbUrl,
-    events: Vec<NewEvent>,
+    events: &[NewEvent],
     per_transaction: usize,
 ) -> Result<Duration, StoreError> {
     MissionDb::open(url).await?.close().await?;

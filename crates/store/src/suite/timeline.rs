@@ -17,7 +17,7 @@ pub async fn appends_by_64_producers_are_gapless_and_in_order(url: DbUrl) {
             let mut places = Vec::new();
             for number in 0..EACH {
                 let text = format!("{producer}/{number}");
-                let given = db.append(vec![note(&text)]).await.unwrap();
+                let given = db.append(&[note(&text)]).await.unwrap();
                 places.push((given[0], text));
             }
             places
@@ -54,12 +54,14 @@ pub async fn a_reader_never_misses_an_event_of_two_daemons(url: DbUrl) {
                 for number in 0..EACH {
                     // The fast path and the transaction path, in turns.
                     if number % 2 == 0 {
-                        db.append(vec![note("fast"), note("fast")]).await.unwrap();
+                        db.append(&[note("fast"), note("fast")]).await.unwrap();
                     } else {
                         let events = vec![note("slow"), note("slow")];
-                        db.write(move |tx| Box::pin(timeline::append(tx, events)))
-                            .await
-                            .unwrap();
+                        db.write(move |tx| {
+                            Box::pin(async move { timeline::append(tx, &events).await })
+                        })
+                        .await
+                        .unwrap();
                     }
                 }
             })
@@ -97,8 +99,8 @@ pub async fn a_batch_stays_together(url: DbUrl) {
     let batches = (0..20).map(|batch| {
         let db = db.clone();
         async move {
-            let events = (0..batch).map(|_| note(batch.to_string())).collect();
-            db.append(events).await.unwrap()
+            let events: Vec<_> = (0..batch).map(|_| note(batch.to_string())).collect();
+            db.append(&events).await.unwrap()
         }
     });
     for (batch, places) in join_all(batches).await.into_iter().enumerate() {
@@ -121,7 +123,7 @@ pub async fn an_event_reads_back_as_it_was_written(url: DbUrl) {
         },
         ..note("")
     };
-    let places = db.append(vec![new.clone()]).await.unwrap();
+    let places = db.append(&[new.clone()]).await.unwrap();
     let expected = TimelineEvent {
         seq: Some(places[0]),
         at: new.at,
@@ -135,7 +137,7 @@ pub async fn an_event_reads_back_as_it_was_written(url: DbUrl) {
 pub async fn a_large_event_reads_back(url: DbUrl) {
     let db = open(&url).await;
     let text = "mission ".repeat(128 * 1024);
-    db.append(vec![note(text.clone()), note("small")])
+    db.append(&[note(text.clone()), note("small")])
         .await
         .unwrap();
     let stored = read_all(&db).await;
@@ -169,7 +171,7 @@ pub async fn events_are_found_by_kind_category_trace_time_and_place(url: DbUrl) 
             ..note("4")
         },
     ];
-    db.append(events).await.unwrap();
+    db.append(&events).await.unwrap();
     let all = TimelineFilter::default;
     let kinds = |kinds: &[&str]| {
         kinds
@@ -278,7 +280,7 @@ pub async fn events_are_found_by_kind_category_trace_time_and_place(url: DbUrl) 
 
 pub async fn an_unknown_kind_is_passed_over_and_counted(url: DbUrl) {
     let db = open(&url).await;
-    db.append(vec![note("before"), note("from the future"), note("after")])
+    db.append(&[note("before"), note("from the future"), note("after")])
         .await
         .unwrap();
     // What a newer daemon on the same database would have written.
@@ -316,7 +318,7 @@ pub async fn an_ephemeral_event_is_not_stored(url: DbUrl) {
         },
         ..note("")
     };
-    let refused = db.append(vec![note("kept?"), ephemeral]).await.unwrap_err();
+    let refused = db.append(&[note("kept?"), ephemeral]).await.unwrap_err();
     assert!(
         matches!(refused, StoreError::InvalidValue { .. }),
         "{refused}"
@@ -329,18 +331,20 @@ pub async fn an_event_and_its_change_are_kept_or_lost_together(url: DbUrl) {
     let lost = db
         .write(|tx| {
             Box::pin(async move {
-                timeline::append(tx, vec![note("lost")]).await?;
+                timeline::append(tx, &[note("lost")]).await?;
                 Err::<(), _>(StoreError::conflict("changed my mind"))
             })
         })
         .await;
     assert!(lost.is_err());
     let kept = db
-        .write(|tx| Box::pin(timeline::append(tx, vec![note("kept"), note("also")])))
+        .write(|tx| {
+            Box::pin(async move { timeline::append(tx, &[note("kept"), note("also")]).await })
+        })
         .await
         .unwrap();
     assert_eq!(kept, [Seq(1), Seq(2)], "a lost event leaves no hole");
-    assert_eq!(db.append(vec![note("next")]).await.unwrap(), [Seq(3)]);
+    assert_eq!(db.append(&[note("next")]).await.unwrap(), [Seq(3)]);
     let texts: Vec<_> = read_all(&db).await;
     let texts: Vec<_> = texts.iter().map(|event| text_of(&event.event)).collect();
     assert_eq!(texts, ["kept", "also", "next"]);
@@ -354,9 +358,9 @@ pub async fn word_of_new_events_arrives(url: DbUrl) {
         Engine::Postgres => there.head_hints(),
     };
     assert_eq!(*hints.borrow(), Seq(0));
-    here.append(vec![note("fast"), note("fast")]).await.unwrap();
+    here.append(&[note("fast"), note("fast")]).await.unwrap();
     hear(&mut hints, Seq(2)).await;
-    here.write(|tx| Box::pin(timeline::append(tx, vec![note("slow")])))
+    here.write(|tx| Box::pin(async move { timeline::append(tx, &[note("slow")]).await }))
         .await
         .unwrap();
     hear(&mut hints, Seq(3)).await;

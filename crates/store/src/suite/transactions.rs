@@ -196,7 +196,7 @@ pub async fn text_with_a_nul_is_refused(url: DbUrl) {
         "{outcome:?}"
     );
     // In an event it is escaped, so an event may hold it.
-    db.append(vec![note("nul\0nul")]).await.unwrap();
+    db.append(&[note("nul\0nul")]).await.unwrap();
     let page = db
         .read(|tx| Box::pin(timeline::read_after(tx, Seq(0), 10)))
         .await
@@ -209,7 +209,7 @@ pub async fn a_closed_database_says_so_and_keeps_everything(url: DbUrl) {
     let clone = db.clone();
     let asked_before = (0..40).map(|_| {
         let db = db.clone();
-        tokio::spawn(async move { db.append(vec![note("before")]).await })
+        tokio::spawn(async move { db.append(&[note("before")]).await })
     });
     let mut kept = 0;
     let asked_before: Vec<_> = asked_before.collect();
@@ -221,7 +221,7 @@ pub async fn a_closed_database_says_so_and_keeps_everything(url: DbUrl) {
         }
     }
     assert_eq!(
-        clone.append(vec![note("after")]).await,
+        clone.append(&[note("after")]).await,
         Err(StoreError::Closed)
     );
     assert_eq!(advance(&clone, "after", 1).await, Err(StoreError::Closed));

@@ -5,6 +5,7 @@
 mod ipc;
 mod start;
 mod temporary;
+mod timeline;
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -19,6 +20,10 @@ use crate::output::Output;
 
 pub(super) fn run(command: &BenchCommand, output: &mut Output) -> Result<ExitCode, Failure> {
     let report = match *command {
+        BenchCommand::Timeline {
+            events,
+            ref postgres,
+        } => timeline::run(events, postgres.as_deref(), output)?,
         BenchCommand::Ipc { calls } => ipc::run(calls, output)?,
         BenchCommand::Start { rounds } => start::run(rounds, output)?,
     };
