@@ -4,6 +4,13 @@
 //! daemons' events lie between ours, and an append whose outcome was lost may
 //! have succeeded after all: whenever the next `seq` is not the one after the
 //! last broadcast, the writer reads what lies between from the database first.
+//!
+//! A commit costs a flush of the disk however many events it holds. Producers
+//! that wait for their acknowledgement come back in a crowd when a commit is
+//! done; a writer that began the next one with the first of them would leave
+//! the rest to the commit after it, and run at half the rate for ever. So it
+//! waits for as many as were there before, for a moment that is short beside a
+//! commit.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -19,6 +26,11 @@ use super::{Shared, TimelineError};
 /// Ephemeral events are told at most this often.
 const EPHEMERAL_PAUSE: Duration = Duration::from_millis(25);
 
+/// The share of a commit's time that is worth waiting for a fuller one, and the
+/// most it may be.
+const GATHER_SHARE: u32 = 8;
+const GATHER_LIMIT: Duration = Duration::from_millis(1);
+
 /// Events read at a time while closing a gap.
 const GAP_PAGE: u32 = 1000;
 
@@ -32,6 +44,10 @@ pub(super) struct Writer {
     shared: Arc<Shared>,
     queue: mpsc::Receiver<Pending>,
     batch: usize,
+    /// How many were acknowledged by the last commit or had queued up during
+    /// it: as many may come at once again.
+    crowd: usize,
+    last_commit: Duration,
 }
 
 impl Writer {
@@ -40,6 +56,8 @@ impl Writer {
             shared,
             queue,
             batch,
+            crowd: 0,
+            last_commit: Duration::ZERO,
         }
     }
 
@@ -57,7 +75,12 @@ impl Writer {
                     if received == 0 {
                         break;
                     }
+                    self.gather(&mut batch).await;
+                    let began = Instant::now();
+                    let stored = batch.len();
                     self.store(&mut batch).await;
+                    self.last_commit = began.elapsed();
+                    self.crowd = stored + self.queue.len();
                 }
                 () = shared.ephemeral.arrived(), if !ephemeral_waiting => {
                     ephemeral_waiting = true;
@@ -77,6 +100,22 @@ impl Writer {
             }
         }
         self.tell_ephemeral();
+    }
+
+    /// Waits for the rest of the crowd. Yielding lets the producers that were
+    /// just acknowledged run first; a timer would be coarser than the wait.
+    async fn gather(&mut self, batch: &mut Vec<Pending>) {
+        let target = self.crowd.min(self.batch);
+        let patience = (self.last_commit / GATHER_SHARE).min(GATHER_LIMIT);
+        let began = Instant::now();
+        while batch.len() < target && began.elapsed() < patience {
+            tokio::task::yield_now().await;
+            while batch.len() < self.batch
+                && let Ok(pending) = self.queue.try_recv()
+            {
+                batch.push(pending);
+            }
+        }
     }
 
     async fn store(&self, batch: &mut Vec<Pending>) {
