@@ -1,0 +1,52 @@
+//! Every developer command: `cargo xtask up`, `cargo xtask test` and the rest.
+//!
+//! The commands install what they need by the system's package manager when
+//! that is allowed, and otherwise say in one sentence what is missing.
+
+#![allow(clippy::print_stdout, clippy::print_stderr)]
+
+mod fuzz;
+mod licences;
+mod packages;
+mod run;
+mod tests;
+mod up;
+
+use std::process::ExitCode;
+
+const HELP: &str = "\
+cargo xtask up               build mission and start it
+cargo xtask test [FILTER]    check and test everything
+  --skip-postgres            without the tests that need a PostgreSQL server
+  --quick                    tests only: no formatting, lints or licences
+cargo xtask fuzz [TARGET]    fuzz the parsers
+  --seconds N                for each target (60)
+cargo xtask licences         check the licences of all dependencies
+";
+
+fn main() -> ExitCode {
+    let mut arguments: Vec<_> = std::env::args().skip(1).collect();
+    let command = if arguments.is_empty() {
+        String::new()
+    } else {
+        arguments.remove(0)
+    };
+    let result = match command.as_str() {
+        "up" => up::up(&arguments),
+        "test" => tests::test(&arguments),
+        "fuzz" => fuzz::fuzz(&arguments),
+        "licences" => licences::check().map(|count| println!("{count} packages, all allowed")),
+        "" | "help" | "--help" | "-h" => {
+            print!("{HELP}");
+            Ok(())
+        }
+        other => Err(format!("there is no `cargo xtask {other}`\n\n{HELP}")),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("xtask: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}

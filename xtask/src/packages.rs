@@ -1,0 +1,127 @@
+//! What the tests need from the operating system.
+
+use std::process::Command;
+
+use crate::run;
+
+struct Need {
+    /// What it is for, for the person who has to install it by hand.
+    what: &'static str,
+    /// Debian's name for it.
+    package: &'static str,
+    present: fn() -> bool,
+}
+
+const POSTGRES: Need = Need {
+    what: "a PostgreSQL server (`initdb` and `postgres`)",
+    package: "postgresql",
+    present: postgres_present,
+};
+
+const FUSE: Need = Need {
+    what: "FUSE (`fusermount3`), for the tests of power loss",
+    package: "fuse3",
+    present: || run::exists("fusermount3"),
+};
+
+/// Whether the tests on PostgreSQL run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Postgres {
+    Tested,
+    Skipped,
+}
+
+/// Installs what is missing, or says what to install.
+pub(crate) fn install(postgres: Postgres) -> Result<(), String> {
+    let mut needs = Vec::new();
+    if postgres == Postgres::Tested {
+        needs.push(POSTGRES);
+    }
+    if cfg!(target_os = "linux") {
+        needs.push(FUSE);
+    }
+    needs.retain(|need| !(need.present)());
+    if needs.is_empty() {
+        return Ok(());
+    }
+    let names: Vec<_> = needs.iter().map(|need| need.package).collect();
+    let wanted: Vec<_> = needs.iter().map(|need| need.what).collect();
+    let by_hand = format!(
+        "the tests need {}: install it, on Debian with `sudo apt-get install {}`",
+        wanted.join(" and "),
+        names.join(" ")
+    );
+    let Some(apt) = Apt::allowed() else {
+        return Err(by_hand);
+    };
+    println!("installing {}", names.join(", "));
+    apt.install(&names)
+        .map_err(|error| format!("{by_hand} ({error})"))?;
+    match needs.iter().find(|need| !(need.present)()) {
+        Some(need) => Err(format!(
+            "{} was installed, but {} is not there",
+            need.package, need.what
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Debian's package manager, with the rights to use it.
+struct Apt {
+    sudo: bool,
+}
+
+impl Apt {
+    fn allowed() -> Option<Self> {
+        if !run::exists("apt-get") {
+            return None;
+        }
+        let answers = |program: &str, arguments: &[&str]| {
+            Command::new(program)
+                .args(arguments)
+                .output()
+                .is_ok_and(|output| output.status.success() && output.stdout.starts_with(b"0"))
+        };
+        if answers("id", &["-u"]) {
+            Some(Self { sudo: false })
+        } else if answers("sudo", &["-n", "id", "-u"]) {
+            Some(Self { sudo: true })
+        } else {
+            None
+        }
+    }
+
+    fn install(&self, packages: &[&str]) -> Result<(), String> {
+        run::output(&mut self.command(&["update"]))?;
+        let mut install = self.command(&["install", "--yes", "--no-install-recommends"]);
+        run::output(install.args(packages)).map(drop)
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = if self.sudo {
+            let mut command = Command::new("sudo");
+            command.args(["-n", "apt-get"]);
+            command
+        } else {
+            Command::new("apt-get")
+        };
+        command
+            .args(arguments)
+            .env("DEBIAN_FRONTEND", "noninteractive");
+        command
+    }
+}
+
+/// In PATH or where Debian and Homebrew put the binaries of each version.
+fn postgres_present() -> bool {
+    let in_path = run::exists("initdb") && run::exists("postgres");
+    let versions = ["/usr/lib/postgresql", "/opt/homebrew/opt", "/usr/local/opt"];
+    let installed = versions
+        .iter()
+        .filter_map(|folder| std::fs::read_dir(folder).ok())
+        .flatten();
+    in_path
+        || installed
+            .filter_map(Result::ok)
+            .any(|version| version.path().join("bin/initdb").is_file())
+}
