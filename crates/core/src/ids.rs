@@ -81,10 +81,10 @@ impl<K: Kind> fmt::Display for Id<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(K::PREFIX)?;
         f.write_str("_")?;
-        for byte in encode(self.uuid.as_u128()) {
-            fmt::Write::write_char(f, char::from(byte))?;
-        }
-        Ok(())
+        // In one piece: ids are written with every event, and a serializer
+        // looks at each piece it is given for characters to escape.
+        let digits = encode(self.uuid.as_u128());
+        f.write_str(std::str::from_utf8(&digits).map_err(|_| fmt::Error)?)
     }
 }
 

@@ -1,6 +1,6 @@
 //! How fast `append` is beside raw inserts of the same rows in transactions of
 //! the same size: `cargo run --release -p missiond-store --example append_ratio`.
-//! Both engines take turns round by round, so that a slow moment of the disk
+//! Arguments: the folder to measure in, and one engine if not both. The two sides take turns round by round, so that a slow moment of the disk
 //! falls on both sides.
 #![allow(clippy::print_stdout, reason = "printing is what it is for")]
 
@@ -10,7 +10,7 @@ use missiond_core::{Clock, DaemonId, Event, PtyState, SlotId, SystemClock, Trace
 use missiond_store::private_postgres::{PrivatePostgres, create_database};
 use missiond_store::{DbUrl, MissionDb, NewEvent, StoreError, baseline};
 
-const ROUNDS: usize = 7;
+const ROUNDS: usize = 15;
 
 fn main() {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime starts");
@@ -27,7 +27,7 @@ async fn measure() -> Result<(), StoreError> {
         if only.as_deref().is_some_and(|only| only != engine) {
             continue;
         }
-        for (appenders, batch, total) in [(64, 1, 25_600), (1, 64, 25_600), (8, 64, 51_200)] {
+        for (appenders, batch, total) in [(64, 1, 12_800), (1, 64, 12_800), (8, 64, 51_200)] {
             let mut ratios = Vec::new();
             for _ in 0..ROUNDS {
                 number += 1;

@@ -103,10 +103,10 @@ impl StoreError {
         }
     }
 
-    pub(crate) fn not_found(what: &'static str, id: impl ToString) -> Self {
+    pub(crate) fn not_found(what: &'static str, id: impl std::fmt::Display) -> Self {
         Self::NotFound {
             what,
-            id: id.to_string(),
+            id: format!("{id}"),
         }
     }
 

@@ -9,6 +9,8 @@
 //! out of what is read. A [`Page`] says how many were left out and how far it
 //! looked, so that a cursor passes them.
 
+use std::io::Write;
+
 use missiond_core::{
     Category, DaemonId, Event, Seq, TimelineEvent, Timestamp, TraceContext, TraceId,
 };
@@ -112,7 +114,7 @@ pub async fn append(tx: &mut Tx<'_>, events: &[NewEvent]) -> Result<Vec<Seq>, St
         return Ok(Vec::new());
     }
     let inserted = match tx.link() {
-        Link::Sqlite(connection) => insert_sqlite(connection, &events),
+        Link::Sqlite(connection) => append_sqlite(connection, &events),
         Link::Postgres(connection) => connection.insert_events_in_transaction(&events).await,
     };
     let head = tx.remember(inserted)?;
@@ -149,21 +151,54 @@ pub async fn trace(tx: &mut Tx<'_>, trace_id: TraceId) -> Result<Vec<TimelineEve
 
 const COLUMNS: &str = "seq, at, daemon, trace_id, span_id, parent_span_id, payload";
 
+const HEAD: &str = "SELECT seq FROM timeline_head WHERE id = 1";
+
 pub(crate) const HEAD_AND_LAST: &str = "SELECT head.seq, \
      (SELECT coalesce(max(seq), 0) FROM system_timeline) FROM timeline_head head WHERE id = 1";
 
-/// An event in the words of its row, ready to be bound.
+/// An event in the words of its row, ready to be bound. Its texts stand one
+/// after the other in one allocation: it is made on one thread and freed on
+/// another, which is what allocators like least.
 #[derive(Debug)]
 pub(crate) struct EncodedEvent {
     pub(crate) at: i64,
-    pub(crate) daemon: String,
-    pub(crate) trace_id: String,
-    pub(crate) span_id: String,
-    pub(crate) parent_span_id: Option<String>,
     pub(crate) kind: &'static str,
     pub(crate) category: &'static str,
-    pub(crate) payload: String,
+    text: String,
+    /// Where the daemon, the trace, the span and the parent end in `text`; the
+    /// payload is the rest.
+    ends: [usize; 4],
 }
+
+impl EncodedEvent {
+    fn between(&self, from: usize, to: usize) -> &str {
+        &self.text[from..to]
+    }
+
+    pub(crate) fn daemon(&self) -> &str {
+        self.between(0, self.ends[0])
+    }
+
+    pub(crate) fn trace_id(&self) -> &str {
+        self.between(self.ends[0], self.ends[1])
+    }
+
+    pub(crate) fn span_id(&self) -> &str {
+        self.between(self.ends[1], self.ends[2])
+    }
+
+    pub(crate) fn parent_span_id(&self) -> Option<&str> {
+        Some(self.between(self.ends[2], self.ends[3])).filter(|text| !text.is_empty())
+    }
+
+    pub(crate) fn payload(&self) -> &str {
+        self.between(self.ends[3], self.text.len())
+    }
+}
+
+/// The largest payload that is stored. More belongs into a file or a table of
+/// its own, with an event that names it.
+const LARGEST_PAYLOAD: usize = 16 << 20;
 
 pub(crate) fn encode(events: &[NewEvent]) -> Result<Vec<EncodedEvent>, StoreError> {
     events.iter().map(encode_one).collect()
@@ -176,16 +211,40 @@ fn encode_one(new: &NewEvent) -> Result<EncodedEvent, StoreError> {
             detail: format!("{} events are told and forgotten, never stored", spec.kind),
         });
     }
+    let mut text = Vec::with_capacity(384);
+    let mut ends = [0; 4];
+    let ids: [Option<&dyn std::fmt::Display>; 4] = [
+        Some(&new.daemon),
+        Some(&new.trace.trace_id),
+        Some(&new.trace.span_id),
+        new.trace
+            .parent_span_id
+            .as_ref()
+            .map(|id| id as &dyn std::fmt::Display),
+    ];
+    let unwritable = |error: String| StoreError::internal(format!("{}: {error}", spec.kind));
+    for (id, end) in ids.into_iter().zip(&mut ends) {
+        if let Some(id) = id {
+            write!(text, "{id}").map_err(|error| unwritable(error.to_string()))?;
+        }
+        *end = text.len();
+    }
+    serde_json::to_writer(&mut text, &new.event).map_err(|error| unwritable(error.to_string()))?;
+    if text.len() - ends[3] > LARGEST_PAYLOAD {
+        return Err(StoreError::InvalidValue {
+            detail: format!(
+                "a {} event of more than {} MiB",
+                spec.kind,
+                LARGEST_PAYLOAD >> 20
+            ),
+        });
+    }
     Ok(EncodedEvent {
         at: new.at.as_micros(),
-        daemon: new.daemon.to_string(),
-        trace_id: new.trace.trace_id.to_string(),
-        span_id: new.trace.span_id.to_string(),
-        parent_span_id: new.trace.parent_span_id.map(|id| id.to_string()),
         kind: spec.kind,
         category: category_name(spec.category),
-        payload: serde_json::to_string(&new.event)
-            .map_err(|error| StoreError::internal(format!("{}: {error}", spec.kind)))?,
+        text: String::from_utf8(text).map_err(|error| unwritable(error.to_string()))?,
+        ends,
     })
 }
 
@@ -200,41 +259,56 @@ macro_rules! sqlite_params {
         rusqlite::params![
             $seq,
             $event.at,
-            $event.daemon,
-            $event.trace_id,
-            $event.span_id,
-            $event.parent_span_id,
+            $event.daemon(),
+            $event.trace_id(),
+            $event.span_id(),
+            $event.parent_span_id(),
             $event.kind,
             $event.category,
-            $event.payload,
+            $event.payload(),
         ]
     };
 }
 pub(crate) use sqlite_params;
 
-/// Inserts within the open transaction; returns the new head.
+/// Inserts after `head` within the open transaction, and leaves the row of
+/// `timeline_head` to [`set_head_sqlite`].
 pub(crate) fn insert_sqlite(
+    connection: &mut SqliteConnection,
+    head: Seq,
+    events: &[EncodedEvent],
+) -> Result<(), StoreError> {
+    connection.insert_each(
+        INSERT_ONE,
+        (head.0 + 1..).zip(events),
+        |statement, (seq, event)| statement.execute(sqlite_params!(seq, event)),
+    )
+}
+
+pub(crate) fn set_head_sqlite(
+    connection: &mut SqliteConnection,
+    head: Seq,
+) -> Result<(), StoreError> {
+    let sql = "UPDATE timeline_head SET seq = $1 WHERE id = 1";
+    connection.execute(sql, &[head.into()]).map(drop)
+}
+
+pub(crate) fn head_sqlite(connection: &mut SqliteConnection) -> Result<Seq, StoreError> {
+    let rows = connection.query(HEAD, &[])?;
+    rows.first()
+        .ok_or_else(|| StoreError::internal("timeline_head is empty"))?
+        .get(0)
+}
+
+fn append_sqlite(
     connection: &mut SqliteConnection,
     events: &[EncodedEvent],
 ) -> Result<Seq, StoreError> {
-    let count = events.len() as i64;
-    let moved = connection.query(
-        "UPDATE timeline_head SET seq = seq + $1 WHERE id = 1 RETURNING seq",
-        &[count.into()],
-    )?;
-    let head: i64 = moved
-        .first()
-        .ok_or_else(|| StoreError::internal("timeline_head is empty"))?
-        .get(0)?;
-    connection.insert_each(
-        INSERT_ONE,
-        (head - count + 1..).zip(events),
-        |statement, row| {
-            let (seq, event) = row;
-            statement.execute(sqlite_params!(seq, event))
-        },
-    )?;
-    Ok(Seq(head))
+    let before = head_sqlite(connection)?;
+    let head = Seq(before.0 + events.len() as i64);
+    insert_sqlite(connection, before, events)?;
+    set_head_sqlite(connection, head)?;
+    Ok(head)
 }
 
 pub(crate) const INSERT_ONE: &str = "INSERT INTO system_timeline \

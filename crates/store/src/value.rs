@@ -21,8 +21,8 @@ pub enum Value {
 
 impl Value {
     /// A thing by its written form: an id, an engine, a status.
-    pub fn written(thing: impl ToString) -> Self {
-        Self::Text(thing.to_string())
+    pub fn written(thing: impl std::fmt::Display) -> Self {
+        Self::Text(format!("{thing}"))
     }
 }
 

@@ -25,10 +25,12 @@ const QUEUE: usize = 1024;
 /// fraction of what the commit itself takes.
 const GATHERING: Duration = Duration::from_micros(200);
 
+type Reply = oneshot::Sender<Result<Vec<Seq>, StoreError>>;
+
 enum Job {
     Append {
         events: Vec<EncodedEvent>,
-        reply: oneshot::Sender<Result<Vec<Seq>, StoreError>>,
+        reply: Reply,
     },
     Close(oneshot::Sender<()>),
 }
@@ -126,11 +128,7 @@ impl Worker {
         }
     }
 
-    async fn append_together(
-        &mut self,
-        events: &[EncodedEvent],
-        callers: Vec<(usize, oneshot::Sender<Result<Vec<Seq>, StoreError>>)>,
-    ) {
+    async fn append_together(&mut self, events: &[EncodedEvent], callers: Vec<(usize, Reply)>) {
         let inserted = match self.connected().await {
             Ok(connection) => connection.insert_events(events).await,
             Err(error) => Err(error),

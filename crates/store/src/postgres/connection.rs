@@ -152,13 +152,13 @@ impl<'e> EventColumns<'e> {
         }
         Self {
             at: column(events, |event| event.at),
-            daemon: column(events, |event| &*event.daemon),
-            trace_id: column(events, |event| &*event.trace_id),
-            span_id: column(events, |event| &*event.span_id),
-            parent_span_id: column(events, |event| event.parent_span_id.as_deref()),
+            daemon: column(events, |event| event.daemon()),
+            trace_id: column(events, |event| event.trace_id()),
+            span_id: column(events, |event| event.span_id()),
+            parent_span_id: column(events, |event| event.parent_span_id()),
             kind: column(events, |event| event.kind),
             category: column(events, |event| event.category),
-            payload: column(events, |event| &*event.payload),
+            payload: column(events, |event| event.payload()),
         }
     }
 

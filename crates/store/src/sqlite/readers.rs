@@ -16,8 +16,10 @@ use crate::tx::{Access, Link, Tx, Work};
 const THREADS: usize = 4;
 const QUEUE: usize = 256;
 
+type Read = Box<dyn FnOnce(Result<&mut SqliteConnection, StoreError>) + Send>;
+
 enum Job {
-    Read(Box<dyn FnOnce(Result<&mut SqliteConnection, StoreError>) + Send>),
+    Read(Read),
     Close(oneshot::Sender<()>),
 }
 

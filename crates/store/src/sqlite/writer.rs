@@ -1,10 +1,10 @@
 //! The one thread that writes to a SQLite file.
 //!
-//! It takes whatever is queued (at most [`BATCH`] jobs) into one transaction,
-//! a savepoint around each, and answers all of them after the commit: so one
-//! fsync serves many callers, and a job that fails takes back only itself. An
-//! I/O error ends the connection; the next batch begins by opening the file
-//! again and checking it.
+//! A transaction begins with the first job and takes in what arrives while it
+//! runs (at most [`BATCH`] jobs); all are answered after the commit. So one
+//! fsync serves many callers. A savepoint around each piece of work lets one
+//! that fails take back only itself. An I/O error ends the connection; the
+//! next transaction begins by opening the file again and checking it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
@@ -28,19 +28,18 @@ const BATCH: usize = 512;
 /// Jobs that may wait; beyond it callers wait for room.
 const QUEUE: usize = 1024;
 
-/// How long a commit may be held back for callers that are on their way: a
-/// fraction of what the commit itself takes.
-const GATHERING: Duration = Duration::from_micros(200);
-
-/// Tells a caller what came of its job, given what came of the commit.
-type Answer = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
+/// How long a transaction is held open for callers that are on their way: a
+/// fraction of what its commit takes.
+const PATIENCE: Duration = Duration::from_micros(100);
 
 /// A job's work, given a transaction or the reason why there is none.
 type Attempt = Box<dyn FnOnce(Result<&mut Tx<'_>, StoreError>) -> Attempted + Send>;
 
+type Reply<T> = oneshot::Sender<Result<T, StoreError>>;
+
 pub(super) struct Attempted {
     fate: Fate,
-    answer: Answer,
+    answer: Box<dyn FnOnce(Result<(), StoreError>) + Send>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,22 +48,41 @@ enum Fate {
     TakeBack,
 }
 
+/// What a caller is told when it is known what came of the commit.
+enum Answer {
+    Places {
+        reply: Reply<Vec<Seq>>,
+        last: Seq,
+        count: usize,
+    },
+    Work(Box<dyn FnOnce(Result<(), StoreError>) + Send>),
+}
+
+impl Answer {
+    fn give(self, commit: Result<(), StoreError>) {
+        match self {
+            Self::Places { reply, last, count } => {
+                // The caller may have stopped waiting; the events stand.
+                let _ = reply.send(commit.map(|()| timeline::places(last, count)));
+            }
+            Self::Work(answer) => answer(commit),
+        }
+    }
+}
+
 pub(super) enum Job {
     Append {
         events: Vec<EncodedEvent>,
-        reply: oneshot::Sender<Result<Vec<Seq>, StoreError>>,
+        reply: Reply<Vec<Seq>>,
     },
     Work(Attempt),
     Close {
-        reply: oneshot::Sender<Result<(), StoreError>>,
+        reply: Reply<()>,
     },
 }
 
 impl Job {
-    pub(super) fn work<T: Send + 'static>(
-        work: Work<T>,
-        reply: oneshot::Sender<Result<T, StoreError>>,
-    ) -> Self {
+    pub(super) fn work<T: Send + 'static>(work: Work<T>, reply: Reply<T>) -> Self {
         Self::Work(Box::new(move |tx| {
             let outcome = tx.and_then(|tx| run_at_once(tx, work));
             Attempted {
@@ -133,19 +151,6 @@ impl Writer {
     }
 }
 
-/// Waits a moment for those who were answered last to come back with more.
-/// Without it the first of them would be served alone and the others would
-/// wait for its fsync, which makes two commits of every round.
-fn gather(queue: &mut mpsc::Receiver<Job>, jobs: &mut Vec<Job>, returning: usize) {
-    let began = Instant::now();
-    while jobs.len() < returning && began.elapsed() < GATHERING {
-        match queue.try_recv() {
-            Ok(job) => jobs.push(job),
-            Err(_) => thread::yield_now(),
-        }
-    }
-}
-
 struct Worker {
     path: PathBuf,
     /// None after an I/O error, until the file is opened again.
@@ -155,25 +160,17 @@ struct Worker {
 
 impl Worker {
     fn run(mut self, mut queue: mpsc::Receiver<Job>) {
-        let mut jobs = Vec::with_capacity(BATCH);
-        let mut returning = 0;
-        while queue.blocking_recv_many(&mut jobs, BATCH) > 0 {
-            gather(&mut queue, &mut jobs, returning);
-            returning = jobs.len();
-            let closing = jobs.iter().position(|job| matches!(job, Job::Close { .. }));
-            let after = closing.map(|at| jobs.split_off(at));
-            if !jobs.is_empty() {
-                self.commit_together(&mut jobs);
+        let mut arrivals = Arrivals {
+            queue: &mut queue,
+            returning: 0,
+            taken: 0,
+        };
+        while let Some(first) = arrivals.first() {
+            if let Some(reply) = self.transaction(first, &mut arrivals) {
+                arrivals.refuse_rest();
+                let _ = reply.send(self.close());
+                return;
             }
-            let Some(after) = after else { continue };
-            queue.close();
-            let mut after = after.into_iter();
-            if let Some(Job::Close { reply }) = after.next() {
-                let closed = self.close();
-                after.for_each(|job| job.refuse(StoreError::Closed));
-                let _ = reply.send(closed);
-            }
-            return;
         }
     }
 
@@ -184,35 +181,41 @@ impl Worker {
         connection.checkpoint()
     }
 
-    fn commit_together(&mut self, jobs: &mut Vec<Job>) {
-        if let Err(error) = self.reopen_if_lost() {
-            jobs.drain(..).for_each(|job| job.refuse(error.clone()));
-            return;
-        }
-        let Some(connection) = self.connection.as_mut() else {
-            return;
+    /// One commit's worth of jobs. Returns who asked for the end, if that was
+    /// among them.
+    fn transaction(&mut self, first: Job, arrivals: &mut Arrivals<'_>) -> Option<Reply<()>> {
+        let first = match first {
+            Job::Close { reply } => return Some(reply),
+            job => job,
         };
-        if let Err(error) = connection.control("BEGIN IMMEDIATE") {
-            jobs.drain(..).for_each(|job| job.refuse(error.clone()));
-            self.drop_if_lost();
-            return;
-        }
-        let mut batch = Batch {
-            connection,
-            answers: Vec::with_capacity(jobs.len()),
-            head: None,
-            appended: 0,
-        };
-        let mut jobs = jobs.drain(..).peekable();
-        let ended = batch.run(&mut jobs);
-        let outcome = match ended {
-            Ok(()) => batch.commit(),
+        let connection = match self.begun() {
+            Ok(connection) => connection,
             Err(error) => {
-                batch.abandon();
-                jobs.for_each(|job| job.refuse(error.clone()));
-                Err(error)
+                first.refuse(error.clone());
+                return arrivals.refuse_waiting(&error);
             }
         };
+        let mut batch = Batch::on(connection);
+        let mut next = Some(first);
+        let mut closing = None;
+        let mut ended = Ok(());
+        while let (Some(job), Ok(())) = (next.take(), &ended) {
+            match job {
+                Job::Append { events, reply } => ended = batch.append(&events, reply),
+                Job::Work(attempt) => ended = batch.attempt(attempt),
+                Job::Close { reply } => {
+                    closing = Some(reply);
+                    break;
+                }
+            }
+            if ended.is_ok() {
+                next = arrivals.next();
+            }
+        }
+        let outcome = ended.and_then(|()| batch.commit());
+        if outcome.is_err() {
+            batch.abandon();
+        }
         let Batch {
             answers,
             head,
@@ -224,21 +227,31 @@ impl Worker {
             self.progress.appended(appended);
         }
         for answer in answers {
-            answer(outcome.clone());
+            answer.give(outcome.clone());
         }
         self.drop_if_lost();
+        closing
     }
 
-    fn reopen_if_lost(&mut self) -> Result<(), StoreError> {
-        if self.connection.is_some() {
-            return Ok(());
+    fn begun(&mut self) -> Result<&mut SqliteConnection, StoreError> {
+        let mut connection = match self.connection.take() {
+            Some(connection) => connection,
+            None => self.reopened()?,
+        };
+        if let Err(error) = connection.control("BEGIN IMMEDIATE") {
+            self.connection = Some(connection);
+            self.drop_if_lost();
+            return Err(error);
         }
+        Ok(self.connection.insert(connection))
+    }
+
+    fn reopened(&self) -> Result<SqliteConnection, StoreError> {
         let mut connection = SqliteConnection::open_writer(&self.path)?;
         connection.verify()?;
         check_head(&mut connection)?;
         tracing::warn!(path = %self.path.display(), "the database was opened again and is sound");
-        self.connection = Some(connection);
-        Ok(())
+        Ok(connection)
     }
 
     fn drop_if_lost(&mut self) {
@@ -253,90 +266,136 @@ impl Worker {
     }
 }
 
+/// The queue, as a transaction sees it.
+struct Arrivals<'q> {
+    queue: &'q mut mpsc::Receiver<Job>,
+    /// How many jobs the transaction before took.
+    returning: usize,
+    /// How many this one has taken.
+    taken: usize,
+}
+
+impl Arrivals<'_> {
+    /// Waits for the job a transaction begins with.
+    fn first(&mut self) -> Option<Job> {
+        self.returning = self.taken;
+        self.taken = 1;
+        self.queue.blocking_recv()
+    }
+
+    /// Another job for this transaction. Those who were answered last are
+    /// probably on their way back with more: without a moment's patience the
+    /// first of them would be served alone and the others would wait for its
+    /// fsync.
+    fn next(&mut self) -> Option<Job> {
+        if self.taken == BATCH {
+            return None;
+        }
+        let mut began = None;
+        loop {
+            if let Ok(job) = self.queue.try_recv() {
+                self.taken += 1;
+                return Some(job);
+            }
+            if self.taken >= self.returning
+                || began.get_or_insert_with(Instant::now).elapsed() > PATIENCE
+            {
+                return None;
+            }
+            thread::yield_now();
+        }
+    }
+
+    /// Everything that waits now meets the same obstacle.
+    fn refuse_waiting(&mut self, error: &StoreError) -> Option<Reply<()>> {
+        while let Ok(job) = self.queue.try_recv() {
+            match job {
+                Job::Close { reply } => return Some(reply),
+                job => job.refuse(error.clone()),
+            }
+        }
+        None
+    }
+
+    fn refuse_rest(&mut self) {
+        self.queue.close();
+        while let Ok(job) = self.queue.try_recv() {
+            job.refuse(StoreError::Closed);
+        }
+    }
+}
+
+/// An open transaction and who waits for it.
 struct Batch<'c> {
     connection: &'c mut SqliteConnection,
     answers: Vec<Answer>,
+    /// Where the timeline ends if this commits, once it is known.
     head: Option<Seq>,
+    /// Whether the row of `timeline_head` is behind `head`.
+    head_unwritten: bool,
     appended: usize,
 }
 
-impl Batch<'_> {
-    /// Runs every job. An error means that the transaction as a whole is gone.
-    fn run(
+impl<'c> Batch<'c> {
+    fn on(connection: &'c mut SqliteConnection) -> Self {
+        Self {
+            connection,
+            answers: Vec::new(),
+            head: None,
+            head_unwritten: false,
+            appended: 0,
+        }
+    }
+
+    /// Appends without a savepoint: there is nothing in an append to go wrong
+    /// that would not go wrong for everyone. The head is written once for all.
+    fn append(
         &mut self,
-        jobs: &mut std::iter::Peekable<std::vec::Drain<'_, Job>>,
+        events: &[EncodedEvent],
+        reply: Reply<Vec<Seq>>,
     ) -> Result<(), StoreError> {
-        while let Some(job) = jobs.next() {
-            match job {
-                Job::Append { events, reply } => {
-                    let mut events = events;
-                    let mut callers = vec![(events.len(), reply)];
-                    // Appends that stand side by side share a savepoint and one
-                    // move of the head: there is nothing in them to fail apart.
-                    while let Some(Job::Append { .. }) = jobs.peek() {
-                        if let Some(Job::Append {
-                            events: more,
-                            reply,
-                        }) = jobs.next()
-                        {
-                            callers.push((more.len(), reply));
-                            events.extend(more);
-                        }
-                    }
-                    self.append(&events, callers)?;
-                }
-                Job::Work(attempt) => self.attempt(attempt)?,
-                Job::Close { reply } => drop(reply.send(Err(StoreError::Closed))),
-            }
+        let inserted = self.insert(events);
+        self.answers.push(Answer::Places {
+            reply,
+            last: self.head.unwrap_or_default(),
+            count: events.len(),
+        });
+        inserted
+    }
+
+    fn insert(&mut self, events: &[EncodedEvent]) -> Result<(), StoreError> {
+        let head = match self.head {
+            Some(head) => head,
+            None => timeline::head_sqlite(self.connection)?,
+        };
+        timeline::insert_sqlite(self.connection, head, events)?;
+        self.head = Some(Seq(head.0 + events.len() as i64));
+        self.head_unwritten = true;
+        self.appended += events.len();
+        Ok(())
+    }
+
+    fn write_head(&mut self) -> Result<(), StoreError> {
+        if let (true, Some(head)) = (self.head_unwritten, self.head) {
+            timeline::set_head_sqlite(self.connection, head)?;
+            self.head_unwritten = false;
         }
         Ok(())
     }
 
-    fn append(
-        &mut self,
-        events: &[EncodedEvent],
-        callers: Vec<(usize, oneshot::Sender<Result<Vec<Seq>, StoreError>>)>,
-    ) -> Result<(), StoreError> {
-        let begun = self.connection.control("SAVEPOINT job");
-        let inserted = begun.and_then(|()| timeline::insert_sqlite(self.connection, events));
-        let fate = match &inserted {
-            Ok(_) => Fate::Keep,
-            Err(_) => Fate::TakeBack,
-        };
-        match inserted {
-            Ok(head) => {
-                let mut next = head.0 - events.len() as i64 + 1;
-                self.head = Some(head);
-                self.appended += events.len();
-                for (count, reply) in callers {
-                    let given = (next..next + count as i64).map(Seq).collect::<Vec<_>>();
-                    next += count as i64;
-                    self.answers.push(Box::new(move |commit| {
-                        let _ = reply.send(commit.map(|()| given));
-                    }));
-                }
-            }
-            Err(error) => {
-                for (_, reply) in callers {
-                    let _ = reply.send(Err(error.clone()));
-                }
-            }
-        }
-        self.settle(fate)
-    }
-
     fn attempt(&mut self, attempt: Attempt) -> Result<(), StoreError> {
-        if let Err(error) = self.connection.control("SAVEPOINT job") {
+        let begun = self.write_head();
+        let begun = begun.and_then(|()| self.connection.control("SAVEPOINT job"));
+        if let Err(error) = begun {
             (attempt(Err(error.clone())).answer)(Ok(()));
             return Err(error);
         }
         let mut tx = Tx::new(Link::Sqlite(self.connection), Access::ReadWrite);
         let Attempted { fate, answer } = attempt(Ok(&mut tx));
-        let head = tx.new_head();
         if fate == Fate::Keep {
-            self.head = head.or(self.head);
+            self.head = tx.new_head().or(self.head);
         }
-        self.answers.push(answer);
+        self.answers.push(Answer::Work(answer));
         self.settle(fate)
     }
 
@@ -357,9 +416,10 @@ impl Batch<'_> {
     }
 
     fn commit(&mut self) -> Result<(), StoreError> {
-        let result = self.connection.control("COMMIT");
-        let Err(error) = result else { return Ok(()) };
-        self.abandon();
+        self.write_head()?;
+        let Err(error) = self.connection.control("COMMIT") else {
+            return Ok(());
+        };
         if self.connection.is_lost() {
             // The commit may stand complete in the log although its fsync
             // failed, and then counts as committed when the file is next opened.
