@@ -1,4 +1,8 @@
 //! The store's promises on PostgreSQL.
+#![allow(
+    clippy::unwrap_used,
+    reason = "these are tests: what is not as expected panics"
+)]
 
 mod server;
 

@@ -1,5 +1,9 @@
 //! Connections that break: what was in flight is told what is known about it,
 //! and the next call works again.
+#![allow(
+    clippy::unwrap_used,
+    reason = "these are tests: what is not as expected panics"
+)]
 
 mod server;
 
@@ -84,7 +88,7 @@ async fn after_all_connections_are_cut_everything_works_again() {
             match db.append(&[note("after")]).await {
                 Ok(places) => break places[0],
                 Err(StoreError::OutcomeUnknown { .. } | StoreError::Unavailable { .. }) => {
-                    unknown += 1
+                    unknown += 1;
                 }
                 Err(other) => panic!("{other:?}"),
             }

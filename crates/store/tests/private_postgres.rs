@@ -1,4 +1,8 @@
 //! A private server leaves nothing behind, however its owner ends.
+#![allow(
+    clippy::unwrap_used,
+    reason = "these are tests: what is not as expected panics"
+)]
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};

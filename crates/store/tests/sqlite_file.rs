@@ -1,5 +1,9 @@
 //! What is particular to a database that is a file: who may read it, what is
 //! said when it cannot be used, and what happens when the disk is full.
+#![allow(
+    clippy::unwrap_used,
+    reason = "these are tests: what is not as expected panics"
+)]
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -4,6 +4,10 @@
 //!
 //! The failure is real: a limit on file sizes makes the write itself fail. It
 //! holds for a whole process, so the scene plays in a child.
+#![allow(
+    clippy::unwrap_used,
+    reason = "these are tests: what is not as expected panics"
+)]
 
 use std::process::Command;
 

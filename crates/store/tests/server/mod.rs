@@ -1,6 +1,10 @@
 //! The PostgreSQL server the tests use: the one `MISSION_TEST_POSTGRES` names,
 //! else a private one. Without PostgreSQL the tests fail and say what to
 //! install, unless `MISSION_TEST_SKIP_POSTGRES=1`.
+#![allow(
+    clippy::unwrap_used,
+    reason = "these are tests: what is not as expected panics"
+)]
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
