@@ -1,7 +1,7 @@
 //! How fast `append` is beside raw inserts of the same rows in transactions of
 //! the same size: `cargo run --release -p missiond-store --example append_ratio`.
-//! Arguments: the folder to measure in, and one engine if not both. The two sides take turns round by round, so that a slow moment of the disk
-//! falls on both sides.
+//! Arguments: the folder to measure in, and one engine if not both. The two
+//! sides take turns, so that a slow moment of the disk falls on both.
 #![allow(clippy::print_stdout, reason = "printing is what it is for")]
 
 use std::time::{Duration, Instant};

@@ -15,7 +15,8 @@ use crate::url::Target;
 use crate::{DbUrl, MissionDb, StoreError};
 
 /// How long raw inserts of `events` take, `per_transaction` rows to a durable
-/// commit, on a new database at `url`. Making the schema and preparing the rows is not counted.
+/// commit, on a new database at `url`. Making the schema and preparing the rows
+/// is not counted.
 pub async fn raw_appends(
     url: &DbUrl,
     events: &[NewEvent],

@@ -57,7 +57,6 @@ impl SqliteConnection {
     pub(crate) fn open_reader(path: &Path) -> Result<Self, StoreError> {
         let mut this = Self::open(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
         this.setting("PRAGMA query_only = ON")?;
-        this.setting("PRAGMA mmap_size = 268435456")?;
         Ok(this)
     }
 

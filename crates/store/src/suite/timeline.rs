@@ -123,7 +123,7 @@ pub async fn an_event_reads_back_as_it_was_written(url: DbUrl) {
         },
         ..note("")
     };
-    let places = db.append(&[new.clone()]).await.unwrap();
+    let places = db.append(std::slice::from_ref(&new)).await.unwrap();
     let expected = TimelineEvent {
         seq: Some(places[0]),
         at: new.at,
