@@ -5,6 +5,7 @@
 mod bad_input;
 mod command_line;
 mod crash;
+mod documents;
 mod harness;
 mod lifecycle;
 mod requests;

@@ -1,0 +1,64 @@
+//! What the documents show is what the program does: every line of a document
+//! that begins with `$ mission` is run, in order, in a home of its own.
+
+use std::path::Path;
+
+use crate::harness::{TestHome, text};
+
+#[test]
+fn every_command_shown_in_the_documents_works() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut documents = vec![root.join("README.md"), root.join("CONTRIBUTING.md")];
+    documents.extend(
+        std::fs::read_dir(root.join("docs"))
+            .unwrap()
+            .map(|entry| entry.unwrap().path()),
+    );
+    let mut run = 0;
+    for document in documents
+        .iter()
+        .filter(|path| path.extension().is_some_and(|e| e == "md"))
+    {
+        let home = TestHome::new();
+        for line in std::fs::read_to_string(document).unwrap().lines() {
+            let Some(arguments) = line.trim().strip_prefix("$ mission ") else {
+                continue;
+            };
+            let arguments = words(arguments);
+            let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
+            let output = home.mission(&arguments);
+            let said = text(&output.stderr);
+            assert!(
+                output.status.success(),
+                "{}: `{line}`: {said}",
+                document.display()
+            );
+            run += 1;
+        }
+    }
+    assert!(run >= 10, "the documents show commands");
+}
+
+/// Words as a shell would see them; the documents use no more than quotes.
+fn words(line: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let (mut word, mut quoted, mut begun) = (String::new(), false, false);
+    for letter in line.chars() {
+        match letter {
+            '"' => (quoted, begun) = (!quoted, true),
+            ' ' if !quoted => {
+                if std::mem::take(&mut begun) {
+                    words.push(std::mem::take(&mut word));
+                }
+            }
+            letter => {
+                word.push(letter);
+                begun = true;
+            }
+        }
+    }
+    if begun {
+        words.push(word);
+    }
+    words
+}
