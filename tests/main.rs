@@ -6,6 +6,8 @@ mod bad_input;
 mod command_line;
 mod crash;
 mod documents;
+mod export;
+mod fleet;
 mod harness;
 mod lifecycle;
 mod requests;

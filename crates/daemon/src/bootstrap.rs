@@ -204,11 +204,12 @@ async fn core_modules(daemon: &Daemon) -> Result<(), StartError> {
 }
 
 /// On SQLite the instance lock proves that no other daemon writes to the file.
-/// On a shared database another one on this host may live, in another home.
+/// On a shared database another one on this host may live, in another home; but
+/// not under our own number, which in a container is the same at every start.
 fn is_dead(daemon: &Daemon, run: &DaemonRun) -> bool {
     match daemon.db.engine() {
         Engine::Sqlite => true,
-        Engine::Postgres => !process_exists(run.pid),
+        Engine::Postgres => run.pid == std::process::id() || !process_exists(run.pid),
     }
 }
 

@@ -124,27 +124,37 @@ impl PidRecord {
     /// the same number.
     #[must_use]
     pub fn is_alive(&self) -> bool {
-        match (self.start_ticks, start_ticks(self.pid)) {
-            (Some(recorded), Some(now)) => recorded == now,
-            (Some(_), None) => false,
-            (None, _) => process_exists(self.pid),
+        match self.start_ticks {
+            Some(recorded) => start_ticks(self.pid) == Some(recorded) && process_exists(self.pid),
+            None => process_exists(self.pid),
         }
     }
 }
 
-/// Field 22 of `/proc/PID/stat`. The program's name before it may contain
-/// anything, so fields are counted from its closing parenthesis.
-fn start_ticks(pid: u32) -> Option<u64> {
+/// A field of `/proc/PID/stat`, counted from the one after the program's name:
+/// the name may contain anything, so only its closing parenthesis is sure.
+fn stat_field(pid: u32, place: usize) -> Option<String> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let after_name = &stat[stat.rfind(')')? + 1..];
-    after_name.split_ascii_whitespace().nth(19)?.parse().ok()
+    after_name
+        .split_ascii_whitespace()
+        .nth(place)
+        .map(str::to_owned)
 }
 
-/// Whether any process has this number.
+fn start_ticks(pid: u32) -> Option<u64> {
+    stat_field(pid, 19)?.parse().ok()
+}
+
+/// Whether a process with this number runs. One that has ended and was not
+/// collected by its parent does not.
 #[must_use]
 pub fn process_exists(pid: u32) -> bool {
     #[cfg(unix)]
     {
+        if matches!(stat_field(pid, 0).as_deref(), Some("Z" | "X")) {
+            return false;
+        }
         let Some(pid) = i32::try_from(pid)
             .ok()
             .and_then(rustix::process::Pid::from_raw)
@@ -239,6 +249,16 @@ mod tests {
         assert!(record.is_alive());
         record.start_ticks = record.start_ticks.map(|ticks| ticks - 1);
         assert!(!record.is_alive());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_process_that_ended_but_was_not_collected_does_not_exist() {
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        while process_exists(child.id()) {
+            std::thread::yield_now();
+        }
+        child.wait().unwrap();
     }
 
     #[cfg(unix)]
