@@ -175,6 +175,9 @@ Examples:
         /// First everything stored after this sequence number.
         #[arg(long, value_parser = seq)]
         after: Option<Seq>,
+        /// Also events that are told but not stored.
+        #[arg(long)]
+        all: bool,
         #[command(flatten)]
         filter: EventFilter,
     },

@@ -27,7 +27,7 @@ pub struct Id<K> {
 
 /// The text is not an id of the kind that was asked for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is not a {kind} id: expected {kind}_ and 26 characters, for example {example}")]
+#[error("`{text}` is not the id of a `{kind}`: expected {kind}_ and 26 characters, like {example}")]
 pub struct InvalidId {
     text: String,
     kind: &'static str,
@@ -252,7 +252,7 @@ mod tests {
         let slot = SlotId::generate().to_string();
         let error = slot.parse::<TaskId>().unwrap_err().to_string();
         assert!(
-            error.starts_with(&format!("`{slot}` is not a task id")),
+            error.starts_with(&format!("`{slot}` is not the id of a `task`")),
             "{error}"
         );
     }

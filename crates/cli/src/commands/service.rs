@@ -131,8 +131,7 @@ fn unit(
                  Restart=on-failure\n\
                  RestartSec=2\n\
                  TimeoutStopSec=15\n\
-                 # The agents' terminals belong to processes of their own, which outlive\n\
-                 # the daemon.\n\
+                 # The daemon ends what it has begun; nothing else is to be signalled.\n\
                  KillMode=process\n\n\
                  [Install]\n\
                  WantedBy=default.target\n",

@@ -25,13 +25,14 @@ pub(super) fn run(
 ) -> Result<ExitCode, Failure> {
     let client = reach.client(output)?;
     match command {
-        TimelineCommand::Tail { after, filter } => {
+        TimelineCommand::Tail { after, all, filter } => {
+            let stored_only = !all && filter.kinds.is_empty();
             let params = SubscribeParams {
                 after,
                 kinds: filter.kinds,
                 categories: filter.categories,
             };
-            tail(client, &params, output)
+            tail(client, &params, stored_only, output)
         }
         TimelineCommand::Query {
             filter,
@@ -90,17 +91,22 @@ pub(super) fn run(
     }
 }
 
+/// Unless asked for all or for a kind by name, only what is stored: the rest
+/// says that somebody asked the daemon something, again and again.
 fn tail(
     client: Client,
     params: &SubscribeParams,
+    stored_only: bool,
     output: &mut Output,
 ) -> Result<ExitCode, Failure> {
     let mut subscription = client.subscribe(params)?;
     loop {
         let event = subscription.next_event()?;
-        output.result(&event, |output, event| {
-            output.line(line(event, output.paint));
-        });
+        if event.seq.is_some() || !stored_only {
+            output.result(&event, |output, event| {
+                output.line(line(event, output.paint))
+            });
+        }
     }
 }
 
