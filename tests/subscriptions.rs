@@ -93,10 +93,16 @@ fn a_subscriber_that_does_not_read_costs_the_others_nothing() {
         .as_f64()
         .unwrap();
     let text = "x".repeat(4000);
-    let mut writer = home.greeted();
-    for number in 0..6000 {
-        writer.ask(number, "timeline_note", &json!({"text": text}));
-    }
+    std::thread::scope(|scope| {
+        for _ in 0..20 {
+            scope.spawn(|| {
+                let mut writer = home.greeted();
+                for number in 0..300 {
+                    writer.ask(number, "timeline_note", &json!({"text": text}));
+                }
+            });
+        }
+    });
     let after = home.json(&["daemon", "stats"])["memory_usage_mb"]
         .as_f64()
         .unwrap();

@@ -104,7 +104,7 @@ fn tail(
         let event = subscription.next_event()?;
         if event.seq.is_some() || !stored_only {
             output.result(&event, |output, event| {
-                output.line(line(event, output.paint))
+                output.line(line(event, output.paint));
             });
         }
     }
