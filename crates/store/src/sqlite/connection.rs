@@ -50,6 +50,9 @@ impl SqliteConnection {
         if unclean || size <= ALWAYS_CHECKED_BYTES {
             this.verify()?;
         }
+        if unclean {
+            this.fold_log()?;
+        }
         Ok(this)
     }
 
@@ -112,6 +115,21 @@ impl SqliteConnection {
                     },
                 })
             }
+        }
+    }
+
+    /// Moves what an earlier connection left in the write-ahead log into the
+    /// file, and begins the log anew. The earlier one may have ended because a
+    /// sync failed: then the system still shows a commit that the disk does not
+    /// have and never will, and whatever is appended behind it is lost with it
+    /// when the power goes.
+    fn fold_log(&mut self) -> Result<(), StoreError> {
+        let said = self.query("PRAGMA wal_checkpoint(TRUNCATE)", &[])?;
+        match said.first().map(|row| row.get::<i64>(0)) {
+            Some(Ok(0)) => Ok(()),
+            _ => Err(StoreError::Busy {
+                detail: format!("{} is being read", self.path.display()),
+            }),
         }
     }
 
