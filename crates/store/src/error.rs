@@ -24,7 +24,11 @@ pub enum StoreError {
          place for the database"
     )]
     NotADatabase { path: String },
-    #[error("the database {path} is damaged ({detail}): stop the daemon and restore a backup")]
+    // SQLite does not tell a page that is wrong from one that cannot be read.
+    #[error(
+        "the database {path} is damaged or its disk cannot be read ({detail}): check the disk; if \
+         it is sound, stop the daemon and restore a backup"
+    )]
     Corrupt { path: String, detail: String },
     #[error(
         "the database has schema version {found}, this missiond knows versions up to {known}: \
