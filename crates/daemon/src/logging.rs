@@ -63,6 +63,8 @@ pub struct RotatingFile {
     size: u64,
     max_size: u64,
     max_files: u32,
+    /// The last line failed and may stand there in part.
+    torn: bool,
 }
 
 impl RotatingFile {
@@ -75,6 +77,7 @@ impl RotatingFile {
             size,
             max_size,
             max_files,
+            torn: false,
         })
     }
 
@@ -89,13 +92,18 @@ impl RotatingFile {
         if oldest == 0 {
             self.file.set_len(0)?;
         } else {
-            for place in (1..oldest).rev() {
-                rename_if_there(&self.aside(place), &self.aside(place + 1))?;
+            // When the last rotation could not begin a new file, the old ones
+            // have moved already. Moving them at every try would lose them all.
+            if self.path.exists() {
+                for place in (1..oldest).rev() {
+                    rename_if_there(&self.aside(place), &self.aside(place + 1))?;
+                }
+                rename_if_there(&self.path, &self.aside(1))?;
             }
-            rename_if_there(&self.path, &self.aside(1))?;
             self.file = open_private(&self.path)?;
         }
         self.size = 0;
+        self.torn = false;
         Ok(())
     }
 }
@@ -106,7 +114,14 @@ impl Write for RotatingFile {
         if self.size > 0 && self.size + line.len() as u64 > self.max_size {
             self.rotate()?;
         }
-        self.file.write_all(line)?;
+        if self.torn {
+            self.file.write_all(b"\n")?;
+            self.torn = false;
+        }
+        if let Err(error) = self.file.write_all(line) {
+            self.torn = true;
+            return Err(error);
+        }
         self.size += line.len() as u64;
         Ok(line.len())
     }
