@@ -115,12 +115,19 @@ pub async fn run(home: Home, ready: impl FnOnce(&Ready)) -> Result<(), StartErro
     if let Some(exporter) = exporter {
         let _ = exporter.await;
     }
-    close(&daemon).await?;
+    let closed = close(&daemon).await;
     signals.abort();
     let _ = std::fs::remove_file(daemon.home.socket());
-    tracing::info!("stopped");
+    match &closed {
+        Ok(()) => tracing::info!("stopped"),
+        Err(error) => tracing::error!(%error, "stopped, but the database could not be closed"),
+    }
+    // Whoever waits for the lock may read the log next, or write to it.
+    if let Some(logging) = &daemon.logging {
+        logging.finish();
+    }
     drop(instance);
-    Ok(())
+    closed
 }
 
 /// Phase 1: configuration, log, database, timeline.
@@ -300,12 +307,12 @@ async fn close(daemon: &Daemon) -> Result<(), StartError> {
         tracing::error!(%error, "the stop is not on the timeline");
     }
     let (id, now) = (daemon.id, daemon.clock.now());
-    daemon
+    let ended = daemon
         .db
         .write(move |tx| Box::pin(daemon_state::end_run(tx, id, now)))
-        .await?;
-    daemon.db.clone().close().await?;
-    Ok(())
+        .await;
+    let closed = daemon.db.clone().close().await;
+    Ok(ended.and(closed)?)
 }
 
 fn database_url(config: &Config, home: &Home) -> Result<DbUrl, StoreError> {

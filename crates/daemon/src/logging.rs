@@ -5,6 +5,7 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use tracing_appender::non_blocking::WorkerGuard;
 use tracing_subscriber::filter::LevelFilter;
@@ -18,7 +19,7 @@ use crate::config::{LogConfig, LogLevel};
 #[derive(Debug)]
 pub(crate) struct Logging {
     level: reload::Handle<LevelFilter, Registry>,
-    _worker: WorkerGuard,
+    worker: Mutex<Option<WorkerGuard>>,
 }
 
 impl Logging {
@@ -34,8 +35,18 @@ impl Logging {
             .map_err(io::Error::other)?;
         Ok(Self {
             level,
-            _worker: worker,
+            worker: Mutex::new(Some(worker)),
         })
+    }
+
+    /// Writes what is still waiting and ends the thread.
+    pub(crate) fn finish(&self) {
+        drop(
+            self.worker
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .take(),
+        );
     }
 
     pub(crate) fn set_level(&self, level: LogLevel) {
