@@ -34,7 +34,7 @@ const BROADCAST_CAPACITY: usize = 4096;
 
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum TimelineError {
-    #[error("the event was not stored: {0}")]
+    #[error("{}", not_stored(.0))]
     Store(Arc<StoreError>),
     #[error("the timeline is closed: the daemon is shutting down")]
     Closed,
@@ -47,6 +47,14 @@ impl TimelineError {
             Self::Store(error) => error.code(),
             Self::Closed => ErrorCode::ShuttingDown,
         }
+    }
+}
+
+fn not_stored(error: &StoreError) -> String {
+    match error {
+        // It says itself that the event may have been stored.
+        StoreError::OutcomeUnknown { .. } => error.to_string(),
+        _ => format!("the event was not stored: {error}"),
     }
 }
 
