@@ -13,3 +13,4 @@ mod lifecycle;
 mod requests;
 mod start_failures;
 mod subscriptions;
+mod timeline_load;
