@@ -7,9 +7,15 @@ mod command_line;
 mod crash;
 mod documents;
 mod export;
+#[cfg(target_os = "linux")]
+mod failing_disk;
+#[cfg(target_os = "linux")]
+mod fault_fs;
 mod fleet;
 mod harness;
 mod lifecycle;
+#[cfg(target_os = "linux")]
+mod power_loss;
 mod requests;
 mod start_failures;
 mod subscriptions;
