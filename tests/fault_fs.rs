@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use fuser::{BackgroundSession, Errno};
+use fuser::{BackgroundSession, Errno, INodeNo};
 
 pub(crate) use contents::Unsynced;
 use nodes::Nodes;
@@ -166,6 +166,16 @@ impl FaultDisk {
 
     pub(crate) fn set_read(&self, read: Read) {
         self.disk.lock().read = read;
+    }
+
+    /// Lets the kernel forget its copy of a file, so that whoever reads it next
+    /// reads the disk.
+    pub(crate) fn drop_cached(&self, file: &Path) {
+        let name = file.file_name().unwrap();
+        // The kernel may ask for something while it forgets: no lock is held.
+        let number = self.disk.lock().nodes.find(INodeNo::ROOT, name).unwrap();
+        let session = self.session.as_ref().expect("mounted until dropped");
+        session.notifier().inval_inode(number, 0, 0).unwrap();
     }
 
     /// Waits for that many failed syncs since the disk was mounted.
