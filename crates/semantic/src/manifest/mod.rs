@@ -1,0 +1,86 @@
+//! Manifests: how to read one engine's screens, as data.
+//!
+//! A manifest is a YAML file. Everything in it is checked when it is loaded:
+//! unknown keys, missing regions, patterns that do not compile, each reported
+//! with its line. A new engine is a new manifest and no new code.
+
+mod error;
+mod node;
+mod parse;
+
+use std::time::Duration;
+
+use missiond_core::PtyState;
+
+pub use error::{ManifestError, Problem};
+
+use crate::dialog::DialogRule;
+use crate::fingerprint::Fingerprint;
+use crate::region::{RegionId, RegionRule};
+use crate::rule::Rule;
+use crate::tool::ToolPattern;
+
+/// The version of the manifest format this build reads.
+pub const FORMAT: i64 = 1;
+
+#[derive(Debug, Clone)]
+pub struct Manifest {
+    pub(crate) engine: String,
+    pub(crate) versions: Vec<String>,
+    pub(crate) regions: Vec<RegionRule>,
+    pub(crate) region_names: Vec<String>,
+    pub(crate) fingerprints: Vec<NamedFingerprint>,
+    pub(crate) dialog: Vec<DialogRule>,
+    pub(crate) tools: Vec<ToolPattern>,
+    pub(crate) holds: Vec<Hold>,
+    /// How long no rule may match before the state is unknown.
+    pub(crate) unknown_after: Duration,
+    /// Highest priority first; equal priorities in file order.
+    pub(crate) rules: Vec<Rule>,
+    /// Regions watched by `changed` conditions.
+    pub(crate) trackers: Vec<RegionId>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct NamedFingerprint {
+    pub(crate) name: String,
+    pub(crate) region: RegionId,
+    pub(crate) hash: Fingerprint,
+}
+
+/// A change of state that must last before it is believed.
+#[derive(Debug, Clone)]
+pub(crate) struct Hold {
+    pub(crate) from: Vec<PtyState>,
+    pub(crate) to: Vec<PtyState>,
+    pub(crate) time: Duration,
+}
+
+impl Manifest {
+    /// Reads a manifest, or says everything that is wrong with it.
+    pub fn parse(text: &str) -> Result<Self, ManifestError> {
+        parse::manifest(text)
+    }
+
+    #[must_use]
+    pub fn engine(&self) -> &str {
+        &self.engine
+    }
+
+    /// Versions of the program it was written against.
+    #[must_use]
+    pub fn versions(&self) -> &[String] {
+        &self.versions
+    }
+
+    pub(crate) fn hold(&self, from: PtyState, to: PtyState) -> Duration {
+        let applies = |states: &[PtyState], state| states.is_empty() || states.contains(&state);
+        self.holds
+            .iter()
+            .find(|hold| applies(&hold.from, from) && applies(&hold.to, to))
+            .map_or(Duration::ZERO, |hold| hold.time)
+    }
+}
+
+#[cfg(test)]
+mod tests;

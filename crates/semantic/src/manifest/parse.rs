@@ -1,0 +1,601 @@
+//! From YAML to a [`Manifest`].
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use missiond_core::PtyState;
+use missiond_core::machines::Machine;
+use regex::Regex;
+use saphyr::{LoadableYamlNode, MarkedYaml};
+
+use super::error::{ManifestError, Problem};
+use super::node::{Fields, Node, Problems, unknown};
+use super::{FORMAT, Hold, Manifest, NamedFingerprint};
+use crate::dialog::DialogRule;
+use crate::reading::WaitingFor;
+use crate::region::{RegionId, RegionRule, Without};
+use crate::rule::{Condition, RowTest, Rule};
+use crate::screen::Style;
+use crate::tool::{ToolPattern, ToolPhase};
+
+/// A manifest is a page or two; more is a mistake or an attack.
+const MAX_BYTES: usize = 256 << 10;
+const MAX_DEPTH: usize = 8;
+const DEFAULT_UNKNOWN_AFTER: Duration = Duration::from_secs(2);
+
+const TOP: &[&str] = &[
+    "manifest",
+    "engine",
+    "description",
+    "versions",
+    "patterns",
+    "regions",
+    "fingerprints",
+    "dialog",
+    "tools",
+    "hold",
+    "unknown_after_ms",
+    "rules",
+];
+const REGION: &[&str] = &[
+    "within",
+    "above",
+    "below",
+    "without",
+    "from_last",
+    "from_first",
+    "after_last",
+    "until",
+    "through",
+    "first",
+    "last",
+];
+const RULE: &[&str] = &[
+    "id",
+    "state",
+    "priority",
+    "confidence",
+    "reason",
+    "waiting_for",
+    "when",
+];
+const CONDITION: &[&str] = &[
+    "all",
+    "any",
+    "not",
+    "in",
+    "has",
+    "first",
+    "last",
+    "says",
+    "exists",
+    "style",
+    "title",
+    "status",
+    "progress",
+    "alternate",
+    "cursor_visible",
+    "cursor_in",
+    "changed",
+    "was",
+    "dialog",
+    "tool",
+    "fingerprint",
+];
+
+pub(super) fn manifest(text: &str) -> Result<Manifest, ManifestError> {
+    let one = |line, message: String| ManifestError {
+        problems: vec![Problem { line, message }],
+    };
+    if text.len() > MAX_BYTES {
+        return Err(one(1, format!("a manifest has at most {MAX_BYTES} bytes")));
+    }
+    // The parser places what is missing at the end on the line after the last.
+    let last_line = 1 + text.chars().filter(|c| matches!(c, '\n' | '\r')).count();
+    let documents = MarkedYaml::load_from_str(text).map_err(|error| {
+        let line = error.marker().line().min(last_line);
+        one(line, format!("not YAML: {}", error.info()))
+    })?;
+    let [document] = &documents[..] else {
+        return Err(one(
+            1,
+            format!("expected one YAML document, found {}", documents.len()),
+        ));
+    };
+    let problems = Problems::default();
+    let manifest = Parser::default().manifest(Node::new(document, &problems));
+    let mut problems = problems.into_sorted();
+    problems
+        .iter_mut()
+        .for_each(|problem| problem.line = problem.line.min(last_line));
+    match manifest {
+        Some(manifest) if problems.is_empty() => Ok(manifest),
+        _ => Err(ManifestError { problems }),
+    }
+}
+
+#[derive(Default)]
+struct Parser {
+    patterns: BTreeMap<String, String>,
+    regions: Vec<RegionRule>,
+    fingerprints: Vec<NamedFingerprint>,
+    trackers: Vec<RegionId>,
+}
+
+impl Parser {
+    fn manifest(mut self, node: Node<'_>) -> Option<Manifest> {
+        let fields = node.fields("a manifest", TOP)?;
+        if let Some(format) = fields.require("manifest")
+            && let Some(found) = format.integer(0..=i64::MAX)
+            && found != FORMAT
+        {
+            format.problem(format!(
+                "format {found} is not known, this build reads {FORMAT}"
+            ));
+        }
+        let engine = fields.require("engine").and_then(|node| {
+            let name = node.text()?;
+            if let Err(error) = name.parse::<missiond_core::CliEngine>() {
+                node.problem(error.to_string());
+            }
+            Some(name.to_owned())
+        });
+        let versions = fields
+            .get("versions")
+            .map(Node::one_or_more)
+            .unwrap_or_default();
+        let versions = versions
+            .into_iter()
+            .filter_map(|v| v.text().map(str::to_owned))
+            .collect();
+        for (name, _, node) in entries(&fields, "patterns") {
+            if let Some(pattern) = self.expand(node) {
+                self.patterns.insert(name.to_owned(), pattern);
+            }
+        }
+        self.regions.push(RegionRule::whole_screen());
+        for (name, line, node) in entries(&fields, "regions") {
+            if self.regions.iter().any(|region| region.name == name) {
+                fields.problem(format!("line {line}: region `{name}` exists already"));
+            }
+            let region = self.region(name, node);
+            self.regions.push(region);
+        }
+        for (name, _, node) in entries(&fields, "fingerprints") {
+            let fingerprint = self.fingerprint(name, node);
+            self.fingerprints.extend(fingerprint);
+        }
+        let dialog = fields
+            .get("dialog")
+            .map(Node::one_or_more)
+            .unwrap_or_default();
+        let dialog = dialog
+            .into_iter()
+            .filter_map(|node| self.dialog(node))
+            .collect();
+        let tools = fields.get("tools").and_then(Node::list).unwrap_or_default();
+        let tools = tools
+            .into_iter()
+            .filter_map(|node| self.tool(node))
+            .collect();
+        let holds = fields.get("hold").and_then(Node::list).unwrap_or_default();
+        let holds = holds.into_iter().filter_map(hold).collect();
+        let unknown_after = fields
+            .get("unknown_after_ms")
+            .and_then(milliseconds)
+            .unwrap_or(DEFAULT_UNKNOWN_AFTER);
+        let rules = fields
+            .require("rules")
+            .and_then(Node::list)
+            .unwrap_or_default();
+        let mut rules: Vec<Rule> = rules
+            .into_iter()
+            .filter_map(|node| self.rule(node))
+            .collect();
+        for (index, rule) in rules.iter().enumerate() {
+            if rules[..index].iter().any(|other| other.id == rule.id) {
+                fields.problem(format!(
+                    "line {}: rule `{}` exists already",
+                    rule.line, rule.id
+                ));
+            }
+        }
+        rules.sort_by_key(|rule| std::cmp::Reverse(rule.priority));
+        Some(Manifest {
+            engine: engine?,
+            versions,
+            region_names: self
+                .regions
+                .iter()
+                .map(|region| region.name.clone())
+                .collect(),
+            regions: self.regions,
+            fingerprints: self.fingerprints,
+            dialog,
+            tools,
+            holds,
+            unknown_after,
+            rules,
+            trackers: self.trackers,
+        })
+    }
+
+    fn region(&self, name: &str, node: Node<'_>) -> RegionRule {
+        let mut region = RegionRule {
+            name: name.to_owned(),
+            ..RegionRule::default()
+        };
+        let Some(fields) = node.fields("a region", REGION) else {
+            return region;
+        };
+        let reference = |key| fields.get(key).and_then(|node| self.region_id(node));
+        let pattern = |key| fields.get(key).and_then(|node| self.pattern(node));
+        let count = |key| {
+            let count = fields.get(key)?.integer(1..=1000)?;
+            usize::try_from(count).ok()
+        };
+        region.within = reference("within");
+        region.above = reference("above");
+        region.below = reference("below");
+        region.from_last = pattern("from_last");
+        region.from_first = pattern("from_first");
+        region.after_last = pattern("after_last");
+        region.until = pattern("until");
+        region.through = pattern("through");
+        region.first = count("first");
+        region.last = count("last");
+        let words = [
+            ("nothing", Without::Nothing),
+            ("everything", Without::Everything),
+        ];
+        if let Some(node) = fields.get("without") {
+            region.without = node.word("value", &words).unwrap_or_default();
+        }
+        region
+    }
+
+    fn region_id(&self, node: Node<'_>) -> Option<RegionId> {
+        let name = node.text()?;
+        let found = self.regions.iter().position(|region| region.name == name);
+        if found.is_none() {
+            let names: Vec<&str> = self.regions.iter().map(|region| &region.name[..]).collect();
+            node.problem(unknown("region", name, "", &names));
+        }
+        found.map(RegionId)
+    }
+
+    /// Replaces `%{name}` by the named pattern.
+    fn expand(&self, node: Node<'_>) -> Option<String> {
+        let text = node.text()?;
+        let mut expanded = String::new();
+        let mut rest = text;
+        while let Some((before, after)) = rest.split_once("%{") {
+            let Some((name, after)) = after.split_once('}') else {
+                node.problem("`%{` is not closed by `}`");
+                return None;
+            };
+            let Some(pattern) = self.patterns.get(name) else {
+                let names: Vec<&str> = self.patterns.keys().map(String::as_str).collect();
+                node.problem(unknown("pattern", name, "", &names));
+                return None;
+            };
+            expanded.push_str(before);
+            expanded.push_str(&format!("(?:{pattern})"));
+            rest = after;
+        }
+        expanded.push_str(rest);
+        Some(expanded)
+    }
+
+    fn pattern(&self, node: Node<'_>) -> Option<Regex> {
+        let expanded = self.expand(node)?;
+        match regex::RegexBuilder::new(&expanded)
+            .size_limit(1 << 20)
+            .build()
+        {
+            Ok(pattern) => Some(pattern),
+            Err(error) => {
+                let text = error.to_string();
+                let summary = text.lines().last().unwrap_or_default().trim();
+                node.problem(format!(
+                    "`{expanded}` is not a regular expression: {summary}"
+                ));
+                None
+            }
+        }
+    }
+
+    fn fingerprint(&self, name: &str, node: Node<'_>) -> Option<NamedFingerprint> {
+        let fields = node.fields("a fingerprint", &["in", "hash"])?;
+        let region = self.region_id(fields.require("in")?);
+        let hash = fields.require("hash")?;
+        let hash = match hash.text()?.parse() {
+            Ok(hash) => hash,
+            Err(error) => {
+                hash.problem(format!("{error}"));
+                return None;
+            }
+        };
+        Some(NamedFingerprint {
+            name: name.to_owned(),
+            region: region?,
+            hash,
+        })
+    }
+
+    fn dialog(&self, node: Node<'_>) -> Option<DialogRule> {
+        let fields = node.fields("a dialog", &["in", "cursor", "tool", "buttons"])?;
+        let region = self.region_id(fields.require("in")?);
+        let cursor = fields
+            .get("cursor")
+            .and_then(Node::text)
+            .unwrap_or_default();
+        let tool = fields
+            .get("tool")
+            .map(Node::one_or_more)
+            .unwrap_or_default();
+        let buttons = fields.get("buttons").and_then(|node| {
+            let pattern = self.pattern(node)?;
+            if !pattern.capture_names().any(|name| name == Some("buttons")) {
+                node.problem("the pattern has no group `(?P<buttons>…)`");
+            }
+            Some(pattern)
+        });
+        if cursor.is_empty() && buttons.is_none() {
+            fields.problem("a dialog needs `cursor`, the glyphs that mark an option, or `buttons`");
+        }
+        Some(DialogRule {
+            region: region?,
+            cursor: cursor.to_owned(),
+            tool: tool
+                .into_iter()
+                .filter_map(|node| self.pattern(node))
+                .collect(),
+            buttons,
+        })
+    }
+
+    fn tool(&self, node: Node<'_>) -> Option<ToolPattern> {
+        let fields = node.fields("a tool line", &["in", "running", "finished", "name"])?;
+        let region = self.region_id(fields.require("in")?);
+        let (phase, pattern) = match (fields.get("running"), fields.get("finished")) {
+            (Some(pattern), None) => (ToolPhase::Running, pattern),
+            (None, Some(pattern)) => (ToolPhase::Finished, pattern),
+            _ => {
+                fields.problem("a tool line has either `running` or `finished`");
+                return None;
+            }
+        };
+        let name = fields.get("name").and_then(Node::text).map(str::to_owned);
+        Some(ToolPattern {
+            region: region?,
+            pattern: self.pattern(pattern)?,
+            phase,
+            name,
+        })
+    }
+
+    fn rule(&mut self, node: Node<'_>) -> Option<Rule> {
+        let fields = node.fields("a rule", RULE)?;
+        let id = fields.require("id").and_then(Node::text).map(str::to_owned);
+        let state = fields.require("state").and_then(state);
+        let priority = fields
+            .require("priority")
+            .and_then(|node| node.integer(0..=1000));
+        let confidence = fields.require("confidence").and_then(Node::fraction);
+        let reason = fields
+            .require("reason")
+            .and_then(Node::text)
+            .map(str::to_owned);
+        let waiting: Vec<_> = WaitingFor::ALL.iter().map(|w| (w.name(), *w)).collect();
+        let waiting_for = fields
+            .get("waiting_for")
+            .and_then(|node| node.word("value", &waiting));
+        let when = fields
+            .require("when")
+            .and_then(|node| self.condition(node, 0));
+        Some(Rule {
+            id: id?,
+            state: state?,
+            priority: i32::try_from(priority?).ok()?,
+            confidence: confidence?,
+            reason: reason?,
+            waiting_for,
+            when: when?,
+            line: fields.line(),
+        })
+    }
+
+    fn condition(&mut self, node: Node<'_>, depth: usize) -> Option<Condition> {
+        if depth > MAX_DEPTH {
+            node.problem(format!("conditions are nested deeper than {MAX_DEPTH}"));
+            return None;
+        }
+        if !node.is_mapping() {
+            let items = node.list()?;
+            return Some(single(self.conditions(items, depth), Condition::All));
+        }
+        let fields = node.fields("a condition", CONDITION)?;
+        if fields.is_empty() {
+            fields.problem("a condition must say something");
+        }
+        let mut all = Vec::new();
+        if let Some(node) = fields.get("all") {
+            all.push(Condition::All(self.conditions(node.list()?, depth)));
+        }
+        if let Some(node) = fields.get("any") {
+            all.push(Condition::Any(self.conditions(node.list()?, depth)));
+        }
+        if let Some(node) = fields.get("not") {
+            all.push(Condition::Not(Box::new(self.condition(node, depth + 1)?)));
+        }
+        self.rows(&fields, &mut all);
+        self.signals(&fields, &mut all);
+        Some(single(all, Condition::All))
+    }
+
+    fn conditions(&mut self, nodes: Vec<Node<'_>>, depth: usize) -> Vec<Condition> {
+        nodes
+            .into_iter()
+            .filter_map(|node| self.condition(node, depth + 1))
+            .collect()
+    }
+
+    fn rows(&self, fields: &Fields<'_>, all: &mut Vec<Condition>) {
+        let style = fields.get("style").and_then(|node| {
+            let words = [
+                ("bold", Style::BOLD),
+                ("dim", Style::DIM),
+                ("inverse", Style::INVERSE),
+                ("coloured", Style::COLOURED),
+                ("filled", Style::FILLED),
+            ];
+            node.word("style", &words)
+        });
+        let mut tests = Vec::new();
+        let pattern = |key| fields.get(key).and_then(|node| self.pattern(node));
+        tests.extend(pattern("has").map(|pattern| RowTest::Has(pattern, style)));
+        tests.extend(pattern("first").map(RowTest::First));
+        tests.extend(pattern("last").map(RowTest::Last));
+        tests.extend(pattern("says").map(RowTest::Says));
+        if let Some(node) = fields.get("exists") {
+            match node.boolean() {
+                Some(true) => tests.push(RowTest::Exists),
+                Some(false) => node.problem("write `not: {in: …, exists: true}` instead"),
+                None => {}
+            }
+        }
+        let Some(node) = fields.get("in") else {
+            if !tests.is_empty() {
+                fields.problem("`in` is missing: say which region the rows are in");
+            }
+            return;
+        };
+        if tests.is_empty()
+            && ["has", "first", "last", "says"]
+                .iter()
+                .all(|k| fields.get(k).is_none())
+        {
+            node.problem("`in` needs one of `has`, `first`, `last`, `says` or `exists`");
+        }
+        let Some(region) = self.region_id(node) else {
+            return;
+        };
+        all.extend(
+            tests
+                .into_iter()
+                .map(|test| Condition::Rows { region, test }),
+        );
+    }
+
+    fn signals(&mut self, fields: &Fields<'_>, all: &mut Vec<Condition>) {
+        let pattern = |key| fields.get(key).and_then(|node| self.pattern(node));
+        all.extend(pattern("title").map(Condition::Title));
+        all.extend(pattern("status").map(Condition::Status));
+        if let Some(node) = fields.get("progress") {
+            let words: Vec<_> = ["none", "percent", "error", "busy", "paused"]
+                .map(|name| (name, name))
+                .to_vec();
+            let names = node.one_or_more().into_iter();
+            let names = names.filter_map(|node| node.word("progress", &words).map(str::to_owned));
+            all.push(Condition::Progress(names.collect()));
+        }
+        let flag = |key| fields.get(key).and_then(Node::boolean);
+        all.extend(flag("alternate").map(Condition::Alternate));
+        all.extend(flag("cursor_visible").map(Condition::CursorVisible));
+        all.extend(flag("dialog").map(Condition::Dialog));
+        if let Some(region) = fields
+            .get("cursor_in")
+            .and_then(|node| self.region_id(node))
+        {
+            all.push(Condition::CursorIn(region));
+        }
+        if let Some(node) = fields.get("was") {
+            all.push(Condition::Was(
+                node.one_or_more().into_iter().filter_map(state).collect(),
+            ));
+        }
+        if let Some(node) = fields.get("tool") {
+            all.extend(
+                node.word("tool phase", &ToolPhase::NAMES)
+                    .map(Condition::Tool),
+            );
+        }
+        if let Some(node) = fields.get("changed") {
+            all.extend(self.changed(node));
+        }
+        if let Some(node) = fields.get("fingerprint") {
+            all.extend(self.fingerprint_condition(node));
+        }
+    }
+
+    fn changed(&mut self, node: Node<'_>) -> Option<Condition> {
+        let fields = node.fields("changed", &["in", "within_ms"])?;
+        let region = fields.require("in").and_then(|node| self.region_id(node));
+        let within = fields.require("within_ms").and_then(milliseconds);
+        let (region, within) = (region?, within?);
+        let tracker = self.trackers.iter().position(|tracked| *tracked == region);
+        let tracker = tracker.unwrap_or_else(|| {
+            self.trackers.push(region);
+            self.trackers.len() - 1
+        });
+        Some(Condition::Changed {
+            region,
+            within,
+            tracker,
+        })
+    }
+
+    fn fingerprint_condition(&self, node: Node<'_>) -> Option<Condition> {
+        let name = node.text()?;
+        let Some(known) = self.fingerprints.iter().find(|known| known.name == name) else {
+            let names: Vec<&str> = self.fingerprints.iter().map(|f| &f.name[..]).collect();
+            node.problem(unknown("fingerprint", name, "", &names));
+            return None;
+        };
+        let name = name.to_owned();
+        Some(Condition::Fingerprint {
+            name,
+            region: known.region,
+            hash: known.hash,
+        })
+    }
+}
+
+fn single(mut conditions: Vec<Condition>, join: fn(Vec<Condition>) -> Condition) -> Condition {
+    match conditions.len() {
+        1 => conditions.remove(0),
+        _ => join(conditions),
+    }
+}
+
+fn entries<'a>(fields: &Fields<'a>, key: &str) -> Vec<(&'a str, usize, Node<'a>)> {
+    fields
+        .get(key)
+        .and_then(|node| node.entries(&format!("`{key}`")))
+        .unwrap_or_default()
+}
+
+fn state(node: Node<'_>) -> Option<PtyState> {
+    let words: Vec<_> = PtyState::ALL
+        .iter()
+        .map(|state| (state.name(), *state))
+        .collect();
+    node.word("state", &words)
+}
+
+fn milliseconds(node: Node<'_>) -> Option<Duration> {
+    let value = node.integer(0..=600_000)?;
+    u64::try_from(value).ok().map(Duration::from_millis)
+}
+
+fn hold(node: Node<'_>) -> Option<Hold> {
+    let fields = node.fields("a hold", &["from", "to", "ms"])?;
+    let states = |key| {
+        let nodes = fields.get(key).map(Node::one_or_more).unwrap_or_default();
+        nodes.into_iter().filter_map(state).collect()
+    };
+    let (from, to) = (states("from"), states("to"));
+    let time = fields.require("ms").and_then(milliseconds)?;
+    Some(Hold { from, to, time })
+}

@@ -1,0 +1,87 @@
+use super::Manifest;
+
+fn problems(text: &str) -> Vec<(usize, String)> {
+    match Manifest::parse(text) {
+        Ok(_) => Vec::new(),
+        Err(error) => error
+            .problems
+            .into_iter()
+            .map(|p| (p.line, p.message))
+            .collect(),
+    }
+}
+
+#[test]
+fn every_problem_is_reported_with_its_line_and_the_nearest_word() {
+    let text = "\
+manifest: 1
+engine: Acme
+regions:
+  prompt: {from_last: '^> '}
+  footer: {below: promt}
+rules:
+  - id: busy
+    state: thinkng
+    priorty: 10
+    priority: 10
+    confidence: 1.5
+    reason: it says so
+    when: {in: footer, has: 'esc [to'}
+  - id: busy
+    state: idle
+    priority: 1
+    confidence: 0.5
+    reason: the prompt is there
+    when: {has: '^> '}
+";
+    assert_eq!(
+        problems(text),
+        [
+            (2, "`Acme` is not an engine name: use 1 to 32 lower-case letters, digits, `-`, `_` or `.`, beginning with a letter".to_owned()),
+            (5, "unknown region `promt`: did you mean `prompt`?".to_owned()),
+            (8, "unknown state `thinkng`: did you mean `thinking`?".to_owned()),
+            (9, "unknown key `priorty` of a rule: did you mean `priority`?".to_owned()),
+            (11, "1.5 is outside 0 to 1".to_owned()),
+            (13, "`esc [to` is not a regular expression: error: unclosed character class".to_owned()),
+            (19, "`in` is missing: say which region the rows are in".to_owned()),
+        ]
+    );
+}
+
+#[test]
+fn what_is_not_a_manifest_is_said_so() {
+    let cases = [
+        ("", 1, "expected one YAML document, found 0"),
+        (
+            "- a\n- b\n",
+            1,
+            "expected a mapping for a manifest, found a list",
+        ),
+        (
+            "manifest: 2\nengine: acme\nrules: []\n",
+            1,
+            "format 2 is not known, this build reads 1",
+        ),
+        ("manifest: 1\nengine: acme\n", 1, "`rules` is missing here"),
+    ];
+    for (text, line, message) in cases {
+        assert_eq!(problems(text), [(line, message.to_owned())], "{text}");
+    }
+    assert_eq!(problems("manifest: 1\nengine: [a\n")[0].0, 3);
+    assert_eq!(problems("manifest: 1\nengine: {a,")[0].0, 2);
+}
+
+#[test]
+fn named_patterns_are_put_in_and_must_exist() {
+    let rule = "  - {id: a, state: idle, priority: 1, confidence: 1, reason: r, when: {title: '^%{glyph} x'}}\n";
+    let good = format!("manifest: 1\nengine: acme\npatterns: {{glyph: '[ab]'}}\nrules:\n{rule}");
+    assert_eq!(problems(&good), []);
+    let bad = good.replace("{glyph: ", "{gliph: ");
+    assert_eq!(
+        problems(&bad),
+        [(
+            5,
+            "unknown pattern `glyph`: did you mean `gliph`?".to_owned()
+        )]
+    );
+}
