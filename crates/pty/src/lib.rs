@@ -1,0 +1,20 @@
+//! The terminal side of an agent: emulator, recordings and their replay.
+
+mod cast;
+mod manifests;
+mod replay;
+mod reply;
+mod score;
+mod session;
+mod signal;
+mod tap;
+mod terminal;
+
+pub use cast::{CastError, CastEvent, CastHeader, CastReader, CastSource, CastWriter, EventKind};
+pub use manifests::{ManifestFileError, load_catalogue, load_manifest};
+pub use replay::{Label, Replay, replay, replay_until};
+pub use reply::Theme;
+pub use score::{Mistake, MistakeKind, Score, ScoreRule, ScoreSummary, StateSummary};
+pub use session::{Session, TimedReading};
+pub use signal::TerminalSignal;
+pub use terminal::{Focus, MAX_SIZE, MIN_SIZE, Senses, Terminal};

@@ -1,0 +1,168 @@
+//! A terminal and its reader: bytes in, readings out.
+//!
+//! Decides when a screen is worth reading. Programs that do not mark their
+//! frames draw one in several writes, so the screen is read when output pauses,
+//! or at the latest after a short time of steady output; a screen nobody wrote
+//! to is never read again. All times come from the caller.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use missiond_semantic::{Explanation, Manifest, Reader, Reading, Screen, Size};
+
+use crate::terminal::{Senses, Terminal};
+
+/// Output that pauses this long has finished its frame.
+const FRAME_PAUSE: Duration = Duration::from_millis(12);
+/// Steady output is read this often.
+const FRAME_LIMIT: Duration = Duration::from_millis(48);
+
+#[derive(Debug)]
+pub struct Session {
+    terminal: Terminal,
+    reader: Reader,
+    frame: Option<Frame>,
+    now: Duration,
+}
+
+/// Output that has not been read yet.
+#[derive(Debug, Clone, Copy)]
+struct Frame {
+    first: Duration,
+    last: Duration,
+}
+
+impl Frame {
+    fn due(self) -> Duration {
+        (self.last + FRAME_PAUSE).min(self.first + FRAME_LIMIT)
+    }
+}
+
+/// A reading and when it was made.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TimedReading {
+    pub at: Duration,
+    /// Bytes of output it rests on.
+    pub offset: u64,
+    pub reading: Reading,
+}
+
+impl Session {
+    #[must_use]
+    pub fn new(size: Size, manifest: Arc<Manifest>) -> Self {
+        Self {
+            terminal: Terminal::new(size),
+            reader: Reader::new(manifest),
+            frame: None,
+            now: Duration::ZERO,
+        }
+    }
+
+    /// The same session, taking in less.
+    #[must_use]
+    pub fn with_senses(self, senses: Senses) -> Self {
+        Self {
+            terminal: self.terminal.with_senses(senses),
+            ..self
+        }
+    }
+
+    /// Takes output written at `at`, after whatever fell due before it.
+    pub fn feed(&mut self, bytes: &[u8], at: Duration, changes: &mut Vec<TimedReading>) {
+        self.advance_to(at, changes);
+        self.terminal.feed(bytes, at);
+        self.wrote(at);
+    }
+
+    pub fn resize(&mut self, size: Size, at: Duration, changes: &mut Vec<TimedReading>) {
+        self.advance_to(at, changes);
+        self.terminal.resize(size, at);
+        self.wrote(at);
+    }
+
+    /// Lets time pass up to, not including, `at`.
+    pub fn advance_to(&mut self, at: Duration, changes: &mut Vec<TimedReading>) {
+        while let Some(due) = self.deadline().filter(|due| *due < at) {
+            self.look(due, changes);
+        }
+        self.now = self.now.max(at);
+    }
+
+    /// When something will happen without further output.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Duration> {
+        let frame = self.frame.map(Frame::due);
+        [frame, self.terminal.deadline(), self.reader.deadline()]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    /// No more output will come: reads what is left.
+    pub fn finish(&mut self, changes: &mut Vec<TimedReading>) {
+        let at = self.now;
+        self.terminal.finish(at);
+        self.read(at, changes);
+    }
+
+    /// The process has ended at `at`.
+    pub fn exited(&mut self, at: Duration, changes: &mut Vec<TimedReading>) {
+        self.advance_to(at, changes);
+        self.finish(changes);
+        let offset = self.terminal.offset();
+        if let Some(reading) = self.reader.exited(at) {
+            changes.push(TimedReading {
+                at,
+                offset,
+                reading: reading.clone(),
+            });
+        }
+    }
+
+    pub fn terminal(&mut self) -> &mut Terminal {
+        &mut self.terminal
+    }
+
+    pub fn screen(&mut self) -> &Screen {
+        self.terminal.screen()
+    }
+
+    #[must_use]
+    pub fn reader(&self) -> &Reader {
+        &self.reader
+    }
+
+    pub fn explain(&mut self, at: Duration) -> Explanation {
+        self.reader.explain(self.terminal.screen(), at)
+    }
+
+    fn wrote(&mut self, at: Duration) {
+        let first = self.frame.map_or(at, |frame| frame.first);
+        self.frame = Some(Frame { first, last: at });
+    }
+
+    fn look(&mut self, at: Duration, changes: &mut Vec<TimedReading>) {
+        self.now = self.now.max(at);
+        if self.terminal.deadline().is_some_and(|due| due <= at) {
+            self.terminal.advance_to(at);
+            self.wrote(at);
+        }
+        let frame_due = self.frame.is_some_and(|frame| frame.due() <= at);
+        let reader_due = self.reader.deadline().is_some_and(|due| due <= at);
+        if frame_due || reader_due {
+            self.read(at, changes);
+        }
+    }
+
+    fn read(&mut self, at: Duration, changes: &mut Vec<TimedReading>) {
+        self.frame = None;
+        let offset = self.terminal.offset();
+        if let Some(reading) = self.reader.observe(self.terminal.screen(), at) {
+            changes.push(TimedReading {
+                at,
+                offset,
+                reading: reading.clone(),
+            });
+        }
+    }
+}
