@@ -17,6 +17,7 @@ mod lifecycle;
 #[cfg(target_os = "linux")]
 mod power_loss;
 mod requests;
+mod semantic;
 mod start_failures;
 mod subscriptions;
 mod timeline_load;

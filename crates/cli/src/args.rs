@@ -74,6 +74,9 @@ Examples:
   mission call timeline_note '{\"text\": \"deployed\"}'
   echo '{\"limit\": 5}' | mission call timeline_query -")]
     Call(CallArgs),
+    /// How terminal screens are read: replay, score and explain recordings.
+    #[command(subcommand)]
+    Semantic(SemanticCommand),
     /// Measure this build on this machine.
     #[command(subcommand)]
     Bench(BenchCommand),
@@ -289,6 +292,63 @@ pub(crate) struct CallArgs {
 }
 
 #[derive(Debug, Subcommand)]
+pub(crate) enum SemanticCommand {
+    /// Print every change of reading in a recording.
+    #[command(after_help = "\
+Examples:
+  mission semantic replay session.cast
+  mission semantic replay session.cast --engine codex --json")]
+    Replay {
+        /// An asciicast v2 file.
+        file: PathBuf,
+        #[command(flatten)]
+        reading: ReadingArgs,
+    },
+    /// Compare readings with the labels of recordings, per engine and version.
+    #[command(after_help = "\
+Examples:
+  mission semantic score recordings
+  mission semantic score recordings/claude --mistakes")]
+    Score {
+        /// A recording, or a folder that is searched for them.
+        path: PathBuf,
+        #[command(flatten)]
+        reading: ReadingArgs,
+        /// List each stretch that was read wrongly.
+        #[arg(long)]
+        mistakes: bool,
+    },
+    /// Say which rule decided at a moment, on which rows, and which nearly did.
+    #[command(after_help = "Example:\n  mission semantic explain session.cast --at 12.5")]
+    Explain {
+        /// An asciicast v2 file.
+        file: PathBuf,
+        /// Seconds from the beginning of the recording.
+        #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+        at: std::time::Duration,
+        #[command(flatten)]
+        reading: ReadingArgs,
+    },
+    /// Check a manifest and say on which line what is wrong.
+    #[command(after_help = "Example:\n  mission semantic check-manifest my-agent.yaml")]
+    CheckManifest { file: PathBuf },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReadingArgs {
+    /// Which manifest to use; the one the recording names when left out, and
+    /// `generic` when there is none.
+    #[arg(long)]
+    pub(crate) engine: Option<String>,
+    /// A folder of manifests that take the place of the built-in ones.
+    #[arg(long, value_name = "DIR", env = "MISSION_MANIFESTS")]
+    pub(crate) manifests: Option<PathBuf>,
+    /// Pass over titles and control strings: how far does the screen alone carry?
+    #[arg(long)]
+    pub(crate) screen_only: bool,
+}
+
+#[derive(Debug, Subcommand)]
 pub(crate) enum BenchCommand {
     /// Durable events per second, beside raw inserts through the same driver.
     Timeline {
@@ -316,6 +376,13 @@ fn seq(text: &str) -> Result<Seq, String> {
         Ok(number) if number >= 0 => Ok(Seq(number)),
         _ => Err("a sequence number is 0 or more".to_owned()),
     }
+}
+
+fn seconds(text: &str) -> Result<std::time::Duration, String> {
+    let value: f64 = text
+        .parse()
+        .map_err(|_| "a number of seconds, such as 12.5".to_owned())?;
+    std::time::Duration::try_from_secs_f64(value).map_err(|_| "seconds are 0 or more".to_owned())
 }
 
 fn category(text: &str) -> Result<Category, String> {

@@ -7,6 +7,7 @@ mod daemon;
 mod doctor;
 mod incident;
 mod logs;
+mod semantic;
 mod service;
 mod shell;
 mod status;
@@ -23,6 +24,7 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<ExitCode, Failure> {
     match cli.command {
         Command::Completions { shell } => return shell::completions(shell),
         Command::Man => return shell::man(),
+        Command::Semantic(command) => return semantic::run(&command, output),
         _ => {}
     }
     let reach = Reach::from_args(&cli)?;
@@ -37,6 +39,6 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<ExitCode, Failure> {
         Command::Config(command) => config::run(command, &reach, output),
         Command::Call(args) => call::call(args, &reach, output),
         Command::Bench(command) => bench::run(&command, output),
-        Command::Completions { .. } | Command::Man => Ok(ExitCode::SUCCESS),
+        Command::Completions { .. } | Command::Man | Command::Semantic(_) => Ok(ExitCode::SUCCESS),
     }
 }
