@@ -6,9 +6,11 @@ use serde::{Deserialize, Serialize};
 use super::{IllegalMove, Machine, states};
 
 /// Readings sample the screen, so a state in between may be skipped; the table
-/// forbids only what cannot be. Starting is never entered again: a restart is a
-/// new session. A menu needs the prompt, so it cannot open over a dialog.
-/// Error is reachable from everywhere and left by the next prompt or retry.
+/// forbids only what cannot be. Starting is entered again only by a program that
+/// starts itself anew after a first dialog (whether to trust a folder, say),
+/// seen as such or as Unknown. A menu needs the prompt, so it cannot open over a
+/// dialog. Error is reachable from everywhere and left by the next prompt or
+/// retry.
 ///
 /// | from        | to |
 /// |-------------|----|
@@ -17,10 +19,10 @@ use super::{IllegalMove, Machine, states};
 /// | Thinking    | Idle, Responding, ToolRunning, Confirming, SlashMenu, Error, Unknown, Exited |
 /// | Responding  | Idle, Thinking, ToolRunning, Confirming, SlashMenu, Error, Unknown, Exited |
 /// | ToolRunning | Idle, Thinking, Responding, Confirming, SlashMenu, Error, Unknown, Exited |
-/// | Confirming  | Idle, Thinking, Responding, ToolRunning, Error, Unknown, Exited |
+/// | Confirming  | Starting, Idle, Thinking, Responding, ToolRunning, Error, Unknown, Exited |
 /// | SlashMenu   | Idle, Thinking, Responding, ToolRunning, Confirming, Error, Unknown, Exited |
 /// | Error       | Idle, Thinking, Responding, ToolRunning, Confirming, SlashMenu, Unknown, Exited |
-/// | Unknown     | Idle, Thinking, Responding, ToolRunning, Confirming, SlashMenu, Error, Exited |
+/// | Unknown     | Starting, Idle, Thinking, Responding, ToolRunning, Confirming, SlashMenu, Error, Exited |
 /// | Exited      | – |
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
@@ -80,7 +82,8 @@ impl Machine for PtyState {
 
     fn transition(self, to: Self) -> Result<Self, IllegalMove> {
         let legal = match (self, to) {
-            (Self::Exited, _) | (_, Self::Starting) => false,
+            (Self::Exited, _) => false,
+            (from, Self::Starting) => matches!(from, Self::Confirming | Self::Unknown),
             (Self::Confirming, Self::SlashMenu) => false,
             (from, to) => from != to,
         };
