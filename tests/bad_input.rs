@@ -236,6 +236,30 @@ fn of_a_thousand_connections_those_over_the_limit_are_told_and_the_rest_served()
 }
 
 #[test]
+fn half_sent_http_requests_hold_up_nothing() {
+    let home = TestHome::started();
+    let url = home.json(&["status"])["http"].as_str().unwrap().to_owned();
+    let address = url.strip_prefix("http://").unwrap();
+    let held: Vec<_> = (0..200)
+        .map(|_| {
+            let mut stream = std::net::TcpStream::connect(address).unwrap();
+            stream
+                .write_all(b"GET /metrics HTTP/1.1\r\nHost: loc")
+                .unwrap();
+            stream
+        })
+        .collect();
+    serves(&home);
+    home.json(&["daemon", "stop"]);
+    let stopped = home.events();
+    assert_eq!(
+        stopped[stopped.len() - 2]["event"]["type"],
+        "daemon_stopped"
+    );
+    drop(held);
+}
+
+#[test]
 fn metrics_are_served_to_local_names_only() {
     let home = TestHome::started();
     let url = home.json(&["status"])["http"].as_str().unwrap().to_owned();

@@ -28,6 +28,8 @@ fn every_command_speaks_json_when_asked() {
         &["config", "path"],
         &["call", "--list"],
         &["call", "health"],
+        &["completions", "bash"],
+        &["man"],
         &["daemon", "restart"],
         &["down"],
     ];
@@ -88,6 +90,24 @@ fn a_closed_pipe_ends_a_command_quietly() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(text(&output.stderr), "");
     assert_eq!(output.status.code(), Some(0));
+}
+
+#[test]
+fn a_watching_command_ends_when_its_reader_goes_away() {
+    let home = TestHome::started();
+    let mut child = home
+        .command(&["timeline", "tail", "--after", "0"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut first = String::new();
+    let mut stdout = std::io::BufReader::new(child.stdout.take().unwrap());
+    std::io::BufRead::read_line(&mut stdout, &mut first).unwrap();
+    assert!(first.contains("daemon_started"), "{first}");
+    drop(stdout);
+    // No further event comes to be written.
+    let status = crate::harness::wait_for_exit(&mut child);
+    assert_eq!(status.code(), Some(0));
 }
 
 #[test]

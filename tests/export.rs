@@ -52,6 +52,25 @@ fn metrics_are_sent_to_the_collector_while_running_and_at_the_end() {
     stop.join().unwrap();
 }
 
+#[test]
+fn a_collector_that_never_answers_does_not_hold_up_the_stop() {
+    let collector = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = collector.local_addr().unwrap();
+    let home = TestHome::with_config(&format!("[otlp]\nendpoint = \"http://{address}\"\n"));
+    home.start();
+    home.json(&["daemon", "stop"]);
+    let kinds: Vec<_> = home
+        .events()
+        .iter()
+        .map(|event| event["event"]["type"].clone())
+        .collect();
+    assert_eq!(
+        kinds,
+        ["daemon_started", "daemon_stopped", "daemon_started"],
+        "it closed in order"
+    );
+}
+
 fn metric<'a>(document: &'a Value, name: &str) -> &'a Value {
     let metrics = document["resourceMetrics"][0]["scopeMetrics"][0]["metrics"]
         .as_array()

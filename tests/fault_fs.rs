@@ -252,7 +252,7 @@ impl Drop for FaultyHome {
         // The daemon must let go of the disk before it is unmounted, and the
         // disk must be gone before the folder it is mounted on is removed.
         self.disk.heal();
-        let _ = self.home.mission(&["daemon", "stop", "--force"]);
+        let _ = self.home.command(&["daemon", "stop", "--force"]).output();
         self.disk.unmount();
     }
 }

@@ -92,7 +92,12 @@ fn stop_never_signals_a_process_that_was_given_the_number_of_a_dead_daemon() {
     let home = TestHome::started();
     home.kill();
     let mut innocent = Command::new("sleep").arg("600").spawn().unwrap();
-    let record = json!({"pid": innocent.id(), "start_ticks": 1, "version": "0.1.0"});
+    let record = json!({
+        "pid": innocent.id(),
+        "daemon": missiond_core::DaemonId::generate(),
+        "start_ticks": 1,
+        "version": "0.1.0",
+    });
     std::fs::write(home.home().pid_file(), record.to_string()).unwrap();
     assert_eq!(
         home.json(&["daemon", "stop", "--force"]),
@@ -123,6 +128,42 @@ fn a_stopping_daemon_finishes_what_it_has_begun() {
     assert_eq!(waiting.try_receive(), None);
     home.wait_until_gone();
     assert!(!home.home().socket().exists());
+}
+
+#[test]
+fn a_second_stop_waits_with_the_first() {
+    let home = TestHome::started();
+    let mut waiting = home.greeted();
+    waiting.request(
+        1,
+        "timeline_wait",
+        &json!({"timeout_ms": 1500, "kinds": ["task_created"]}),
+    );
+    assert_eq!(
+        waiting.ask(2, "health", &json!({}))["result"]["healthy"],
+        true
+    );
+    home.signal(Signal::TERM);
+    wait_for("the daemon to drain", || {
+        missiond_api::Client::connect(&home.home()).is_err()
+    });
+    assert_eq!(home.json(&["daemon", "stop"]), json!({"stopped": true}));
+    let answer = waiting.receive();
+    assert_eq!(answer["result"]["events"], json!([]), "{answer}");
+}
+
+#[test]
+fn a_daemon_that_is_stuck_is_named_and_can_be_ended() {
+    let home = TestHome::started();
+    home.signal(Signal::STOP);
+    let (code, message) = home.failure(&["daemon", "stats"]);
+    assert_eq!(code, 3, "{message}");
+    assert!(message.contains("it is stuck or suspended"), "{message}");
+    assert!(
+        message.contains("`mission daemon stop --force` ends it"),
+        "{message}"
+    );
+    home.json(&["daemon", "stop", "--force"]);
 }
 
 #[test]

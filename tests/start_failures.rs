@@ -76,7 +76,7 @@ fn a_folder_that_cannot_be_made_is_named() {
     let message = crate::harness::text(&output.stderr);
     assert_eq!(output.status.code(), Some(8), "{message}");
     assert!(
-        message.contains("cannot create the folder /proc/mission-test/config"),
+        message.contains("cannot create the folder /proc/mission-test/data"),
         "{message}"
     );
 

@@ -25,6 +25,9 @@ pub enum ClientError {
     /// Nothing listens on the socket.
     #[error("the daemon is not running (nothing answers on {socket})")]
     NotRunning { socket: String },
+    /// Something listens, but does not say hello.
+    #[error("the daemon on {socket} does not answer within {limit:?}: it is stuck or suspended")]
+    Silent { socket: String, limit: Duration },
     #[error("cannot reach the daemon on {socket}: {source}")]
     Connect { socket: String, source: io::Error },
     #[error(transparent)]
@@ -52,9 +55,11 @@ impl ClientError {
             Self::Home(_) => ErrorCode::InvalidConfig,
             Self::TimedOut(_) => ErrorCode::Timeout,
             Self::Protocol(_) => ErrorCode::VersionMismatch,
-            Self::NotRunning { .. } | Self::Connect { .. } | Self::Closed | Self::Io(_) => {
-                ErrorCode::Unreachable
-            }
+            Self::NotRunning { .. }
+            | Self::Silent { .. }
+            | Self::Connect { .. }
+            | Self::Closed
+            | Self::Io(_) => ErrorCode::Unreachable,
         }
     }
 }
@@ -76,6 +81,9 @@ impl Client {
     /// is the one to say that time ran out.
     pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(65);
 
+    /// A daemon that lives says hello at once.
+    const HELLO_TIMEOUT: Duration = Duration::from_secs(5);
+
     /// Connects and says hello.
     pub fn connect(home: &Home) -> Result<Self, ClientError> {
         Self::connect_within(home, Self::DEFAULT_TIMEOUT)
@@ -96,13 +104,14 @@ impl Client {
                     source,
                 },
             })?;
-        stream.set_recv_timeout(Some(timeout))?;
-        stream.set_send_timeout(Some(timeout))?;
+        let first = timeout.min(Self::HELLO_TIMEOUT);
+        stream.set_recv_timeout(Some(first))?;
+        stream.set_send_timeout(Some(first))?;
         let mut client = Self {
             stream,
             decoder: FrameDecoder::default(),
             next_id: 0,
-            timeout,
+            timeout: first,
             // Replaced by the daemon's own words below.
             welcome: Welcome {
                 protocol: PROTOCOL_VERSION,
@@ -116,7 +125,15 @@ impl Client {
             protocol: PROTOCOL_VERSION,
             client: concat!("mission ", env!("CARGO_PKG_VERSION")).to_owned(),
         };
-        client.welcome = client.request(METHOD_HELLO, &hello)?;
+        client.welcome = client
+            .request(METHOD_HELLO, &hello)
+            .map_err(|error| match error {
+                ClientError::TimedOut(limit) => ClientError::Silent { socket, limit },
+                other => other,
+            })?;
+        client.timeout = timeout;
+        client.stream.set_recv_timeout(Some(timeout))?;
+        client.stream.set_send_timeout(Some(timeout))?;
         Ok(client)
     }
 

@@ -68,6 +68,7 @@ impl From<ClientError> for Failure {
         let failure = Self::new(error.code(), error.to_string());
         match error {
             ClientError::NotRunning { .. } => failure.hint("`mission up` starts it"),
+            ClientError::Silent { .. } => failure.hint("`mission daemon stop --force` ends it"),
             ClientError::Closed => failure.hint("`mission daemon logs` shows why it ended"),
             _ => failure,
         }

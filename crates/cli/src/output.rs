@@ -48,6 +48,27 @@ impl Output {
         }
     }
 
+    /// From now on a reader that goes away ends the command, also while it has
+    /// nothing to print.
+    pub(crate) fn end_with_reader(&self) {
+        #[cfg(unix)]
+        std::thread::spawn(|| {
+            use rustix::event::{PollFd, PollFlags, poll};
+            let stdout = io::stdout();
+            // A file or a terminal never reports this; a pipe or socket does
+            // when its other end is closed.
+            let mut watched = [PollFd::new(&stdout, PollFlags::empty())];
+            while poll(&mut watched, None).is_ok() {
+                if watched[0]
+                    .revents()
+                    .intersects(PollFlags::ERR | PollFlags::HUP)
+                {
+                    std::process::exit(0);
+                }
+            }
+        });
+    }
+
     /// A table with its columns aligned, the header first.
     pub(crate) fn table(&mut self, header: &[&str], rows: &[Vec<String>]) {
         let widths: Vec<_> = (0..header.len())

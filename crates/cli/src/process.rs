@@ -25,8 +25,17 @@ const POLL: Duration = Duration::from_millis(5);
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Startup {
-    Ready { pid: u32 },
-    Failed { code: ErrorCode, message: String },
+    Ready {
+        pid: u32,
+    },
+    /// Another daemon holds the lock.
+    AlreadyRunning {
+        message: String,
+    },
+    Failed {
+        code: ErrorCode,
+        message: String,
+    },
 }
 
 /// Whether `start` had anything to do.
@@ -43,18 +52,31 @@ pub(crate) fn start(home: &Home) -> Result<Started, Failure> {
             pid: client.welcome().pid,
         });
     }
-    match spawn_detached()? {
-        Startup::Ready { pid } => Ok(Started::Now { pid }),
-        // Another start was faster: its daemon is as good as ours. Or one is
-        // closing, and then this one must wait for it to be gone.
-        Startup::Failed {
-            code: ErrorCode::Conflict,
-            message,
-        } => wait_for_other(home, &message),
-        Startup::Failed { code, message } => Err(Failure::new(
-            code,
-            format!("the daemon did not start: {message}"),
-        )),
+    let deadline = Instant::now() + STOP_LIMIT;
+    loop {
+        let refusal = match spawn_detached()? {
+            Startup::Ready { pid } => return Ok(Started::Now { pid }),
+            Startup::AlreadyRunning { message } => message,
+            Startup::Failed { code, message } => {
+                let message = format!("the daemon did not start: {message}");
+                return Err(Failure::new(code, message));
+            }
+        };
+        // Another start was faster, and its daemon is as good as ours. Or one is
+        // closing: then it is our turn when it is gone.
+        while Instance::is_held(home)? {
+            if let Ok(client) = Client::connect(home) {
+                return Ok(Started::Already {
+                    pid: client.welcome().pid,
+                });
+            }
+            if Instant::now() > deadline {
+                let message = format!("{refusal}, but it does not answer");
+                return Err(Failure::new(ErrorCode::Conflict, message)
+                    .hint("`mission daemon stop --force` ends it"));
+            }
+            std::thread::sleep(POLL);
+        }
     }
 }
 
@@ -94,29 +116,6 @@ fn spawn_detached() -> Result<Startup, Failure> {
     }
 }
 
-fn wait_for_other(home: &Home, message: &str) -> Result<Started, Failure> {
-    let deadline = Instant::now() + STOP_LIMIT;
-    while Instant::now() < deadline {
-        if let Ok(client) = Client::connect(home) {
-            return Ok(Started::Already {
-                pid: client.welcome().pid,
-            });
-        }
-        if !Instance::is_held(home)? {
-            return match spawn_detached()? {
-                Startup::Ready { pid } => Ok(Started::Now { pid }),
-                Startup::Failed { code, message } => Err(Failure::new(code, message)),
-            };
-        }
-        std::thread::sleep(POLL);
-    }
-    Err(Failure::new(
-        ErrorCode::Conflict,
-        format!("{message}, but it does not answer"),
-    )
-    .hint("`mission daemon stop --force` ends it"))
-}
-
 /// How hard to push.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Force {
@@ -145,7 +144,9 @@ pub(crate) fn stop(home: &Home, force: Force) -> Result<Stopped, Failure> {
             }
         }
         Err(_) if !Instance::is_held(home)? => return Ok(Stopped::WasNot),
-        // It holds the lock but does not answer: starting, closing, or stuck.
+        // It holds the lock but does not answer: it starts, or it is stopping
+        // already, and a signal would cut short what it still has to finish.
+        Err(_) if gone_within(home, STOP_LIMIT)? => return Ok(Stopped::Now),
         Err(_) => signal(home, Signal::Terminate),
     }
     if gone_within(home, STOP_LIMIT)? {

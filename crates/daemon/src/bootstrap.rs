@@ -10,19 +10,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use missiond_api::Home;
-use missiond_core::{Clock, DaemonId, DaemonRun, ErrorCode, Event, SystemClock, TraceContext};
-use missiond_store::{DbUrl, Engine, MissionDb, StoreError, daemon_state};
+use missiond_core::{Clock, DaemonId, ErrorCode, Event, SystemClock, TraceContext};
+use missiond_store::{DbUrl, MissionDb, StoreError};
 use tokio::sync::watch;
 
 use crate::activity::Activity;
 use crate::config::{Config, ConfigError};
 use crate::incidents::IncidentRecorder;
-use crate::instance::{Instance, InstanceError, process_exists};
+use crate::instance::{Instance, InstanceError};
 use crate::logging::Logging;
 use crate::metrics::Metrics;
 use crate::operations::Operations;
+use crate::runs;
 use crate::shutdown::{Shutdown, Stage};
-use crate::signals;
+use crate::signals::Signals;
 use crate::state::{Daemon, DaemonState, VERSION};
 use crate::timeline::{Consumers, Timeline, TimelineError};
 use crate::transport::http::{HttpError, HttpServer};
@@ -31,8 +32,6 @@ use crate::transport::otlp;
 
 /// From the request to stop until the process is gone, whatever hangs.
 const STOP_LIMIT: Duration = Duration::from_secs(10);
-
-const HEARTBEAT: Duration = Duration::from_secs(30);
 
 /// Why a daemon did not come up. Each says what to do.
 #[derive(Debug, thiserror::Error)]
@@ -80,14 +79,15 @@ pub struct Ready {
 /// once it answers.
 pub async fn run(home: Home, ready: impl FnOnce(&Ready)) -> Result<(), StartError> {
     let instance = Instance::acquire(&home)?;
-    let daemon = infrastructure(home).await?;
-    core_modules(&daemon).await?;
+    let daemon = infrastructure(home, instance.id).await?;
+    core_modules(&daemon, instance.crashed).await?;
     let exporter = gateways(&daemon);
     let operations = pipelines(&daemon);
     let heartbeat = workers(&daemon).await?;
+    let signals = Signals::register().map_err(StartError::Signals)?;
     let served = engines(&daemon, operations).await?;
 
-    let signals = tokio::spawn(signals::listen(Arc::clone(&daemon)));
+    let signals = tokio::spawn(signals.obey(Arc::clone(&daemon)));
     tracing::info!(version = VERSION, pid = std::process::id(), "ready");
     ready(&Ready {
         pid: std::process::id(),
@@ -96,13 +96,14 @@ pub async fn run(home: Home, ready: impl FnOnce(&Ready)) -> Result<(), StartErro
 
     daemon.shutdown.reached(Stage::Draining).await;
     tracing::info!(reason = daemon.shutdown.reason(), "stopping");
-    std::thread::spawn(|| {
+    let watched = Arc::clone(&daemon);
+    std::thread::spawn(move || {
         std::thread::sleep(STOP_LIMIT);
         tracing::error!(
             "closing took longer than {} s: ending now",
             STOP_LIMIT.as_secs()
         );
-        std::process::exit(1);
+        watched.end_process(1);
     });
     let drain = Duration::from_secs(daemon.config().daemon.drain_secs);
     if tokio::time::timeout(drain, served.drained()).await.is_err() {
@@ -112,10 +113,10 @@ pub async fn run(home: Home, ready: impl FnOnce(&Ready)) -> Result<(), StartErro
 
     heartbeat.abort();
     stop_workers(&daemon).await;
+    let closed = close(&daemon).await;
     if let Some(exporter) = exporter {
         let _ = exporter.await;
     }
-    let closed = close(&daemon).await;
     signals.abort();
     let _ = std::fs::remove_file(daemon.home.socket());
     match &closed {
@@ -123,15 +124,13 @@ pub async fn run(home: Home, ready: impl FnOnce(&Ready)) -> Result<(), StartErro
         Err(error) => tracing::error!(%error, "stopped, but the database could not be closed"),
     }
     // Whoever waits for the lock may read the log next, or write to it.
-    if let Some(logging) = &daemon.logging {
-        logging.finish();
-    }
+    daemon.logging.finish();
     drop(instance);
     closed
 }
 
 /// Phase 1: configuration, log, database, timeline.
-async fn infrastructure(home: Home) -> Result<Daemon, StartError> {
+async fn infrastructure(home: Home, id: DaemonId) -> Result<Daemon, StartError> {
     #[cfg(unix)]
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
     let config = Config::load(&home.config_file())?;
@@ -142,10 +141,9 @@ async fn infrastructure(home: Home) -> Result<Daemon, StartError> {
     })?;
     let db_url = database_url(&config, &home)?;
     let db = MissionDb::open(&db_url).await?;
-    let id = DaemonId::generate();
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let metrics = Arc::new(Metrics::default());
-    let (timeline, _writer) = Timeline::start(
+    let timeline = Timeline::start(
         db.clone(),
         id,
         Arc::clone(&clock),
@@ -159,7 +157,7 @@ async fn infrastructure(home: Home) -> Result<Daemon, StartError> {
         started_at: clock.now(),
         clock,
         config: watch::Sender::new(Arc::new(config)),
-        logging: Some(logging),
+        logging,
         metrics,
         db_url,
         db,
@@ -172,35 +170,9 @@ async fn infrastructure(home: Home) -> Result<Daemon, StartError> {
 }
 
 /// Phase 2: this run is on record, and earlier ones that died are found.
-async fn core_modules(daemon: &Daemon) -> Result<(), StartError> {
-    let run = DaemonRun {
-        id: daemon.id,
-        host: daemon.host.clone(),
-        pid: std::process::id(),
-        version: VERSION.to_owned(),
-        started_at: daemon.started_at,
-        ended_at: None,
-        end: None,
-    };
-    let open = daemon
-        .db
-        .write(|tx| Box::pin(async move { daemon_state::begin_run(tx, &run).await }))
-        .await?;
+async fn core_modules(daemon: &Daemon, crashed: Option<DaemonId>) -> Result<(), StartError> {
     let trace = TraceContext::root();
-    for dead in open.into_iter().filter(|run| is_dead(daemon, run)) {
-        let now = daemon.clock.now();
-        let id = dead.id;
-        daemon
-            .db
-            .write(move |tx| Box::pin(daemon_state::mark_crashed(tx, id, now)))
-            .await?;
-        let event = Event::DaemonCrashFound {
-            run: dead.id,
-            host: dead.host,
-            pid: dead.pid,
-        };
-        daemon.timeline.record(event, trace.child()).await?;
-    }
+    runs::begin(daemon, crashed, trace).await?;
     let started = Event::DaemonStarted {
         host: daemon.host.clone(),
         pid: std::process::id(),
@@ -208,16 +180,6 @@ async fn core_modules(daemon: &Daemon) -> Result<(), StartError> {
     };
     daemon.timeline.record(started, trace).await?;
     Ok(())
-}
-
-/// On SQLite the instance lock proves that no other daemon writes to the file.
-/// On a shared database another one on this host may live, in another home; but
-/// not under our own number, which in a container is the same at every start.
-fn is_dead(daemon: &Daemon, run: &DaemonRun) -> bool {
-    match daemon.db.engine() {
-        Engine::Sqlite => true,
-        Engine::Postgres => run.pid == std::process::id() || !process_exists(run.pid),
-    }
 }
 
 /// Phase 3: what the daemon reaches out to.
@@ -242,19 +204,7 @@ async fn workers(daemon: &Daemon) -> Result<tokio::task::JoinHandle<()>, StartEr
         .consumers
         .lock()
         .unwrap_or_else(PoisonError::into_inner) = Some(consumers);
-    let daemon = Arc::clone(daemon);
-    Ok(tokio::spawn(async move {
-        loop {
-            tokio::time::sleep(HEARTBEAT).await;
-            let (id, now) = (daemon.id, daemon.clock.now());
-            let beat = daemon
-                .db
-                .write(move |tx| Box::pin(daemon_state::heartbeat(tx, id, now)));
-            if let Err(error) = beat.await {
-                tracing::warn!(%error, "the heartbeat was not stored");
-            }
-        }
-    }))
+    Ok(runs::start_beating(daemon))
 }
 
 /// The listeners, each in its own task.
@@ -306,11 +256,7 @@ async fn close(daemon: &Daemon) -> Result<(), StartError> {
     if let Err(error) = daemon.timeline.record(stopped, TraceContext::root()).await {
         tracing::error!(%error, "the stop is not on the timeline");
     }
-    let (id, now) = (daemon.id, daemon.clock.now());
-    let ended = daemon
-        .db
-        .write(move |tx| Box::pin(daemon_state::end_run(tx, id, now)))
-        .await;
+    let ended = runs::end(daemon).await;
     let closed = daemon.db.clone().close().await;
     Ok(ended.and(closed)?)
 }

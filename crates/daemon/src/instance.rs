@@ -10,6 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use missiond_api::Home;
+use missiond_core::DaemonId;
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, thiserror::Error)]
@@ -30,6 +31,8 @@ pub enum InstanceError {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PidRecord {
     pub pid: u32,
+    /// This run of the daemon.
+    pub daemon: DaemonId,
     /// The process's start in clock ticks since boot, where the system tells.
     pub start_ticks: Option<u64>,
     pub version: String,
@@ -40,17 +43,17 @@ pub struct PidRecord {
 pub struct Instance {
     _lock: File,
     pid_file: PathBuf,
+    /// This run.
+    pub id: DaemonId,
+    /// The run before it in this home, when it left its PID file behind: it did
+    /// not close, and it is dead, because it no longer holds the lock.
+    pub crashed: Option<DaemonId>,
 }
 
 impl Instance {
     /// Makes the private folders and takes the lock.
     pub fn acquire(home: &Home) -> Result<Self, InstanceError> {
-        for folder in [
-            home.config_dir(),
-            home.data_dir(),
-            home.run_dir(),
-            &home.log_dir(),
-        ] {
+        for folder in [home.data_dir(), home.run_dir(), &home.log_dir()] {
             private_dir(folder)?;
         }
         let path = home.lock_file();
@@ -64,7 +67,9 @@ impl Instance {
             Err(TryLockError::Error(source)) => return Err(InstanceError::Lock { path, source }),
         }
         let pid_file = home.pid_file();
-        let record = PidRecord::of_this_process();
+        let crashed = PidRecord::read(home).map(|record| record.daemon);
+        let id = DaemonId::generate();
+        let record = PidRecord::of_this_process(id);
         let written = serde_json::to_vec(&record).map_err(io::Error::from);
         written
             .and_then(|json| write_private(&pid_file, &json))
@@ -75,6 +80,8 @@ impl Instance {
         Ok(Self {
             _lock: lock,
             pid_file,
+            id,
+            crashed,
         })
     }
 
@@ -105,10 +112,11 @@ impl Drop for Instance {
 }
 
 impl PidRecord {
-    fn of_this_process() -> Self {
+    fn of_this_process(daemon: DaemonId) -> Self {
         let pid = std::process::id();
         Self {
             pid,
+            daemon,
             start_ticks: start_ticks(pid),
             version: env!("CARGO_PKG_VERSION").to_owned(),
         }
@@ -148,8 +156,7 @@ fn start_ticks(pid: u32) -> Option<u64> {
 
 /// Whether a process with this number runs. One that has ended and was not
 /// collected by its parent does not.
-#[must_use]
-pub fn process_exists(pid: u32) -> bool {
+fn process_exists(pid: u32) -> bool {
     #[cfg(unix)]
     {
         if matches!(stat_field(pid, 0).as_deref(), Some("Z" | "X")) {
@@ -245,7 +252,7 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn another_process_with_the_same_number_is_not_taken_for_the_daemon() {
-        let mut record = PidRecord::of_this_process();
+        let mut record = PidRecord::of_this_process(DaemonId::generate());
         assert!(record.is_alive());
         record.start_ticks = record.start_ticks.map(|ticks| ticks - 1);
         assert!(!record.is_alive());

@@ -13,6 +13,7 @@ mod logging;
 mod metrics;
 mod operations;
 mod reload;
+mod runs;
 mod shutdown;
 mod signals;
 mod state;
@@ -20,7 +21,7 @@ pub mod timeline;
 mod transport;
 
 pub use bootstrap::{Ready, StartError, run};
-pub use instance::{Instance, InstanceError, PidRecord, process_exists};
+pub use instance::{Instance, InstanceError, PidRecord};
 pub use logging::RotatingFile;
 pub use metrics::Metrics;
 pub use state::VERSION;

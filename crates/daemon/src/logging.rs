@@ -33,6 +33,11 @@ impl Logging {
             .with(fmt::layer().json().flatten_event(true).with_writer(writer))
             .try_init()
             .map_err(io::Error::other)?;
+        // A detached daemon has no standard error for it to go to.
+        std::panic::set_hook(Box::new(|panic| {
+            let backtrace = std::backtrace::Backtrace::force_capture();
+            tracing::error!(%panic, %backtrace, "a thread panicked");
+        }));
         Ok(Self {
             level,
             worker: Mutex::new(Some(worker)),

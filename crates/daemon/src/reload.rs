@@ -66,9 +66,7 @@ fn apply(daemon: &Daemon, new: &Config) -> Reloaded {
             Reload::Restart => outcome.needs_restart.push(spec.key.to_owned()),
         }
     }
-    if let Some(logging) = &daemon.logging {
-        logging.set_level(new.log.level);
-    }
+    daemon.logging.set_level(new.log.level);
     // The keys that wait for a restart keep their running values, so that
     // `config_show` says what is in force.
     let running = Config {

@@ -6,30 +6,56 @@ use crate::reload;
 use crate::shutdown::Stage;
 use crate::state::Daemon;
 
-/// The first request to end drains, the second ends the process at once.
+/// Registered before the daemon says that it is ready: from then on no signal
+/// has its default effect.
 #[cfg(unix)]
-pub(crate) async fn listen(daemon: Daemon) -> std::io::Result<()> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut hangup = signal(SignalKind::hangup())?;
-    loop {
-        tokio::select! {
-            _ = terminate.recv() => end(&daemon, "SIGTERM", 15),
-            _ = interrupt.recv() => end(&daemon, "SIGINT", 2),
-            _ = hangup.recv() => {
-                // Refusals are logged and on the timeline.
-                let _ = reload::reload(&daemon, TraceContext::root()).await;
+#[derive(Debug)]
+pub(crate) struct Signals {
+    terminate: tokio::signal::unix::Signal,
+    interrupt: tokio::signal::unix::Signal,
+    hangup: tokio::signal::unix::Signal,
+}
+
+#[cfg(unix)]
+impl Signals {
+    pub(crate) fn register() -> std::io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+            hangup: signal(SignalKind::hangup())?,
+        })
+    }
+
+    /// The first request to end drains, the second ends the process at once.
+    pub(crate) async fn obey(mut self, daemon: Daemon) {
+        loop {
+            tokio::select! {
+                _ = self.terminate.recv() => end(&daemon, "SIGTERM", 15),
+                _ = self.interrupt.recv() => end(&daemon, "SIGINT", 2),
+                _ = self.hangup.recv() => {
+                    // Refusals are logged and on the timeline.
+                    let _ = reload::reload(&daemon, TraceContext::root()).await;
+                }
             }
         }
     }
 }
 
 #[cfg(not(unix))]
-pub(crate) async fn listen(daemon: Daemon) -> std::io::Result<()> {
-    loop {
-        tokio::signal::ctrl_c().await?;
-        end(&daemon, "Ctrl-C", 2);
+#[derive(Debug)]
+pub(crate) struct Signals;
+
+#[cfg(not(unix))]
+impl Signals {
+    pub(crate) fn register() -> std::io::Result<Self> {
+        Ok(Self)
+    }
+
+    pub(crate) async fn obey(self, daemon: Daemon) {
+        while tokio::signal::ctrl_c().await.is_ok() {
+            end(&daemon, "Ctrl-C", 2);
+        }
     }
 }
 
@@ -39,6 +65,6 @@ fn end(daemon: &Daemon, signal: &str, number: i32) {
         daemon.shutdown.begin(signal);
     } else {
         tracing::warn!(signal, "asked a second time: ending at once");
-        std::process::exit(128 + number);
+        daemon.end_process(128 + number);
     }
 }

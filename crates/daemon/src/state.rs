@@ -25,8 +25,7 @@ pub(crate) struct DaemonState {
     pub started_at: Timestamp,
     pub clock: Arc<dyn Clock>,
     pub config: watch::Sender<Arc<Config>>,
-    /// Absent when the process logs elsewhere, as in tests.
-    pub logging: Option<Logging>,
+    pub logging: Logging,
     pub metrics: Arc<Metrics>,
     pub db_url: DbUrl,
     pub db: MissionDb,
@@ -41,6 +40,12 @@ impl DaemonState {
     #[must_use]
     pub(crate) fn config(&self) -> Arc<Config> {
         Arc::clone(&self.config.borrow())
+    }
+
+    /// Ends the process without closing, but with its last words in the log.
+    pub(crate) fn end_process(&self, code: i32) -> ! {
+        self.logging.finish();
+        std::process::exit(code)
     }
 
     /// Where HTTP is served.

@@ -5,11 +5,8 @@ use missiond_core::{DaemonId, DaemonRun, RunEnd, Timestamp};
 
 use crate::{Row, StoreError, Tx, Value};
 
-/// Records the beginning of a run. Returns the other runs of the same host
-/// that have no end: the caller knows which of their processes still live
-/// (several daemons may share a host), and marks the rest as crashed.
-pub async fn begin_run(tx: &mut Tx<'_>, run: &DaemonRun) -> Result<Vec<DaemonRun>, StoreError> {
-    let open = open_on(tx, &run.host).await?;
+/// Records the beginning of a run.
+pub async fn begin_run(tx: &mut Tx<'_>, run: &DaemonRun) -> Result<(), StoreError> {
     let sql = "INSERT INTO daemon_state (id, host, pid, version, started_at, heartbeat_at) \
          VALUES ($1, $2, $3, $4, $5, $5) ON CONFLICT DO NOTHING";
     let params = [
@@ -20,16 +17,31 @@ pub async fn begin_run(tx: &mut Tx<'_>, run: &DaemonRun) -> Result<Vec<DaemonRun
         run.started_at.into(),
     ];
     match tx.execute(sql, &params).await? {
-        1 => Ok(open),
+        1 => Ok(()),
         _ => Err(StoreError::conflict(format!("{} has begun before", run.id))),
     }
 }
 
-/// The run is alive at `now`.
+/// The run is alive at `now`. One that was taken for dead, because its machine
+/// slept, lives again.
 pub async fn heartbeat(tx: &mut Tx<'_>, id: DaemonId, now: Timestamp) -> Result<(), StoreError> {
-    let sql = "UPDATE daemon_state SET heartbeat_at = $2 WHERE id = $1 AND ended_at IS NULL";
+    let sql = "UPDATE daemon_state SET heartbeat_at = $2, ended_at = NULL, ended = NULL \
+         WHERE id = $1 AND (ended IS NULL OR ended = 'crashed')";
     let changed = tx.execute(sql, &[Value::written(id), now.into()]).await?;
     ended_or_missing(tx, id, changed).await
+}
+
+/// Every run without an end that was last heard of before `since`.
+pub async fn silent_since(tx: &mut Tx<'_>, since: Timestamp) -> Result<Vec<DaemonRun>, StoreError> {
+    let sql = format!(
+        "SELECT {COLUMNS} FROM daemon_state WHERE ended_at IS NULL AND heartbeat_at < $1 \
+         ORDER BY started_at, id"
+    );
+    tx.query(&sql, &[since.into()])
+        .await?
+        .iter()
+        .map(decode)
+        .collect()
 }
 
 /// The run drained and closed.
@@ -37,9 +49,25 @@ pub async fn end_run(tx: &mut Tx<'_>, id: DaemonId, now: Timestamp) -> Result<()
     end(tx, id, now, "clean").await
 }
 
+/// Whether it was this call that found a run dead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Found {
+    Now,
+    /// It had ended, or another daemon found it first.
+    Before,
+}
+
 /// The run was found dead at `now`. When it was last known alive is its heartbeat.
-pub async fn mark_crashed(tx: &mut Tx<'_>, id: DaemonId, now: Timestamp) -> Result<(), StoreError> {
-    end(tx, id, now, "crashed").await
+pub async fn mark_crashed(
+    tx: &mut Tx<'_>,
+    id: DaemonId,
+    now: Timestamp,
+) -> Result<Found, StoreError> {
+    match end(tx, id, now, "crashed").await {
+        Ok(()) => Ok(Found::Now),
+        Err(StoreError::Conflict { .. }) => Ok(Found::Before),
+        Err(error) => Err(error),
+    }
 }
 
 pub async fn get(tx: &mut Tx<'_>, id: DaemonId) -> Result<Option<DaemonRun>, StoreError> {
@@ -67,18 +95,6 @@ pub async fn last_heartbeat(
     let sql = "SELECT heartbeat_at FROM daemon_state WHERE id = $1";
     let row = tx.query_one(sql, &[Value::written(id)]).await?;
     row.map(|row| row.get(0)).transpose()
-}
-
-async fn open_on(tx: &mut Tx<'_>, host: &str) -> Result<Vec<DaemonRun>, StoreError> {
-    let sql = format!(
-        "SELECT {COLUMNS} FROM daemon_state WHERE host = $1 AND ended_at IS NULL \
-         ORDER BY started_at, id"
-    );
-    tx.query(&sql, &[host.into()])
-        .await?
-        .iter()
-        .map(decode)
-        .collect()
 }
 
 async fn end(

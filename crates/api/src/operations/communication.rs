@@ -134,6 +134,8 @@ pub struct ActivityReport {
     pub hours: Vec<ActivityCount>,
     /// Events up to here are counted.
     pub counted_to: Seq,
+    /// There are older rows than the report holds: ask for less time.
+    pub more: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -8,6 +8,7 @@ use missiond_api::operations::system::{
     ControlAction, DaemonControl, DaemonControlParams, DaemonStats, StatsReport,
 };
 use missiond_core::ErrorCode;
+use missiond_daemon::{InstanceError, StartError};
 use serde_json::json;
 
 use super::{logs, service, status};
@@ -175,9 +176,15 @@ fn be_the_daemon(reach: &Reach, detached: bool, output: &mut Output) -> Result<E
     match result {
         Ok(()) => Ok(ExitCode::SUCCESS),
         Err(error) if detached => {
-            report(&Startup::Failed {
-                code: error.code(),
-                message: error.to_string(),
+            let message = error.to_string();
+            report(&match error {
+                StartError::Instance(InstanceError::AlreadyRunning { .. }) => {
+                    Startup::AlreadyRunning { message }
+                }
+                _ => Startup::Failed {
+                    code: error.code(),
+                    message,
+                },
             });
             Ok(ExitCode::FAILURE)
         }

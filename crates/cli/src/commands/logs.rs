@@ -43,6 +43,7 @@ pub(super) fn logs(args: &LogsArgs, home: &Home, output: &mut Output) -> Result<
         show(&line, output);
     }
     if args.follow {
+        output.end_with_reader();
         follow(&path, args.level, output)?;
     }
     Ok(ExitCode::SUCCESS)

@@ -22,8 +22,8 @@ use crate::output::Output;
 
 pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<ExitCode, Failure> {
     match cli.command {
-        Command::Completions { shell } => return shell::completions(shell),
-        Command::Man => return shell::man(),
+        Command::Completions { shell } => return shell::completions(shell, output),
+        Command::Man => return shell::man(output),
         Command::Semantic(command) => return semantic::run(&command, output),
         _ => {}
     }

@@ -22,8 +22,8 @@ pub(super) fn install(
 ) -> Result<ExitCode, Failure> {
     let manager = manager.unwrap_or_else(native);
     let program = std::env::current_exe()?;
-    let home = std::env::var("MISSION_HOME").ok();
-    let text = unit(manager, &program, home.as_deref(), &reach.home.log_dir())?;
+    let environment = kept_environment();
+    let text = unit(manager, &program, &environment, &reach.home.log_dir())?;
     if print {
         output.result(&json!({"unit": text}), |output, _| {
             output.line(text.trim_end());
@@ -97,30 +97,46 @@ fn unit_path(manager: ServiceManager) -> Result<PathBuf, Failure> {
     }
 }
 
-/// The unit's text. The home is written into it, because the service manager
-/// does not have this shell's environment.
+/// What decides where the home is: the service manager does not have this
+/// shell's environment, and would otherwise run another daemon elsewhere.
+fn kept_environment() -> Vec<(&'static str, String)> {
+    let set = |name: &'static str| {
+        let value = std::env::var(name).ok().filter(|value| !value.is_empty())?;
+        Some((name, value))
+    };
+    match set("MISSION_HOME") {
+        Some(home) => vec![home],
+        None => ["XDG_CONFIG_HOME", "XDG_STATE_HOME"]
+            .into_iter()
+            .filter_map(set)
+            .collect(),
+    }
+}
+
 fn unit(
     manager: ServiceManager,
     program: &Path,
-    home: Option<&str>,
+    environment: &[(&str, String)],
     logs: &Path,
 ) -> Result<String, Failure> {
     let program = program.to_string_lossy();
     let unusable = |text: &str| text.chars().any(char::is_control);
-    if unusable(&program) || home.is_some_and(unusable) {
+    if unusable(&program) || environment.iter().any(|(_, value)| unusable(value)) {
         let message = "a path with control characters cannot stand in a service unit";
         return Err(Failure::new(ErrorCode::InvalidConfig, message));
     }
     Ok(match manager {
         ServiceManager::Systemd => {
-            let environment = home
-                .map(|home| {
+            let environment: String = environment
+                .iter()
+                .map(|(name, value)| {
                     format!(
-                        "Environment={}\n",
-                        systemd_quote(&format!("MISSION_HOME={home}"))
+                        "Environment={}
+",
+                        systemd_quote(&format!("{name}={value}"))
                     )
                 })
-                .unwrap_or_default();
+                .collect();
             format!(
                 "[Unit]\n\
                  Description=missiond, the daemon that runs coding agents\n\n\
@@ -135,19 +151,21 @@ fn unit(
                  KillMode=process\n\n\
                  [Install]\n\
                  WantedBy=default.target\n",
-                systemd_quote(&program)
+                // Only in commands does `$` mean something.
+                systemd_quote(&program).replace('$', "$$")
             )
         }
         ServiceManager::Launchd => {
-            let environment = home
-                .map(|home| {
+            let environment: String = environment
+                .iter()
+                .map(|(name, value)| {
                     format!(
-                        "  <key>EnvironmentVariables</key>\n  <dict>\n    \
-                         <key>MISSION_HOME</key><string>{}</string>\n  </dict>\n",
-                        xml(home)
+                        "    <key>{name}</key><string>{}</string>
+",
+                        xml(value)
                     )
                 })
-                .unwrap_or_default();
+                .collect();
             let errors = logs.join("launchd.log");
             format!(
                 "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
@@ -157,7 +175,8 @@ fn unit(
                  <key>Label</key><string>{LABEL}</string>\n  \
                  <key>ProgramArguments</key>\n  <array>\n    \
                  <string>{}</string><string>daemon</string><string>run</string>\n  </array>\n\
-                 {environment}  \
+                   \
+                 <key>EnvironmentVariables</key>\n  <dict>\n{environment}  </dict>\n  \
                  <key>RunAtLoad</key><true/>\n  \
                  <key>KeepAlive</key><dict><key>SuccessfulExit</key><false/></dict>\n  \
                  <key>AbandonProcessGroup</key><true/>\n  \
@@ -170,13 +189,12 @@ fn unit(
     })
 }
 
-/// Quoted for systemd, whose `%` and `$` mean something.
+/// Quoted for systemd, to whom `%` means something.
 fn systemd_quote(text: &str) -> String {
     let escaped = text
         .replace('\\', "\\\\")
         .replace('"', "\\\"")
-        .replace('%', "%%")
-        .replace('$', "$$");
+        .replace('%', "%%");
     format!("\"{escaped}\"")
 }
 
@@ -236,7 +254,7 @@ mod tests {
         let text = unit(
             ServiceManager::Systemd,
             Path::new("/opt/my $tools/100%/mission"),
-            Some("/home/a \"b\""),
+            &[("MISSION_HOME", "/home/$a \"b\"".to_owned())],
             Path::new("/l"),
         )
         .unwrap();
@@ -245,13 +263,13 @@ mod tests {
             "{text}"
         );
         assert!(
-            text.contains("Environment=\"MISSION_HOME=/home/a \\\"b\\\"\"\n"),
+            text.contains("Environment=\"MISSION_HOME=/home/$a \\\"b\\\"\"\n"),
             "{text}"
         );
         let plist = unit(
             ServiceManager::Launchd,
             Path::new("/a&b/mission"),
-            None,
+            &[],
             Path::new("/l"),
         )
         .unwrap();
@@ -266,7 +284,7 @@ mod tests {
         let smuggled = unit(
             ServiceManager::Systemd,
             Path::new("/mission"),
-            Some("/x\nExecStartPre=/bin/evil"),
+            &[("MISSION_HOME", "/x\nExecStartPre=/bin/evil".to_owned())],
             Path::new("/l"),
         );
         assert!(smuggled.is_err());

@@ -4,22 +4,27 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::CommandFactory;
+use serde_json::json;
 
 use crate::args::Cli;
 use crate::failure::Failure;
+use crate::output::Output;
 
-pub(super) fn completions(shell: clap_complete::Shell) -> Result<ExitCode, Failure> {
+pub(super) fn completions(
+    shell: clap_complete::Shell,
+    output: &mut Output,
+) -> Result<ExitCode, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "mission", &mut script);
-    print(&script)
+    Ok(print("script", &script, output))
 }
 
-pub(super) fn man() -> Result<ExitCode, Failure> {
+pub(super) fn man(output: &mut Output) -> Result<ExitCode, Failure> {
     let mut page = Vec::new();
     let command = Cli::command();
     clap_mangen::Man::new(command.clone()).render(&mut page)?;
     write_subcommands(&command, "mission", &mut page)?;
-    print(&page)
+    Ok(print("page", &page, output))
 }
 
 /// One page for everything: each command with its own text.
@@ -39,9 +44,10 @@ fn write_subcommands(command: &clap::Command, path: &str, page: &mut Vec<u8>) ->
     Ok(())
 }
 
-fn print(bytes: &[u8]) -> Result<ExitCode, Failure> {
-    match io::stdout().write_all(bytes) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
-        _ => Ok(ExitCode::SUCCESS),
-    }
+fn print(name: &str, bytes: &[u8], output: &mut Output) -> ExitCode {
+    let text = String::from_utf8_lossy(bytes);
+    output.result(&json!({ name: text }), |output, _| {
+        output.line(text.trim_end());
+    });
+    ExitCode::SUCCESS
 }

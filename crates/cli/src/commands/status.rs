@@ -70,7 +70,7 @@ fn describe(output: &mut Output, report: &StatusReport) {
     let database = &report.database;
     field(
         "database",
-        &format!("{} ({} events)", database.url, database.timeline_head),
+        &format!("{} (timeline at {})", database.url, database.timeline_head),
     );
     field("socket", &report.socket);
     if let Some(http) = &report.http {

@@ -100,6 +100,7 @@ fn tail(
     output: &mut Output,
 ) -> Result<ExitCode, Failure> {
     let mut subscription = client.subscribe(params)?;
+    output.end_with_reader();
     loop {
         let event = subscription.next_event()?;
         if event.seq.is_some() || !stored_only {

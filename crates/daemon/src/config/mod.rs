@@ -11,6 +11,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
+use missiond_store::DbUrl;
 use serde::{Deserialize, Serialize};
 
 pub use diagnose::ConfigError;
@@ -183,46 +184,32 @@ impl Config {
         diagnose::parse(file, text)
     }
 
-    /// The value of a key as it would stand in the file.
+    /// The value of a key as it would stand in the file, but without passwords.
     #[must_use]
     pub fn value(&self, key: &str) -> String {
-        let tree = toml::Value::try_from(self).ok();
-        let value = key.split('.').fold(tree, |value, part| match value {
-            Some(toml::Value::Table(mut table)) => table.remove(part),
-            _ => None,
-        });
-        value.map_or_else(String::new, |value| mask(key, &value).to_string())
+        let value = match self.raw(key) {
+            Some(toml::Value::String(url)) if key == "database.url" && !url.is_empty() => {
+                let shown = url.parse::<DbUrl>().map(|url| url.to_string());
+                Some(toml::Value::String(shown.unwrap_or_default()))
+            }
+            other => other,
+        };
+        value.map_or_else(String::new, |value| value.to_string())
     }
 
     /// The keys whose values differ.
     #[must_use]
     pub fn changed_keys(&self, other: &Self) -> Vec<&'static KeySpec> {
-        KEYS.iter()
-            .filter(|spec| self.value(spec.key) != other.value(spec.key))
-            .collect()
+        let differs = |spec: &&KeySpec| self.raw(spec.key) != other.raw(spec.key);
+        KEYS.iter().filter(differs).collect()
     }
-}
 
-/// A database URL is shown without its password.
-fn mask(key: &str, value: &toml::Value) -> toml::Value {
-    match value {
-        toml::Value::String(text) if key == "database.url" => {
-            toml::Value::String(without_password(text))
-        }
-        other => other.clone(),
-    }
-}
-
-fn without_password(url: &str) -> String {
-    let Some((scheme, rest)) = url.split_once("://") else {
-        return url.to_owned();
-    };
-    match rest.rsplit_once('@') {
-        Some((user, host)) => match user.split_once(':') {
-            Some((name, _)) => format!("{scheme}://{name}:***@{host}"),
-            None => url.to_owned(),
-        },
-        None => url.to_owned(),
+    fn raw(&self, key: &str) -> Option<toml::Value> {
+        let tree = toml::Value::try_from(self).ok();
+        key.split('.').fold(tree, |value, part| match value {
+            Some(toml::Value::Table(mut table)) => table.remove(part),
+            _ => None,
+        })
     }
 }
 
@@ -315,17 +302,27 @@ mod tests {
     }
 
     #[test]
-    fn a_password_is_never_shown() {
-        let config = Config {
+    fn a_password_is_never_shown_but_its_change_is_noticed() {
+        let with = |url: &str| Config {
             database: DatabaseConfig {
-                url: "postgres://me:s3cret@localhost/m".into(),
+                url: url.to_owned(),
             },
             ..Config::default()
         };
-        assert_eq!(
-            config.value("database.url"),
-            "\"postgres://me:***@localhost/m\""
-        );
+        for url in [
+            "postgres://me:s3cret@localhost/m",
+            "postgres://me@localhost/m?password=s3cret",
+        ] {
+            let shown = with(url).value("database.url");
+            assert!(
+                shown.contains("localhost/m") && shown.contains("***"),
+                "{shown}"
+            );
+            assert!(!shown.contains("s3cret"), "{shown}");
+        }
+        let config = with("postgres://me:s3cret@localhost/m");
+        let changed = config.changed_keys(&with("postgres://me:other@localhost/m"));
+        assert_eq!(changed[0].key, "database.url");
     }
 
     #[test]

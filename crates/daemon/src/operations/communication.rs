@@ -8,12 +8,13 @@ use missiond_api::operations::communication::{
     TimelineNote, TimelineNoteParams, TimelineNoteResult, TimelinePage, TimelineQuery,
     TimelineQueryParams, TimelineTrace, TimelineTraceParams, TimelineWait, TimelineWaitParams,
 };
-use missiond_core::{ErrorCode, Event, SpanId, TraceContext, kind_spec};
+use missiond_core::{ErrorCode, Event, SpanId, TraceContext};
 use missiond_store::timeline::{self, TimelineFilter};
 use missiond_store::{activity, watermarks};
 
-use super::{Call, Operations, of_store, of_timeline};
+use super::{Call, Operations, check_kinds, of_store, of_timeline};
 use crate::activity::ACTIVITY_CONSUMER;
+use crate::timeline::FollowError;
 
 const DEFAULT_PAGE: u32 = 100;
 
@@ -24,6 +25,9 @@ const PAGE_BYTES: usize = 700_000;
 const LONGEST_WAIT: Duration = Duration::from_secs(55);
 
 const LONGEST_NOTE: usize = 4096;
+
+/// Rows of an activity report, the newest: they fit in one message.
+const MOST_COUNTS: usize = 5000;
 
 pub(super) fn register(operations: &mut Operations) {
     operations.add::<TimelineQuery, _, _>(query);
@@ -105,15 +109,26 @@ async fn page(call: &Call, filter: TimelineFilter, limit: usize) -> Result<Timel
 
 async fn wait(call: Call, params: TimelineWaitParams) -> Result<TimelinePage, ApiError> {
     check_kinds(&params.kinds)?;
-    let limit = Duration::from_millis(params.timeout_ms).min(LONGEST_WAIT);
+    let limit = Duration::from_millis(params.timeout_ms);
+    if limit > LONGEST_WAIT {
+        let longest = LONGEST_WAIT.as_millis();
+        let message = format!(
+            "`timeout_ms` may be {longest} at most, but is {}",
+            limit.as_millis()
+        );
+        return Err(ApiError::invalid_params(message));
+    }
     let mut follower = match params.after {
         Some(seq) => call.daemon.timeline.follow_after(seq),
         None => call.daemon.timeline.follow(),
     };
     let found = tokio::time::timeout(limit, async {
         loop {
-            let event = follower.next().await.map_err(|error| {
-                ApiError::new(ErrorCode::ShuttingDown, format!("the wait ended: {error}"))
+            let event = follower.next().await.map_err(|error| match error {
+                FollowError::Store(error) => of_store(&error),
+                FollowError::Closed => {
+                    ApiError::new(ErrorCode::ShuttingDown, "the daemon is shutting down")
+                }
             })?;
             let kind = event.event.kind();
             let wanted = params.kinds.is_empty() || params.kinds.iter().any(|want| want == kind);
@@ -192,8 +207,10 @@ async fn activity_report(
         })
         .await
         .map_err(|error| of_store(&error))?;
+    let more = counts.len().saturating_sub(MOST_COUNTS);
     let hours = counts
         .into_iter()
+        .skip(more)
         .map(|row| ActivityCount {
             hour: row.hour,
             kind: row.kind,
@@ -203,17 +220,6 @@ async fn activity_report(
     Ok(ActivityReport {
         hours,
         counted_to: cursor.unwrap_or_default(),
+        more: more > 0,
     })
-}
-
-fn check_kinds(kinds: &[String]) -> Result<(), ApiError> {
-    match kinds.iter().find(|kind| kind_spec(kind).is_none()) {
-        Some(kind) => {
-            let kind: String = kind.chars().take(64).collect();
-            Err(ApiError::invalid_params(format!(
-                "no kind of event is called `{kind}`"
-            )))
-        }
-        None => Ok(()),
-    }
 }

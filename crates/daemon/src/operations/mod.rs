@@ -17,7 +17,7 @@ use std::time::Instant;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use missiond_api::{ApiError, CATALOGUE, Operation};
-use missiond_core::{ErrorCode, Event, TraceContext};
+use missiond_core::{ErrorCode, Event, TraceContext, kind_spec};
 use missiond_store::StoreError;
 use serde_json::value::{RawValue, to_raw_value};
 
@@ -176,6 +176,20 @@ fn unknown(name: &str) -> ApiError {
         ErrorCode::UnknownOperation,
         format!("no operation `{shown}`; {hint}"),
     )
+}
+
+/// Refuses kinds of event that do not exist: who asks for one made a mistake,
+/// and would wait for ever.
+pub(crate) fn check_kinds(kinds: &[String]) -> Result<(), ApiError> {
+    match kinds.iter().find(|kind| kind_spec(kind).is_none()) {
+        Some(kind) => {
+            let kind: String = kind.chars().take(64).collect();
+            Err(ApiError::invalid_params(format!(
+                "no kind of event is called `{kind}`"
+            )))
+        }
+        None => Ok(()),
+    }
 }
 
 fn of_store(error: &StoreError) -> ApiError {

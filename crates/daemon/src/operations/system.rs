@@ -12,8 +12,9 @@ use missiond_api::operations::system::{
 };
 use missiond_core::{ErrorCode, Event, IncidentState};
 use missiond_store::incidents::{self, IncidentFilter};
+use missiond_store::timeline::{self, NewEvent};
 
-use super::{Call, Operations, of_store, of_timeline};
+use super::{Call, Operations, of_store};
 use crate::config::{Config, KEYS, Reload};
 use crate::reload;
 use crate::shutdown::Stage;
@@ -45,7 +46,7 @@ async fn status(call: Call, _: NoParams) -> Result<StatusReport, ApiError> {
             Box::pin(async move {
                 let open = IncidentFilter {
                     state: Some(IncidentState::Open),
-                    ..IncidentFilter::default()
+                    limit: u32::MAX,
                 };
                 incidents::list(tx, &open).await
             })
@@ -156,29 +157,31 @@ async fn incident_resolve(
 ) -> Result<IncidentResolveResult, ApiError> {
     let now = call.daemon.clock.now();
     let id = params.incident;
-    let (incident, newly) = call
+    let resolved = NewEvent {
+        at: now,
+        daemon: call.daemon.id,
+        trace: call.trace,
+        event: Event::IncidentResolved {
+            incident: id,
+            by: "person".to_owned(),
+        },
+    };
+    let incident = call
         .daemon
         .db
         .write(move |tx| {
             Box::pin(async move {
                 match incidents::get(tx, id).await? {
-                    Some(before) if before.state == IncidentState::Resolved => Ok((before, false)),
-                    _ => Ok((incidents::resolve(tx, id, now).await?, true)),
+                    Some(before) if before.state == IncidentState::Resolved => Ok(before),
+                    _ => {
+                        let incident = incidents::resolve(tx, id, now).await?;
+                        timeline::append(tx, &[resolved]).await?;
+                        Ok(incident)
+                    }
                 }
             })
         })
         .await
         .map_err(|error| of_store(&error))?;
-    if newly {
-        let event = Event::IncidentResolved {
-            incident: id,
-            by: "person".to_owned(),
-        };
-        call.daemon
-            .timeline
-            .record(event, call.trace)
-            .await
-            .map_err(|error| of_timeline(&error))?;
-    }
     Ok(IncidentResolveResult { incident })
 }

@@ -116,6 +116,10 @@ impl Follower {
             .await?;
         match page.reached {
             Some(reached) => {
+                // A page that is not full is the last: what comes after it
+                // comes live.
+                let rows = page.events.len() as u64 + page.unreadable;
+                self.behind = rows >= u64::from(PAGE);
                 self.last = reached;
                 self.backlog.extend(page.events.into_iter().map(Arc::new));
             }

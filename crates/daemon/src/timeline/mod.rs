@@ -25,7 +25,7 @@ use crate::metrics::Metrics;
 
 pub use backoff::Backoff;
 pub use consumer::{Consumer, ConsumerHandle, Consumers, Pace};
-pub use follower::Follower;
+pub use follower::{FollowError, Follower};
 use writer::{Pending, Writer};
 
 /// Live events kept for listeners that are a little behind. One further behind
@@ -38,6 +38,9 @@ pub enum TimelineError {
     Store(Arc<StoreError>),
     #[error("the timeline is closed: the daemon is shutting down")]
     Closed,
+    /// It would fail the whole batch it was stored with.
+    #[error("{0} events are told, not stored")]
+    NotPersistent(&'static str),
 }
 
 impl TimelineError {
@@ -46,6 +49,7 @@ impl TimelineError {
         match self {
             Self::Store(error) => error.code(),
             Self::Closed => ErrorCode::ShuttingDown,
+            Self::NotPersistent(_) => ErrorCode::Internal,
         }
     }
 }
@@ -91,26 +95,16 @@ impl Shared {
     }
 }
 
-/// The running writer. It ends when every [`Timeline`] handle is gone and what
-/// was queued is stored.
-#[derive(Debug)]
-pub struct TimelineTask(tokio::task::JoinHandle<()>);
-
-impl TimelineTask {
-    pub async fn finished(self) {
-        let _ = self.0.await;
-    }
-}
-
 impl Timeline {
-    /// Starts the writer on the database's timeline.
+    /// Starts the writer on the database's timeline. It ends when every handle
+    /// is gone and what was queued is stored.
     pub async fn start(
         db: MissionDb,
         daemon: DaemonId,
         clock: Arc<dyn Clock>,
         metrics: Arc<Metrics>,
         config: &TimelineConfig,
-    ) -> Result<(Self, TimelineTask), StoreError> {
+    ) -> Result<Self, StoreError> {
         let head = db
             .read(|tx| Box::pin(missiond_store::timeline::head(tx)))
             .await?;
@@ -126,8 +120,8 @@ impl Timeline {
         });
         let (queue, pending) = mpsc::channel(config.queue as usize);
         let writer = Writer::new(Arc::clone(&shared), pending, config.batch as usize);
-        let task = TimelineTask(tokio::spawn(writer.run()));
-        Ok((Self { shared, queue }, task))
+        tokio::spawn(writer.run());
+        Ok(Self { shared, queue })
     }
 
     /// Stores a persistent event. When this returns, the event is committed,
@@ -137,11 +131,9 @@ impl Timeline {
         event: Event,
         trace: TraceContext,
     ) -> Result<Arc<TimelineEvent>, TimelineError> {
-        debug_assert!(
-            event.is_persistent(),
-            "{} is told, not recorded",
-            event.kind()
-        );
+        if !event.is_persistent() {
+            return Err(TimelineError::NotPersistent(event.kind()));
+        }
         let (done, stored) = oneshot::channel();
         let pending = Pending {
             event: NewEvent {

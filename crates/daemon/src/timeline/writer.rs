@@ -21,7 +21,7 @@ use missiond_store::timeline::{self, NewEvent, Page};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
-use super::{Shared, TimelineError};
+use super::{Backoff, Shared, TimelineError};
 
 /// Ephemeral events are told at most this often.
 const EPHEMERAL_PAUSE: Duration = Duration::from_millis(25);
@@ -65,6 +65,10 @@ impl Writer {
         let mut batch = Vec::with_capacity(self.batch);
         let mut hints = self.shared.db.head_hints();
         let mut hints_open = true;
+        let mut heard_of = self.shared.head();
+        let mut trouble = Backoff::default();
+        let retry = tokio::time::sleep(Duration::ZERO);
+        tokio::pin!(retry);
         let ephemeral_due = tokio::time::sleep_until(Instant::now());
         tokio::pin!(ephemeral_due);
         let mut ephemeral_waiting = false;
@@ -92,10 +96,15 @@ impl Writer {
                 }
                 changed = hints.changed(), if hints_open => {
                     hints_open = changed.is_ok();
-                    let hint = *hints.borrow_and_update();
-                    if hint > self.shared.head() {
-                        self.close_gap(hint).await;
-                    }
+                    heard_of = heard_of.max(*hints.borrow_and_update());
+                    self.close_gap(heard_of).await;
+                    retry.as_mut().reset(Instant::now() + trouble.next_delay());
+                }
+                // What could not be read then: on a quiet database no other
+                // event would bring it to mind again.
+                () = &mut retry, if self.shared.head() < heard_of => {
+                    self.close_gap(heard_of).await;
+                    retry.as_mut().reset(Instant::now() + trouble.next_delay());
                 }
             }
         }

@@ -6,6 +6,7 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
 
 use axum::Router;
 use axum::extract::{Request, State};
@@ -13,10 +14,20 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use tokio::net::TcpListener;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
 
-use crate::shutdown::Stage;
+use crate::shutdown::{Shutdown, Stage};
 use crate::state::Daemon;
+
+/// Any local user can connect, so the number is small and a request must come
+/// soon.
+const MAX_CONNECTIONS: usize = 64;
+const HEADER_LIMIT: Duration = Duration::from_secs(10);
+
+const FAREWELL: Duration = Duration::from_secs(1);
 
 #[derive(Debug, thiserror::Error)]
 #[error("cannot listen on {address}: {source}; change `http.listen` or set `http.enabled = false`")]
@@ -42,7 +53,8 @@ impl HttpServer {
         self.listener.local_addr()
     }
 
-    /// Serves until the daemon drains.
+    /// Serves until the daemon drains. Then connections that are idle are
+    /// closed, and an answer under way has a second to be taken.
     pub(crate) async fn serve(self, daemon: Daemon) {
         let shutdown = daemon.shutdown.clone();
         let router = Router::new()
@@ -50,10 +62,40 @@ impl HttpServer {
             .route("/healthz", get(health))
             .with_state(daemon)
             .layer(middleware::from_fn(loopback_only));
-        let served = axum::serve(self.listener, router)
-            .with_graceful_shutdown(async move { shutdown.reached(Stage::Draining).await });
-        if let Err(error) = served.await {
-            tracing::error!(%error, "HTTP ended");
+        let mut connections = JoinSet::new();
+        loop {
+            while connections.try_join_next().is_some() {}
+            let accepted = tokio::select! {
+                accepted = self.listener.accept(), if connections.len() < MAX_CONNECTIONS => accepted,
+                Some(_) = connections.join_next(), if connections.len() >= MAX_CONNECTIONS => continue,
+                () = shutdown.reached(Stage::Draining) => break,
+            };
+            match accepted {
+                Ok((stream, _)) => {
+                    connections.spawn(converse(stream, router.clone(), shutdown.clone()));
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "an HTTP connection could not be accepted");
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                }
+            }
+        }
+        while connections.join_next().await.is_some() {}
+    }
+}
+
+async fn converse(stream: TcpStream, router: Router, shutdown: Shutdown) {
+    let connection = hyper::server::conn::http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEADER_LIMIT)
+        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+    tokio::pin!(connection);
+    tokio::select! {
+        // How a stranger's connection ended is of no interest.
+        _ = connection.as_mut() => {}
+        () = shutdown.reached(Stage::Draining) => {
+            connection.as_mut().graceful_shutdown();
+            let _ = tokio::time::timeout(FAREWELL, connection).await;
         }
     }
 }

@@ -17,6 +17,9 @@ use crate::state::{Daemon, VERSION};
 
 const SEND_LIMIT: Duration = Duration::from_secs(10);
 
+/// The last sending must not hold up the daemon's stop.
+const LAST_SEND_LIMIT: Duration = Duration::from_secs(1);
+
 #[derive(Debug, thiserror::Error)]
 enum SendError {
     #[error("the collector's address cannot be used: {0}")]
@@ -43,11 +46,12 @@ pub(crate) async fn run(daemon: Daemon, config: OtlpConfig) {
             &daemon.host,
             daemon.clock.now().as_micros(),
         );
-        let sent = tokio::time::timeout(SEND_LIMIT, send(&config.endpoint, body)).await;
+        let limit = if last { LAST_SEND_LIMIT } else { SEND_LIMIT };
+        let sent = tokio::time::timeout(limit, send(&config.endpoint, body)).await;
         let failure = match sent {
             Ok(Ok(())) => None,
             Ok(Err(error)) => Some(error.to_string()),
-            Err(_) => Some(format!("no answer within {} s", SEND_LIMIT.as_secs())),
+            Err(_) => Some(format!("no answer within {} s", limit.as_secs())),
         };
         // Said once when it begins and once when it ends, not every interval.
         match (&failure, failing) {

@@ -7,6 +7,7 @@ use missiond_core::{
 
 use super::fixtures::{minutes_later, noon, open, slot};
 use crate::activity::{self, Activity};
+use crate::daemon_state::Found;
 use crate::incidents::{self, IncidentFilter, Report};
 use crate::slots::{self, SlotFilter};
 use crate::{DbUrl, daemon_state, watermarks};
@@ -195,9 +196,20 @@ pub async fn a_run_without_an_end_is_found_by_the_next(url: DbUrl) {
         run("here", 2),
         run("here", 3),
     );
-    assert_eq!(begin(&crashed).await, Ok(vec![]));
-    assert_eq!(begin(&elsewhere).await, Ok(vec![]));
-    assert_eq!(begin(&clean).await, Ok(vec![crashed.clone()]));
+    let silent = |minute| {
+        let db = db.clone();
+        async move {
+            let since = minutes_later(minute);
+            db.read(move |tx| Box::pin(daemon_state::silent_since(tx, since)))
+                .await
+                .unwrap()
+        }
+    };
+    for run in [&crashed, &elsewhere, &clean] {
+        begin(run).await.unwrap();
+    }
+    assert_eq!(silent(0).await, []);
+    assert_eq!(silent(2).await, [crashed.clone(), elsewhere.clone()]);
     let twice = begin(&clean).await.unwrap_err();
     assert_eq!(twice.code(), ErrorCode::Conflict);
 
@@ -206,12 +218,19 @@ pub async fn a_run_without_an_end_is_found_by_the_next(url: DbUrl) {
         Box::pin(async move {
             daemon_state::heartbeat(tx, clean_id, minutes_later(5)).await?;
             daemon_state::end_run(tx, clean_id, minutes_later(6)).await?;
-            daemon_state::mark_crashed(tx, crashed_id, minutes_later(6)).await
+            let found = daemon_state::mark_crashed(tx, crashed_id, minutes_later(6)).await?;
+            assert_eq!(found, Found::Now);
+            let again = daemon_state::mark_crashed(tx, crashed_id, minutes_later(7)).await?;
+            assert_eq!(again, Found::Before);
+            let clean = daemon_state::mark_crashed(tx, clean_id, minutes_later(7)).await?;
+            assert_eq!(clean, Found::Before);
+            Ok(())
         })
     })
     .await
     .unwrap();
-    assert_eq!(begin(&next).await, Ok(vec![]));
+    begin(&next).await.unwrap();
+    assert_eq!(silent(3).await, std::slice::from_ref(&elsewhere));
     let late = db
         .write(move |tx| Box::pin(daemon_state::heartbeat(tx, clean_id, minutes_later(7))))
         .await
@@ -238,6 +257,16 @@ pub async fn a_run_without_an_end_is_found_by_the_next(url: DbUrl) {
         ended(crashed, RunEnd::Crashed),
     ];
     assert_eq!(listed, expected);
+
+    // It had only slept.
+    db.write(move |tx| Box::pin(daemon_state::heartbeat(tx, crashed_id, minutes_later(8))))
+        .await
+        .unwrap();
+    let awake = db
+        .read(move |tx| Box::pin(daemon_state::get(tx, crashed_id)))
+        .await
+        .unwrap();
+    assert_eq!(awake.and_then(|run| run.end), None);
 }
 
 pub async fn activity_is_counted_by_the_hour(url: DbUrl) {

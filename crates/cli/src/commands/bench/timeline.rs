@@ -217,7 +217,7 @@ async fn produce(
 ) -> Result<Produced, Failure> {
     let db = MissionDb::open(&databases.fresh(name).await?).await?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let (timeline, _writer) = Timeline::start(
+    let timeline = Timeline::start(
         db.clone(),
         DaemonId::generate(),
         Arc::clone(&clock),

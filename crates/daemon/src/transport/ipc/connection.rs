@@ -26,7 +26,7 @@ use tokio::time::Instant;
 
 use super::rate::RateLimit;
 use super::subscription;
-use crate::operations::Operations;
+use crate::operations::{Operations, check_kinds};
 use crate::shutdown::Stage;
 use crate::state::{Daemon, VERSION};
 
@@ -55,8 +55,11 @@ pub(super) struct Connection {
     cancels: HashMap<RequestId, AbortHandle>,
     rate: RateLimit,
     greeted: bool,
-    /// When the peer is let go unless something moves.
-    deadline: Option<Instant>,
+    /// When the peer is let go unless it has done its part by then.
+    hello_due: Option<Instant>,
+    message_due: Option<Instant>,
+    reading_due: Option<Instant>,
+    leave_due: Option<Instant>,
     events: mpsc::Receiver<Vec<u8>>,
     events_in: mpsc::Sender<Vec<u8>>,
     subscriptions: HashMap<u64, tokio::task::AbortHandle>,
@@ -96,7 +99,10 @@ impl Connection {
             cancels: HashMap::new(),
             rate,
             greeted: false,
-            deadline: Some(Instant::now() + HELLO_LIMIT),
+            hello_due: Some(Instant::now() + HELLO_LIMIT),
+            message_due: None,
+            reading_due: None,
+            leave_due: None,
             events,
             events_in,
             subscriptions: HashMap::new(),
@@ -120,14 +126,13 @@ impl Connection {
             }
             let may_read = !drained && !peer_done && self.out.len() < OUT_HIGH_WATER;
             let step = {
+                let deadline = self.deadline();
                 let Self {
                     out,
                     in_flight,
                     events,
-                    deadline,
                     ..
                 } = &mut self;
-                let deadline = *deadline;
                 tokio::select! {
                     biased;
                     wrote = async { (&stream).write(out).await }, if !out.is_empty() => Step::Wrote(wrote),
@@ -141,21 +146,21 @@ impl Connection {
             match step {
                 Step::Read(Ok(0)) | Step::Read(Err(_)) => {
                     peer_done = true;
-                    self.deadline = Some(Instant::now() + AFTER_PEER);
+                    self.leave_due = Some(Instant::now() + AFTER_PEER);
                 }
                 Step::Read(Ok(read)) => {
                     self.decoder.feed(&chunk[..read]);
                     if self.take_messages() == Verdict::LetGo {
                         peer_done = true;
                     }
-                    self.set_deadline(peer_done);
+                    self.message_moved();
                 }
                 Step::Wrote(Ok(wrote)) if wrote > 0 => {
                     self.out.drain(..wrote);
                     if self.out.is_empty() {
                         self.out.shrink_to(64 * 1024);
                     }
-                    self.set_deadline(peer_done);
+                    self.answer_moved();
                 }
                 Step::Wrote(_) => return,
                 Step::Finished(finished) => self.answer(&finished),
@@ -180,20 +185,37 @@ impl Connection {
 
     /// Something is owed by the peer: its hello, the rest of a message, or the
     /// reading of an answer. An idle connection may stay for ever.
-    fn set_deadline(&mut self, peer_done: bool) {
-        let limit = if !self.greeted || peer_done {
-            return;
-        } else if self.decoder.pending() > 0 || !self.out.is_empty() {
-            Some(Instant::now() + STALL_LIMIT)
-        } else {
-            None
+    fn deadline(&self) -> Option<Instant> {
+        [
+            self.hello_due,
+            self.message_due,
+            self.reading_due,
+            self.leave_due,
+        ]
+        .into_iter()
+        .flatten()
+        .min()
+    }
+
+    /// A message is due as a whole from its first byte on: one that trickles in
+    /// must not hold the connection for ever.
+    fn message_moved(&mut self) {
+        self.message_due = match self.decoder.pending() {
+            0 => None,
+            _ => self
+                .message_due
+                .or_else(|| Some(Instant::now() + STALL_LIMIT)),
         };
-        self.deadline = limit;
+    }
+
+    /// Answers may be many, so each piece that is taken earns more time.
+    fn answer_moved(&mut self) {
+        self.reading_due = (!self.out.is_empty()).then(|| Instant::now() + STALL_LIMIT);
     }
 
     fn send(&mut self, line: &[u8]) {
-        if self.out.is_empty() && self.greeted {
-            self.deadline = Some(Instant::now() + STALL_LIMIT);
+        if self.out.is_empty() {
+            self.reading_due = Some(Instant::now() + STALL_LIMIT);
         }
         self.out.extend_from_slice(line);
     }
@@ -265,7 +287,7 @@ impl Connection {
                 Ok(hello) if hello.protocol == PROTOCOL_VERSION => {
                     tracing::debug!(client = %hello.client.chars().take(64).collect::<String>(), "hello");
                     self.greeted = true;
-                    self.deadline = None;
+                    self.hello_due = None;
                     let welcome = Welcome {
                         protocol: PROTOCOL_VERSION,
                         version: VERSION.to_owned(),
@@ -382,7 +404,7 @@ impl Connection {
 
     fn subscribe(&mut self, params: Option<&RawValue>) -> Result<SubscribeResult, ApiError> {
         let params: SubscribeParams = parse(METHOD_SUBSCRIBE, params)?;
-        subscription::check(&params)?;
+        check_kinds(&params.kinds)?;
         if self.subscriptions.len() >= MAX_SUBSCRIPTIONS {
             let message = format!("a connection may hold {MAX_SUBSCRIPTIONS} subscriptions");
             return Err(ApiError::new(ErrorCode::Busy, message));

@@ -2,28 +2,15 @@
 
 use std::sync::Arc;
 
-use missiond_api::{ApiError, EventNotice, METHOD_EVENT, Notification, SubscribeParams};
-use missiond_core::{TimelineEvent, kind_spec};
+use missiond_api::{EventNotice, METHOD_EVENT, Notification, SubscribeParams};
+use missiond_core::TimelineEvent;
 use tokio::sync::mpsc;
 
-use crate::timeline::Follower;
+use crate::timeline::{Backoff, FollowError, Follower};
 
 /// Lines that may wait for a slow connection. Beyond it the follower pauses,
 /// falls behind, and later reads what it missed from the database.
 pub(super) const QUEUE: usize = 64;
-
-/// Refuses kinds that do not exist: such a subscription would wait for ever.
-pub(super) fn check(params: &SubscribeParams) -> Result<(), ApiError> {
-    match params.kinds.iter().find(|kind| kind_spec(kind).is_none()) {
-        Some(kind) => {
-            let kind: String = kind.chars().take(64).collect();
-            Err(ApiError::invalid_params(format!(
-                "no kind of event is called `{kind}`"
-            )))
-        }
-        None => Ok(()),
-    }
-}
 
 /// Sends every event that fits as a line, until the connection or the daemon
 /// ends.
@@ -33,7 +20,20 @@ pub(super) async fn forward(
     mut follower: Follower,
     lines: mpsc::Sender<Vec<u8>>,
 ) {
-    while let Ok(event) = follower.next().await {
+    let mut trouble = Backoff::default();
+    loop {
+        let event = match follower.next().await {
+            Ok(event) => event,
+            Err(FollowError::Closed) => return,
+            // The follower knows where it was: nothing is missed, only late.
+            Err(FollowError::Store(error)) => {
+                let delay = trouble.next_delay();
+                tracing::warn!(%error, ?delay, "a subscription cannot read what it missed");
+                tokio::time::sleep(delay).await;
+                continue;
+            }
+        };
+        trouble.reset();
         if fits(&params, &event) {
             let notice = EventNotice {
                 subscription,
