@@ -137,6 +137,23 @@ impl TestHome {
         }
     }
 
+    /// The kinds of the stored events, oldest first.
+    pub(crate) fn kinds(&self) -> Vec<String> {
+        let kind = |event: &Value| event["event"]["type"].as_str().unwrap().to_owned();
+        self.events().iter().map(kind).collect()
+    }
+
+    /// A connection with request 1 under way: a wait for what does not come.
+    pub(crate) fn waiting(&self, milliseconds: u64) -> RawConnection {
+        let mut connection = self.greeted();
+        let params = json!({"timeout_ms": milliseconds, "kinds": ["task_created"]});
+        connection.request(1, "timeline_wait", &params);
+        // Answered after the wait was read, because a connection reads in order.
+        let answer = connection.ask(2, "health", &json!({}));
+        assert_eq!(answer["result"]["healthy"], true);
+        connection
+    }
+
     /// A connection for messages that our own client would never send.
     pub(crate) fn raw(&self) -> RawConnection {
         RawConnection::new(&self.home().socket())

@@ -19,13 +19,8 @@ fn start_returns_when_the_daemon_answers_and_stop_when_it_is_gone() {
     assert!(!home.home().socket().exists());
     assert!(!home.home().pid_file().exists());
     assert_eq!(home.json(&["daemon", "stop"]), json!({"stopped": false}));
-    let kinds: Vec<_> = home
-        .events()
-        .iter()
-        .map(|event| event["event"]["type"].clone())
-        .collect();
     assert_eq!(
-        kinds,
+        home.kinds(),
         ["daemon_started", "daemon_stopped", "daemon_started"]
     );
 }
@@ -111,17 +106,7 @@ fn stop_never_signals_a_process_that_was_given_the_number_of_a_dead_daemon() {
 #[test]
 fn a_stopping_daemon_finishes_what_it_has_begun() {
     let home = TestHome::started();
-    let mut waiting = home.greeted();
-    waiting.request(
-        1,
-        "timeline_wait",
-        &json!({"timeout_ms": 1500, "kinds": ["task_created"]}),
-    );
-    // Answered after the wait was read, because one connection reads in order.
-    assert_eq!(
-        waiting.ask(2, "health", &json!({}))["result"]["healthy"],
-        true
-    );
+    let mut waiting = home.waiting(1500);
     home.signal(Signal::TERM);
     let answer = waiting.receive();
     assert_eq!(answer["result"]["events"], json!([]), "{answer}");
@@ -133,16 +118,7 @@ fn a_stopping_daemon_finishes_what_it_has_begun() {
 #[test]
 fn a_second_stop_waits_with_the_first() {
     let home = TestHome::started();
-    let mut waiting = home.greeted();
-    waiting.request(
-        1,
-        "timeline_wait",
-        &json!({"timeout_ms": 1500, "kinds": ["task_created"]}),
-    );
-    assert_eq!(
-        waiting.ask(2, "health", &json!({}))["result"]["healthy"],
-        true
-    );
+    let mut waiting = home.waiting(1500);
     home.signal(Signal::TERM);
     wait_for("the daemon to drain", || {
         missiond_api::Client::connect(&home.home()).is_err()
@@ -170,25 +146,11 @@ fn a_daemon_that_is_stuck_is_named_and_can_be_ended() {
 fn a_request_that_does_not_end_holds_up_the_stop_only_so_long() {
     let home = TestHome::with_config("[daemon]\ndrain_secs = 1\n");
     home.start();
-    let mut waiting = home.greeted();
-    waiting.request(
-        1,
-        "timeline_wait",
-        &json!({"timeout_ms": 50000, "kinds": ["task_created"]}),
-    );
-    assert_eq!(
-        waiting.ask(2, "health", &json!({}))["result"]["healthy"],
-        true
-    );
+    let mut waiting = home.waiting(50000);
     home.json(&["daemon", "stop"]);
     assert_eq!(waiting.try_receive(), None);
-    let kinds: Vec<_> = home
-        .events()
-        .iter()
-        .map(|event| event["event"]["type"].clone())
-        .collect();
     assert_eq!(
-        kinds,
+        home.kinds(),
         ["daemon_started", "daemon_stopped", "daemon_started"],
         "it closed in order"
     );
@@ -201,16 +163,7 @@ fn a_second_signal_ends_it_at_once() {
     wait_for("the daemon to answer", || {
         missiond_api::Client::connect(&home.home()).is_ok()
     });
-    let mut waiting = home.greeted();
-    waiting.request(
-        1,
-        "timeline_wait",
-        &json!({"timeout_ms": 50000, "kinds": ["task_created"]}),
-    );
-    assert_eq!(
-        waiting.ask(2, "health", &json!({}))["result"]["healthy"],
-        true
-    );
+    let mut waiting = home.waiting(50000);
     home.signal(Signal::TERM);
     wait_for("the daemon to drain", || {
         missiond_api::Client::connect(&home.home()).is_err()

@@ -19,6 +19,9 @@ const START_LIMIT: Duration = Duration::from_secs(60);
 /// Longer than the daemon's own limit for closing.
 const STOP_LIMIT: Duration = Duration::from_secs(12);
 
+/// For a daemon that is to be killed unless it answers.
+const LAST_CHANCE: Duration = Duration::from_secs(3);
+
 const POLL: Duration = Duration::from_millis(5);
 
 /// The one line a detached daemon writes to the process that started it.
@@ -132,7 +135,8 @@ pub(crate) enum Stopped {
 
 /// Asks the daemon to stop and returns when it is gone.
 pub(crate) fn stop(home: &Home, force: Force) -> Result<Stopped, Failure> {
-    match Client::connect_within(home, Duration::from_secs(3)) {
+    let mut patience = STOP_LIMIT;
+    match Client::connect_within(home, LAST_CHANCE) {
         Ok(mut client) => {
             let params = DaemonControlParams {
                 action: ControlAction::Stop,
@@ -143,13 +147,20 @@ pub(crate) fn stop(home: &Home, force: Force) -> Result<Stopped, Failure> {
                 Err(_) => {}
             }
         }
+        // It lives but does not speak, not even to decline.
+        Err(ClientError::Silent { .. }) => {
+            signal(home, Signal::Terminate);
+            if force == Force::Kill {
+                patience = LAST_CHANCE;
+            }
+        }
         Err(_) if !Instance::is_held(home)? => return Ok(Stopped::WasNot),
-        // It holds the lock but does not answer: it starts, or it is stopping
+        // It holds the lock and does not listen: it starts, or it is stopping
         // already, and a signal would cut short what it still has to finish.
         Err(_) if gone_within(home, STOP_LIMIT)? => return Ok(Stopped::Now),
         Err(_) => signal(home, Signal::Terminate),
     }
-    if gone_within(home, STOP_LIMIT)? {
+    if gone_within(home, patience)? {
         return Ok(Stopped::Now);
     }
     if force == Force::Kill {
