@@ -96,7 +96,7 @@ fn wrong_parameters_are_refused_by_name() {
         (
             "incident_resolve",
             json!({"incident": "task_01"}),
-            "is not the id of a `incident`",
+            "is not an id of the kind `incident`",
         ),
         (
             "health",

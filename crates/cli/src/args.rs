@@ -1,9 +1,10 @@
 //! The command line: every command, flag and example.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use missiond_core::{Category, IncidentId, Seq, Timestamp, TraceId};
+use missiond_core::{Category, Clock, IncidentId, Seq, SystemClock, Timestamp, TraceId};
 
 use crate::failure::EXIT_CODES;
 
@@ -24,6 +25,11 @@ Examples:
   mission timeline tail              watch what happens
   mission doctor                     find out what is wrong
   mission daemon logs --follow       read the daemon's log
+
+Environment:
+  MISSION_HOME      keep everything below this folder instead of the XDG folders
+  MISSION_NO_START  as --no-start
+  NO_COLOR          no colours
 
 {EXIT_CODES}")
 )]
@@ -192,13 +198,14 @@ Examples:
     Query {
         #[command(flatten)]
         filter: EventFilter,
+        /// Only this causal chain; the last column of a line names it.
         #[arg(long)]
         trace: Option<TraceId>,
-        /// Not before this time (RFC 3339).
-        #[arg(long)]
+        /// Not before this time: RFC 3339, a date, or how long ago (90m, 24h, 7d).
+        #[arg(long, value_parser = moment)]
         since: Option<Timestamp>,
-        /// Before this time (RFC 3339).
-        #[arg(long)]
+        /// Before this time, given in the same ways.
+        #[arg(long, value_parser = moment)]
         until: Option<Timestamp>,
         /// Only what comes after this sequence number.
         #[arg(long, value_parser = seq)]
@@ -206,30 +213,36 @@ Examples:
         /// Only what comes before this sequence number.
         #[arg(long, value_parser = seq)]
         before: Option<Seq>,
+        /// The oldest first instead of the newest.
         #[arg(long)]
         oldest_first: bool,
-        #[arg(long, default_value_t = 50)]
+        /// At most so many, 1 to 1000.
+        #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=1000))]
         limit: u32,
     },
     /// Show one causal chain as a tree.
     #[command(after_help = "Example:\n  mission timeline trace 4bf92f3577b34da6a3ce929d0e0e4736")]
-    Trace { trace_id: TraceId },
+    Trace {
+        /// The last column of `mission timeline query`.
+        trace_id: TraceId,
+    },
     /// Wait for an event, for scripts.
     #[command(after_help = "Example:\n  mission timeline wait --kind note_added --timeout 30")]
     Wait {
-        /// Only these kinds.
-        #[arg(long = "kind", value_name = "KIND")]
+        /// Only these kinds, separated by commas.
+        #[arg(long = "kind", value_name = "KIND", value_delimiter = ',')]
         kinds: Vec<String>,
         /// Only what comes after this sequence number.
         #[arg(long, value_parser = seq)]
         after: Option<Seq>,
         /// Seconds to wait, at most 55.
-        #[arg(long, default_value_t = 30)]
+        #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=55))]
         timeout: u64,
     },
     /// Mark this moment with a sentence of your own.
     #[command(after_help = "Example:\n  mission timeline note \"release 1.4 is out\"")]
     Note {
+        /// What to remember, in quotes.
         text: String,
         /// Continue this causal chain.
         #[arg(long)]
@@ -237,19 +250,20 @@ Examples:
     },
     /// Count events per hour and kind.
     Activity {
-        /// Not before this time (RFC 3339); the last 24 hours when left out.
-        #[arg(long)]
+        /// Not before this time: RFC 3339, a date, or how long ago; 24h when left out.
+        #[arg(long, value_parser = moment)]
         since: Option<Timestamp>,
     },
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct EventFilter {
-    /// Only these kinds.
-    #[arg(long = "kind", value_name = "KIND")]
+    /// Only these kinds, separated by commas.
+    #[arg(long = "kind", value_name = "KIND", value_delimiter = ',')]
     pub(crate) kinds: Vec<String>,
-    /// Only these categories.
-    #[arg(long = "category", value_name = "CATEGORY", value_parser = category)]
+    /// Only these categories, separated by commas: pty, message, task, board, slot, knowledge,
+    /// cli_engine, pipeline, system.
+    #[arg(long = "category", value_name = "CATEGORY", value_delimiter = ',', value_parser = category)]
     pub(crate) categories: Vec<Category>,
 }
 
@@ -257,11 +271,15 @@ pub(crate) struct EventFilter {
 pub(crate) enum IncidentCommand {
     /// List incidents, open ones unless asked for all.
     List {
+        /// Also those that are resolved.
         #[arg(long)]
         all: bool,
     },
     /// Close an incident that has been dealt with.
-    Resolve { incident: IncidentId },
+    Resolve {
+        /// As `mission incident list` shows it.
+        incident: IncidentId,
+    },
 }
 
 #[derive(Debug, Subcommand)]
@@ -369,6 +387,23 @@ pub(crate) enum BenchCommand {
         #[arg(long, default_value_t = 10)]
         rounds: u32,
     },
+}
+
+fn moment(text: &str) -> Result<Timestamp, String> {
+    let ago = |unit: char, seconds: u64| {
+        let number: u64 = text.strip_suffix(unit)?.parse().ok()?;
+        Some(Duration::from_secs(number.checked_mul(seconds)?))
+    };
+    let ago = ago('s', 1)
+        .or_else(|| ago('m', 60))
+        .or_else(|| ago('h', 3600))
+        .or_else(|| ago('d', 86_400));
+    if let Some(ago) = ago {
+        return Ok(SystemClock.now().minus(ago));
+    }
+    text.parse()
+        .or_else(|_| format!("{text}T00:00:00Z").parse())
+        .map_err(|_| "expected a time like 2026-01-04T10:00:00Z, a date like 2026-01-04, or how long ago, like 90m, 24h or 7d".to_owned())
 }
 
 fn seq(text: &str) -> Result<Seq, String> {

@@ -22,6 +22,10 @@ impl Reach {
         })
     }
 
+    pub(crate) fn may_start(&self) -> bool {
+        self.start
+    }
+
     /// A connection to the running daemon; starts one if there is none, unless
     /// the person said not to.
     pub(crate) fn client(&self, output: &mut Output) -> Result<Client, Failure> {

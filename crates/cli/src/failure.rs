@@ -26,7 +26,8 @@ Exit codes:
   6  refused: no permission, or too much at once
   7  a configuration file or value is wrong
   8  the disk or the database refused
-  9  it took too long or was cancelled";
+  9  it took too long or was cancelled
+130  ended by Ctrl-C";
 
 impl Failure {
     pub(crate) fn new(code: ErrorCode, message: impl Into<String>) -> Self {

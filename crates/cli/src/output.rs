@@ -102,6 +102,13 @@ impl Output {
         }
     }
 
+    /// A word to a person who looks at an empty screen; not for a file or pipe.
+    pub(crate) fn aside(&mut self, text: &str) {
+        if io::stderr().is_terminal() {
+            self.notice(text);
+        }
+    }
+
     pub(crate) fn failure(&mut self, failure: &Failure) {
         let mut stderr = io::stderr();
         if self.json {
@@ -170,11 +177,13 @@ fn write_line(line: &[u8]) {
         .write_all(line)
         .and_then(|()| stdout.write_all(b"\n"));
     if let Err(error) = written.and_then(|()| stdout.flush()) {
-        let code = if error.kind() == io::ErrorKind::BrokenPipe {
-            0
-        } else {
-            1
-        };
-        std::process::exit(code);
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            std::process::exit(0);
+        }
+        let _ = writeln!(
+            io::stderr(),
+            "error: the output could not be written: {error}"
+        );
+        std::process::exit(1);
     }
 }

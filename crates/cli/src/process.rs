@@ -48,6 +48,12 @@ pub(crate) enum Started {
     Already { pid: u32 },
 }
 
+/// The process of a daemon that left its PID file behind and is gone.
+pub(crate) fn died(home: &Home) -> Option<u32> {
+    let record = PidRecord::read(home)?;
+    (!record.is_alive()).then_some(record.pid)
+}
+
 /// Starts a daemon and returns when it answers, or says why it does not.
 pub(crate) fn start(home: &Home) -> Result<Started, Failure> {
     if let Ok(client) = Client::connect(home) {

@@ -27,11 +27,10 @@ pub struct Id<K> {
 
 /// The text is not an id of the kind that was asked for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is not the id of a `{kind}`: expected {kind}_ and 26 characters, like {example}")]
+#[error("`{text}` is not an id of the kind `{kind}`: expected {kind}_ and 26 letters and digits")]
 pub struct InvalidId {
     text: String,
     kind: &'static str,
-    example: String,
 }
 
 impl<K: Kind> Id<K> {
@@ -99,7 +98,6 @@ impl<K: Kind> FromStr for Id<K> {
             .ok_or_else(|| InvalidId {
                 text: text.chars().take(64).collect(),
                 kind: K::PREFIX,
-                example: Self::generate().to_string(),
             })
     }
 }
@@ -252,7 +250,7 @@ mod tests {
         let slot = SlotId::generate().to_string();
         let error = slot.parse::<TaskId>().unwrap_err().to_string();
         assert!(
-            error.starts_with(&format!("`{slot}` is not the id of a `task`")),
+            error.starts_with(&format!("`{slot}` is not an id of the kind `task`")),
             "{error}"
         );
     }

@@ -79,13 +79,23 @@ pub struct Ready {
 /// once it answers.
 pub async fn run(home: Home, ready: impl FnOnce(&Ready)) -> Result<(), StartError> {
     let instance = Instance::acquire(&home)?;
-    let daemon = infrastructure(home, instance.id).await?;
-    core_modules(&daemon, instance.crashed).await?;
+    let config = Config::load(&home.config_file())?;
+    let logging = start_log(&home, &config)?;
+    // Whoever started this is told too, but may not be a person.
+    let told = |error: &StartError| tracing::error!(%error, "the daemon did not start");
+    let daemon = infrastructure(home, instance.id, config, logging)
+        .await
+        .inspect_err(told)?;
+    core_modules(&daemon, instance.crashed)
+        .await
+        .inspect_err(told)?;
     let exporter = gateways(&daemon);
     let operations = pipelines(&daemon);
-    let heartbeat = workers(&daemon).await?;
-    let signals = Signals::register().map_err(StartError::Signals)?;
-    let served = engines(&daemon, operations).await?;
+    let heartbeat = workers(&daemon).await.inspect_err(told)?;
+    let signals = Signals::register()
+        .map_err(StartError::Signals)
+        .inspect_err(told)?;
+    let served = engines(&daemon, operations).await.inspect_err(told)?;
 
     let signals = tokio::spawn(signals.obey(Arc::clone(&daemon)));
     tracing::info!(version = VERSION, pid = std::process::id(), "ready");
@@ -129,16 +139,23 @@ pub async fn run(home: Home, ready: impl FnOnce(&Ready)) -> Result<(), StartErro
     closed
 }
 
-/// Phase 1: configuration, log, database, timeline.
-async fn infrastructure(home: Home, id: DaemonId) -> Result<Daemon, StartError> {
+fn start_log(home: &Home, config: &Config) -> Result<Logging, StartError> {
     #[cfg(unix)]
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
-    let config = Config::load(&home.config_file())?;
-    let log_file = home.log_file();
-    let logging = Logging::start(&log_file, &config.log).map_err(|source| StartError::Log {
-        path: log_file.display().to_string(),
+    let file = home.log_file();
+    Logging::start(&file, &config.log).map_err(|source| StartError::Log {
+        path: file.display().to_string(),
         source,
-    })?;
+    })
+}
+
+/// Phase 1: configuration and log, database, timeline.
+async fn infrastructure(
+    home: Home,
+    id: DaemonId,
+    config: Config,
+    logging: Logging,
+) -> Result<Daemon, StartError> {
     let db_url = database_url(&config, &home)?;
     let db = MissionDb::open(&db_url).await?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
@@ -261,7 +278,8 @@ async fn close(daemon: &Daemon) -> Result<(), StartError> {
     Ok(ended.and(closed)?)
 }
 
-fn database_url(config: &Config, home: &Home) -> Result<DbUrl, StoreError> {
+/// Where this configuration keeps its data.
+pub fn database_url(config: &Config, home: &Home) -> Result<DbUrl, StoreError> {
     if config.database.url.is_empty() {
         Ok(DbUrl::sqlite(home.database()))
     } else {

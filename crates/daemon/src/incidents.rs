@@ -24,7 +24,7 @@ impl Consumer for IncidentRecorder {
 
     fn pace(&self) -> Pace {
         Pace {
-            quiet: Duration::from_millis(100),
+            quiet: Duration::ZERO,
             count: 50,
         }
     }

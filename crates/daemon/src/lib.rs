@@ -20,7 +20,7 @@ mod state;
 pub mod timeline;
 mod transport;
 
-pub use bootstrap::{Ready, StartError, run};
+pub use bootstrap::{Ready, StartError, database_url, run};
 pub use instance::{Instance, InstanceError, PidRecord};
 pub use logging::RotatingFile;
 pub use metrics::Metrics;

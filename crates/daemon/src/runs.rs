@@ -111,6 +111,8 @@ async fn record_dead(
     let mut events = Vec::new();
     for run in dead {
         if daemon_state::mark_crashed(tx, run.id, witness.now).await? == Found::Now {
+            let (pid, host) = (run.pid, &run.host);
+            tracing::warn!(pid, host, "an earlier daemon ended without closing");
             events.push(NewEvent {
                 at: witness.now,
                 daemon: witness.id,

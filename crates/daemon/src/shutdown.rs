@@ -3,6 +3,9 @@
 //! The daemon first drains (it takes nothing new and finishes what it has
 //! begun), then closes. Both are states that any part can wait for.
 
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
 use tokio::sync::watch;
 
 /// How far the way down has come.
@@ -16,20 +19,27 @@ pub(crate) enum Stage {
 }
 
 #[derive(Debug, Clone)]
-pub(crate) struct Shutdown(watch::Sender<(Stage, String)>);
+pub(crate) struct Shutdown {
+    stage: watch::Sender<(Stage, String)>,
+    begun: Arc<OnceLock<Instant>>,
+}
 
 impl Default for Shutdown {
     fn default() -> Self {
-        Self(watch::Sender::new((Stage::Running, String::new())))
+        Self {
+            stage: watch::Sender::new((Stage::Running, String::new())),
+            begun: Arc::default(),
+        }
     }
 }
 
 impl Shutdown {
     /// Begins the way down; a second request changes nothing.
     pub(crate) fn begin(&self, reason: &str) {
-        self.0.send_if_modified(|(stage, why)| {
+        self.stage.send_if_modified(|(stage, why)| {
             let first = *stage == Stage::Running;
             if first {
+                let _ = self.begun.set(Instant::now());
                 *stage = Stage::Draining;
                 reason.clone_into(why);
             }
@@ -38,24 +48,30 @@ impl Shutdown {
     }
 
     pub(crate) fn close(&self) {
-        self.0.send_modify(|(stage, _)| *stage = Stage::Closing);
+        self.stage.send_modify(|(stage, _)| *stage = Stage::Closing);
     }
 
     #[must_use]
     pub(crate) fn stage(&self) -> Stage {
-        self.0.borrow().0
+        self.stage.borrow().0
     }
 
     #[must_use]
     pub(crate) fn reason(&self) -> String {
-        self.0.borrow().1.clone()
+        self.stage.borrow().1.clone()
+    }
+
+    /// How long ago the way down began; nothing while it has not.
+    #[must_use]
+    pub(crate) fn since(&self) -> Duration {
+        self.begun.get().map(Instant::elapsed).unwrap_or_default()
     }
 
     /// Returns when the stage is reached.
     pub(crate) async fn reached(&self, wanted: Stage) {
         // The sender lives in `self`, so the wait cannot fail.
         let _ = self
-            .0
+            .stage
             .subscribe()
             .wait_for(|(stage, _)| *stage >= wanted)
             .await;

@@ -1,5 +1,7 @@
 //! What the operating system tells the daemon.
 
+use std::time::Duration;
+
 use missiond_core::TraceContext;
 
 use crate::reload;
@@ -59,11 +61,14 @@ impl Signals {
     }
 }
 
+/// A signal to a process and to its group arrives twice; that is one request.
+const SAME_REQUEST: Duration = Duration::from_millis(500);
+
 fn end(daemon: &Daemon, signal: &str, number: i32) {
     if daemon.shutdown.stage() == Stage::Running {
         tracing::info!(signal, "draining");
         daemon.shutdown.begin(signal);
-    } else {
+    } else if daemon.shutdown.since() > SAME_REQUEST {
         tracing::warn!(signal, "asked a second time: ending at once");
         daemon.end_process(128 + number);
     }

@@ -83,6 +83,10 @@ fn sqlite(rest: &str) -> Result<DbUrl, StoreError> {
         path if path.contains(['?', '\0']) => Err(bad(
             "a SQLite database is named by its path alone, without `?` options",
         )),
+        path if !Path::new(path).is_absolute() => Err(bad(
+            "`sqlite:` needs an absolute path, for example `sqlite:/path/to/mission.db`: the \
+             daemon does not run in your folder",
+        )),
         path => Ok(DbUrl::sqlite(path)),
     }
 }

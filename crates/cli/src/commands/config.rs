@@ -67,6 +67,14 @@ pub(super) fn run(
             });
         }
         ConfigCommand::Check { file: given } => {
+            if given.is_none() && !file.exists() {
+                let value = json!({"file": file, "valid": true, "exists": false});
+                output.result(&value, |output, _| {
+                    let file = file.display();
+                    output.line(format!("There is no {file}: every key has its default."));
+                });
+                return Ok(ExitCode::SUCCESS);
+            }
             let file = given.unwrap_or(file);
             if !file.exists() {
                 let message = format!("{} does not exist", file.display());

@@ -8,6 +8,7 @@ use missiond_api::operations::system::{
     ControlAction, DaemonControl, DaemonControlParams, DaemonStats, StatsReport,
 };
 use missiond_core::ErrorCode;
+use missiond_daemon::config::Config;
 use missiond_daemon::{InstanceError, StartError};
 use serde_json::json;
 
@@ -76,6 +77,11 @@ pub(super) fn stop(reach: &Reach, force: Force, output: &mut Output) -> Result<E
 }
 
 fn restart(reach: &Reach, force: Force, output: &mut Output) -> Result<ExitCode, Failure> {
+    // A daemon that could not come up again is better left running.
+    Config::load(&reach.home.config_file()).map_err(|error| {
+        let message = format!("not restarted, what runs was left alone: {error}");
+        Failure::new(ErrorCode::InvalidConfig, message)
+    })?;
     {
         let _progress = Progress::start(output, "stopping the daemon");
         process::stop(&reach.home, force)?;

@@ -8,12 +8,16 @@ use missiond_api::operations::system::DaemonStatus;
 use missiond_api::{ClientError, Home};
 use missiond_daemon::Instance;
 use missiond_daemon::config::Config;
+use missiond_store::MissionDb;
 use serde::Serialize;
 
 use crate::connect::Reach;
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::process;
 use crate::term::Style;
+
+use super::status::open_incidents;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -41,6 +45,8 @@ pub(super) fn doctor(reach: &Reach, output: &mut Output) -> Result<ExitCode, Fai
         folder("runtime folder", reach.home.run_dir()),
         free_space(reach.home.data_dir()),
         daemon(reach),
+        database(&reach.home),
+        port(&reach.home),
     ];
     let failed = findings
         .iter()
@@ -52,7 +58,7 @@ pub(super) fn doctor(reach: &Reach, output: &mut Output) -> Result<ExitCode, Fai
                 Verdict::Warning => output.paint.apply(Style::Yellow, "warn"),
                 Verdict::Failed => output.paint.apply(Style::Red, "FAIL"),
             };
-            output.line(format!("{mark}  {:<15}{}", finding.check, finding.detail));
+            output.line(format!("{mark}  {:<16}{}", finding.check, finding.detail));
         }
     });
     Ok(if failed {
@@ -159,6 +165,70 @@ fn free_space(path: &Path) -> Finding {
     }
 }
 
+/// Opens the database as a start would; a running daemon has it open.
+fn database(home: &Home) -> Finding {
+    let check = "database";
+    let found = |verdict, detail| Finding {
+        check,
+        verdict,
+        detail,
+    };
+    if Instance::is_held(home).unwrap_or(true) {
+        return found(Verdict::Ok, "in use by the daemon".to_owned());
+    }
+    let config = Config::load(&home.config_file()).unwrap_or_default();
+    let url = match missiond_daemon::database_url(&config, home) {
+        Ok(url) => url,
+        Err(error) => return found(Verdict::Failed, error.to_string()),
+    };
+    if config.database.url.is_empty() && !home.database().exists() {
+        return found(Verdict::Ok, format!("{url} is made at the first start"));
+    }
+    let opened = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| error.to_string())
+        .and_then(|runtime| {
+            runtime.block_on(async {
+                let db = MissionDb::open(&url)
+                    .await
+                    .map_err(|error| error.to_string())?;
+                db.close().await.map_err(|error| error.to_string())
+            })
+        });
+    match opened {
+        Ok(()) => found(Verdict::Ok, url.to_string()),
+        Err(error) => found(Verdict::Failed, error),
+    }
+}
+
+fn port(home: &Home) -> Finding {
+    let check = "HTTP port";
+    let config = Config::load(&home.config_file()).unwrap_or_default();
+    let address = config.http.listen;
+    let (verdict, detail) = if !config.http.enabled {
+        (Verdict::Ok, "switched off".to_owned())
+    } else if address.port() == 0 || Instance::is_held(home).unwrap_or(true) {
+        (
+            Verdict::Ok,
+            "a free one is taken, or the daemon has it".to_owned(),
+        )
+    } else {
+        match std::net::TcpListener::bind(address) {
+            Ok(_) => (Verdict::Ok, address.to_string()),
+            Err(error) => (
+                Verdict::Failed,
+                format!("{address} cannot be used ({error}): change `http.listen`"),
+            ),
+        }
+    };
+    Finding {
+        check,
+        verdict,
+        detail,
+    }
+}
+
 fn daemon(reach: &Reach) -> Finding {
     let check = "daemon";
     let status = reach
@@ -173,13 +243,9 @@ fn daemon(reach: &Reach) -> Finding {
                 missiond_daemon::VERSION
             ),
         ),
-        Ok(report) if report.open_incidents > 0 => (
-            Verdict::Warning,
-            format!(
-                "{} open incidents: `mission incident list`",
-                report.open_incidents
-            ),
-        ),
+        Ok(report) if report.open_incidents > 0 => {
+            (Verdict::Warning, open_incidents(report.open_incidents))
+        }
         Ok(report) => (
             Verdict::Ok,
             format!("version {}, process {}", report.version, report.pid),
@@ -190,10 +256,16 @@ fn daemon(reach: &Reach) -> Finding {
                               `mission daemon stop --force` ends it";
                 (Verdict::Failed, detail.to_owned())
             }
-            _ => (
-                Verdict::Ok,
-                "not running: `mission up` starts it".to_owned(),
-            ),
+            _ => match process::died(&reach.home) {
+                Some(pid) => (
+                    Verdict::Warning,
+                    format!("not running: the last one (process {pid}) ended without closing"),
+                ),
+                None => (
+                    Verdict::Ok,
+                    "not running: `mission up` starts it".to_owned(),
+                ),
+            },
         },
         Err(error) => (Verdict::Failed, error.to_string()),
     };

@@ -54,7 +54,7 @@ struct ReplayLine<'a> {
 }
 
 fn show_replay(file: &Path, args: &ReadingArgs, output: &mut Output) -> Result<(), Failure> {
-    let catalogue = load_catalogue(args.manifests.as_deref())?;
+    let catalogue = catalogue(args, output)?;
     let cast = open(file)?;
     let manifest = manifest_for(&catalogue, cast.header(), args)?;
     let replayed = replay(cast, manifest, senses(args)).map_err(|error| broken(file, &error))?;
@@ -136,7 +136,7 @@ fn show_scores(
     listing: Listing,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let catalogue = load_catalogue(args.manifests.as_deref())?;
+    let catalogue = catalogue(args, output)?;
     let files = recordings_under(path)?;
     if files.is_empty() {
         let message = format!("there is no recording (*.cast) under {}", path.display());
@@ -198,12 +198,17 @@ fn show_scores(
 
 fn print_scores(output: &mut Output, report: &ScoreReport) {
     let row = |name: String, summary: &ScoreSummary| {
+        // Without labels there is nothing to be right about.
+        let share = |share: f64| match summary.seconds > 0.0 {
+            true => format!("{:.2} %", share * 100.0),
+            false => "–".to_owned(),
+        };
         vec![
             name,
             summary.recordings.to_string(),
             format!("{:.0} s", summary.seconds),
-            format!("{:.2} %", summary.right * 100.0),
-            format!("{:.2} %", summary.exact * 100.0),
+            share(summary.right),
+            share(summary.exact),
             format!("{:.2} s", summary.false_idle_s),
             format!("{} of {}", summary.confirming_missed, summary.confirming),
             format!(
@@ -289,7 +294,7 @@ fn explain(
     args: &ReadingArgs,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let catalogue = load_catalogue(args.manifests.as_deref())?;
+    let catalogue = catalogue(args, output)?;
     let cast = open(file)?;
     let manifest = manifest_for(&catalogue, cast.header(), args)?;
     let engine = manifest.engine().to_owned();
@@ -447,6 +452,20 @@ fn senses(args: &ReadingArgs) -> Senses {
     } else {
         Senses::All
     }
+}
+
+fn catalogue(args: &ReadingArgs, output: &mut Output) -> Result<Catalogue, Failure> {
+    let catalogue = load_catalogue(args.manifests.as_deref())?;
+    if let Some(asked) = &args.engine
+        && catalogue.get(asked).is_none()
+    {
+        let known: Vec<_> = catalogue.engines().collect();
+        output.notice(&format!(
+            "No manifest for `{asked}`, so the generic one reads it. There are: {}.",
+            known.join(", ")
+        ));
+    }
+    Ok(catalogue)
 }
 
 fn manifest_for(

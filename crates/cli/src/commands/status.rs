@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use missiond_api::ClientError;
 use missiond_api::operations::NoParams;
 use missiond_api::operations::system::{DaemonState, DaemonStatus, StatusReport};
+use missiond_core::ErrorCode;
 
 use crate::connect::Reach;
 use crate::failure::Failure;
@@ -13,18 +14,30 @@ use crate::process::{self, Started};
 use crate::term::{Style, duration};
 
 pub(super) fn up(reach: &Reach, output: &mut Output) -> Result<ExitCode, Failure> {
+    if !reach.may_start() {
+        let message = "`up` starts the daemon, and `--no-start` (or MISSION_NO_START) says not to";
+        return Err(
+            Failure::new(ErrorCode::InvalidParams, message).hint("`mission status` only looks")
+        );
+    }
+    let died = process::died(&reach.home);
     let started = {
         let _progress = Progress::start(output, "starting the daemon");
         process::start(&reach.home)?
     };
     let report = reach.running()?.call::<DaemonStatus>(&NoParams {})?;
     output.result(&report, |output, report| {
-        let line = match started {
+        let line = match &started {
             Started::Now { pid } => format!("The daemon is running (process {pid})."),
             Started::Already { pid } => format!("The daemon was already running (process {pid})."),
         };
         let line = output.paint.apply(Style::Green, &line);
         output.line(line);
+        if let (Some(pid), Started::Now { .. }) = (died, &started) {
+            output.line(format!(
+                "The one before it (process {pid}) ended without closing; nothing acknowledged is lost."
+            ));
+        }
         describe(output, report);
         output.line("");
         output.line("Next:  mission timeline tail   watch what happens");
@@ -54,8 +67,14 @@ pub(super) fn status(reach: &Reach, output: &mut Output) -> Result<ExitCode, Fai
         }
         // A state, not an error: `status` answers the question it was asked.
         Err(error @ ClientError::NotRunning { .. }) => {
-            let stopped = serde_json::json!({"state": "stopped"});
+            let died = process::died(&reach.home);
+            let stopped = serde_json::json!({"state": "stopped", "ended_without_closing": died});
             output.result(&stopped, |output, _| {
+                if let Some(pid) = died {
+                    output.line(format!(
+                        "The last daemon (process {pid}) ended without closing."
+                    ));
+                }
                 output.line("The daemon is not running. `mission up` starts it.");
             });
             Ok(Failure::from(error).exit_code())
@@ -89,11 +108,15 @@ fn describe(output: &mut Output, report: &StatusReport) {
         field("trouble", &text);
     }
     if report.open_incidents > 0 {
-        let text = format!(
-            "{} open incidents: `mission incident list`",
-            report.open_incidents
-        );
+        let text = open_incidents(report.open_incidents);
         let text = output.paint.apply(Style::Yellow, &text);
         output.line(format!("  {:<11}{text}", "attention"));
+    }
+}
+
+pub(super) fn open_incidents(count: u64) -> String {
+    match count {
+        1 => "1 open incident: `mission incident list`".to_owned(),
+        n => format!("{n} open incidents: `mission incident list`"),
     }
 }

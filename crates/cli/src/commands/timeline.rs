@@ -8,7 +8,7 @@ use missiond_api::operations::communication::{
     TimelinePage, TimelineQuery, TimelineQueryParams, TimelineTrace, TimelineTraceParams,
     TimelineWait, TimelineWaitParams,
 };
-use missiond_api::{Client, SubscribeParams};
+use missiond_api::{Client, ClientError, SubscribeParams};
 use missiond_core::{ErrorCode, SpanId, TimelineEvent};
 use serde_json::Value;
 
@@ -101,8 +101,28 @@ fn tail(
 ) -> Result<ExitCode, Failure> {
     let mut subscription = client.subscribe(params)?;
     output.end_with_reader();
+    let head = subscription.head();
+    if let Some(after) = params.after.filter(|after| *after > head) {
+        let message = format!("{after} is beyond the newest event, which is {head}");
+        return Err(Failure::new(ErrorCode::InvalidParams, message));
+    }
+    output.aside(&format!(
+        "Watching from event {} on; Ctrl-C ends.",
+        params.after.unwrap_or(head)
+    ));
+    let mut last = params.after.unwrap_or(head);
     loop {
-        let event = subscription.next_event()?;
+        let event = match subscription.next_event() {
+            Ok(event) => event,
+            Err(ClientError::Closed) => {
+                let go_on = format!("`mission timeline tail --after {last}` goes on from here");
+                return Err(
+                    Failure::new(ErrorCode::Unreachable, "the daemon has stopped").hint(go_on),
+                );
+            }
+            Err(error) => return Err(error.into()),
+        };
+        last = event.seq.unwrap_or(last);
         if event.seq.is_some() || !stored_only {
             output.result(&event, |output, event| {
                 output.line(line(event, output.paint));
@@ -182,6 +202,7 @@ fn activity(
             })
             .collect();
         output.table(&["hour", "kind", "events"], &rows);
+        output.notice(&format!("Counted up to event {}.", report.counted_to));
     });
     Ok(ExitCode::SUCCESS)
 }

@@ -17,7 +17,7 @@ use std::time::Instant;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use missiond_api::{ApiError, CATALOGUE, Operation};
-use missiond_core::{ErrorCode, Event, TraceContext, kind_spec};
+use missiond_core::{ErrorCode, Event, KINDS, TraceContext, kind_spec};
 use missiond_store::StoreError;
 use serde_json::value::{RawValue, to_raw_value};
 
@@ -158,18 +158,9 @@ impl<F: FnMut()> Drop for Defer<F> {
 
 fn unknown(name: &str) -> ApiError {
     let shown: String = name.chars().take(64).collect();
-    let nearest = CATALOGUE
-        .iter()
-        .map(|spec| {
-            (
-                strsim::normalized_damerau_levenshtein(&shown, spec.name),
-                spec.name,
-            )
-        })
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .filter(|(similarity, _)| *similarity >= 0.5);
-    let hint = match nearest {
-        Some((_, nearest)) => format!("did you mean `{nearest}`?"),
+    let names: Vec<_> = CATALOGUE.iter().map(|spec| spec.name).collect();
+    let hint = match nearest(&shown, &names) {
+        Some(nearest) => format!("did you mean `{nearest}`?"),
         None => "`mission call --list` lists those that exist".to_owned(),
     };
     ApiError::new(
@@ -178,14 +169,29 @@ fn unknown(name: &str) -> ApiError {
     )
 }
 
+/// The name that was probably meant.
+fn nearest(given: &str, names: &[&'static str]) -> Option<&'static str> {
+    names
+        .iter()
+        .map(|name| (strsim::normalized_damerau_levenshtein(given, name), *name))
+        .max_by(|one, other| one.0.total_cmp(&other.0))
+        .filter(|(similarity, _)| *similarity >= 0.5)
+        .map(|(_, name)| name)
+}
+
 /// Refuses kinds of event that do not exist: who asks for one made a mistake,
 /// and would wait for ever.
 pub(crate) fn check_kinds(kinds: &[String]) -> Result<(), ApiError> {
     match kinds.iter().find(|kind| kind_spec(kind).is_none()) {
         Some(kind) => {
             let kind: String = kind.chars().take(64).collect();
+            let names: Vec<_> = KINDS.iter().map(|spec| spec.kind).collect();
+            let hint = match nearest(&kind, &names) {
+                Some(nearest) => format!("did you mean `{nearest}`?"),
+                None => format!("there are {}", names.join(", ")),
+            };
             Err(ApiError::invalid_params(format!(
-                "no kind of event is called `{kind}`"
+                "no kind of event is called `{kind}`; {hint}"
             )))
         }
         None => Ok(()),

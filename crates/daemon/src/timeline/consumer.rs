@@ -179,6 +179,7 @@ impl Runner {
                             tokio::time::sleep(self.backoff.next_delay()).await;
                         }
                     }
+                    self.set_progress();
                     let passed = self.follower.position().0 - self.cursor.0;
                     let due = self.gathered.len() >= pace.count
                         || (self.gathered.is_empty() && passed >= IDLE_ADVANCE);
@@ -281,9 +282,15 @@ impl Runner {
         tokio::spawn(async move { timeline.record(event, TraceContext::root()).await.ok() });
     }
 
+    /// What it has looked at and does not want is behind it, though the cursor
+    /// in the database moves only now and then.
     fn set_progress(&self) {
+        let cursor = match self.gathered.is_empty() {
+            true => self.cursor.max(self.follower.position()),
+            false => self.cursor,
+        };
         *self.progress.lock().unwrap_or_else(PoisonError::into_inner) = Progress {
-            cursor: self.cursor,
+            cursor,
             failures: self.backoff.failures(),
         };
     }
