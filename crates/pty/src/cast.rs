@@ -224,6 +224,11 @@ impl<W: Write> CastWriter<W> {
     pub fn into_inner(self) -> W {
         self.sink
     }
+
+    /// Where the lines go.
+    pub fn get_mut(&mut self) -> &mut W {
+        &mut self.sink
+    }
 }
 
 fn write_line<W: Write>(sink: &mut W, value: &impl Serialize) -> Result<(), CastError> {

@@ -1,6 +1,9 @@
-//! The terminal side of an agent: emulator, recordings and their replay.
+//! The terminal side of an agent: emulator, host processes, recordings and their
+//! replay.
 
 mod cast;
+#[cfg(unix)]
+pub mod host;
 mod manifests;
 mod replay;
 mod reply;

@@ -1,0 +1,180 @@
+//! The host's side of a connection to a daemon.
+//!
+//! Output is sent from the byte the daemon asked for: from the recording while
+//! that byte is older than the backlog, then from the backlog. What is sent is
+//! a function of the offset alone, so nothing is left out and nothing comes
+//! twice, whatever happens in between.
+
+use std::io;
+use std::path::Path;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::UnixStream;
+use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::sync::mpsc;
+
+use super::backlog::Backlog;
+use super::frame::{Frame, FromHost, MAX_OUTPUT, ToHost};
+use super::process::ExitStatus;
+use super::recording::{Recorded, RecordingReader};
+
+/// Encoded frames that wait for the socket.
+const QUEUED: usize = 128 << 10;
+/// The program waits when a connected daemon is this many bytes behind.
+const FAR_BEHIND: u64 = 512 << 10;
+
+/// What the daemon says. Ends when it goes away or stops making sense.
+pub(super) fn listen(stream: OwnedReadHalf) -> mpsc::Receiver<ToHost> {
+    let (frames, received) = mpsc::channel(16);
+    tokio::spawn(read_frames(stream, frames));
+    received
+}
+
+async fn read_frames(mut stream: OwnedReadHalf, frames: mpsc::Sender<ToHost>) {
+    let mut buffer = Vec::new();
+    loop {
+        loop {
+            match ToHost::take(&mut buffer) {
+                Ok(Some(frame)) => {
+                    if frames.send(frame).await.is_err() {
+                        return;
+                    }
+                }
+                Ok(None) => break,
+                Err(_) => return,
+            }
+        }
+        match stream.read_buf(&mut buffer).await {
+            Ok(0) | Err(_) => return,
+            Ok(_) => {}
+        }
+    }
+}
+
+/// Only the user who runs the host may speak to it.
+pub(super) fn is_own_user(stream: &UnixStream) -> bool {
+    let own = rustix::process::geteuid().as_raw();
+    stream.peer_cred().is_ok_and(|peer| peer.uid() == own)
+}
+
+#[derive(Debug)]
+pub(super) struct Outgoing {
+    stream: OwnedWriteHalf,
+    queue: Vec<u8>,
+    /// The next byte of output to send; none before the daemon said hello.
+    next: Option<u64>,
+    older: Option<Older>,
+    exit_sent: bool,
+}
+
+/// Output that has left the backlog, read from the recording.
+#[derive(Debug)]
+struct Older {
+    recording: RecordingReader,
+    /// Offset of what the recording yields next.
+    at: u64,
+}
+
+impl Outgoing {
+    pub(super) fn new(stream: OwnedWriteHalf) -> Self {
+        Self {
+            stream,
+            queue: Vec::new(),
+            next: None,
+            older: None,
+            exit_sent: false,
+        }
+    }
+
+    pub(super) fn resume(&mut self, from: u64, backlog: &Backlog) {
+        if from > backlog.end() {
+            let why = format!(
+                "output byte {from} does not exist yet: the program has written {}",
+                backlog.end()
+            );
+            return self.push(&FromHost::Refused(why));
+        }
+        self.next = Some(from);
+        self.older = None;
+    }
+
+    pub(super) fn push(&mut self, frame: &FromHost) {
+        frame.encode(&mut self.queue);
+    }
+
+    /// Whether reading more from the program would only pile up.
+    pub(super) fn is_far_behind(&self, backlog: &Backlog) -> bool {
+        self.next
+            .is_some_and(|next| backlog.end() - next > FAR_BEHIND)
+    }
+
+    /// Queues output up to a bound, and after the last of it the exit.
+    pub(super) fn fill(
+        &mut self,
+        backlog: &Backlog,
+        recording: &Path,
+        exit: Option<ExitStatus>,
+    ) -> io::Result<()> {
+        while self.queue.len() < QUEUED {
+            let Some(next) = self.next else { return Ok(()) };
+            if next == backlog.end() {
+                break;
+            }
+            let bytes = match backlog.from(next, MAX_OUTPUT) {
+                Some(bytes) => bytes,
+                None => self.older(next, recording)?,
+            };
+            self.next = Some(next + bytes.len() as u64);
+            for (place, piece) in bytes.chunks(MAX_OUTPUT).enumerate() {
+                self.push(&FromHost::Output {
+                    offset: next + (place * MAX_OUTPUT) as u64,
+                    bytes: piece.to_vec(),
+                });
+            }
+        }
+        if let Some(status) = exit
+            && self.next == Some(backlog.end())
+            && !self.exit_sent
+        {
+            self.exit_sent = true;
+            self.push(&FromHost::Exited(status));
+        }
+        Ok(())
+    }
+
+    /// Output from `next` on, as the recording holds it.
+    fn older(&mut self, next: u64, recording: &Path) -> io::Result<Vec<u8>> {
+        let mut older = match self.older.take() {
+            Some(older) => older,
+            None => Older {
+                recording: RecordingReader::open(recording).map_err(io::Error::other)?,
+                at: 0,
+            },
+        };
+        for event in &mut older.recording {
+            let (_, Recorded::Output(bytes)) = event.map_err(io::Error::other)? else {
+                continue;
+            };
+            let begin = older.at;
+            older.at += bytes.len() as u64;
+            if older.at > next {
+                self.older = Some(older);
+                let skip = usize::try_from(next.saturating_sub(begin)).unwrap_or(usize::MAX);
+                return Ok(bytes[skip..].to_vec());
+            }
+        }
+        let missing = format!("the recording ends before byte {next}");
+        Err(io::Error::new(io::ErrorKind::UnexpectedEof, missing))
+    }
+
+    pub(super) fn has_queued(&self) -> bool {
+        !self.queue.is_empty()
+    }
+
+    /// Sends some of what is queued. Safe to cancel.
+    pub(super) async fn send(&mut self) -> io::Result<()> {
+        let sent = self.stream.write(&self.queue).await?;
+        self.queue.drain(..sent);
+        Ok(())
+    }
+}

@@ -1,0 +1,143 @@
+//! What a daemon and a host say about a program before and after it runs: the
+//! order to start it, the record by which it is found again, and how it ended.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use missiond_core::{CliEngine, SlotId};
+use missiond_semantic::Size;
+use serde::{Deserialize, Serialize};
+
+use super::tree;
+
+/// What to run and where. Reaches the host on its standard input, so that
+/// nothing of it shows in a list of processes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LaunchSpec {
+    pub slot: SlotId,
+    pub name: String,
+    pub engine: CliEngine,
+    /// The program and its arguments; never a line for a shell.
+    pub argv: Vec<String>,
+    pub cwd: PathBuf,
+    /// The whole environment of the program.
+    pub environment: BTreeMap<String, String>,
+    pub size: Size,
+    pub recording: PathBuf,
+    /// A private folder for the socket and the record.
+    pub run_dir: PathBuf,
+}
+
+/// Names a running host. Written when the program runs, and once more when it
+/// has ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostRecord {
+    pub slot: SlotId,
+    pub name: String,
+    pub engine: CliEngine,
+    pub argv: Vec<String>,
+    pub cwd: PathBuf,
+    pub recording: PathBuf,
+    pub host_pid: u32,
+    /// Process numbers are used again; number and start time together are not.
+    pub host_start_ticks: Option<u64>,
+    pub program_pid: u32,
+    /// Microseconds since 1970: time zero of the recording.
+    pub started_at_us: i64,
+    pub exited: Option<ExitStatus>,
+}
+
+impl HostRecord {
+    /// The host still lives, and is not another process with its number.
+    #[must_use]
+    pub fn is_alive(&self) -> bool {
+        match self.host_start_ticks {
+            Some(ticks) => tree::start_ticks(self.host_pid) == Some(ticks),
+            None => tree::exists(self.host_pid),
+        }
+    }
+}
+
+/// How a program ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExitStatus {
+    pub code: Option<i32>,
+    pub signal: Option<i32>,
+}
+
+impl From<std::process::ExitStatus> for ExitStatus {
+    fn from(status: std::process::ExitStatus) -> Self {
+        Self {
+            code: status.code(),
+            signal: std::os::unix::process::ExitStatusExt::signal(&status),
+        }
+    }
+}
+
+impl fmt::Display for ExitStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.code, self.signal) {
+            (Some(code), _) => write!(f, "the program ended with status {code}"),
+            (None, Some(signal)) => write!(f, "the program was ended by signal {signal}"),
+            (None, None) => f.write_str("the program ended"),
+        }
+    }
+}
+
+/// The files of one host in the run folder.
+#[derive(Debug, Clone)]
+pub struct HostFiles {
+    pub socket: PathBuf,
+    pub record: PathBuf,
+}
+
+impl HostFiles {
+    #[must_use]
+    pub fn new(run_dir: &Path, slot: SlotId) -> Self {
+        Self {
+            socket: run_dir.join(format!("{slot}.sock")),
+            record: run_dir.join(format!("{slot}.json")),
+        }
+    }
+
+    /// Every record in a run folder. A file that is none is passed over.
+    pub fn records(run_dir: &Path) -> io::Result<Vec<HostRecord>> {
+        let entries = match std::fs::read_dir(run_dir) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(error),
+        };
+        let mut records = Vec::new();
+        for entry in entries {
+            let path = entry?.path();
+            if path.extension().is_none_or(|extension| extension != "json") {
+                continue;
+            }
+            let record = std::fs::read(&path)
+                .ok()
+                .and_then(|json| serde_json::from_slice::<HostRecord>(&json).ok());
+            records.extend(record);
+        }
+        records.sort_by_key(|record| record.slot);
+        Ok(records)
+    }
+
+    /// Puts the record in place whole: a reader sees the old or the new one.
+    pub(super) fn write(&self, record: &HostRecord) -> io::Result<()> {
+        let json = serde_json::to_vec(record).map_err(io::Error::from)?;
+        let next = self.record.with_extension("new");
+        let mut options = std::fs::OpenOptions::new();
+        options.write(true).create(true).truncate(true);
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        io::Write::write_all(&mut options.open(&next)?, &json)?;
+        std::fs::rename(next, &self.record)
+    }
+
+    /// Removes what is there.
+    pub fn remove(&self) {
+        let _ = std::fs::remove_file(&self.socket);
+        let _ = std::fs::remove_file(&self.record);
+    }
+}

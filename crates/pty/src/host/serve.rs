@@ -1,0 +1,387 @@
+//! The life of a host: bytes from the program to the recording and the daemon,
+//! bytes from the daemon to the program, and the end of it all.
+//!
+//! Recorded first, sent afterwards. The program waits (as at any terminal that
+//! does not keep up) while the recording cannot be written or a connected
+//! daemon is far behind; it never waits for a daemon that is not there.
+
+use std::io;
+use std::pin::pin;
+use std::time::Duration;
+
+use rustix::process::Signal;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{UnixListener, UnixStream};
+use tokio::process::Child;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+use super::backlog::Backlog;
+use super::connection::{self, Outgoing};
+use super::frame::{FromHost, ToHost};
+use super::process::{ExitStatus, HostFiles, HostRecord};
+use super::recording::Recorder;
+use super::tree;
+
+/// Written data reaches the disk at the latest after this.
+const SYNC_EVERY: Duration = Duration::from_secs(1);
+/// A recording that could not be written is tried again after this.
+const RETRY: Duration = Duration::from_secs(1);
+/// How often it is checked whether everything is gone.
+const END_POLL: Duration = Duration::from_millis(20);
+/// What a program leaves running when it ends has this long to end too.
+const LEFTOVER_GRACE: Duration = Duration::from_secs(2);
+/// When all processes are gone, output still in the terminal comes at once.
+const DRAIN: Duration = Duration::from_secs(1);
+/// How long an exit waits for a daemon to hear of it.
+const LINGER: Duration = Duration::from_secs(600);
+/// Input the program has not read yet.
+const MAX_UNREAD_INPUT: usize = 1 << 20;
+/// What a request to end may ask for.
+const MAX_GRACE: Duration = Duration::from_secs(600);
+
+/// A program on its terminal.
+pub(super) struct Program {
+    pub(super) child: Child,
+    pub(super) reader: pty_process::OwnedReadPty,
+    pub(super) writer: pty_process::OwnedWritePty,
+}
+
+/// How far the end has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Running,
+    /// Processes have been asked to end and are killed at this time.
+    Ending {
+        kill_at: Instant,
+    },
+    /// All processes are gone; what they wrote last is being read until then.
+    Draining {
+        until: Instant,
+    },
+    /// The exit is on record and waits until then for a daemon.
+    Ended {
+        until: Instant,
+    },
+}
+
+pub(super) struct Host {
+    record: HostRecord,
+    files: HostFiles,
+    child: Child,
+    reader: pty_process::OwnedReadPty,
+    writer: pty_process::OwnedWritePty,
+    listener: UnixListener,
+    recorder: Recorder,
+    backlog: Backlog,
+    /// Input the terminal has not taken yet.
+    input: Vec<u8>,
+    incoming: Option<mpsc::Receiver<ToHost>>,
+    outgoing: Option<Outgoing>,
+    status: Option<ExitStatus>,
+    phase: Phase,
+    /// The terminal has no other side any more.
+    hung_up: bool,
+    exit_noted: bool,
+    next_sync: Instant,
+    next_retry: Instant,
+}
+
+/// What the host waits for.
+enum Happened {
+    Output(io::Result<usize>),
+    InputTaken(io::Result<usize>),
+    Connected(io::Result<UnixStream>),
+    Frame(Option<ToHost>),
+    Sent(io::Result<()>),
+    Exited(io::Result<std::process::ExitStatus>),
+    ChildChanged,
+    Terminate,
+    Time,
+}
+
+impl Host {
+    pub(super) fn new(
+        record: HostRecord,
+        files: HostFiles,
+        program: Program,
+        recorder: Recorder,
+        listener: UnixListener,
+    ) -> Self {
+        let Program {
+            child,
+            reader,
+            writer,
+        } = program;
+        let now = Instant::now();
+        Self {
+            record,
+            files,
+            child,
+            reader,
+            writer,
+            listener,
+            recorder,
+            backlog: Backlog::default(),
+            input: Vec::new(),
+            incoming: None,
+            outgoing: None,
+            status: None,
+            phase: Phase::Running,
+            hung_up: false,
+            exit_noted: false,
+            next_sync: now,
+            next_retry: now,
+        }
+    }
+
+    pub(super) fn record(&self) -> &HostRecord {
+        &self.record
+    }
+
+    pub(super) async fn serve(mut self) -> io::Result<()> {
+        let mut children = signal(SignalKind::child())?;
+        let mut terminate = signal(SignalKind::terminate())?;
+        let mut buffer = vec![0; 64 << 10];
+        loop {
+            self.send_what_is_due();
+            let happened = self.wait(&mut buffer, &mut children, &mut terminate).await;
+            self.handle(happened, &buffer);
+            self.advance();
+            if self.exit_noted {
+                self.files.remove();
+                return Ok(());
+            }
+            if let Phase::Ended { until } = self.phase
+                && Instant::now() >= until
+            {
+                // The record stays: it tells the next daemon how it ended.
+                let _ = std::fs::remove_file(&self.files.socket);
+                return Ok(());
+            }
+        }
+    }
+
+    async fn wait(
+        &mut self,
+        buffer: &mut [u8],
+        children: &mut tokio::signal::unix::Signal,
+        terminate: &mut tokio::signal::unix::Signal,
+    ) -> Happened {
+        let behind = self
+            .outgoing
+            .as_ref()
+            .is_some_and(|outgoing| outgoing.is_far_behind(&self.backlog));
+        let may_read = !self.hung_up && !behind && self.recorder.is_clear();
+        let may_write = !self.hung_up && !self.input.is_empty();
+        let time = self.next_time();
+        let time = pin!(async move {
+            match time {
+                Some(time) => tokio::time::sleep_until(time).await,
+                None => std::future::pending().await,
+            }
+        });
+        let queued = self.outgoing.as_ref().is_some_and(Outgoing::has_queued);
+        tokio::select! {
+            read = self.reader.read(buffer), if may_read => Happened::Output(read),
+            taken = self.writer.write(&self.input), if may_write => Happened::InputTaken(taken),
+            accepted = self.listener.accept() => Happened::Connected(accepted.map(|(stream, _)| stream)),
+            frame = next_frame(self.incoming.as_mut()) => Happened::Frame(frame),
+            sent = send(self.outgoing.as_mut()), if queued => Happened::Sent(sent),
+            status = self.child.wait(), if self.status.is_none() => Happened::Exited(status),
+            _ = children.recv() => Happened::ChildChanged,
+            _ = terminate.recv() => Happened::Terminate,
+            () = time => Happened::Time,
+        }
+    }
+
+    fn handle(&mut self, happened: Happened, buffer: &[u8]) {
+        match happened {
+            Happened::Output(Ok(0) | Err(_)) => self.hung_up = true,
+            Happened::Output(Ok(count)) => {
+                // A failure is kept by the recorder, and reading waits for it.
+                if self.recorder.output(&buffer[..count]).is_err() {
+                    self.next_retry = Instant::now() + RETRY;
+                    self.refuse("the recording cannot be written: the program waits until it can");
+                }
+                self.backlog.push(&buffer[..count]);
+                if let Phase::Draining { until } = &mut self.phase {
+                    *until = Instant::now() + DRAIN;
+                }
+            }
+            Happened::InputTaken(Ok(count)) => {
+                self.input.drain(..count);
+            }
+            Happened::InputTaken(Err(_)) => self.input.clear(),
+            Happened::Connected(Ok(stream)) if connection::is_own_user(&stream) => {
+                // The newest daemon is the living one: it holds the lock.
+                let (reader, writer) = stream.into_split();
+                self.incoming = Some(connection::listen(reader));
+                self.outgoing = Some(Outgoing::new(writer));
+            }
+            Happened::Connected(_) => {}
+            Happened::Frame(Some(frame)) => self.obey(frame),
+            Happened::Frame(None) | Happened::Sent(Err(_)) => self.disconnect(),
+            Happened::Sent(Ok(())) | Happened::Time => {}
+            Happened::Exited(status) => {
+                let unknown = ExitStatus {
+                    code: None,
+                    signal: None,
+                };
+                self.status = Some(status.map_or(unknown, ExitStatus::from));
+                self.begin_end(LEFTOVER_GRACE);
+            }
+            Happened::ChildChanged => {
+                tree::descendants(self.record.program_pid);
+            }
+            Happened::Terminate => self.begin_end(LEFTOVER_GRACE),
+        }
+    }
+
+    fn obey(&mut self, frame: ToHost) {
+        match frame {
+            ToHost::Hello { resume_from } => {
+                if let Some(outgoing) = &mut self.outgoing {
+                    outgoing.resume(resume_from, &self.backlog);
+                }
+            }
+            ToHost::Input(_) if self.phase != Phase::Running => {
+                self.refuse("the program has ended or is being ended");
+            }
+            ToHost::Input(bytes) if self.input.len() + bytes.len() > MAX_UNREAD_INPUT => {
+                let refused = bytes.len();
+                self.refuse(&format!(
+                    "{refused} bytes of input were dropped: the program does not read its input"
+                ));
+            }
+            ToHost::Input(bytes) => {
+                if self.recorder.is_clear() {
+                    let _ = self.recorder.input(&bytes);
+                }
+                self.input.extend_from_slice(&bytes);
+            }
+            ToHost::Resize(size) => {
+                let wanted = pty_process::Size::new(size.rows, size.columns);
+                match self.writer.resize(wanted) {
+                    Ok(()) => {
+                        let _ = self.recorder.resize(size);
+                    }
+                    Err(error) => self.refuse(&format!("the size was not changed: {error}")),
+                }
+            }
+            ToHost::Kill { grace_ms } => {
+                self.begin_end(Duration::from_millis(grace_ms).min(MAX_GRACE));
+            }
+            ToHost::ExitNoted => self.exit_noted = matches!(self.phase, Phase::Ended { .. }),
+        }
+    }
+
+    /// Asks every process to end. Asked again, it can only become sooner.
+    fn begin_end(&mut self, grace: Duration) {
+        let kill_at = Instant::now() + grace;
+        match self.phase {
+            Phase::Running => {
+                let below = tree::descendants(self.record.program_pid);
+                tree::signal(self.record.program_pid, &below, Signal::TERM);
+                // A stopped process hears nothing until it goes on.
+                tree::signal(self.record.program_pid, &below, Signal::CONT);
+                self.phase = Phase::Ending { kill_at };
+            }
+            Phase::Ending { kill_at: before } => {
+                self.phase = Phase::Ending {
+                    kill_at: before.min(kill_at),
+                };
+            }
+            Phase::Draining { .. } | Phase::Ended { .. } => {}
+        }
+    }
+
+    /// Does what has fallen due.
+    fn advance(&mut self) {
+        let now = Instant::now();
+        if now >= self.next_retry && !self.recorder.is_clear() {
+            let _ = self.recorder.flush();
+            self.next_retry = now + RETRY;
+        }
+        if now >= self.next_sync {
+            if let Some(file) = self.recorder.take_unsynced() {
+                tokio::task::spawn_blocking(move || file.sync_data());
+            }
+            self.next_sync = now + SYNC_EVERY;
+        }
+        if let Phase::Ending { kill_at } = self.phase {
+            let below = tree::descendants(self.record.program_pid);
+            if below.is_empty() && self.status.is_some() {
+                self.phase = Phase::Draining { until: now + DRAIN };
+            } else if now >= kill_at {
+                tree::signal(self.record.program_pid, &below, Signal::KILL);
+            }
+        }
+        if let Phase::Draining { until } = self.phase
+            && (self.hung_up || now >= until)
+            && self.recorder.is_clear()
+        {
+            self.hung_up = true;
+            let _ = self.recorder.finish();
+            self.record.exited = self.status;
+            let _ = self.files.write(&self.record);
+            self.phase = Phase::Ended {
+                until: now + LINGER,
+            };
+        }
+    }
+
+    fn next_time(&mut self) -> Option<Instant> {
+        let end = match self.phase {
+            Phase::Running => None,
+            Phase::Ending { .. } => Some(Instant::now() + END_POLL),
+            Phase::Draining { until } | Phase::Ended { until } => Some(until),
+        };
+        let retry = (!self.recorder.is_clear()).then_some(self.next_retry);
+        let sync = self.recorder.is_unsynced().then_some(self.next_sync);
+        [end, retry, sync].into_iter().flatten().min()
+    }
+
+    fn send_what_is_due(&mut self) {
+        let exit = match self.phase {
+            Phase::Ended { .. } => self.status,
+            _ => None,
+        };
+        let Some(outgoing) = &mut self.outgoing else {
+            return;
+        };
+        if outgoing
+            .fill(&self.backlog, &self.record.recording, exit)
+            .is_err()
+        {
+            // The recording is gone or damaged: the daemon may try again.
+            self.disconnect();
+        }
+    }
+
+    fn refuse(&mut self, why: &str) {
+        if let Some(outgoing) = &mut self.outgoing {
+            outgoing.push(&FromHost::Refused(why.to_owned()));
+        }
+    }
+
+    fn disconnect(&mut self) {
+        self.incoming = None;
+        self.outgoing = None;
+    }
+}
+
+async fn next_frame(incoming: Option<&mut mpsc::Receiver<ToHost>>) -> Option<ToHost> {
+    match incoming {
+        Some(incoming) => incoming.recv().await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn send(outgoing: Option<&mut Outgoing>) -> io::Result<()> {
+    match outgoing {
+        Some(outgoing) => outgoing.send().await,
+        None => std::future::pending().await,
+    }
+}

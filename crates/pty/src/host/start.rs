@@ -1,0 +1,192 @@
+//! How a host comes up: it leaves the session that started it, prepares the
+//! recording and the socket, starts the program, and reports one line. If
+//! anything fails, the line says why and nothing is left behind.
+
+use std::io::{self, Read, Write};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
+use tokio::net::UnixListener;
+use tokio::process::Child;
+
+use super::process::{HostFiles, HostRecord, LaunchSpec};
+use super::recording::Recorder;
+use super::serve::{Host, Program};
+use super::tree;
+use crate::cast::{CastHeader, CastSource};
+
+/// Longer than any honest order, with a large environment.
+const MAX_SPEC: u64 = 4 << 20;
+/// The longest path of a Unix socket on Linux; the BSDs allow four less.
+const MAX_SOCKET_PATH: usize = 103;
+
+/// The line a host reports to the daemon that started it.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Startup {
+    Started(Box<HostRecord>),
+    Failed(String),
+}
+
+/// Is the host: reads its order from standard input, reports on standard
+/// output, and returns when the program has ended and a daemon knows.
+pub fn run() -> io::Result<()> {
+    let mut spec = Vec::new();
+    io::stdin().lock().take(MAX_SPEC).read_to_end(&mut spec)?;
+    let spec: LaunchSpec = match serde_json::from_slice(&spec) {
+        Ok(spec) => spec,
+        Err(error) => return report(&Startup::Failed(format!("the order is no order: {error}"))),
+    };
+    rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
+    // Leads no group, so it may leave the session and its signals.
+    let _ = rustix::process::setsid();
+    #[cfg(target_os = "linux")]
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    runtime.block_on(async {
+        match start(&spec) {
+            Ok(host) => {
+                let started = Startup::Started(Box::new(host.record().clone()));
+                // A daemon that died meanwhile finds the record.
+                let _ = report(&started);
+                host.serve().await
+            }
+            Err(why) => report(&Startup::Failed(why)),
+        }
+    })
+}
+
+fn start(spec: &LaunchSpec) -> Result<Host, String> {
+    check(spec)?;
+    let files = HostFiles::new(&spec.run_dir, spec.slot);
+    let prepared = prepare(spec, &files);
+    if prepared.is_err() {
+        files.remove();
+        let _ = std::fs::remove_file(&spec.recording);
+    }
+    prepared
+}
+
+fn check(spec: &LaunchSpec) -> Result<(), String> {
+    if spec.argv.first().is_none_or(String::is_empty) {
+        return Err("no program was named".to_owned());
+    }
+    match std::fs::metadata(&spec.cwd) {
+        Ok(metadata) if metadata.is_dir() => {}
+        Ok(_) => return Err(format!("{} is not a folder", spec.cwd.display())),
+        Err(error) => {
+            return Err(format!(
+                "the folder {} cannot be used: {error}",
+                spec.cwd.display()
+            ));
+        }
+    }
+    let socket = HostFiles::new(&spec.run_dir, spec.slot).socket;
+    let length = socket.as_os_str().len();
+    if length > MAX_SOCKET_PATH {
+        return Err(format!(
+            "the socket path {} is {length} bytes long, and the system allows \
+             {MAX_SOCKET_PATH}: set MISSION_HOME or XDG_RUNTIME_DIR to a shorter path",
+            socket.display()
+        ));
+    }
+    Ok(())
+}
+
+fn prepare(spec: &LaunchSpec, files: &HostFiles) -> Result<Host, String> {
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    let header = CastHeader {
+        version: 2,
+        width: spec.size.columns,
+        height: spec.size.rows,
+        timestamp: i64::try_from(now.as_secs()).ok(),
+        title: Some(spec.name.clone()),
+        env: None,
+        mission: Some(CastSource {
+            engine: Some(spec.engine.name().to_owned()),
+            ..CastSource::default()
+        }),
+    };
+    let recorder = Recorder::create(&spec.recording, &header).map_err(|error| {
+        let path = spec.recording.display();
+        format!("the recording {path} cannot be written: {error}")
+    })?;
+    let listener = listen(files)
+        .map_err(|error| format!("cannot listen on {}: {error}", files.socket.display()))?;
+    let (pty, pts) = pty_process::open().map_err(|error| format!("no terminal: {error}"))?;
+    let size = pty_process::Size::new(spec.size.rows, spec.size.columns);
+    pty.resize(size)
+        .map_err(|error| format!("the terminal has no size: {error}"))?;
+    let child = spawn(spec, pts)?;
+    let program_pid = child.id().unwrap_or_default();
+    let host_pid = std::process::id();
+    let record = HostRecord {
+        slot: spec.slot,
+        name: spec.name.clone(),
+        engine: spec.engine.clone(),
+        argv: spec.argv.clone(),
+        cwd: spec.cwd.clone(),
+        recording: spec.recording.clone(),
+        host_pid,
+        host_start_ticks: tree::start_ticks(host_pid),
+        program_pid,
+        started_at_us: i64::try_from(now.as_micros()).unwrap_or(i64::MAX),
+        exited: None,
+    };
+    if let Err(error) = files.write(&record) {
+        let below = tree::descendants(program_pid);
+        tree::signal(program_pid, &below, rustix::process::Signal::KILL);
+        let path = files.record.display();
+        return Err(format!("{path} cannot be written: {error}"));
+    }
+    let (reader, writer) = pty.into_split();
+    let program = Program {
+        child,
+        reader,
+        writer,
+    };
+    Ok(Host::new(
+        record,
+        files.clone(),
+        program,
+        recorder,
+        listener,
+    ))
+}
+
+fn listen(files: &HostFiles) -> io::Result<UnixListener> {
+    use std::os::unix::fs::PermissionsExt;
+    let listener = UnixListener::bind(&files.socket)?;
+    std::fs::set_permissions(&files.socket, std::fs::Permissions::from_mode(0o600))?;
+    Ok(listener)
+}
+
+fn spawn(spec: &LaunchSpec, pts: pty_process::Pts) -> Result<Child, String> {
+    let program = &spec.argv[0];
+    pty_process::Command::new(program)
+        .args(&spec.argv[1..])
+        .env_clear()
+        .envs(&spec.environment)
+        .current_dir(&spec.cwd)
+        .spawn(pts)
+        .map_err(|error| match &error {
+            pty_process::Error::Io(error) if error.kind() == io::ErrorKind::NotFound => {
+                format!("there is no program `{program}`: give its path, or check PATH")
+            }
+            pty_process::Error::Io(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                format!("`{program}` may not be run: it is not an executable file for this user")
+            }
+            other => format!("`{program}` could not be started: {other}"),
+        })
+}
+
+fn report(startup: &Startup) -> io::Result<()> {
+    let line = serde_json::to_string(startup).map_err(io::Error::from)?;
+    let mut stdout = io::stdout();
+    writeln!(stdout, "{line}")?;
+    stdout.flush()
+}
