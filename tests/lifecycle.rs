@@ -15,10 +15,16 @@ fn start_returns_when_the_daemon_answers_and_stop_when_it_is_gone() {
     assert_eq!(home.json(&["status"])["pid"], pid);
     let again = home.json(&["daemon", "start"]);
     assert_eq!(again, json!({"pid": pid, "started": false}));
-    assert_eq!(home.json(&["daemon", "stop"]), json!({"stopped": true}));
+    assert_eq!(
+        home.json(&["daemon", "stop"]),
+        json!({"stopped": true, "slots_running": 0})
+    );
     assert!(!home.home().socket().exists());
     assert!(!home.home().pid_file().exists());
-    assert_eq!(home.json(&["daemon", "stop"]), json!({"stopped": false}));
+    assert_eq!(
+        home.json(&["daemon", "stop"]),
+        json!({"stopped": false, "slots_running": 0})
+    );
     assert_eq!(
         home.kinds(),
         ["daemon_started", "daemon_stopped", "daemon_started"]
@@ -96,7 +102,7 @@ fn stop_never_signals_a_process_that_was_given_the_number_of_a_dead_daemon() {
     std::fs::write(home.home().pid_file(), record.to_string()).unwrap();
     assert_eq!(
         home.json(&["daemon", "stop", "--force"]),
-        json!({"stopped": false})
+        json!({"stopped": false, "slots_running": 0})
     );
     assert_eq!(innocent.try_wait().unwrap(), None, "it still lives");
     innocent.kill().unwrap();

@@ -118,6 +118,24 @@ impl Home {
         self.log_dir().join("daemon.log")
     }
 
+    /// What the terminals of slots have shown.
+    #[must_use]
+    pub fn recordings_dir(&self) -> PathBuf {
+        self.data.join("recordings")
+    }
+
+    /// The user's manifests, put over the built-in ones.
+    #[must_use]
+    pub fn manifests_dir(&self) -> PathBuf {
+        self.config.join("manifests")
+    }
+
+    /// Sockets and records of the processes that hold slots.
+    #[must_use]
+    pub fn slots_dir(&self) -> PathBuf {
+        self.run.join("slots")
+    }
+
     #[must_use]
     pub fn run_dir(&self) -> &Path {
         &self.run

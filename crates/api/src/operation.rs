@@ -3,7 +3,7 @@
 use schemars::{JsonSchema, Schema, schema_for};
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::operations::{communication, system};
+use crate::operations::{communication, compute, system};
 
 /// Which part of the system an operation belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -89,6 +89,14 @@ pub const CATALOGUE: &[OperationSpec] = &[
     communication::TimelineWait::SPEC,
     communication::TimelineNote::SPEC,
     communication::TimelineActivity::SPEC,
+    compute::SlotSpawn::SPEC,
+    compute::SlotList::SPEC,
+    compute::SlotRead::SPEC,
+    compute::SlotSend::SPEC,
+    compute::SlotInterrupt::SPEC,
+    compute::SlotResize::SPEC,
+    compute::SlotKill::SPEC,
+    compute::SlotExplain::SPEC,
     system::Health::SPEC,
     system::DaemonStatus::SPEC,
     system::DaemonStats::SPEC,

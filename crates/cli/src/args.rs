@@ -22,6 +22,7 @@ use crate::failure::EXIT_CODES;
     after_help = format!("\
 Examples:
   mission up                         start the daemon and say how it is
+  mission slot spawn -- claude       run an agent that outlives the daemon
   mission timeline tail              watch what happens
   mission doctor                     find out what is wrong
   mission daemon logs --follow       read the daemon's log
@@ -72,6 +73,12 @@ pub(crate) enum Command {
     /// The configuration and its keys.
     #[command(subcommand)]
     Config(ConfigCommand),
+    /// Run programs in terminals that outlive the daemon, and look after them.
+    #[command(subcommand)]
+    Slot(SlotCommand),
+    /// Be the host of one terminal; started by the daemon.
+    #[command(hide = true)]
+    PtyHost,
     /// Call an operation of the catalogue by name.
     #[command(after_help = "\
 Examples:
@@ -297,6 +304,99 @@ pub(crate) enum ConfigCommand {
     Path,
 }
 
+#[derive(Debug, Subcommand)]
+pub(crate) enum SlotCommand {
+    /// Start a program in a terminal of its own.
+    #[command(after_help = "\
+Examples:
+  mission slot spawn -- claude
+  mission slot spawn --name build --cwd ~/project -- codex --model o4
+  mission slot spawn --env ANTHROPIC_API_KEY -- claude    pass on a variable you have set")]
+    Spawn(SpawnArgs),
+    /// List the slots and what each is doing.
+    #[command(after_help = "Examples:\n  mission slot list\n  mission slot list --all --json")]
+    List {
+        /// Closed slots too.
+        #[arg(long)]
+        all: bool,
+    },
+    /// Show the screen of a slot; of a closed one, its last.
+    #[command(after_help = "Example:\n  mission slot read build")]
+    Read {
+        /// Its name or id.
+        slot: String,
+    },
+    /// Type text into a slot and press Enter.
+    #[command(after_help = "\
+Examples:
+  mission slot send build \"fix the failing test\"
+  mission slot send build --no-enter \"half a thought\"
+  mission slot send build - < prompt.md")]
+    Send {
+        /// Its name or id.
+        slot: String,
+        /// The text; `-` reads it from standard input.
+        text: String,
+        /// Leave out Enter.
+        #[arg(long)]
+        no_enter: bool,
+    },
+    /// Press Ctrl-C in a slot.
+    #[command(after_help = "Example:\n  mission slot interrupt build")]
+    Interrupt {
+        /// Its name or id.
+        slot: String,
+    },
+    /// Give the terminal of a slot another size.
+    #[command(after_help = "Example:\n  mission slot resize build 100x30")]
+    Resize {
+        /// Its name or id.
+        slot: String,
+        /// Columns and rows.
+        #[arg(value_name = "COLSxROWS", value_parser = size)]
+        size: (u16, u16),
+    },
+    /// End the program of a slot and every process it started.
+    #[command(
+        after_help = "Examples:\n  mission slot kill build\n  mission slot kill build --grace 0"
+    )]
+    Kill {
+        /// Its name or id.
+        slot: String,
+        /// Seconds the processes have to end by themselves, at most 30.
+        #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = seconds)]
+        grace: std::time::Duration,
+    },
+    /// Say which rule decided what a slot is doing, and which nearly did.
+    #[command(after_help = "Example:\n  mission slot explain build")]
+    Explain {
+        /// Its name or id.
+        slot: String,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SpawnArgs {
+    /// What to call it; made up when left out.
+    #[arg(long)]
+    pub(crate) name: Option<String>,
+    /// Which manifest reads the screen; guessed from the program when left out.
+    #[arg(long)]
+    pub(crate) engine: Option<missiond_core::CliEngine>,
+    /// The folder to run in; this one when left out.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cwd: Option<PathBuf>,
+    /// A variable for the program: NAME=VALUE, or NAME to pass on your own.
+    #[arg(long = "env", value_name = "NAME[=VALUE]")]
+    pub(crate) env: Vec<String>,
+    /// Columns and rows of the terminal.
+    #[arg(long, value_name = "COLSxROWS", default_value = "120x40", value_parser = size)]
+    pub(crate) size: (u16, u16),
+    /// The program and its arguments; no shell reads them.
+    #[arg(required = true, last = true, value_name = "PROGRAM")]
+    pub(crate) argv: Vec<String>,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct CallArgs {
     /// The operation's name.
@@ -411,6 +511,13 @@ fn seq(text: &str) -> Result<Seq, String> {
         Ok(number) if number >= 0 => Ok(Seq(number)),
         _ => Err("a sequence number is 0 or more".to_owned()),
     }
+}
+
+fn size(text: &str) -> Result<(u16, u16), String> {
+    let parsed = text
+        .split_once('x')
+        .and_then(|(columns, rows)| Some((columns.parse().ok()?, rows.parse().ok()?)));
+    parsed.ok_or_else(|| "columns and rows, such as 120x40".to_owned())
 }
 
 fn seconds(text: &str) -> Result<std::time::Duration, String> {

@@ -135,12 +135,16 @@ pub(crate) enum Force {
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Stopped {
-    Now,
+    Now {
+        /// Programs in slots, which go on.
+        slots_running: u64,
+    },
     WasNot,
 }
 
 /// Asks the daemon to stop and returns when it is gone.
 pub(crate) fn stop(home: &Home, force: Force) -> Result<Stopped, Failure> {
+    let mut slots_running = 0;
     let mut patience = STOP_LIMIT;
     match Client::connect_within(home, LAST_CHANCE) {
         Ok(mut client) => {
@@ -148,7 +152,8 @@ pub(crate) fn stop(home: &Home, force: Force) -> Result<Stopped, Failure> {
                 action: ControlAction::Stop,
             };
             match client.call::<DaemonControl>(&params) {
-                Ok(_) | Err(ClientError::Closed) => {}
+                Ok(result) => slots_running = result.slots_running,
+                Err(ClientError::Closed) => {}
                 Err(error) if force == Force::Ask => return Err(error.into()),
                 Err(_) => {}
             }
@@ -163,16 +168,18 @@ pub(crate) fn stop(home: &Home, force: Force) -> Result<Stopped, Failure> {
         Err(_) if !Instance::is_held(home)? => return Ok(Stopped::WasNot),
         // It holds the lock and does not listen: it starts, or it is stopping
         // already, and a signal would cut short what it still has to finish.
-        Err(_) if gone_within(home, STOP_LIMIT)? => return Ok(Stopped::Now),
+        Err(_) if gone_within(home, STOP_LIMIT)? => {
+            return Ok(Stopped::Now { slots_running });
+        }
         Err(_) => signal(home, Signal::Terminate),
     }
     if gone_within(home, patience)? {
-        return Ok(Stopped::Now);
+        return Ok(Stopped::Now { slots_running });
     }
     if force == Force::Kill {
         signal(home, Signal::Kill);
         if gone_within(home, Duration::from_secs(5))? {
-            return Ok(Stopped::Now);
+            return Ok(Stopped::Now { slots_running });
         }
     }
     let message = format!("the daemon is still there after {} s", STOP_LIMIT.as_secs());

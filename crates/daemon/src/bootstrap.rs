@@ -24,6 +24,8 @@ use crate::operations::Operations;
 use crate::runs;
 use crate::shutdown::{Shutdown, Stage};
 use crate::signals::Signals;
+#[cfg(unix)]
+use crate::slots::{Slots, SlotsError};
 use crate::state::{Daemon, DaemonState, VERSION};
 use crate::timeline::{Consumers, Timeline, TimelineError};
 use crate::transport::http::{HttpError, HttpServer};
@@ -50,6 +52,9 @@ pub enum StartError {
     Ipc(#[from] IpcError),
     #[error(transparent)]
     Http(#[from] HttpError),
+    #[cfg(unix)]
+    #[error(transparent)]
+    Slots(#[from] SlotsError),
     #[error("cannot listen to signals: {0}")]
     Signals(io::Error),
 }
@@ -63,6 +68,8 @@ impl StartError {
             Self::Config(_) | Self::Http(_) => ErrorCode::InvalidConfig,
             Self::Store(error) => error.code(),
             Self::Timeline(error) => error.code(),
+            #[cfg(unix)]
+            Self::Slots(error) => error.code(),
             Self::Ipc(_) | Self::Signals(_) => ErrorCode::Internal,
         }
     }
@@ -168,6 +175,8 @@ async fn infrastructure(
         &config.timeline,
     )
     .await?;
+    #[cfg(unix)]
+    let slots = Slots::new(&home, id, db.clone(), timeline.clone(), Arc::clone(&clock))?;
     Ok(Arc::new(DaemonState {
         id,
         host: host_name(),
@@ -179,6 +188,8 @@ async fn infrastructure(
         db_url,
         db,
         timeline,
+        #[cfg(unix)]
+        slots,
         consumers: Mutex::new(None),
         http: Mutex::new(None),
         shutdown: Shutdown::default(),
@@ -221,6 +232,8 @@ async fn workers(daemon: &Daemon) -> Result<tokio::task::JoinHandle<()>, StartEr
         .consumers
         .lock()
         .unwrap_or_else(PoisonError::into_inner) = Some(consumers);
+    #[cfg(unix)]
+    daemon.slots.find_again().await?;
     Ok(runs::start_beating(daemon))
 }
 
@@ -256,6 +269,8 @@ async fn engines(daemon: &Daemon, operations: Arc<Operations>) -> Result<Served,
 }
 
 async fn stop_workers(daemon: &Daemon) {
+    #[cfg(unix)]
+    daemon.slots.let_go().await;
     let consumers = daemon
         .consumers
         .lock()

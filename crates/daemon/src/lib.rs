@@ -16,6 +16,8 @@ mod reload;
 mod runs;
 mod shutdown;
 mod signals;
+#[cfg(unix)]
+mod slots;
 mod state;
 pub mod timeline;
 mod transport;

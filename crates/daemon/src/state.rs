@@ -30,6 +30,8 @@ pub(crate) struct DaemonState {
     pub db_url: DbUrl,
     pub db: MissionDb,
     pub timeline: Timeline,
+    #[cfg(unix)]
+    pub slots: crate::slots::Slots,
     pub consumers: Mutex<Option<Consumers>>,
     pub http: Mutex<Option<std::net::SocketAddr>>,
     pub shutdown: Shutdown,
@@ -46,6 +48,15 @@ impl DaemonState {
     pub(crate) fn end_process(&self, code: i32) -> ! {
         self.logging.finish();
         std::process::exit(code)
+    }
+
+    /// Slots whose programs run.
+    #[must_use]
+    pub(crate) fn slots_running(&self) -> u64 {
+        #[cfg(unix)]
+        return self.slots.running();
+        #[cfg(not(unix))]
+        0
     }
 
     /// Where HTTP is served.

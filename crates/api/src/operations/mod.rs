@@ -1,6 +1,7 @@
 //! The operations, by domain: parameters, results and what they are for.
 
 pub mod communication;
+pub mod compute;
 pub mod system;
 
 /// Declares the operations of a file: a unit struct each, bound to its types.

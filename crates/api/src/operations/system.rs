@@ -130,6 +130,9 @@ pub struct DaemonControlResult {
     pub applied: Vec<String>,
     /// Keys whose new value waits for a restart.
     pub needs_restart: Vec<String>,
+    /// Slots whose programs go on without the daemon.
+    #[serde(default)]
+    pub slots_running: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -66,11 +66,17 @@ pub(super) fn stop(reach: &Reach, force: Force, output: &mut Output) -> Result<E
         let _progress = Progress::start(output, "stopping the daemon");
         process::stop(&reach.home, force)?
     };
-    let was_running = stopped == Stopped::Now;
-    output.result(&json!({"stopped": was_running}), |output, _| {
-        output.line(match stopped {
-            Stopped::Now => "The daemon has stopped.",
-            Stopped::WasNot => "The daemon was not running.",
+    let (was_running, slots_running) = match stopped {
+        Stopped::Now { slots_running } => (true, slots_running),
+        Stopped::WasNot => (false, 0),
+    };
+    let value = json!({"stopped": was_running, "slots_running": slots_running});
+    output.result(&value, |output, _| {
+        output.line(match (was_running, slots_running) {
+            (true, 0) => "The daemon has stopped.".to_owned(),
+            (true, 1) => "The daemon has stopped. 1 agent keeps running.".to_owned(),
+            (true, n) => format!("The daemon has stopped. {n} agents keep running."),
+            (false, _) => "The daemon was not running.".to_owned(),
         });
     });
     Ok(ExitCode::SUCCESS)

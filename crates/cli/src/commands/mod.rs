@@ -10,6 +10,7 @@ mod logs;
 mod semantic;
 mod service;
 mod shell;
+mod slot;
 mod status;
 mod timeline;
 
@@ -25,6 +26,11 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<ExitCode, Failure> {
         Command::Completions { shell } => return shell::completions(shell, output),
         Command::Man => return shell::man(output),
         Command::Semantic(command) => return semantic::run(&command, output),
+        #[cfg(unix)]
+        Command::PtyHost => {
+            missiond_pty::host::run()?;
+            return Ok(ExitCode::SUCCESS);
+        }
         _ => {}
     }
     let reach = Reach::from_args(&cli)?;
@@ -37,8 +43,11 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<ExitCode, Failure> {
         Command::Timeline(command) => timeline::run(command, &reach, output),
         Command::Incident(command) => incident::run(&command, &reach, output),
         Command::Config(command) => config::run(command, &reach, output),
+        Command::Slot(command) => slot::run(command, &reach, output),
         Command::Call(args) => call::call(args, &reach, output),
         Command::Bench(command) => bench::run(&command, output),
-        Command::Completions { .. } | Command::Man | Command::Semantic(_) => Ok(ExitCode::SUCCESS),
+        Command::Completions { .. } | Command::Man | Command::Semantic(_) | Command::PtyHost => {
+            Ok(ExitCode::SUCCESS)
+        }
     }
 }

@@ -6,6 +6,8 @@
 //! for itself.
 
 mod communication;
+#[cfg(unix)]
+mod compute;
 mod system;
 
 use std::collections::HashMap;
@@ -62,6 +64,8 @@ impl Operations {
             handlers: HashMap::with_capacity(CATALOGUE.len()),
         };
         communication::register(&mut operations);
+        #[cfg(unix)]
+        compute::register(&mut operations);
         system::register(&mut operations);
         Arc::new(operations)
     }

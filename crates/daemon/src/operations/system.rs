@@ -95,10 +95,12 @@ async fn stats(call: Call, _: NoParams) -> Result<StatsReport, ApiError> {
 async fn control(call: Call, params: DaemonControlParams) -> Result<DaemonControlResult, ApiError> {
     match params.action {
         ControlAction::Stop => {
+            let slots_running = call.daemon.slots_running();
             call.daemon.shutdown.begin("asked to stop");
             Ok(DaemonControlResult {
                 applied: Vec::new(),
                 needs_restart: Vec::new(),
+                slots_running,
             })
         }
         ControlAction::ReloadConfig => {
@@ -108,6 +110,7 @@ async fn control(call: Call, params: DaemonControlParams) -> Result<DaemonContro
             Ok(DaemonControlResult {
                 applied: outcome.applied,
                 needs_restart: outcome.needs_restart,
+                slots_running: call.daemon.slots_running(),
             })
         }
     }

@@ -1,0 +1,201 @@
+//! Slots: the places agents run, what they show, and what they are told.
+
+use std::collections::BTreeMap;
+
+use missiond_core::{CliEngine, PtyState, SlotId, Timestamp};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::operations;
+
+operations! {
+    Compute;
+
+    SlotSpawn = "slot_spawn" (Additive, "slots"):
+        SlotSpawnParams => SlotSummary,
+        "Start a program in a terminal of its own that goes on when the daemon stops.";
+
+    SlotList = "slot_list" (ReadOnly, "slots"):
+        SlotListParams => SlotPage,
+        "List the slots with what runs in each and what it is doing.";
+
+    SlotRead = "slot_read" (ReadOnly, "slots"):
+        SlotParams => SlotScreen,
+        "Show the screen of a slot as text, and what it was read as.";
+
+    SlotSend = "slot_send" (Additive, "slots"):
+        SlotSendParams => SlotSendResult,
+        "Type text into a slot, as a paste where the program asked for that, and press Enter.";
+
+    SlotInterrupt = "slot_interrupt" (Additive, "slots"):
+        SlotParams => SlotSendResult,
+        "Press Ctrl-C in a slot.";
+
+    SlotResize = "slot_resize" (Idempotent, "slots"):
+        SlotResizeParams => SlotResizeResult,
+        "Give the terminal of a slot another size.";
+
+    SlotKill = "slot_kill" (Destructive, "slots"):
+        SlotKillParams => SlotKillResult,
+        "End the program of a slot and every process it started, and close the slot.";
+
+    SlotExplain = "slot_explain" (ReadOnly, "slots"):
+        SlotParams => SlotExplanation,
+        "Say which rule decided what a slot is doing, on which rows, and which rules nearly did.";
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SlotSpawnParams {
+    /// The program and its arguments; no shell reads them.
+    pub argv: Vec<String>,
+    /// Which manifest reads the screen; guessed from the program when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub engine: Option<CliEngine>,
+    /// What people call the slot; made up when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The folder to run in, absolute; the home folder when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    /// Variables on top of the few that are passed on from the daemon.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, String>,
+    /// 120 when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub columns: Option<u16>,
+    /// 40 when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rows: Option<u16>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SlotSummary {
+    pub slot: SlotId,
+    pub name: String,
+    pub engine: CliEngine,
+    pub created_at: Timestamp,
+    pub closed_at: Option<Timestamp>,
+    pub reading: SlotReading,
+    /// What runs; unknown for a slot that was closed.
+    pub program: Option<SlotProgram>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SlotProgram {
+    pub argv: Vec<String>,
+    pub cwd: String,
+    pub pid: u32,
+    pub recording: String,
+}
+
+/// What a slot is taken to be doing, and why.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SlotReading {
+    pub state: PtyState,
+    pub reason: String,
+    /// 0 (a guess) to 1 (the program said so itself).
+    pub confidence: f32,
+    /// How close to the program's own knowledge the signal is.
+    pub authority: String,
+    /// What would make a waiting agent go on.
+    pub waiting_for: Option<String>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct SlotListParams {
+    /// Closed slots too.
+    pub all: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SlotPage {
+    pub slots: Vec<SlotSummary>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SlotParams {
+    /// The slot's id, or the name of an open slot.
+    pub slot: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SlotScreen {
+    pub slot: SlotId,
+    pub reading: SlotReading,
+    /// The rows of the screen, without spaces at their ends.
+    pub lines: Vec<String>,
+    pub title: String,
+    pub columns: u16,
+    pub rows: u16,
+    /// Counted from 0.
+    pub cursor_row: usize,
+    pub cursor_column: usize,
+    /// Bytes of output that made this screen.
+    pub offset: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SlotSendParams {
+    /// The slot's id, or the name of an open slot.
+    pub slot: String,
+    /// At most 262,144 bytes. Control characters other than line breaks and
+    /// tabs are left out.
+    pub text: String,
+    /// Press Enter afterwards.
+    pub submit: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SlotSendResult {
+    pub slot: SlotId,
+    /// Bytes handed to the terminal.
+    pub bytes: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SlotResizeParams {
+    /// The slot's id, or the name of an open slot.
+    pub slot: String,
+    pub columns: u16,
+    pub rows: u16,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SlotResizeResult {
+    pub slot: SlotId,
+    pub columns: u16,
+    pub rows: u16,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SlotKillParams {
+    /// The slot's id, or the name of an open slot.
+    pub slot: String,
+    /// How long the processes have to end by themselves; 5 seconds when left
+    /// out, at most 30.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grace_ms: Option<u64>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SlotKillResult {
+    pub slot: SlotId,
+    /// How the program ended, as a sentence.
+    pub outcome: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SlotExplanation {
+    pub slot: SlotId,
+    /// Which manifest was used.
+    pub manifest: String,
+    /// The reading, the rule that decided, the rules that nearly did, and what
+    /// each region of the screen held.
+    pub explanation: serde_json::Value,
+}

@@ -1,0 +1,230 @@
+//! `mission slot …`
+
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::path::Path;
+use std::process::ExitCode;
+
+use missiond_api::Client;
+use missiond_api::operations::compute::{
+    SlotExplain, SlotInterrupt, SlotKill, SlotKillParams, SlotList, SlotListParams, SlotParams,
+    SlotRead, SlotReading, SlotResize, SlotResizeParams, SlotSend, SlotSendParams, SlotSpawn,
+    SlotSpawnParams, SlotSummary,
+};
+use missiond_core::{ErrorCode, PtyState};
+use serde_json::Value;
+
+use crate::args::{SlotCommand, SpawnArgs};
+use crate::connect::Reach;
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::term::{Style, printable};
+
+pub(super) fn run(
+    command: SlotCommand,
+    reach: &Reach,
+    output: &mut Output,
+) -> Result<ExitCode, Failure> {
+    let mut client = reach.client(output)?;
+    match command {
+        SlotCommand::Spawn(args) => spawn(args, &mut client, output)?,
+        SlotCommand::List { all } => list(all, &mut client, output)?,
+        SlotCommand::Read { slot } => read(slot, &mut client, output)?,
+        SlotCommand::Send {
+            slot,
+            text,
+            no_enter,
+        } => {
+            let params = SlotSendParams {
+                slot,
+                text: text_or_stdin(text)?,
+                submit: !no_enter,
+            };
+            let result = client.call::<SlotSend>(&params)?;
+            output.result(&result, |output, result| {
+                output.line(format!("Typed {} bytes.", result.bytes));
+            });
+        }
+        SlotCommand::Interrupt { slot } => {
+            let result = client.call::<SlotInterrupt>(&SlotParams { slot })?;
+            output.result(&result, |output, _| output.line("Pressed Ctrl-C."));
+        }
+        SlotCommand::Resize {
+            slot,
+            size: (columns, rows),
+        } => {
+            let params = SlotResizeParams {
+                slot,
+                columns,
+                rows,
+            };
+            let result = client.call::<SlotResize>(&params)?;
+            output.result(&result, |output, result| {
+                output.line(format!(
+                    "The terminal is {}x{}.",
+                    result.columns, result.rows
+                ));
+            });
+        }
+        SlotCommand::Kill { slot, grace } => {
+            let grace_ms = u64::try_from(grace.as_millis()).ok();
+            let result = client.call::<SlotKill>(&SlotKillParams { slot, grace_ms })?;
+            output.result(&result, |output, result| {
+                output.line(format!("The slot is closed: {}.", result.outcome));
+            });
+        }
+        SlotCommand::Explain { slot } => explain(slot, &mut client, output)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn spawn(args: SpawnArgs, client: &mut Client, output: &mut Output) -> Result<(), Failure> {
+    let cwd = std::env::current_dir()?.join(args.cwd.as_deref().unwrap_or(Path::new("")));
+    let params = SlotSpawnParams {
+        argv: args.argv,
+        engine: args.engine,
+        name: args.name,
+        cwd: Some(cwd.display().to_string()),
+        env: variables(&args.env)?,
+        columns: Some(args.size.0),
+        rows: Some(args.size.1),
+    };
+    let summary = client.call::<SlotSpawn>(&params)?;
+    output.result(&summary, |output, summary| {
+        let pid = summary.program.as_ref().map_or(0, |program| program.pid);
+        output.line(format!("{} runs (process {pid}).", summary.name));
+        output.line(format!("See it with: mission slot read {}", summary.name));
+    });
+    Ok(())
+}
+
+fn list(all: bool, client: &mut Client, output: &mut Output) -> Result<(), Failure> {
+    let page = client.call::<SlotList>(&SlotListParams { all })?;
+    output.result(&page, |output, page| {
+        if page.slots.is_empty() {
+            output.line("No slot is open. Start one with: mission slot spawn -- PROGRAM");
+            return;
+        }
+        let row = |summary: &SlotSummary| {
+            let program = match &summary.program {
+                Some(program) => printable(&program.argv.join(" ")),
+                None => summary.slot.to_string(),
+            };
+            vec![
+                summary.name.clone(),
+                summary.engine.to_string(),
+                summary.reading.state.as_str().to_owned(),
+                format!("{:.2}", summary.reading.confidence),
+                program,
+            ]
+        };
+        let rows: Vec<_> = page.slots.iter().map(row).collect();
+        output.table(&["NAME", "ENGINE", "STATE", "CONFIDENCE", "PROGRAM"], &rows);
+    });
+    Ok(())
+}
+
+fn read(slot: String, client: &mut Client, output: &mut Output) -> Result<(), Failure> {
+    let screen = client.call::<SlotRead>(&SlotParams { slot })?;
+    output.result(&screen, |output, screen| {
+        let used = screen.lines.iter().rposition(|line| !line.is_empty());
+        for line in screen.lines.iter().take(used.map_or(0, |last| last + 1)) {
+            output.line(printable(line));
+        }
+        let state = state_line(output, &screen.reading);
+        output.line(state);
+    });
+    Ok(())
+}
+
+fn state_line(output: &Output, reading: &SlotReading) -> String {
+    let style = match reading.state {
+        PtyState::Confirming | PtyState::Error => Style::Yellow,
+        _ => Style::Dim,
+    };
+    let text = format!(
+        "[{}, {:.2} by {}: {}]",
+        reading.state.as_str(),
+        reading.confidence,
+        reading.authority,
+        printable(&reading.reason)
+    );
+    output.paint.apply(style, &text)
+}
+
+fn explain(slot: String, client: &mut Client, output: &mut Output) -> Result<(), Failure> {
+    let result = client.call::<SlotExplain>(&SlotParams { slot })?;
+    output.result(&result, |output, result| {
+        let text = |value: &Value| printable(value.as_str().unwrap_or_default());
+        let shown = &result.explanation;
+        let reading = &shown["reading"];
+        output.line(format!(
+            "{} ({} by {}): {}",
+            text(&reading["state"]),
+            reading["confidence"],
+            text(&reading["authority"]),
+            text(&reading["reason"])
+        ));
+        let rule = |output: &mut Output, label: &str, rule: &Value| {
+            output.line(format!(
+                "{label} {} ({}, line {} of the manifest {})",
+                text(&rule["rule"]),
+                text(&rule["state"]),
+                rule["line"],
+                printable(&result.manifest)
+            ));
+            for fact in rule["evidence"].as_array().into_iter().flatten() {
+                let row = match fact["row"].as_u64() {
+                    Some(row) => format!(" row {row}"),
+                    None => String::new(),
+                };
+                output.line(format!(
+                    "    {}{row}: {}",
+                    text(&fact["source"]),
+                    text(&fact["text"])
+                ));
+            }
+        };
+        match &shown["decided"] {
+            Value::Null => output.line("no rule holds for this screen"),
+            decided => rule(output, "decided by", decided),
+        }
+        for also in shown["also"].as_array().into_iter().flatten() {
+            rule(output, "also holds:", also);
+        }
+        for near in shown["near"].as_array().into_iter().flatten() {
+            output.line(format!(
+                "nearly: {} ({}), but for {}",
+                text(&near["rule"]),
+                text(&near["state"]),
+                text(&near["missing"])
+            ));
+        }
+    });
+    Ok(())
+}
+
+fn variables(given: &[String]) -> Result<BTreeMap<String, String>, Failure> {
+    let variable = |given: &String| match given.split_once('=') {
+        Some((name, value)) => Ok((name.to_owned(), value.to_owned())),
+        None => match std::env::var(given) {
+            Ok(value) => Ok((given.clone(), value)),
+            Err(error) => Err(Failure::new(
+                ErrorCode::InvalidParams,
+                format!("the variable {given} cannot be passed on: {error}"),
+            )),
+        },
+    };
+    given.iter().map(variable).collect()
+}
+
+fn text_or_stdin(text: String) -> Result<String, Failure> {
+    if text != "-" {
+        return Ok(text);
+    }
+    let mut read = String::new();
+    std::io::stdin().read_to_string(&mut read)?;
+    let end = read.trim_end_matches('\n').len();
+    read.truncate(end);
+    Ok(read)
+}

@@ -1,0 +1,280 @@
+//! Handlers of the slots' operations.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use missiond_api::ApiError;
+use missiond_api::operations::compute::{
+    SlotExplain, SlotExplanation, SlotInterrupt, SlotKill, SlotKillParams, SlotKillResult,
+    SlotList, SlotListParams, SlotPage, SlotParams, SlotProgram, SlotRead, SlotReading, SlotResize,
+    SlotResizeParams, SlotResizeResult, SlotScreen, SlotSend, SlotSendParams, SlotSendResult,
+    SlotSpawn, SlotSpawnParams, SlotSummary,
+};
+use missiond_core::{ErrorCode, Slot, SlotId};
+use missiond_semantic::{Reading, Screen, Size};
+use missiond_store::slots::{self, SlotFilter};
+use tokio::sync::oneshot;
+
+use super::{Call, Operations, of_store};
+use crate::slots::{DEFAULT_SIZE, Look, NewSlot, OpenSlot, Order, OrderError, SlotsError};
+
+const LONGEST_TEXT: usize = 256 << 10;
+const DEFAULT_GRACE: Duration = Duration::from_secs(5);
+const LONGEST_GRACE: Duration = Duration::from_secs(30);
+
+pub(super) fn register(operations: &mut Operations) {
+    operations.add::<SlotSpawn, _, _>(spawn);
+    operations.add::<SlotList, _, _>(list);
+    operations.add::<SlotRead, _, _>(read);
+    operations.add::<SlotSend, _, _>(send);
+    operations.add::<SlotInterrupt, _, _>(interrupt);
+    operations.add::<SlotResize, _, _>(resize);
+    operations.add::<SlotKill, _, _>(kill);
+    operations.add::<SlotExplain, _, _>(explain);
+}
+
+async fn spawn(call: Call, params: SlotSpawnParams) -> Result<SlotSummary, ApiError> {
+    let size = Size {
+        columns: params.columns.unwrap_or(DEFAULT_SIZE.columns),
+        rows: params.rows.unwrap_or(DEFAULT_SIZE.rows),
+    };
+    let new = NewSlot {
+        argv: params.argv,
+        engine: params.engine,
+        name: params.name,
+        cwd: params.cwd.map(PathBuf::from),
+        env: params.env,
+        size,
+    };
+    let open = call.daemon.slots.spawn(new, call.trace).await;
+    let open = open.map_err(|error| of_slots(&error))?;
+    summary(&open).await
+}
+
+async fn list(call: Call, params: SlotListParams) -> Result<SlotPage, ApiError> {
+    let mut found = Vec::new();
+    for open in call.daemon.slots.open() {
+        // One that closes meanwhile is no longer open.
+        found.extend(summary(&open).await.ok());
+    }
+    if params.all {
+        let stored = call
+            .daemon
+            .db
+            .read(|tx| Box::pin(slots::list(tx, SlotFilter::All)))
+            .await
+            .map_err(|error| of_store(&error))?;
+        let closed = stored.into_iter().filter(|slot| slot.closed_at.is_some());
+        found.extend(closed.map(closed_summary));
+        found.sort_by_key(|summary| summary.slot);
+    }
+    Ok(SlotPage { slots: found })
+}
+
+async fn read(call: Call, params: SlotParams) -> Result<SlotScreen, ApiError> {
+    if let Some(open) = call.daemon.slots.find(&params.slot) {
+        let look = ask(&open, Order::Look).await?;
+        return Ok(screen(
+            open.slot.id,
+            &look.screen,
+            &look.reading,
+            look.offset,
+        ));
+    }
+    let slot = closed(&call, &params.slot).await?;
+    let Some(mut session) = call.daemon.slots.last_screen(&slot).await else {
+        return Err(not_found(format!(
+            "the slot {} is closed, and its recording cannot be read",
+            slot.name
+        )));
+    };
+    let offset = session.terminal().offset();
+    let reading = session.reader().current().clone();
+    Ok(screen(slot.id, session.screen(), &reading, offset))
+}
+
+async fn send(call: Call, params: SlotSendParams) -> Result<SlotSendResult, ApiError> {
+    if params.text.len() > LONGEST_TEXT {
+        let message = format!("`text` must have at most {LONGEST_TEXT} bytes");
+        return Err(ApiError::invalid_params(message));
+    }
+    let open = open(&call, &params.slot).await?;
+    let (text, submit) = (params.text, params.submit);
+    let sent = ask(&open, |done| Order::Type { text, submit, done }).await?;
+    Ok(SlotSendResult {
+        slot: open.slot.id,
+        bytes: sent.map_err(|error| of_order(&error))?,
+    })
+}
+
+async fn interrupt(call: Call, params: SlotParams) -> Result<SlotSendResult, ApiError> {
+    let open = open(&call, &params.slot).await?;
+    let bytes = b"\x03";
+    let sent = ask(&open, |done| Order::Key { bytes, done }).await?;
+    Ok(SlotSendResult {
+        slot: open.slot.id,
+        bytes: sent.map_err(|error| of_order(&error))?,
+    })
+}
+
+async fn resize(call: Call, params: SlotResizeParams) -> Result<SlotResizeResult, ApiError> {
+    let open = open(&call, &params.slot).await?;
+    let size = Size {
+        columns: params.columns,
+        rows: params.rows,
+    };
+    ask(&open, |done| Order::Resize { size, done })
+        .await?
+        .map_err(|error| of_order(&error))?;
+    Ok(SlotResizeResult {
+        slot: open.slot.id,
+        columns: size.columns,
+        rows: size.rows,
+    })
+}
+
+async fn kill(call: Call, params: SlotKillParams) -> Result<SlotKillResult, ApiError> {
+    let grace = params.grace_ms.map_or(DEFAULT_GRACE, Duration::from_millis);
+    if grace > LONGEST_GRACE {
+        let message = format!("`grace_ms` is at most {}", LONGEST_GRACE.as_millis());
+        return Err(ApiError::invalid_params(message));
+    }
+    let open = open(&call, &params.slot).await?;
+    let outcome = ask(&open, |done| Order::Kill { grace, done }).await?;
+    Ok(SlotKillResult {
+        slot: open.slot.id,
+        outcome,
+    })
+}
+
+async fn explain(call: Call, params: SlotParams) -> Result<SlotExplanation, ApiError> {
+    let open = open(&call, &params.slot).await?;
+    let explanation = ask(&open, Order::Explain).await?;
+    Ok(SlotExplanation {
+        slot: open.slot.id,
+        manifest: call.daemon.slots.manifest_name(&open.slot.engine),
+        explanation: serde_json::to_value(&*explanation)
+            .map_err(|error| ApiError::internal(error.to_string()))?,
+    })
+}
+
+/// The open slot, or why there is none.
+async fn open(call: &Call, reference: &str) -> Result<OpenSlot, ApiError> {
+    if let Some(open) = call.daemon.slots.find(reference) {
+        return Ok(open);
+    }
+    let slot = closed(call, reference).await?;
+    Err(ApiError::new(
+        ErrorCode::Conflict,
+        format!("the slot {} is closed: its program has ended", slot.name),
+    ))
+}
+
+/// The slot that is on record but not open, by its id.
+async fn closed(call: &Call, reference: &str) -> Result<Slot, ApiError> {
+    let shown: String = reference.chars().take(64).collect();
+    let missing = || {
+        not_found(format!(
+            "no open slot is called `{}`; `mission slot list` lists them",
+            shown.escape_default()
+        ))
+    };
+    let id: SlotId = reference.parse().map_err(|_| missing())?;
+    let slot = call
+        .daemon
+        .db
+        .read(move |tx| Box::pin(slots::get(tx, id)))
+        .await
+        .map_err(|error| of_store(&error))?;
+    slot.ok_or_else(missing)
+}
+
+async fn ask<T>(
+    open: &OpenSlot,
+    order: impl FnOnce(oneshot::Sender<T>) -> Order,
+) -> Result<T, ApiError> {
+    let gone = || {
+        ApiError::new(
+            ErrorCode::Conflict,
+            format!("the slot {} has just been closed", open.slot.name),
+        )
+    };
+    let (done, answer) = oneshot::channel();
+    open.orders.send(order(done)).await.map_err(|_| gone())?;
+    answer.await.map_err(|_| gone())
+}
+
+async fn summary(open: &OpenSlot) -> Result<SlotSummary, ApiError> {
+    let Look { reading, .. } = ask(open, Order::Look).await?;
+    let (slot, record) = (&open.slot, &open.record);
+    Ok(SlotSummary {
+        slot: slot.id,
+        name: slot.name.clone(),
+        engine: slot.engine.clone(),
+        created_at: slot.created_at,
+        closed_at: None,
+        reading: reading_of(&reading),
+        program: Some(SlotProgram {
+            argv: record.argv.clone(),
+            cwd: record.cwd.display().to_string(),
+            pid: record.program_pid,
+            recording: record.recording.display().to_string(),
+        }),
+    })
+}
+
+fn closed_summary(slot: Slot) -> SlotSummary {
+    let mut ended = Reading::starting();
+    ended.state = missiond_core::PtyState::Exited;
+    ended.confidence = 1.0;
+    "the slot is closed".clone_into(&mut ended.reason);
+    SlotSummary {
+        slot: slot.id,
+        name: slot.name,
+        engine: slot.engine,
+        created_at: slot.created_at,
+        closed_at: slot.closed_at,
+        reading: reading_of(&ended),
+        program: None,
+    }
+}
+
+fn reading_of(reading: &Reading) -> SlotReading {
+    SlotReading {
+        state: reading.state,
+        reason: reading.reason.clone(),
+        confidence: reading.confidence,
+        authority: reading.authority.name().to_owned(),
+        waiting_for: reading.waiting_for.map(|waiting| waiting.name().to_owned()),
+    }
+}
+
+fn screen(slot: SlotId, screen: &Screen, reading: &Reading, offset: u64) -> SlotScreen {
+    SlotScreen {
+        slot,
+        reading: reading_of(reading),
+        lines: screen.rows.iter().map(|row| row.text.clone()).collect(),
+        title: screen.title.clone(),
+        columns: screen.size.columns,
+        rows: screen.size.rows,
+        cursor_row: screen.cursor.row,
+        cursor_column: screen.cursor.column,
+        offset,
+    }
+}
+
+fn not_found(message: String) -> ApiError {
+    ApiError::new(ErrorCode::NotFound, message)
+}
+
+fn of_slots(error: &SlotsError) -> ApiError {
+    ApiError::new(error.code(), error.to_string())
+}
+
+fn of_order(error: &OrderError) -> ApiError {
+    let code = match error {
+        OrderError::Size => ErrorCode::InvalidParams,
+        OrderError::Host(_) => ErrorCode::Internal,
+    };
+    ApiError::new(code, error.to_string())
+}

@@ -1,0 +1,465 @@
+//! The life of an open slot in this daemon: output in, readings to the
+//! timeline, orders to the program.
+//!
+//! One task owns the terminal, so nothing is locked. When the host goes silent
+//! the task finds out whether it lives: then it goes on at the exact byte where
+//! it was, otherwise the slot is closed.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use missiond_core::{Event, PtyState, Slot, TraceContext};
+use missiond_pty::host::{
+    ExitStatus, FromHost, HostConnection, HostError, HostFiles, HostRecord, MAX_INPUT,
+    RecordingReader, ToHost,
+};
+use missiond_pty::{MAX_SIZE, MIN_SIZE, Session, TimedReading};
+use missiond_semantic::{Explanation, Manifest, Reading, Screen, Size};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
+
+use super::rebuild::{self, Rebuilt};
+use super::{Context, SlotsError};
+
+/// Between the text and Enter: programs take what comes at once for a paste.
+const BEFORE_ENTER: Duration = Duration::from_millis(80);
+/// Before a living host that refused is tried again.
+const RECONNECT: Duration = Duration::from_millis(50);
+
+/// What a slot can be asked.
+#[derive(Debug)]
+pub(crate) enum Order {
+    Look(oneshot::Sender<Look>),
+    Explain(oneshot::Sender<Box<Explanation>>),
+    /// Paste a text, and press Enter if so wanted.
+    Type {
+        text: String,
+        submit: bool,
+        done: oneshot::Sender<Result<u64, OrderError>>,
+    },
+    /// Press a key.
+    Key {
+        bytes: &'static [u8],
+        done: oneshot::Sender<Result<u64, OrderError>>,
+    },
+    Resize {
+        size: Size,
+        done: oneshot::Sender<Result<(), OrderError>>,
+    },
+    /// Answered when every process is gone and the slot is closed.
+    Kill {
+        grace: Duration,
+        done: oneshot::Sender<String>,
+    },
+}
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum OrderError {
+    #[error("a size is {}x{} to {}x{}", MIN_SIZE.columns, MIN_SIZE.rows, MAX_SIZE.columns, MAX_SIZE.rows)]
+    Size,
+    #[error(transparent)]
+    Host(#[from] HostError),
+}
+
+/// What a slot shows.
+#[derive(Debug)]
+pub(crate) struct Look {
+    pub screen: Screen,
+    pub reading: Reading,
+    pub offset: u64,
+}
+
+/// Whether the program was just started or was running before this daemon.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Beginning {
+    New,
+    Found,
+}
+
+/// Follows a slot until it is closed.
+pub(super) async fn follow(
+    context: Arc<Context>,
+    slot: Slot,
+    record: HostRecord,
+    beginning: Beginning,
+    orders: mpsc::Receiver<Order>,
+) {
+    let id = slot.id;
+    let Some(manifest) = context.manifest(&slot.engine) else {
+        tracing::error!(slot = %id, "there is no manifest, not even the generic one");
+        return;
+    };
+    let files = HostFiles::new(&context.home.slots_dir(), id);
+    let Rebuilt {
+        session, offset, ..
+    } = begin(&record, beginning, manifest).await;
+    let mut live = Live {
+        published: session.reader().current().state,
+        session,
+        offset,
+        enter: None,
+        killers: Vec::new(),
+        context,
+        slot,
+        record,
+        files,
+        orders,
+    };
+    if beginning == Beginning::Found {
+        live.tell_state().await;
+    }
+    live.run().await;
+    let Live {
+        context, killers, ..
+    } = live;
+    context.open().remove(&id);
+    for killer in killers {
+        let _ = killer.0.send(killer.1);
+    }
+}
+
+/// A new terminal, or one as the recording left it.
+async fn begin(record: &HostRecord, beginning: Beginning, manifest: Arc<Manifest>) -> Rebuilt {
+    let path = record.recording.clone();
+    let wanted = Arc::clone(&manifest);
+    if beginning == Beginning::Found {
+        match tokio::task::spawn_blocking(move || rebuild::rebuild(&path, wanted)).await {
+            Ok(Ok(rebuilt)) => return rebuilt,
+            Ok(Err(error)) => {
+                tracing::warn!(slot = %record.slot, %error, "no screen to go on from");
+            }
+            Err(error) => tracing::error!(slot = %record.slot, %error, "the replay failed"),
+        }
+    }
+    let size = RecordingReader::open(&record.recording).map(|recording| recording.size());
+    Rebuilt {
+        session: Session::new(size.unwrap_or(super::DEFAULT_SIZE), manifest),
+        offset: 0,
+        at: Duration::ZERO,
+    }
+}
+
+struct Live {
+    context: Arc<Context>,
+    slot: Slot,
+    record: HostRecord,
+    files: HostFiles,
+    session: Session,
+    /// Number of the next byte of output.
+    offset: u64,
+    /// The state the timeline knows.
+    published: PtyState,
+    enter: Option<DueEnter>,
+    killers: Vec<(oneshot::Sender<String>, String)>,
+    orders: mpsc::Receiver<Order>,
+}
+
+/// An Enter that follows its text.
+struct DueEnter {
+    at: Instant,
+    /// Bytes of the text.
+    sent: u64,
+    done: oneshot::Sender<Result<u64, OrderError>>,
+}
+
+/// Why a connection is no longer used.
+enum Parted {
+    Exited(ExitStatus),
+    Lost,
+    /// Nobody can give orders any more: the daemon closes.
+    Released,
+}
+
+impl Live {
+    async fn run(&mut self) {
+        loop {
+            match HostConnection::connect(&self.files.socket, self.offset).await {
+                Ok(mut host) => match self.converse(&mut host).await {
+                    Ok(Parted::Exited(status)) => {
+                        self.ended(&status.to_string(), status.code).await;
+                        let _ = host.send(&ToHost::ExitNoted).await;
+                        // The host removes its files and goes; then it is over.
+                        while let Ok(Some(_)) = host.next().await {}
+                        return;
+                    }
+                    Ok(Parted::Released) => return,
+                    Ok(Parted::Lost) => {}
+                    Err(error) => {
+                        tracing::warn!(slot = %self.slot.id, %error, "the host was lost");
+                    }
+                },
+                Err(_) if !self.record.is_alive() => {
+                    self.host_gone().await;
+                    return;
+                }
+                Err(error) => {
+                    tracing::warn!(slot = %self.slot.id, %error, "the host does not answer yet");
+                }
+            }
+            tokio::time::sleep(RECONNECT).await;
+        }
+    }
+
+    /// The host has gone before this daemon could speak to it.
+    async fn host_gone(&mut self) {
+        let records = HostFiles::records(&self.context.home.slots_dir()).unwrap_or_default();
+        let last = records.iter().find(|record| record.slot == self.slot.id);
+        match last.and_then(|record| record.exited) {
+            Some(status) => self.ended(&status.to_string(), status.code).await,
+            None => self.ended("its terminal host was killed", None).await,
+        }
+        self.files.remove();
+    }
+
+    async fn converse(&mut self, host: &mut HostConnection) -> Result<Parted, HostError> {
+        let mut changes = Vec::new();
+        loop {
+            let wake = self.wake();
+            tokio::select! {
+                frame = host.next() => match frame? {
+                    Some(FromHost::Output { offset, bytes }) => {
+                        if offset != self.offset {
+                            tracing::error!(offset, expected = self.offset, "output out of place");
+                            return Ok(Parted::Lost);
+                        }
+                        self.take_output(&bytes, &mut changes);
+                        self.answer(host).await?;
+                    }
+                    Some(FromHost::Exited(status)) => return Ok(Parted::Exited(status)),
+                    Some(FromHost::Refused(why)) => {
+                        tracing::warn!(slot = %self.slot.id, why, "the host refused");
+                    }
+                    None => return Ok(Parted::Lost),
+                },
+                // What comes while Enter is due would come between it and its text.
+                order = self.orders.recv(), if self.enter.is_none() => match order {
+                    Some(order) => self.obey(order, host, &mut changes).await?,
+                    None => return Ok(Parted::Released),
+                },
+                () = sleep_until(wake) => {
+                    let now = self.now();
+                    // Up to and including this moment.
+                    self.session.advance_to(now + Duration::from_micros(1), &mut changes);
+                    self.answer(host).await?;
+                    self.press_enter(host).await?;
+                }
+            }
+            self.publish(&mut changes).await;
+        }
+    }
+
+    fn take_output(&mut self, bytes: &[u8], changes: &mut Vec<TimedReading>) {
+        let now = self.now();
+        self.session.feed(bytes, now, changes);
+        self.offset += bytes.len() as u64;
+        let output = Event::PtyOutput {
+            slot: self.slot.id,
+            offset: self.offset - bytes.len() as u64,
+            bytes: bytes.len() as u64,
+        };
+        self.context.timeline.tell(output, TraceContext::root());
+    }
+
+    /// Answers what the program asked its terminal.
+    async fn answer(&mut self, host: &mut HostConnection) -> Result<(), HostError> {
+        let replies = self.session.terminal().take_replies();
+        input(host, &replies).await
+    }
+
+    async fn obey(
+        &mut self,
+        order: Order,
+        host: &mut HostConnection,
+        changes: &mut Vec<TimedReading>,
+    ) -> Result<(), HostError> {
+        match order {
+            Order::Look(done) => {
+                let _ = done.send(Look {
+                    screen: self.session.screen().clone(),
+                    reading: self.session.reader().current().clone(),
+                    offset: self.offset,
+                });
+            }
+            Order::Explain(done) => {
+                let now = self.now();
+                let _ = done.send(Box::new(self.session.explain(now)));
+            }
+            Order::Type { text, submit, done } => {
+                let bytes = pasted(&text, self.session.terminal().bracketed_paste());
+                let sent = bytes.len() as u64;
+                input(host, &bytes).await?;
+                if submit {
+                    let at = Instant::now() + BEFORE_ENTER;
+                    self.enter = Some(DueEnter { at, sent, done });
+                } else {
+                    let _ = done.send(Ok(sent));
+                }
+            }
+            Order::Key { bytes, done } => {
+                input(host, bytes).await?;
+                let _ = done.send(Ok(bytes.len() as u64));
+            }
+            Order::Resize { size, done } => {
+                let fits = (MIN_SIZE.columns..=MAX_SIZE.columns).contains(&size.columns)
+                    && (MIN_SIZE.rows..=MAX_SIZE.rows).contains(&size.rows);
+                if fits {
+                    host.send(&ToHost::Resize(size)).await?;
+                    let now = self.now();
+                    self.session.resize(size, now, changes);
+                }
+                let _ = done.send(if fits { Ok(()) } else { Err(OrderError::Size) });
+            }
+            Order::Kill { grace, done } => {
+                let grace_ms = u64::try_from(grace.as_millis()).unwrap_or(u64::MAX);
+                host.send(&ToHost::Kill { grace_ms }).await?;
+                self.killers.push((done, String::new()));
+            }
+        }
+        Ok(())
+    }
+
+    async fn press_enter(&mut self, host: &mut HostConnection) -> Result<(), HostError> {
+        if let Some(enter) = self.enter.take_if(|enter| enter.at <= Instant::now()) {
+            input(host, b"\r").await?;
+            let _ = enter.done.send(Ok(enter.sent + 1));
+        }
+        Ok(())
+    }
+
+    /// When something is to be done without being asked.
+    fn wake(&self) -> Option<Instant> {
+        let session = self
+            .session
+            .deadline()
+            .map(|due| Instant::now() + due.saturating_sub(self.now()) + Duration::from_millis(1));
+        let enter = self.enter.as_ref().map(|enter| enter.at);
+        [session, enter].into_iter().flatten().min()
+    }
+
+    /// Time on the recording's clock.
+    fn now(&self) -> Duration {
+        let micros = self.context.clock.now().as_micros() - self.record.started_at_us;
+        Duration::from_micros(u64::try_from(micros).unwrap_or(0))
+    }
+
+    async fn publish(&mut self, changes: &mut Vec<TimedReading>) {
+        for TimedReading { reading, .. } in changes.drain(..) {
+            if reading.state == self.published {
+                continue;
+            }
+            let changed = Event::PtyStateChanged {
+                slot: self.slot.id,
+                from: self.published,
+                to: reading.state,
+                confidence: reading.confidence,
+                reason: reading.reason,
+            };
+            self.published = reading.state;
+            self.record(changed).await;
+        }
+    }
+
+    /// A daemon that takes over says what it found.
+    async fn tell_state(&self) {
+        self.record(Event::SlotStateChanged {
+            slot: self.slot.id,
+            state: self.published,
+        })
+        .await;
+    }
+
+    async fn ended(&mut self, reason: &str, code: Option<i32>) {
+        let mut changes = Vec::new();
+        let now = self.now();
+        self.session.exited(now, &mut changes);
+        let closed = self.close(reason, code, &mut changes).await;
+        if let Err(error) = closed {
+            tracing::error!(slot = %self.slot.id, %error, "the end of the slot is not on record");
+        }
+        for (_, outcome) in &mut self.killers {
+            reason.clone_into(outcome);
+        }
+    }
+
+    async fn close(
+        &mut self,
+        reason: &str,
+        code: Option<i32>,
+        changes: &mut Vec<TimedReading>,
+    ) -> Result<(), SlotsError> {
+        let id = self.slot.id;
+        let stored = self
+            .context
+            .db
+            .read(move |tx| Box::pin(missiond_store::slots::get(tx, id)))
+            .await?;
+        // The daemon before this one may have died after it had noted the end.
+        if stored.is_some_and(|slot| slot.closed_at.is_some()) {
+            return Ok(());
+        }
+        self.publish(changes).await;
+        self.record(Event::SessionCompleted {
+            slot: id,
+            conversation: None,
+            exit_status: code,
+        })
+        .await;
+        self.context.close(id, reason).await
+    }
+
+    async fn record(&self, event: Event) {
+        let kind = event.kind();
+        if let Err(error) = self
+            .context
+            .timeline
+            .record(event, TraceContext::root())
+            .await
+        {
+            tracing::error!(slot = %self.slot.id, kind, %error, "an event is not on the timeline");
+        }
+    }
+}
+
+async fn sleep_until(wake: Option<Instant>) {
+    match wake {
+        Some(wake) => tokio::time::sleep_until(wake).await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn input(host: &mut HostConnection, bytes: &[u8]) -> Result<(), HostError> {
+    for piece in bytes.chunks(MAX_INPUT) {
+        host.send(&ToHost::Input(piece.to_vec())).await?;
+    }
+    Ok(())
+}
+
+/// The text as a terminal pastes it. Control characters are left out: one of
+/// them could end the paste and type the rest as keys.
+fn pasted(text: &str, bracketed: bool) -> Vec<u8> {
+    let clean = text.replace("\r\n", "\n");
+    let clean = clean
+        .chars()
+        .filter(|c| !c.is_control() || matches!(c, '\n' | '\r' | '\t'));
+    let body: String = clean.map(|c| if c == '\n' { '\r' } else { c }).collect();
+    match (bracketed, body.is_empty()) {
+        (true, false) => format!("\x1b[200~{body}\x1b[201~").into_bytes(),
+        _ => body.into_bytes(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pasted_text_cannot_end_its_paste() {
+        let text = "one\ntwo\x1b[201~\x03rm -rf\r\n\tend";
+        assert_eq!(
+            pasted(text, true),
+            b"\x1b[200~one\rtwo[201~rm -rf\r\tend\x1b[201~"
+        );
+        assert_eq!(pasted(text, false), b"one\rtwo[201~rm -rf\r\tend");
+        assert_eq!(pasted("", true), b"");
+    }
+}

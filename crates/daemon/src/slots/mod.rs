@@ -1,0 +1,442 @@
+//! The slots of this daemon: starting programs, finding them again, and the way
+//! to each.
+//!
+//! Every open slot has a host process, which owns the program, and a task here,
+//! which follows what the program shows. The host's record in the run folder is
+//! what says that a slot exists; the database row follows it. So a daemon that
+//! died at any moment leaves nothing that the next one cannot take up.
+
+mod environment;
+mod live;
+mod rebuild;
+
+use std::collections::{BTreeMap, HashMap};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use missiond_api::Home;
+use missiond_core::{
+    CliEngine, Clock, DaemonId, ErrorCode, Event, Slot, SlotId, SlotKind, TraceContext,
+};
+use missiond_pty::host::{
+    self, FromHost, HostConnection, HostFiles, HostRecord, LaunchSpec, ToHost,
+};
+use missiond_pty::{ManifestFileError, Session, load_catalogue};
+use missiond_semantic::{Catalogue, GENERIC, Manifest, Size};
+use missiond_store::{Engine, MissionDb, StoreError, slots};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+
+use crate::timeline::{Timeline, TimelineError};
+
+pub(crate) use live::{Look, Order, OrderError};
+
+/// The size of a terminal nobody chose one for.
+pub(crate) const DEFAULT_SIZE: Size = Size {
+    columns: 120,
+    rows: 40,
+};
+
+/// Orders that wait for a slot's task.
+const ORDERS: usize = 32;
+
+/// How long a program that must not stay is waited for.
+const ABANDON_LIMIT: Duration = Duration::from_secs(10);
+
+#[derive(Debug, thiserror::Error)]
+pub enum SlotsError {
+    #[error("cannot create the folder {}: {source}", path.display())]
+    Folder { path: PathBuf, source: io::Error },
+    #[error("the records of running slots cannot be read: {0}")]
+    Records(io::Error),
+    #[error(transparent)]
+    Manifests(#[from] ManifestFileError),
+    #[error("{0}")]
+    Invalid(String),
+    #[error("a slot named {0} is already open: choose another name, or leave it out")]
+    NameTaken(String),
+    #[error(transparent)]
+    Launch(#[from] host::LaunchError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Timeline(#[from] TimelineError),
+}
+
+impl SlotsError {
+    #[must_use]
+    pub(crate) fn code(&self) -> ErrorCode {
+        match self {
+            Self::Folder { .. } | Self::Records(_) => ErrorCode::StorageUnavailable,
+            Self::Manifests(_) => ErrorCode::InvalidConfig,
+            Self::Invalid(_) | Self::Launch(host::LaunchError::Refused(_)) => {
+                ErrorCode::InvalidParams
+            }
+            Self::NameTaken(_) => ErrorCode::Conflict,
+            Self::Launch(_) => ErrorCode::Internal,
+            Self::Store(error) => error.code(),
+            Self::Timeline(error) => error.code(),
+        }
+    }
+}
+
+/// What a slot is to run.
+#[derive(Debug)]
+pub(crate) struct NewSlot {
+    pub argv: Vec<String>,
+    pub engine: Option<CliEngine>,
+    pub name: Option<String>,
+    pub cwd: Option<PathBuf>,
+    pub env: BTreeMap<String, String>,
+    pub size: Size,
+}
+
+/// What the tasks of the slots share.
+#[derive(Debug)]
+struct Context {
+    home: Home,
+    daemon: DaemonId,
+    db: MissionDb,
+    timeline: Timeline,
+    clock: Arc<dyn Clock>,
+    manifests: Catalogue,
+    open: Mutex<HashMap<SlotId, OpenSlot>>,
+}
+
+/// The way to an open slot.
+#[derive(Debug, Clone)]
+pub(crate) struct OpenSlot {
+    pub slot: Slot,
+    pub record: HostRecord,
+    pub orders: mpsc::Sender<Order>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Slots {
+    context: Arc<Context>,
+    tasks: Mutex<JoinSet<()>>,
+}
+
+impl Slots {
+    pub(crate) fn new(
+        home: &Home,
+        daemon: DaemonId,
+        db: MissionDb,
+        timeline: Timeline,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, SlotsError> {
+        for folder in [home.slots_dir(), home.recordings_dir()] {
+            private_dir(&folder)?;
+        }
+        let own = home.manifests_dir();
+        let manifests = load_catalogue(own.is_dir().then_some(own.as_path()))?;
+        let context = Arc::new(Context {
+            home: home.clone(),
+            daemon,
+            db,
+            timeline,
+            clock,
+            manifests,
+            open: Mutex::default(),
+        });
+        Ok(Self {
+            context,
+            tasks: Mutex::default(),
+        })
+    }
+
+    /// Takes up the slots whose hosts an earlier daemon left behind, and closes
+    /// those that are gone.
+    pub(crate) async fn find_again(&self) -> Result<(), SlotsError> {
+        let context = &self.context;
+        let records = HostFiles::records(&context.home.slots_dir()).map_err(SlotsError::Records)?;
+        for record in &records {
+            let id = record.slot;
+            let known = context
+                .db
+                .read(move |tx| Box::pin(slots::get(tx, id)))
+                .await?;
+            let slot = match known {
+                Some(slot) => slot,
+                // The daemon died between the start of the host and its row.
+                None => self.register(record).await?,
+            };
+            tracing::info!(slot = %slot.id, name = slot.name, host = record.host_pid, "found again");
+            self.follow(slot, record.clone(), live::Beginning::Found);
+        }
+        // On a shared database the others may be another daemon's.
+        if context.db.engine() == Engine::Sqlite {
+            let open = context
+                .db
+                .read(|tx| Box::pin(slots::list(tx, slots::SlotFilter::Open)))
+                .await?;
+            let hosted = |slot: &Slot| records.iter().any(|record| record.slot == slot.id);
+            for slot in open.iter().filter(|slot| !hosted(slot)) {
+                context
+                    .close(slot.id, "its terminal is gone: was the machine restarted?")
+                    .await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Starts a program in a new slot; returns when it runs.
+    pub(crate) async fn spawn(
+        &self,
+        new: NewSlot,
+        trace: TraceContext,
+    ) -> Result<OpenSlot, SlotsError> {
+        let context = &self.context;
+        let spec = context.launch_spec(new)?;
+        let name = spec.name.clone();
+        let taken = context
+            .db
+            .read(move |tx| Box::pin(async move { slots::find(tx, &name).await }))
+            .await?;
+        if taken.is_some() {
+            return Err(SlotsError::NameTaken(spec.name));
+        }
+        let executable = std::env::current_exe().map_err(host::LaunchError::from)?;
+        let (record, mut child) = host::launch(&executable, &spec).await?;
+        // The host is this process's child until one of them ends.
+        tokio::spawn(async move { child.wait().await });
+        let slot = match self.register(&record).await {
+            Ok(slot) => slot,
+            Err(error) => {
+                abandon(&record, &context.home.slots_dir()).await;
+                return Err(error);
+            }
+        };
+        let created = Event::SlotCreated {
+            slot: slot.id,
+            name: slot.name.clone(),
+            engine: slot.engine.clone(),
+        };
+        let open = self.follow(slot, record, live::Beginning::New);
+        context.timeline.record(created, trace).await?;
+        Ok(open)
+    }
+
+    /// The open slot with this id or name.
+    pub(crate) fn find(&self, reference: &str) -> Option<OpenSlot> {
+        let open = self.context.open();
+        match reference.parse::<SlotId>() {
+            Ok(id) => open.get(&id).cloned(),
+            Err(_) => open
+                .values()
+                .find(|open| open.slot.name == reference)
+                .cloned(),
+        }
+    }
+
+    /// Every open slot, in the order they were made.
+    pub(crate) fn open(&self) -> Vec<OpenSlot> {
+        let mut open: Vec<_> = self.context.open().values().cloned().collect();
+        open.sort_by_key(|open| open.slot.id);
+        open
+    }
+
+    /// Which manifest reads an engine's screens.
+    pub(crate) fn manifest_name(&self, engine: &CliEngine) -> String {
+        let manifest = self.context.manifest(engine);
+        manifest.map_or_else(String::new, |manifest| manifest.engine().to_owned())
+    }
+
+    pub(crate) fn running(&self) -> u64 {
+        self.context.open().len() as u64
+    }
+
+    /// The last screen of a slot that was closed, from its recording.
+    pub(crate) async fn last_screen(&self, slot: &Slot) -> Option<Session> {
+        let path = recording(&self.context.home, slot.id);
+        let manifest = self.context.manifest(&slot.engine)?;
+        tokio::task::spawn_blocking(move || rebuild::last_screen(&path, manifest))
+            .await
+            .ok()?
+            .ok()
+    }
+
+    /// Stops following. The hosts and their programs go on.
+    pub(crate) async fn let_go(&self) {
+        let mut tasks =
+            std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner));
+        tasks.shutdown().await;
+    }
+
+    async fn register(&self, record: &HostRecord) -> Result<Slot, SlotsError> {
+        let slot = Slot {
+            id: record.slot,
+            name: record.name.clone(),
+            kind: SlotKind::Dynamic,
+            engine: record.engine.clone(),
+            daemon: self.context.daemon,
+            created_at: self.context.clock.now(),
+            closed_at: None,
+        };
+        let row = slot.clone();
+        self.context
+            .db
+            .write(move |tx| Box::pin(async move { slots::register(tx, &row).await }))
+            .await?;
+        Ok(slot)
+    }
+
+    fn follow(&self, slot: Slot, record: HostRecord, beginning: live::Beginning) -> OpenSlot {
+        let (orders, received) = mpsc::channel(ORDERS);
+        let open = OpenSlot {
+            slot,
+            record,
+            orders,
+        };
+        self.context.open().insert(open.slot.id, open.clone());
+        let task = live::follow(
+            Arc::clone(&self.context),
+            open.slot.clone(),
+            open.record.clone(),
+            beginning,
+            received,
+        );
+        let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        while tasks.try_join_next().is_some() {}
+        tasks.spawn(task);
+        open
+    }
+}
+
+impl Context {
+    fn open(&self) -> MutexGuard<'_, HashMap<SlotId, OpenSlot>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The engine's manifest, or the generic one.
+    fn manifest(&self, engine: &CliEngine) -> Option<Arc<Manifest>> {
+        self.manifests.for_engine(Some(engine.name())).cloned()
+    }
+
+    /// Records the end of a slot, once.
+    async fn close(&self, id: SlotId, reason: &str) -> Result<(), SlotsError> {
+        let known = self.db.read(move |tx| Box::pin(slots::get(tx, id))).await?;
+        if known.is_none_or(|slot| slot.closed_at.is_some()) {
+            return Ok(());
+        }
+        let closed = Event::SlotClosed {
+            slot: id,
+            reason: reason.to_owned(),
+        };
+        self.timeline.record(closed, TraceContext::root()).await?;
+        let now = self.clock.now();
+        self.db
+            .write(move |tx| Box::pin(slots::close(tx, id, now)))
+            .await?;
+        Ok(())
+    }
+
+    fn launch_spec(&self, new: NewSlot) -> Result<LaunchSpec, SlotsError> {
+        let invalid = |why: String| Err(SlotsError::Invalid(why));
+        if new.argv.first().is_none_or(String::is_empty) {
+            return invalid("`argv` must name a program".to_owned());
+        }
+        if new.argv.iter().any(|argument| argument.contains('\0')) {
+            return invalid("an argument contains a NUL character".to_owned());
+        }
+        if let Some(why) = environment::refusal(&new.env) {
+            return invalid(why);
+        }
+        let slot = SlotId::generate();
+        let engine = new
+            .engine
+            .unwrap_or_else(|| self.guess_engine(&new.argv[0]));
+        let name = match new.name {
+            Some(name) if is_slot_name(&name) => name,
+            Some(name) => {
+                let shown: String = name.chars().take(64).collect();
+                return invalid(format!(
+                    "`{}` is not a slot name: use 1 to 64 letters, digits, `-`, `_` or `.`, and \
+                     not the form of an id",
+                    shown.escape_default()
+                ));
+            }
+            None => {
+                let id = slot.to_string();
+                format!("{engine}-{}", &id[id.len() - 6..])
+            }
+        };
+        let cwd = match new.cwd {
+            Some(cwd) if cwd.is_absolute() => cwd,
+            Some(cwd) => return invalid(format!("`cwd` must be absolute: {}", cwd.display())),
+            None => std::env::var_os("HOME").map_or_else(|| PathBuf::from("/"), PathBuf::from),
+        };
+        Ok(LaunchSpec {
+            slot,
+            name,
+            engine,
+            argv: new.argv,
+            cwd,
+            environment: environment::environment(text_variables(), &new.env),
+            size: new.size,
+            recording: recording(&self.home, slot),
+            run_dir: self.home.slots_dir(),
+        })
+    }
+
+    /// The manifest that bears the program's name, or the generic one.
+    fn guess_engine(&self, program: &str) -> CliEngine {
+        let file = Path::new(program)
+            .file_name()
+            .and_then(|name| name.to_str());
+        let known = file.filter(|name| self.manifests.get(name).is_some());
+        let engine = known.unwrap_or(GENERIC).parse();
+        engine.unwrap_or(CliEngine::Claude)
+    }
+}
+
+fn recording(home: &Home, slot: SlotId) -> PathBuf {
+    home.recordings_dir().join(format!("{slot}.cast"))
+}
+
+fn is_slot_name(name: &str) -> bool {
+    let allowed = |b: u8| b.is_ascii_alphanumeric() || b"-_.".contains(&b);
+    (1..=64).contains(&name.len())
+        && name.bytes().all(allowed)
+        && !name.starts_with('-')
+        && name.parse::<SlotId>().is_err()
+}
+
+fn text_variables() -> impl Iterator<Item = (String, String)> {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+}
+
+/// Ends a program that has no place in the store, and removes its traces.
+async fn abandon(record: &HostRecord, run_dir: &Path) {
+    let files = HostFiles::new(run_dir, record.slot);
+    let ended = tokio::time::timeout(ABANDON_LIMIT, async {
+        let mut host = HostConnection::connect(&files.socket, 0).await?;
+        host.send(&ToHost::Kill { grace_ms: 0 }).await?;
+        while let Some(frame) = host.next().await? {
+            if matches!(frame, FromHost::Exited(_)) {
+                host.send(&ToHost::ExitNoted).await?;
+            }
+        }
+        Ok::<_, host::HostError>(())
+    })
+    .await;
+    match ended {
+        Ok(Ok(())) => {
+            let _ = std::fs::remove_file(&record.recording);
+        }
+        other => tracing::error!(host = record.host_pid, ?other, "a host was left behind"),
+    }
+}
+
+fn private_dir(path: &Path) -> Result<(), SlotsError> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path).map_err(|source| SlotsError::Folder {
+        path: path.to_owned(),
+        source,
+    })
+}
