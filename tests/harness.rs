@@ -7,6 +7,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use missiond_api::Home;
+use missiond_pty::host::HostFiles;
 use serde_json::{Value, json};
 
 /// Waiting longer than this for anything means that it does not come.
@@ -71,7 +72,8 @@ impl TestHome {
 
     /// Runs a command that must succeed, with `--json`, and reads its result.
     pub(crate) fn json(&self, args: &[&str]) -> Value {
-        let output = self.command(args).arg("--json").output().unwrap();
+        let args = [&["--json"], args].concat();
+        let output = self.command(&args).output().unwrap();
         assert!(
             output.status.success(),
             "mission {args:?}: {}",
@@ -154,6 +156,17 @@ impl TestHome {
         connection
     }
 
+    /// Programs in slots outlive the daemon; they must not outlive the test.
+    fn end_slots(&self) {
+        let records = HostFiles::records(&self.home().slots_dir()).unwrap_or_default();
+        for record in records.iter().filter(|record| record.is_alive()) {
+            let pid = |pid: u32| rustix::process::Pid::from_raw(pid.cast_signed()).unwrap();
+            let kill = rustix::process::Signal::KILL;
+            let _ = rustix::process::kill_process_group(pid(record.program_pid), kill);
+            let _ = rustix::process::kill_process(pid(record.host_pid), kill);
+        }
+    }
+
     /// A connection for messages that our own client would never send.
     pub(crate) fn raw(&self) -> RawConnection {
         RawConnection::new(&self.home().socket())
@@ -175,6 +188,7 @@ impl Drop for TestHome {
     fn drop(&mut self) {
         // Nothing here may panic: a test that failed is unwinding.
         let _ = self.command(&["daemon", "stop", "--force"]).output();
+        self.end_slots();
     }
 }
 

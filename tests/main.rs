@@ -18,6 +18,7 @@ mod lifecycle;
 mod power_loss;
 mod requests;
 mod semantic;
+mod slots;
 mod start_failures;
 mod subscriptions;
 mod timeline_load;
