@@ -160,10 +160,7 @@ fn programs_outlive_a_killed_daemon_and_no_byte_is_lost_or_doubled() {
 
     for (name, slot) in names.iter().zip(&slots) {
         let seen = wait_for_text(&home, name, "end ");
-        assert!(
-            missiond_daemon::process_exists(pid_of(slot)),
-            "{name} lives"
-        );
+        assert!(missiond_pty::process_exists(pid_of(slot)), "{name} lives");
         let path = PathBuf::from(slot["program"]["recording"].as_str().unwrap());
         let output = recorded(&path);
         assert_eq!(seen["offset"].as_u64().unwrap(), output.len() as u64);
@@ -215,7 +212,7 @@ fn a_stop_leaves_programs_running_and_the_next_start_reads_them_the_same() {
     let stopped = home.mission(&["down"]);
     let said = crate::harness::text(&stopped.stdout);
     assert_eq!(said, "The daemon has stopped. 1 agent keeps running.");
-    assert!(missiond_daemon::process_exists(pid_of(&slot)));
+    assert!(missiond_pty::process_exists(pid_of(&slot)));
     home.start();
     let after = screen(&home, "agent");
     assert_eq!(after["lines"], before["lines"]);
@@ -231,7 +228,7 @@ fn a_program_that_ends_while_no_daemon_runs_is_closed_by_the_next() {
     home.kill();
     std::fs::write(home.path().join("go"), "").unwrap();
     wait_for("the program to end", || {
-        !missiond_daemon::process_exists(pid_of(&slot))
+        !missiond_pty::process_exists(pid_of(&slot))
     });
     home.start();
     wait_for("the slot to be closed", || {
@@ -255,7 +252,7 @@ fn a_program_that_ignores_the_request_to_end_is_killed() {
     wait_for_text(&home, "stubborn", "ready");
     let ended = home.json(&["slot", "kill", "stubborn", "--grace", "0.2"]);
     assert_eq!(ended["outcome"], "the program was ended by signal 9");
-    assert!(!missiond_daemon::process_exists(pid_of(&slot)));
+    assert!(!missiond_pty::process_exists(pid_of(&slot)));
 }
 
 #[test]
@@ -265,14 +262,14 @@ fn what_forks_away_from_a_program_ends_with_it() {
     spawn(&home, "killed", &format!("{fork} exec sleep 1000"));
     let away = written_pid(&home.path().join("away"));
     home.json(&["slot", "kill", "killed"]);
-    assert!(!missiond_daemon::process_exists(away), "it was killed");
+    assert!(!missiond_pty::process_exists(away), "it was killed");
 
     std::fs::remove_file(home.path().join("away")).unwrap();
     let wait = "until [ -e away ]; do sleep 0.02; done";
     spawn(&home, "left", &format!("{fork} {wait}"));
     let away = written_pid(&home.path().join("away"));
     wait_for("what was left running to end", || {
-        !missiond_daemon::process_exists(away)
+        !missiond_pty::process_exists(away)
     });
     wait_for("the slot to be closed", || {
         let listed = home.json(&["slot", "list"]);

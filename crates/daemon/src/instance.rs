@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use missiond_api::Home;
 use missiond_core::DaemonId;
+use missiond_pty::{is_same_process, process_start};
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, thiserror::Error)]
@@ -117,7 +118,7 @@ impl PidRecord {
         Self {
             pid,
             daemon,
-            start_ticks: start_ticks(pid),
+            start_ticks: process_start(pid),
             version: env!("CARGO_PKG_VERSION").to_owned(),
         }
     }
@@ -132,52 +133,7 @@ impl PidRecord {
     /// the same number.
     #[must_use]
     pub fn is_alive(&self) -> bool {
-        match self.start_ticks {
-            Some(recorded) => start_ticks(self.pid) == Some(recorded) && process_exists(self.pid),
-            None => process_exists(self.pid),
-        }
-    }
-}
-
-/// A field of `/proc/PID/stat`, counted from the one after the program's name:
-/// the name may contain anything, so only its closing parenthesis is sure.
-fn stat_field(pid: u32, place: usize) -> Option<String> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let after_name = &stat[stat.rfind(')')? + 1..];
-    after_name
-        .split_ascii_whitespace()
-        .nth(place)
-        .map(str::to_owned)
-}
-
-fn start_ticks(pid: u32) -> Option<u64> {
-    stat_field(pid, 19)?.parse().ok()
-}
-
-/// Whether a process with this number runs. One that has ended and was not
-/// collected by its parent does not.
-fn process_exists(pid: u32) -> bool {
-    #[cfg(unix)]
-    {
-        if matches!(stat_field(pid, 0).as_deref(), Some("Z" | "X")) {
-            return false;
-        }
-        let Some(pid) = i32::try_from(pid)
-            .ok()
-            .and_then(rustix::process::Pid::from_raw)
-        else {
-            return false;
-        };
-        // A process of another user answers with a refusal, which proves it.
-        !matches!(
-            rustix::process::test_kill_process(pid),
-            Err(rustix::io::Errno::SRCH)
-        )
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = pid;
-        false
+        is_same_process(self.pid, self.start_ticks)
     }
 }
 
@@ -247,25 +203,6 @@ mod tests {
         drop(first);
         assert!(!Instance::is_held(&home).unwrap());
         Instance::acquire(&home).unwrap();
-    }
-
-    #[cfg(target_os = "linux")]
-    #[test]
-    fn another_process_with_the_same_number_is_not_taken_for_the_daemon() {
-        let mut record = PidRecord::of_this_process(DaemonId::generate());
-        assert!(record.is_alive());
-        record.start_ticks = record.start_ticks.map(|ticks| ticks - 1);
-        assert!(!record.is_alive());
-    }
-
-    #[cfg(target_os = "linux")]
-    #[test]
-    fn a_process_that_ended_but_was_not_collected_does_not_exist() {
-        let mut child = std::process::Command::new("true").spawn().unwrap();
-        while process_exists(child.id()) {
-            std::thread::yield_now();
-        }
-        child.wait().unwrap();
     }
 
     #[cfg(unix)]

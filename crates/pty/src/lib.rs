@@ -4,6 +4,8 @@
 mod cast;
 #[cfg(unix)]
 pub mod host;
+#[cfg(unix)]
+mod identity;
 mod manifests;
 mod replay;
 mod reply;
@@ -14,6 +16,8 @@ mod tap;
 mod terminal;
 
 pub use cast::{CastError, CastEvent, CastHeader, CastReader, CastSource, CastWriter, EventKind};
+#[cfg(unix)]
+pub use identity::{is_same_process, process_exists, process_start};
 pub use manifests::{ManifestFileError, load_catalogue, load_manifest};
 pub use replay::{Label, Replay, replay, replay_until};
 pub use reply::Theme;

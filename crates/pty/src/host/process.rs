@@ -10,8 +10,6 @@ use missiond_core::{CliEngine, SlotId};
 use missiond_semantic::Size;
 use serde::{Deserialize, Serialize};
 
-use super::tree;
-
 /// What to run and where. Reaches the host on its standard input, so that
 /// nothing of it shows in a list of processes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,10 +51,7 @@ impl HostRecord {
     /// The host still lives, and is not another process with its number.
     #[must_use]
     pub fn is_alive(&self) -> bool {
-        match self.host_start_ticks {
-            Some(ticks) => tree::start_ticks(self.host_pid) == Some(ticks),
-            None => tree::exists(self.host_pid),
-        }
+        crate::is_same_process(self.host_pid, self.host_start_ticks)
     }
 }
 

@@ -132,7 +132,7 @@ fn prepare(spec: &LaunchSpec, files: &HostFiles) -> Result<Host, String> {
         cwd: spec.cwd.clone(),
         recording: spec.recording.clone(),
         host_pid,
-        host_start_ticks: tree::start_ticks(host_pid),
+        host_start_ticks: crate::process_start(host_pid),
         program_pid,
         started_at_us: i64::try_from(now.as_micros()).unwrap_or(i64::MAX),
         exited: None,

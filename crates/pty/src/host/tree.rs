@@ -4,39 +4,9 @@
 //! a child of the host instead of leaving its sight. Where the system has no
 //! subreaper, only the program's process group is known.
 
-use rustix::process::{Pid, Signal};
+use rustix::process::Signal;
 
-/// Whether a process with this number runs; an uncollected dead one does not.
-pub(super) fn exists(pid: u32) -> bool {
-    if matches!(stat(pid).map(|stat| stat.state), Some('Z' | 'X')) {
-        return false;
-    }
-    pid_of(pid)
-        .is_some_and(|pid| rustix::process::test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
-}
-
-/// When a living process began, in clock ticks since boot.
-pub(super) fn start_ticks(pid: u32) -> Option<u64> {
-    let stat = stat(pid)?;
-    (!matches!(stat.state, 'Z' | 'X')).then_some(stat.start_ticks)
-}
-
-struct Stat {
-    state: char,
-    parent: u32,
-    start_ticks: u64,
-}
-
-fn stat(pid: u32) -> Option<Stat> {
-    let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name may contain anything; only its closing parenthesis is sure.
-    let mut fields = text[text.rfind(')')? + 1..].split_ascii_whitespace();
-    Some(Stat {
-        state: fields.next()?.chars().next()?,
-        parent: fields.next()?.parse().ok()?,
-        start_ticks: fields.nth(17)?.parse().ok()?,
-    })
-}
+use crate::identity::{pid_of, stat};
 
 /// Living descendants of this process; collects the dead ones that became its
 /// children, except `program`, whose status someone waits for.
@@ -89,8 +59,4 @@ fn collect(pid: u32) {
     if let Some(pid) = pid_of(pid) {
         let _ = rustix::process::waitpid(Some(pid), rustix::process::WaitOptions::NOHANG);
     }
-}
-
-fn pid_of(pid: u32) -> Option<Pid> {
-    i32::try_from(pid).ok().and_then(Pid::from_raw)
 }
