@@ -134,10 +134,19 @@ fn a_second_stop_waits_with_the_first() {
     assert_eq!(answer["result"]["events"], json!([]), "{answer}");
 }
 
+#[cfg(target_os = "linux")]
 #[test]
 fn a_daemon_that_is_stuck_is_named_and_can_be_ended() {
     let home = TestHome::started();
     home.signal(Signal::STOP);
+    // Each thread stops when it next looks: until then one may still answer.
+    let threads = format!("/proc/{}/task", home.pid());
+    wait_for("every thread to stop", || {
+        std::fs::read_dir(&threads).unwrap().all(|thread| {
+            let stat = std::fs::read_to_string(thread.unwrap().path().join("stat")).unwrap();
+            stat[stat.rfind(')').unwrap()..].starts_with(") T")
+        })
+    });
     let (code, message) = home.failure(&["daemon", "stats"]);
     assert_eq!(code, 3, "{message}");
     assert!(message.contains("it is stuck or suspended"), "{message}");
