@@ -214,9 +214,12 @@ fn a_stop_leaves_programs_running_and_the_next_start_reads_them_the_same() {
     assert_eq!(said, "The daemon has stopped. 1 agent keeps running.");
     assert!(missiond_pty::process_exists(pid_of(&slot)));
     home.start();
+    // A dialog is believed after it has stood for a moment.
+    wait_for("the dialog to be seen again", || {
+        screen(&home, "agent")["reading"]["state"] == "confirming"
+    });
     let after = screen(&home, "agent");
     assert_eq!(after["lines"], before["lines"]);
-    assert_eq!(after["reading"]["state"], "confirming");
     assert_eq!(after["offset"], before["offset"]);
 }
 

@@ -6,6 +6,7 @@ mod writer;
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use missiond_core::{Clock, Seq, SystemClock};
 use tokio::sync::oneshot;
@@ -27,22 +28,39 @@ pub(crate) struct SqliteEngine {
     progress: Arc<Progress>,
 }
 
+const OPEN_PATIENCE: Duration = Duration::from_secs(10);
+const OPEN_PAUSE: Duration = Duration::from_millis(20);
+
 impl SqliteEngine {
     pub(crate) async fn open(path: &Path, known: &'static [Migration]) -> Result<Self, StoreError> {
         let path = path.to_owned();
         let opening = tokio::task::spawn_blocking(move || {
-            let mut connection = SqliteConnection::open_writer(&path)?;
-            let head = prepare_schema(&mut connection, known)?;
-            let progress = Arc::new(Progress::starting_at(head));
-            Ok(Self {
-                readers: Readers::start(&path)?,
-                writer: Writer::start(connection, Arc::clone(&progress))?,
-                progress,
-            })
+            let deadline = Instant::now() + OPEN_PATIENCE;
+            loop {
+                // Another process may be opening it at this very moment, and for
+                // some steps of that SQLite does not wait by itself.
+                match Self::try_open(&path, known) {
+                    Err(StoreError::Busy { .. }) if Instant::now() < deadline => {
+                        std::thread::sleep(OPEN_PAUSE);
+                    }
+                    opened => return opened,
+                }
+            }
         });
         opening
             .await
             .map_err(|error| StoreError::internal(format!("opening the database: {error}")))?
+    }
+
+    fn try_open(path: &Path, known: &'static [Migration]) -> Result<Self, StoreError> {
+        let mut connection = SqliteConnection::open_writer(path)?;
+        let head = prepare_schema(&mut connection, known)?;
+        let progress = Arc::new(Progress::starting_at(head));
+        Ok(Self {
+            readers: Readers::start(path)?,
+            writer: Writer::start(connection, Arc::clone(&progress))?,
+            progress,
+        })
     }
 
     pub(crate) fn progress(&self) -> &Progress {
