@@ -19,7 +19,7 @@ const SHIPPED: [(&str, &str); 6] = [
 
 /// Manifests by engine name. A manifest put in later replaces the earlier one
 /// of the same engine: shipped first, then the user's.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Catalogue {
     manifests: BTreeMap<String, Arc<Manifest>>,
 }

@@ -13,7 +13,7 @@ mod rebuild;
 use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use missiond_api::Home;
@@ -101,7 +101,9 @@ struct Context {
     db: MissionDb,
     timeline: Timeline,
     clock: Arc<dyn Clock>,
-    manifests: Catalogue,
+    /// Made when the first slot needs it: reading the shipped ones takes longer
+    /// than all the rest of a start.
+    manifests: OnceLock<Catalogue>,
     open: Mutex<HashMap<SlotId, OpenSlot>>,
 }
 
@@ -130,8 +132,12 @@ impl Slots {
         for folder in [home.slots_dir(), home.recordings_dir()] {
             private_dir(&folder)?;
         }
+        let manifests = OnceLock::new();
         let own = home.manifests_dir();
-        let manifests = load_catalogue(own.is_dir().then_some(own.as_path()))?;
+        if own.is_dir() {
+            // The person's own are checked at once, so that a mistake is told.
+            let _ = manifests.set(load_catalogue(Some(&own))?);
+        }
         let context = Arc::new(Context {
             home: home.clone(),
             daemon,
@@ -310,9 +316,18 @@ impl Context {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn manifests(&self) -> &Catalogue {
+        self.manifests.get_or_init(|| {
+            load_catalogue(None).unwrap_or_else(|error| {
+                tracing::error!(%error, "no screen can be read");
+                Catalogue::default()
+            })
+        })
+    }
+
     /// The engine's manifest, or the generic one.
     fn manifest(&self, engine: &CliEngine) -> Option<Arc<Manifest>> {
-        self.manifests.for_engine(Some(engine.name())).cloned()
+        self.manifests().for_engine(Some(engine.name())).cloned()
     }
 
     /// Records the end of a slot, once.
@@ -386,7 +401,7 @@ impl Context {
         let file = Path::new(program)
             .file_name()
             .and_then(|name| name.to_str());
-        let known = file.filter(|name| self.manifests.get(name).is_some());
+        let known = file.filter(|name| self.manifests().get(name).is_some());
         let engine = known.unwrap_or(GENERIC).parse();
         engine.unwrap_or(CliEngine::Claude)
     }
