@@ -7,6 +7,7 @@ pub mod host;
 #[cfg(unix)]
 mod identity;
 mod manifests;
+mod paint;
 mod replay;
 mod reply;
 mod score;
@@ -19,6 +20,7 @@ pub use cast::{CastError, CastEvent, CastHeader, CastReader, CastSource, CastWri
 #[cfg(unix)]
 pub use identity::{is_same_process, process_exists, process_start};
 pub use manifests::{ManifestFileError, load_catalogue, load_manifest};
+pub use paint::{Keys, Painter, View};
 pub use replay::{Label, Replay, replay, replay_until};
 pub use reply::Theme;
 pub use score::{Mistake, MistakeKind, Score, ScoreRule, ScoreSummary, StateSummary};

@@ -15,7 +15,7 @@ use alacritty_terminal::grid::Dimensions;
 use alacritty_terminal::index::{Column, Line};
 use alacritty_terminal::term::cell::{Cell, Flags};
 use alacritty_terminal::term::{Config, TermDamage, TermMode};
-use alacritty_terminal::vte::ansi::{Color, NamedColor, Processor, Timeout};
+use alacritty_terminal::vte::ansi::{Color, CursorStyle, NamedColor, Processor, Timeout};
 use missiond_semantic::{Cursor, Emphasis, Row, Screen, Size, Style};
 
 use crate::reply::{Replies, Theme};
@@ -57,6 +57,7 @@ pub struct Terminal {
     signals: Vec<TerminalSignal>,
     senses: Senses,
     offset: u64,
+    bells: u64,
     dirty: bool,
 }
 
@@ -106,6 +107,7 @@ impl Terminal {
             signals: Vec::new(),
             senses: Senses::All,
             offset: 0,
+            bells: 0,
             dirty: true,
         }
     }
@@ -214,6 +216,35 @@ impl Terminal {
         self.term.mode().contains(TermMode::BRACKETED_PASTE)
     }
 
+    pub(crate) fn size(&self) -> Size {
+        self.screen.size
+    }
+
+    pub(crate) fn cells(&self) -> &alacritty_terminal::grid::Grid<Cell> {
+        self.term.grid()
+    }
+
+    pub(crate) fn mode(&self) -> TermMode {
+        *self.term.mode()
+    }
+
+    pub(crate) fn cursor_style(&self) -> CursorStyle {
+        self.term.cursor_style()
+    }
+
+    pub(crate) fn shows_cursor(&self) -> bool {
+        self.term.mode().contains(TermMode::SHOW_CURSOR)
+    }
+
+    pub(crate) fn title(&self) -> &str {
+        &self.screen.title
+    }
+
+    /// How often the bell has rung.
+    pub(crate) fn bells(&self) -> u64 {
+        self.bells
+    }
+
     fn feed_whole(&mut self, bytes: &[u8], at: Duration) {
         if bytes.is_empty() {
             return;
@@ -285,7 +316,10 @@ impl Terminal {
                     self.screen.title = title.chars().take(MAX_TITLE).collect();
                 }
                 Event::ResetTitle => self.screen.title.clear(),
-                Event::Bell => self.apply(TerminalSignal::Bell),
+                Event::Bell => {
+                    self.bells += 1;
+                    self.apply(TerminalSignal::Bell);
+                }
                 Event::PtyWrite(text) => self.replies.push(text.as_bytes(), at),
                 Event::ColorRequest(index, format) => {
                     if let Some(colour) = self.replies.theme().colour(index) {
@@ -421,7 +455,7 @@ pub enum Focus {
     Lost,
 }
 
-fn clamp(size: Size) -> Size {
+pub(crate) fn clamp(size: Size) -> Size {
     Size {
         columns: size.columns.clamp(MIN_SIZE.columns, MAX_SIZE.columns),
         rows: size.rows.clamp(MIN_SIZE.rows, MAX_SIZE.rows),
