@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
+mod attach;
 mod bad_input;
 mod command_line;
 mod crash;

@@ -160,14 +160,14 @@ impl Client {
     /// Turns the connection into a stream of events.
     pub fn subscribe(mut self, params: &SubscribeParams) -> Result<Subscription, ClientError> {
         let begun: SubscribeResult = self.request(METHOD_SUBSCRIBE, params)?;
-        self.stream.set_recv_timeout(None)?;
+        self.wait_for_ever()?;
         Ok(Subscription {
             client: self,
             begun,
         })
     }
 
-    fn request<R: serde::de::DeserializeOwned>(
+    pub(crate) fn request<R: serde::de::DeserializeOwned>(
         &mut self,
         method: &str,
         params: &impl Serialize,
@@ -211,6 +211,18 @@ impl Client {
         }
     }
 
+    /// Sends what expects no answer.
+    pub(crate) fn send_line(&mut self, line: &[u8]) -> Result<(), ClientError> {
+        (&self.stream)
+            .write_all(line)
+            .map_err(|error| self.io_error(error))
+    }
+
+    /// From now on the next message may come at any time.
+    pub(crate) fn wait_for_ever(&self) -> Result<(), ClientError> {
+        Ok(self.stream.set_recv_timeout(None)?)
+    }
+
     fn parting_words(&mut self) -> Option<ClientError> {
         match self.next_message() {
             Ok(Incoming::Response(response)) => response.result.err().map(ClientError::Api),
@@ -218,7 +230,7 @@ impl Client {
         }
     }
 
-    fn next_message(&mut self) -> Result<Incoming, ClientError> {
+    pub(crate) fn next_message(&mut self) -> Result<Incoming, ClientError> {
         let mut chunk = [0u8; 16 * 1024];
         loop {
             match self.decoder.next_frame() {

@@ -6,6 +6,7 @@
 //! client can subscribe to, the places on disk, and the blocking client that
 //! the command line uses.
 
+mod attachment;
 mod client;
 mod error;
 mod frame;
@@ -15,6 +16,10 @@ pub mod operations;
 mod protocol;
 mod rpc;
 
+pub use attachment::{
+    AttachParams, Attached, Attachment, DetachParams, EndedNotice, METHOD_ATTACH, METHOD_DETACH,
+    METHOD_ENDED, METHOD_PAINT, METHOD_PAINTED, PaintNotice, PaintedParams, ViewAccess, ViewNews,
+};
 pub use client::{Client, ClientError, Subscription};
 pub use error::ApiError;
 pub use frame::{Frame, FrameDecoder, MAX_FRAME};

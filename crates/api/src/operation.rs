@@ -93,6 +93,7 @@ pub const CATALOGUE: &[OperationSpec] = &[
     compute::SlotList::SPEC,
     compute::SlotRead::SPEC,
     compute::SlotSend::SPEC,
+    compute::SlotKeys::SPEC,
     compute::SlotInterrupt::SPEC,
     compute::SlotResize::SPEC,
     compute::SlotKill::SPEC,

@@ -326,6 +326,19 @@ Examples:
         /// Its name or id.
         slot: String,
     },
+    /// Work in a slot from this terminal, or watch it.
+    ///
+    /// Everything you type goes to the program, Ctrl-C too. The detach key
+    /// leaves; the program goes on. Several people can attach to one slot; its
+    /// terminal then has the smallest of their sizes, so that each sees all of
+    /// it.
+    #[command(after_help = "\
+Examples:
+  mission slot attach build                        Ctrl-] leaves
+  mission slot attach build --read-only            watch; Ctrl-C leaves too
+  mission slot attach build --detach-key ctrl-q
+  mission slot attach build --read-only > screen   until the slot ends")]
+    Attach(AttachArgs),
     /// Type text into a slot and press Enter.
     #[command(after_help = "\
 Examples:
@@ -373,6 +386,20 @@ Examples:
         /// Its name or id.
         slot: String,
     },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AttachArgs {
+    /// Its name or id.
+    pub(crate) slot: String,
+    /// Look only: what you type changes nothing, and the size of your terminal
+    /// neither. A terminal that is too small shows the part with the cursor.
+    #[arg(long)]
+    pub(crate) read_only: bool,
+    /// The key that leaves: `ctrl-` and a letter, or one of `]`, `\\`, `^`, `_`.
+    #[cfg(unix)]
+    #[arg(long, value_name = "KEY", default_value = "ctrl-]")]
+    pub(crate) detach_key: crate::commands::DetachKey,
 }
 
 #[derive(Debug, Args)]

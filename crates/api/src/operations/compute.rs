@@ -27,6 +27,10 @@ operations! {
         SlotSendParams => SlotSendResult,
         "Type text into a slot, as a paste where the program asked for that, and press Enter.";
 
+    SlotKeys = "slot_keys" (Additive, "slots"):
+        SlotKeysParams => SlotKeysResult,
+        "Hand raw keys to a slot as they are, for a person who types at an attached terminal.";
+
     SlotInterrupt = "slot_interrupt" (Additive, "slots"):
         SlotParams => SlotSendResult,
         "Press Ctrl-C in a slot.";
@@ -158,11 +162,31 @@ pub struct SlotSendResult {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+pub struct SlotKeysParams {
+    /// The slot's id, or the name of an open slot.
+    pub slot: String,
+    /// What the keys send, byte by byte; at most 65,536.
+    pub bytes: Vec<u8>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SlotKeysResult {
+    pub slot: SlotId,
+    /// Bytes handed to the terminal.
+    pub bytes: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct SlotResizeParams {
     /// The slot's id, or the name of an open slot.
     pub slot: String,
     pub columns: u16,
     pub rows: u16,
+    /// This is the size of an attached viewer: the view is painted anew, and
+    /// the slot takes the smallest size of those who may write.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attachment: Option<u64>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -1,5 +1,7 @@
 //! The commands. Each asks the daemon and shows the answer; none decides.
 
+#[cfg(unix)]
+mod attach;
 mod bench;
 mod call;
 mod config;
@@ -20,6 +22,9 @@ use crate::args::{Cli, Command};
 use crate::connect::Reach;
 use crate::failure::Failure;
 use crate::output::Output;
+
+#[cfg(unix)]
+pub(crate) use attach::DetachKey;
 
 pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<ExitCode, Failure> {
     match cli.command {

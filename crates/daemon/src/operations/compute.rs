@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use missiond_api::ApiError;
 use missiond_api::operations::compute::{
-    SlotExplain, SlotExplanation, SlotInterrupt, SlotKill, SlotKillParams, SlotKillResult,
-    SlotList, SlotListParams, SlotPage, SlotParams, SlotProgram, SlotRead, SlotReading, SlotResize,
-    SlotResizeParams, SlotResizeResult, SlotScreen, SlotSend, SlotSendParams, SlotSendResult,
-    SlotSpawn, SlotSpawnParams, SlotSummary,
+    SlotExplain, SlotExplanation, SlotInterrupt, SlotKeys, SlotKeysParams, SlotKeysResult,
+    SlotKill, SlotKillParams, SlotKillResult, SlotList, SlotListParams, SlotPage, SlotParams,
+    SlotProgram, SlotRead, SlotReading, SlotResize, SlotResizeParams, SlotResizeResult, SlotScreen,
+    SlotSend, SlotSendParams, SlotSendResult, SlotSpawn, SlotSpawnParams, SlotSummary,
 };
 use missiond_core::{ErrorCode, Slot, SlotId};
 use missiond_semantic::{Reading, Screen, Size};
@@ -16,9 +16,12 @@ use missiond_store::slots::{self, SlotFilter};
 use tokio::sync::oneshot;
 
 use super::{Call, Operations, of_store};
-use crate::slots::{DEFAULT_SIZE, Look, NewSlot, OpenSlot, Order, OrderError, SlotsError};
+use crate::slots::{
+    DEFAULT_SIZE, Look, NewSlot, OpenSlot, Order, OrderError, SlotsError, ViewerId,
+};
 
 const LONGEST_TEXT: usize = 256 << 10;
+const MOST_KEYS: usize = 64 << 10;
 const DEFAULT_GRACE: Duration = Duration::from_secs(5);
 const LONGEST_GRACE: Duration = Duration::from_secs(30);
 
@@ -27,6 +30,7 @@ pub(super) fn register(operations: &mut Operations) {
     operations.add::<SlotList, _, _>(list);
     operations.add::<SlotRead, _, _>(read);
     operations.add::<SlotSend, _, _>(send);
+    operations.add::<SlotKeys, _, _>(keys);
     operations.add::<SlotInterrupt, _, _>(interrupt);
     operations.add::<SlotResize, _, _>(resize);
     operations.add::<SlotKill, _, _>(kill);
@@ -107,6 +111,20 @@ async fn send(call: Call, params: SlotSendParams) -> Result<SlotSendResult, ApiE
     })
 }
 
+async fn keys(call: Call, params: SlotKeysParams) -> Result<SlotKeysResult, ApiError> {
+    if params.bytes.len() > MOST_KEYS {
+        let message = format!("`bytes` must have at most {MOST_KEYS} numbers");
+        return Err(ApiError::invalid_params(message));
+    }
+    let open = open(&call, &params.slot).await?;
+    let bytes = params.bytes;
+    let sent = ask(&open, |done| Order::RawKeys { bytes, done }).await?;
+    Ok(SlotKeysResult {
+        slot: open.slot.id,
+        bytes: sent.map_err(|error| of_order(&error))?,
+    })
+}
+
 async fn interrupt(call: Call, params: SlotParams) -> Result<SlotSendResult, ApiError> {
     let open = open(&call, &params.slot).await?;
     let bytes = b"\x03";
@@ -123,7 +141,8 @@ async fn resize(call: Call, params: SlotResizeParams) -> Result<SlotResizeResult
         columns: params.columns,
         rows: params.rows,
     };
-    ask(&open, |done| Order::Resize { size, done })
+    let viewer = params.attachment.map(ViewerId);
+    let size = ask(&open, |done| Order::Resize { size, viewer, done })
         .await?
         .map_err(|error| of_order(&error))?;
     Ok(SlotResizeResult {
@@ -159,7 +178,7 @@ async fn explain(call: Call, params: SlotParams) -> Result<SlotExplanation, ApiE
 }
 
 /// The open slot, or why there is none.
-async fn open(call: &Call, reference: &str) -> Result<OpenSlot, ApiError> {
+pub(super) async fn open(call: &Call, reference: &str) -> Result<OpenSlot, ApiError> {
     if let Some(open) = call.daemon.slots.find(reference) {
         return Ok(open);
     }
@@ -189,7 +208,7 @@ async fn closed(call: &Call, reference: &str) -> Result<Slot, ApiError> {
     slot.ok_or_else(missing)
 }
 
-async fn ask<T>(
+pub(super) async fn ask<T>(
     open: &OpenSlot,
     order: impl FnOnce(oneshot::Sender<T>) -> Order,
 ) -> Result<T, ApiError> {
@@ -274,6 +293,7 @@ fn of_slots(error: &SlotsError) -> ApiError {
 fn of_order(error: &OrderError) -> ApiError {
     let code = match error {
         OrderError::Size => ErrorCode::InvalidParams,
+        OrderError::NoViewer(_) => ErrorCode::NotFound,
         OrderError::Host(_) => ErrorCode::Internal,
     };
     ApiError::new(code, error.to_string())

@@ -9,6 +9,8 @@ mod communication;
 #[cfg(unix)]
 mod compute;
 mod system;
+#[cfg(unix)]
+mod viewing;
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -26,6 +28,9 @@ use serde_json::value::{RawValue, to_raw_value};
 use crate::metrics::Outcome;
 use crate::state::Daemon;
 use crate::timeline::TimelineError;
+
+#[cfg(unix)]
+pub(crate) use viewing::attach;
 
 /// What a handler is given beside its parameters.
 #[derive(Debug, Clone)]

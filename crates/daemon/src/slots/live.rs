@@ -13,12 +13,13 @@ use missiond_pty::host::{
     ExitStatus, FromHost, HostConnection, HostError, HostFiles, HostRecord, MAX_INPUT,
     RecordingReader, ToHost,
 };
-use missiond_pty::{MAX_SIZE, MIN_SIZE, Session, TimedReading};
+use missiond_pty::{Keys, MAX_SIZE, MIN_SIZE, Session, TimedReading, View};
 use missiond_semantic::{Explanation, Manifest, Reading, Screen, Size};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
 use super::rebuild::{self, Rebuilt};
+use super::viewers::{ViewerId, Viewers, Viewing};
 use super::{Context, SlotsError};
 
 /// Between the text and Enter: programs take what comes at once for a paste.
@@ -42,9 +43,22 @@ pub(crate) enum Order {
         bytes: &'static [u8],
         done: oneshot::Sender<Result<u64, OrderError>>,
     },
+    /// Hand on what a person's keys send, as it is.
+    RawKeys {
+        bytes: Vec<u8>,
+        done: oneshot::Sender<Result<u64, OrderError>>,
+    },
+    /// Give the terminal a size, or, for a viewer, tell its size.
     Resize {
         size: Size,
-        done: oneshot::Sender<Result<(), OrderError>>,
+        viewer: Option<ViewerId>,
+        done: oneshot::Sender<Result<Size, OrderError>>,
+    },
+    /// Show the screen to one more.
+    View {
+        view: View,
+        keys: Keys,
+        done: oneshot::Sender<Viewing>,
     },
     /// Answered when every process is gone and the slot is closed.
     Kill {
@@ -57,6 +71,8 @@ pub(crate) enum Order {
 pub(crate) enum OrderError {
     #[error("a size is {}x{} to {}x{}", MIN_SIZE.columns, MIN_SIZE.rows, MAX_SIZE.columns, MAX_SIZE.rows)]
     Size,
+    #[error("no viewer {0} is attached to this slot")]
+    NoViewer(u64),
     #[error(transparent)]
     Host(#[from] HostError),
 }
@@ -99,6 +115,7 @@ pub(super) async fn follow(
         offset,
         enter: None,
         killers: Vec::new(),
+        viewers: Viewers::new(),
         context,
         slot,
         record,
@@ -151,6 +168,7 @@ struct Live {
     published: PtyState,
     enter: Option<DueEnter>,
     killers: Vec<(oneshot::Sender<String>, String)>,
+    viewers: Viewers,
     orders: mpsc::Receiver<Order>,
 }
 
@@ -213,6 +231,7 @@ impl Live {
 
     async fn converse(&mut self, host: &mut HostConnection) -> Result<Parted, HostError> {
         let mut changes = Vec::new();
+        let bell = self.viewers.bell();
         loop {
             let wake = self.wake();
             tokio::select! {
@@ -236,14 +255,24 @@ impl Live {
                     Some(order) => self.obey(order, host, &mut changes).await?,
                     None => return Ok(Parted::Released),
                 },
+                () = bell.notified() => {
+                    if self.viewers.forget_departed() {
+                        self.fit_viewers(host, &mut changes).await?;
+                    }
+                }
                 () = sleep_until(wake) => {
                     let now = self.now();
                     // Up to and including this moment.
-                    self.session.advance_to(now + Duration::from_micros(1), &mut changes);
+                    let until = now + Duration::from_micros(1);
+                    if self.session.terminal().deadline().is_some_and(|due| due < until) {
+                        self.viewers.screen_changed(Instant::now());
+                    }
+                    self.session.advance_to(until, &mut changes);
                     self.answer(host).await?;
                     self.press_enter(host).await?;
                 }
             }
+            self.viewers.show(self.session.terminal(), Instant::now());
             self.publish(&mut changes).await;
         }
     }
@@ -251,6 +280,7 @@ impl Live {
     fn take_output(&mut self, bytes: &[u8], changes: &mut Vec<TimedReading>) {
         let now = self.now();
         self.session.feed(bytes, now, changes);
+        self.viewers.screen_changed(Instant::now());
         self.offset += bytes.len() as u64;
         let output = Event::PtyOutput {
             slot: self.slot.id,
@@ -299,15 +329,28 @@ impl Live {
                 input(host, bytes).await?;
                 let _ = done.send(Ok(bytes.len() as u64));
             }
-            Order::Resize { size, done } => {
-                let fits = (MIN_SIZE.columns..=MAX_SIZE.columns).contains(&size.columns)
-                    && (MIN_SIZE.rows..=MAX_SIZE.rows).contains(&size.rows);
-                if fits {
-                    host.send(&ToHost::Resize(size)).await?;
-                    let now = self.now();
-                    self.session.resize(size, now, changes);
-                }
-                let _ = done.send(if fits { Ok(()) } else { Err(OrderError::Size) });
+            Order::RawKeys { bytes, done } => {
+                input(host, &bytes).await?;
+                let _ = done.send(Ok(bytes.len() as u64));
+            }
+            Order::Resize { size, viewer, done } => {
+                let resized = match viewer {
+                    _ if !is_possible(size) => Err(OrderError::Size),
+                    None => {
+                        self.resize(size, host, changes).await?;
+                        Ok(())
+                    }
+                    Some(viewer) if self.viewers.resize(viewer, size, Instant::now()) => {
+                        self.fit_viewers(host, changes).await?;
+                        Ok(())
+                    }
+                    Some(ViewerId(number)) => Err(OrderError::NoViewer(number)),
+                };
+                let _ = done.send(resized.map(|()| self.session.screen().size));
+            }
+            Order::View { view, keys, done } => {
+                let _ = done.send(self.viewers.join(view, keys, Instant::now()));
+                self.fit_viewers(host, changes).await?;
             }
             Order::Kill { grace, done } => {
                 let grace_ms = u64::try_from(grace.as_millis()).unwrap_or(u64::MAX);
@@ -316,6 +359,32 @@ impl Live {
             }
         }
         Ok(())
+    }
+
+    async fn resize(
+        &mut self,
+        size: Size,
+        host: &mut HostConnection,
+        changes: &mut Vec<TimedReading>,
+    ) -> Result<(), HostError> {
+        host.send(&ToHost::Resize(size)).await?;
+        let now = self.now();
+        self.session.resize(size, now, changes);
+        self.viewers.screen_changed(Instant::now());
+        Ok(())
+    }
+
+    /// Gives the terminal the size its viewers want.
+    async fn fit_viewers(
+        &mut self,
+        host: &mut HostConnection,
+        changes: &mut Vec<TimedReading>,
+    ) -> Result<(), HostError> {
+        let current = self.session.screen().size;
+        match self.viewers.size() {
+            Some(size) if size != current => self.resize(size, host, changes).await,
+            _ => Ok(()),
+        }
     }
 
     async fn press_enter(&mut self, host: &mut HostConnection) -> Result<(), HostError> {
@@ -333,7 +402,10 @@ impl Live {
             .deadline()
             .map(|due| Instant::now() + due.saturating_sub(self.now()) + Duration::from_millis(1));
         let enter = self.enter.as_ref().map(|enter| enter.at);
-        [session, enter].into_iter().flatten().min()
+        [session, enter, self.viewers.due()]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     /// Time on the recording's clock.
@@ -379,6 +451,7 @@ impl Live {
         for (_, outcome) in &mut self.killers {
             reason.clone_into(outcome);
         }
+        self.viewers.end(self.session.terminal(), reason);
     }
 
     async fn close(
@@ -418,6 +491,11 @@ impl Live {
             tracing::error!(slot = %self.slot.id, kind, %error, "an event is not on the timeline");
         }
     }
+}
+
+fn is_possible(size: Size) -> bool {
+    (MIN_SIZE.columns..=MAX_SIZE.columns).contains(&size.columns)
+        && (MIN_SIZE.rows..=MAX_SIZE.rows).contains(&size.rows)
 }
 
 async fn sleep_until(wake: Option<Instant>) {

@@ -9,6 +9,7 @@
 mod environment;
 mod live;
 mod rebuild;
+mod viewers;
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
@@ -32,6 +33,7 @@ use tokio::task::JoinSet;
 use crate::timeline::{Timeline, TimelineError};
 
 pub(crate) use live::{Look, Order, OrderError};
+pub(crate) use viewers::{ToViewer, ViewerId, Viewing};
 
 /// The size of a terminal nobody chose one for.
 pub(crate) const DEFAULT_SIZE: Size = Size {

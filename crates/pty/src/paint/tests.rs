@@ -47,9 +47,17 @@ impl Pair {
     }
 }
 
+#[derive(Debug, PartialEq)]
+struct Picture {
+    /// With where each links to.
+    cells: Vec<(Cell, Option<String>)>,
+    title: String,
+    cursor: Option<Cursor>,
+}
+
 /// What a person sees. The id of a link is not seen: a terminal makes one up
 /// for a link that has none.
-fn visible(terminal: &mut Terminal) -> (Vec<(Cell, Option<String>)>, String, Option<Cursor>) {
+fn visible(terminal: &mut Terminal) -> Picture {
     let mut all = Vec::new();
     for row in 0..SIZE.rows {
         let row = &terminal.cells()[Line(row.into())];
@@ -63,7 +71,11 @@ fn visible(terminal: &mut Terminal) -> (Vec<(Cell, Option<String>)>, String, Opt
     }
     let screen = terminal.screen();
     let cursor = screen.cursor.visible.then_some(screen.cursor);
-    (all, screen.title.clone(), cursor)
+    Picture {
+        cells: all,
+        title: screen.title.clone(),
+        cursor,
+    }
 }
 
 #[test]

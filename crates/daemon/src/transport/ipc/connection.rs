@@ -17,13 +17,23 @@ use missiond_api::{
     METHOD_HELLO, METHOD_SUBSCRIBE, METHOD_UNSUBSCRIBE, Notification, PROTOCOL_VERSION, Request,
     RequestId, Response, SubscribeParams, SubscribeResult, UnsubscribeParams, Welcome,
 };
+#[cfg(unix)]
+use missiond_api::{
+    AttachParams, DetachParams, METHOD_ATTACH, METHOD_DETACH, METHOD_PAINTED, PaintedParams,
+};
 use missiond_core::ErrorCode;
 use serde_json::value::RawValue;
+#[cfg(unix)]
+use serde_json::value::to_raw_value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::mpsc;
+#[cfg(unix)]
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
+#[cfg(unix)]
+use super::attachment::{self, Granted};
 use super::rate::RateLimit;
 use super::subscription;
 use crate::operations::{Operations, check_kinds};
@@ -45,6 +55,8 @@ const AFTER_PEER: Duration = Duration::from_secs(1);
 const OUT_HIGH_WATER: usize = 4 * 1024 * 1024;
 
 const MAX_SUBSCRIPTIONS: usize = 16;
+#[cfg(unix)]
+const MAX_ATTACHMENTS: usize = 16;
 
 pub(super) struct Connection {
     daemon: Daemon,
@@ -65,12 +77,17 @@ pub(super) struct Connection {
     subscriptions: HashMap<u64, tokio::task::AbortHandle>,
     subscription_tasks: JoinSet<()>,
     next_subscription: u64,
+    #[cfg(unix)]
+    attachments: HashMap<u64, attachment::Held>,
 }
 
 struct Finished {
     id: RequestId,
     /// Absent when the request was cancelled.
     result: Option<Result<Box<RawValue>, ApiError>>,
+    /// What begins when the answer is on its way.
+    #[cfg(unix)]
+    granted: Option<Granted>,
 }
 
 /// What the loop does next.
@@ -108,6 +125,8 @@ impl Connection {
             subscriptions: HashMap::new(),
             subscription_tasks: JoinSet::new(),
             next_subscription: 0,
+            #[cfg(unix)]
+            attachments: HashMap::new(),
         }
     }
 
@@ -163,7 +182,7 @@ impl Connection {
                     self.answer_moved();
                 }
                 Step::Wrote(_) => return,
-                Step::Finished(finished) => self.answer(&finished),
+                Step::Finished(finished) => self.answer(finished),
                 Step::Event(line) => self.send(&line),
                 Step::Drain => {
                     drained = true;
@@ -327,6 +346,17 @@ impl Connection {
                 let result = self.unsubscribe(request.params.as_deref());
                 self.reply(&request.id, result);
             }
+            #[cfg(unix)]
+            METHOD_ATTACH => {
+                if let Err(error) = self.start_attaching(&request) {
+                    self.refuse(Some(&request.id), &error);
+                }
+            }
+            #[cfg(unix)]
+            METHOD_DETACH => {
+                let result = self.detach(request.params.as_deref());
+                self.reply(&request.id, result);
+            }
             METHOD_HELLO => {
                 let error = ApiError::new(ErrorCode::InvalidRequest, "hello has been said");
                 self.refuse(Some(&request.id), &error);
@@ -367,11 +397,13 @@ impl Connection {
             Finished {
                 id,
                 result: work.await.ok(),
+                #[cfg(unix)]
+                granted: None,
             }
         }));
     }
 
-    fn answer(&mut self, finished: &Finished) {
+    fn answer(&mut self, finished: Finished) {
         self.cancels.remove(&finished.id);
         let line = match &finished.result {
             Some(Ok(result)) => Response::result_line(&finished.id, result.as_ref()),
@@ -382,6 +414,10 @@ impl Connection {
             }
         };
         self.send(&line);
+        #[cfg(unix)]
+        if let Some(granted) = finished.granted {
+            self.attach(granted);
+        }
     }
 
     fn reply<R: serde::Serialize>(&mut self, id: &RequestId, result: Result<R, ApiError>) {
@@ -393,6 +429,10 @@ impl Connection {
     }
 
     fn take_notification(&mut self, notification: &Notification) {
+        #[cfg(unix)]
+        if notification.method == METHOD_PAINTED {
+            self.painted(notification.params.as_deref());
+        }
         // Others are ignored, as JSON-RPC asks: they expect no answer.
         if notification.method == METHOD_CANCEL
             && let Ok(params) = parse::<CancelParams>(METHOD_CANCEL, notification.params.as_deref())
@@ -437,6 +477,75 @@ impl Connection {
             }
             None => {
                 let message = format!("no subscription {} on this connection", params.subscription);
+                Err(ApiError::new(ErrorCode::NotFound, message))
+            }
+        }
+    }
+
+    #[cfg(unix)]
+    fn start_attaching(&mut self, request: &Request) -> Result<(), ApiError> {
+        let params: AttachParams = parse(METHOD_ATTACH, request.params.as_deref())?;
+        self.attachments.retain(|_, held| !held.task.is_finished());
+        if self.attachments.len() >= MAX_ATTACHMENTS {
+            let message = format!("a connection may hold {MAX_ATTACHMENTS} attachments");
+            return Err(ApiError::new(ErrorCode::Busy, message));
+        }
+        let (cancel, registration) = AbortHandle::new_pair();
+        self.cancels.insert(request.id.clone(), cancel);
+        let work = crate::operations::attach(Arc::clone(&self.daemon), params);
+        let work = Abortable::new(work, registration);
+        let id = request.id.clone();
+        self.in_flight.push(Box::pin(async move {
+            let (result, granted) = match work.await {
+                Ok(Ok((attached, viewing))) => (
+                    Some(to_raw_value(&attached).map_err(|e| ApiError::internal(e.to_string()))),
+                    Some(Granted { attached, viewing }),
+                ),
+                Ok(Err(error)) => (Some(Err(error)), None),
+                Err(_) => (None, None),
+            };
+            Finished {
+                id,
+                result,
+                granted,
+            }
+        }));
+        Ok(())
+    }
+
+    /// Frames follow the answer that names them.
+    #[cfg(unix)]
+    fn attach(&mut self, granted: Granted) {
+        let Granted { attached, viewing } = granted;
+        let (painted, seen) = watch::channel(0);
+        let lines = self.events_in.clone();
+        while self.subscription_tasks.try_join_next().is_some() {}
+        let task = self
+            .subscription_tasks
+            .spawn(attachment::forward(viewing, seen, lines));
+        let held = attachment::Held { task, painted };
+        self.attachments.insert(attached.attachment, held);
+    }
+
+    #[cfg(unix)]
+    fn painted(&mut self, params: Option<&RawValue>) {
+        if let Ok(params) = parse::<PaintedParams>(METHOD_PAINTED, params)
+            && let Some(held) = self.attachments.get(&params.attachment)
+        {
+            held.painted.send_replace(params.frame);
+        }
+    }
+
+    #[cfg(unix)]
+    fn detach(&mut self, params: Option<&RawValue>) -> Result<Empty, ApiError> {
+        let params: DetachParams = parse(METHOD_DETACH, params)?;
+        match self.attachments.remove(&params.attachment) {
+            Some(held) => {
+                held.task.abort();
+                Ok(Empty {})
+            }
+            None => {
+                let message = format!("no attachment {} on this connection", params.attachment);
                 Err(ApiError::new(ErrorCode::NotFound, message))
             }
         }

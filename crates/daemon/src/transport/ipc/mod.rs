@@ -1,6 +1,8 @@
 //! The daemon's socket: JSON-RPC 2.0, one message a line, for processes of the
 //! same user.
 
+#[cfg(unix)]
+mod attachment;
 mod connection;
 mod rate;
 mod subscription;
