@@ -8,7 +8,7 @@ use std::process::Child;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use missiond_pty::{Focus, Terminal};
+use missiond_pty::{Focus, Keys, Painter, Terminal, View};
 use missiond_semantic::Size;
 use rustix::termios::{LocalModes, Termios, tcgetattr};
 use serde_json::{Value, json};
@@ -119,10 +119,12 @@ impl Person {
         answer == format!("\x1b[?{mode};1$y")
     }
 
+    /// The flags of the keyboard protocol, as they would be painted elsewhere.
     fn keyboard_flags(&self) -> String {
-        let mut terminal = self.terminal.lock().unwrap();
-        terminal.feed(b"\x1b[?u", Duration::ZERO);
-        String::from_utf8(terminal.take_replies()).unwrap()
+        let terminal = self.terminal.lock().unwrap();
+        let painted = Painter::new(View::Same, Keys::Sent).paint(&terminal);
+        let (_, flags) = painted.split_once("\x1b[=").unwrap();
+        flags.split(';').next().unwrap().to_owned()
     }
 
     /// Waits for the command to end, and checks what it leaves.
@@ -150,7 +152,7 @@ impl Person {
             assert!(!self.mode_is_on(mode), "mode {mode}");
         }
         assert!(self.mode_is_on(7) && self.mode_is_on(25));
-        assert_eq!(self.keyboard_flags(), "\x1b[?0u");
+        assert_eq!(self.keyboard_flags(), "0");
         let terminal = self.terminal.lock().unwrap();
         assert_eq!(terminal.focus_report(Focus::Gained), None);
     }
@@ -240,7 +242,7 @@ fn modes_of_the_program_come_with_it_and_are_gone_afterwards() {
         &home,
         "stty raw -echo; printf '\\033[?1049h\\033[?2004h\\033[?1004h\\033[?1002h\\033[?1006h\\033[>1u\
          \\033[?1h\\033]2;the title\\007\\033[2J\\033[3;4H\\033[1;31mbright\\033[0m'; \
-         printf '\\033[c\\033[6n\\033[?u'; exec od -An -c -v -w1 > keys",
+         printf '\\033[c\\033[6n\\033[?u'; exec cat > keys",
     );
     let mut person = Person::attach(&home, (80, 24), &["work"]);
     person.waits_for("bright");
@@ -249,12 +251,17 @@ fn modes_of_the_program_come_with_it_and_are_gone_afterwards() {
             .iter()
             .all(|mode| person.mode_is_on(*mode))
     });
-    assert_eq!(person.keyboard_flags(), "\x1b[?1u");
+    assert_eq!(person.keyboard_flags(), "1");
     assert_eq!(person.terminal.lock().unwrap().screen().title, "the title");
     person.waits_for_the_slots_screen(&home, "work");
-    // As a terminal sends it that was told to say more about keys.
+    // Ctrl-C, and the detach key right behind it, as a terminal sends them that
+    // was told to say more about keys.
     person.types("\x1b[99;5u\x1b[93;5u");
     person.left_as_it_was(0);
+    wait_for("Ctrl-C to arrive", || {
+        let keys = std::fs::read_to_string(home.path().join("keys")).unwrap();
+        keys.ends_with("\x1b[99;5u")
+    });
     let read = home.json(&["slot", "read", "work"]);
     assert!(text_of(&read).contains("bright"), "the program goes on");
 }
@@ -298,7 +305,6 @@ fn the_view_goes_on_when_the_daemon_was_killed() {
     home.json(&["daemon", "restart"]);
     wait_for("keys to arrive again", || {
         person.types("once more\r");
-        std::thread::sleep(Duration::from_millis(20));
         person.sees().contains("got <once more>")
     });
     person.types(DETACH);
@@ -313,7 +319,7 @@ fn the_end_of_the_program_ends_the_view_and_says_how() {
     person.waits_for("ready");
     person.types("\r");
     person.left_as_it_was(0);
-    person.waits_for("work has ended: the program ended with code 3.");
+    person.waits_for("work has ended: the program ended with status 3.");
 }
 
 #[test]
@@ -326,21 +332,21 @@ fn a_signal_or_a_closed_terminal_ends_it_cleanly() {
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
     person.left_as_it_was(143);
 
-    // A read-only one ends with its terminal as well, and the slot goes on.
-    let folder = home.path().display().to_string();
-    let inner = format!(
-        "MISSION_HOME={folder} {} slot attach work; echo $? > {folder}/code",
+    // Also where nobody tells it that the terminal is gone.
+    let attach = format!(
+        "trap '' HUP; MISSION_HOME={} {} slot attach work; exit 7",
+        home.path().display(),
         binary().display()
     );
     let (pty, pts) = pty_process::blocking::open().unwrap();
     pty.resize(pty_process::Size::new(10, 40)).unwrap();
     let mut shell = pty_process::blocking::Command::new("/bin/sh")
-        .args(["-c", &format!("trap '' HUP; {inner}")])
+        .args(["-c", &attach])
         .spawn(pts)
         .unwrap();
     wait_for("the size of the viewer", || slot_size(&home) == (40, 10));
     drop(pty);
-    wait_for_exit(&mut shell);
+    assert_eq!(wait_for_exit(&mut shell).code(), Some(7));
     let mut again = Person::attach(&home, (80, 24), &["work"]);
     wait_for("the viewer to be gone", || slot_size(&home) == (80, 24));
     again.types("still here\r");

@@ -12,7 +12,6 @@ mod view;
 use std::io::Read;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
@@ -58,9 +57,9 @@ enum End {
 struct Report {
     slot: SlotId,
     name: String,
-    /// The program runs; absent from a slot that is closed.
+    /// The person left; the program runs.
     detached: bool,
-    /// How the program ended.
+    /// How the program ended, if it did.
     outcome: Option<String>,
 }
 
@@ -85,14 +84,14 @@ pub(super) fn attach(
         canvas,
         access,
         leave_by,
-        number: Arc::<AtomicU64>::default(),
+        current: Arc::default(),
     };
     let attachment = client.attach(&viewer.params(args.slot))?;
     let attached = attachment.attached().clone();
     let typist = Typist::start(
         reach.home.clone(),
         attached.slot,
-        Arc::clone(&viewer.number),
+        Arc::clone(&viewer.current),
     );
 
     let (events, happened) = channel();
@@ -118,6 +117,7 @@ pub(super) fn attach(
     let filter = KeyFilter::new(args.detach_key);
     let end = follow(&happened, filter, access, canvas, &typist);
     drop(taken);
+    typist.finish();
     Ok(report(end?, &attached, output))
 }
 

@@ -3,16 +3,21 @@
 //! leaving.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
 
 use missiond_api::operations::compute::{SlotKeys, SlotKeysParams, SlotResize, SlotResizeParams};
 use missiond_api::{Client, ClientError, Home};
 use missiond_core::SlotId;
 use missiond_semantic::Size;
 
+use super::view::Current;
+
 /// Keys that wait for a daemon that hangs; a paste is far less.
 const MOST_WAITING: usize = 4 << 20;
+/// A daemon that hangs is not waited for any longer when the person leaves.
+const LAST_KEYS: Duration = Duration::from_secs(1);
 /// Keys in one request.
 const AT_ONCE: usize = 16 << 10;
 
@@ -26,21 +31,36 @@ enum Work {
 pub(super) struct Typist {
     work: Sender<Work>,
     waiting: Arc<AtomicUsize>,
+    done: Receiver<()>,
 }
 
 impl Typist {
-    pub(super) fn start(home: Home, slot: SlotId, attachment: Arc<AtomicU64>) -> Self {
+    pub(super) fn start(home: Home, slot: SlotId, current: Arc<Current>) -> Self {
         let (work, received) = channel();
         let waiting = Arc::<AtomicUsize>::default();
         let thread = Thread {
             home,
             slot: slot.to_string(),
-            attachment,
+            current,
             waiting: Arc::clone(&waiting),
             client: None,
         };
-        std::thread::spawn(move || thread.run(&received));
-        Self { work, waiting }
+        let (finished, done) = channel();
+        std::thread::spawn(move || {
+            thread.run(&received);
+            let _ = finished.send(());
+        });
+        Self {
+            work,
+            waiting,
+            done,
+        }
+    }
+
+    /// What was typed before the person left still goes to the program.
+    pub(super) fn finish(self) {
+        drop(self.work);
+        let _ = self.done.recv_timeout(LAST_KEYS);
     }
 
     /// False when too much waits already: then it is dropped.
@@ -62,9 +82,10 @@ impl Typist {
 struct Thread {
     home: Home,
     slot: String,
-    attachment: Arc<AtomicU64>,
+    current: Arc<Current>,
     waiting: Arc<AtomicUsize>,
-    client: Option<Client>,
+    /// With the generation of the view it was made for.
+    client: Option<(Client, u64)>,
 }
 
 impl Thread {
@@ -89,35 +110,38 @@ impl Thread {
             slot: self.slot.clone(),
             bytes: bytes.to_vec(),
         };
-        self.with_client(|client| client.call::<SlotKeys>(&params).map(drop));
+        self.ask(|client, _| client.call::<SlotKeys>(&params).map(drop));
     }
 
+    /// While there is no view, its size is told when it begins again.
     fn resize(&mut self, size: Size) {
-        let attachment = self.attachment.load(Ordering::Acquire);
-        // While there is no view, its size is told when it begins again.
-        if attachment == 0 {
-            return;
-        }
-        let params = SlotResizeParams {
-            slot: self.slot.clone(),
-            columns: size.columns,
-            rows: size.rows,
-            attachment: Some(attachment),
-        };
-        self.with_client(|client| client.call::<SlotResize>(&params).map(drop));
+        let slot = self.slot.clone();
+        self.ask(|client, attachment| {
+            let params = SlotResizeParams {
+                slot,
+                columns: size.columns,
+                rows: size.rows,
+                attachment: Some(attachment),
+            };
+            client.call::<SlotResize>(&params).map(drop)
+        });
     }
 
-    /// A connection that failed is not used again. What the daemon refuses, it
+    /// Asks on a connection to the daemon that has the view. What it refuses, it
     /// refuses because the slot has ended, and the view is told that.
-    fn with_client(&mut self, ask: impl FnOnce(&mut Client) -> Result<(), ClientError>) {
-        let client = match self.client.take() {
-            Some(client) => Ok(client),
+    fn ask(&mut self, request: impl FnOnce(&mut Client, u64) -> Result<(), ClientError>) {
+        let Some((attachment, generation)) = self.current.get() else {
+            return;
+        };
+        let usable = self.client.take().filter(|(_, made)| *made == generation);
+        let client = match usable {
+            Some((client, _)) => Ok(client),
             None => Client::connect(&self.home),
         };
         if let Ok(mut client) = client {
-            let asked = ask(&mut client);
+            let asked = request(&mut client, attachment);
             if matches!(asked, Ok(()) | Err(ClientError::Api(_))) {
-                self.client = Some(client);
+                self.client = Some((client, generation));
             }
         }
     }

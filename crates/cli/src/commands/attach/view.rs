@@ -1,9 +1,8 @@
 //! Frames from the daemon to the terminal, across restarts of the daemon.
 
 use std::io::{self, Write};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use missiond_api::{AttachParams, Attachment, Client, ClientError, Home, ViewAccess, ViewNews};
@@ -30,8 +29,32 @@ pub(super) struct Viewer {
     pub(super) canvas: Canvas,
     pub(super) access: ViewAccess,
     pub(super) leave_by: String,
-    /// The number of the attachment, for whoever tells its size.
-    pub(super) number: Arc<AtomicU64>,
+    pub(super) current: Arc<Current>,
+}
+
+/// The attachment in force, for those who send keys and sizes.
+#[derive(Debug, Default)]
+pub(super) struct Current(Mutex<CurrentState>);
+
+#[derive(Debug, Default)]
+struct CurrentState {
+    attachment: Option<u64>,
+    /// Counts attachments: a daemon that starts again counts from the beginning.
+    generation: u64,
+}
+
+impl Current {
+    /// The attachment and its generation; none while the daemon is away.
+    pub(super) fn get(&self) -> Option<(u64, u64)> {
+        let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        Some((state.attachment?, state.generation))
+    }
+
+    fn set(&self, attachment: Option<u64>) {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        state.attachment = attachment;
+        state.generation += 1;
+    }
 }
 
 impl Viewer {
@@ -61,7 +84,7 @@ impl Viewer {
                 }
                 Err(lost) => lost,
             };
-            self.number.store(0, Ordering::Release);
+            self.current.set(None);
             match self.return_to(&slot.to_string(), lost) {
                 Ok(again) => attachment = again,
                 Err(end) => {
@@ -77,8 +100,7 @@ impl Viewer {
         attachment: &mut Attachment,
         greeting: &mut Option<String>,
     ) -> Result<Happened, ClientError> {
-        let number = attachment.attached().attachment;
-        self.number.store(number, Ordering::Release);
+        self.current.set(Some(attachment.attached().attachment));
         loop {
             let frame = match attachment.next_news()? {
                 ViewNews::Paint(frame) => frame,
