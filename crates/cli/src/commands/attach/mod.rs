@@ -88,6 +88,8 @@ pub(super) fn attach(
     };
     let attachment = client.attach(&viewer.params(args.slot))?;
     let attached = attachment.attached().clone();
+    // Before the first key is read: none is lost, however early it was typed.
+    viewer.current.set(Some(attached.attachment));
     let typist = Typist::start(
         reach.home.clone(),
         attached.slot,

@@ -50,7 +50,7 @@ impl Current {
         Some((state.attachment?, state.generation))
     }
 
-    fn set(&self, attachment: Option<u64>) {
+    pub(super) fn set(&self, attachment: Option<u64>) {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         state.attachment = attachment;
         state.generation += 1;
@@ -86,7 +86,10 @@ impl Viewer {
             };
             self.current.set(None);
             match self.return_to(&slot.to_string(), lost) {
-                Ok(again) => attachment = again,
+                Ok(again) => {
+                    self.current.set(Some(again.attached().attachment));
+                    attachment = again;
+                }
                 Err(end) => {
                     let _ = events.send(end);
                     return;
@@ -100,7 +103,6 @@ impl Viewer {
         attachment: &mut Attachment,
         greeting: &mut Option<String>,
     ) -> Result<Happened, ClientError> {
-        self.current.set(Some(attachment.attached().attachment));
         loop {
             let frame = match attachment.next_news()? {
                 ViewNews::Paint(frame) => frame,
