@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use missiond_pty::host::{Recorded, RecordingReader};
+use missiond_pty::host::{Recorded, Recording};
 use serde_json::Value;
 
 use crate::harness::{TestHome, wait_for};
@@ -70,7 +70,7 @@ fn written_pid(file: &Path) -> u32 {
 
 fn recorded(path: &Path) -> Vec<u8> {
     let mut output = Vec::new();
-    for event in RecordingReader::open(path).unwrap() {
+    for event in Recording::open(path).unwrap().read().unwrap() {
         if let (_, Recorded::Output(bytes)) = event.unwrap() {
             output.extend(bytes);
         }

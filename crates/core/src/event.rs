@@ -243,6 +243,11 @@ events! {
         Persistent
         SlotStateChanged = "slot_state_changed" { slot: SlotId, state: PtyState }
         Persistent
+        /// Its recording cannot be written, and the program waits until it can.
+        SlotRecordingStalled = "slot_recording_stalled" { slot: SlotId, name: String, why: String }
+        Persistent
+        SlotRecordingResumed = "slot_recording_resumed" { slot: SlotId }
+        Persistent
         SlotClosed = "slot_closed" { slot: SlotId, reason: String }
         Persistent
         SessionCompleted = "session_completed" {

@@ -176,7 +176,14 @@ async fn infrastructure(
     )
     .await?;
     #[cfg(unix)]
-    let slots = Slots::new(&home, id, db.clone(), timeline.clone(), Arc::clone(&clock))?;
+    let slots = Slots::new(
+        &home,
+        id,
+        db.clone(),
+        timeline.clone(),
+        Arc::clone(&clock),
+        config.recording.limits(),
+    )?;
     Ok(Arc::new(DaemonState {
         id,
         host: host_name(),

@@ -79,6 +79,12 @@ fn incident_of(event: &Event) -> Option<Report> {
             Severity::Error,
             format!("`{consumer}` cannot process events and keeps trying: {error}"),
         ),
+        Event::SlotRecordingStalled { slot, name, why } => incident(
+            "recording_stalled",
+            &slot.to_string(),
+            Severity::Error,
+            format!("The program in slot {name} waits: {why}"),
+        ),
         _ => None,
     }
 }

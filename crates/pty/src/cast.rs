@@ -44,6 +44,19 @@ pub struct CastSource {
     pub scenario: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub terminal_answers: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub segment: Option<CastSegment>,
+}
+
+/// Where a file stands in a recording that has several.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct CastSegment {
+    /// Counted from 1.
+    pub number: u32,
+    /// Number of its first byte of output.
+    pub offset: u64,
+    /// Seconds from the beginning of the recording to that of this file.
+    pub after: f64,
 }
 
 impl CastHeader {
@@ -58,6 +71,17 @@ impl CastHeader {
     #[must_use]
     pub fn engine(&self) -> Option<&str> {
         self.mission.as_ref()?.engine.as_deref()
+    }
+
+    /// Where the file stands; one that does not say is the whole recording.
+    #[must_use]
+    pub fn segment(&self) -> CastSegment {
+        let said = self.mission.as_ref().and_then(|source| source.segment);
+        said.unwrap_or(CastSegment {
+            number: 1,
+            offset: 0,
+            after: 0.0,
+        })
     }
 
     #[must_use]
@@ -92,6 +116,8 @@ pub enum CastError {
     Event { line: u64, why: String },
     #[error("line {line} is longer than {MAX_LINE} bytes")]
     TooLong { line: u64 },
+    #[error("there is no recording at {0}")]
+    Missing(String),
 }
 
 /// Reads events in file order. A time that runs backwards counts as the latest
@@ -189,6 +215,14 @@ impl<R: BufRead> CastReader<R> {
     }
 }
 
+impl<R: BufRead + io::Seek> CastReader<R> {
+    /// Goes on at a place in the file where a line begins.
+    pub(crate) fn skip_to(&mut self, position: u64) -> Result<(), CastError> {
+        self.source.seek(io::SeekFrom::Start(position))?;
+        Ok(())
+    }
+}
+
 impl<R: BufRead> Iterator for CastReader<R> {
     type Item = Result<CastEvent, CastError>;
 
@@ -258,7 +292,7 @@ fn read_line<R: BufRead>(
     }
 }
 
-fn parse_size(text: &str) -> Option<Size> {
+pub(crate) fn parse_size(text: &str) -> Option<Size> {
     let (columns, rows) = text.split_once('x')?;
     let size = Size {
         columns: columns.parse().ok()?,

@@ -8,6 +8,7 @@ pub mod host;
 mod identity;
 mod manifests;
 mod paint;
+mod repaint;
 mod replay;
 mod reply;
 mod score;
@@ -16,7 +17,9 @@ mod signal;
 mod tap;
 mod terminal;
 
-pub use cast::{CastError, CastEvent, CastHeader, CastReader, CastSource, CastWriter, EventKind};
+pub use cast::{
+    CastError, CastEvent, CastHeader, CastReader, CastSegment, CastSource, CastWriter, EventKind,
+};
 #[cfg(unix)]
 pub use identity::{is_same_process, process_exists, process_start};
 pub use manifests::{ManifestFileError, load_catalogue, load_manifest};

@@ -18,6 +18,7 @@ use alacritty_terminal::term::{Config, TermDamage, TermMode};
 use alacritty_terminal::vte::ansi::{Color, CursorStyle, NamedColor, Processor, Timeout};
 use missiond_semantic::{Cursor, Emphasis, Row, Screen, Size, Style};
 
+use crate::repaint::repaint;
 use crate::reply::{Replies, Theme};
 use crate::signal::{TerminalSignal, signal_of};
 use crate::tap::{Tap, Tapped};
@@ -181,6 +182,17 @@ impl Terminal {
     #[must_use]
     pub fn is_dirty(&self) -> bool {
         self.dirty
+    }
+
+    /// What draws the same on a new terminal of this size: rows with their
+    /// history, cursor, modes, title and status. Nothing in the middle of an
+    /// update, whose rest could not be told from the beginning of another.
+    pub fn repaint(&mut self) -> Option<String> {
+        if self.sync.is_some() || !self.partial.is_empty() {
+            return None;
+        }
+        self.screen();
+        Some(repaint(&self.term, &self.screen))
     }
 
     /// Bytes fed since the beginning.

@@ -177,6 +177,12 @@ fn check_values(config: &Config) -> Result<(), (&'static str, String)> {
         16..=1_000_000,
     )?;
     range("timeline.batch", config.timeline.batch.into(), 1..=10_000)?;
+    range(
+        "recording.segment_mb",
+        config.recording.segment_mb,
+        1..=4096,
+    )?;
+    range("recording.keep_mb", config.recording.keep_mb, 2..=1_000_000)?;
     range("otlp.interval_secs", config.otlp.interval_secs, 1..=3600)?;
     if !config.http.listen.ip().is_loopback() {
         let message = format!("must be a loopback address, but is {}", config.http.listen);

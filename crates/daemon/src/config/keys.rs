@@ -84,6 +84,16 @@ pub const KEYS: &[KeySpec] = &[
         "Events stored in one commit at most, 1 to 10000.",
     ),
     restart(
+        "recording.segment_mb",
+        "Size at which the recording of a slot goes on in a new file, 1 to 4096; for slots started \
+         afterwards.",
+    ),
+    restart(
+        "recording.keep_mb",
+        "Size of all files of one slot's recording, 2 to 1000000; the oldest file is deleted when a \
+         new one is begun. For slots started afterwards.",
+    ),
+    restart(
         "otlp.endpoint",
         "Send metrics to this OpenTelemetry collector, for example `http://127.0.0.1:4318`. Empty \
          means off.",

@@ -26,6 +26,7 @@ pub struct Config {
     pub http: HttpConfig,
     pub log: LogConfig,
     pub timeline: TimelineConfig,
+    pub recording: RecordingConfig,
     pub otlp: OtlpConfig,
 }
 
@@ -85,6 +86,13 @@ pub struct TimelineConfig {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
+pub struct RecordingConfig {
+    pub segment_mb: u64,
+    pub keep_mb: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct OtlpConfig {
     /// Empty means off.
     pub endpoint: String,
@@ -132,6 +140,26 @@ impl Default for TimelineConfig {
         Self {
             queue: 8192,
             batch: 512,
+        }
+    }
+}
+
+impl Default for RecordingConfig {
+    fn default() -> Self {
+        Self {
+            segment_mb: 64,
+            keep_mb: 1024,
+        }
+    }
+}
+
+impl RecordingConfig {
+    #[cfg(unix)]
+    #[must_use]
+    pub(crate) fn limits(&self) -> missiond_pty::host::RecordingLimits {
+        missiond_pty::host::RecordingLimits {
+            segment: self.segment_mb << 20,
+            total: self.keep_mb << 20,
         }
     }
 }

@@ -86,13 +86,12 @@ async fn read(call: Call, params: SlotParams) -> Result<SlotScreen, ApiError> {
         ));
     }
     let slot = closed(&call, &params.slot).await?;
-    let Some(mut session) = call.daemon.slots.last_screen(&slot).await else {
+    let Some((mut session, offset)) = call.daemon.slots.last_screen(&slot).await else {
         return Err(not_found(format!(
             "the slot {} is closed, and its recording cannot be read",
             slot.name
         )));
     };
-    let offset = session.terminal().offset();
     let reading = session.reader().current().clone();
     Ok(screen(slot.id, session.screen(), &reading, offset))
 }

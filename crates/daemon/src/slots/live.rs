@@ -10,14 +10,15 @@ use std::time::Duration;
 
 use missiond_core::{Event, PtyState, Slot, TraceContext};
 use missiond_pty::host::{
-    ExitStatus, FromHost, HostConnection, HostError, HostFiles, HostRecord, MAX_INPUT,
-    RecordingReader, ToHost,
+    ExitStatus, FromHost, HostConnection, HostError, HostFiles, HostRecord, MAX_INPUT, Recording,
+    ToHost,
 };
 use missiond_pty::{Keys, MAX_SIZE, MIN_SIZE, Session, TimedReading, View};
 use missiond_semantic::{Explanation, Manifest, Reading, Screen, Size};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
+use super::checkpoint::{Checkpoint, Due};
 use super::rebuild::{self, Rebuilt};
 use super::viewers::{ViewerId, Viewers, Viewing};
 use super::{Context, SlotsError};
@@ -112,7 +113,9 @@ pub(super) async fn follow(
     let mut live = Live {
         published: session.reader().current().state,
         session,
+        checkpoint: Due::after(offset),
         offset,
+        attended_from: 0,
         enter: None,
         killers: Vec::new(),
         viewers: Viewers::new(),
@@ -148,7 +151,9 @@ async fn begin(record: &HostRecord, beginning: Beginning, manifest: Arc<Manifest
             Err(error) => tracing::error!(slot = %record.slot, %error, "the replay failed"),
         }
     }
-    let size = RecordingReader::open(&record.recording).map(|recording| recording.size());
+    let size = Recording::open(&record.recording)
+        .and_then(|recording| recording.read())
+        .map(|reader| reader.size());
     Rebuilt {
         session: Session::new(size.unwrap_or(super::DEFAULT_SIZE), manifest),
         offset: 0,
@@ -164,6 +169,9 @@ struct Live {
     session: Session,
     /// Number of the next byte of output.
     offset: u64,
+    /// What was written before this byte is not answered any more.
+    attended_from: u64,
+    checkpoint: Due,
     /// The state the timeline knows.
     published: PtyState,
     enter: Option<DueEnter>,
@@ -224,7 +232,11 @@ impl Live {
         let last = records.iter().find(|record| record.slot == self.slot.id);
         match last.and_then(|record| record.exited) {
             Some(status) => self.ended(&status.to_string(), status.code).await,
-            None => self.ended("its terminal host was killed", None).await,
+            None => {
+                let record = self.record.clone();
+                let _ = tokio::task::spawn_blocking(move || record.end_leftovers()).await;
+                self.ended("its terminal host was killed", None).await;
+            }
         }
         self.files.remove();
     }
@@ -241,13 +253,34 @@ impl Live {
                             tracing::error!(offset, expected = self.offset, "output out of place");
                             return Ok(Parted::Lost);
                         }
-                        self.take_output(&bytes, &mut changes);
+                        let unattended = self.attended_from.saturating_sub(offset);
+                        let unattended = usize::try_from(unattended).unwrap_or(usize::MAX);
+                        let (before, now) = bytes.split_at(unattended.min(bytes.len()));
+                        if !before.is_empty() {
+                            self.take_output(before, &mut changes);
+                            self.session.terminal().take_replies();
+                        }
+                        if !now.is_empty() {
+                            self.take_output(now, &mut changes);
+                        }
                         self.answer(host).await?;
+                        self.save(&bytes);
                     }
                     Some(FromHost::Exited(status)) => return Ok(Parted::Exited(status)),
                     Some(FromHost::Refused(why)) => {
                         tracing::warn!(slot = %self.slot.id, why, "the host refused");
                     }
+                    Some(FromHost::AttendedFrom(offset)) => self.attended_from = offset,
+                    Some(FromHost::Gone { kept_from }) => {
+                        let missing = kept_from.saturating_sub(self.offset);
+                        tracing::warn!(
+                            slot = %self.slot.id, missing, kept_from,
+                            "output was deleted before it was read: going on after it"
+                        );
+                        self.offset = kept_from;
+                    }
+                    Some(FromHost::Stalled(why)) => self.stalled(why).await,
+                    Some(FromHost::GoesOn) => self.goes_on().await,
                     None => return Ok(Parted::Lost),
                 },
                 // What comes while Enter is due would come between it and its text.
@@ -288,6 +321,29 @@ impl Live {
             bytes: bytes.len() as u64,
         };
         self.context.timeline.tell(output, TraceContext::root());
+    }
+
+    /// Makes a checkpoint if one is due. `output` is what came last.
+    fn save(&mut self, output: &[u8]) {
+        if !self.checkpoint.is_now(self.offset, output) {
+            return;
+        }
+        let Some(paint) = self.session.terminal().repaint() else {
+            return;
+        };
+        let checkpoint = Checkpoint {
+            size: self.session.screen().size,
+            offset: self.offset,
+            at: self.now(),
+            paint,
+        };
+        self.checkpoint = Due::after(self.offset);
+        let recording = self.record.recording.clone();
+        tokio::task::spawn_blocking(move || {
+            if let Err(error) = checkpoint.write(&recording) {
+                tracing::debug!(%error, "no checkpoint was written");
+            }
+        });
     }
 
     /// Answers what the program asked its terminal.
@@ -478,6 +534,20 @@ impl Live {
         })
         .await;
         self.context.close(id, reason).await
+    }
+
+    /// The recording cannot be written, and the program waits.
+    async fn stalled(&mut self, why: String) {
+        tracing::error!(slot = %self.slot.id, why, "a program waits");
+        let (slot, name) = (self.slot.id, self.slot.name.clone());
+        self.record(Event::SlotRecordingStalled { slot, name, why })
+            .await;
+    }
+
+    async fn goes_on(&mut self) {
+        tracing::info!(slot = %self.slot.id, "the recording is written again");
+        let slot = self.slot.id;
+        self.record(Event::SlotRecordingResumed { slot }).await;
     }
 
     async fn record(&self, event: Event) {

@@ -6,6 +6,7 @@
 //! what says that a slot exists; the database row follows it. So a daemon that
 //! died at any moment leaves nothing that the next one cannot take up.
 
+mod checkpoint;
 mod environment;
 mod live;
 mod rebuild;
@@ -22,7 +23,8 @@ use missiond_core::{
     CliEngine, Clock, DaemonId, ErrorCode, Event, Slot, SlotId, SlotKind, TraceContext,
 };
 use missiond_pty::host::{
-    self, FromHost, HostConnection, HostFiles, HostRecord, LaunchSpec, ToHost,
+    self, FromHost, HostConnection, HostFiles, HostRecord, LaunchSpec, Recording, RecordingLimits,
+    ToHost,
 };
 use missiond_pty::{ManifestFileError, Session, load_catalogue};
 use missiond_semantic::{Catalogue, GENERIC, Manifest, Size};
@@ -103,6 +105,7 @@ struct Context {
     db: MissionDb,
     timeline: Timeline,
     clock: Arc<dyn Clock>,
+    limits: RecordingLimits,
     /// Made when the first slot needs it: reading the shipped ones takes longer
     /// than all the rest of a start.
     manifests: OnceLock<Catalogue>,
@@ -130,6 +133,7 @@ impl Slots {
         db: MissionDb,
         timeline: Timeline,
         clock: Arc<dyn Clock>,
+        limits: RecordingLimits,
     ) -> Result<Self, SlotsError> {
         for folder in [home.slots_dir(), home.recordings_dir()] {
             private_dir(&folder)?;
@@ -146,6 +150,7 @@ impl Slots {
             db,
             timeline,
             clock,
+            limits,
             manifests,
             open: Mutex::default(),
         });
@@ -256,8 +261,9 @@ impl Slots {
         self.context.open().len() as u64
     }
 
-    /// The last screen of a slot that was closed, from its recording.
-    pub(crate) async fn last_screen(&self, slot: &Slot) -> Option<Session> {
+    /// The last screen of a slot that was closed, from its recording, and how
+    /// many bytes it had written.
+    pub(crate) async fn last_screen(&self, slot: &Slot) -> Option<(Session, u64)> {
         let path = recording(&self.context.home, slot.id);
         let manifest = self.context.manifest(&slot.engine)?;
         tokio::task::spawn_blocking(move || rebuild::last_screen(&path, manifest))
@@ -394,6 +400,7 @@ impl Context {
             environment: environment::environment(text_variables(), &new.env),
             size: new.size,
             recording: recording(&self.home, slot),
+            limits: self.limits,
             run_dir: self.home.slots_dir(),
         })
     }
@@ -442,7 +449,8 @@ async fn abandon(record: &HostRecord, run_dir: &Path) {
     .await;
     match ended {
         Ok(Ok(())) => {
-            let _ = std::fs::remove_file(&record.recording);
+            let _ = Recording::remove(&record.recording);
+            let _ = checkpoint::Checkpoint::remove(&record.recording);
         }
         other => tracing::error!(host = record.host_pid, ?other, "a host was left behind"),
     }

@@ -1,23 +1,29 @@
-//! A terminal as it was, from the recording.
+//! A terminal as it was, from its last checkpoint and the recording after it.
 //!
-//! A recording can be far longer than what its screen depends on, so only its
-//! last part is drawn; all of it is counted, because the place to go on is a
-//! number of bytes.
+//! What it costs does not grow with the recording: without a checkpoint, or
+//! when a program wrote much while no daemon made one, only the last part of
+//! the output is drawn.
 
-use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use missiond_pty::host::{Recorded, RecordingReader};
+use missiond_pty::host::{Recorded, Recording};
 use missiond_pty::{CastError, Session};
-use missiond_semantic::{Manifest, Size};
+use missiond_semantic::Manifest;
 
-/// Output that is drawn again. An agent's screen is redrawn many times in it.
-const DRAWN: usize = 16 << 20;
+use super::checkpoint::Checkpoint;
 
-/// Shorter than any pause that ends a frame.
+/// Output that is drawn again at most. An agent's screen is redrawn many times
+/// in it.
+const DRAWN: u64 = 4 << 20;
+
+/// Shorter than any pause that ends a frame. Output of one moment is drawn as
+/// one: a program that writes line by line would otherwise be drawn line by line.
 const MOMENT: Duration = Duration::from_millis(10);
+
+/// After the last output: whatever waited for a pause has been read by then.
+const LATER: Duration = Duration::from_secs(60);
 
 /// A session and how far it has come.
 #[derive(Debug)]
@@ -29,82 +35,74 @@ pub(super) struct Rebuilt {
     pub(super) at: Duration,
 }
 
-/// After the last output: whatever waited for a pause has been read by then.
-const LATER: Duration = Duration::from_secs(60);
-
 pub(super) fn rebuild(path: &Path, manifest: Arc<Manifest>) -> Result<Rebuilt, CastError> {
-    let reader = RecordingReader::open(path)?;
-    let mut size = reader.size();
-    let mut tail = Tail::default();
-    let (mut offset, mut end) = (0, Duration::ZERO);
-    for event in reader {
-        let (at, recorded) = event?;
-        end = at;
-        if let Recorded::Output(bytes) = &recorded {
-            offset += bytes.len() as u64;
-        }
-        if let Some(before) = tail.push(at, recorded) {
-            size = before;
-        }
-    }
-    let mut session = Session::new(size, manifest);
+    let recording = Recording::open(path)?;
+    let end = recording.end()?;
+    let checkpoint = Checkpoint::read(path).ok();
+    // One of the future belongs to a recording that lost its end with the power.
+    let checkpoint = checkpoint.filter(|checkpoint| checkpoint.offset <= end);
+    let painted = checkpoint
+        .as_ref()
+        .map_or(0, |checkpoint| checkpoint.offset);
+    let begin = painted.max(end.saturating_sub(DRAWN));
+    let reader = recording.read_from(begin)?;
     let mut changes = Vec::new();
-    for (at, recorded) in tail.events {
+    let (mut session, mut at) = match checkpoint {
+        Some(checkpoint) => {
+            let mut session = Session::new(checkpoint.size, manifest);
+            session.feed(checkpoint.paint.as_bytes(), checkpoint.at, &mut changes);
+            if begin > painted {
+                session.resize(reader.size(), checkpoint.at, &mut changes);
+            }
+            (session, checkpoint.at)
+        }
+        None => (Session::new(reader.size(), manifest), Duration::ZERO),
+    };
+    let mut offset = reader.position();
+    let mut moment = (Duration::ZERO, Vec::new());
+    for event in reader {
+        let (now, recorded) = event?;
+        at = now;
+        if !matches!(&recorded, Recorded::Output(_) if now.saturating_sub(moment.0) < MOMENT) {
+            let (begun, output) = std::mem::take(&mut moment);
+            draw(&mut session, &output, begun);
+            moment.0 = now;
+        }
         match recorded {
-            Recorded::Output(bytes) => session.feed(&bytes, at, &mut changes),
-            Recorded::Resize(size) => session.resize(size, at, &mut changes),
+            Recorded::Output(bytes) => {
+                offset += bytes.len() as u64;
+                moment.1.extend(bytes);
+            }
+            Recorded::Resize(size) => session.resize(size, now, &mut changes),
         }
         changes.clear();
     }
+    draw(&mut session, &moment.1, moment.0);
     // They were answered when they were asked.
     session.terminal().take_replies();
     Ok(Rebuilt {
         session,
         offset,
-        at: end,
+        at,
     })
 }
 
-/// The last part of a recording. Output of one moment is one event: a program
-/// that writes line by line would otherwise be drawn line by line.
-#[derive(Debug, Default)]
-struct Tail {
-    events: VecDeque<(Duration, Recorded)>,
-    bytes: usize,
-}
-
-impl Tail {
-    /// Adds an event and drops what is too old. Returns the size a dropped
-    /// event had set.
-    fn push(&mut self, at: Duration, recorded: Recorded) -> Option<Size> {
-        if let Recorded::Output(bytes) = &recorded {
-            self.bytes += bytes.len();
-        }
-        match (self.events.back_mut(), recorded) {
-            (Some((begun, Recorded::Output(drawn))), Recorded::Output(bytes))
-                if at.saturating_sub(*begun) < MOMENT =>
-            {
-                drawn.extend(bytes);
-            }
-            (_, recorded) => self.events.push_back((at, recorded)),
-        }
-        let mut size = None;
-        while self.bytes > DRAWN {
-            match self.events.pop_front() {
-                Some((_, Recorded::Output(bytes))) => self.bytes -= bytes.len(),
-                Some((_, Recorded::Resize(before))) => size = Some(before),
-                None => break,
-            }
-        }
-        size
+fn draw(session: &mut Session, output: &[u8], at: Duration) {
+    if !output.is_empty() {
+        session.feed(output, at, &mut Vec::new());
     }
 }
 
-/// The screen a program left when it ended.
-pub(super) fn last_screen(path: &Path, manifest: Arc<Manifest>) -> Result<Session, CastError> {
+/// The screen a program left when it ended, and how much it had written.
+pub(super) fn last_screen(
+    path: &Path,
+    manifest: Arc<Manifest>,
+) -> Result<(Session, u64), CastError> {
     let Rebuilt {
-        mut session, at, ..
+        mut session,
+        offset,
+        at,
     } = rebuild(path, manifest)?;
     session.exited(at + LATER, &mut Vec::new());
-    Ok(session)
+    Ok((session, offset))
 }

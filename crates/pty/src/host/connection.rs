@@ -16,7 +16,7 @@ use tokio::sync::mpsc;
 use super::backlog::Backlog;
 use super::frame::{Frame, FromHost, MAX_OUTPUT, ToHost};
 use super::process::ExitStatus;
-use super::recording::{Recorded, RecordingReader};
+use super::segments::{Recorded, Recording, RecordingReader};
 
 /// Encoded frames that wait for the socket.
 const QUEUED: usize = 128 << 10;
@@ -63,16 +63,9 @@ pub(super) struct Outgoing {
     queue: Vec<u8>,
     /// The next byte of output to send; none before the daemon said hello.
     next: Option<u64>,
-    older: Option<Older>,
+    /// Output that has left the backlog, read from the recording.
+    older: Option<RecordingReader>,
     exit_sent: bool,
-}
-
-/// Output that has left the backlog, read from the recording.
-#[derive(Debug)]
-struct Older {
-    recording: RecordingReader,
-    /// Offset of what the recording yields next.
-    at: u64,
 }
 
 impl Outgoing {
@@ -94,8 +87,14 @@ impl Outgoing {
             );
             return self.push(&FromHost::Refused(why));
         }
+        self.push(&FromHost::AttendedFrom(backlog.end()));
         self.next = Some(from);
         self.older = None;
+    }
+
+    /// Whether a daemon has said what it wants.
+    pub(super) fn is_greeted(&self) -> bool {
+        self.next.is_some()
     }
 
     pub(super) fn push(&mut self, frame: &FromHost) {
@@ -120,8 +119,8 @@ impl Outgoing {
             if next == backlog.end() {
                 break;
             }
-            let bytes = match backlog.from(next, MAX_OUTPUT) {
-                Some(bytes) => bytes,
+            let (next, bytes) = match backlog.from(next, MAX_OUTPUT) {
+                Some(bytes) => (next, bytes),
                 None => self.older(next, recording)?,
             };
             self.next = Some(next + bytes.len() as u64);
@@ -142,25 +141,27 @@ impl Outgoing {
         Ok(())
     }
 
-    /// Output from `next` on, as the recording holds it.
-    fn older(&mut self, next: u64, recording: &Path) -> io::Result<Vec<u8>> {
-        let mut older = match self.older.take() {
+    /// Output from `next` on with its place, as the recording holds it. If it
+    /// was deleted, what is left, and the daemon is told.
+    fn older(&mut self, next: u64, recording: &Path) -> io::Result<(u64, Vec<u8>)> {
+        let mut older = match self.older.take().filter(|older| older.position() == next) {
             Some(older) => older,
-            None => Older {
-                recording: RecordingReader::open(recording).map_err(io::Error::other)?,
-                at: 0,
-            },
+            None => Recording::open(recording)
+                .and_then(|recording| recording.read_from(next))
+                .map_err(io::Error::other)?,
         };
-        for event in &mut older.recording {
-            let (_, Recorded::Output(bytes)) = event.map_err(io::Error::other)? else {
-                continue;
-            };
-            let begin = older.at;
-            older.at += bytes.len() as u64;
-            if older.at > next {
-                self.older = Some(older);
-                let skip = usize::try_from(next.saturating_sub(begin)).unwrap_or(usize::MAX);
-                return Ok(bytes[skip..].to_vec());
+        loop {
+            let begin = older.position();
+            match older.next().transpose().map_err(io::Error::other)? {
+                Some((_, Recorded::Output(bytes))) => {
+                    if begin != next {
+                        self.push(&FromHost::Gone { kept_from: begin });
+                    }
+                    self.older = Some(older);
+                    return Ok((begin, bytes));
+                }
+                Some((_, Recorded::Resize(_))) => {}
+                None => break,
             }
         }
         let missing = format!("the recording ends before byte {next}");

@@ -37,6 +37,15 @@ pub enum FromHost {
     Exited(ExitStatus),
     /// Something asked for was not done; a sentence.
     Refused(String),
+    /// What comes before this byte was written while no daemon was there: what
+    /// it asks the terminal is not to be answered any more.
+    AttendedFrom(u64),
+    /// The bytes asked for have been deleted; output goes on with this one.
+    Gone { kept_from: u64 },
+    /// The recording cannot be written, so the program waits; a sentence.
+    Stalled(String),
+    /// The recording is written again.
+    GoesOn,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -126,6 +135,10 @@ impl Frame for FromHost {
             }
             Self::Exited(status) => (b'x', serde_json::to_vec(status).unwrap_or_default()),
             Self::Refused(why) => (b'e', why.as_bytes().to_vec()),
+            Self::AttendedFrom(offset) => (b'a', offset.to_le_bytes().to_vec()),
+            Self::Gone { kept_from } => (b'g', kept_from.to_le_bytes().to_vec()),
+            Self::Stalled(why) => (b's', why.as_bytes().to_vec()),
+            Self::GoesOn => (b'c', Vec::new()),
         }
     }
 
@@ -140,6 +153,12 @@ impl Frame for FromHost {
             }
             b'x' => Self::Exited(serde_json::from_slice(content).ok()?),
             b'e' => Self::Refused(String::from_utf8_lossy(content).into_owned()),
+            b'a' => Self::AttendedFrom(u64::from_le_bytes(content.try_into().ok()?)),
+            b'g' => Self::Gone {
+                kept_from: u64::from_le_bytes(content.try_into().ok()?),
+            },
+            b's' => Self::Stalled(String::from_utf8_lossy(content).into_owned()),
+            b'c' if content.is_empty() => Self::GoesOn,
             _ => return None,
         })
     }
@@ -168,6 +187,10 @@ mod tests {
             any::<(Option<i32>, Option<i32>)>()
                 .prop_map(|(code, signal)| FromHost::Exited(ExitStatus { code, signal })),
             ".{0,40}".prop_map(FromHost::Refused),
+            any::<u64>().prop_map(FromHost::AttendedFrom),
+            any::<u64>().prop_map(|kept_from| FromHost::Gone { kept_from }),
+            ".{0,40}".prop_map(FromHost::Stalled),
+            Just(FromHost::GoesOn),
         ]
     }
 

@@ -6,17 +6,22 @@
 //! [`HostConnection`] are what a daemon uses.
 
 mod backlog;
+mod cgroup;
 mod client;
 mod connection;
 mod frame;
 mod process;
 mod recording;
+mod segments;
 mod serve;
 mod start;
 mod tree;
+mod unattended;
 
+pub use cgroup::{Containment, containment};
 pub use client::{HostConnection, HostError, LaunchError, launch};
 pub use frame::{BadFrame, FromHost, MAX_INPUT, ToHost};
 pub use process::{ExitStatus, HostFiles, HostRecord, LaunchSpec};
-pub use recording::{Recorded, RecordingReader};
+pub use recording::RecordingLimits;
+pub use segments::{Recorded, Recording, RecordingReader};
 pub use start::run;

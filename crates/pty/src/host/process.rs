@@ -5,10 +5,14 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use missiond_core::{CliEngine, SlotId};
 use missiond_semantic::Size;
 use serde::{Deserialize, Serialize};
+
+use super::cgroup::Cgroup;
+use super::recording::RecordingLimits;
 
 /// What to run and where. Reaches the host on its standard input, so that
 /// nothing of it shows in a list of processes.
@@ -24,6 +28,7 @@ pub struct LaunchSpec {
     pub environment: BTreeMap<String, String>,
     pub size: Size,
     pub recording: PathBuf,
+    pub limits: RecordingLimits,
     /// A private folder for the socket and the record.
     pub run_dir: PathBuf,
 }
@@ -42,6 +47,12 @@ pub struct HostRecord {
     /// Process numbers are used again; number and start time together are not.
     pub host_start_ticks: Option<u64>,
     pub program_pid: u32,
+    #[serde(default)]
+    pub program_start_ticks: Option<u64>,
+    /// The slot's control group; without one its process group and the host
+    /// hold it together.
+    #[serde(default)]
+    pub cgroup: Option<PathBuf>,
     /// Microseconds since 1970: time zero of the recording.
     pub started_at_us: i64,
     pub exited: Option<ExitStatus>,
@@ -52,6 +63,34 @@ impl HostRecord {
     #[must_use]
     pub fn is_alive(&self) -> bool {
         crate::is_same_process(self.host_pid, self.host_start_ticks)
+    }
+
+    /// Ends what a host that was killed could not end itself. Without a control
+    /// group that is the program and its process group; a process that left the
+    /// group has no one who knows of it.
+    pub fn end_leftovers(&self) {
+        if self.is_alive() {
+            return;
+        }
+        let program = crate::identity::pid_of(self.program_pid);
+        if let Some(program) = program
+            && self.program_start_ticks.is_some()
+            && crate::is_same_process(self.program_pid, self.program_start_ticks)
+        {
+            let _ = rustix::process::kill_process_group(program, rustix::process::Signal::KILL);
+        }
+        let Some(cgroup) = self.cgroup.as_deref().and_then(Cgroup::existing) else {
+            return;
+        };
+        cgroup.kill();
+        // The kernel is done with it within moments, and nobody else waits for it.
+        for _ in 0..100 {
+            if !cgroup.is_populated() {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        cgroup.remove();
     }
 }
 

@@ -1,48 +1,98 @@
-//! The recording of a slot: everything the program wrote and was sent.
+//! Writes the recording of a slot: everything the program wrote and was sent.
 //!
 //! An asciicast holds text, a terminal carries bytes. A character cut in two by
 //! a read is recorded when its rest arrives; bytes that are no text at all are
 //! shown as replacement characters, and a `#bytes` marker before them holds
 //! what they really were. So byte N of the output is byte N of the recording.
+//! A file that has grown enough is followed by the next; the oldest go when all
+//! of them together have become too large.
 
 use std::fs::{File, OpenOptions};
-use std::io::{BufReader, Write};
-use std::path::Path;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use missiond_semantic::Size;
+use serde::{Deserialize, Serialize};
 
-use crate::cast::{CastError, CastEvent, CastHeader, CastReader, CastWriter, EventKind};
+use super::segments::{MARK_EVERY, RAW_MARKER, files, hex, place_marker, segment_path};
+use crate::cast::{CastError, CastEvent, CastHeader, CastSegment, CastWriter, EventKind};
 
-const RAW_MARKER: &str = "#bytes ";
+/// A next file that could not be begun is tried again after this many bytes.
+const RETRY_AFTER: u64 = 1 << 20;
+
+/// How large a recording may become.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecordingLimits {
+    /// Bytes of a file at which the next one is begun.
+    pub segment: u64,
+    /// Bytes of all files of a recording; beyond it the oldest is deleted. The
+    /// one being written always stays.
+    pub total: u64,
+}
+
+impl Default for RecordingLimits {
+    fn default() -> Self {
+        Self {
+            segment: 64 << 20,
+            total: 1 << 30,
+        }
+    }
+}
 
 /// Writes a recording. What could not be written (a full disk) is kept and
 /// written by the next [`Recorder::flush`]; the file never keeps half a line.
 #[derive(Debug)]
 pub(super) struct Recorder {
+    first: PathBuf,
+    header: CastHeader,
+    limits: RecordingLimits,
     file: File,
+    number: u32,
     /// Length of the file up to its last whole line.
     length: u64,
+    /// Length at which the next file is begun.
+    turn_at: u64,
+    /// Length at which the next marker is due.
+    mark_at: u64,
+    /// Bytes of output handed to the files.
+    recorded: u64,
+    size: Size,
     lines: CastWriter<Vec<u8>>,
     /// The beginning of a character whose rest has not come yet.
     partial: Vec<u8>,
     start: Instant,
+    /// From the start of the recording to that of this file.
+    after: Duration,
     unsynced: bool,
+    /// Files and folders that are no longer written but not yet on the disk.
+    left: Vec<File>,
 }
 
 impl Recorder {
     /// Begins a recording; the file must not exist.
-    pub(super) fn create(path: &Path, header: &CastHeader) -> Result<Self, CastError> {
-        let mut options = OpenOptions::new();
-        options.append(true).create_new(true);
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    pub(super) fn create(
+        path: &Path,
+        header: &CastHeader,
+        limits: RecordingLimits,
+    ) -> Result<Self, CastError> {
         let mut recorder = Self {
-            file: options.open(path)?,
+            first: path.to_owned(),
+            header: header.clone(),
+            limits,
+            file: create_private(path)?,
+            number: 1,
             length: 0,
-            lines: CastWriter::new(Vec::new(), header)?,
+            turn_at: limits.segment,
+            mark_at: MARK_EVERY,
+            recorded: 0,
+            size: header.size(),
+            lines: CastWriter::new(Vec::new(), &with_segment(header, 1, 0, Duration::ZERO))?,
             partial: Vec::new(),
             start: Instant::now(),
+            after: Duration::ZERO,
             unsynced: false,
+            left: folder_of(path),
         };
         recorder.flush()?;
         Ok(recorder)
@@ -67,6 +117,7 @@ impl Recorder {
     }
 
     pub(super) fn resize(&mut self, size: Size) -> Result<(), CastError> {
+        self.size = size;
         self.queue(EventKind::Resize(size))?;
         self.flush()
     }
@@ -76,6 +127,11 @@ impl Recorder {
         let rest = std::mem::take(&mut self.partial);
         self.output_whole(&rest)?;
         Ok(self.file.sync_data()?)
+    }
+
+    /// The size the terminal was last given.
+    pub(super) fn size(&self) -> Size {
+        self.size
     }
 
     /// Everything handed over is in the file.
@@ -104,168 +160,104 @@ impl Recorder {
         self.unsynced
     }
 
-    /// The file to bring to the disk, if it has something new.
-    pub(super) fn take_unsynced(&mut self) -> Option<File> {
-        let due = std::mem::replace(&mut self.unsynced, false);
-        due.then(|| self.file.try_clone().ok()).flatten()
+    /// The files to bring to the disk, if they have something new.
+    pub(super) fn take_unsynced(&mut self) -> Vec<File> {
+        let mut due = std::mem::take(&mut self.left);
+        if std::mem::replace(&mut self.unsynced, false) {
+            due.extend(self.file.try_clone().ok());
+        }
+        due
     }
 
     fn output_whole(&mut self, bytes: &[u8]) -> Result<(), CastError> {
         if !bytes.is_empty() {
+            if self.length >= self.turn_at && self.is_clear() && self.begin_next().is_err() {
+                // The file at hand can still be written; it only grows.
+                self.turn_at = self.length + RETRY_AFTER;
+            }
+            if self.length >= self.mark_at {
+                self.mark_at = self.length + MARK_EVERY;
+                self.queue(EventKind::Marker(place_marker(self.recorded, self.size)))?;
+            }
             if std::str::from_utf8(bytes).is_err() {
                 self.queue(EventKind::Marker(format!("{RAW_MARKER}{}", hex(bytes))))?;
             }
             let shown = String::from_utf8_lossy(bytes).into_owned();
             self.queue(EventKind::Output(shown))?;
+            self.recorded += bytes.len() as u64;
         }
         self.flush()
     }
 
     fn queue(&mut self, kind: EventKind) -> Result<(), CastError> {
-        let at = self.start.elapsed();
+        let at = self.start.elapsed().saturating_sub(self.after);
         self.lines.write(&CastEvent { at, kind })
     }
-}
 
-/// What a recording says happened to the screen.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Recorded {
-    Output(Vec<u8>),
-    Resize(Size),
-}
-
-/// Reads a recording back, byte for byte. One that is still being written ends
-/// at its last whole line.
-#[derive(Debug)]
-pub struct RecordingReader {
-    cast: CastReader<BufReader<File>>,
-}
-
-impl RecordingReader {
-    pub fn open(path: &Path) -> Result<Self, CastError> {
-        let cast = CastReader::new(BufReader::new(File::open(path)?))?;
-        Ok(Self { cast })
+    /// Begins the next file, and deletes the oldest if they are too large.
+    fn begin_next(&mut self) -> Result<(), CastError> {
+        let (number, after) = (self.number + 1, self.start.elapsed());
+        let mut header = with_segment(&self.header, number, self.recorded, after);
+        (header.width, header.height) = (self.size.columns, self.size.rows);
+        header.timestamp = header
+            .timestamp
+            .map(|began| began.saturating_add_unsigned(after.as_secs()));
+        let line = CastWriter::new(Vec::new(), &header)?.into_inner();
+        let path = segment_path(&self.first, number);
+        let mut file = create_private(&path)?;
+        if let Err(error) = file.write_all(&line) {
+            let _ = std::fs::remove_file(&path);
+            return Err(error.into());
+        }
+        self.left.push(std::mem::replace(&mut self.file, file));
+        self.left.extend(folder_of(&self.first));
+        self.length = line.len() as u64;
+        self.turn_at = self.limits.segment;
+        self.mark_at = MARK_EVERY;
+        (self.number, self.after) = (number, after);
+        self.delete_oldest();
+        Ok(())
     }
 
-    #[must_use]
-    pub fn size(&self) -> Size {
-        self.cast.header().size()
-    }
-
-    #[must_use]
-    pub fn engine(&self) -> Option<&str> {
-        self.cast.header().engine()
-    }
-}
-
-impl Iterator for RecordingReader {
-    type Item = Result<(Duration, Recorded), CastError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let mut raw = None;
-        loop {
-            let event = match self.cast.next()? {
-                Ok(event) => event,
-                Err(error) => return Some(Err(error)),
-            };
-            let recorded = match event.kind {
-                EventKind::Output(text) => {
-                    Recorded::Output(raw.take().unwrap_or_else(|| text.into_bytes()))
-                }
-                EventKind::Resize(size) => Recorded::Resize(size),
-                EventKind::Marker(label) => {
-                    raw = label.strip_prefix(RAW_MARKER).and_then(unhex);
-                    continue;
-                }
-                EventKind::Input(_) => continue,
-            };
-            return Some(Ok((event.at, recorded)));
+    fn delete_oldest(&self) {
+        let size = |path: &Path| std::fs::metadata(path).map_or(0, |metadata| metadata.len());
+        let mut files = files(&self.first).unwrap_or_default();
+        files.sort_by_key(|(number, _)| *number);
+        let mut total: u64 = files.iter().map(|(_, path)| size(path)).sum();
+        for (_, path) in files.iter().filter(|(number, _)| *number < self.number) {
+            // The one being written will grow to this.
+            if total + self.limits.segment <= self.limits.total {
+                return;
+            }
+            total -= size(path);
+            let _ = std::fs::remove_file(path);
         }
     }
 }
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        text.push(char::from(b"0123456789abcdef"[usize::from(byte >> 4)]));
-        text.push(char::from(b"0123456789abcdef"[usize::from(byte & 15)]));
-        text
-    })
+fn create_private(path: &Path) -> std::io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.append(true).create_new(true);
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
 }
 
-fn unhex(text: &str) -> Option<Vec<u8>> {
-    let digits: Option<Vec<u8>> = text
-        .chars()
-        .map(|c| c.to_digit(16).and_then(|digit| u8::try_from(digit).ok()))
-        .collect();
-    Some(
-        digits?
-            .chunks_exact(2)
-            .map(|pair| pair[0] << 4 | pair[1])
-            .collect(),
-    )
+/// The folder of a new file: the file's name is on the disk when this is.
+fn folder_of(path: &Path) -> Vec<File> {
+    let folder = path.parent().and_then(|folder| File::open(folder).ok());
+    folder.into_iter().collect()
+}
+
+fn with_segment(header: &CastHeader, number: u32, offset: u64, after: Duration) -> CastHeader {
+    let mut header = header.clone();
+    header.mission.get_or_insert_default().segment = Some(CastSegment {
+        number,
+        offset,
+        after: after.as_secs_f64(),
+    });
+    header
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    fn header() -> CastHeader {
-        serde_json::from_str(r#"{"version": 2, "width": 80, "height": 24}"#).unwrap()
-    }
-
-    fn bytes_of(path: &Path) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        for event in RecordingReader::open(path).unwrap() {
-            if let Recorded::Output(output) = event.unwrap().1 {
-                bytes.extend(output);
-            }
-        }
-        bytes
-    }
-
-    fn chunk() -> impl Strategy<Value = Vec<u8>> {
-        prop_oneof![
-            proptest::collection::vec(any::<u8>(), 0..12),
-            ".{0,6}".prop_map(String::into_bytes),
-            Just("é漢🦀".as_bytes()[..4].to_vec()),
-        ]
-    }
-
-    proptest! {
-        #[test]
-        fn any_bytes_in_any_pieces_read_back_the_same(
-            chunks in proptest::collection::vec(chunk(), 0..12),
-        ) {
-            let dir = tempfile::tempdir().unwrap();
-            let path = dir.path().join("a.cast");
-            let mut recorder = Recorder::create(&path, &header()).unwrap();
-            for chunk in &chunks {
-                recorder.output(chunk).unwrap();
-                recorder.input(b"typed").unwrap();
-            }
-            recorder.finish().unwrap();
-            prop_assert_eq!(bytes_of(&path), chunks.concat());
-        }
-    }
-
-    #[test]
-    fn only_the_rest_of_a_character_waits() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("a.cast");
-        let mut recorder = Recorder::create(&path, &header()).unwrap();
-        recorder.output(&"ab🦀".as_bytes()[..5]).unwrap();
-        assert_eq!(bytes_of(&path), b"ab");
-        recorder.output(&"ab🦀".as_bytes()[5..]).unwrap();
-        assert_eq!(bytes_of(&path), "ab🦀".as_bytes());
-    }
-
-    #[test]
-    fn a_recording_is_never_written_over() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("a.cast");
-        Recorder::create(&path, &header()).unwrap();
-        assert!(Recorder::create(&path, &header()).is_err());
-    }
-}
+#[path = "recording_tests.rs"]
+mod tests;

@@ -18,11 +18,14 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::backlog::Backlog;
+use super::cgroup::Cgroup;
 use super::connection::{self, Outgoing};
 use super::frame::{FromHost, ToHost};
 use super::process::{ExitStatus, HostFiles, HostRecord};
 use super::recording::Recorder;
 use super::tree;
+use super::unattended::Unattended;
+use crate::cast::CastError;
 
 /// Written data reaches the disk at the latest after this.
 const SYNC_EVERY: Duration = Duration::from_secs(1);
@@ -38,12 +41,15 @@ const DRAIN: Duration = Duration::from_secs(1);
 const LINGER: Duration = Duration::from_secs(600);
 /// Input the program has not read yet.
 const MAX_UNREAD_INPUT: usize = 1 << 20;
+/// A recording that cannot be written holds up an end for this long at most.
+const UNRECORDED: Duration = Duration::from_secs(10);
 /// What a request to end may ask for.
 const MAX_GRACE: Duration = Duration::from_secs(600);
 
 /// A program on its terminal.
 pub(super) struct Program {
     pub(super) child: Child,
+    pub(super) cgroup: Option<Cgroup>,
     pub(super) reader: pty_process::OwnedReadPty,
     pub(super) writer: pty_process::OwnedWritePty,
 }
@@ -56,9 +62,11 @@ enum Phase {
     Ending {
         kill_at: Instant,
     },
-    /// All processes are gone; what they wrote last is being read until then.
+    /// All processes are gone; what they wrote last is being read until then,
+    /// and recorded if that can be done before the second time.
     Draining {
         until: Instant,
+        give_up: Instant,
     },
     /// The exit is on record and waits until then for a daemon.
     Ended {
@@ -70,6 +78,7 @@ pub(super) struct Host {
     record: HostRecord,
     files: HostFiles,
     child: Child,
+    cgroup: Option<Cgroup>,
     reader: pty_process::OwnedReadPty,
     writer: pty_process::OwnedWritePty,
     listener: UnixListener,
@@ -79,6 +88,10 @@ pub(super) struct Host {
     input: Vec<u8>,
     incoming: Option<mpsc::Receiver<ToHost>>,
     outgoing: Option<Outgoing>,
+    /// Answers the program while no daemon does.
+    unattended: Option<Unattended>,
+    /// Why the recording cannot be written, as long as it cannot.
+    stalled: Option<String>,
     status: Option<ExitStatus>,
     phase: Phase,
     /// The terminal has no other side any more.
@@ -111,6 +124,7 @@ impl Host {
     ) -> Self {
         let Program {
             child,
+            cgroup,
             reader,
             writer,
         } = program;
@@ -119,6 +133,7 @@ impl Host {
             record,
             files,
             child,
+            cgroup,
             reader,
             writer,
             listener,
@@ -127,6 +142,8 @@ impl Host {
             input: Vec::new(),
             incoming: None,
             outgoing: None,
+            unattended: None,
+            stalled: None,
             status: None,
             phase: Phase::Running,
             hung_up: false,
@@ -201,12 +218,13 @@ impl Host {
             Happened::Output(Ok(0) | Err(_)) => self.hung_up = true,
             Happened::Output(Ok(count)) => {
                 // A failure is kept by the recorder, and reading waits for it.
-                if self.recorder.output(&buffer[..count]).is_err() {
+                if let Err(error) = self.recorder.output(&buffer[..count]) {
                     self.next_retry = Instant::now() + RETRY;
-                    self.refuse("the recording cannot be written: the program waits until it can");
+                    self.stall(&error);
                 }
                 self.backlog.push(&buffer[..count]);
-                if let Phase::Draining { until } = &mut self.phase {
+                self.answer_if_alone(&buffer[..count]);
+                if let Phase::Draining { until, .. } = &mut self.phase {
                     *until = Instant::now() + DRAIN;
                 }
             }
@@ -244,6 +262,9 @@ impl Host {
             ToHost::Hello { resume_from } => {
                 if let Some(outgoing) = &mut self.outgoing {
                     outgoing.resume(resume_from, &self.backlog);
+                    if let Some(why) = &self.stalled {
+                        outgoing.push(&FromHost::Stalled(why.clone()));
+                    }
                 }
             }
             ToHost::Input(_) if self.phase != Phase::Running => {
@@ -277,6 +298,37 @@ impl Host {
         }
     }
 
+    /// Answers what can be answered without a daemon when there is none.
+    fn answer_if_alone(&mut self, output: &[u8]) {
+        if self.outgoing.as_ref().is_some_and(Outgoing::is_greeted) {
+            self.unattended = None;
+            return;
+        }
+        let size = self.recorder.size();
+        let unattended = self.unattended.get_or_insert_with(|| Unattended::new(size));
+        let answers = unattended.answers(output);
+        if !answers.is_empty() && self.input.len() + answers.len() <= MAX_UNREAD_INPUT {
+            if self.recorder.is_clear() {
+                let _ = self.recorder.input(&answers);
+            }
+            self.input.extend_from_slice(&answers);
+        }
+    }
+
+    fn stall(&mut self, error: &CastError) {
+        let path = self.record.recording.display();
+        let cause =
+            std::error::Error::source(error).map_or(String::new(), |cause| format!(" ({cause})"));
+        let why = format!(
+            "the recording {path} cannot be written{cause}: the program waits until it can, so \
+             free some space"
+        );
+        if self.stalled.is_none() {
+            self.tell(&FromHost::Stalled(why.clone()));
+        }
+        self.stalled = Some(why);
+    }
+
     /// Asks every process to end. Asked again, it can only become sooner.
     fn begin_end(&mut self, grace: Duration) {
         let kill_at = Instant::now() + grace;
@@ -301,42 +353,67 @@ impl Host {
     fn advance(&mut self) {
         let now = Instant::now();
         if now >= self.next_retry && !self.recorder.is_clear() {
-            let _ = self.recorder.flush();
+            if let Err(error) = self.recorder.flush() {
+                self.stall(&error);
+            }
             self.next_retry = now + RETRY;
         }
+        if self.stalled.is_some() && self.recorder.is_clear() {
+            self.stalled = None;
+            self.tell(&FromHost::GoesOn);
+        }
         if now >= self.next_sync {
-            if let Some(file) = self.recorder.take_unsynced() {
+            for file in self.recorder.take_unsynced() {
                 tokio::task::spawn_blocking(move || file.sync_data());
             }
             self.next_sync = now + SYNC_EVERY;
         }
         if let Phase::Ending { kill_at } = self.phase {
             let below = tree::descendants(self.record.program_pid);
-            if below.is_empty() && self.status.is_some() {
-                self.phase = Phase::Draining { until: now + DRAIN };
+            let populated = self.cgroup.as_ref().is_some_and(Cgroup::is_populated);
+            if below.is_empty() && !populated && self.status.is_some() {
+                self.phase = Phase::Draining {
+                    until: now + DRAIN,
+                    give_up: now + UNRECORDED,
+                };
             } else if now >= kill_at {
                 tree::signal(self.record.program_pid, &below, Signal::KILL);
+                if let Some(cgroup) = &self.cgroup {
+                    cgroup.kill();
+                }
             }
         }
-        if let Phase::Draining { until } = self.phase
+        if let Phase::Draining { until, give_up } = self.phase
             && (self.hung_up || now >= until)
-            && self.recorder.is_clear()
         {
             self.hung_up = true;
-            let _ = self.recorder.finish();
-            self.record.exited = self.status;
-            let _ = self.files.write(&self.record);
-            self.phase = Phase::Ended {
-                until: now + LINGER,
-            };
+            if self.recorder.is_clear() {
+                let _ = self.recorder.finish();
+            }
+            if self.recorder.is_clear() || now >= give_up {
+                self.end(now);
+            }
         }
+    }
+
+    /// Puts the exit on record.
+    fn end(&mut self, now: Instant) {
+        if let Some(cgroup) = self.cgroup.take() {
+            cgroup.remove();
+        }
+        self.record.exited = self.status;
+        let _ = self.files.write(&self.record);
+        self.phase = Phase::Ended {
+            until: now + LINGER,
+        };
     }
 
     fn next_time(&mut self) -> Option<Instant> {
         let end = match self.phase {
             Phase::Running => None,
             Phase::Ending { .. } => Some(Instant::now() + END_POLL),
-            Phase::Draining { until } | Phase::Ended { until } => Some(until),
+            Phase::Draining { give_up, .. } if self.hung_up => Some(give_up),
+            Phase::Draining { until, .. } | Phase::Ended { until } => Some(until),
         };
         let retry = (!self.recorder.is_clear()).then_some(self.next_retry);
         let sync = self.recorder.is_unsynced().then_some(self.next_sync);
@@ -361,8 +438,12 @@ impl Host {
     }
 
     fn refuse(&mut self, why: &str) {
+        self.tell(&FromHost::Refused(why.to_owned()));
+    }
+
+    fn tell(&mut self, frame: &FromHost) {
         if let Some(outgoing) = &mut self.outgoing {
-            outgoing.push(&FromHost::Refused(why.to_owned()));
+            outgoing.push(frame);
         }
     }
 

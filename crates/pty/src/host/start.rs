@@ -9,8 +9,10 @@ use serde::{Deserialize, Serialize};
 use tokio::net::UnixListener;
 use tokio::process::Child;
 
+use super::cgroup::Cgroup;
 use super::process::{HostFiles, HostRecord, LaunchSpec};
 use super::recording::Recorder;
+use super::segments::Recording;
 use super::serve::{Host, Program};
 use super::tree;
 use crate::cast::{CastHeader, CastSource};
@@ -64,7 +66,7 @@ fn start(spec: &LaunchSpec) -> Result<Host, String> {
     let prepared = prepare(spec, &files);
     if prepared.is_err() {
         files.remove();
-        let _ = std::fs::remove_file(&spec.recording);
+        let _ = Recording::remove(&spec.recording);
     }
     prepared
 }
@@ -111,7 +113,7 @@ fn prepare(spec: &LaunchSpec, files: &HostFiles) -> Result<Host, String> {
             ..CastSource::default()
         }),
     };
-    let recorder = Recorder::create(&spec.recording, &header).map_err(|error| {
+    let recorder = Recorder::create(&spec.recording, &header, spec.limits).map_err(|error| {
         let path = spec.recording.display();
         format!("the recording {path} cannot be written: {error}")
     })?;
@@ -121,7 +123,7 @@ fn prepare(spec: &LaunchSpec, files: &HostFiles) -> Result<Host, String> {
     let size = pty_process::Size::new(spec.size.rows, spec.size.columns);
     pty.resize(size)
         .map_err(|error| format!("the terminal has no size: {error}"))?;
-    let child = spawn(spec, pts)?;
+    let (child, cgroup) = spawn_contained(spec, pts)?;
     let program_pid = child.id().unwrap_or_default();
     let host_pid = std::process::id();
     let record = HostRecord {
@@ -134,18 +136,25 @@ fn prepare(spec: &LaunchSpec, files: &HostFiles) -> Result<Host, String> {
         host_pid,
         host_start_ticks: crate::process_start(host_pid),
         program_pid,
+        program_start_ticks: crate::process_start(program_pid),
+        cgroup: cgroup.as_ref().map(|cgroup| cgroup.path().to_owned()),
         started_at_us: i64::try_from(now.as_micros()).unwrap_or(i64::MAX),
         exited: None,
     };
     if let Err(error) = files.write(&record) {
         let below = tree::descendants(program_pid);
         tree::signal(program_pid, &below, rustix::process::Signal::KILL);
+        if let Some(cgroup) = cgroup {
+            cgroup.kill();
+            cgroup.remove();
+        }
         let path = files.record.display();
         return Err(format!("{path} cannot be written: {error}"));
     }
     let (reader, writer) = pty.into_split();
     let program = Program {
         child,
+        cgroup,
         reader,
         writer,
     };
@@ -163,6 +172,28 @@ fn listen(files: &HostFiles) -> io::Result<UnixListener> {
     let listener = UnixListener::bind(&files.socket)?;
     std::fs::set_permissions(&files.socket, std::fs::Permissions::from_mode(0o600))?;
     Ok(listener)
+}
+
+/// Starts the program in a control group of its own where there can be one.
+fn spawn_contained(
+    spec: &LaunchSpec,
+    pts: pty_process::Pts,
+) -> Result<(Child, Option<Cgroup>), String> {
+    let cgroup = Cgroup::for_slot(spec.slot).ok();
+    let cgroup = cgroup.filter(|cgroup| {
+        let entered = cgroup.enter();
+        if entered.is_err() {
+            cgroup.remove();
+        }
+        entered.is_ok()
+    });
+    let spawned = spawn(spec, pts);
+    // A host that is inside could not end the group without ending itself.
+    let cgroup = cgroup.filter(|cgroup| cgroup.leave().is_ok());
+    if let (Err(_), Some(cgroup)) = (&spawned, &cgroup) {
+        cgroup.remove();
+    }
+    Ok((spawned?, cgroup))
 }
 
 fn spawn(spec: &LaunchSpec, pts: pty_process::Pts) -> Result<Child, String> {

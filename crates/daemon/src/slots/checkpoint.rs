@@ -1,0 +1,182 @@
+//! What a slot's terminal showed at a certain byte, so that the next daemon
+//! need not read the recording from its beginning.
+//!
+//! The file beside the recording is an asciicast of one event: what draws the
+//! screen again. It is written every so often and put in place whole; losing it
+//! costs time, or what a program drew once and long ago, and no byte.
+
+use std::fs::File;
+use std::io::{self, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use missiond_pty::{
+    CastError, CastEvent, CastHeader, CastReader, CastSegment, CastSource, CastWriter, EventKind,
+};
+use missiond_semantic::Size;
+use tokio::time::Instant;
+
+/// Output after which it is worth writing.
+const EVERY: u64 = 512 << 10;
+/// The least time between two.
+const PAUSE: Duration = Duration::from_secs(1);
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Checkpoint {
+    pub(super) size: Size,
+    /// Number of the first byte that is not in it.
+    pub(super) offset: u64,
+    /// On the recording's clock.
+    pub(super) at: Duration,
+    pub(super) paint: String,
+}
+
+impl Checkpoint {
+    /// Where the checkpoint of a recording is kept.
+    pub(super) fn path(recording: &Path) -> PathBuf {
+        recording.with_extension("screen")
+    }
+
+    pub(super) fn read(recording: &Path) -> Result<Self, CastError> {
+        let file = File::open(Self::path(recording))?;
+        let mut cast = CastReader::new(BufReader::new(file))?;
+        let (size, segment) = (cast.header().size(), cast.header().segment());
+        match cast.next().transpose()? {
+            Some(CastEvent {
+                kind: EventKind::Output(paint),
+                ..
+            }) => Ok(Self {
+                size,
+                offset: segment.offset,
+                at: Duration::try_from_secs_f64(segment.after).unwrap_or_default(),
+                paint,
+            }),
+            _ => Err(CastError::Empty),
+        }
+    }
+
+    pub(super) fn write(&self, recording: &Path) -> Result<(), CastError> {
+        let header = CastHeader {
+            version: 2,
+            width: self.size.columns,
+            height: self.size.rows,
+            timestamp: None,
+            title: None,
+            env: None,
+            mission: Some(CastSource {
+                segment: Some(CastSegment {
+                    number: 1,
+                    offset: self.offset,
+                    after: self.at.as_secs_f64(),
+                }),
+                ..CastSource::default()
+            }),
+        };
+        let mut cast = CastWriter::new(Vec::new(), &header)?;
+        cast.write(&CastEvent {
+            at: Duration::ZERO,
+            kind: EventKind::Output(self.paint.clone()),
+        })?;
+        let path = Self::path(recording);
+        let next = path.with_extension("screen.new");
+        let mut options = std::fs::OpenOptions::new();
+        options.write(true).create(true).truncate(true);
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        options.open(&next)?.write_all(&cast.into_inner())?;
+        Ok(std::fs::rename(next, path)?)
+    }
+
+    pub(super) fn remove(recording: &Path) -> io::Result<()> {
+        std::fs::remove_file(Self::path(recording))
+    }
+}
+
+/// Says when a checkpoint is due.
+#[derive(Debug)]
+pub(super) struct Due {
+    offset: u64,
+    at: Instant,
+}
+
+impl Due {
+    /// One was made at this byte just now.
+    pub(super) fn after(offset: u64) -> Self {
+        Self {
+            offset,
+            at: Instant::now(),
+        }
+    }
+
+    /// Whether there is enough to save, and the output ends at a place where a
+    /// terminal can be taken up: between two control sequences.
+    pub(super) fn is_now(&self, offset: u64, output: &[u8]) -> bool {
+        offset - self.offset >= EVERY && self.at.elapsed() >= PAUSE && is_between(output)
+    }
+}
+
+/// Whether these last bytes of output end outside of any control sequence.
+fn is_between(output: &[u8]) -> bool {
+    let sequence = match output.iter().rposition(|&byte| byte == 0x1b) {
+        Some(begin) => &output[begin + 1..],
+        // A line feed is in no sequence, so none can have begun before it.
+        None => return output.contains(&b'\n'),
+    };
+    match sequence {
+        [] => false,
+        [b'[', rest @ ..] => rest.iter().any(|byte| (0x40..=0x7e).contains(byte)),
+        [b']', rest @ ..] => rest.contains(&0x07),
+        [b'P' | b'X' | b'^' | b'_', ..] => false,
+        [b' '..=b'/', rest @ ..] => !rest.is_empty(),
+        _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_checkpoint_reads_back_as_it_was_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let recording = folder.path().join("slot.cast");
+        let checkpoint = Checkpoint {
+            size: Size {
+                columns: 90,
+                rows: 30,
+            },
+            offset: 12_345_678_901,
+            at: Duration::from_micros(987_654_321),
+            paint: "\x1b[1mé漢\x1b[0m\r\n".to_owned(),
+        };
+        assert!(Checkpoint::read(&recording).is_err());
+        checkpoint.write(&recording).unwrap();
+        assert_eq!(Checkpoint::read(&recording).unwrap(), checkpoint);
+    }
+
+    #[test]
+    fn nothing_is_cut_in_a_control_sequence() {
+        let between: [&[u8]; 6] = [
+            b"text\n",
+            b"\x1b[1m",
+            b"\x1b[1mtext",
+            b"\x1b]2;t\x07",
+            b"\x1b]2;t\x1b\\",
+            b"\x1b(B",
+        ];
+        for output in between {
+            assert!(is_between(output), "{}", output.escape_ascii());
+        }
+        let inside: [&[u8]; 7] = [
+            b"",
+            b"5",
+            b"\n\x1b",
+            b"\n\x1b[",
+            b"\n\x1b[38;5",
+            b"\n\x1b]2;title",
+            b"\n\x1b(",
+        ];
+        for output in inside {
+            assert!(!is_between(output), "{}", output.escape_ascii());
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! What draws a terminal's present state on a new one.
+//!
+//! The rows with their history, the cursor, the modes a program has set and
+//! what it says about itself, as the bytes a program would write for them. The
+//! emulator does not tell everything: scroll region, tab stops, and the primary
+//! screen behind an alternate one are left as on a new terminal.
+
+use std::fmt::Write;
+
+use alacritty_terminal::Term;
+use alacritty_terminal::grid::Dimensions;
+use alacritty_terminal::index::{Column, Line};
+use alacritty_terminal::term::TermMode;
+use alacritty_terminal::term::cell::{Cell, Flags};
+use alacritty_terminal::vte::ansi::{Color, NamedColor};
+use missiond_semantic::{Progress, Screen};
+
+/// Modes that are off on a new terminal, with what switches them on.
+const SET: [(TermMode, &str); 12] = [
+    (TermMode::APP_CURSOR, "\x1b[?1h"),
+    (TermMode::APP_KEYPAD, "\x1b="),
+    (TermMode::MOUSE_REPORT_CLICK, "\x1b[?1000h"),
+    (TermMode::MOUSE_DRAG, "\x1b[?1002h"),
+    (TermMode::MOUSE_MOTION, "\x1b[?1003h"),
+    (TermMode::FOCUS_IN_OUT, "\x1b[?1004h"),
+    (TermMode::UTF8_MOUSE, "\x1b[?1005h"),
+    (TermMode::SGR_MOUSE, "\x1b[?1006h"),
+    (TermMode::BRACKETED_PASTE, "\x1b[?2004h"),
+    (TermMode::LINE_FEED_NEW_LINE, "\x1b[20h"),
+    (TermMode::INSERT, "\x1b[4h"),
+    (TermMode::ORIGIN, "\x1b[?6h"),
+];
+
+/// Modes that are on on a new terminal, with what switches them off.
+const RESET: [(TermMode, &str); 3] = [
+    (TermMode::SHOW_CURSOR, "\x1b[?25l"),
+    (TermMode::LINE_WRAP, "\x1b[?7l"),
+    (TermMode::ALTERNATE_SCROLL, "\x1b[?1007l"),
+];
+
+pub(crate) fn repaint<T>(term: &Term<T>, screen: &Screen) -> String {
+    let mut out = String::new();
+    if term.mode().contains(TermMode::ALT_SCREEN) {
+        out.push_str("\x1b[?1049h");
+    }
+    rows(term, &mut out);
+    for (mode, on) in SET {
+        if term.mode().contains(mode) {
+            out.push_str(on);
+        }
+    }
+    for (mode, off) in RESET {
+        if !term.mode().contains(mode) {
+            out.push_str(off);
+        }
+    }
+    let keyboard = keyboard_flags(*term.mode());
+    if keyboard != 0 {
+        let _ = write!(out, "\x1b[>{keyboard}u");
+    }
+    cursor(term, &mut out);
+    said(screen, &mut out);
+    out
+}
+
+fn rows<T>(term: &Term<T>, out: &mut String) {
+    let grid = term.grid();
+    let mut style = Style::PLAIN;
+    let mut continued = false;
+    let last = i32::try_from(grid.screen_lines()).unwrap_or(1) - 1;
+    for line in grid.topmost_line().0..=last {
+        let row = &grid[Line(line)];
+        let columns = grid.columns();
+        let wrapped = row[Column(columns - 1)].flags.contains(Flags::WRAPLINE);
+        let painted = |column: &usize| !is_blank(&row[Column(*column)]);
+        let end = match wrapped {
+            true => columns,
+            false => (0..columns).rev().find(painted).map_or(0, |last| last + 1),
+        };
+        // A row wraps when the first character of the next one is drawn.
+        let end = end.max(usize::from(continued));
+        for column in 0..end {
+            if is_leading_without_wide(term, line, column) {
+                out.push(' ');
+                continue;
+            }
+            cell(&row[Column(column)], &mut style, out);
+            if continued && column == 0 && style.background != Style::PLAIN.background {
+                // A row that came by scrolling took the colour at hand.
+                style.change_to(Style::PLAIN, out);
+                out.push_str("\x1b[K");
+            }
+        }
+        continued = wrapped;
+        if line < last && !wrapped {
+            style.change_to(Style::PLAIN, out);
+            out.push_str("\r\n");
+        }
+    }
+    style.change_to(Style::PLAIN, out);
+}
+
+fn cell(cell: &Cell, style: &mut Style, out: &mut String) {
+    let spacer = Flags::WIDE_CHAR_SPACER | Flags::LEADING_WIDE_CHAR_SPACER;
+    if cell.flags.intersects(spacer) {
+        return;
+    }
+    style.change_to(Style::of(cell), out);
+    out.push(if cell.c == '\t' { ' ' } else { cell.c });
+    out.extend(cell.zerowidth().into_iter().flatten());
+}
+
+/// A place left free for a wide character that then began the next row, and is
+/// no longer there.
+fn is_leading_without_wide<T>(term: &Term<T>, line: i32, column: usize) -> bool {
+    let grid = term.grid();
+    let leads = grid[Line(line)][Column(column)]
+        .flags
+        .contains(Flags::LEADING_WIDE_CHAR_SPACER);
+    let last = i32::try_from(grid.screen_lines()).unwrap_or(1) - 1;
+    leads
+        && (line == last
+            || !grid[Line(line + 1)][Column(0)]
+                .flags
+                .contains(Flags::WIDE_CHAR))
+}
+
+fn is_blank(cell: &Cell) -> bool {
+    matches!(cell.c, ' ' | '\t') && Style::of(cell) == Style::PLAIN && cell.zerowidth().is_none()
+}
+
+fn cursor<T>(term: &Term<T>, out: &mut String) {
+    let cursor = &term.grid().cursor;
+    let mut point = cursor.point;
+    let mut style = Style::PLAIN;
+    if cursor.input_needs_wrap {
+        // Only a character in the last column makes the next one wrap.
+        let half = term.grid()[point].flags.contains(Flags::WIDE_CHAR_SPACER);
+        point.column -= usize::from(half);
+    }
+    let (row, column) = (point.line.0 + 1, point.column.0 + 1);
+    let _ = write!(out, "\x1b[{row};{column}H");
+    if cursor.input_needs_wrap {
+        cell(&term.grid()[point], &mut style, out);
+    }
+    style.change_to(Style::of(&cursor.template), out);
+}
+
+/// Titles and what else a program says beside its picture.
+fn said(screen: &Screen, out: &mut String) {
+    if !screen.title.is_empty() {
+        let _ = write!(out, "\x1b]2;{}\x07", screen.title);
+    }
+    if let Some(progress) = screen.progress {
+        let field = match progress {
+            Progress::None => "0".to_owned(),
+            Progress::Percent(percent) => format!("1;{percent}"),
+            Progress::Error => "2".to_owned(),
+            Progress::Busy => "3".to_owned(),
+            Progress::Paused => "4".to_owned(),
+        };
+        let _ = write!(out, "\x1b]9;4;{field}\x07");
+    }
+    if let Some(status) = &screen.status {
+        let _ = write!(out, "\x1b]7501;state={}", status.state);
+        for (name, value) in [("kind", &status.kind), ("app", &status.app)] {
+            if let Some(value) = value {
+                let _ = write!(out, ":{name}={value}");
+            }
+        }
+        out.push('\x07');
+    }
+}
+
+fn keyboard_flags(mode: TermMode) -> u8 {
+    let flags = [
+        TermMode::DISAMBIGUATE_ESC_CODES,
+        TermMode::REPORT_EVENT_TYPES,
+        TermMode::REPORT_ALTERNATE_KEYS,
+        TermMode::REPORT_ALL_KEYS_AS_ESC,
+        TermMode::REPORT_ASSOCIATED_TEXT,
+    ];
+    let set = flags.iter().enumerate();
+    set.fold(0, |bits, (bit, flag)| {
+        bits | u8::from(mode.contains(*flag)) << bit
+    })
+}
+
+/// How a cell is drawn.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Style {
+    foreground: Color,
+    background: Color,
+    flags: Flags,
+}
+
+impl Style {
+    const PLAIN: Self = Self {
+        foreground: Color::Named(NamedColor::Foreground),
+        background: Color::Named(NamedColor::Background),
+        flags: Flags::empty(),
+    };
+
+    fn of(cell: &Cell) -> Self {
+        let layout = Flags::WRAPLINE
+            | Flags::WIDE_CHAR
+            | Flags::WIDE_CHAR_SPACER
+            | Flags::LEADING_WIDE_CHAR_SPACER;
+        Self {
+            foreground: cell.fg,
+            background: cell.bg,
+            flags: cell.flags - layout,
+        }
+    }
+
+    fn change_to(&mut self, style: Self, out: &mut String) {
+        if *self == style {
+            return;
+        }
+        *self = style;
+        out.push_str("\x1b[0");
+        let codes = [
+            (Flags::BOLD, "1"),
+            (Flags::DIM, "2"),
+            (Flags::ITALIC, "3"),
+            (Flags::UNDERLINE, "4"),
+            (Flags::DOUBLE_UNDERLINE, "4:2"),
+            (Flags::UNDERCURL, "4:3"),
+            (Flags::DOTTED_UNDERLINE, "4:4"),
+            (Flags::DASHED_UNDERLINE, "4:5"),
+            (Flags::INVERSE, "7"),
+            (Flags::HIDDEN, "8"),
+            (Flags::STRIKEOUT, "9"),
+        ];
+        for (flag, code) in codes {
+            if style.flags.contains(flag) {
+                let _ = write!(out, ";{code}");
+            }
+        }
+        colour(style.foreground, 30, out);
+        colour(style.background, 40, out);
+        out.push('m');
+    }
+}
+
+/// `base` is 30 for the foreground and 40 for the background.
+fn colour(colour: Color, base: usize, out: &mut String) {
+    let _ = match colour {
+        Color::Named(name) => match name as usize {
+            index @ 0..8 => write!(out, ";{}", base + index),
+            index @ 8..16 => write!(out, ";{}", base + 60 + index - 8),
+            _ => Ok(()),
+        },
+        Color::Indexed(index) => write!(out, ";{};5;{index}", base + 8),
+        Color::Spec(rgb) => write!(out, ";{};2;{};{};{}", base + 8, rgb.r, rgb.g, rgb.b),
+    };
+}
