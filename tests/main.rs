@@ -14,6 +14,7 @@ mod failing_disk;
 mod fault_fs;
 mod fleet;
 mod harness;
+mod hosts;
 mod lifecycle;
 #[cfg(target_os = "linux")]
 mod power_loss;

@@ -5,6 +5,9 @@ use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use missiond_api::Client;
+use missiond_api::operations::compute::{SlotParams, SlotRead};
+use missiond_core::PtyState;
 use missiond_pty::host::{Recorded, Recording};
 use serde_json::Value;
 
@@ -28,24 +31,24 @@ const DIALOG: &str = "\
    Enter to confirm · Esc to exit
 ";
 
-fn spawn(home: &TestHome, name: &str, script: &str) -> Value {
+pub(crate) fn spawn(home: &TestHome, name: &str, script: &str) -> Value {
     let folder = home.path().display().to_string();
     home.json(&[
         "slot", "spawn", "--name", name, "--cwd", &folder, "--", "/bin/sh", "-c", script,
     ])
 }
 
-fn screen(home: &TestHome, slot: &str) -> Value {
+pub(crate) fn screen(home: &TestHome, slot: &str) -> Value {
     home.json(&["slot", "read", slot])
 }
 
-fn text_of(screen: &Value) -> String {
+pub(crate) fn text_of(screen: &Value) -> String {
     let lines = screen["lines"].as_array().unwrap();
     let lines: Vec<_> = lines.iter().map(|line| line.as_str().unwrap()).collect();
     lines.join("\n").trim_end().to_owned()
 }
 
-fn wait_for_text(home: &TestHome, slot: &str, wanted: &str) -> Value {
+pub(crate) fn wait_for_text(home: &TestHome, slot: &str, wanted: &str) -> Value {
     let mut seen = Value::Null;
     wait_for(&format!("`{wanted}` in {slot}"), || {
         seen = screen(home, slot);
@@ -58,7 +61,7 @@ fn pid_of(summary: &Value) -> u32 {
     u32::try_from(summary["program"]["pid"].as_u64().unwrap()).unwrap()
 }
 
-fn written_pid(file: &Path) -> u32 {
+pub(crate) fn written_pid(file: &Path) -> u32 {
     let mut pid = None;
     wait_for("a process to write its number", || {
         let text = std::fs::read_to_string(file).unwrap_or_default();
@@ -68,7 +71,7 @@ fn written_pid(file: &Path) -> u32 {
     pid.unwrap()
 }
 
-fn recorded(path: &Path) -> Vec<u8> {
+pub(crate) fn recorded(path: &Path) -> Vec<u8> {
     let mut output = Vec::new();
     for event in Recording::open(path).unwrap().read().unwrap() {
         if let (_, Recorded::Output(bytes)) = event.unwrap() {
@@ -130,13 +133,14 @@ fn a_program_is_started_typed_to_interrupted_resized_and_ended() {
     assert_eq!(files_in(&home.home().slots_dir()), Vec::<PathBuf>::new());
 }
 
+/// The size the promise is about: 20 programs, and the daemon killed 50 times.
 #[test]
 fn programs_outlive_a_killed_daemon_and_no_byte_is_lost_or_doubled() {
     let home = TestHome::started();
     let stop = home.path().join("stop");
     let script = "i=0; while ! [ -e stop ]; do i=$((i+1)); echo \"line $i\"; \
-                  [ $((i % 20)) = 0 ] && sleep 0.01; done; echo \"end $i\"; exec sleep 1000";
-    let names: Vec<_> = (0..number_of("MISSION_SLOT_HOSTS", 4))
+                  [ $((i % 50)) = 0 ] && sleep 0.2; done; echo \"end $i\"; exec sleep 1000";
+    let names: Vec<_> = (0..number_of("MISSION_SLOT_HOSTS", 20))
         .map(|number| format!("count-{number}"))
         .collect();
     let slots: Vec<_> = names
@@ -144,15 +148,19 @@ fn programs_outlive_a_killed_daemon_and_no_byte_is_lost_or_doubled() {
         .map(|name| spawn(&home, name, script))
         .collect();
 
-    let offset = |name: &str| screen(&home, name)["offset"].as_u64().unwrap();
-    for _ in 0..number_of("MISSION_SLOT_KILLS", 6) {
-        let before: Vec<_> = names.iter().map(|name| offset(name)).collect();
-        wait_for("every program to write on", || {
-            let pairs = names.iter().zip(&before);
-            pairs
-                .into_iter()
-                .all(|(name, before)| offset(name) > *before)
-        });
+    for _ in 0..number_of("MISSION_SLOT_KILLS", 50) {
+        let mut client = Client::connect(&home.home()).unwrap();
+        let mut read = |name: &String| {
+            let slot = name.clone();
+            client.call::<SlotRead>(&SlotParams { slot }).unwrap()
+        };
+        let before: Vec<_> = names.iter().map(|name| read(name).offset).collect();
+        for (name, before) in names.iter().zip(&before) {
+            wait_for("every program to be read on", || {
+                let seen = read(name);
+                seen.offset > *before && seen.reading.state != PtyState::Exited
+            });
+        }
         home.kill();
         home.start();
     }

@@ -81,6 +81,10 @@ pub struct SlotSummary {
     pub created_at: Timestamp,
     pub closed_at: Option<Timestamp>,
     pub reading: SlotReading,
+    /// What keeps the program from working, or its screen from being seen: a
+    /// disk without room for the recording, a terminal the program has closed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trouble: Option<String>,
     /// What runs; unknown for a slot that was closed.
     pub program: Option<SlotProgram>,
 }
@@ -91,6 +95,10 @@ pub struct SlotProgram {
     pub cwd: String,
     pub pid: u32,
     pub recording: String,
+    /// The control group that holds all its processes. Without one they are held
+    /// by their process group and the slot's host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cgroup: Option<String>,
 }
 
 /// What a slot is taken to be doing, and why.
@@ -139,6 +147,9 @@ pub struct SlotScreen {
     pub cursor_column: usize,
     /// Bytes of output that made this screen.
     pub offset: u64,
+    /// What keeps the program from working, or its screen from being seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trouble: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -47,6 +47,7 @@ pub(super) fn doctor(reach: &Reach, output: &mut Output) -> Result<ExitCode, Fai
         daemon(reach),
         database(&reach.home),
         port(&reach.home),
+        containment(),
     ];
     let failed = findings
         .iter()
@@ -133,6 +134,20 @@ fn permissions(path: &Path, metadata: &std::fs::Metadata) -> (Verdict, String) {
 #[cfg(not(unix))]
 fn permissions(path: &Path, _: &std::fs::Metadata) -> (Verdict, String) {
     (Verdict::Ok, path.display().to_string())
+}
+
+/// What holds the processes of a slot together. Both are sound while the slot's
+/// host lives; only a control group still is when it was killed.
+fn containment() -> Finding {
+    #[cfg(unix)]
+    let detail = missiond_pty::host::containment().to_string();
+    #[cfg(not(unix))]
+    let detail = "slots need a Unix system".to_owned();
+    Finding {
+        check: "slot processes",
+        verdict: Verdict::Ok,
+        detail,
+    }
 }
 
 fn free_space(path: &Path) -> Finding {

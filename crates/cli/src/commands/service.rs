@@ -148,7 +148,8 @@ fn unit(
                  RestartSec=2\n\
                  TimeoutStopSec=15\n\
                  # The daemon ends what it has begun; nothing else is to be signalled.\n\
-                 KillMode=process\n\n\
+                 KillMode=process\n\
+                 Delegate=yes\n\n\
                  [Install]\n\
                  WantedBy=default.target\n",
                 // Only in commands does `$` mean something.

@@ -130,6 +130,11 @@ fn list(all: bool, client: &mut Client, output: &mut Output) -> Result<(), Failu
         };
         let rows: Vec<_> = page.slots.iter().map(row).collect();
         output.table(&["NAME", "ENGINE", "STATE", "CONFIDENCE", "PROGRAM"], &rows);
+        for summary in &page.slots {
+            if let Some(trouble) = &summary.trouble {
+                output.line(format!("{}: {}", summary.name, printable(trouble)));
+            }
+        }
     });
     Ok(())
 }
@@ -143,6 +148,9 @@ fn read(slot: String, client: &mut Client, output: &mut Output) -> Result<(), Fa
         }
         let state = state_line(output, &screen.reading);
         output.line(state);
+        if let Some(trouble) = &screen.trouble {
+            output.line(format!("trouble: {}", printable(trouble)));
+        }
     });
     Ok(())
 }

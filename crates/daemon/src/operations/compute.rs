@@ -78,12 +78,11 @@ async fn list(call: Call, params: SlotListParams) -> Result<SlotPage, ApiError> 
 async fn read(call: Call, params: SlotParams) -> Result<SlotScreen, ApiError> {
     if let Some(open) = call.daemon.slots.find(&params.slot) {
         let look = ask(&open, Order::Look).await?;
-        return Ok(screen(
-            open.slot.id,
-            &look.screen,
-            &look.reading,
-            look.offset,
-        ));
+        let shown = screen(open.slot.id, &look.screen, &look.reading, look.offset);
+        return Ok(SlotScreen {
+            trouble: look.trouble,
+            ..shown
+        });
     }
     let slot = closed(&call, &params.slot).await?;
     let Some((mut session, offset)) = call.daemon.slots.last_screen(&slot).await else {
@@ -223,7 +222,9 @@ pub(super) async fn ask<T>(
 }
 
 async fn summary(open: &OpenSlot) -> Result<SlotSummary, ApiError> {
-    let Look { reading, .. } = ask(open, Order::Look).await?;
+    let Look {
+        reading, trouble, ..
+    } = ask(open, Order::Look).await?;
     let (slot, record) = (&open.slot, &open.record);
     Ok(SlotSummary {
         slot: slot.id,
@@ -232,11 +233,16 @@ async fn summary(open: &OpenSlot) -> Result<SlotSummary, ApiError> {
         created_at: slot.created_at,
         closed_at: None,
         reading: reading_of(&reading),
+        trouble,
         program: Some(SlotProgram {
             argv: record.argv.clone(),
             cwd: record.cwd.display().to_string(),
             pid: record.program_pid,
             recording: record.recording.display().to_string(),
+            cgroup: record
+                .cgroup
+                .as_ref()
+                .map(|path| path.display().to_string()),
         }),
     })
 }
@@ -253,6 +259,7 @@ fn closed_summary(slot: Slot) -> SlotSummary {
         created_at: slot.created_at,
         closed_at: slot.closed_at,
         reading: reading_of(&ended),
+        trouble: None,
         program: None,
     }
 }
@@ -278,6 +285,7 @@ fn screen(slot: SlotId, screen: &Screen, reading: &Reading, offset: u64) -> Slot
         cursor_row: screen.cursor.row,
         cursor_column: screen.cursor.column,
         offset,
+        trouble: None,
     }
 }
 

@@ -84,6 +84,8 @@ pub(crate) struct Look {
     pub screen: Screen,
     pub reading: Reading,
     pub offset: u64,
+    /// What keeps the program from working, or this daemon from seeing it.
+    pub trouble: Option<String>,
 }
 
 /// Whether the program was just started or was running before this daemon.
@@ -114,6 +116,8 @@ pub(super) async fn follow(
         published: session.reader().current().state,
         session,
         checkpoint: Due::after(offset),
+        stalled: None,
+        terminal: TerminalEnd::Open,
         offset,
         attended_from: 0,
         enter: None,
@@ -172,12 +176,27 @@ struct Live {
     /// What was written before this byte is not answered any more.
     attended_from: u64,
     checkpoint: Due,
+    stalled: Option<Stall>,
+    terminal: TerminalEnd,
     /// The state the timeline knows.
     published: PtyState,
     enter: Option<DueEnter>,
     killers: Vec<(oneshot::Sender<String>, String)>,
     viewers: Viewers,
     orders: mpsc::Receiver<Order>,
+}
+
+/// The recording cannot be written.
+struct Stall {
+    why: String,
+    on_record: bool,
+}
+
+/// Whether the program has its terminal open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum TerminalEnd {
+    Open,
+    Closed,
 }
 
 /// An Enter that follows its text.
@@ -281,6 +300,8 @@ impl Live {
                     }
                     Some(FromHost::Stalled(why)) => self.stalled(why).await,
                     Some(FromHost::GoesOn) => self.goes_on().await,
+                    Some(FromHost::TerminalClosed) => self.terminal = TerminalEnd::Closed,
+                    Some(FromHost::TerminalOpened) => self.terminal = TerminalEnd::Open,
                     None => return Ok(Parted::Lost),
                 },
                 // What comes while Enter is due would come between it and its text.
@@ -364,6 +385,7 @@ impl Live {
                     screen: self.session.screen().clone(),
                     reading: self.session.reader().current().clone(),
                     offset: self.offset,
+                    trouble: self.trouble(),
                 });
             }
             Order::Explain(done) => {
@@ -536,18 +558,44 @@ impl Live {
         self.context.close(id, reason).await
     }
 
-    /// The recording cannot be written, and the program waits.
+    /// The recording cannot be written, and the program waits. The disk that is
+    /// full may be the database's, too: then it is put on record afterwards.
     async fn stalled(&mut self, why: String) {
         tracing::error!(slot = %self.slot.id, why, "a program waits");
-        let (slot, name) = (self.slot.id, self.slot.name.clone());
-        self.record(Event::SlotRecordingStalled { slot, name, why })
-            .await;
+        if self.stalled.is_some() {
+            return;
+        }
+        let on_record = self.record_stall(why.clone()).await;
+        self.stalled = Some(Stall { why, on_record });
     }
 
     async fn goes_on(&mut self) {
+        let Some(Stall { why, on_record }) = self.stalled.take() else {
+            return;
+        };
         tracing::info!(slot = %self.slot.id, "the recording is written again");
+        if !on_record {
+            self.record_stall(why).await;
+        }
         let slot = self.slot.id;
         self.record(Event::SlotRecordingResumed { slot }).await;
+    }
+
+    async fn record_stall(&self, why: String) -> bool {
+        let (slot, name) = (self.slot.id, self.slot.name.clone());
+        let stalled = Event::SlotRecordingStalled { slot, name, why };
+        let timeline = &self.context.timeline;
+        timeline.record(stalled, TraceContext::root()).await.is_ok()
+    }
+
+    fn trouble(&self) -> Option<String> {
+        match (&self.stalled, self.terminal) {
+            (Some(stall), _) => Some(stall.why.clone()),
+            (None, TerminalEnd::Closed) => {
+                Some("the program runs on, but it has closed its terminal".to_owned())
+            }
+            (None, TerminalEnd::Open) => None,
+        }
     }
 
     async fn record(&self, event: Event) {

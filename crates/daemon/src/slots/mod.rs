@@ -179,18 +179,19 @@ impl Slots {
             tracing::info!(slot = %slot.id, name = slot.name, host = record.host_pid, "found again");
             self.follow(slot, record.clone(), live::Beginning::Found);
         }
-        // On a shared database the others may be another daemon's.
-        if context.db.engine() == Engine::Sqlite {
-            let open = context
-                .db
-                .read(|tx| Box::pin(slots::list(tx, slots::SlotFilter::Open)))
+        let open = context
+            .db
+            .read(|tx| Box::pin(slots::list(tx, slots::SlotFilter::Open)))
+            .await?;
+        let hosted = |slot: &Slot| records.iter().any(|record| record.slot == slot.id);
+        // On a shared database the others may be another daemon's. Those that
+        // were recorded in this home are ours.
+        let shared = context.db.engine() != Engine::Sqlite;
+        let ours = |slot: &Slot| !shared || Recording::exists(&recording(&context.home, slot.id));
+        for slot in open.iter().filter(|slot| !hosted(slot) && ours(slot)) {
+            context
+                .close(slot.id, "its terminal is gone: was the machine restarted?")
                 .await?;
-            let hosted = |slot: &Slot| records.iter().any(|record| record.slot == slot.id);
-            for slot in open.iter().filter(|slot| !hosted(slot)) {
-                context
-                    .close(slot.id, "its terminal is gone: was the machine restarted?")
-                    .await?;
-            }
         }
         Ok(())
     }

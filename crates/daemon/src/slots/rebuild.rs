@@ -22,6 +22,10 @@ const DRAWN: u64 = 4 << 20;
 /// one: a program that writes line by line would otherwise be drawn line by line.
 const MOMENT: Duration = Duration::from_millis(10);
 
+/// Of these moments the screen is read, not only drawn: reading takes far
+/// longer, and what a program is doing now does not depend on older ones.
+const READ: usize = 16;
+
 /// After the last output: whatever waited for a pause has been read by then.
 const LATER: Duration = Duration::from_secs(60);
 
@@ -59,25 +63,36 @@ pub(super) fn rebuild(path: &Path, manifest: Arc<Manifest>) -> Result<Rebuilt, C
         None => (Session::new(reader.size(), manifest), Duration::ZERO),
     };
     let mut offset = reader.position();
-    let mut moment = (Duration::ZERO, Vec::new());
+    let mut moments: Vec<(Duration, Recorded)> = Vec::new();
     for event in reader {
         let (now, recorded) = event?;
         at = now;
-        if !matches!(&recorded, Recorded::Output(_) if now.saturating_sub(moment.0) < MOMENT) {
-            let (begun, output) = std::mem::take(&mut moment);
-            draw(&mut session, &output, begun);
-            moment.0 = now;
+        if let Recorded::Output(bytes) = &recorded {
+            offset += bytes.len() as u64;
         }
-        match recorded {
-            Recorded::Output(bytes) => {
-                offset += bytes.len() as u64;
-                moment.1.extend(bytes);
+        match (moments.last_mut(), recorded) {
+            (Some((begun, Recorded::Output(drawn))), Recorded::Output(bytes))
+                if now.saturating_sub(*begun) < MOMENT =>
+            {
+                drawn.extend(bytes);
             }
-            Recorded::Resize(size) => session.resize(size, now, &mut changes),
+            (_, recorded) => moments.push((now, recorded)),
+        }
+    }
+    let last = moments.split_off(moments.len().saturating_sub(READ));
+    for (at, recorded) in moments {
+        match recorded {
+            Recorded::Output(bytes) => session.terminal().feed(&bytes, at),
+            Recorded::Resize(size) => session.terminal().resize(size, at),
+        }
+    }
+    for (at, recorded) in last {
+        match recorded {
+            Recorded::Output(bytes) => session.feed(&bytes, at, &mut changes),
+            Recorded::Resize(size) => session.resize(size, at, &mut changes),
         }
         changes.clear();
     }
-    draw(&mut session, &moment.1, moment.0);
     // They were answered when they were asked.
     session.terminal().take_replies();
     Ok(Rebuilt {
@@ -85,12 +100,6 @@ pub(super) fn rebuild(path: &Path, manifest: Arc<Manifest>) -> Result<Rebuilt, C
         offset,
         at,
     })
-}
-
-fn draw(session: &mut Session, output: &[u8], at: Duration) {
-    if !output.is_empty() {
-        session.feed(output, at, &mut Vec::new());
-    }
 }
 
 /// The screen a program left when it ended, and how much it had written.

@@ -7,11 +7,13 @@
 
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
-use tokio::sync::mpsc;
+use tokio::sync::{Semaphore, mpsc};
 
 use super::backlog::Backlog;
 use super::frame::{Frame, FromHost, MAX_OUTPUT, ToHost};
@@ -23,8 +25,63 @@ const QUEUED: usize = 128 << 10;
 /// The program waits when a connected daemon is this many bytes behind.
 const FAR_BEHIND: u64 = 512 << 10;
 
+/// Who connects has this long to say what it wants.
+const GREETING: Duration = Duration::from_secs(5);
+/// Connections that have not said anything yet.
+const UNGREETED: usize = 8;
+
+/// A connection that has said hello.
+pub(super) struct Greeted {
+    pub(super) resume_from: u64,
+    pub(super) frames: mpsc::Receiver<ToHost>,
+    pub(super) writer: OwnedWriteHalf,
+}
+
+/// Turns connections into daemons. One that belongs to another user, says
+/// something else than hello or nothing at all never takes the place of the
+/// daemon that is served.
+pub(super) struct Door {
+    greeted: mpsc::Sender<Greeted>,
+    places: Arc<Semaphore>,
+}
+
+impl Door {
+    pub(super) fn new() -> (Self, mpsc::Receiver<Greeted>) {
+        let (greeted, received) = mpsc::channel(1);
+        let door = Self {
+            greeted,
+            places: Arc::new(Semaphore::new(UNGREETED)),
+        };
+        (door, received)
+    }
+
+    pub(super) fn admit(&self, stream: UnixStream) {
+        let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else {
+            return;
+        };
+        if !is_own_user(&stream) {
+            return;
+        }
+        let greeted = self.greeted.clone();
+        tokio::spawn(async move {
+            let (reader, writer) = stream.into_split();
+            let mut frames = listen(reader);
+            let first = tokio::time::timeout(GREETING, frames.recv()).await;
+            drop(place);
+            if let Ok(Some(ToHost::Hello { resume_from })) = first {
+                let hello = Greeted {
+                    resume_from,
+                    frames,
+                    writer,
+                };
+                let _ = greeted.send(hello).await;
+            }
+        });
+    }
+}
+
 /// What the daemon says. Ends when it goes away or stops making sense.
-pub(super) fn listen(stream: OwnedReadHalf) -> mpsc::Receiver<ToHost> {
+fn listen(stream: OwnedReadHalf) -> mpsc::Receiver<ToHost> {
     let (frames, received) = mpsc::channel(16);
     tokio::spawn(read_frames(stream, frames));
     received
@@ -52,7 +109,7 @@ async fn read_frames(mut stream: OwnedReadHalf, frames: mpsc::Sender<ToHost>) {
 }
 
 /// Only the user who runs the host may speak to it.
-pub(super) fn is_own_user(stream: &UnixStream) -> bool {
+fn is_own_user(stream: &UnixStream) -> bool {
     let own = rustix::process::geteuid().as_raw();
     stream.peer_cred().is_ok_and(|peer| peer.uid() == own)
 }
@@ -90,11 +147,6 @@ impl Outgoing {
         self.push(&FromHost::AttendedFrom(backlog.end()));
         self.next = Some(from);
         self.older = None;
-    }
-
-    /// Whether a daemon has said what it wants.
-    pub(super) fn is_greeted(&self) -> bool {
-        self.next.is_some()
     }
 
     pub(super) fn push(&mut self, frame: &FromHost) {

@@ -46,6 +46,10 @@ pub enum FromHost {
     Stalled(String),
     /// The recording is written again.
     GoesOn,
+    /// The program lives, but it and all it started have closed the terminal.
+    TerminalClosed,
+    /// Something has opened the terminal again.
+    TerminalOpened,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -139,6 +143,8 @@ impl Frame for FromHost {
             Self::Gone { kept_from } => (b'g', kept_from.to_le_bytes().to_vec()),
             Self::Stalled(why) => (b's', why.as_bytes().to_vec()),
             Self::GoesOn => (b'c', Vec::new()),
+            Self::TerminalClosed => (b't', vec![0]),
+            Self::TerminalOpened => (b't', vec![1]),
         }
     }
 
@@ -159,6 +165,8 @@ impl Frame for FromHost {
             },
             b's' => Self::Stalled(String::from_utf8_lossy(content).into_owned()),
             b'c' if content.is_empty() => Self::GoesOn,
+            b't' if content == [0] => Self::TerminalClosed,
+            b't' if content == [1] => Self::TerminalOpened,
             _ => return None,
         })
     }
@@ -191,6 +199,8 @@ mod tests {
             any::<u64>().prop_map(|kept_from| FromHost::Gone { kept_from }),
             ".{0,40}".prop_map(FromHost::Stalled),
             Just(FromHost::GoesOn),
+            Just(FromHost::TerminalClosed),
+            Just(FromHost::TerminalOpened),
         ]
     }
 

@@ -113,6 +113,12 @@ impl Recording {
         Ok(reader)
     }
 
+    /// Whether anything of the recording that began in this file is here.
+    #[must_use]
+    pub fn exists(first: &Path) -> bool {
+        files(first).is_ok_and(|files| !files.is_empty())
+    }
+
     /// Deletes the recording that began in this file.
     pub fn remove(first: &Path) -> io::Result<()> {
         for (_, path) in files(first)? {

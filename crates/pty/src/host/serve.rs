@@ -19,7 +19,7 @@ use tokio::time::Instant;
 
 use super::backlog::Backlog;
 use super::cgroup::Cgroup;
-use super::connection::{self, Outgoing};
+use super::connection::{Door, Greeted, Outgoing};
 use super::frame::{FromHost, ToHost};
 use super::process::{ExitStatus, HostFiles, HostRecord};
 use super::recording::Recorder;
@@ -37,6 +37,8 @@ const END_POLL: Duration = Duration::from_millis(20);
 const LEFTOVER_GRACE: Duration = Duration::from_secs(2);
 /// When all processes are gone, output still in the terminal comes at once.
 const DRAIN: Duration = Duration::from_secs(1);
+/// How often a terminal that the program has closed is looked at.
+const LOOK_AGAIN: Duration = Duration::from_millis(200);
 /// How long an exit waits for a daemon to hear of it.
 const LINGER: Duration = Duration::from_secs(600);
 /// Input the program has not read yet.
@@ -86,6 +88,8 @@ pub(super) struct Host {
     backlog: Backlog,
     /// Input the terminal has not taken yet.
     input: Vec<u8>,
+    door: Door,
+    greeted: mpsc::Receiver<Greeted>,
     incoming: Option<mpsc::Receiver<ToHost>>,
     outgoing: Option<Outgoing>,
     /// Answers the program while no daemon does.
@@ -96,6 +100,8 @@ pub(super) struct Host {
     phase: Phase,
     /// The terminal has no other side any more.
     hung_up: bool,
+    /// The program lives and has closed its terminal; when to look again.
+    closed_terminal: Option<Instant>,
     exit_noted: bool,
     next_sync: Instant,
     next_retry: Instant,
@@ -106,6 +112,7 @@ enum Happened {
     Output(io::Result<usize>),
     InputTaken(io::Result<usize>),
     Connected(io::Result<UnixStream>),
+    Greeted(Greeted),
     Frame(Option<ToHost>),
     Sent(io::Result<()>),
     Exited(io::Result<std::process::ExitStatus>),
@@ -129,6 +136,7 @@ impl Host {
             writer,
         } = program;
         let now = Instant::now();
+        let (door, greeted) = Door::new();
         Self {
             record,
             files,
@@ -140,6 +148,8 @@ impl Host {
             recorder,
             backlog: Backlog::default(),
             input: Vec::new(),
+            door,
+            greeted,
             incoming: None,
             outgoing: None,
             unattended: None,
@@ -147,6 +157,7 @@ impl Host {
             status: None,
             phase: Phase::Running,
             hung_up: false,
+            closed_terminal: None,
             exit_noted: false,
             next_sync: now,
             next_retry: now,
@@ -190,7 +201,10 @@ impl Host {
             .outgoing
             .as_ref()
             .is_some_and(|outgoing| outgoing.is_far_behind(&self.backlog));
-        let may_read = !self.hung_up && !behind && self.recorder.is_clear();
+        let closed = self
+            .closed_terminal
+            .is_some_and(|again| Instant::now() < again);
+        let may_read = !self.hung_up && !closed && !behind && self.recorder.is_clear();
         let may_write = !self.hung_up && !self.input.is_empty();
         let time = self.next_time();
         let time = pin!(async move {
@@ -204,6 +218,7 @@ impl Host {
             read = self.reader.read(buffer), if may_read => Happened::Output(read),
             taken = self.writer.write(&self.input), if may_write => Happened::InputTaken(taken),
             accepted = self.listener.accept() => Happened::Connected(accepted.map(|(stream, _)| stream)),
+            Some(greeted) = self.greeted.recv() => Happened::Greeted(greeted),
             frame = next_frame(self.incoming.as_mut()) => Happened::Frame(frame),
             sent = send(self.outgoing.as_mut()), if queued => Happened::Sent(sent),
             status = self.child.wait(), if self.status.is_none() => Happened::Exited(status),
@@ -215,8 +230,11 @@ impl Host {
 
     fn handle(&mut self, happened: Happened, buffer: &[u8]) {
         match happened {
-            Happened::Output(Ok(0) | Err(_)) => self.hung_up = true,
+            Happened::Output(Ok(0) | Err(_)) => self.terminal_closed(),
             Happened::Output(Ok(count)) => {
+                if self.closed_terminal.take().is_some() {
+                    self.tell(&FromHost::TerminalOpened);
+                }
                 // A failure is kept by the recorder, and reading waits for it.
                 if let Err(error) = self.recorder.output(&buffer[..count]) {
                     self.next_retry = Instant::now() + RETRY;
@@ -232,13 +250,9 @@ impl Host {
                 self.input.drain(..count);
             }
             Happened::InputTaken(Err(_)) => self.input.clear(),
-            Happened::Connected(Ok(stream)) if connection::is_own_user(&stream) => {
-                // The newest daemon is the living one: it holds the lock.
-                let (reader, writer) = stream.into_split();
-                self.incoming = Some(connection::listen(reader));
-                self.outgoing = Some(Outgoing::new(writer));
-            }
-            Happened::Connected(_) => {}
+            Happened::Connected(Ok(stream)) => self.door.admit(stream),
+            Happened::Connected(Err(_)) => {}
+            Happened::Greeted(greeted) => self.serve_daemon(greeted),
             Happened::Frame(Some(frame)) => self.obey(frame),
             Happened::Frame(None) | Happened::Sent(Err(_)) => self.disconnect(),
             Happened::Sent(Ok(())) | Happened::Time => {}
@@ -257,16 +271,34 @@ impl Host {
         }
     }
 
+    /// The newest daemon is the living one: it holds the lock.
+    fn serve_daemon(&mut self, greeted: Greeted) {
+        let Greeted {
+            resume_from,
+            frames,
+            writer,
+        } = greeted;
+        self.incoming = Some(frames);
+        self.outgoing = Some(Outgoing::new(writer));
+        self.unattended = None;
+        self.resume(resume_from);
+        if let Some(why) = self.stalled.clone() {
+            self.tell(&FromHost::Stalled(why));
+        }
+        if self.closed_terminal.is_some() {
+            self.tell(&FromHost::TerminalClosed);
+        }
+    }
+
+    fn resume(&mut self, from: u64) {
+        if let Some(outgoing) = &mut self.outgoing {
+            outgoing.resume(from, &self.backlog);
+        }
+    }
+
     fn obey(&mut self, frame: ToHost) {
         match frame {
-            ToHost::Hello { resume_from } => {
-                if let Some(outgoing) = &mut self.outgoing {
-                    outgoing.resume(resume_from, &self.backlog);
-                    if let Some(why) = &self.stalled {
-                        outgoing.push(&FromHost::Stalled(why.clone()));
-                    }
-                }
-            }
+            ToHost::Hello { resume_from } => self.resume(resume_from),
             ToHost::Input(_) if self.phase != Phase::Running => {
                 self.refuse("the program has ended or is being ended");
             }
@@ -298,10 +330,22 @@ impl Host {
         }
     }
 
+    /// Nobody has the terminal open. While the program lives it, or something it
+    /// started, can open it again.
+    fn terminal_closed(&mut self) {
+        if self.status.is_some() {
+            self.hung_up = true;
+            return;
+        }
+        if self.closed_terminal.is_none() {
+            self.tell(&FromHost::TerminalClosed);
+        }
+        self.closed_terminal = Some(Instant::now() + LOOK_AGAIN);
+    }
+
     /// Answers what can be answered without a daemon when there is none.
     fn answer_if_alone(&mut self, output: &[u8]) {
-        if self.outgoing.as_ref().is_some_and(Outgoing::is_greeted) {
-            self.unattended = None;
+        if self.outgoing.is_some() {
             return;
         }
         let size = self.recorder.size();
@@ -417,7 +461,8 @@ impl Host {
         };
         let retry = (!self.recorder.is_clear()).then_some(self.next_retry);
         let sync = self.recorder.is_unsynced().then_some(self.next_sync);
-        [end, retry, sync].into_iter().flatten().min()
+        let look = self.closed_terminal.filter(|_| !self.hung_up);
+        [end, retry, sync, look].into_iter().flatten().min()
     }
 
     fn send_what_is_due(&mut self) {
