@@ -159,3 +159,29 @@ fn effects_were_applied_once(home: &TestHome) {
     }
     assert_eq!(counted, expected);
 }
+
+#[test]
+fn after_a_restart_of_the_machine_a_daemon_closes_its_own_slots_and_no_others() {
+    let Some(database) = Database::new() else {
+        return;
+    };
+    let [ours, theirs] = [0, 1].map(|_| database.daemon());
+    let slots = [("ours", &ours), ("theirs", &theirs)]
+        .map(|(name, home)| crate::slots::spawn(home, name, "sleep 1000"));
+    // What a restart of the machine leaves: no process, and an empty run folder.
+    ours.kill();
+    ours.end_slots();
+    std::fs::remove_dir_all(ours.home().slots_dir()).unwrap();
+    ours.start();
+    let closed: Vec<_> = ours
+        .events()
+        .into_iter()
+        .filter(|event| event["event"]["type"] == "slot_closed")
+        .collect();
+    assert_eq!(closed.len(), 1);
+    assert_eq!(closed[0]["event"]["slot"], slots[0]["slot"]);
+    let reason = closed[0]["event"]["reason"].as_str().unwrap();
+    assert_eq!(reason, "its terminal is gone: was the machine restarted?");
+    let listed = theirs.json(&["slot", "list"]);
+    assert_eq!(listed["slots"][0]["slot"], slots[1]["slot"]);
+}

@@ -157,7 +157,7 @@ impl TestHome {
     }
 
     /// Programs in slots outlive the daemon; they must not outlive the test.
-    fn end_slots(&self) {
+    pub(crate) fn end_slots(&self) {
         let records = HostFiles::records(&self.home().slots_dir()).unwrap_or_default();
         for record in records.iter().filter(|record| record.is_alive()) {
             let pid = |pid: u32| rustix::process::Pid::from_raw(pid.cast_signed()).unwrap();
