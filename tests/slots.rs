@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::harness::{TestHome, wait_for};
 
-/// MISSION_SLOT_KILLS and MISSION_SLOT_HOSTS make it a longer test.
+/// MISSION_SLOT_KILLS and MISSION_SLOT_HOSTS make it a test of another size.
 fn number_of(variable: &str, usual: u32) -> u32 {
     std::env::var(variable)
         .ok()
