@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use missiond_api::operations::compute::ScreenshotFormat;
 use missiond_core::{Category, Clock, IncidentId, Seq, SystemClock, Timestamp, TraceId};
 
 use crate::failure::EXIT_CODES;
@@ -380,6 +381,18 @@ Examples:
         #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = seconds)]
         grace: std::time::Duration,
     },
+    /// Take a picture of a slot's screen; of a closed one, its last.
+    #[command(after_help = "\
+Examples:
+  mission slot screenshot build -o build.png
+  mission slot screenshot build --format ansi
+  mission slot screenshot build --format svg > build.svg")]
+    Screenshot {
+        /// Its name or id.
+        slot: String,
+        #[command(flatten)]
+        picture: PictureArgs,
+    },
     /// Say which rule decided what a slot is doing, and which nearly did.
     #[command(after_help = "Example:\n  mission slot explain build")]
     Explain {
@@ -474,9 +487,57 @@ Examples:
         #[command(flatten)]
         reading: ReadingArgs,
     },
+    /// Take a picture of what a recording shows.
+    #[command(after_help = "\
+Examples:
+  mission semantic screenshot session.cast -o end.png
+  mission semantic screenshot session.cast --at 12.5 --format ansi")]
+    Screenshot {
+        /// An asciicast v2 file.
+        file: PathBuf,
+        /// Seconds from the beginning of the recording; its end when left out.
+        #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+        at: Option<std::time::Duration>,
+        #[command(flatten)]
+        picture: PictureArgs,
+    },
     /// Check a manifest and say on which line what is wrong.
     #[command(after_help = "Example:\n  mission semantic check-manifest my-agent.yaml")]
     CheckManifest { file: PathBuf },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PictureArgs {
+    /// How to write it down; what the name of the file says when left out, and
+    /// text without a file.
+    #[arg(long, value_enum)]
+    pub(crate) format: Option<PictureFormat>,
+    /// The file to write; standard output when left out.
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum PictureFormat {
+    /// An image.
+    Png,
+    /// The characters alone.
+    Text,
+    /// The characters with their colours, for a terminal.
+    Ansi,
+    /// A drawing whose text stays text.
+    Svg,
+}
+
+impl From<PictureFormat> for ScreenshotFormat {
+    fn from(format: PictureFormat) -> Self {
+        match format {
+            PictureFormat::Png => Self::Png,
+            PictureFormat::Text => Self::Text,
+            PictureFormat::Ansi => Self::Ansi,
+            PictureFormat::Svg => Self::Svg,
+        }
+    }
 }
 
 #[derive(Debug, Args)]

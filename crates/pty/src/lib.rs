@@ -12,6 +12,7 @@ mod repaint;
 mod replay;
 mod reply;
 mod score;
+pub mod screenshot;
 mod session;
 mod signal;
 mod tap;

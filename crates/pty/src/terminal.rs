@@ -20,6 +20,7 @@ use missiond_semantic::{Cursor, Emphasis, Row, Screen, Size, Style};
 
 use crate::repaint::repaint;
 use crate::reply::{Replies, Theme};
+use crate::screenshot::{Picture, PictureError};
 use crate::signal::{TerminalSignal, signal_of};
 use crate::tap::{Tap, Tapped};
 
@@ -176,6 +177,11 @@ impl Terminal {
             self.refresh();
         }
         &self.screen
+    }
+
+    /// The screen with all its colours, as of the last complete frame.
+    pub fn picture(&self) -> Result<Picture, PictureError> {
+        Picture::of(&self.term, self.replies.theme())
     }
 
     /// Something was fed since [`Terminal::screen`] was last called.

@@ -23,6 +23,10 @@ operations! {
         SlotParams => SlotScreen,
         "Show the screen of a slot as text, and what it was read as.";
 
+    SlotScreenshot = "slot_screenshot" (ReadOnly, "slots"):
+        SlotScreenshotParams => SlotPicture,
+        "Take a picture of the screen of a slot: PNG, SVG, ANSI or plain text.";
+
     SlotSend = "slot_send" (Additive, "slots"):
         SlotSendParams => SlotSendResult,
         "Type text into a slot, as a paste where the program asked for that, and press Enter.";
@@ -150,6 +154,44 @@ pub struct SlotScreen {
     /// What keeps the program from working, or its screen from being seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trouble: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SlotScreenshotParams {
+    /// The slot's id, or the name of an open slot.
+    pub slot: String,
+    pub format: ScreenshotFormat,
+}
+
+/// How a picture is written down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ScreenshotFormat {
+    Png,
+    Text,
+    Ansi,
+    Svg,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SlotPicture {
+    pub slot: SlotId,
+    pub format: ScreenshotFormat,
+    pub columns: u16,
+    pub rows: u16,
+    pub encoding: PictureEncoding,
+    pub content: String,
+}
+
+/// How a picture's content fits into text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PictureEncoding {
+    /// It is text.
+    Text,
+    /// Bytes, written with the standard alphabet of base64.
+    Base64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -9,6 +9,7 @@ mod daemon;
 mod doctor;
 mod incident;
 mod logs;
+mod picture;
 mod semantic;
 mod service;
 mod shell;

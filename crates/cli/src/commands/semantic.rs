@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use missiond_core::ErrorCode;
+use missiond_pty::screenshot::{PictureError, of_recording};
 use missiond_pty::{
     CastError, CastHeader, CastReader, ManifestFileError, Mistake, MistakeKind, Score, ScoreRule,
     ScoreSummary, Senses, TimedReading, load_catalogue, load_manifest, replay, replay_until,
@@ -19,7 +20,8 @@ use missiond_semantic::{
 };
 use serde::Serialize;
 
-use crate::args::{ReadingArgs, SemanticCommand};
+use super::picture::{self, Drawn};
+use crate::args::{PictureArgs, ReadingArgs, SemanticCommand};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::term::{Style, printable};
@@ -40,6 +42,9 @@ pub(super) fn run(command: &SemanticCommand, output: &mut Output) -> Result<Exit
             show_scores(path, reading, listing, output)?;
         }
         SemanticCommand::Explain { file, at, reading } => explain(file, *at, reading, output)?,
+        SemanticCommand::Screenshot { file, at, picture } => {
+            return screenshot(file, *at, picture, output);
+        }
         SemanticCommand::CheckManifest { file } => check_manifest(file, output)?,
     }
     Ok(ExitCode::SUCCESS)
@@ -429,6 +434,26 @@ fn print_screen(output: &mut Output, explanation: &Explanation, screen: &Screen)
         let mark = if marked.contains(&index) { '>' } else { ' ' };
         output.line(format!("{mark}{index:3} {}", printable(&row.text)));
     }
+}
+
+fn screenshot(
+    file: &Path,
+    at: Option<Duration>,
+    args: &PictureArgs,
+    output: &mut Output,
+) -> Result<ExitCode, Failure> {
+    let format = picture::format_of(args, output)?;
+    let picture = of_recording(open(file)?, at).map_err(|error| match error {
+        PictureError::Recording(error) => broken(file, &error),
+        other => other.into(),
+    })?;
+    let drawn = Drawn {
+        format,
+        columns: picture.size.columns,
+        rows: picture.size.rows,
+        content: picture.render(picture::rendered_as(format))?,
+    };
+    picture::deliver(args, &drawn, output)
 }
 
 fn check_manifest(file: &Path, output: &mut Output) -> Result<(), Failure> {

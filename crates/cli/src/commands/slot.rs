@@ -8,13 +8,14 @@ use std::process::ExitCode;
 use missiond_api::Client;
 use missiond_api::operations::compute::{
     SlotExplain, SlotInterrupt, SlotKill, SlotKillParams, SlotList, SlotListParams, SlotParams,
-    SlotRead, SlotReading, SlotResize, SlotResizeParams, SlotSend, SlotSendParams, SlotSpawn,
-    SlotSpawnParams, SlotSummary,
+    SlotRead, SlotReading, SlotResize, SlotResizeParams, SlotScreenshot, SlotScreenshotParams,
+    SlotSend, SlotSendParams, SlotSpawn, SlotSpawnParams, SlotSummary,
 };
 use missiond_core::{ErrorCode, PtyState};
 use serde_json::Value;
 
-use crate::args::{SlotCommand, SpawnArgs};
+use super::picture::{self, Drawn};
+use crate::args::{PictureArgs, SlotCommand, SpawnArgs};
 use crate::connect::Reach;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -82,6 +83,9 @@ pub(super) fn run(
             output.result(&result, |output, result| {
                 output.line(format!("The slot is closed: {}.", result.outcome));
             });
+        }
+        SlotCommand::Screenshot { slot, picture } => {
+            return screenshot(slot, &picture, &mut client, output);
         }
         SlotCommand::Explain { slot } => explain(slot, &mut client, output)?,
     }
@@ -153,6 +157,22 @@ fn read(slot: String, client: &mut Client, output: &mut Output) -> Result<(), Fa
         }
     });
     Ok(())
+}
+
+fn screenshot(
+    slot: String,
+    args: &PictureArgs,
+    client: &mut Client,
+    output: &mut Output,
+) -> Result<ExitCode, Failure> {
+    let format = picture::format_of(args, output)?;
+    let taken = client.call::<SlotScreenshot>(&SlotScreenshotParams { slot, format })?;
+    if args.output.is_none() && output.is_json() {
+        output.json_line(&taken);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let drawn = Drawn::of_slot(taken)?;
+    picture::deliver(args, &drawn, output)
 }
 
 fn state_line(output: &Output, reading: &SlotReading) -> String {

@@ -11,6 +11,7 @@ use missiond_api::operations::compute::{
     SlotSend, SlotSendParams, SlotSendResult, SlotSpawn, SlotSpawnParams, SlotSummary,
 };
 use missiond_core::{ErrorCode, Slot, SlotId};
+use missiond_pty::Session;
 use missiond_semantic::{Reading, Screen, Size};
 use missiond_store::slots::{self, SlotFilter};
 use tokio::sync::oneshot;
@@ -84,13 +85,7 @@ async fn read(call: Call, params: SlotParams) -> Result<SlotScreen, ApiError> {
             ..shown
         });
     }
-    let slot = closed(&call, &params.slot).await?;
-    let Some((mut session, offset)) = call.daemon.slots.last_screen(&slot).await else {
-        return Err(not_found(format!(
-            "the slot {} is closed, and its recording cannot be read",
-            slot.name
-        )));
-    };
+    let (slot, mut session, offset) = last_session(&call, &params.slot).await?;
     let reading = session.reader().current().clone();
     Ok(screen(slot.id, session.screen(), &reading, offset))
 }
@@ -204,6 +199,22 @@ async fn closed(call: &Call, reference: &str) -> Result<Slot, ApiError> {
         .await
         .map_err(|error| of_store(&error))?;
     slot.ok_or_else(missing)
+}
+
+/// A closed slot, its terminal as the program left it, and how many bytes it
+/// wrote.
+pub(super) async fn last_session(
+    call: &Call,
+    reference: &str,
+) -> Result<(Slot, Session, u64), ApiError> {
+    let slot = closed(call, reference).await?;
+    match call.daemon.slots.last_screen(&slot).await {
+        Some((session, offset)) => Ok((slot, session, offset)),
+        None => Err(not_found(format!(
+            "the slot {} is closed, and its recording cannot be read",
+            slot.name
+        ))),
+    }
 }
 
 pub(super) async fn ask<T>(

@@ -8,6 +8,8 @@
 mod communication;
 #[cfg(unix)]
 mod compute;
+#[cfg(unix)]
+mod screenshot;
 mod system;
 #[cfg(unix)]
 mod viewing;
@@ -71,6 +73,8 @@ impl Operations {
         communication::register(&mut operations);
         #[cfg(unix)]
         compute::register(&mut operations);
+        #[cfg(unix)]
+        screenshot::register(&mut operations);
         system::register(&mut operations);
         Arc::new(operations)
     }

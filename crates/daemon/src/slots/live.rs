@@ -13,6 +13,7 @@ use missiond_pty::host::{
     ExitStatus, FromHost, HostConnection, HostError, HostFiles, HostRecord, MAX_INPUT, Recording,
     ToHost,
 };
+use missiond_pty::screenshot::{Picture, PictureError};
 use missiond_pty::{Keys, MAX_SIZE, MIN_SIZE, Session, TimedReading, View};
 use missiond_semantic::{Explanation, Manifest, Reading, Screen, Size};
 use tokio::sync::{mpsc, oneshot};
@@ -32,6 +33,8 @@ const RECONNECT: Duration = Duration::from_millis(50);
 #[derive(Debug)]
 pub(crate) enum Order {
     Look(oneshot::Sender<Look>),
+    /// The screen with its colours.
+    Picture(oneshot::Sender<Result<Picture, PictureError>>),
     Explain(oneshot::Sender<Box<Explanation>>),
     /// Paste a text, and press Enter if so wanted.
     Type {
@@ -387,6 +390,9 @@ impl Live {
                     offset: self.offset,
                     trouble: self.trouble(),
                 });
+            }
+            Order::Picture(done) => {
+                let _ = done.send(self.session.terminal().picture());
             }
             Order::Explain(done) => {
                 let now = self.now();
