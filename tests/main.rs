@@ -19,6 +19,7 @@ mod lifecycle;
 #[cfg(target_os = "linux")]
 mod power_loss;
 mod requests;
+mod screenshots;
 mod semantic;
 mod slots;
 mod start_failures;

@@ -200,7 +200,7 @@ fn extent(values: impl Iterator<Item = usize>) -> Option<(usize, usize)> {
 
 /// Characters that only tell how others are to be shown. The font has pictures
 /// of their names.
-fn is_invisible(character: char) -> bool {
+pub(super) fn is_invisible(character: char) -> bool {
     matches!(character,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}'
         | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'

@@ -1,6 +1,7 @@
 //! Pictures as PNG, drawn one row of cells at a time, so that the largest
 //! picture needs the memory of one row.
 
+use std::collections::HashMap;
 use std::io::Write;
 
 use alacritty_terminal::vte::ansi::Rgb;
@@ -17,39 +18,111 @@ const UNDERLINE: usize = BASELINE + 2;
 pub(super) fn render(picture: &Picture) -> Result<Vec<u8>, EncodingError> {
     let width = CELL_WIDTH * usize::from(picture.size.columns);
     let height = CELL_HEIGHT * usize::from(picture.size.rows);
+    let mut font = Font::new();
+    let colours = Colours::of(picture, &mut font);
     let mut encoded = Vec::new();
     let mut encoder = Encoder::new(&mut encoded, width as u32, height as u32);
-    encoder.set_color(ColorType::Rgb);
     encoder.set_depth(BitDepth::Eight);
+    match &colours {
+        Colours::Few(few) => {
+            encoder.set_color(ColorType::Indexed);
+            encoder.set_palette(few.palette());
+        }
+        Colours::Many => encoder.set_color(ColorType::Rgb),
+    }
     encoder.set_compression(Compression::Balanced);
     // Cells repeat from row to row and side to side; differences do not.
     encoder.set_filter(Filter::NoFilter);
     let mut writer = encoder.write_header()?;
     let mut stream = writer.stream_writer()?;
-    let mut font = Font::new();
     let mut strip = Strip::new(width);
+    let mut bytes = Vec::new();
     for row in 0..picture.rows.len() {
-        for (column, glyph, shown) in picture.shown(row) {
-            strip.draw(column * CELL_WIDTH, glyph, shown, &mut font);
+        strip.draw_row(picture, row, &mut font);
+        bytes.clear();
+        match &colours {
+            Colours::Few(few) => bytes.extend(strip.pixels.iter().map(|&pixel| few.index(pixel))),
+            Colours::Many => bytes.extend(strip.pixels.iter().flat_map(|p| [p.r, p.g, p.b])),
         }
-        stream.write_all(&strip.pixels)?;
+        stream.write_all(&bytes)?;
     }
     stream.finish()?;
     writer.finish()?;
     Ok(encoded)
 }
 
+/// Whether the picture can do with a palette, which takes a third of the room.
+enum Colours {
+    Few(Few),
+    Many,
+}
+
+/// The colours in the order in which they first appear.
+#[derive(Default)]
+struct Few {
+    numbers: HashMap<(u8, u8, u8), u8>,
+    order: Vec<Rgb>,
+}
+
+impl Colours {
+    fn of(picture: &Picture, font: &mut Font) -> Self {
+        let mut few = Few::default();
+        let mut strip = Strip::new(CELL_WIDTH * usize::from(picture.size.columns));
+        for row in 0..picture.rows.len() {
+            strip.draw_row(picture, row, font);
+            // Neighbours are mostly alike.
+            for alike in strip.pixels.chunk_by(|a, b| a == b) {
+                if !few.take(alike[0]) {
+                    return Self::Many;
+                }
+            }
+        }
+        Self::Few(few)
+    }
+}
+
+impl Few {
+    /// Whether the colour has a number now.
+    fn take(&mut self, colour: Rgb) -> bool {
+        let key = (colour.r, colour.g, colour.b);
+        if self.numbers.contains_key(&key) {
+            return true;
+        }
+        let Ok(number) = u8::try_from(self.order.len()) else {
+            return false;
+        };
+        self.numbers.insert(key, number);
+        self.order.push(colour);
+        true
+    }
+
+    fn index(&self, colour: Rgb) -> u8 {
+        let number = self.numbers.get(&(colour.r, colour.g, colour.b));
+        number.copied().unwrap_or_default()
+    }
+
+    fn palette(&self) -> Vec<u8> {
+        self.order.iter().flat_map(|c| [c.r, c.g, c.b]).collect()
+    }
+}
+
 /// The pixels of one row of cells.
 struct Strip {
     width: usize,
-    pixels: Vec<u8>,
+    pixels: Vec<Rgb>,
 }
 
 impl Strip {
     fn new(width: usize) -> Self {
         Self {
             width,
-            pixels: vec![0; width * CELL_HEIGHT * 3],
+            pixels: vec![Rgb::default(); width * CELL_HEIGHT],
+        }
+    }
+
+    fn draw_row(&mut self, picture: &Picture, row: usize, font: &mut Font) {
+        for (column, glyph, shown) in picture.shown(row) {
+            self.draw(column * CELL_WIDTH, glyph, shown, font);
         }
     }
 
@@ -92,8 +165,7 @@ impl Strip {
     }
 
     fn set(&mut self, x: usize, y: usize, colour: Rgb) {
-        let start = (y * self.width + x) * 3;
-        self.pixels[start..start + 3].copy_from_slice(&[colour.r, colour.g, colour.b]);
+        self.pixels[y * self.width + x] = colour;
     }
 }
 
@@ -104,7 +176,7 @@ fn underlined(underline: Underline, x: usize) -> impl Iterator<Item = usize> {
         Underline::Single => (Some(UNDERLINE), None),
         Underline::Double => (Some(UNDERLINE - 1), Some(UNDERLINE + 1)),
         Underline::Curly => (Some(UNDERLINE + [0, 0, 1, 2, 2, 1][x % 6] - 1), None),
-        Underline::Dotted => ((x % 2 == 0).then_some(UNDERLINE), None),
+        Underline::Dotted => (x.is_multiple_of(2).then_some(UNDERLINE), None),
         Underline::Dashed => ((x % 6 < 4).then_some(UNDERLINE), None),
     };
     first.into_iter().chain(second)

@@ -14,6 +14,8 @@ pub(super) fn draw(character: char, columns: u16) -> Option<Mask> {
         '\u{2800}'..='\u{28ff}' => braille(u32::from(character) - 0x2800, &mut mask),
         '\u{1fb00}'..='\u{1fb3b}' => sextant(u32::from(character) - 0x1fb00, &mut mask),
         '●' | '⏺' | '○' | '◉' | '◯' => dot(character, &mut mask),
+        '❯' => chevron(1.3, &mut mask),
+        '›' => chevron(0.7, &mut mask),
         _ => status_line(character, &mut mask),
     };
     drawn.then_some(mask)
@@ -124,6 +126,17 @@ fn dot(character: char, mask: &mut Mask) -> bool {
             '◉' => distance < 1.8 || (2.9..3.9).contains(&distance),
             _ => distance < 3.8,
         }
+    });
+    true
+}
+
+/// The pointer before prompts and chosen options.
+fn chevron(half_thickness: f32, mask: &mut Mask) -> bool {
+    let (width, height) = (mask.width() as f32, CELL_HEIGHT as f32);
+    mask.figure(|x, y| {
+        let away = (y * height - (height / 2.0 + 0.5)).abs();
+        let middle = width / 2.0 + 2.0 - away * 0.8;
+        away < 4.5 && (x * width - middle).abs() < half_thickness
     });
     true
 }
