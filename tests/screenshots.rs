@@ -142,6 +142,9 @@ fn an_image_is_not_poured_into_a_terminal() {
     let cast = cast.display().to_string();
     let plain = home.mission(&["semantic", "screenshot", &cast]);
     assert_eq!(text(&plain.stdout), "hi");
+    let printed = home.json(&["semantic", "screenshot", &cast]);
+    assert_eq!(printed["content"], "hi\n");
+    assert_eq!(printed["encoding"], "text");
     let program = binary().display().to_string();
     let script = format!("{program} semantic screenshot {cast} --format png; exec sleep 1000");
     spawn(&home, "120x10", &script);

@@ -41,6 +41,32 @@ impl Drawn {
             content,
         })
     }
+
+    fn printed(&self) -> Printed {
+        let (encoding, content) = match std::str::from_utf8(&self.content) {
+            Ok(text) if self.format != ScreenshotFormat::Png => {
+                (PictureEncoding::Text, text.to_owned())
+            }
+            _ => (PictureEncoding::Base64, BASE64.encode(&self.content)),
+        };
+        Printed {
+            format: self.format,
+            columns: self.columns,
+            rows: self.rows,
+            encoding,
+            content,
+        }
+    }
+}
+
+/// What `--json` prints of a picture that goes nowhere else.
+#[derive(Serialize)]
+struct Printed {
+    format: ScreenshotFormat,
+    columns: u16,
+    rows: u16,
+    encoding: PictureEncoding,
+    content: String,
 }
 
 /// What `--json` prints about a picture in a file.
@@ -98,6 +124,10 @@ pub(super) fn deliver(
             let file = file.display();
             output.line(format!("{file}: {columns}x{rows} cells, {bytes} bytes."));
         });
+        return Ok(ExitCode::SUCCESS);
+    }
+    if output.is_json() {
+        output.json_line(&drawn.printed());
         return Ok(ExitCode::SUCCESS);
     }
     let mut stdout = std::io::stdout().lock();

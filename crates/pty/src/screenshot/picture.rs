@@ -192,6 +192,9 @@ fn glyph_of(cell: &Cell, columns: u16, palette: &Palette<'_>) -> Glyph {
     let spacer = cell
         .flags
         .intersects(Flags::WIDE_CHAR_SPACER | Flags::LEADING_WIDE_CHAR_SPACER);
+    // Deleting and inserting can tear a wide character from its second cell.
+    // Half of it is blank, as on other terminals.
+    let torn = has(Flags::WIDE_CHAR) && columns == 1;
     let underline = [
         (Flags::UNDERLINE, Underline::Single),
         (Flags::DOUBLE_UNDERLINE, Underline::Double),
@@ -204,10 +207,13 @@ fn glyph_of(cell: &Cell, columns: u16, palette: &Palette<'_>) -> Glyph {
     Glyph {
         character: match cell.c {
             '\t' => ' ',
-            _ if spacer => ' ',
+            _ if spacer || torn => ' ',
             character => character,
         },
-        marks: cell.zerowidth().into_iter().flatten().collect(),
+        marks: match torn {
+            true => String::new(),
+            false => cell.zerowidth().into_iter().flatten().collect(),
+        },
         columns,
         foreground: palette.paint(cell.fg),
         background: palette.paint(cell.bg),

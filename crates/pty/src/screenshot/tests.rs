@@ -227,6 +227,13 @@ fn wide_characters_take_two_cells_and_marks_join_their_letter() {
 }
 
 #[test]
+fn half_a_wide_character_is_blank() {
+    let shown = picture(6, 1, "中文x\x1b[1;2H\x1b[P");
+    let text = String::from_utf8(shown.render(Format::Text).unwrap()).unwrap();
+    assert_eq!(text, " 文x\n");
+}
+
+#[test]
 fn nothing_that_should_be_seen_is_drawn_as_nothing() {
     let framed = mask("\u{e700}");
     assert_eq!(framed, mask("\u{10fffd}"), "both are unknown");
