@@ -4,7 +4,7 @@ use std::io::BufRead;
 use std::sync::Arc;
 use std::time::Duration;
 
-use missiond_semantic::{Manifest, Reading};
+use missiond_semantic::{Key, Manifest, Reading};
 
 use crate::cast::{CastError, CastReader, EventKind};
 use crate::session::{Session, TimedReading};
@@ -22,6 +22,8 @@ pub struct Replay {
     /// The reading at the beginning, then one per change.
     pub readings: Vec<TimedReading>,
     pub labels: Vec<Label>,
+    /// When Enter was pressed.
+    pub enters: Vec<Duration>,
     /// Time of the last event.
     pub end: Duration,
 }
@@ -35,6 +37,7 @@ pub fn replay<R: BufRead>(
     let mut replay = Replay {
         readings: vec![first()],
         labels: Vec::new(),
+        enters: Vec::new(),
         end: Duration::ZERO,
     };
     let mut session = Session::new(cast.header().size(), manifest).with_senses(senses);
@@ -58,6 +61,7 @@ pub fn replay_until<R: BufRead>(
     let mut replay = Replay {
         readings: vec![first()],
         labels: Vec::new(),
+        enters: Vec::new(),
         end: Duration::ZERO,
     };
     let mut session = Session::new(cast.header().size(), manifest).with_senses(senses);
@@ -80,7 +84,13 @@ fn apply(session: &mut Session, at: Duration, kind: EventKind, replay: &mut Repl
         EventKind::Marker(label) if !label.starts_with('#') => {
             replay.labels.push(Label { at, name: label });
         }
-        EventKind::Marker(_) | EventKind::Input(_) => {}
+        EventKind::Input(data) => {
+            if Key::of_input(data.as_bytes()) == Some(Key::Enter) {
+                replay.enters.push(at);
+            }
+            session.sent(data.as_bytes(), at, &mut replay.readings);
+        }
+        EventKind::Marker(_) => {}
     }
 }
 

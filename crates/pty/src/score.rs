@@ -11,17 +11,21 @@ use std::time::Duration;
 use missiond_core::PtyState;
 use serde::Serialize;
 
-use crate::replay::{Label, Replay};
+use crate::replay::Replay;
 
 const STEP: Duration = Duration::from_millis(20);
 /// Spans shorter than this say nothing about delay.
 const SHORT: Duration = Duration::from_millis(150);
+/// A reading this sure is acted on.
+const CONFIDENT: f32 = 0.7;
+/// Labels set by a key are this near to it.
+const WITH_KEY: Duration = Duration::from_millis(50);
 
 /// What the rule needs to know about a recording beside its labels.
 #[derive(Debug, Clone, Copy)]
 pub struct ScoreRule {
     pub grace: Duration,
-    /// Grace after the label `thinking`, where a program draws late.
+    /// Grace after a label set together with Enter, where a program draws late.
     pub grace_after_enter: Duration,
     /// In an error scenario working may be read as error.
     pub error_scenario: bool,
@@ -51,6 +55,7 @@ pub struct Score {
     right: u64,
     exact: u64,
     false_idle: u64,
+    confidently_wrong: u64,
     confirming: u64,
     confirming_missed: u64,
     delays: Vec<Duration>,
@@ -90,6 +95,8 @@ pub struct ScoreSummary {
     pub right: f64,
     pub exact: f64,
     pub false_idle_s: f64,
+    /// Seconds of a wrong class with a confidence of 0.7 or more.
+    pub confidently_wrong_s: f64,
     pub confirming: u64,
     pub confirming_missed: u64,
     pub delay_median_s: f64,
@@ -115,25 +122,28 @@ fn class(state: PtyState) -> PtyState {
 impl Score {
     /// Scores one recording; labels that name no state are passed over.
     pub fn add(&mut self, replay: &Replay, rule: ScoreRule) -> Vec<Mistake> {
-        let labels = known_labels(&replay.labels);
-        let Some(&(start, _)) = labels.first() else {
+        let labels = known_labels(replay);
+        let Some(&Labelled { at: start, .. }) = labels.first() else {
             return Vec::new();
         };
         self.recordings += 1;
         let mut mistakes: Vec<Mistake> = Vec::new();
         let mut label = 0;
-        let mut reading = 0;
+        let mut last = 0;
         let mut at = start;
         while at <= replay.end {
-            while label + 1 < labels.len() && labels[label + 1].0 <= at {
+            while label + 1 < labels.len() && labels[label + 1].at <= at {
                 label += 1;
             }
-            while reading + 1 < replay.readings.len() && replay.readings[reading + 1].at <= at {
-                reading += 1;
+            while last + 1 < replay.readings.len() && replay.readings[last + 1].at <= at {
+                last += 1;
             }
             let truth = Truth::at(&labels, label, at, rule);
-            let read = replay.readings[reading].reading.state;
+            let reading = &replay.readings[last].reading;
+            let read = reading.state;
             if let Some(kind) = self.step(&truth, read) {
+                let sure = kind == MistakeKind::WrongClass && reading.confidence >= CONFIDENT;
+                self.confidently_wrong += u64::from(sure);
                 note(&mut mistakes, at, truth.label, read, kind);
             }
             at += STEP;
@@ -148,6 +158,7 @@ impl Score {
         self.right += other.right;
         self.exact += other.exact;
         self.false_idle += other.false_idle;
+        self.confidently_wrong += other.confidently_wrong;
         self.confirming += other.confirming;
         self.confirming_missed += other.confirming_missed;
         self.delays.extend(&other.delays);
@@ -188,6 +199,7 @@ impl Score {
             right: share(self.right, self.steps).unwrap_or(1.0),
             exact: share(self.exact, self.steps).unwrap_or(1.0),
             false_idle_s: seconds(self.false_idle),
+            confidently_wrong_s: seconds(self.confidently_wrong),
             confirming: self.confirming,
             confirming_missed: self.confirming_missed,
             delay_median_s: quantile(0.5),
@@ -221,9 +233,10 @@ impl Score {
         }
     }
 
-    fn spans(&mut self, labels: &[(Duration, PtyState)], replay: &Replay) {
-        for (index, &(start, state)) in labels.iter().enumerate() {
-            let end = labels.get(index + 1).map_or(replay.end, |next| next.0);
+    fn spans(&mut self, labels: &[Labelled], replay: &Replay) {
+        for (index, label) in labels.iter().enumerate() {
+            let (start, state) = (label.at, label.state);
+            let end = labels.get(index + 1).map_or(replay.end, |next| next.at);
             // A dialog may be drawn after the label that follows it was set.
             let agreeing = first_agreement(replay, start, end, class(state));
             if state == PtyState::Confirming {
@@ -246,15 +259,18 @@ struct Truth {
 }
 
 impl Truth {
-    fn at(labels: &[(Duration, PtyState)], index: usize, at: Duration, rule: ScoreRule) -> Self {
-        let (since, label) = labels[index];
-        let before = index.checked_sub(1).map(|before| labels[before].1);
-        let grace = if label == PtyState::Thinking {
-            rule.grace_after_enter
-        } else {
-            rule.grace
+    fn at(labels: &[Labelled], index: usize, at: Duration, rule: ScoreRule) -> Self {
+        let Labelled {
+            at: since,
+            state: label,
+            cause,
+        } = labels[index];
+        let before = index.checked_sub(1).map(|before| labels[before].state);
+        let grace = match cause {
+            Cause::Enter => rule.grace_after_enter,
+            Cause::Other => rule.grace,
         };
-        let next = labels.get(index + 1).map(|next| next.1);
+        let next = labels.get(index + 1).map(|next| next.state);
         Self {
             label,
             before: before.filter(|_| at < since + grace),
@@ -281,11 +297,34 @@ impl Truth {
     }
 }
 
-fn known_labels(labels: &[Label]) -> Vec<(Duration, PtyState)> {
-    labels
-        .iter()
-        .filter_map(|label| Some((label.at, label.name.parse().ok()?)))
-        .collect()
+/// A label that names a state.
+#[derive(Debug, Clone, Copy)]
+struct Labelled {
+    at: Duration,
+    state: PtyState,
+    cause: Cause,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Cause {
+    Enter,
+    Other,
+}
+
+fn known_labels(replay: &Replay) -> Vec<Labelled> {
+    let with_enter = |at: Duration| replay.enters.iter().any(|e| e.abs_diff(at) < WITH_KEY);
+    let known = replay.labels.iter().filter_map(|label| {
+        let cause = match with_enter(label.at) {
+            true => Cause::Enter,
+            false => Cause::Other,
+        };
+        Some(Labelled {
+            at: label.at,
+            state: label.name.parse().ok()?,
+            cause,
+        })
+    });
+    known.collect()
 }
 
 fn first_agreement(

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use missiond_semantic::{Explanation, Manifest, Reader, Reading, Screen, Size};
+use missiond_semantic::{Explanation, Key, Manifest, Reader, Reading, Screen, Size};
 
 use crate::terminal::{Senses, Terminal};
 
@@ -71,6 +71,17 @@ impl Session {
     pub fn feed(&mut self, bytes: &[u8], at: Duration, changes: &mut Vec<TimedReading>) {
         self.advance_to(at, changes);
         self.terminal.feed(bytes, at);
+        self.wrote(at);
+    }
+
+    /// Something was sent to the program at `at`. What the screen means may
+    /// depend on it, so the screen is read again.
+    pub fn sent(&mut self, bytes: &[u8], at: Duration, changes: &mut Vec<TimedReading>) {
+        let Some(key) = Key::of_input(bytes) else {
+            return;
+        };
+        self.advance_to(at, changes);
+        self.reader.sent(key, at);
         self.wrote(at);
     }
 

@@ -37,6 +37,7 @@ fn cut<'a>(bytes: &'a [u8], cuts: &[usize]) -> Vec<&'a [u8]> {
 enum Step {
     Write(Vec<u8>),
     Resize(Size),
+    Send(&'static str),
     Wait(u64),
 }
 
@@ -59,6 +60,7 @@ fn run(steps: &[Step], cuts: &[usize], manifest: &Arc<Manifest>) -> Outcome {
                 }
             }
             Step::Resize(size) => session.resize(*size, at, &mut readings),
+            Step::Send(keys) => session.sent(keys.as_bytes(), at, &mut readings),
             Step::Wait(millis) => {
                 at += Duration::from_millis(*millis);
                 session.advance_to(at, &mut readings);
@@ -107,6 +109,7 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         6 => prop::collection::vec(piece(), 1..5).prop_map(|pieces| Step::Write(pieces.concat())),
         1 => (2u16..140, 1u16..50).prop_map(|(columns, rows)| Step::Resize(Size { columns, rows })),
+        1 => prop::sample::select(vec!["\r", "/", "a text", "\x1b", "\x03", "\x1b[?7u"]).prop_map(Step::Send),
         3 => prop::sample::select(vec![0, 1, 9, 40, 160, 500, 2500]).prop_map(Step::Wait),
     ]
 }
@@ -119,8 +122,10 @@ proptest! {
         steps in prop::collection::vec(step(), 1..25),
         cuts in prop::collection::vec(any::<usize>(), 0..12),
     ) {
-        let manifest = manifest("codex");
-        prop_assert_eq!(run(&steps, &[], &manifest), run(&steps, &cuts, &manifest));
+        for engine in ["codex", "nobody-knows-it"] {
+            let manifest = manifest(engine);
+            prop_assert_eq!(run(&steps, &[], &manifest), run(&steps, &cuts, &manifest));
+        }
     }
 
     #[test]

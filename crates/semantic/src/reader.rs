@@ -12,6 +12,7 @@ use std::time::Duration;
 use missiond_core::PtyState;
 
 use crate::explain::{Explanation, PendingChange};
+use crate::keys::{Key, KeysSent, Prompt};
 use crate::manifest::Manifest;
 use crate::reading::{Authority, Reading};
 use crate::region::{RegionId, Regions};
@@ -27,6 +28,9 @@ pub struct Reader {
     /// Since when no rule has matched.
     unmatched: Option<Duration>,
     trackers: Vec<Tracker>,
+    keys: KeysSent,
+    /// What the last screen alone called for.
+    shown: Option<PtyState>,
     next_look: Option<Duration>,
     looked: Option<Duration>,
 }
@@ -56,6 +60,8 @@ impl Reader {
             pending: None,
             unmatched: None,
             trackers,
+            keys: KeysSent::default(),
+            shown: None,
             next_look: None,
             looked: None,
         }
@@ -76,6 +82,15 @@ impl Reader {
         self.trackers = vec![Tracker::default(); manifest.trackers.len()];
         self.pending = None;
         self.manifest = manifest;
+    }
+
+    /// A key was sent to the program at `at`; look again soon.
+    pub fn sent(&mut self, key: Key, at: Duration) {
+        let prompt = match self.shown {
+            Some(PtyState::Idle | PtyState::Error | PtyState::Unknown) => Prompt::Waiting,
+            _ => Prompt::Elsewhere,
+        };
+        self.keys.note(key, prompt, at);
     }
 
     /// Looks at the screen as it is at `at`. Returns the reading if it changed.
@@ -99,18 +114,23 @@ impl Reader {
             at,
             &changes,
             self.current.state,
+            self.keys,
         );
         let verdict = decide(&manifest, &view);
         let next = match verdict {
             Some((rule, facts)) => {
                 self.unmatched = None;
+                self.note_shown(rule);
                 Some(reading_of(rule, facts, &view))
             }
             None => self.unmatched_for(at, manifest.unknown_after),
         };
         self.next_look = self.deadline_of_changes(&manifest, at);
         let changed = match next {
-            Some(next) => self.consider(next, at),
+            Some(next) => {
+                let hold = manifest.hold(next.state, &view);
+                self.consider(next, hold, at)
+            }
             None => {
                 self.pending = None;
                 false
@@ -170,6 +190,7 @@ impl Reader {
             at,
             &changes,
             self.current.state,
+            self.keys,
         );
         let pending = self.pending.map(|pending| PendingChange {
             state: pending.state,
@@ -189,18 +210,41 @@ impl Reader {
     }
 
     fn deadline_of_changes(&self, manifest: &Manifest, at: Duration) -> Option<Duration> {
-        let mut next = None;
-        for rule in &manifest.rules {
-            visit_changed(&rule.when, &mut |within, tracker| {
-                let expiry = self.trackers[tracker]
-                    .changed
-                    .map(|changed| changed + within);
-                if let Some(expiry) = expiry.filter(|expiry| *expiry > at) {
-                    next = Some(next.map_or(expiry, |next: Duration| next.min(expiry)));
+        let mut next: Option<Duration> = None;
+        let mut turns = |since: Option<Duration>, after: Duration| {
+            let turn = since.map(|since| since + after).filter(|turn| *turn > at);
+            next = [next, turn].into_iter().flatten().min();
+        };
+        for condition in manifest.conditions() {
+            condition.visit(&mut |condition| match condition {
+                Condition::Changed {
+                    within, tracker, ..
+                } => turns(self.trackers[*tracker].changed, *within),
+                Condition::Sent { test, within } => turns(self.keys.last(*test), *within),
+                Condition::Unanswered { after, within } => {
+                    turns(self.keys.unanswered, *after);
+                    turns(self.keys.unanswered, *within);
                 }
+                _ => {}
             });
         }
         next
+    }
+
+    /// What the screen says, apart from what was sent to it: work or a question
+    /// is an answer.
+    fn note_shown(&mut self, rule: &Rule) {
+        let mut guessed = false;
+        rule.when.visit(&mut |condition| {
+            guessed |= matches!(condition, Condition::Unanswered { .. });
+        });
+        if guessed {
+            return;
+        }
+        self.shown = Some(rule.state);
+        if rule.state.is_working() || rule.state == PtyState::Confirming {
+            self.keys.unanswered = None;
+        }
     }
 
     /// Nothing known is on the screen. A program that has shown nothing known
@@ -224,7 +268,7 @@ impl Reader {
     }
 
     /// Takes over a reading, at once or after its hold. True if it changed.
-    fn consider(&mut self, mut next: Reading, at: Duration) -> bool {
+    fn consider(&mut self, mut next: Reading, hold: Duration, at: Duration) -> bool {
         if next.state == self.current.state {
             self.pending = None;
             next.since = self.current.since;
@@ -236,7 +280,7 @@ impl Reader {
             Some(pending) if pending.state == next.state => pending.since,
             _ => at,
         };
-        let due = since + self.manifest.hold(self.current.state, next.state);
+        let due = since + hold;
         if at < due {
             self.pending = Some(Pending {
                 state: next.state,
@@ -297,19 +341,4 @@ fn hash_rows(screen: &Screen, regions: &Regions, region: RegionId) -> Option<u64
         row.text.hash(&mut hasher);
     }
     Some(hasher.finish())
-}
-
-fn visit_changed(condition: &Condition, visit: &mut impl FnMut(Duration, usize)) {
-    match condition {
-        Condition::All(inner) | Condition::Any(inner) => {
-            inner
-                .iter()
-                .for_each(|condition| visit_changed(condition, visit));
-        }
-        Condition::Not(inner) => visit_changed(inner, visit),
-        Condition::Changed {
-            within, tracker, ..
-        } => visit(*within, *tracker),
-        _ => {}
-    }
 }

@@ -9,6 +9,7 @@ use regex::Regex;
 
 use crate::dialog::{Dialog, find_dialog};
 use crate::fingerprint::Fingerprint;
+use crate::keys::{KeyTest, KeysSent};
 use crate::manifest::Manifest;
 use crate::reading::{Evidence, WaitingFor};
 use crate::region::{RegionId, Regions, flowing_text};
@@ -57,6 +58,17 @@ pub(crate) enum Condition {
         region: RegionId,
         hash: Fingerprint,
     },
+    /// Such a key was sent to the program within this time.
+    Sent {
+        test: KeyTest,
+        within: Duration,
+    },
+    /// A text and Enter were sent to the prompt this long ago, and nothing on
+    /// the screen has answered them.
+    Unanswered {
+        after: Duration,
+        within: Duration,
+    },
 }
 
 #[derive(Debug, Clone)]
@@ -81,6 +93,7 @@ pub(crate) struct View<'a> {
     pub(crate) at: Duration,
     pub(crate) changes: &'a [Option<Duration>],
     pub(crate) previous: PtyState,
+    pub(crate) keys: KeysSent,
     dialog: OnceCell<Option<Dialog>>,
     tool: OnceCell<Option<ToolLine>>,
     words: Vec<OnceCell<String>>,
@@ -94,6 +107,7 @@ impl<'a> View<'a> {
         at: Duration,
         changes: &'a [Option<Duration>],
         previous: PtyState,
+        keys: KeysSent,
     ) -> Self {
         let words = vec![OnceCell::new(); manifest.regions.len()];
         let (dialog, tool) = (OnceCell::new(), OnceCell::new());
@@ -104,6 +118,7 @@ impl<'a> View<'a> {
             at,
             changes,
             previous,
+            keys,
             dialog,
             tool,
             words,
@@ -249,6 +264,30 @@ impl Condition {
                 }
                 holds
             }
+            Self::Sent { test, within } => {
+                let last = view.keys.last(*test);
+                last.is_some_and(|last| view.at < last + *within)
+            }
+            Self::Unanswered { after, within } => {
+                let waiting = |sent: Duration| (sent + *after..sent + *within).contains(&view.at);
+                let holds = view.keys.unanswered.is_some_and(waiting);
+                if holds {
+                    facts.push(fact("keys", "Enter was sent"));
+                }
+                holds
+            }
+        }
+    }
+
+    /// This condition and every one inside it.
+    pub(crate) fn visit(&self, visit: &mut impl FnMut(&Self)) {
+        visit(self);
+        match self {
+            Self::All(inner) | Self::Any(inner) => {
+                inner.iter().for_each(|condition| condition.visit(visit));
+            }
+            Self::Not(inner) => inner.visit(visit),
+            _ => {}
         }
     }
 
@@ -295,6 +334,14 @@ impl Condition {
             Self::Fingerprint { name, region, .. } => {
                 format!("{} has the fingerprint {name}", names[region.0])
             }
+            Self::Sent { test, within } => {
+                format!("a key ({test:?}) was sent within {} ms", within.as_millis()).to_lowercase()
+            }
+            Self::Unanswered { after, within } => format!(
+                "a text sent {} to {} ms ago has not been answered",
+                after.as_millis(),
+                within.as_millis()
+            ),
         }
     }
 }

@@ -326,7 +326,7 @@ impl Live {
                     }
                     self.session.advance_to(until, &mut changes);
                     self.answer(host).await?;
-                    self.press_enter(host).await?;
+                    self.press_enter(host, &mut changes).await?;
                 }
             }
             self.viewers.show(self.session.terminal(), Instant::now());
@@ -401,7 +401,7 @@ impl Live {
             Order::Type { text, submit, done } => {
                 let bytes = pasted(&text, self.session.terminal().bracketed_paste());
                 let sent = bytes.len() as u64;
-                input(host, &bytes).await?;
+                self.keys(host, &bytes, changes).await?;
                 if submit {
                     let at = Instant::now() + BEFORE_ENTER;
                     self.enter = Some(DueEnter { at, sent, done });
@@ -410,11 +410,11 @@ impl Live {
                 }
             }
             Order::Key { bytes, done } => {
-                input(host, bytes).await?;
+                self.keys(host, bytes, changes).await?;
                 let _ = done.send(Ok(bytes.len() as u64));
             }
             Order::RawKeys { bytes, done } => {
-                input(host, &bytes).await?;
+                self.keys(host, &bytes, changes).await?;
                 let _ = done.send(Ok(bytes.len() as u64));
             }
             Order::Resize { size, viewer, done } => {
@@ -471,9 +471,27 @@ impl Live {
         }
     }
 
-    async fn press_enter(&mut self, host: &mut HostConnection) -> Result<(), HostError> {
+    /// Sends what someone typed. The reader is told: a prompt that was just
+    /// answered is not idle, whatever the screen still shows.
+    async fn keys(
+        &mut self,
+        host: &mut HostConnection,
+        bytes: &[u8],
+        changes: &mut Vec<TimedReading>,
+    ) -> Result<(), HostError> {
+        input(host, bytes).await?;
+        let now = self.now();
+        self.session.sent(bytes, now, changes);
+        Ok(())
+    }
+
+    async fn press_enter(
+        &mut self,
+        host: &mut HostConnection,
+        changes: &mut Vec<TimedReading>,
+    ) -> Result<(), HostError> {
         if let Some(enter) = self.enter.take_if(|enter| enter.at <= Instant::now()) {
-            input(host, b"\r").await?;
+            self.keys(host, b"\r", changes).await?;
             let _ = enter.done.send(Ok(enter.sent + 1));
         }
         Ok(())

@@ -17,7 +17,7 @@ pub use error::{ManifestError, Problem};
 use crate::dialog::DialogRule;
 use crate::fingerprint::Fingerprint;
 use crate::region::{RegionId, RegionRule};
-use crate::rule::Rule;
+use crate::rule::{Condition, Rule, View};
 use crate::tool::ToolPattern;
 
 /// The version of the manifest format this build reads.
@@ -54,6 +54,8 @@ pub(crate) struct Hold {
     pub(crate) from: Vec<PtyState>,
     pub(crate) to: Vec<PtyState>,
     pub(crate) time: Duration,
+    /// It counts only while this holds.
+    pub(crate) when: Option<Condition>,
 }
 
 impl Manifest {
@@ -73,12 +75,23 @@ impl Manifest {
         &self.versions
     }
 
-    pub(crate) fn hold(&self, from: PtyState, to: PtyState) -> Duration {
+    /// How long the change to a state must last, on this screen.
+    pub(crate) fn hold(&self, to: PtyState, view: &View<'_>) -> Duration {
         let applies = |states: &[PtyState], state| states.is_empty() || states.contains(&state);
+        let now = |hold: &Hold| {
+            let when = hold.when.as_ref();
+            when.is_none_or(|condition| condition.holds(view, &mut Vec::new()))
+        };
         self.holds
             .iter()
-            .find(|hold| applies(&hold.from, from) && applies(&hold.to, to))
+            .find(|hold| applies(&hold.from, view.previous) && applies(&hold.to, to) && now(hold))
             .map_or(Duration::ZERO, |hold| hold.time)
+    }
+
+    /// Every condition of the rules and holds.
+    pub(crate) fn conditions(&self) -> impl Iterator<Item = &Condition> {
+        let holds = self.holds.iter().filter_map(|hold| hold.when.as_ref());
+        self.rules.iter().map(|rule| &rule.when).chain(holds)
     }
 }
 

@@ -12,6 +12,7 @@ use super::error::{ManifestError, Problem};
 use super::node::{Fields, Node, Problems, unknown};
 use super::{FORMAT, Hold, Manifest, NamedFingerprint};
 use crate::dialog::DialogRule;
+use crate::keys::Key;
 use crate::reading::WaitingFor;
 use crate::region::{RegionId, RegionRule, Without};
 use crate::rule::{Condition, RowTest, Rule};
@@ -81,6 +82,8 @@ const CONDITION: &[&str] = &[
     "dialog",
     "tool",
     "fingerprint",
+    "sent",
+    "unanswered",
 ];
 
 pub(super) fn manifest(text: &str) -> Result<Manifest, ManifestError> {
@@ -179,7 +182,10 @@ impl Parser {
             .filter_map(|node| self.tool(node))
             .collect();
         let holds = fields.get("hold").and_then(Node::list).unwrap_or_default();
-        let holds = holds.into_iter().filter_map(hold).collect();
+        let holds = holds
+            .into_iter()
+            .filter_map(|node| self.hold(node))
+            .collect();
         let unknown_after = fields
             .get("unknown_after_ms")
             .and_then(milliseconds)
@@ -527,6 +533,28 @@ impl Parser {
         if let Some(node) = fields.get("fingerprint") {
             all.extend(self.fingerprint_condition(node));
         }
+        all.extend(fields.get("sent").and_then(sent));
+        all.extend(fields.get("unanswered").and_then(unanswered));
+    }
+
+    fn hold(&mut self, node: Node<'_>) -> Option<Hold> {
+        let fields = node.fields("a hold", &["from", "to", "ms", "when"])?;
+        let states = |key| {
+            let nodes = fields.get(key).map(Node::one_or_more).unwrap_or_default();
+            nodes.into_iter().filter_map(state).collect()
+        };
+        let (from, to) = (states("from"), states("to"));
+        let time = fields.require("ms").and_then(milliseconds)?;
+        let when = match fields.get("when") {
+            Some(node) => Some(self.condition(node, 0)?),
+            None => None,
+        };
+        Some(Hold {
+            from,
+            to,
+            time,
+            when,
+        })
     }
 
     fn changed(&mut self, node: Node<'_>) -> Option<Condition> {
@@ -589,13 +617,24 @@ fn milliseconds(node: Node<'_>) -> Option<Duration> {
     u64::try_from(value).ok().map(Duration::from_millis)
 }
 
-fn hold(node: Node<'_>) -> Option<Hold> {
-    let fields = node.fields("a hold", &["from", "to", "ms"])?;
-    let states = |key| {
-        let nodes = fields.get(key).map(Node::one_or_more).unwrap_or_default();
-        nodes.into_iter().filter_map(state).collect()
-    };
-    let (from, to) = (states("from"), states("to"));
-    let time = fields.require("ms").and_then(milliseconds)?;
-    Some(Hold { from, to, time })
+fn sent(node: Node<'_>) -> Option<Condition> {
+    let fields = node.fields("sent", &["key", "within_ms"])?;
+    let test = fields
+        .require("key")
+        .and_then(|node| node.word("key", &Key::NAMES));
+    let within = fields.require("within_ms").and_then(milliseconds);
+    Some(Condition::Sent {
+        test: test?,
+        within: within?,
+    })
+}
+
+fn unanswered(node: Node<'_>) -> Option<Condition> {
+    let fields = node.fields("unanswered", &["after_ms", "within_ms"])?;
+    let after = fields.require("after_ms").and_then(milliseconds);
+    let within = fields.require("within_ms").and_then(milliseconds);
+    Some(Condition::Unanswered {
+        after: after?,
+        within: within?,
+    })
 }
