@@ -16,6 +16,8 @@ mod fleet;
 mod harness;
 mod hosts;
 mod lifecycle;
+#[cfg(unix)]
+mod manifests;
 #[cfg(target_os = "linux")]
 mod power_loss;
 mod requests;

@@ -1,4 +1,5 @@
-//! Reading the configuration again while the daemon runs.
+//! Reading the configuration and the person's manifests again while the daemon
+//! runs.
 
 use std::sync::Arc;
 
@@ -14,9 +15,41 @@ pub(crate) struct Reloaded {
     pub needs_restart: Vec<String>,
 }
 
-/// Takes over the file's values that can change while running. A file that is
-/// refused changes nothing, and the timeline is told either way.
-pub(crate) async fn reload(daemon: &Daemon, trace: TraceContext) -> Result<Reloaded, ConfigError> {
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ReloadError {
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    #[error("{0}\nwhat it said before stays in force")]
+    Manifest(String),
+}
+
+/// Takes over what can change while running. A file that is refused changes
+/// nothing, and the timeline is told either way.
+pub(crate) async fn reload(daemon: &Daemon, trace: TraceContext) -> Result<Reloaded, ReloadError> {
+    let manifests = reload_manifests(daemon, trace).await;
+    let mut outcome = reload_config(daemon, trace).await?;
+    outcome.applied.extend(manifests?);
+    Ok(outcome)
+}
+
+#[cfg(unix)]
+async fn reload_manifests(
+    daemon: &Daemon,
+    trace: TraceContext,
+) -> Result<Vec<String>, ReloadError> {
+    let outcome = daemon.slots.read_manifests_again(trace).await;
+    match outcome.refused.first() {
+        Some(error) => Err(ReloadError::Manifest(error.to_string())),
+        None => Ok(outcome.changed),
+    }
+}
+
+#[cfg(not(unix))]
+async fn reload_manifests(_: &Daemon, _: TraceContext) -> Result<Vec<String>, ReloadError> {
+    Ok(Vec::new())
+}
+
+async fn reload_config(daemon: &Daemon, trace: TraceContext) -> Result<Reloaded, ConfigError> {
     let file = daemon.home.config_file();
     // A small local file; the blocking read is shorter than a thread hop.
     let result = Config::load(&file);

@@ -23,7 +23,7 @@ pub use cast::{
 };
 #[cfg(unix)]
 pub use identity::{is_same_process, process_exists, process_start};
-pub use manifests::{ManifestFileError, load_catalogue, load_manifest};
+pub use manifests::{ManifestFileError, load_catalogue, load_manifest, manifest_files};
 pub use paint::{Keys, Painter, View};
 pub use replay::{Label, Replay, replay, replay_until};
 pub use reply::Theme;

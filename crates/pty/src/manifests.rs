@@ -41,15 +41,8 @@ pub fn load_manifest(path: &Path) -> Result<Manifest, ManifestFileError> {
     })
 }
 
-/// The shipped manifests with every `*.yaml` of a folder put over them.
-pub fn load_catalogue(folder: Option<&Path>) -> Result<Catalogue, ManifestFileError> {
-    let mut catalogue = Catalogue::shipped().map_err(|source| ManifestFileError::Invalid {
-        path: PathBuf::from("the built-in manifests"),
-        source,
-    })?;
-    let Some(folder) = folder else {
-        return Ok(catalogue);
-    };
+/// The manifests of a folder, in the order they are put over one another.
+pub fn manifest_files(folder: &Path) -> Result<Vec<PathBuf>, ManifestFileError> {
     let unreadable = |source| ManifestFileError::Unreadable {
         path: folder.to_owned(),
         source,
@@ -65,8 +58,19 @@ pub fn load_catalogue(folder: Option<&Path>) -> Result<Catalogue, ManifestFileEr
         }
     }
     files.sort();
-    for file in files {
-        catalogue.put(load_manifest(&file)?);
+    Ok(files)
+}
+
+/// The shipped manifests with every `*.yaml` of a folder put over them.
+pub fn load_catalogue(folder: Option<&Path>) -> Result<Catalogue, ManifestFileError> {
+    let mut catalogue = Catalogue::shipped().map_err(|source| ManifestFileError::Invalid {
+        path: PathBuf::from("the built-in manifests"),
+        source,
+    })?;
+    if let Some(folder) = folder {
+        for file in manifest_files(folder)? {
+            catalogue.put(load_manifest(&file)?);
+        }
     }
     Ok(catalogue)
 }

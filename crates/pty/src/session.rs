@@ -91,6 +91,18 @@ impl Session {
         self.wrote(at);
     }
 
+    /// Goes on with another manifest; the screen stays and is read with it.
+    pub fn reload(
+        &mut self,
+        manifest: Arc<Manifest>,
+        at: Duration,
+        changes: &mut Vec<TimedReading>,
+    ) {
+        self.advance_to(at, changes);
+        self.reader.reload(manifest);
+        self.wrote(at);
+    }
+
     /// Lets time pass up to, not including, `at`.
     pub fn advance_to(&mut self, at: Duration, changes: &mut Vec<TimedReading>) {
         while let Some(due) = self.deadline().filter(|due| *due < at) {

@@ -8,6 +8,7 @@ use missiond_api::operations::system::DaemonStatus;
 use missiond_api::{ClientError, Home};
 use missiond_daemon::Instance;
 use missiond_daemon::config::Config;
+use missiond_pty::{load_manifest, manifest_files};
 use missiond_store::MissionDb;
 use serde::Serialize;
 
@@ -41,6 +42,7 @@ const LOW_DISK_BYTES: u64 = 500 * 1024 * 1024;
 pub(super) fn doctor(reach: &Reach, output: &mut Output) -> Result<ExitCode, Failure> {
     let findings = [
         configuration(&reach.home),
+        manifests(&reach.home),
         folder("data folder", reach.home.data_dir()),
         folder("runtime folder", reach.home.run_dir()),
         free_space(reach.home.data_dir()),
@@ -81,6 +83,34 @@ fn configuration(home: &Home) -> Finding {
     };
     Finding {
         check: "configuration",
+        verdict,
+        detail,
+    }
+}
+
+/// The person's manifests, each read as the daemon would.
+fn manifests(home: &Home) -> Finding {
+    let folder = home.manifests_dir();
+    let (verdict, detail) = match manifest_files(&folder) {
+        Err(_) if !folder.exists() => (
+            Verdict::Ok,
+            format!("no {}: the built-in ones are used", folder.display()),
+        ),
+        Err(error) => (Verdict::Failed, error.to_string()),
+        Ok(files) => {
+            let broken = files.iter().filter_map(|file| load_manifest(file).err());
+            let broken: Vec<_> = broken.map(|error| error.to_string()).collect();
+            match broken.is_empty() {
+                true => (
+                    Verdict::Ok,
+                    format!("{} in {}", files.len(), folder.display()),
+                ),
+                false => (Verdict::Failed, broken.join("\n")),
+            }
+        }
+    };
+    Finding {
+        check: "manifests",
         verdict,
         detail,
     }

@@ -16,7 +16,7 @@ use missiond_pty::host::{
 use missiond_pty::screenshot::{Picture, PictureError};
 use missiond_pty::{Keys, MAX_SIZE, MIN_SIZE, Session, TimedReading, View};
 use missiond_semantic::{Explanation, Manifest, Reading, Screen, Size};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 
 use super::checkpoint::{Checkpoint, Due};
@@ -107,6 +107,7 @@ pub(super) async fn follow(
     orders: mpsc::Receiver<Order>,
 ) {
     let id = slot.id;
+    let manifest_changes = context.manifests.changes();
     let Some(manifest) = context.manifest(&slot.engine) else {
         tracing::error!(slot = %id, "there is no manifest, not even the generic one");
         return;
@@ -124,6 +125,7 @@ pub(super) async fn follow(
         offset,
         attended_from: 0,
         enter: None,
+        manifest_changes,
         killers: Vec::new(),
         viewers: Viewers::new(),
         context,
@@ -184,6 +186,7 @@ struct Live {
     /// The state the timeline knows.
     published: PtyState,
     enter: Option<DueEnter>,
+    manifest_changes: watch::Receiver<u64>,
     killers: Vec<(oneshot::Sender<String>, String)>,
     viewers: Viewers,
     orders: mpsc::Receiver<Order>,
@@ -317,6 +320,7 @@ impl Live {
                         self.fit_viewers(host, &mut changes).await?;
                     }
                 }
+                Ok(()) = self.manifest_changes.changed() => self.read_anew(&mut changes),
                 () = sleep_until(wake) => {
                     let now = self.now();
                     // Up to and including this moment.
@@ -368,6 +372,17 @@ impl Live {
                 tracing::debug!(%error, "no checkpoint was written");
             }
         });
+    }
+
+    /// Reads the screen with the manifest in force, if that is another one now.
+    fn read_anew(&mut self, changes: &mut Vec<TimedReading>) {
+        let Some(manifest) = self.context.manifest(&self.slot.engine) else {
+            return;
+        };
+        if !Arc::ptr_eq(&manifest, self.session.reader().manifest()) {
+            let now = self.now();
+            self.session.reload(manifest, now, changes);
+        }
     }
 
     /// Answers what the program asked its terminal.

@@ -9,13 +9,14 @@
 mod checkpoint;
 mod environment;
 mod live;
+mod manifests;
 mod rebuild;
 mod viewers;
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use missiond_api::Home;
@@ -26,15 +27,17 @@ use missiond_pty::host::{
     self, FromHost, HostConnection, HostFiles, HostRecord, LaunchSpec, Recording, RecordingLimits,
     ToHost,
 };
-use missiond_pty::{ManifestFileError, Session, load_catalogue};
-use missiond_semantic::{Catalogue, GENERIC, Manifest, Size};
+use missiond_pty::{ManifestFileError, Session};
+use missiond_semantic::{GENERIC, Manifest, Size};
 use missiond_store::{Engine, MissionDb, StoreError, slots};
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
 
 use crate::timeline::{Timeline, TimelineError};
 
 pub(crate) use live::{Look, Order, OrderError};
+use manifests::Manifests;
+pub(crate) use manifests::Refreshed;
 pub(crate) use viewers::{ToViewer, ViewerId, Viewing};
 
 /// The size of a terminal nobody chose one for.
@@ -48,6 +51,9 @@ const ORDERS: usize = 32;
 
 /// How long a program that must not stay is waited for.
 const ABANDON_LIMIT: Duration = Duration::from_secs(10);
+
+/// How often the person's manifests are looked at while slots are open.
+const MANIFEST_POLL: Duration = Duration::from_secs(2);
 
 #[derive(Debug, thiserror::Error)]
 pub enum SlotsError {
@@ -106,10 +112,10 @@ struct Context {
     timeline: Timeline,
     clock: Arc<dyn Clock>,
     limits: RecordingLimits,
-    /// Made when the first slot needs it: reading the shipped ones takes longer
-    /// than all the rest of a start.
-    manifests: OnceLock<Catalogue>,
+    manifests: Manifests,
     open: Mutex<HashMap<SlotId, OpenSlot>>,
+    /// A slot was opened.
+    opened: Notify,
 }
 
 /// The way to an open slot.
@@ -138,11 +144,10 @@ impl Slots {
         for folder in [home.slots_dir(), home.recordings_dir()] {
             private_dir(&folder)?;
         }
-        let manifests = OnceLock::new();
-        let own = home.manifests_dir();
-        if own.is_dir() {
-            // The person's own are checked at once, so that a mistake is told.
-            let _ = manifests.set(load_catalogue(Some(&own))?);
+        // The person's own are checked at once, so that a mistake is told.
+        let manifests = Manifests::new(home.manifests_dir());
+        if let Some(refused) = manifests.refresh().refused.pop() {
+            return Err(refused.into());
         }
         let context = Arc::new(Context {
             home: home.clone(),
@@ -153,6 +158,7 @@ impl Slots {
             limits,
             manifests,
             open: Mutex::default(),
+            opened: Notify::new(),
         });
         Ok(Self {
             context,
@@ -164,6 +170,10 @@ impl Slots {
     /// those that are gone.
     pub(crate) async fn find_again(&self) -> Result<(), SlotsError> {
         let context = &self.context;
+        self.tasks
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .spawn(watch_manifests(Arc::clone(context)));
         let records = HostFiles::records(&context.home.slots_dir()).map_err(SlotsError::Records)?;
         for record in &records {
             let id = record.slot;
@@ -203,6 +213,7 @@ impl Slots {
         trace: TraceContext,
     ) -> Result<OpenSlot, SlotsError> {
         let context = &self.context;
+        context.read_manifests_again(trace).await;
         let spec = context.launch_spec(new)?;
         let name = spec.name.clone();
         let taken = context
@@ -273,6 +284,12 @@ impl Slots {
             .ok()
     }
 
+    /// Reads the person's manifests that have changed. Open slots go on with
+    /// the new ones; a broken one changes nothing.
+    pub(crate) async fn read_manifests_again(&self, trace: TraceContext) -> Refreshed {
+        self.context.read_manifests_again(trace).await
+    }
+
     /// Stops following. The hosts and their programs go on.
     pub(crate) async fn let_go(&self) {
         let mut tasks =
@@ -306,6 +323,7 @@ impl Slots {
             orders,
         };
         self.context.open().insert(open.slot.id, open.clone());
+        self.context.opened.notify_one();
         let task = live::follow(
             Arc::clone(&self.context),
             open.slot.clone(),
@@ -325,18 +343,35 @@ impl Context {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn manifests(&self) -> &Catalogue {
-        self.manifests.get_or_init(|| {
-            load_catalogue(None).unwrap_or_else(|error| {
-                tracing::error!(%error, "no screen can be read");
-                Catalogue::default()
-            })
-        })
-    }
-
     /// The engine's manifest, or the generic one.
     fn manifest(&self, engine: &CliEngine) -> Option<Arc<Manifest>> {
-        self.manifests().for_engine(Some(engine.name())).cloned()
+        self.manifests.for_engine(engine.name())
+    }
+
+    /// Reads what has changed among the person's manifests, and says so on the
+    /// timeline.
+    async fn read_manifests_again(&self, trace: TraceContext) -> Refreshed {
+        let outcome = self.manifests.refresh();
+        let mut events: Vec<Event> = Vec::new();
+        if !outcome.changed.is_empty() {
+            tracing::info!(changed = ?outcome.changed, "manifests were read again");
+            events.push(Event::ConfigReloaded {
+                changed: outcome.changed.clone(),
+                needs_restart: Vec::new(),
+            });
+        }
+        for error in &outcome.refused {
+            tracing::warn!(%error, "a manifest was refused, what it said before stays");
+            events.push(Event::ConfigRejected {
+                error: error.to_string(),
+            });
+        }
+        for event in events {
+            if let Err(error) = self.timeline.record(event, trace).await {
+                tracing::warn!(%error, "the change of manifests is not on the timeline");
+            }
+        }
+        outcome
     }
 
     /// Records the end of a slot, once.
@@ -411,9 +446,20 @@ impl Context {
         let file = Path::new(program)
             .file_name()
             .and_then(|name| name.to_str());
-        let known = file.filter(|name| self.manifests().get(name).is_some());
+        let known = file.filter(|name| self.manifests.get(name).is_some());
         let engine = known.unwrap_or(GENERIC).parse();
         engine.unwrap_or(CliEngine::Claude)
+    }
+}
+
+/// Looks at the person's manifests now and then, while there is a slot to read.
+async fn watch_manifests(context: Arc<Context>) {
+    loop {
+        if context.open().is_empty() {
+            context.opened.notified().await;
+        }
+        tokio::time::sleep(MANIFEST_POLL).await;
+        context.read_manifests_again(TraceContext::root()).await;
     }
 }
 
