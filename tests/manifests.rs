@@ -52,7 +52,10 @@ fn a_changed_manifest_is_followed_and_a_broken_one_is_told() {
     let (_, said) = home.failure(&["doctor"]);
     assert!(said.is_empty(), "the findings are the output: {said}");
     let found = String::from_utf8(home.mission(&["doctor"]).stdout).unwrap();
-    assert!(found.contains("toy.yaml") && found.contains("line 3"), "{found}");
+    assert!(
+        found.contains("toy.yaml") && found.contains("line 3"),
+        "{found}"
+    );
 
     // Asked for: it is taken over at once.
     std::fs::write(&file, manifest("confirming")).unwrap();
@@ -61,6 +64,9 @@ fn a_changed_manifest_is_followed_and_a_broken_one_is_told() {
 
     std::fs::write(&file, "engine: toy\n").unwrap();
     let (_, said) = home.failure(&["daemon", "reload"]);
-    assert!(said.contains("toy.yaml") && said.contains("stays in force"), "{said}");
+    assert!(
+        said.contains("toy.yaml") && said.contains("stays in force"),
+        "{said}"
+    );
     wait_for_state(&home, "confirming");
 }

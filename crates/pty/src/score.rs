@@ -59,6 +59,8 @@ pub struct Score {
     confirming: u64,
     confirming_missed: u64,
     delays: Vec<Duration>,
+    /// From the screen that first showed a state to the reading of it.
+    held: Vec<Duration>,
     states: BTreeMap<PtyState, Tally>,
     /// Steps by (label, reading) where the class is wrong.
     pub confusions: BTreeMap<(PtyState, PtyState), u64>,
@@ -101,6 +103,9 @@ pub struct ScoreSummary {
     pub confirming_missed: u64,
     pub delay_median_s: f64,
     pub delay_p99_s: f64,
+    /// From the screen that first showed a state to the reading of it.
+    pub held_median_s: f64,
+    pub held_p99_s: f64,
     pub states: BTreeMap<String, StateSummary>,
 }
 
@@ -149,6 +154,10 @@ impl Score {
             at += STEP;
         }
         self.spans(&labels, replay);
+        let changes = replay.readings.windows(2);
+        let changes = changes.filter(|pair| pair[0].reading.state != pair[1].reading.state);
+        let held = changes.map(|pair| pair[1].at.saturating_sub(pair[1].reading.since));
+        self.held.extend(held);
         mistakes
     }
 
@@ -162,6 +171,7 @@ impl Score {
         self.confirming += other.confirming;
         self.confirming_missed += other.confirming_missed;
         self.delays.extend(&other.delays);
+        self.held.extend(&other.held);
         for (state, tally) in &other.states {
             let mine = self.states.entry(*state).or_default();
             mine.labelled += tally.labelled;
@@ -178,14 +188,7 @@ impl Score {
     pub fn summary(&self) -> ScoreSummary {
         let share = |part: u64, whole: u64| (whole > 0).then(|| part as f64 / whole as f64);
         let seconds = |steps: u64| steps as f64 * STEP.as_secs_f64();
-        let mut delays = self.delays.clone();
-        delays.sort();
-        let quantile = |q: f64| {
-            let index = (delays.len() as f64 * q).ceil() as usize;
-            delays
-                .get(index.saturating_sub(1))
-                .map_or(0.0, Duration::as_secs_f64)
-        };
+        let (delays, held) = (sorted(&self.delays), sorted(&self.held));
         let states = self.states.iter().map(|(state, tally)| {
             let summary = StateSummary {
                 precision: share(tally.true_read, tally.read),
@@ -202,8 +205,10 @@ impl Score {
             confidently_wrong_s: seconds(self.confidently_wrong),
             confirming: self.confirming,
             confirming_missed: self.confirming_missed,
-            delay_median_s: quantile(0.5),
-            delay_p99_s: quantile(0.99),
+            delay_median_s: quantile(&delays, 0.5),
+            delay_p99_s: quantile(&delays, 0.99),
+            held_median_s: quantile(&held, 0.5),
+            held_p99_s: quantile(&held, 0.99),
             states: states.collect(),
         }
     }
@@ -325,6 +330,18 @@ fn known_labels(replay: &Replay) -> Vec<Labelled> {
         })
     });
     known.collect()
+}
+
+fn sorted(times: &[Duration]) -> Vec<Duration> {
+    let mut times = times.to_vec();
+    times.sort();
+    times
+}
+
+fn quantile(sorted: &[Duration], q: f64) -> f64 {
+    let index = (sorted.len() as f64 * q).ceil() as usize;
+    let time = sorted.get(index.saturating_sub(1));
+    time.map_or(0.0, Duration::as_secs_f64)
 }
 
 fn first_agreement(

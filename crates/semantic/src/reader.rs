@@ -231,8 +231,8 @@ impl Reader {
         next
     }
 
-    /// What the screen says, apart from what was sent to it: work or a question
-    /// is an answer.
+    /// What the screen says, apart from what was sent to it. Work, a question and
+    /// a new error are answers.
     fn note_shown(&mut self, rule: &Rule) {
         let mut guessed = false;
         rule.when.visit(&mut |condition| {
@@ -241,10 +241,15 @@ impl Reader {
         if guessed {
             return;
         }
-        self.shown = Some(rule.state);
-        if rule.state.is_working() || rule.state == PtyState::Confirming {
+        let answer = match rule.state {
+            // One that was there before the text is none.
+            PtyState::Error => self.shown != Some(PtyState::Error),
+            state => state.is_working() || state == PtyState::Confirming,
+        };
+        if answer {
             self.keys.unanswered = None;
         }
+        self.shown = Some(rule.state);
     }
 
     /// Nothing known is on the screen. A program that has shown nothing known

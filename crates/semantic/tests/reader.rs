@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use missiond_core::PtyState;
-use missiond_semantic::{Manifest, Reader, Screen, Size};
+use missiond_semantic::{Key, Manifest, Reader, Screen, Size};
 
 const MANIFEST: &str = "
 manifest: 1
@@ -156,4 +156,58 @@ fn an_edited_manifest_is_taken_up_without_losing_the_state() {
     reader.observe(&screen(&["busy", "> "]), at(100));
     reader.observe(&screen(&["busy", "> "]), at(500));
     assert_eq!(reader.current().state, PtyState::Idle);
+}
+
+const KEYED: &str = "
+manifest: 1
+engine: acme
+regions:
+  prompt: {from_last: '^>', first: 1}
+  answer: {above: prompt}
+hold:
+  - {from: [thinking], to: [idle], ms: 5000, when: {sent: {key: escape, within_ms: 1000}}}
+rules:
+  - {id: busy, state: thinking, priority: 10, confidence: 0.9, reason: r, when: {in: answer, has: busy}}
+  - {id: sent, state: thinking, priority: 8, confidence: 0.5, reason: r, when: {unanswered: {after_ms: 1000, within_ms: 4000}}}
+  - {id: rest, state: idle, priority: 5, confidence: 0.8, reason: r, when: {in: prompt, exists: true}}
+";
+
+#[test]
+fn a_text_nothing_has_answered_is_work_for_a_while() {
+    let mut reader = Reader::new(Arc::new(Manifest::parse(KEYED).unwrap()));
+    let rest = screen(&["done", "> do it"]);
+    reader.observe(&rest, at(0));
+    reader.sent(Key::Other, at(100));
+    reader.sent(Key::Enter, at(200));
+    assert_eq!(reader.observe(&rest, at(212)), None, "it may still come");
+    assert_eq!(reader.deadline(), Some(at(1200)));
+    let reading = reader.observe(&rest, at(1200)).unwrap();
+    assert_eq!(reading.state, PtyState::Thinking);
+    assert_eq!(reader.deadline(), Some(at(4200)));
+    assert_eq!(
+        reader.observe(&rest, at(4200)).unwrap().state,
+        PtyState::Idle,
+        "nobody waits for ever"
+    );
+
+    reader.sent(Key::Other, at(5000));
+    reader.sent(Key::Enter, at(5100));
+    reader.observe(&screen(&["busy", "> "]), at(5200));
+    assert_eq!(
+        reader.observe(&rest, at(6500)).unwrap().state,
+        PtyState::Idle,
+        "it was answered"
+    );
+}
+
+#[test]
+fn a_hold_with_a_condition_ends_with_it() {
+    let mut reader = Reader::new(Arc::new(Manifest::parse(KEYED).unwrap()));
+    let rest = screen(&["done", "> "]);
+    reader.observe(&screen(&["busy", "> "]), at(0));
+    reader.sent(Key::Escape, at(100));
+    assert_eq!(reader.observe(&rest, at(200)), None);
+    assert_eq!(reader.deadline(), Some(at(1100)));
+    let reading = reader.observe(&rest, at(1100)).unwrap();
+    assert_eq!((reading.state, reading.since), (PtyState::Idle, at(200)));
 }
