@@ -2,12 +2,7 @@
 
 use std::fmt;
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
-    /// 1 is the first line.
-    pub line: usize,
-    pub message: String,
-}
+use missiond_yaml::Problem;
 
 /// All problems of one manifest, in file order.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,14 +5,14 @@
 //! with its line. A new engine is a new manifest and no new code.
 
 mod error;
-mod node;
 mod parse;
 
 use std::time::Duration;
 
 use missiond_core::PtyState;
 
-pub use error::{ManifestError, Problem};
+pub use error::ManifestError;
+pub use missiond_yaml::Problem;
 
 use crate::dialog::DialogRule;
 use crate::fingerprint::Fingerprint;

@@ -5,11 +5,10 @@ use std::time::Duration;
 
 use missiond_core::PtyState;
 use missiond_core::machines::Machine;
+use missiond_yaml::{Fields, Node, unknown};
 use regex::Regex;
-use saphyr::{LoadableYamlNode, MarkedYaml};
 
-use super::error::{ManifestError, Problem};
-use super::node::{Fields, Node, Problems, unknown};
+use super::error::ManifestError;
 use super::{FORMAT, Hold, Manifest, NamedFingerprint};
 use crate::dialog::DialogRule;
 use crate::keys::Key;
@@ -87,34 +86,10 @@ const CONDITION: &[&str] = &[
 ];
 
 pub(super) fn manifest(text: &str) -> Result<Manifest, ManifestError> {
-    let one = |line, message: String| ManifestError {
-        problems: vec![Problem { line, message }],
-    };
-    if text.len() > MAX_BYTES {
-        return Err(one(1, format!("a manifest has at most {MAX_BYTES} bytes")));
-    }
-    // The parser places what is missing at the end on the line after the last.
-    let last_line = 1 + text.chars().filter(|c| matches!(c, '\n' | '\r')).count();
-    let documents = MarkedYaml::load_from_str(text).map_err(|error| {
-        let line = error.marker().line().min(last_line);
-        one(line, format!("not YAML: {}", error.info()))
-    })?;
-    let [document] = &documents[..] else {
-        return Err(one(
-            1,
-            format!("expected one YAML document, found {}", documents.len()),
-        ));
-    };
-    let problems = Problems::default();
-    let manifest = Parser::default().manifest(Node::new(document, &problems));
-    let mut problems = problems.into_sorted();
-    problems
-        .iter_mut()
-        .for_each(|problem| problem.line = problem.line.min(last_line));
-    match manifest {
-        Some(manifest) if problems.is_empty() => Ok(manifest),
-        _ => Err(ManifestError { problems }),
-    }
+    missiond_yaml::read_document(text, "a manifest", MAX_BYTES, |node| {
+        Parser::default().manifest(node)
+    })
+    .map_err(|problems| ManifestError { problems })
 }
 
 #[derive(Default)]

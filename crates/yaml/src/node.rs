@@ -4,21 +4,21 @@ use std::cell::RefCell;
 
 use saphyr::{MarkedYaml, Scalar, YamlData};
 
-use super::error::Problem;
+use crate::Problem;
 
 /// Collects problems; a parser goes on after each, so one run shows them all.
 #[derive(Debug, Default)]
-pub(super) struct Problems(RefCell<Vec<Problem>>);
+pub(crate) struct Problems(RefCell<Vec<Problem>>);
 
 impl Problems {
-    pub(super) fn add(&self, line: usize, message: impl Into<String>) {
+    pub(crate) fn add(&self, line: usize, message: impl Into<String>) {
         self.0.borrow_mut().push(Problem {
             line,
             message: message.into(),
         });
     }
 
-    pub(super) fn into_sorted(self) -> Vec<Problem> {
+    pub(crate) fn into_sorted(self) -> Vec<Problem> {
         let mut problems = self.0.into_inner();
         problems.sort_by_key(|problem| problem.line);
         problems
@@ -26,29 +26,30 @@ impl Problems {
 }
 
 /// A YAML node and where it stands.
-#[derive(Clone, Copy)]
-pub(super) struct Node<'a> {
+#[derive(Debug, Clone, Copy)]
+pub struct Node<'a> {
     yaml: &'a MarkedYaml<'a>,
     problems: &'a Problems,
 }
 
 /// The entries of a mapping whose keys were checked.
-pub(super) struct Fields<'a> {
+#[derive(Debug)]
+pub struct Fields<'a> {
     entries: Vec<(&'a str, Node<'a>)>,
     line: usize,
     problems: &'a Problems,
 }
 
 impl<'a> Node<'a> {
-    pub(super) fn new(yaml: &'a MarkedYaml<'a>, problems: &'a Problems) -> Self {
+    pub(crate) fn new(yaml: &'a MarkedYaml<'a>, problems: &'a Problems) -> Self {
         Self { yaml, problems }
     }
 
-    pub(super) fn line(&self) -> usize {
+    pub fn line(&self) -> usize {
         self.yaml.span.start.line()
     }
 
-    pub(super) fn problem(&self, message: impl Into<String>) {
+    pub fn problem(&self, message: impl Into<String>) {
         self.problems.add(self.line(), message);
     }
 
@@ -70,7 +71,7 @@ impl<'a> Node<'a> {
     }
 
     /// A mapping with none but these keys.
-    pub(super) fn fields(self, what: &str, allowed: &[&str]) -> Option<Fields<'a>> {
+    pub fn fields(self, what: &str, allowed: &[&str]) -> Option<Fields<'a>> {
         let entries = self.entries(what)?;
         for (key, line, _) in &entries {
             if !allowed.contains(key) {
@@ -89,7 +90,7 @@ impl<'a> Node<'a> {
     }
 
     /// A mapping with keys of the writer's choice: key, its line, value.
-    pub(super) fn entries(self, what: &str) -> Option<Vec<(&'a str, usize, Node<'a>)>> {
+    pub fn entries(self, what: &str) -> Option<Vec<(&'a str, usize, Node<'a>)>> {
         let YamlData::Mapping(mapping) = &self.yaml.data else {
             return self.expected(&format!("a mapping for {what}"));
         };
@@ -108,11 +109,11 @@ impl<'a> Node<'a> {
         Some(entries)
     }
 
-    pub(super) fn is_mapping(&self) -> bool {
+    pub fn is_mapping(&self) -> bool {
         matches!(self.yaml.data, YamlData::Mapping(_))
     }
 
-    pub(super) fn list(self) -> Option<Vec<Node<'a>>> {
+    pub fn list(self) -> Option<Vec<Node<'a>>> {
         match &self.yaml.data {
             YamlData::Sequence(items) => Some(
                 items
@@ -125,7 +126,7 @@ impl<'a> Node<'a> {
     }
 
     /// A list, or one value that stands for a list of one.
-    pub(super) fn one_or_more(self) -> Vec<Node<'a>> {
+    pub fn one_or_more(self) -> Vec<Node<'a>> {
         match &self.yaml.data {
             YamlData::Sequence(items) => items
                 .iter()
@@ -135,21 +136,21 @@ impl<'a> Node<'a> {
         }
     }
 
-    pub(super) fn text(self) -> Option<&'a str> {
+    pub fn text(self) -> Option<&'a str> {
         match &self.yaml.data {
             YamlData::Value(Scalar::String(text)) => Some(text.as_ref()),
             _ => self.expected("text (quote it if it looks like a number)"),
         }
     }
 
-    pub(super) fn boolean(self) -> Option<bool> {
+    pub fn boolean(self) -> Option<bool> {
         match &self.yaml.data {
             YamlData::Value(Scalar::Boolean(value)) => Some(*value),
             _ => self.expected("true or false"),
         }
     }
 
-    pub(super) fn integer(self, range: std::ops::RangeInclusive<i64>) -> Option<i64> {
+    pub fn integer(self, range: std::ops::RangeInclusive<i64>) -> Option<i64> {
         match &self.yaml.data {
             YamlData::Value(Scalar::Integer(value)) if range.contains(value) => Some(*value),
             YamlData::Value(Scalar::Integer(value)) => {
@@ -164,7 +165,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    pub(super) fn fraction(self) -> Option<f32> {
+    pub fn fraction(self) -> Option<f32> {
         let value = match &self.yaml.data {
             YamlData::Value(Scalar::FloatingPoint(value)) => **value,
             YamlData::Value(Scalar::Integer(value)) => *value as f64,
@@ -178,7 +179,7 @@ impl<'a> Node<'a> {
     }
 
     /// One of a fixed set of words.
-    pub(super) fn word<T: Copy>(self, what: &str, words: &[(&str, T)]) -> Option<T> {
+    pub fn word<T: Copy>(self, what: &str, words: &[(&str, T)]) -> Option<T> {
         let text = self.text()?;
         let found = words
             .iter()
@@ -193,14 +194,14 @@ impl<'a> Node<'a> {
 }
 
 impl<'a> Fields<'a> {
-    pub(super) fn get(&self, key: &str) -> Option<Node<'a>> {
+    pub fn get(&self, key: &str) -> Option<Node<'a>> {
         self.entries
             .iter()
             .find(|(name, _)| *name == key)
             .map(|(_, node)| *node)
     }
 
-    pub(super) fn require(&self, key: &str) -> Option<Node<'a>> {
+    pub fn require(&self, key: &str) -> Option<Node<'a>> {
         let found = self.get(key);
         if found.is_none() {
             self.problems
@@ -209,21 +210,21 @@ impl<'a> Fields<'a> {
         found
     }
 
-    pub(super) fn line(&self) -> usize {
+    pub fn line(&self) -> usize {
         self.line
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    pub(super) fn problem(&self, message: impl Into<String>) {
+    pub fn problem(&self, message: impl Into<String>) {
         self.problems.add(self.line, message);
     }
 }
 
 /// "unknown key `priorty` of a rule: did you mean `priority`?"
-pub(super) fn unknown(kind: &str, found: &str, owner: &str, allowed: &[&str]) -> String {
+pub fn unknown(kind: &str, found: &str, owner: &str, allowed: &[&str]) -> String {
     let owner = if owner.is_empty() {
         String::new()
     } else {
