@@ -20,6 +20,7 @@ mod lifecycle;
 mod manifests;
 #[cfg(target_os = "linux")]
 mod power_loss;
+mod rehearsal;
 mod requests;
 mod screenshots;
 mod semantic;
@@ -27,3 +28,4 @@ mod slots;
 mod start_failures;
 mod subscriptions;
 mod timeline_load;
+mod watched;

@@ -8,13 +8,17 @@ use crate::manifest::{Manifest, ManifestError};
 /// The manifest used when an engine has none of its own.
 pub const GENERIC: &str = "generic";
 
-const SHIPPED: [(&str, &str); 6] = [
+const SHIPPED: [(&str, &str); 7] = [
     ("claude", include_str!("../../../manifests/claude.yaml")),
     ("codex", include_str!("../../../manifests/codex.yaml")),
     ("copilot", include_str!("../../../manifests/copilot.yaml")),
     ("gemini", include_str!("../../../manifests/gemini.yaml")),
     (GENERIC, include_str!("../../../manifests/generic.yaml")),
     ("opencode", include_str!("../../../manifests/opencode.yaml")),
+    (
+        "rehearsal",
+        include_str!("../../../manifests/rehearsal.yaml"),
+    ),
 ];
 
 /// Manifests by engine name. A manifest put in later replaces the earlier one

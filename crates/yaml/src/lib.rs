@@ -9,7 +9,7 @@ mod node;
 use saphyr::{LoadableYamlNode, MarkedYaml};
 
 use node::Problems;
-pub use node::{Fields, Node, unknown};
+pub use node::{Fields, Node, Value, unknown};
 
 /// Something that is wrong, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]

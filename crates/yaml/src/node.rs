@@ -32,6 +32,19 @@ pub struct Node<'a> {
     problems: &'a Problems,
 }
 
+/// A value whose shape the writer of the file chose.
+#[derive(Debug)]
+pub enum Value<'a> {
+    Null,
+    Boolean(bool),
+    Integer(i64),
+    Float(f64),
+    Text(&'a str),
+    List(Vec<Node<'a>>),
+    /// Key, its line, value.
+    Map(Vec<(&'a str, usize, Node<'a>)>),
+}
+
 /// The entries of a mapping whose keys were checked.
 #[derive(Debug)]
 pub struct Fields<'a> {
@@ -163,6 +176,46 @@ impl<'a> Node<'a> {
             }
             _ => self.expected("a whole number"),
         }
+    }
+
+    /// A number with or without a fraction.
+    pub fn number(self, range: std::ops::RangeInclusive<f64>) -> Option<f64> {
+        let value = match &self.yaml.data {
+            YamlData::Value(Scalar::FloatingPoint(value)) => **value,
+            YamlData::Value(Scalar::Integer(value)) => *value as f64,
+            _ => return self.expected("a number"),
+        };
+        if range.contains(&value) {
+            return Some(value);
+        }
+        self.problem(format!(
+            "{value} is outside {} to {}",
+            range.start(),
+            range.end()
+        ));
+        None
+    }
+
+    /// Whatever it is, for values whose shape the writer chooses.
+    pub fn value(self) -> Option<Value<'a>> {
+        Some(match &self.yaml.data {
+            YamlData::Mapping(_) => Value::Map(self.entries("this value")?),
+            YamlData::Sequence(_) => Value::List(self.list()?),
+            YamlData::Value(Scalar::String(text)) => Value::Text(text.as_ref()),
+            YamlData::Value(Scalar::Integer(value)) => Value::Integer(*value),
+            YamlData::Value(Scalar::FloatingPoint(value)) => Value::Float(**value),
+            YamlData::Value(Scalar::Boolean(value)) => Value::Boolean(*value),
+            YamlData::Value(Scalar::Null) => Value::Null,
+            _ => return self.expected("a plain value"),
+        })
+    }
+
+    pub fn is_text(&self) -> bool {
+        matches!(self.yaml.data, YamlData::Value(Scalar::String(_)))
+    }
+
+    pub fn is_list(&self) -> bool {
+        matches!(self.yaml.data, YamlData::Sequence(_))
     }
 
     pub fn fraction(self) -> Option<f32> {

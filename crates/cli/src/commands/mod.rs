@@ -10,6 +10,8 @@ mod doctor;
 mod incident;
 mod logs;
 mod picture;
+#[cfg(unix)]
+mod rehearse;
 mod semantic;
 mod service;
 mod shell;
@@ -33,6 +35,8 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<ExitCode, Failure> {
         Command::Man => return shell::man(output),
         Command::Semantic(command) => return semantic::run(&command, output),
         #[cfg(unix)]
+        Command::Rehearse(args) => return rehearse::run(args, output),
+        #[cfg(unix)]
         Command::PtyHost => {
             missiond_pty::host::run()?;
             return Ok(ExitCode::SUCCESS);
@@ -52,6 +56,8 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<ExitCode, Failure> {
         Command::Slot(command) => slot::run(command, &reach, output),
         Command::Call(args) => call::call(args, &reach, output),
         Command::Bench(command) => bench::run(&command, output),
+        #[cfg(unix)]
+        Command::Rehearse(_) => Ok(ExitCode::SUCCESS),
         Command::Completions { .. } | Command::Man | Command::Semantic(_) | Command::PtyHost => {
             Ok(ExitCode::SUCCESS)
         }

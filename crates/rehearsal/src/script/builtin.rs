@@ -1,0 +1,57 @@
+//! The scripts that come with the program.
+
+use super::Script;
+
+/// A script that can be named instead of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Builtin {
+    pub name: &'static str,
+    /// What it shows, in a few words.
+    pub shows: &'static str,
+    /// Its text, as a start for one's own.
+    pub text: &'static str,
+}
+
+const BUILTIN: [Builtin; 6] = [
+    Builtin {
+        name: "hello",
+        shows: "thinks and answers; any number of prompts",
+        text: include_str!("../../scripts/hello.yaml"),
+    },
+    Builtin {
+        name: "permission",
+        shows: "asks before it runs a command",
+        text: include_str!("../../scripts/permission.yaml"),
+    },
+    Builtin {
+        name: "edit",
+        shows: "writes a file, edits it and shows it",
+        text: include_str!("../../scripts/edit.yaml"),
+    },
+    Builtin {
+        name: "fail-then-fix",
+        shows: "claims success while a check fails, then mends it when told",
+        text: include_str!("../../scripts/fail-then-fix.yaml"),
+    },
+    Builtin {
+        name: "trouble",
+        shows: "errors, limits, floods and crashes on request",
+        text: include_str!("../../scripts/trouble.yaml"),
+    },
+    Builtin {
+        name: "signals",
+        shows: "tells its execution what it does through MCP tools",
+        text: include_str!("../../scripts/signals.yaml"),
+    },
+];
+
+/// All of them, in the order in which they are best looked at.
+#[must_use]
+pub fn builtin_scripts() -> &'static [Builtin] {
+    &BUILTIN
+}
+
+pub(super) fn find(name: &str) -> Option<Script> {
+    let builtin = BUILTIN.iter().find(|builtin| builtin.name == name)?;
+    Script::parse(name, builtin.text).ok()
+}
