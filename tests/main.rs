@@ -20,6 +20,7 @@ mod lifecycle;
 mod manifests;
 #[cfg(target_os = "linux")]
 mod power_loss;
+mod real_clis;
 mod rehearsal;
 mod requests;
 mod screenshots;

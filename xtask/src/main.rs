@@ -5,6 +5,7 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
+mod clis;
 mod fuzz;
 mod licences;
 mod packages;
@@ -18,7 +19,9 @@ const HELP: &str = "\
 cargo xtask up               build mission and start it
 cargo xtask test [FILTER]    check and test everything
   --skip-postgres            without the tests that need a PostgreSQL server
+  --skip-clis                without the tests that run the real agent CLIs
   --quick                    tests only: no formatting, lints or licences
+cargo xtask clis             install the agent CLIs the tests run, into target/clis
 cargo xtask fuzz [TARGET]    fuzz the parsers
   --seconds N                for each target (60)
 cargo xtask licences         check the licences of all dependencies
@@ -34,6 +37,7 @@ fn main() -> ExitCode {
     let result = match command.as_str() {
         "up" => up::up(&arguments),
         "test" => tests::test(&arguments),
+        "clis" => clis::install(),
         "fuzz" => fuzz::fuzz(&arguments),
         "licences" => licences::check().map(|count| println!("{count} packages, all allowed")),
         "" | "help" | "--help" | "-h" => {

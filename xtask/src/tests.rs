@@ -5,7 +5,14 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::packages::{self, Postgres};
-use crate::{licences, run};
+use crate::{clis, licences, run};
+
+/// Whether the tests that run the real agent CLIs run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum RealClis {
+    Tested,
+    Skipped,
+}
 
 /// One line of the summary.
 struct Suite {
@@ -16,9 +23,11 @@ struct Suite {
 
 pub(crate) fn test(arguments: &[String]) -> Result<(), String> {
     let flag = |name: &str| arguments.iter().any(|argument| argument == name);
-    if let Some(unknown) = arguments.iter().find(|argument| {
-        argument.starts_with("--") && !["--skip-postgres", "--quick"].contains(&argument.as_str())
-    }) {
+    let known = ["--skip-postgres", "--skip-clis", "--quick"];
+    if let Some(unknown) = arguments
+        .iter()
+        .find(|argument| argument.starts_with("--") && !known.contains(&argument.as_str()))
+    {
         return Err(format!("`cargo xtask test` takes no `{unknown}`"));
     }
     let filters: Vec<_> = arguments
@@ -32,6 +41,12 @@ pub(crate) fn test(arguments: &[String]) -> Result<(), String> {
         Postgres::Tested
     };
     packages::install(postgres)?;
+    let real_clis = if flag("--skip-clis") {
+        RealClis::Skipped
+    } else {
+        clis::install()?;
+        RealClis::Tested
+    };
 
     let mut suites = Vec::new();
     if !flag("--quick") {
@@ -59,7 +74,7 @@ pub(crate) fn test(arguments: &[String]) -> Result<(), String> {
         Postgres::Skipped => None,
     };
     suites.push(checked("unit and product tests", || {
-        run_tests(&filters, server.as_ref())
+        run_tests(&filters, server.as_ref(), real_clis)
     })?);
     if filters.is_empty() {
         suites.push(checked("documentation tests", || {
@@ -83,6 +98,9 @@ pub(crate) fn test(arguments: &[String]) -> Result<(), String> {
     if postgres == Postgres::Skipped {
         println!("the tests on PostgreSQL were skipped");
     }
+    if real_clis == RealClis::Skipped {
+        println!("the tests with the real agent CLIs were skipped");
+    }
     let total: u64 = suites.iter().map(|suite| suite.tests).sum();
     println!("{total} passed, 0 failed");
     Ok(())
@@ -103,7 +121,11 @@ fn checked(
 }
 
 /// With nextest where it is installed: a process per test, and better reports.
-fn run_tests(filters: &[&str], server: Option<&Server>) -> Result<u64, String> {
+fn run_tests(
+    filters: &[&str],
+    server: Option<&Server>,
+    real_clis: RealClis,
+) -> Result<u64, String> {
     let nextest = run::output(&mut run::cargo(&["nextest", "--version"])).is_ok();
     let mut command = if nextest {
         run::cargo(&[
@@ -121,6 +143,9 @@ fn run_tests(filters: &[&str], server: Option<&Server>) -> Result<u64, String> {
         Some(server) => command.env("MISSION_TEST_POSTGRES", &server.url),
         None => command.env("MISSION_TEST_SKIP_POSTGRES", "1"),
     };
+    if real_clis == RealClis::Skipped {
+        command.env("MISSION_TEST_SKIP_CLIS", "1");
+    }
     counted(command.args(filters))
 }
 

@@ -1,0 +1,136 @@
+//! A model on this machine that says what a test tells it to.
+//!
+//! Speaks as much of four APIs as agent CLIs need: Anthropic Messages, OpenAI
+//! Responses and Chat Completions, Gemini. A test queues [`Reply`]s and reads
+//! what was asked in the log. Replies can wait for a [`Gate`], so that a test
+//! decides when the model goes on and never has to guess a time. Requests the
+//! CLIs make for themselves (titles, counts, summaries) are answered without
+//! touching the queue.
+
+mod anthropic;
+mod chat;
+mod gemini;
+mod reply;
+mod responses;
+mod serve;
+
+use std::collections::VecDeque;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::Value;
+use tokio::sync::oneshot;
+
+pub use reply::{Gate, Reply};
+
+/// Which API a request belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Api {
+    Anthropic,
+    Responses,
+    Chat,
+    Gemini,
+}
+
+/// What a request was for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// A step of the conversation: answered from the queue.
+    Turn,
+    /// A step for which no reply was queued.
+    Unscripted,
+    /// Something the CLI wants for itself.
+    Helper,
+}
+
+/// A request that arrived.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Received {
+    pub api: Api,
+    pub purpose: Purpose,
+    pub path: String,
+    pub body: Value,
+}
+
+/// The server; it ends when this is dropped.
+#[derive(Debug)]
+pub struct ModelServer {
+    address: SocketAddr,
+    script: Arc<Script>,
+    _stop: oneshot::Sender<()>,
+}
+
+#[derive(Debug, Default)]
+struct Script {
+    replies: Mutex<VecDeque<Reply>>,
+    log: Mutex<Vec<Received>>,
+}
+
+impl ModelServer {
+    /// Listens on a free port of the loopback interface.
+    pub fn start() -> io::Result<Self> {
+        let script = Arc::new(Script::default());
+        let listener = std::net::TcpListener::bind(("127.0.0.1", 0))?;
+        listener.set_nonblocking(true)?;
+        let address = listener.local_addr()?;
+        let (stop, stopped) = oneshot::channel();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        let served = Arc::clone(&script);
+        std::thread::spawn(move || {
+            runtime.block_on(async {
+                tokio::select! {
+                    () = serve::serve(listener, served) => {}
+                    _ = stopped => {}
+                }
+            });
+        });
+        Ok(Self {
+            address,
+            script,
+            _stop: stop,
+        })
+    }
+
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.address.port()
+    }
+
+    /// Without a path or a final slash.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Answers the next step of the conversation that has no reply yet.
+    pub fn reply(&self, reply: Reply) {
+        self.script.replies().push_back(reply);
+    }
+
+    /// Everything that was asked so far.
+    #[must_use]
+    pub fn received(&self) -> Vec<Received> {
+        self.script.log().clone()
+    }
+
+    /// The steps of the conversation among it.
+    #[must_use]
+    pub fn turns(&self) -> Vec<Received> {
+        let mut received = self.received();
+        received.retain(|request| request.purpose != Purpose::Helper);
+        received
+    }
+}
+
+impl Script {
+    fn replies(&self) -> std::sync::MutexGuard<'_, VecDeque<Reply>> {
+        self.replies.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn log(&self) -> std::sync::MutexGuard<'_, Vec<Received>> {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,75 @@
+//! `cargo xtask clis`: the agent CLIs the tests run, from npm, at the versions
+//! that `tests/clis` pins. They go into `target/clis` and nowhere else.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::time::Instant;
+
+use crate::run;
+
+/// The lock file of the last complete installation.
+const INSTALLED: &str = "installed-lock.json";
+
+/// Installs what is not there yet, or says why it cannot.
+pub(crate) fn install() -> Result<(), String> {
+    let pinned = run::root().join("tests/clis");
+    let folder = run::target_folder()?.join("clis");
+    let lock = read(&pinned.join("package-lock.json"))?;
+    if fs::read_to_string(folder.join(INSTALLED)).is_ok_and(|installed| installed == lock) {
+        println!("the agent CLIs are installed");
+        return Ok(());
+    }
+    if !run::exists("npm") {
+        return Err("the agent CLIs need npm (Node 20 or newer): install it, \
+                    or leave their tests out with `cargo xtask test --skip-clis`"
+            .to_owned());
+    }
+    let problem = |error: std::io::Error| format!("{}: {error}", folder.display());
+    fs::create_dir_all(&folder).map_err(problem)?;
+    for file in ["package.json", "package-lock.json"] {
+        fs::copy(pinned.join(file), folder.join(file)).map_err(problem)?;
+    }
+    println!("installing the agent CLIs from npm");
+    let began = Instant::now();
+    // The scripts of packages are not run: what the tests start needs none. Not
+    // `npm ci`, which refuses a lock file without the packages of platforms that
+    // a registry does not carry; versions are checked below, contents by npm
+    // against the checksums of the lock file.
+    let flags = ["install", "--ignore-scripts", "--no-audit", "--no-fund"];
+    run::run(Command::new("npm").args(flags).current_dir(&folder)).map_err(|error| {
+        format!(
+            "the agent CLIs could not be installed: {error}; \
+             `cargo xtask test --skip-clis` leaves their tests out"
+        )
+    })?;
+    check_versions(&pinned, &folder)?;
+    fs::write(folder.join(INSTALLED), lock).map_err(problem)?;
+    println!("installed in {:.0} s", began.elapsed().as_secs_f64());
+    Ok(())
+}
+
+/// Each package that is named is there in the version that is named.
+fn check_versions(pinned: &Path, folder: &Path) -> Result<(), String> {
+    let manifest = json(&pinned.join("package.json"))?;
+    let wanted = manifest["dependencies"].as_object();
+    for (name, version) in wanted.into_iter().flatten() {
+        let package = folder.join("node_modules").join(name).join("package.json");
+        let found = json(&package)?["version"].clone();
+        if found != *version {
+            return Err(format!(
+                "{name} is {found}, not {version}: remove {}",
+                folder.display()
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn json(path: &Path) -> Result<serde_json::Value, String> {
+    serde_json::from_str(&read(path)?).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+fn read(path: &Path) -> Result<String, String> {
+    fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
+}
