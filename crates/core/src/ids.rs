@@ -199,6 +199,8 @@ kinds! {
     ExecutionId, Execution = "exec";
     /// A conversation of one agent CLI.
     ConversationId, Conversation = "conv";
+    /// Something that was seen or said of an execution.
+    ObservationId, Observation = "obs";
     /// A message to an agent.
     MessageId, Message = "msg";
     /// One exchange within a conversation.

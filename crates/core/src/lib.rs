@@ -1,7 +1,7 @@
 //! The vocabulary of missiond.
 //!
 //! Every other crate speaks in these words: ids that cannot be mixed up, the
-//! engines, the six state machines, the events of the timeline, time and the
+//! engines, the state machines, the events of the timeline, time and the
 //! error codes. Nothing here does I/O, knows an async runtime or depends on
 //! another crate of the workspace.
 
@@ -23,10 +23,11 @@ pub use error::ErrorCode;
 pub use event::{Category, Durability, Event, KINDS, KindSpec, Seq, TimelineEvent, kind_spec};
 pub use ids::{
     AttemptId, BoardTaskId, ConversationId, DaemonId, EntryId, ExecutionId, FencingToken, Id,
-    IncidentId, InvalidId, Kind, MessageId, QuestionId, SlotId, TaskId, TurnId, kind,
+    IncidentId, InvalidId, Kind, MessageId, ObservationId, QuestionId, SlotId, TaskId, TurnId,
+    kind,
 };
 pub use machines::{
-    BoardTaskStatus, EngineeringPhase, ExtractionPhase, IllegalMove, PtyState, QuestionStatus,
-    TaskStatus,
+    BoardTaskStatus, DeliveryStatus, EngineeringPhase, ExecutionActivity, ExecutionAttention,
+    ExecutionLifecycle, ExtractionPhase, IllegalMove, PtyState, QuestionStatus, TaskStatus,
 };
 pub use trace::{InvalidTraceId, SpanId, TraceContext, TraceId};

@@ -1,10 +1,12 @@
-//! The six state machines.
+//! The state machines.
 //!
 //! Each is an enum with one `transition` function; the table in its doc comment
 //! is the whole truth about it. The tests read that table out of the source and
 //! hold the function to it, so neither can change alone.
 
 mod board_task;
+mod delivery;
+mod execution;
 mod extraction;
 mod phase;
 mod pty;
@@ -12,6 +14,8 @@ mod question;
 mod task;
 
 pub use board_task::BoardTaskStatus;
+pub use delivery::DeliveryStatus;
+pub use execution::{ExecutionActivity, ExecutionAttention, ExecutionLifecycle};
 pub use extraction::ExtractionPhase;
 pub use phase::EngineeringPhase;
 pub use pty::PtyState;
@@ -27,7 +31,7 @@ pub struct IllegalMove {
     pub to: &'static str,
 }
 
-/// What all six have in common: their states, the states' names (as stored and
+/// What all have in common: their states, the states' names (as stored and
 /// as sent) and the moves.
 pub trait Machine: Copy + Eq + std::fmt::Debug + 'static {
     const NAME: &'static str;
@@ -207,6 +211,10 @@ mod tests {
         task, TaskStatus, "task.rs", Queued;
         question, QuestionStatus, "question.rs", Pending;
         extraction, ExtractionPhase, "extraction.rs", Idle;
+        delivery, DeliveryStatus, "delivery.rs", Queued;
+        lifecycle, ExecutionLifecycle, "execution/lifecycle.rs", Starting;
+        attention, ExecutionAttention, "execution/attention.rs", Autonomous;
+        activity, ExecutionActivity, "execution/activity.rs", Unknown;
     }
 
     #[test]
@@ -230,5 +238,20 @@ mod tests {
             [QuestionStatus::Answered, QuestionStatus::Dismissed]
         );
         assert_eq!(finals::<ExtractionPhase>(), []);
+        assert_eq!(
+            finals::<DeliveryStatus>(),
+            [DeliveryStatus::Delivered, DeliveryStatus::Failed]
+        );
+        assert_eq!(
+            finals::<ExecutionLifecycle>(),
+            [
+                ExecutionLifecycle::Completed,
+                ExecutionLifecycle::Failed,
+                ExecutionLifecycle::Cancelled,
+                ExecutionLifecycle::Terminated
+            ]
+        );
+        assert_eq!(finals::<ExecutionAttention>(), []);
+        assert_eq!(finals::<ExecutionActivity>(), []);
     }
 }
