@@ -1,0 +1,204 @@
+//! What the system observes of an agent without the agent's saying so.
+
+use missiond_core::PtyState;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{family, limits};
+use crate::bounded::Text;
+
+pub type FactDescriptor = super::Descriptor<FactType, ()>;
+
+family! {
+    /// Something observed of an execution.
+    "fact" Fact FactType FACTS () {
+        Reading = "reading", "Terminal reading", "What the agent's screen was read as.", ();
+        Turn = "turn", "Turn", "The agent began or ended a turn.", ();
+        ToolUse = "tool_use", "Tool use", "The agent began or ended the use of a tool.", ();
+        Dialog = "dialog", "Dialog", "The agent's program asks the person something, or no longer does.", ();
+        Said = "said", "Said", "Words of the conversation.", ();
+        Thinking = "thinking", "Thinking", "The agent thinks. What it thinks is not part of the fact.", ();
+        Usage = "usage", "Usage", "Tokens one request took.", ();
+        Session = "session", "Session", "The conversation's name in the agent's own program.", ();
+        Process = "process", "Process", "The agent's process began or ended.", ();
+        Control = "control", "Control", "The daemon did something to the run as a whole.", ();
+        Diagnostic = "diagnostic", "Diagnostic", "Something about the signals themselves that somebody should see.", ();
+    }
+}
+
+/// Begun or ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Edge {
+    Began,
+    Ended,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Reading {
+    pub state: PtyState,
+    /// What on the screen says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<Text<{ limits::LABEL }>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Turn {
+    pub edge: Edge,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ToolUse {
+    pub edge: Edge,
+    pub tool: Text<{ limits::LABEL }>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<Target>,
+    /// Only with [`Edge::Ended`], and only when it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<ToolOutcome>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolOutcome {
+    Succeeded,
+    Failed,
+    Denied,
+}
+
+/// What an agent works on at the moment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Target {
+    pub kind: TargetKind,
+    pub label: Text<{ limits::PATH }>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TargetKind {
+    File,
+    Command,
+    Test,
+    Address,
+    Artifact,
+    Other,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Dialog {
+    pub edge: Edge,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<Text<{ limits::SIGNAL_TEXT }>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Said {
+    pub by: Speaker,
+    pub text: Text<{ limits::MESSAGE_TEXT }>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Speaker {
+    Agent,
+    Operator,
+    Program,
+}
+
+/// Has no field for a text, so that private reasoning has no way in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Thinking {
+    pub edge: Edge,
+}
+
+/// The tokens of one request. The idempotency key of the observation is made of
+/// the request's id, so that a request seen twice counts once.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Usage {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<Text<{ limits::LABEL }>>,
+    #[serde(default)]
+    pub input_tokens: u64,
+    #[serde(default)]
+    pub output_tokens: u64,
+    #[serde(default)]
+    pub cache_read_tokens: u64,
+    #[serde(default)]
+    pub cache_write_tokens: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Session {
+    pub id: Text<{ limits::LABEL }>,
+    /// Where the program keeps its transcript, if it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transcript: Option<Text<{ limits::PATH }>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", tag = "event", deny_unknown_fields)]
+pub enum Process {
+    Started {
+        pid: u32,
+    },
+    /// One of the two is known, or neither on systems that tell nothing.
+    Exited {
+        code: Option<i32>,
+        signal: Option<i32>,
+    },
+    /// It is gone and nobody saw how.
+    Lost {
+        reason: Text<{ limits::SIGNAL_TEXT }>,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", tag = "did", deny_unknown_fields)]
+pub enum Control {
+    Paused,
+    Resumed,
+    Cancelled {
+        reason: Text<{ limits::SIGNAL_TEXT }>,
+    },
+    Terminated {
+        reason: Text<{ limits::SIGNAL_TEXT }>,
+    },
+    /// Nobody waits for this answer any more.
+    Withdrew {
+        request: missiond_core::ObservationId,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Diagnostic {
+    pub code: DiagnosticCode,
+    pub detail: Text<{ limits::SIGNAL_TEXT }>,
+}
+
+/// What was wrong with something that should have been a signal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum DiagnosticCode {
+    /// It is not what its type demands.
+    Malformed,
+    /// It is larger than allowed.
+    Oversized,
+    /// The catalogue has no such type.
+    Unsupported,
+    /// It names another execution.
+    WrongExecution,
+    /// It does not prove that it comes from this execution's agent.
+    Unauthorised,
+    /// The agent's program reported a failure of its own.
+    Program,
+}

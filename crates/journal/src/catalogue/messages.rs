@@ -1,0 +1,60 @@
+//! What may be sent to an agent.
+
+use missiond_core::ObservationId;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{family, limits};
+use crate::bounded::Text;
+
+/// What a message does to the agent's conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ContextEffect {
+    /// It becomes part of the conversation.
+    Adds,
+    /// It acts on the program; the conversation stays as it is.
+    Leaves,
+}
+
+pub type MessageDescriptor = super::Descriptor<MessageType, ContextEffect>;
+
+family! {
+    /// What a message to an agent says.
+    "message" MessageContent MessageType MESSAGES ContextEffect {
+        Prompt = "prompt", "Prompt", "Give the agent work.", ContextEffect::Adds;
+        Answer = "answer", "Answer", "Answer a question the agent asked.", ContextEffect::Adds;
+        Nudge = "nudge", "Nudge", "Remind an agent that has stopped without saying why.", ContextEffect::Adds;
+        Checkpoint = "checkpoint", "Checkpoint", "Ask the agent to say where it stands.", ContextEffect::Adds;
+        Interrupt = "interrupt", "Interrupt", "Stop what the agent is doing now.", ContextEffect::Leaves;
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Prompt {
+    pub text: Text<{ limits::PROMPT_TEXT }>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Answer {
+    /// The input request it answers.
+    pub request: ObservationId,
+    pub text: Text<{ limits::MESSAGE_TEXT }>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Nudge {
+    pub text: Text<{ limits::MESSAGE_TEXT }>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Checkpoint {
+    pub text: Text<{ limits::MESSAGE_TEXT }>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Interrupt {}

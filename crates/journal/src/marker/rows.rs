@@ -1,0 +1,128 @@
+//! Markers on a screen. A terminal program draws them behind a bullet, indents
+//! them and breaks them at its width, some at spaces and some anywhere.
+
+use super::envelope::decode;
+use super::{Expected, Found, after_ornament, is_edge, object_end};
+use crate::catalogue::{DiagnosticCode, limits};
+
+/// Rows one marker may cover.
+const ROWS: usize = 400;
+/// Breaks whose reading is tried both ways when the likely reading is wrong.
+const TRIED_BREAKS: usize = 8;
+
+/// Every marker that is complete on these rows, top to bottom. A marker whose
+/// end is not there yet is left for the next time. The same screen may be given
+/// again and again: event ids make a signal count once.
+#[must_use]
+pub fn find_in_rows<S: AsRef<str>>(rows: &[S], expected: &Expected) -> Vec<Found> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < rows.len() {
+        let Some(first) = after_ornament(rows[at].as_ref()) else {
+            at += 1;
+            continue;
+        };
+        let indent = rows[at].as_ref().len() - first.len();
+        let (pieces, used) = gather(first, &rows[at + 1..], indent);
+        at += used;
+        found.extend(read(&pieces, expected));
+    }
+    found
+}
+
+/// One row of a marker, without the frame around it.
+struct Piece<'a> {
+    text: &'a str,
+    /// The row as drawn, to its last visible character.
+    width: usize,
+}
+
+/// The rows that belong to the marker, as far as its JSON needs them, and how
+/// many rows that are.
+fn gather<'a, S: AsRef<str>>(
+    first: &'a str,
+    below: &'a [S],
+    indent: usize,
+) -> (Vec<Piece<'a>>, usize) {
+    let first = first.trim_end();
+    let mut pieces = vec![Piece {
+        text: &first[super::PREFIX.len()..],
+        width: indent + first.len(),
+    }];
+    let mut bytes = first.len();
+    for (count, row) in below.iter().enumerate() {
+        let row = row.as_ref();
+        if closed(&pieces) || count + 1 >= ROWS || bytes > 2 * limits::SIGNAL_BYTES {
+            return (pieces, count + 1);
+        }
+        let text = row.trim();
+        if text.is_empty() || after_ornament(row).is_some() {
+            return (pieces, count + 1);
+        }
+        bytes += text.len();
+        pieces.push(Piece {
+            text,
+            width: row.trim_end().len(),
+        });
+    }
+    let used = pieces.len();
+    (pieces, used)
+}
+
+/// Joining adds or leaves out spaces only, which never decides where JSON ends.
+fn closed(pieces: &[Piece<'_>]) -> bool {
+    object_end(&joined(pieces, |_| false)).is_some()
+}
+
+fn joined(pieces: &[Piece<'_>], space: impl Fn(usize) -> bool) -> String {
+    let mut out = String::new();
+    for (index, piece) in pieces.iter().enumerate() {
+        if index > 0 && space(index - 1) {
+            out.push(' ');
+        }
+        out.push_str(piece.text);
+    }
+    out
+}
+
+fn read(pieces: &[Piece<'_>], expected: &Expected) -> Option<Found> {
+    let breaks = pieces.len() - 1;
+    let widest = pieces[..breaks]
+        .iter()
+        .map(|piece| piece.width)
+        .max()
+        .unwrap_or(0);
+    // A row that ends short of the others was broken at a space that is gone, or
+    // after a hyphen; one that is full was broken wherever it ended.
+    let likely: Vec<bool> = pieces[..breaks]
+        .iter()
+        .map(|piece| piece.width < widest && !piece.text.ends_with('-'))
+        .collect();
+    let attempt = |space: &dyn Fn(usize) -> bool| {
+        let text = joined(pieces, space);
+        let end = object_end(&text)?;
+        if is_edge(&text[end..]) {
+            Some(decode(&text[..end], expected))
+        } else {
+            let what = "a marker with other text on its line";
+            Some(Found::refused(DiagnosticCode::Malformed, what, &text))
+        }
+    };
+    let first = attempt(&|index| likely[index])?;
+    if matches!(first, Found::Signal { .. }) {
+        return Some(first);
+    }
+    let tried = breaks.min(TRIED_BREAKS);
+    (0..1u32 << tried)
+        .map(|choice| {
+            attempt(&|index| {
+                if index < tried {
+                    choice >> index & 1 == 1
+                } else {
+                    likely[index]
+                }
+            })
+        })
+        .find(|other| matches!(other, Some(Found::Signal { .. })))
+        .unwrap_or(Some(first))
+}

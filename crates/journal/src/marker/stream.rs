@@ -1,0 +1,109 @@
+//! Markers in plain output, as it arrives: any pieces, any bytes, bounded memory.
+
+use super::envelope::decode;
+use super::{Expected, Found, after_ornament, is_edge, object_end};
+use crate::catalogue::{DiagnosticCode, limits};
+
+/// Room for the ornament and the prefix beside the largest marker.
+const LINE: usize = limits::SIGNAL_BYTES + 256;
+
+/// Finds markers line by line. Escape sequences are left out.
+#[derive(Debug)]
+pub struct StreamDecoder {
+    expected: Expected,
+    line: Vec<u8>,
+    /// The line is longer than any marker: the rest is dropped.
+    overlong: bool,
+    escape: Escape,
+}
+
+/// Where in an escape sequence the stream is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Escape {
+    Outside,
+    Begun,
+    /// Between `ESC [` and its final byte.
+    Control,
+    /// Between `ESC ]` and its terminator; likewise the other strings.
+    Text,
+    /// An `ESC` within such a string, perhaps of its terminator.
+    TextEnd,
+}
+
+impl StreamDecoder {
+    #[must_use]
+    pub fn new(expected: Expected) -> Self {
+        Self {
+            expected,
+            line: Vec::new(),
+            overlong: false,
+            escape: Escape::Outside,
+        }
+    }
+
+    /// Takes in the next piece of output and returns what was found in it.
+    pub fn push(&mut self, bytes: &[u8]) -> Vec<Found> {
+        let mut found = Vec::new();
+        for &byte in bytes {
+            self.escape = match (self.escape, byte) {
+                (_, b'\n') => {
+                    found.extend(self.end_line());
+                    Escape::Outside
+                }
+                (Escape::Outside, 0x1b) => Escape::Begun,
+                (Escape::Outside, b'\r') => Escape::Outside,
+                (Escape::Outside, byte) => {
+                    self.keep(byte);
+                    Escape::Outside
+                }
+                (Escape::Begun, b'[') => Escape::Control,
+                (Escape::Begun, b']' | b'P' | b'X' | b'^' | b'_') => Escape::Text,
+                (Escape::Begun, _) => Escape::Outside,
+                (Escape::Control, 0x40..=0x7e) => Escape::Outside,
+                (Escape::Control, _) => Escape::Control,
+                (Escape::Text, 0x07) => Escape::Outside,
+                (Escape::Text, 0x1b) => Escape::TextEnd,
+                (Escape::Text, _) => Escape::Text,
+                (Escape::TextEnd, b'\\') => Escape::Outside,
+                (Escape::TextEnd, _) => Escape::Text,
+            };
+        }
+        found
+    }
+
+    /// The output has ended: what is left is its last line.
+    pub fn finish(&mut self) -> Option<Found> {
+        self.end_line()
+    }
+
+    fn keep(&mut self, byte: u8) {
+        if self.line.len() < LINE {
+            self.line.push(byte);
+        } else {
+            self.overlong = true;
+        }
+    }
+
+    fn end_line(&mut self) -> Option<Found> {
+        let line = std::mem::take(&mut self.line);
+        let overlong = std::mem::take(&mut self.overlong);
+        let text = String::from_utf8_lossy(&line);
+        let marker = after_ornament(text.trim_end())?;
+        if overlong {
+            let detail = format!("a marker longer than {} bytes", limits::SIGNAL_BYTES);
+            return Some(Found::refused(DiagnosticCode::Oversized, detail, marker));
+        }
+        let json = &marker[super::PREFIX.len()..];
+        Some(match object_end(json) {
+            Some(end) if is_edge(&json[end..]) => decode(&json[..end], &self.expected),
+            Some(_) => {
+                let what = "a marker with other text on its line";
+                Found::refused(DiagnosticCode::Malformed, what, marker)
+            }
+            None => {
+                let what = "a marker whose JSON does not end on its line";
+                Found::refused(DiagnosticCode::Malformed, what, marker)
+            }
+        })
+    }
+}
