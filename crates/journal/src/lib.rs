@@ -23,6 +23,7 @@
 //! *Committed* means: the records are in the store and were forced to disk.
 //! *Acknowledged* means: a call returned `Ok`, which it does after the commit.
 
+pub mod bench;
 pub mod bounded;
 pub mod catalogue;
 pub mod compaction;
@@ -38,6 +39,8 @@ pub mod record;
 pub mod replay;
 pub mod state;
 pub mod store;
+#[cfg(any(test, feature = "suite"))]
+pub mod suite;
 pub mod timeline;
 
 pub use bounded::{List, OutOfBounds, Text};

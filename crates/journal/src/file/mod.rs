@@ -10,6 +10,8 @@ mod anchor;
 mod gate;
 mod lines;
 mod recover;
+#[cfg(test)]
+mod tests;
 mod writer;
 
 use std::fs::{self, File, OpenOptions};
@@ -20,7 +22,7 @@ use std::path::{Path, PathBuf};
 
 use missiond_core::ExecutionId;
 
-use crate::frame::{Head, Line, Sequence};
+use crate::frame::{BadLine, Head, Line, Sequence};
 use crate::store::{
     Batch, Chain, JournalStore, JournalWriter, Opened, Scanned, StoreError, Visitor,
 };
@@ -78,6 +80,24 @@ impl FileStore {
     #[must_use]
     pub fn path(&self, execution: ExecutionId) -> PathBuf {
         self.file(execution, "interaction.jsonl")
+    }
+
+    /// Removes a journal and everything beside it. It must not be open.
+    pub fn remove(&self, execution: ExecutionId) -> Result<(), StoreError> {
+        if !self.path(execution).exists() {
+            return Err(StoreError::NotFound { execution });
+        }
+        let lock = writer::Lock::take(self, execution)?;
+        let removing = |error: io::Error| failed("removing the journal", &error);
+        let prefix = format!("{execution}.");
+        for entry in fs::read_dir(&self.folder).map_err(removing)? {
+            let entry = entry.map_err(removing)?;
+            if entry.file_name().to_string_lossy().starts_with(&prefix) {
+                fs::remove_file(entry.path()).map_err(removing)?;
+            }
+        }
+        drop(lock);
+        self.sync_folder()
     }
 
     fn file(&self, execution: ExecutionId, what: &str) -> PathBuf {
@@ -145,10 +165,17 @@ impl JournalStore for FileStore {
             lines::locate(&file, after)?
         };
         let mut lines = Lines::new(file, start);
-        let mut unfinished = Unfinished::default();
+        let mut unfinished = Unfinished {
+            last_shown: after,
+            ..Unfinished::default()
+        };
         let mut number = 0;
         while let Some(raw) = lines.next()? {
-            let line = raw.line.and_then(Line::parse);
+            let line = match raw.line {
+                // Without its newline it was never finished, whatever it looks like.
+                _ if raw.cut_short => Err(BadLine::Form),
+                line => line.and_then(Line::parse),
+            };
             match line {
                 Ok(line) if line.sequence <= after => continue,
                 Ok(line) if line.sequence > acknowledged => {

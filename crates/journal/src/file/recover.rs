@@ -141,10 +141,11 @@ fn at_anchor(execution: ExecutionId, file: &File, head: Head) -> Result<Start, S
             continue;
         }
         let genuine = line.sequence == head.sequence && line.verified_hash() == Some(head.hash);
-        if genuine && !cut_short {
-            if let Some(chain) = chain_at(&line, head.records) {
-                return Ok(Start { chain, offset: end });
-            }
+        if genuine
+            && !cut_short
+            && let Some(chain) = chain_at(&line, head.records)
+        {
+            return Ok(Start { chain, offset: end });
         }
         if replaces(reopened(0)?, head)? {
             return Ok(Start {

@@ -96,27 +96,39 @@ fn after_ornament(row: &str) -> Option<&str> {
     (plain && marker[PREFIX.len()..].starts_with('{')).then_some(marker)
 }
 
+/// Follows a JSON object to its end, piece by piece.
+#[derive(Debug, Default)]
+struct ObjectScan {
+    depth: u32,
+    quoted: bool,
+    escaped: bool,
+}
+
+impl ObjectScan {
+    /// Where in `text` the object ends, if it does.
+    fn end_in(&mut self, text: &str) -> Option<usize> {
+        for (at, byte) in text.bytes().enumerate() {
+            match byte {
+                _ if self.escaped => self.escaped = false,
+                b'\\' if self.quoted => self.escaped = true,
+                b'"' => self.quoted = !self.quoted,
+                b'{' if !self.quoted => self.depth += 1,
+                b'}' if !self.quoted => {
+                    self.depth = self.depth.saturating_sub(1);
+                    if self.depth == 0 {
+                        return Some(at + 1);
+                    }
+                }
+                _ => {}
+            }
+        }
+        None
+    }
+}
+
 /// Where the JSON object that `text` begins with ends, if it does.
 fn object_end(text: &str) -> Option<usize> {
-    let mut depth = 0u32;
-    let mut quoted = false;
-    let mut escaped = false;
-    for (at, byte) in text.bytes().enumerate() {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' if quoted => escaped = true,
-            b'"' => quoted = !quoted,
-            b'{' if !quoted => depth += 1,
-            b'}' if !quoted => {
-                depth = depth.checked_sub(1)?;
-                if depth == 0 {
-                    return Some(at + 1);
-                }
-            }
-            _ => {}
-        }
-    }
-    None
+    ObjectScan::default().end_in(text)
 }
 
 /// Nothing but space and the right edge of a frame.

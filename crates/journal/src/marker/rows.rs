@@ -2,7 +2,7 @@
 //! them and breaks them at its width, some at spaces and some anywhere.
 
 use super::envelope::decode;
-use super::{Expected, Found, after_ornament, is_edge, object_end};
+use super::{Expected, Found, ObjectScan, after_ornament, is_edge, object_end};
 use crate::catalogue::{DiagnosticCode, limits};
 
 /// Rows one marker may cover.
@@ -22,7 +22,8 @@ pub fn find_in_rows<S: AsRef<str>>(rows: &[S], expected: &Expected) -> Vec<Found
             at += 1;
             continue;
         };
-        let indent = rows[at].as_ref().len() - first.len();
+        let row = rows[at].as_ref();
+        let indent = row[..row.len() - first.len()].chars().count();
         let (pieces, used) = gather(first, &rows[at + 1..], indent);
         at += used;
         found.extend(read(&pieces, expected));
@@ -33,45 +34,45 @@ pub fn find_in_rows<S: AsRef<str>>(rows: &[S], expected: &Expected) -> Vec<Found
 /// One row of a marker, without the frame around it.
 struct Piece<'a> {
     text: &'a str,
-    /// The row as drawn, to its last visible character.
+    /// Columns of the row as drawn, to its last visible character.
     width: usize,
 }
 
+/// The edges of a box a program draws around text.
+const EDGES: &[char] = &['│', '┃', '║', '▌', '▐'];
+
 /// The rows that belong to the marker, as far as its JSON needs them, and how
-/// many rows that are.
+/// many rows that are. Joining them later adds or leaves out spaces only, which
+/// never decides where the JSON ends.
 fn gather<'a, S: AsRef<str>>(
     first: &'a str,
     below: &'a [S],
     indent: usize,
 ) -> (Vec<Piece<'a>>, usize) {
-    let first = first.trim_end();
+    let blank = |char: char| char.is_whitespace() || EDGES.contains(&char);
+    let first = first.trim_end_matches(blank);
+    let mut scan = ObjectScan::default();
     let mut pieces = vec![Piece {
         text: &first[super::PREFIX.len()..],
-        width: indent + first.len(),
+        width: indent + first.chars().count(),
     }];
     let mut bytes = first.len();
-    for (count, row) in below.iter().enumerate() {
-        let row = row.as_ref();
-        if closed(&pieces) || count + 1 >= ROWS || bytes > 2 * limits::SIGNAL_BYTES {
-            return (pieces, count + 1);
-        }
-        let text = row.trim();
-        if text.is_empty() || after_ornament(row).is_some() {
-            return (pieces, count + 1);
+    let mut closed = scan.end_in(pieces[0].text).is_some();
+    for row in below.iter().take(ROWS).map(S::as_ref) {
+        let text = row.trim_matches(blank);
+        let over = closed || bytes > 2 * limits::SIGNAL_BYTES;
+        if over || text.is_empty() || after_ornament(row).is_some() {
+            break;
         }
         bytes += text.len();
+        closed = scan.end_in(text).is_some();
         pieces.push(Piece {
             text,
-            width: row.trim_end().len(),
+            width: row.trim_end_matches(blank).chars().count(),
         });
     }
     let used = pieces.len();
     (pieces, used)
-}
-
-/// Joining adds or leaves out spaces only, which never decides where JSON ends.
-fn closed(pieces: &[Piece<'_>]) -> bool {
-    object_end(&joined(pieces, |_| false)).is_some()
 }
 
 fn joined(pieces: &[Piece<'_>], space: impl Fn(usize) -> bool) -> String {

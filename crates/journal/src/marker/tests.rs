@@ -2,6 +2,7 @@ use missiond_core::ExecutionId;
 use proptest::prelude::*;
 
 use super::*;
+use crate::bounded::List;
 use crate::catalogue::{CompletedClaim, Progress, SignalType};
 use crate::observation::EventId;
 
@@ -39,8 +40,6 @@ fn progress(summary: &str) -> Signal {
     }
     .into()
 }
-
-use crate::bounded::List;
 
 fn sent(event: &str, signal: Signal) -> Found {
     Found::Signal {
@@ -303,6 +302,17 @@ fn two_markers_below_each_other_are_two() {
     rows.push("› next prompt".into());
     let found = find_in_rows(&rows, &agent.expected());
     assert_eq!(found, [sent("1", one), sent("2", two)]);
+}
+
+#[test]
+fn a_marker_in_a_box_is_read() {
+    let agent = Agent::new();
+    let signal = progress("boxed");
+    let rows: Vec<String> = break_anywhere(&agent.marker("1", &signal), "", "", 60)
+        .iter()
+        .map(|row| format!("│ {row:<60} │"))
+        .collect();
+    assert_eq!(find_in_rows(&rows, &agent.expected()), [sent("1", signal)]);
 }
 
 #[test]

@@ -89,3 +89,6 @@ impl Reason {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
