@@ -7,6 +7,7 @@
 mod activity;
 mod bootstrap;
 pub mod config;
+pub mod database_journal;
 mod incidents;
 mod instance;
 mod logging;

@@ -31,6 +31,7 @@ pub mod daemon_state;
 mod db;
 mod error;
 pub mod incidents;
+pub mod journals;
 pub mod leases;
 mod migrate;
 mod postgres;

@@ -30,6 +30,7 @@ macro_rules! migrations {
 pub(crate) const MIGRATIONS: &[Migration] = migrations! {
     1 "0001_base",
     2 "0002_activity",
+    3 "0003_journals",
 };
 
 /// Where the record of applied migrations is kept.

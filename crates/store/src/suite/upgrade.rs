@@ -79,6 +79,19 @@ const HOLDINGS: &[Holding] = &[
         ask: "SELECT CAST(count AS text) FROM activity WHERE kind = 'task_created'",
         answer: &["5"],
     },
+    Holding {
+        since: 3,
+        write: "INSERT INTO journals (execution, seq, hash, records, segment) \
+             VALUES ('exec_1', 1, 'abc', 1, 0)",
+        ask: "SELECT execution, hash FROM journals",
+        answer: &["exec_1", "abc"],
+    },
+    Holding {
+        since: 3,
+        write: "INSERT INTO journal_lines (execution, seq, line) VALUES ('exec_1', 1, '{}')",
+        ask: "SELECT line FROM journal_lines",
+        answer: &["{}"],
+    },
 ];
 
 pub async fn every_earlier_version_upgrades_and_keeps_its_data(url: DbUrl) {
@@ -210,6 +223,8 @@ async fn wipe(db: &MissionDb) {
     run(
         db,
         vec![
+            "DROP TABLE journal_lines",
+            "DROP TABLE journals",
             "DROP TABLE activity",
             "DROP TABLE tasks",
             "DROP TABLE leases",
