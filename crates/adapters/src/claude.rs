@@ -1,0 +1,387 @@
+//! Claude Code.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use missiond_core::CliEngine;
+use serde_json::{Value, json};
+
+use crate::launch::{Conversation, HookCommand, Launch, McpServer, PermissionMode};
+use crate::plan::{
+    ConversationId, Instructions, LaunchPlan, PlanError, PlannedFile, SignalTransport,
+    StartupDialog, StartupQuestion, text,
+};
+use crate::transcript::{TokenUsage, TranscriptFact, number, text_of};
+use crate::{Adapter, FoundTranscript, TranscriptSearch};
+
+/// Events every supported version knows. One unknown name makes older versions
+/// refuse the whole settings file.
+const HOOK_EVENTS: [&str; 8] = [
+    "SessionStart",
+    "UserPromptSubmit",
+    "PreToolUse",
+    "PostToolUse",
+    "Notification",
+    "Stop",
+    "SubagentStop",
+    "SessionEnd",
+];
+
+/// A hook that takes longer is given up by the CLI; ours only hands over a line.
+const HOOK_SECONDS: u32 = 10;
+
+#[derive(Debug)]
+pub(crate) struct ClaudeCode;
+
+impl Adapter for ClaudeCode {
+    fn engine(&self) -> CliEngine {
+        CliEngine::Claude
+    }
+
+    fn program(&self) -> &str {
+        "claude"
+    }
+
+    fn plan(&self, launch: &Launch) -> Result<LaunchPlan, PlanError> {
+        let mut argv = vec![text(&launch.program)?];
+        let mut files = Vec::new();
+        if let Some(model) = &launch.model {
+            argv.extend(["--model".to_owned(), model.clone()]);
+        }
+        let mode = match launch.permission {
+            PermissionMode::Ask => "default",
+            PermissionMode::AcceptEdits => "acceptEdits",
+            PermissionMode::Plan => "plan",
+            PermissionMode::Bypass => "bypassPermissions",
+        };
+        argv.extend(["--permission-mode".to_owned(), mode.to_owned()]);
+        let id = match &launch.conversation {
+            Conversation::New { id } => {
+                argv.extend(["--session-id".to_owned(), id.clone()]);
+                id
+            }
+            Conversation::Resume { id } => {
+                argv.extend(["--resume".to_owned(), id.clone()]);
+                id
+            }
+        };
+        if let Some(instructions) = &launch.instructions {
+            argv.extend(["--append-system-prompt".to_owned(), instructions.clone()]);
+        }
+        if let Some(server) = &launch.mcp {
+            let path = launch.folder.join("mcp.json");
+            // These options take any number of values: the form with `=` ends them.
+            argv.push(format!("--mcp-config={}", text(&path)?));
+            argv.push("--strict-mcp-config".to_owned());
+            argv.push(format!("--allowed-tools={}", allowed_tools(server)));
+            files.push(PlannedFile {
+                path,
+                contents: mcp_config(server)?,
+            });
+        }
+        if let Some(hooks) = &launch.hooks {
+            let path = launch.folder.join("settings.json");
+            argv.extend(["--settings".to_owned(), text(&path)?]);
+            files.push(PlannedFile {
+                path,
+                contents: hook_settings(hooks),
+            });
+        }
+        argv.extend(launch.extra.iter().cloned());
+        Ok(LaunchPlan {
+            argv,
+            environment: BTreeMap::new(),
+            files,
+            links: Vec::new(),
+            conversation: ConversationId::Given(id.clone()),
+            instructions: Instructions::given_if(launch.instructions.is_some()),
+            signals: SignalTransport::of(launch.mcp.as_ref()),
+        })
+    }
+
+    fn startup_dialogs(&self) -> &'static [StartupDialog] {
+        &[
+            StartupDialog {
+                question: StartupQuestion::TrustFolder,
+                asks: &["trust the files in this folder", "one you trust"],
+                yes: &["Yes, I trust", "Yes, proceed"],
+            },
+            StartupDialog {
+                question: StartupQuestion::KeyFromEnvironment,
+                asks: &["use this API key"],
+                yes: &["Yes"],
+            },
+            StartupDialog {
+                question: StartupQuestion::BypassPermissions,
+                asks: &["Bypass Permissions mode"],
+                yes: &["Yes, I accept"],
+            },
+        ]
+    }
+
+    fn transcript(&self, search: &TranscriptSearch<'_>) -> Option<FoundTranscript> {
+        let id = search.conversation?;
+        let config = match search.variable("CLAUDE_CONFIG_DIR") {
+            Some(folder) => folder.into(),
+            None => Path::new(&search.variable("HOME")?).join(".claude"),
+        };
+        let folder = config.join("projects").join(project_name(search.cwd)?);
+        Some(FoundTranscript {
+            conversation: id.to_owned(),
+            path: folder.join(format!("{id}.jsonl")),
+        })
+    }
+
+    fn transcript_facts(&self, line: &str) -> Vec<TranscriptFact> {
+        let Ok(entry) = serde_json::from_str::<Value>(line) else {
+            return Vec::new();
+        };
+        // What subagents do among themselves is not the conversation.
+        if entry["isSidechain"].as_bool() == Some(true) {
+            return Vec::new();
+        }
+        match entry["type"].as_str() {
+            Some("user") => of_user(&entry["message"]["content"]),
+            Some("assistant") => of_assistant(&entry),
+            Some("system") if entry["subtype"] == "turn_duration" => {
+                vec![TranscriptFact::TurnEnded]
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+fn allowed_tools(server: &McpServer) -> String {
+    let tool = |tool: &String| format!("mcp__{}__{tool}", server.name);
+    let tools: Vec<_> = server.tools.iter().map(tool).collect();
+    tools.join(",")
+}
+
+fn mcp_config(server: &McpServer) -> Result<String, PlanError> {
+    let entry = json!({ "command": text(&server.command)?, "args": server.args });
+    Ok(json!({ "mcpServers": { server.name.as_str(): entry } }).to_string())
+}
+
+fn hook_settings(hooks: &HookCommand) -> String {
+    let command = hooks.shell_line();
+    let entry = json!([{
+        "hooks": [{ "type": "command", "command": command, "timeout": HOOK_SECONDS }],
+    }]);
+    let events: serde_json::Map<_, _> = HOOK_EVENTS
+        .iter()
+        .map(|event| ((*event).to_owned(), entry.clone()))
+        .collect();
+    json!({ "hooks": events }).to_string()
+}
+
+/// The folder of a project's transcripts: its path with everything but letters
+/// and digits made a hyphen.
+fn project_name(cwd: &Path) -> Option<String> {
+    let hyphened = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+    Some(cwd.to_str()?.chars().map(hyphened).collect())
+}
+
+fn of_user(content: &Value) -> Vec<TranscriptFact> {
+    let mut facts = Vec::new();
+    for result in content.as_array().into_iter().flatten() {
+        if result["type"] == "tool_result" {
+            facts.push(TranscriptFact::ToolEnded {
+                call: result["tool_use_id"]
+                    .as_str()
+                    .unwrap_or_default()
+                    .to_owned(),
+                failed: result["is_error"].as_bool().unwrap_or(false),
+            });
+        }
+    }
+    match text_of(content) {
+        Some(text) if text.contains("[Request interrupted by user") => {
+            facts.push(TranscriptFact::Interrupted);
+        }
+        Some(text) if facts.is_empty() => facts.push(TranscriptFact::Prompted { text }),
+        _ => {}
+    }
+    facts
+}
+
+fn of_assistant(entry: &Value) -> Vec<TranscriptFact> {
+    let message = &entry["message"];
+    let mut facts = Vec::new();
+    for block in message["content"].as_array().into_iter().flatten() {
+        match block["type"].as_str() {
+            Some("text") => {
+                let said = text_of(&Value::Array(vec![block.clone()]));
+                facts.extend(said.map(|text| TranscriptFact::Said { text }));
+            }
+            Some("tool_use") => facts.push(TranscriptFact::ToolStarted {
+                call: block["id"].as_str().unwrap_or_default().to_owned(),
+                tool: block["name"].as_str().unwrap_or_default().to_owned(),
+            }),
+            _ => {}
+        }
+    }
+    // One answer is written as several lines that all carry its usage.
+    let request = entry["requestId"].as_str().or(message["id"].as_str());
+    if let Some(request) = request
+        && message["usage"].is_object()
+    {
+        let usage = &message["usage"];
+        facts.push(TranscriptFact::Used {
+            request: request.to_owned(),
+            usage: TokenUsage {
+                model: message["model"].as_str().map(str::to_owned),
+                input: number(&usage["input_tokens"]),
+                output: number(&usage["output_tokens"]),
+                cache_read: number(&usage["cache_read_input_tokens"]),
+                cache_write: number(&usage["cache_creation_input_tokens"]),
+            },
+        });
+    }
+    facts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn a_full_launch_is_equipped_by_files() {
+        let launch = fixture::launch("/usr/bin/claude");
+        let plan = ClaudeCode.plan(&launch).unwrap();
+        assert_eq!(
+            plan.argv,
+            [
+                "/usr/bin/claude",
+                "--model",
+                "best",
+                "--permission-mode",
+                "default",
+                "--session-id",
+                fixture::CONVERSATION,
+                "--append-system-prompt",
+                "Report progress.",
+                "--mcp-config=/run/launch/mcp.json",
+                "--strict-mcp-config",
+                "--allowed-tools=mcp__mission-execution__progress,mcp__mission-execution__blocked",
+                "--settings",
+                "/run/launch/settings.json",
+            ]
+        );
+        let config: Value = serde_json::from_str(&plan.files[0].contents).unwrap();
+        assert_eq!(
+            config,
+            json!({"mcpServers": {"mission-execution": {
+                "command": "/opt/mission", "args": ["execution", "mcp", "/run/launch/access.json"],
+            }}})
+        );
+        let settings: Value = serde_json::from_str(&plan.files[1].contents).unwrap();
+        let hooks = settings["hooks"].as_object().unwrap();
+        assert_eq!(hooks.len(), HOOK_EVENTS.len());
+        assert_eq!(
+            hooks["Stop"][0]["hooks"][0]["command"],
+            "'/opt/mission' 'hook' '/run/launch/access.json'"
+        );
+        assert_eq!(plan.signals, SignalTransport::McpTool);
+    }
+
+    #[test]
+    fn a_conversation_goes_on_by_its_id() {
+        let launch = Launch {
+            conversation: Conversation::Resume {
+                id: "c0ffee".to_owned(),
+            },
+            ..fixture::bare("claude")
+        };
+        let plan = ClaudeCode.plan(&launch).unwrap();
+        assert_eq!(
+            plan.argv,
+            [
+                "claude",
+                "--permission-mode",
+                "default",
+                "--resume",
+                "c0ffee"
+            ]
+        );
+        assert_eq!(plan.signals, SignalTransport::StdoutMarker);
+        assert!(plan.files.is_empty());
+    }
+
+    #[test]
+    fn the_transcript_is_where_the_cli_writes_it() {
+        let environment = |name: &str| (name == "HOME").then(|| "/home/me".to_owned());
+        let search = TranscriptSearch {
+            conversation: Some("id"),
+            cwd: Path::new("/src/my app_1"),
+            started_at: std::time::SystemTime::UNIX_EPOCH,
+            environment: &environment,
+        };
+        let found = ClaudeCode.transcript(&search).unwrap();
+        assert_eq!(
+            found.path,
+            Path::new("/home/me/.claude/projects/-src-my-app-1/id.jsonl")
+        );
+    }
+
+    #[test]
+    fn lines_of_a_transcript_become_facts() {
+        let facts = |line: &Value| ClaudeCode.transcript_facts(&line.to_string());
+        let answer = json!({"type": "assistant", "requestId": "req_1", "message": {
+            "id": "msg_1", "model": "m", "content": [
+                {"type": "thinking", "thinking": "private"},
+                {"type": "text", "text": "I will look."},
+                {"type": "tool_use", "id": "t1", "name": "Bash", "input": {}},
+            ],
+            "usage": {"input_tokens": 10, "output_tokens": 5, "cache_read_input_tokens": 3},
+        }});
+        assert_eq!(
+            facts(&answer),
+            [
+                TranscriptFact::Said {
+                    text: "I will look.".to_owned()
+                },
+                TranscriptFact::ToolStarted {
+                    call: "t1".to_owned(),
+                    tool: "Bash".to_owned()
+                },
+                TranscriptFact::Used {
+                    request: "req_1".to_owned(),
+                    usage: TokenUsage {
+                        model: Some("m".to_owned()),
+                        input: 10,
+                        output: 5,
+                        cache_read: 3,
+                        cache_write: 0,
+                    },
+                },
+            ]
+        );
+        let result = json!({"type": "user", "message": {"content": [
+            {"type": "tool_result", "tool_use_id": "t1", "is_error": true, "content": "no"},
+        ]}});
+        assert_eq!(
+            facts(&result),
+            [TranscriptFact::ToolEnded {
+                call: "t1".to_owned(),
+                failed: true
+            }]
+        );
+        let prompt = json!({"type": "user", "message": {"content": "hello"}});
+        assert_eq!(
+            facts(&prompt),
+            [TranscriptFact::Prompted {
+                text: "hello".to_owned()
+            }]
+        );
+        let stopped = json!({"type": "user", "message": {"content": [
+            {"type": "text", "text": "[Request interrupted by user for tool use]"},
+        ]}});
+        assert_eq!(facts(&stopped), [TranscriptFact::Interrupted]);
+        let ended = json!({"type": "system", "subtype": "turn_duration"});
+        assert_eq!(facts(&ended), [TranscriptFact::TurnEnded]);
+        let inner = json!({"type": "assistant", "isSidechain": true, "message": {"content": []}});
+        assert!(facts(&inner).is_empty());
+        assert!(ClaudeCode.transcript_facts("{\"type\":").is_empty());
+    }
+}

@@ -1,0 +1,293 @@
+//! Codex.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use missiond_core::CliEngine;
+use serde_json::Value;
+
+use crate::launch::{Conversation, Launch, McpServer, PermissionMode};
+use crate::plan::{ConversationId, Instructions, LaunchPlan, PlanError, SignalTransport, text};
+use crate::transcript::{TokenUsage, TranscriptFact, number, text_of};
+use crate::{Adapter, FoundTranscript, TranscriptSearch, recent_files};
+
+/// The first line of a rollout carries the CLI's whole instructions.
+const LONGEST_HEAD: u64 = 1 << 20;
+
+#[derive(Debug)]
+pub(crate) struct Codex;
+
+impl Adapter for Codex {
+    fn engine(&self) -> CliEngine {
+        CliEngine::Codex
+    }
+
+    fn program(&self) -> &str {
+        "codex"
+    }
+
+    fn plan(&self, launch: &Launch) -> Result<LaunchPlan, PlanError> {
+        let mut argv = vec![text(&launch.program)?];
+        let conversation = match &launch.conversation {
+            Conversation::New { .. } => ConversationId::ToldLater,
+            Conversation::Resume { id } => {
+                argv.extend(["resume".to_owned(), id.clone()]);
+                ConversationId::Given(id.clone())
+            }
+        };
+        // Otherwise it starts two processes that outlive it.
+        argv.push("--no-daemon".to_owned());
+        if let Some(model) = &launch.model {
+            argv.extend(["--model".to_owned(), model.clone()]);
+        }
+        let mode: &[&str] = match launch.permission {
+            PermissionMode::Ask => &["-a", "on-request", "-s", "read-only"],
+            PermissionMode::AcceptEdits => &["-a", "on-request", "-s", "workspace-write"],
+            PermissionMode::Plan => &["-a", "never", "-s", "read-only"],
+            PermissionMode::Bypass => &["--dangerously-bypass-approvals-and-sandbox"],
+        };
+        argv.extend(mode.iter().map(|word| (*word).to_owned()));
+        let mut set =
+            |key: &str, value: &str| argv.extend(["-c".to_owned(), format!("{key}={value}")]);
+        set("check_for_update_on_startup", "false");
+        if launch.trust_folder {
+            let folder = toml_string(&text(&launch.cwd)?);
+            set(
+                "projects",
+                &format!("{{{folder}={{trust_level=\"trusted\"}}}}"),
+            );
+        }
+        if let Some(instructions) = &launch.instructions {
+            set("developer_instructions", &toml_string(instructions));
+        }
+        if let Some(server) = &launch.mcp {
+            set("mcp_servers", &mcp_servers(server)?);
+        }
+        argv.extend(launch.extra.iter().cloned());
+        Ok(LaunchPlan {
+            argv,
+            environment: BTreeMap::new(),
+            files: Vec::new(),
+            links: Vec::new(),
+            conversation,
+            instructions: Instructions::given_if(launch.instructions.is_some()),
+            signals: SignalTransport::of(launch.mcp.as_ref()),
+        })
+    }
+
+    fn transcript(&self, search: &TranscriptSearch<'_>) -> Option<FoundTranscript> {
+        let config = match search.variable("CODEX_HOME") {
+            Some(folder) => PathBuf::from(folder),
+            None => Path::new(&search.variable("HOME")?).join(".codex"),
+        };
+        let is_rollout = |name: &str| name.starts_with("rollout-") && name.ends_with(".jsonl");
+        let rollouts = recent_files(&config.join("sessions"), 3, is_rollout);
+        rollouts.into_iter().find_map(|file| {
+            let (conversation, cwd) = rollout_head(&file.path)?;
+            let ours = match search.conversation {
+                Some(id) => conversation == id,
+                None => cwd == search.cwd && file.modified >= search.started_at,
+            };
+            ours.then_some(FoundTranscript {
+                conversation,
+                path: file.path,
+            })
+        })
+    }
+
+    fn transcript_facts(&self, line: &str) -> Vec<TranscriptFact> {
+        let Ok(entry) = serde_json::from_str::<Value>(line) else {
+            return Vec::new();
+        };
+        let payload = &entry["payload"];
+        let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        match (entry["type"].as_str(), payload["type"].as_str()) {
+            (Some("event_msg"), Some("item_completed")) => of_item(&payload["item"]),
+            (Some("event_msg"), Some("task_complete")) => vec![TranscriptFact::TurnEnded],
+            (Some("event_msg"), Some("turn_aborted")) => vec![TranscriptFact::Interrupted],
+            (Some("response_item"), Some("function_call" | "custom_tool_call")) => {
+                vec![TranscriptFact::ToolStarted {
+                    call: word(&payload["call_id"]),
+                    tool: word(&payload["name"]),
+                }]
+            }
+            (Some("response_item"), Some("function_call_output" | "custom_tool_call_output")) => {
+                vec![TranscriptFact::ToolEnded {
+                    call: word(&payload["call_id"]),
+                    failed: payload["output"]["success"].as_bool() == Some(false),
+                }]
+            }
+            (Some("token_usage_record"), _) => {
+                let usage = &payload["usage"];
+                let cached = number(&usage["cached_input_tokens"]);
+                vec![TranscriptFact::Used {
+                    request: word(&payload["response_id"]),
+                    usage: TokenUsage {
+                        model: payload["model"].as_str().map(str::to_owned),
+                        input: number(&usage["input_tokens"]).saturating_sub(cached),
+                        output: number(&usage["output_tokens"]),
+                        cache_read: cached,
+                        cache_write: number(&usage["cache_write_input_tokens"]),
+                    },
+                }]
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+fn of_item(item: &Value) -> Vec<TranscriptFact> {
+    let Some(text) = text_of(&item["content"]) else {
+        return Vec::new();
+    };
+    match item["type"].as_str() {
+        Some("UserMessage") => vec![TranscriptFact::Prompted { text }],
+        Some("AgentMessage") => vec![TranscriptFact::Said { text }],
+        _ => Vec::new(),
+    }
+}
+
+/// The conversation's id and folder, from the first line of its file.
+fn rollout_head(path: &Path) -> Option<(String, PathBuf)> {
+    let mut line = String::new();
+    let file = File::open(path).ok()?;
+    BufReader::new(file.take(LONGEST_HEAD))
+        .read_line(&mut line)
+        .ok()?;
+    let head: Value = serde_json::from_str(&line).ok()?;
+    let payload = &head["payload"];
+    let id = payload["id"].as_str()?.to_owned();
+    Some((id, payload["cwd"].as_str()?.into()))
+}
+
+/// The server as a table of its configuration language. The tools report to us
+/// and change nothing else, so nobody is asked about them.
+fn mcp_servers(server: &McpServer) -> Result<String, PlanError> {
+    let args: Vec<_> = server.args.iter().map(|arg| toml_string(arg)).collect();
+    Ok(format!(
+        "{{{name}={{command={command},args=[{args}],default_tools_approval_mode=\"approve\"}}}}",
+        name = toml_string(&server.name),
+        command = toml_string(&text(&server.command)?),
+        args = args.join(","),
+    ))
+}
+
+/// A basic TOML string. JSON escapes all that TOML does, but for DEL.
+fn toml_string(text: &str) -> String {
+    Value::from(text).to_string().replace('\x7f', "\\u007F")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn a_full_launch_names_no_secret() {
+        let launch = fixture::launch("codex");
+        let plan = Codex.plan(&launch).unwrap();
+        assert_eq!(
+            plan.argv,
+            [
+                "codex",
+                "--no-daemon",
+                "--model",
+                "best",
+                "-a",
+                "on-request",
+                "-s",
+                "read-only",
+                "-c",
+                "check_for_update_on_startup=false",
+                "-c",
+                r#"projects={"/src/app"={trust_level="trusted"}}"#,
+                "-c",
+                r#"developer_instructions="Report progress.""#,
+                "-c",
+                r#"mcp_servers={"mission-execution"={command="/opt/mission",args=["execution","mcp","/run/launch/access.json"],default_tools_approval_mode="approve"}}"#,
+            ]
+        );
+        assert_eq!(plan.conversation, ConversationId::ToldLater);
+    }
+
+    #[test]
+    fn a_conversation_goes_on_by_its_id() {
+        let launch = Launch {
+            conversation: Conversation::Resume {
+                id: "01a1".to_owned(),
+            },
+            ..fixture::bare("codex")
+        };
+        let plan = Codex.plan(&launch).unwrap();
+        assert_eq!(plan.argv[..3], ["codex", "resume", "01a1"]);
+        assert_eq!(plan.conversation, ConversationId::Given("01a1".to_owned()));
+    }
+
+    #[test]
+    fn the_transcript_is_found_by_folder_and_then_by_id() {
+        let place = tempfile::tempdir().unwrap();
+        let day = place.path().join("sessions/2026/11/15");
+        std::fs::create_dir_all(&day).unwrap();
+        let write = |id: &str, cwd: &str| {
+            let head =
+                serde_json::json!({"type": "session_meta", "payload": {"id": id, "cwd": cwd}});
+            let path = day.join(format!("rollout-2026-11-15T06-18-23-{id}.jsonl"));
+            std::fs::write(&path, format!("{head}\n")).unwrap();
+            path
+        };
+        let before = std::time::SystemTime::UNIX_EPOCH;
+        let ours = write("aa", "/src/app");
+        write("bb", "/elsewhere");
+        let home = place.path().display().to_string();
+        let environment = |name: &str| (name == "CODEX_HOME").then(|| home.clone());
+        let mut search = TranscriptSearch {
+            conversation: None,
+            cwd: Path::new("/src/app"),
+            started_at: before,
+            environment: &environment,
+        };
+        let found = Codex.transcript(&search).unwrap();
+        assert_eq!((found.conversation.as_str(), &found.path), ("aa", &ours));
+        search.conversation = Some("bb");
+        assert_eq!(Codex.transcript(&search).unwrap().conversation, "bb");
+        search.conversation = Some("cc");
+        assert_eq!(Codex.transcript(&search), None);
+    }
+
+    #[test]
+    fn lines_of_a_transcript_become_facts() {
+        let facts = |line: &str| Codex.transcript_facts(line);
+        assert_eq!(
+            facts(
+                r#"{"type":"event_msg","payload":{"type":"item_completed","item":{"type":"AgentMessage","content":[{"type":"Text","text":"Done."}]}}}"#
+            ),
+            [TranscriptFact::Said {
+                text: "Done.".to_owned()
+            }]
+        );
+        assert_eq!(
+            facts(r#"{"type":"event_msg","payload":{"type":"task_complete"}}"#),
+            [TranscriptFact::TurnEnded]
+        );
+        assert_eq!(
+            facts(
+                r#"{"type":"token_usage_record","payload":{"response_id":"resp_1","usage":{"input_tokens":100,"cached_input_tokens":60,"output_tokens":7}}}"#
+            ),
+            [TranscriptFact::Used {
+                request: "resp_1".to_owned(),
+                usage: TokenUsage {
+                    input: 40,
+                    output: 7,
+                    cache_read: 60,
+                    ..TokenUsage::default()
+                },
+            }]
+        );
+        assert!(
+            facts(r#"{"type":"response_item","payload":{"type":"reasoning","summary":[]}}"#)
+                .is_empty()
+        );
+    }
+}

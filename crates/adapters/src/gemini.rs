@@ -1,0 +1,430 @@
+//! Gemini CLI. It takes MCP servers, hooks and instructions from its home folder
+//! only, so a launch gets a home of its own: settings with ours added, and links
+//! to everything else the person has there.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use missiond_core::CliEngine;
+use serde_json::{Map, Value, json};
+
+use crate::launch::{Conversation, HookCommand, Launch, PermissionMode};
+use crate::plan::{
+    ConversationId, Instructions, LaunchPlan, PlanError, PlannedFile, PlannedLink, SignalTransport,
+    StartupDialog, StartupQuestion, text,
+};
+use crate::transcript::{TokenUsage, TranscriptFact, number, text_of};
+use crate::{Adapter, FoundTranscript, TranscriptSearch, recent_files};
+
+const HOOK_EVENTS: [&str; 7] = [
+    "SessionStart",
+    "BeforeAgent",
+    "BeforeTool",
+    "AfterTool",
+    "Notification",
+    "AfterAgent",
+    "SessionEnd",
+];
+const HOOK_MILLISECONDS: u32 = 10_000;
+
+/// What the CLI writes into its home even when it is not there yet, and what
+/// must not vanish with ours.
+const KEPT: [&str; 6] = [
+    "tmp",
+    "history",
+    "oauth_creds.json",
+    "google_accounts.json",
+    "installation_id",
+    "projects.json",
+];
+
+/// Settings and context files are small; anything else there is not ours to read.
+const LONGEST_FILE: u64 = 4 << 20;
+
+#[derive(Debug)]
+pub(crate) struct GeminiCli;
+
+impl Adapter for GeminiCli {
+    fn engine(&self) -> CliEngine {
+        CliEngine::Gemini
+    }
+
+    fn program(&self) -> &str {
+        "gemini"
+    }
+
+    fn plan(&self, launch: &Launch) -> Result<LaunchPlan, PlanError> {
+        let mut argv = vec![text(&launch.program)?];
+        if let Some(model) = &launch.model {
+            argv.extend(["--model".to_owned(), model.clone()]);
+        }
+        let mode = match launch.permission {
+            PermissionMode::Ask => "default",
+            PermissionMode::AcceptEdits => "auto_edit",
+            PermissionMode::Plan => "plan",
+            PermissionMode::Bypass => "yolo",
+        };
+        argv.extend(["--approval-mode".to_owned(), mode.to_owned()]);
+        if launch.trust_folder {
+            argv.push("--skip-trust".to_owned());
+        }
+        let id = match &launch.conversation {
+            Conversation::New { id } => {
+                argv.extend(["--session-id".to_owned(), id.clone()]);
+                id
+            }
+            Conversation::Resume { id } => {
+                argv.extend(["--resume".to_owned(), id.clone()]);
+                id
+            }
+        };
+        argv.extend(launch.extra.iter().cloned());
+        let mut plan = LaunchPlan {
+            argv,
+            environment: BTreeMap::new(),
+            files: Vec::new(),
+            links: Vec::new(),
+            conversation: ConversationId::Given(id.clone()),
+            instructions: Instructions::given_if(launch.instructions.is_some()),
+            signals: SignalTransport::of(launch.mcp.as_ref()),
+        };
+        let needs_home =
+            launch.mcp.is_some() || launch.hooks.is_some() || launch.instructions.is_some();
+        if needs_home {
+            own_home(launch, &mut plan)?;
+        }
+        Ok(plan)
+    }
+
+    fn startup_dialogs(&self) -> &'static [StartupDialog] {
+        &[StartupDialog {
+            question: StartupQuestion::TrustFolder,
+            asks: &["trust the files in this folder"],
+            yes: &["Trust folder"],
+        }]
+    }
+
+    fn transcript(&self, search: &TranscriptSearch<'_>) -> Option<FoundTranscript> {
+        let id = search.conversation?;
+        let chats = their_folder(&|name| search.variable(name))?.join("tmp");
+        let short = id.get(..8)?;
+        let is_chat = |name: &str| name.starts_with("session-") && name.contains(short);
+        let files = recent_files(&chats, 2, is_chat);
+        let ours = files
+            .into_iter()
+            .find(|file| chat_id(&file.path).as_deref() == Some(id))?;
+        Some(FoundTranscript {
+            conversation: id.to_owned(),
+            path: ours.path,
+        })
+    }
+
+    fn transcript_facts(&self, line: &str) -> Vec<TranscriptFact> {
+        let Ok(entry) = serde_json::from_str::<Value>(line) else {
+            return Vec::new();
+        };
+        let said = text_of(&entry["content"]);
+        match entry["type"].as_str() {
+            Some("user") => {
+                let prompted = said.map(|text| TranscriptFact::Prompted { text });
+                prompted.into_iter().collect()
+            }
+            Some("gemini") => of_answer(&entry, said),
+            _ => Vec::new(),
+        }
+    }
+}
+
+fn of_answer(entry: &Value, said: Option<String>) -> Vec<TranscriptFact> {
+    let mut facts: Vec<_> = said
+        .map(|text| TranscriptFact::Said { text })
+        .into_iter()
+        .collect();
+    let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    for call in entry["toolCalls"].as_array().into_iter().flatten() {
+        facts.push(TranscriptFact::ToolStarted {
+            call: word(&call["id"]),
+            tool: word(&call["name"]),
+        });
+        if let Some(status) = call["status"].as_str() {
+            facts.push(TranscriptFact::ToolEnded {
+                call: word(&call["id"]),
+                failed: status != "success",
+            });
+        }
+    }
+    let tokens = &entry["tokens"];
+    if tokens.is_object() {
+        let cached = number(&tokens["cached"]);
+        facts.push(TranscriptFact::Used {
+            request: word(&entry["id"]),
+            usage: TokenUsage {
+                model: entry["model"].as_str().map(str::to_owned),
+                input: number(&tokens["input"]).saturating_sub(cached),
+                output: number(&tokens["output"]) + number(&tokens["thoughts"]),
+                cache_read: cached,
+                cache_write: 0,
+            },
+        });
+    }
+    facts
+}
+
+fn own_home(launch: &Launch, plan: &mut LaunchPlan) -> Result<(), PlanError> {
+    let engine = CliEngine::Gemini;
+    let variable = |name: &str| launch.environment.get(name).cloned();
+    let theirs = their_folder(&variable).ok_or(PlanError::NoHome { engine })?;
+    let home = launch.folder.join("gemini-home");
+    let ours = home.join(".gemini");
+
+    let mut settings = their_settings(&theirs.join("settings.json"))?;
+    if let Some(server) = &launch.mcp {
+        let entry =
+            json!({ "command": text(&server.command)?, "args": server.args, "trust": true });
+        member(&mut settings, "mcpServers").insert(server.name.clone(), entry);
+    }
+    if let Some(hooks) = &launch.hooks {
+        add_hooks(member(&mut settings, "hooks"), hooks);
+    }
+    plan.files.push(PlannedFile {
+        path: ours.join("settings.json"),
+        contents: Value::Object(settings).to_string(),
+    });
+
+    let mut written = vec!["settings.json"];
+    if let Some(instructions) = &launch.instructions {
+        let own = read_small(&theirs.join("GEMINI.md"))?.unwrap_or_default();
+        plan.files.push(PlannedFile {
+            path: ours.join("GEMINI.md"),
+            contents: format!("{own}\n\n{instructions}\n"),
+        });
+        written.push("GEMINI.md");
+    }
+    let mut names: Vec<String> = KEPT.iter().map(|name| (*name).to_owned()).collect();
+    for entry in std::fs::read_dir(&theirs).into_iter().flatten().flatten() {
+        names.extend(entry.file_name().into_string().ok());
+    }
+    names.sort();
+    names.dedup();
+    names.retain(|name| !written.contains(&name.as_str()));
+    plan.links.extend(names.iter().map(|name| PlannedLink {
+        path: ours.join(name),
+        target: theirs.join(name),
+    }));
+    plan.environment
+        .insert("GEMINI_CLI_HOME".to_owned(), text(&home)?);
+    Ok(())
+}
+
+fn add_hooks(hooks: &mut Map<String, Value>, command: &HookCommand) {
+    let entry = json!({ "hooks": [{
+        "type": "command", "command": command.shell_line(), "timeout": HOOK_MILLISECONDS,
+    }]});
+    for event in HOOK_EVENTS {
+        match hooks.entry(event).or_insert_with(|| json!([])) {
+            Value::Array(entries) => entries.push(entry.clone()),
+            other => *other = json!([entry]),
+        }
+    }
+}
+
+fn member<'a>(object: &'a mut Map<String, Value>, name: &str) -> &'a mut Map<String, Value> {
+    let value = object.entry(name).or_insert_with(|| json!({}));
+    if !value.is_object() {
+        *value = json!({});
+    }
+    value.as_object_mut().expect("it was made an object above")
+}
+
+fn their_folder(variable: &dyn Fn(&str) -> Option<String>) -> Option<PathBuf> {
+    let home = variable("GEMINI_CLI_HOME").or_else(|| variable("HOME"))?;
+    Some(Path::new(&home).join(".gemini"))
+}
+
+/// The person's settings. The CLI allows comments in them.
+fn their_settings(path: &Path) -> Result<Map<String, Value>, PlanError> {
+    let Some(read) = read_small(path)? else {
+        return Ok(Map::new());
+    };
+    serde_json::from_str(&without_comments(&read)).map_err(|error| PlanError::Unreadable {
+        path: path.to_owned(),
+        why: error.to_string(),
+    })
+}
+
+fn read_small(path: &Path) -> Result<Option<String>, PlanError> {
+    let unreadable = |error: std::io::Error| PlanError::Unreadable {
+        path: path.to_owned(),
+        why: error.to_string(),
+    };
+    let file = match File::open(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        opened => opened.map_err(unreadable)?,
+    };
+    let mut read = String::new();
+    file.take(LONGEST_FILE)
+        .read_to_string(&mut read)
+        .map_err(unreadable)?;
+    Ok(Some(read))
+}
+
+/// JSON with `//` and `/* */` comments made spaces.
+fn without_comments(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text.chars().peekable();
+    let mut in_string = false;
+    while let Some(c) = rest.next() {
+        match (c, rest.peek()) {
+            ('\\', Some(_)) if in_string => {
+                plain.push(c);
+                plain.extend(rest.next());
+            }
+            ('"', _) => {
+                in_string = !in_string;
+                plain.push(c);
+            }
+            ('/', Some('/')) if !in_string => while rest.next_if(|c| *c != '\n').is_some() {},
+            ('/', Some('*')) if !in_string => {
+                rest.next();
+                let mut last = ' ';
+                for c in rest.by_ref() {
+                    if last == '*' && c == '/' {
+                        break;
+                    }
+                    last = c;
+                }
+                plain.push(' ');
+            }
+            _ => plain.push(c),
+        }
+    }
+    plain
+}
+
+fn chat_id(path: &Path) -> Option<String> {
+    let mut line = String::new();
+    let file = File::open(path).ok()?;
+    BufReader::new(file.take(LONGEST_FILE))
+        .read_line(&mut line)
+        .ok()?;
+    let head: Value = serde_json::from_str(&line).ok()?;
+    head["sessionId"].as_str().map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn a_full_launch_has_a_home_of_its_own_with_all_of_the_persons() {
+        let place = tempfile::tempdir().unwrap();
+        let theirs = place.path().join(".gemini");
+        std::fs::create_dir(&theirs).unwrap();
+        let settings = r#"{
+            // mine
+            "theme": "dark // not a comment",
+            "mcpServers": {"own": {"command": "x"}}, /* two */
+            "hooks": {"AfterAgent": [{"hooks": []}]}
+        }"#;
+        std::fs::write(theirs.join("settings.json"), settings).unwrap();
+        std::fs::write(theirs.join("GEMINI.md"), "Be brief.").unwrap();
+        std::fs::write(theirs.join("mcp-oauth-tokens.json"), "{}").unwrap();
+        let mut launch = fixture::launch("gemini");
+        let home = place.path().display().to_string();
+        launch.environment.insert("HOME".to_owned(), home);
+        let plan = GeminiCli.plan(&launch).unwrap();
+
+        assert_eq!(
+            plan.argv,
+            [
+                "gemini",
+                "--model",
+                "best",
+                "--approval-mode",
+                "default",
+                "--skip-trust",
+                "--session-id",
+                fixture::CONVERSATION,
+            ]
+        );
+        assert_eq!(
+            plan.environment["GEMINI_CLI_HOME"],
+            "/run/launch/gemini-home"
+        );
+        let settings: Value = serde_json::from_str(&plan.files[0].contents).unwrap();
+        assert_eq!(settings["theme"], "dark // not a comment");
+        assert_eq!(settings["mcpServers"]["own"]["command"], "x");
+        assert_eq!(
+            settings["mcpServers"]["mission-execution"],
+            json!({
+                "command": "/opt/mission",
+                "args": ["execution", "mcp", "/run/launch/access.json"],
+                "trust": true,
+            })
+        );
+        assert_eq!(settings["hooks"]["AfterAgent"].as_array().unwrap().len(), 2);
+        assert_eq!(plan.files[1].contents, "Be brief.\n\nReport progress.\n");
+        let linked: Vec<_> = plan
+            .links
+            .iter()
+            .map(|link| link.path.file_name().unwrap())
+            .collect();
+        assert!(linked.contains(&"mcp-oauth-tokens.json".as_ref()));
+        assert!(linked.contains(&"oauth_creds.json".as_ref()));
+        assert!(!linked.contains(&"settings.json".as_ref()));
+        assert!(!linked.contains(&"GEMINI.md".as_ref()));
+    }
+
+    #[test]
+    fn settings_that_cannot_be_read_stop_the_launch() {
+        let place = tempfile::tempdir().unwrap();
+        std::fs::create_dir(place.path().join(".gemini")).unwrap();
+        std::fs::write(place.path().join(".gemini/settings.json"), "{oops").unwrap();
+        let mut launch = fixture::launch("gemini");
+        let home = place.path().display().to_string();
+        launch.environment.insert("HOME".to_owned(), home);
+        let error = GeminiCli.plan(&launch).unwrap_err();
+        assert!(
+            error.to_string().contains("settings.json cannot be read"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn lines_of_a_transcript_become_facts() {
+        let line = r#"{"id":"m1","type":"gemini","content":"Hello!","thoughts":[{"subject":"private"}],"tokens":{"input":100,"output":5,"cached":40,"thoughts":2},"model":"flash"}"#;
+        assert_eq!(
+            GeminiCli.transcript_facts(line),
+            [
+                TranscriptFact::Said {
+                    text: "Hello!".to_owned()
+                },
+                TranscriptFact::Used {
+                    request: "m1".to_owned(),
+                    usage: TokenUsage {
+                        model: Some("flash".to_owned()),
+                        input: 60,
+                        output: 7,
+                        cache_read: 40,
+                        cache_write: 0,
+                    },
+                },
+            ]
+        );
+        let prompt = r#"{"id":"u","type":"user","content":[{"text":"hello there"}]}"#;
+        assert_eq!(
+            GeminiCli.transcript_facts(prompt),
+            [TranscriptFact::Prompted {
+                text: "hello there".to_owned()
+            }]
+        );
+        assert!(
+            GeminiCli
+                .transcript_facts(r#"{"$set":{"lastUpdated":"x"}}"#)
+                .is_empty()
+        );
+    }
+}

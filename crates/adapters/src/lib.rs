@@ -1,0 +1,155 @@
+//! How each agent CLI is found, launched and equipped, and what its own records
+//! say.
+//!
+//! An adapter turns a [`Launch`] (what is wanted) into a [`LaunchPlan`] (argv,
+//! environment and files, as data). Nothing is started here. What a CLI cannot
+//! do is a [`PlanError`] before anything runs, never a quieter launch than the
+//! one that was asked for. A new CLI is a manifest for its screen and one file
+//! here.
+
+mod claude;
+mod codex;
+mod detect;
+mod equipment;
+#[cfg(test)]
+mod fixture;
+mod gemini;
+mod generic;
+mod hook;
+mod launch;
+mod opencode;
+mod plan;
+mod tail;
+mod transcript;
+
+pub use detect::{DetectError, Detected, detect, find_program};
+pub use equipment::{EquipError, Equipment};
+pub use hook::{HookError, HookEvent, HookReport, MAX_HOOK_INPUT};
+pub use launch::{Conversation, HookCommand, Launch, McpServer, PermissionMode};
+pub use plan::{
+    ConversationId, Instructions, LaunchPlan, PlanError, PlannedFile, PlannedLink, SignalTransport,
+    StartupDialog, StartupQuestion,
+};
+pub use tail::{TailError, Tailed, TranscriptTail};
+pub use transcript::{TokenUsage, TranscriptFact};
+
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use missiond_core::CliEngine;
+
+/// What is known about one agent CLI.
+pub trait Adapter: std::fmt::Debug + Send + Sync {
+    fn engine(&self) -> CliEngine;
+
+    /// The program's usual file name.
+    fn program(&self) -> &str;
+
+    /// How a launch is done with this CLI.
+    fn plan(&self, launch: &Launch) -> Result<LaunchPlan, PlanError>;
+
+    /// Questions the CLI may ask on its screen before it takes a prompt.
+    fn startup_dialogs(&self) -> &'static [StartupDialog] {
+        &[]
+    }
+
+    /// Where the CLI keeps the transcript of a conversation, when that can be
+    /// told from outside.
+    fn transcript(&self, _search: &TranscriptSearch<'_>) -> Option<FoundTranscript> {
+        None
+    }
+
+    /// What one line of the transcript says.
+    fn transcript_facts(&self, _line: &str) -> Vec<TranscriptFact> {
+        Vec::new()
+    }
+}
+
+/// Which conversation's transcript is looked for.
+#[derive(Clone, Copy)]
+pub struct TranscriptSearch<'a> {
+    /// Its id, once it is known.
+    pub conversation: Option<&'a str>,
+    pub cwd: &'a Path,
+    /// Without an id: no conversation from before the launch.
+    pub started_at: SystemTime,
+    /// What the program found in its environment.
+    pub environment: &'a dyn Fn(&str) -> Option<String>,
+}
+
+impl TranscriptSearch<'_> {
+    fn variable(&self, name: &str) -> Option<String> {
+        (self.environment)(name).filter(|value| !value.is_empty())
+    }
+}
+
+impl std::fmt::Debug for TranscriptSearch<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TranscriptSearch")
+            .field("conversation", &self.conversation)
+            .field("cwd", &self.cwd)
+            .finish_non_exhaustive()
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FoundTranscript {
+    pub conversation: String,
+    pub path: PathBuf,
+}
+
+/// The adapter of an engine. Engines without one of their own are launched as
+/// plain programs that speak by markers.
+#[must_use]
+pub fn adapter(engine: &CliEngine) -> Box<dyn Adapter> {
+    match engine {
+        CliEngine::Claude => Box::new(claude::ClaudeCode),
+        CliEngine::Codex => Box::new(codex::Codex),
+        CliEngine::Gemini => Box::new(gemini::GeminiCli),
+        CliEngine::OpenCode => Box::new(opencode::OpenCode),
+        CliEngine::Other(_) => Box::new(generic::Generic::new(engine.clone())),
+    }
+}
+
+/// The engines with an adapter of their own.
+#[must_use]
+pub fn known_engines() -> [CliEngine; 4] {
+    [
+        CliEngine::Claude,
+        CliEngine::Codex,
+        CliEngine::Gemini,
+        CliEngine::OpenCode,
+    ]
+}
+
+/// At most this many files are looked at for a conversation.
+const MOST_FILES: usize = 200;
+
+struct RecentFile {
+    path: PathBuf,
+    modified: SystemTime,
+}
+
+/// The newest files below `folder`, down to `depth` folders, whose name is wanted.
+fn recent_files(folder: &Path, depth: usize, wanted: impl Fn(&str) -> bool) -> Vec<RecentFile> {
+    let mut files = Vec::new();
+    let mut folders = vec![(folder.to_owned(), 0)];
+    while let Some((folder, level)) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let Ok(found) = entry.metadata() else {
+                continue;
+            };
+            if found.is_dir() && level < depth {
+                folders.push((entry.path(), level + 1));
+            } else if found.is_file() && entry.file_name().to_str().is_some_and(&wanted) {
+                files.push(RecentFile {
+                    path: entry.path(),
+                    modified: found.modified().unwrap_or(SystemTime::UNIX_EPOCH),
+                });
+            }
+        }
+    }
+    files.sort_by_key(|file| std::cmp::Reverse(file.modified));
+    files.truncate(MOST_FILES);
+    files
+}

@@ -1,0 +1,205 @@
+//! Following a transcript file by its offset, so that a reader that was stopped
+//! goes on exactly where it was. The file belongs to the CLI: it may grow, be
+//! cut, be replaced or hold a line without end.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+/// What is read in one go.
+const CHUNK: u64 = 1 << 20;
+/// A longer line is skipped: transcripts hold whole files now and then.
+const LONGEST_LINE: usize = 4 << 20;
+
+/// A place in a transcript. It is stored, and a later process goes on from it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TranscriptTail {
+    path: PathBuf,
+    /// The file the offset belongs to; another one begins at 0.
+    inode: Option<u64>,
+    /// The end of the last line that was handed out.
+    offset: u64,
+}
+
+/// What was found behind the place.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Tailed {
+    pub lines: Vec<String>,
+    /// Lines that were too long or no text.
+    pub skipped: u64,
+    /// There is more to read at once.
+    pub more: bool,
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("the transcript {} cannot be read: {source}", path.display())]
+pub struct TailError {
+    path: PathBuf,
+    source: io::Error,
+}
+
+impl TranscriptTail {
+    #[must_use]
+    pub fn new(path: &Path) -> Self {
+        Self {
+            path: path.to_owned(),
+            inode: None,
+            offset: 0,
+        }
+    }
+
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    #[must_use]
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// The complete lines that came since, a bounded number of them. A file that
+    /// is not there yet has none.
+    pub fn advance(&mut self) -> Result<Tailed, TailError> {
+        match self.read() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Tailed::default()),
+            read => read.map_err(|source| TailError {
+                path: self.path.clone(),
+                source,
+            }),
+        }
+    }
+
+    fn read(&mut self) -> io::Result<Tailed> {
+        let mut file = File::open(&self.path)?;
+        let found = file.metadata()?;
+        if !found.is_file() {
+            return Err(io::Error::other("it is not a regular file"));
+        }
+        let replaced = self.inode.is_some_and(|inode| inode != found.ino());
+        if replaced || found.len() < self.offset {
+            self.offset = 0;
+        }
+        self.inode = Some(found.ino());
+
+        let mut tailed = Tailed::default();
+        let mut bytes = Vec::new();
+        file.seek(SeekFrom::Start(self.offset))?;
+        loop {
+            let read = (&mut file).take(CHUNK).read_to_end(&mut bytes)?;
+            let Some(end) = memrchr_newline(&bytes) else {
+                if bytes.len() > LONGEST_LINE {
+                    self.skip_line(&mut file, bytes.len() as u64, &mut tailed)?;
+                    return Ok(tailed);
+                }
+                if read == 0 {
+                    return Ok(tailed);
+                }
+                continue;
+            };
+            for line in bytes[..end].split(|byte| *byte == b'\n') {
+                match std::str::from_utf8(line) {
+                    Ok(line) if line.len() <= LONGEST_LINE => tailed.lines.push(line.to_owned()),
+                    _ => tailed.skipped += 1,
+                }
+            }
+            self.offset += end as u64 + 1;
+            tailed.more = self.offset < found.len() && read as u64 == CHUNK;
+            return Ok(tailed);
+        }
+    }
+
+    /// Moves behind the line that begins here, when it has an end by now. `read`
+    /// bytes of it have been read without one.
+    fn skip_line(&mut self, file: &mut File, read: u64, tailed: &mut Tailed) -> io::Result<()> {
+        let mut skipped = read;
+        let mut chunk = vec![0; 64 << 10];
+        loop {
+            let count = file.read(&mut chunk)?;
+            if count == 0 {
+                return Ok(());
+            }
+            if let Some(end) = chunk[..count].iter().position(|byte| *byte == b'\n') {
+                self.offset += skipped + end as u64 + 1;
+                tailed.skipped += 1;
+                tailed.more = true;
+                return Ok(());
+            }
+            skipped += count as u64;
+        }
+    }
+}
+
+fn memrchr_newline(bytes: &[u8]) -> Option<usize> {
+    bytes.iter().rposition(|byte| *byte == b'\n')
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::OpenOptions;
+    use std::io::Write;
+
+    use super::*;
+
+    fn append(path: &Path, bytes: &[u8]) {
+        let mut file = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(path)
+            .unwrap();
+        file.write_all(bytes).unwrap();
+    }
+
+    #[test]
+    fn lines_come_once_when_they_are_complete() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("t.jsonl");
+        let mut tail = TranscriptTail::new(&path);
+        assert_eq!(tail.advance().unwrap(), Tailed::default());
+        append(&path, b"one\ntw");
+        assert_eq!(tail.advance().unwrap().lines, ["one"]);
+        assert_eq!(tail.advance().unwrap(), Tailed::default());
+        let stored = serde_json::to_string(&tail).unwrap();
+        append(&path, b"o\n\xff\xfe\nthree\n");
+        let mut later: TranscriptTail = serde_json::from_str(&stored).unwrap();
+        let found = later.advance().unwrap();
+        assert_eq!(found.lines, ["two", "three"]);
+        assert_eq!(found.skipped, 1);
+    }
+
+    #[test]
+    fn a_file_that_was_cut_or_replaced_is_read_again() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("t.jsonl");
+        append(&path, b"first\nsecond\n");
+        let mut tail = TranscriptTail::new(&path);
+        assert_eq!(tail.advance().unwrap().lines.len(), 2);
+        std::fs::write(&path, "cut\n").unwrap();
+        assert_eq!(tail.advance().unwrap().lines, ["cut"]);
+        let new = place.path().join("new");
+        std::fs::write(&new, "another file, longer\n").unwrap();
+        std::fs::rename(&new, &path).unwrap();
+        assert_eq!(tail.advance().unwrap().lines, ["another file, longer"]);
+    }
+
+    #[test]
+    fn a_line_without_end_takes_no_memory_and_is_skipped() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("t.jsonl");
+        append(&path, &vec![b'x'; LONGEST_LINE + 10]);
+        let mut tail = TranscriptTail::new(&path);
+        assert_eq!(tail.advance().unwrap(), Tailed::default());
+        append(&path, b"\nnext\n");
+        let found = tail.advance().unwrap();
+        assert_eq!((found.skipped, found.lines), (1, vec!["next".to_owned()]));
+
+        append(&path, &vec![b'x'; 2 * LONGEST_LINE]);
+        append(&path, b"\nlast\n");
+        let found = tail.advance().unwrap();
+        assert_eq!((found.skipped, found.more), (1, true));
+        assert_eq!(tail.advance().unwrap().lines, ["last"]);
+    }
+}

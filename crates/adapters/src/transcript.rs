@@ -1,0 +1,66 @@
+//! What an agent CLI's own record of a conversation says, in words all of them
+//! share. Private reasoning has no word here: it is never taken over.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The longest text taken from a transcript.
+const LONGEST_TEXT: usize = 8_000;
+
+/// One thing a line of a transcript says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "fact", rename_all = "snake_case")]
+pub enum TranscriptFact {
+    /// A person's or our prompt arrived in the conversation.
+    Prompted {
+        text: String,
+    },
+    /// The agent said something to the person.
+    Said {
+        text: String,
+    },
+    ToolStarted {
+        call: String,
+        tool: String,
+    },
+    ToolEnded {
+        call: String,
+        failed: bool,
+    },
+    /// What one request to the model cost. A transcript may repeat it; `request`
+    /// tells repetitions apart from requests.
+    Used {
+        request: String,
+        usage: TokenUsage,
+    },
+    TurnEnded,
+    Interrupted,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TokenUsage {
+    pub model: Option<String>,
+    /// Without what came from a cache.
+    pub input: u64,
+    pub output: u64,
+    pub cache_read: u64,
+    pub cache_write: u64,
+}
+
+/// The text of a value that is a string or a list of text blocks.
+pub(crate) fn text_of(content: &Value) -> Option<String> {
+    let text = match content {
+        Value::String(text) => text.clone(),
+        Value::Array(blocks) => {
+            let texts = blocks.iter().filter_map(|block| block["text"].as_str());
+            texts.collect::<Vec<_>>().join("\n")
+        }
+        _ => return None,
+    };
+    let text = text.trim();
+    (!text.is_empty()).then(|| text.chars().take(LONGEST_TEXT).collect())
+}
+
+pub(crate) fn number(value: &Value) -> u64 {
+    value.as_u64().unwrap_or(0)
+}
