@@ -3,9 +3,11 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+use missiond_adapters::{DetectError, detect, known_engines};
 use missiond_api::operations::NoParams;
 use missiond_api::operations::system::DaemonStatus;
 use missiond_api::{ClientError, Home};
+use missiond_core::CliEngine;
 use missiond_daemon::Instance;
 use missiond_daemon::config::Config;
 use missiond_pty::{load_manifest, manifest_files};
@@ -40,7 +42,12 @@ struct Finding {
 const LOW_DISK_BYTES: u64 = 500 * 1024 * 1024;
 
 pub(super) fn doctor(reach: &Reach, output: &mut Output) -> Result<ExitCode, Failure> {
-    let findings = [
+    // They take seconds to say who they are; the rest is looked at meanwhile.
+    let agents: Vec<_> = known_engines()
+        .into_iter()
+        .map(|engine| std::thread::spawn(move || agent(&engine)))
+        .collect();
+    let mut findings = vec![
         configuration(&reach.home),
         manifests(&reach.home),
         folder("data folder", reach.home.data_dir()),
@@ -51,6 +58,7 @@ pub(super) fn doctor(reach: &Reach, output: &mut Output) -> Result<ExitCode, Fai
         port(&reach.home),
         containment(),
     ];
+    findings.extend(agents.into_iter().filter_map(|agent| agent.join().ok()));
     let failed = findings
         .iter()
         .any(|finding| finding.verdict == Verdict::Failed);
@@ -69,6 +77,29 @@ pub(super) fn doctor(reach: &Reach, output: &mut Output) -> Result<ExitCode, Fai
     } else {
         ExitCode::SUCCESS
     })
+}
+
+/// An agent CLI that is not installed is no trouble; one that does not run is.
+fn agent(engine: &CliEngine) -> Finding {
+    let path = std::env::var("PATH").unwrap_or_default();
+    let (verdict, detail) = match detect(engine, &path) {
+        Ok(found) => (
+            Verdict::Ok,
+            format!(
+                "{} {} ({})",
+                found.engine,
+                found.version,
+                found.program.display()
+            ),
+        ),
+        Err(missing @ DetectError::Missing { .. }) => (Verdict::Ok, missing.to_string()),
+        Err(error) => (Verdict::Warning, error.to_string()),
+    };
+    Finding {
+        check: "agent CLI",
+        verdict,
+        detail,
+    }
 }
 
 fn configuration(home: &Home) -> Finding {
