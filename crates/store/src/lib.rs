@@ -27,9 +27,11 @@
 
 pub mod activity;
 pub mod baseline;
+pub mod capabilities;
 pub mod daemon_state;
 mod db;
 mod error;
+pub mod executions;
 pub mod incidents;
 pub mod journals;
 pub mod leases;

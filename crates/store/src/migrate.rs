@@ -31,6 +31,7 @@ pub(crate) const MIGRATIONS: &[Migration] = migrations! {
     1 "0001_base",
     2 "0002_activity",
     3 "0003_journals",
+    4 "0004_executions",
 };
 
 /// Where the record of applied migrations is kept.

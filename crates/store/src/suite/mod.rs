@@ -10,6 +10,7 @@
     reason = "these are tests: a broken promise panics"
 )]
 
+mod executions;
 mod fixtures;
 mod leases;
 mod records;
@@ -18,6 +19,7 @@ mod timeline;
 mod transactions;
 mod upgrade;
 
+pub use executions::*;
 pub use leases::*;
 pub use records::*;
 pub use tasks::*;
@@ -62,6 +64,8 @@ macro_rules! for_each_store_case {
             the_same_incident_is_counted_not_repeated,
             a_run_without_an_end_is_found_by_the_next,
             activity_is_counted_by_the_hour,
+            an_execution_is_found_until_and_after_its_end,
+            a_capability_is_known_by_its_hash_and_can_be_taken_back,
             every_earlier_version_upgrades_and_keeps_its_data,
             a_newer_database_is_refused_untouched,
             a_changed_migration_is_refused,

@@ -92,6 +92,20 @@ const HOLDINGS: &[Holding] = &[
         ask: "SELECT line FROM journal_lines",
         answer: &["{}"],
     },
+    Holding {
+        since: 4,
+        write: "INSERT INTO executions (id, slot, engine, cwd, conversation, started_at) \
+             VALUES ('e1', 's1', 'claude', '/src', 'c1', 5)",
+        ask: "SELECT cwd, conversation FROM executions",
+        answer: &["/src", "c1"],
+    },
+    Holding {
+        since: 4,
+        write: "INSERT INTO execution_capabilities (token_hash, execution, uid, expires_at) \
+             VALUES ('ab', 'e1', 1000, 9)",
+        ask: "SELECT execution, CAST(uid AS text) FROM execution_capabilities",
+        answer: &["e1", "1000"],
+    },
 ];
 
 pub async fn every_earlier_version_upgrades_and_keeps_its_data(url: DbUrl) {
