@@ -3,7 +3,7 @@
 //! come together share one commit.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use missiond_core::machines::Machine;
 use missiond_core::{
@@ -64,6 +64,7 @@ pub struct Journal {
     live: Mutex<Live>,
     /// Held while committing. Never taken while `live` is held.
     committer: Mutex<Committer>,
+    turn: Turn,
     durable: AtomicU64,
 }
 
@@ -81,6 +82,46 @@ struct Committer {
     writer: Box<dyn JournalWriter>,
     /// The buffer of the last commit, to be used again.
     spare: Vec<u8>,
+}
+
+/// Whose turn it is to commit. Those who wait are all woken when a commit is
+/// done: queueing for the committer's lock instead would wake them one by one,
+/// and hold up behind the next sync those whom this one has already served.
+#[derive(Debug, Default)]
+struct Turn {
+    taken: Mutex<bool>,
+    over: Condvar,
+}
+
+struct MyTurn<'t>(&'t Turn);
+
+impl Turn {
+    /// Waits until it is the caller's turn, or `None` when that is not needed any
+    /// more.
+    fn take_unless(&self, served: impl Fn() -> bool) -> Option<MyTurn<'_>> {
+        if served() {
+            return None;
+        }
+        let mut taken = lock(&self.taken);
+        while *taken && !served() {
+            taken = self
+                .over
+                .wait(taken)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+        if served() {
+            return None;
+        }
+        *taken = true;
+        Some(MyTurn(self))
+    }
+}
+
+impl Drop for MyTurn<'_> {
+    fn drop(&mut self) {
+        *lock(&self.0.taken) = false;
+        self.0.over.notify_all();
+    }
 }
 
 /// Why something was not recorded.
@@ -191,6 +232,7 @@ impl Journal {
                 writer,
                 spare: Vec::new(),
             }),
+            turn: Turn::default(),
             durable: AtomicU64::new(head.sequence.0),
         }
     }
@@ -469,14 +511,11 @@ impl Journal {
     /// Returns when everything up to `until` is durable. One caller commits for
     /// all who have added something by then; the others find it done.
     fn commit(&self, until: Sequence) -> Result<(), JournalError> {
-        if self.durable.load(Ordering::Acquire) >= until.0 {
-            return Ok(());
+        let durable = || self.durable.load(Ordering::Acquire) >= until.0;
+        match self.turn.take_unless(durable) {
+            None => Ok(()),
+            Some(_turn) => self.flush(&mut lock(&self.committer)),
         }
-        let mut committer = lock(&self.committer);
-        if self.durable.load(Ordering::Acquire) >= until.0 {
-            return Ok(());
-        }
-        self.flush(&mut committer)
     }
 
     fn flush(&self, committer: &mut Committer) -> Result<(), JournalError> {
