@@ -2,7 +2,14 @@
 
 use crate::run;
 
-const TARGETS: &[&str] = &["ipc_frames", "terminal", "cast", "manifest", "marker", "journal_line"];
+const TARGETS: &[&str] = &[
+    "ipc_frames",
+    "terminal",
+    "cast",
+    "manifest",
+    "marker",
+    "journal_line",
+];
 
 const CARGO_FUZZ: &str = "0.13.2";
 

@@ -67,7 +67,10 @@ pub async fn an_execution_is_found_until_and_after_its_end(url: DbUrl) {
     assert_eq!(list(ExecutionFilter::Running).await, only_second);
     let newest = ExecutionFilter::Newest { limit: 5 };
     assert_eq!(list(newest).await, [second.clone(), told.clone()]);
-    assert_eq!(list(ExecutionFilter::Newest { limit: 1 }).await, only_second);
+    assert_eq!(
+        list(ExecutionFilter::Newest { limit: 1 }).await,
+        only_second
+    );
     let found = db
         .read(move |tx| {
             Box::pin(async move {
