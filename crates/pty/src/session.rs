@@ -8,7 +8,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use missiond_semantic::{Explanation, Key, Manifest, Reader, Reading, Screen, Size};
+use missiond_semantic::{Explanation, Glance, Key, Manifest, Reader, Reading, Screen, Size};
 
 use crate::terminal::{Senses, Terminal};
 
@@ -153,6 +153,17 @@ impl Session {
     #[must_use]
     pub fn reader(&self) -> &Reader {
         &self.reader
+    }
+
+    /// What the screen says by itself, read or not.
+    pub fn glance(&mut self, at: Duration) -> Glance {
+        self.reader.glance(self.terminal.screen(), at)
+    }
+
+    /// Whether everything written so far has been read.
+    #[must_use]
+    pub fn is_settled(&self) -> bool {
+        self.frame.is_none() && self.terminal.deadline().is_none()
     }
 
     pub fn explain(&mut self, at: Duration) -> Explanation {

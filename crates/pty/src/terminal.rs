@@ -16,7 +16,7 @@ use alacritty_terminal::index::{Column, Line};
 use alacritty_terminal::term::cell::{Cell, Flags};
 use alacritty_terminal::term::{Config, TermDamage, TermMode};
 use alacritty_terminal::vte::ansi::{Color, CursorStyle, NamedColor, Processor, Timeout};
-use missiond_semantic::{Cursor, Emphasis, Row, Screen, Size, Style};
+use missiond_semantic::{Cursor, Emphasis, Modes, Row, Screen, Size, Style};
 
 use crate::repaint::repaint;
 use crate::reply::{Replies, Theme};
@@ -261,6 +261,15 @@ impl Terminal {
     /// How often the bell has rung.
     pub(crate) fn bells(&self) -> u64 {
         self.bells
+    }
+
+    /// What the program asked for that changes how keys are sent.
+    #[must_use]
+    pub fn input_modes(&self) -> Modes {
+        Modes {
+            bracketed_paste: self.bracketed_paste(),
+            application_cursor: self.term.mode().contains(TermMode::APP_CURSOR),
+        }
     }
 
     fn feed_whole(&mut self, bytes: &[u8], at: Duration) {

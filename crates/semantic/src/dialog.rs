@@ -22,6 +22,8 @@ pub struct Dialog {
     pub title: String,
     /// The sentence right above the options.
     pub question: String,
+    /// All that stands above the options, on one line.
+    pub text: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -50,6 +52,24 @@ pub enum DialogLayout {
 }
 
 impl Dialog {
+    /// Whether it is the same dialog, wherever its mark and its rows are.
+    #[must_use]
+    pub fn is_same_as(&self, other: &Self) -> bool {
+        // A clock or a turning sign beside it makes no other dialog.
+        let letters = |dialog: &Self| -> String {
+            let letters = dialog.text.chars().filter(|c| c.is_alphabetic());
+            letters.collect()
+        };
+        let offered = |dialog: &Self| -> Vec<_> {
+            let options = dialog.options.iter();
+            options.map(|o| (o.number, o.label.clone())).collect()
+        };
+        (&self.question, &self.tool, &self.arguments, self.layout)
+            == (&other.question, &other.tool, &other.arguments, other.layout)
+            && letters(self) == letters(other)
+            && offered(self) == offered(other)
+    }
+
     /// What makes it another dialog, or the same with another mark.
     pub(crate) fn identity(&self) -> (&str, &str, Vec<&str>, Option<usize>) {
         let labels = self
@@ -93,6 +113,7 @@ pub(crate) fn find_dialog(rule: &DialogRule, screen: &Screen, regions: &Regions)
             .clone()
             .or_else(|| tool.name.as_ref().map(|_| shown()))
     });
+    let text = flowing_text(&screen.rows[above.clone()]);
     Some(Dialog {
         title: screen.rows[above]
             .iter()
@@ -101,6 +122,7 @@ pub(crate) fn find_dialog(rule: &DialogRule, screen: &Screen, regions: &Regions)
             .unwrap_or_default()
             .to_owned(),
         question: flowing_text(&screen.rows[question]),
+        text,
         tool: tool.and_then(|tool| tool.name),
         arguments: arguments.filter(|text| !text.is_empty()),
         options,

@@ -10,6 +10,7 @@ mod catalogue;
 mod dialog;
 mod explain;
 mod fingerprint;
+mod input;
 mod keys;
 mod manifest;
 mod reader;
@@ -23,6 +24,10 @@ pub use catalogue::{Catalogue, GENERIC};
 pub use dialog::{Dialog, DialogLayout, DialogOption};
 pub use explain::{Explanation, NearMiss, PendingChange, RegionView, RuleVerdict};
 pub use fingerprint::{Fingerprint, InvalidFingerprint};
+pub use input::{
+    AnswerOutcome, AnswerRefusal, Answered, Answering, Delivered, Delivery, DeliveryRefusal,
+    DeliveryRequest, Force, Glance, Landed, Modes, Prompt, Sight, Step, Submit, When, is_command,
+};
 pub use keys::Key;
 pub use manifest::{FORMAT, Manifest, ManifestError, Problem};
 pub use reader::Reader;

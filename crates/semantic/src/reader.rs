@@ -12,6 +12,7 @@ use std::time::Duration;
 use missiond_core::PtyState;
 
 use crate::explain::{Explanation, PendingChange};
+use crate::input::{Glance, find_prompt};
 use crate::keys::{Key, KeysSent, Prompt};
 use crate::manifest::Manifest;
 use crate::reading::{Authority, Reading};
@@ -197,6 +198,35 @@ impl Reader {
             due: pending.due,
         });
         Explanation::new(&self.manifest, &view, &self.current, pending)
+    }
+
+    /// What this screen says by itself: without holds, and without becoming the
+    /// reading.
+    #[must_use]
+    pub fn glance(&self, screen: &Screen, at: Duration) -> Glance {
+        let manifest = &self.manifest;
+        let regions = Regions::find(&manifest.regions, screen);
+        let changes: Vec<_> = self
+            .trackers
+            .iter()
+            .map(|tracker| tracker.changed)
+            .collect();
+        let view = View::new(
+            manifest,
+            screen,
+            &regions,
+            at,
+            &changes,
+            self.current.state,
+            self.keys,
+        );
+        let state = decide(manifest, &view).map(|(rule, _)| rule.state);
+        let asks = state == Some(PtyState::Confirming);
+        Glance {
+            state,
+            dialog: asks.then(|| view.dialog().cloned()).flatten(),
+            prompt: find_prompt(&manifest.input.prompts, screen, &regions),
+        }
     }
 
     fn track(&mut self, screen: &Screen, regions: &Regions, at: Duration) {

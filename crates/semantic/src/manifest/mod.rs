@@ -16,6 +16,7 @@ pub use missiond_yaml::Problem;
 
 use crate::dialog::DialogRule;
 use crate::fingerprint::Fingerprint;
+use crate::input::InputRule;
 use crate::region::{RegionId, RegionRule};
 use crate::rule::{Condition, Rule, View};
 use crate::tool::ToolPattern;
@@ -32,6 +33,7 @@ pub struct Manifest {
     pub(crate) fingerprints: Vec<NamedFingerprint>,
     pub(crate) dialog: Vec<DialogRule>,
     pub(crate) tools: Vec<ToolPattern>,
+    pub(crate) input: InputRule,
     pub(crate) holds: Vec<Hold>,
     /// How long no rule may match before the state is unknown.
     pub(crate) unknown_after: Duration,

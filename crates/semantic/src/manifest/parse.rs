@@ -11,6 +11,7 @@ use regex::Regex;
 use super::error::ManifestError;
 use super::{FORMAT, Hold, Manifest, NamedFingerprint};
 use crate::dialog::DialogRule;
+use crate::input::{AnswerKeys, InputRule, NewlineKey, PromptRule};
 use crate::keys::Key;
 use crate::reading::WaitingFor;
 use crate::region::{RegionId, RegionRule, Without};
@@ -33,6 +34,7 @@ const TOP: &[&str] = &[
     "fingerprints",
     "dialog",
     "tools",
+    "input",
     "hold",
     "unknown_after_ms",
     "rules",
@@ -156,6 +158,7 @@ impl Parser {
             .into_iter()
             .filter_map(|node| self.tool(node))
             .collect();
+        let input = fields.get("input").map(|node| self.input(node));
         let holds = fields.get("hold").and_then(Node::list).unwrap_or_default();
         let holds = holds
             .into_iter()
@@ -194,6 +197,7 @@ impl Parser {
             fingerprints: self.fingerprints,
             dialog,
             tools,
+            input: input.unwrap_or_default(),
             holds,
             unknown_after,
             rules,
@@ -333,6 +337,44 @@ impl Parser {
                 .filter_map(|node| self.pattern(node))
                 .collect(),
             buttons,
+        })
+    }
+
+    fn input(&self, node: Node<'_>) -> InputRule {
+        let mut rule = InputRule::default();
+        let keys = ["prompt", "pasted", "newline", "enter_pause_ms", "answer"];
+        let Some(fields) = node.fields("`input`", &keys) else {
+            return rule;
+        };
+        let prompts = fields.get("prompt").map(Node::one_or_more);
+        let prompts = prompts.unwrap_or_default().into_iter();
+        rule.prompts = prompts.filter_map(|node| self.prompt(node)).collect();
+        rule.pasted = fields.get("pasted").and_then(|node| self.pattern(node));
+        rule.newline = fields
+            .get("newline")
+            .and_then(|node| node.word("key", &NewlineKey::NAMES));
+        if let Some(pause) = fields.get("enter_pause_ms").and_then(milliseconds) {
+            rule.enter_pause = pause;
+        }
+        if let Some(node) = fields.get("answer") {
+            rule.answer = node
+                .word("way to answer", &AnswerKeys::NAMES)
+                .unwrap_or(rule.answer);
+        }
+        rule
+    }
+
+    fn prompt(&self, node: Node<'_>) -> Option<PromptRule> {
+        let fields = node.fields("a prompt", &["in", "mark", "placeholder"])?;
+        let region = fields.require("in").and_then(|node| self.region_id(node));
+        let mark = fields.require("mark").and_then(|node| self.pattern(node));
+        let placeholder = fields
+            .get("placeholder")
+            .and_then(|node| self.pattern(node));
+        Some(PromptRule {
+            region: region?,
+            mark: mark?,
+            placeholder,
         })
     }
 

@@ -85,3 +85,39 @@ fn named_patterns_are_put_in_and_must_exist() {
         )]
     );
 }
+
+#[test]
+fn what_is_wrong_with_input_is_said_with_its_line() {
+    let text = "\
+manifest: 1
+engine: acme
+regions: {box: {last: 3}}
+input:
+  prompt: {in: boks, mark: '^> ('}
+  newline: ctrl-k
+  answer: numbers
+  paste: yes
+rules: []
+";
+    assert_eq!(
+        problems(text),
+        [
+            (5, "unknown region `boks`: did you mean `box`?".to_owned()),
+            (
+                5,
+                "`^> (` is not a regular expression: error: unclosed group".to_owned()
+            ),
+            (6, "unknown key `ctrl-k`: did you mean `ctrl-j`?".to_owned()),
+            (
+                7,
+                "unknown way to answer `numbers`: did you mean `number-moves`?".to_owned()
+            ),
+            (
+                8,
+                "unknown key `paste` of `input`: did you mean `pasted`?".to_owned()
+            ),
+        ]
+    );
+    let good = "manifest: 1\nengine: acme\nregions: {box: {last: 3}}\ninput:\n  prompt: {in: box, mark: '^> '}\n  pasted: 'x'\n  newline: alt-enter\n  enter_pause_ms: 200\n  answer: number-moves\nrules: []\n";
+    assert_eq!(problems(good), []);
+}

@@ -1,0 +1,512 @@
+//! Brings a text into a program's prompt and sees that it is taken.
+//!
+//! | phase    | leaves it when |
+//! |----------|----------------|
+//! | Gate     | the program can be typed to; refuses when it must not be |
+//! | Typing   | every keystroke is written |
+//! | Landing  | the text is seen in the prompt, then after a pause: Enter |
+//! | Taking   | the text has left the prompt; one more Enter if it has not |
+//!
+//! Text is written once and never again. Enter is pressed at most twice, and
+//! the second time only while the text still stands in the prompt. For an engine
+//! whose prompt is not known, only a dialog with options and an end of the
+//! program are guarded against, and a landing is what the screen echoes.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use missiond_core::PtyState;
+
+use super::keys::{ENTER, LooseBreaks, keystrokes, typeable};
+use super::prompt::essence;
+use super::{Sight, Step, quoted};
+use crate::manifest::Manifest;
+
+/// Between two keystrokes of one text.
+const KEY_GAP: Duration = Duration::from_millis(12);
+/// How long a text may take to appear in the prompt.
+const LAND_LIMIT: Duration = Duration::from_secs(5);
+/// How long an Enter may take to be obeyed.
+const TAKE_LIMIT: Duration = Duration::from_secs(4);
+/// A prompt that is redrawn is empty for a moment.
+const EMPTY_FOR: Duration = Duration::from_millis(100);
+/// How long an unknown program has to show anything after Enter.
+const ECHO_LIMIT: Duration = Duration::from_millis(600);
+
+/// A text for a program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeliveryRequest {
+    pub text: String,
+    pub submit: Submit,
+    pub when: When,
+    /// Until when the program may take to be ready.
+    pub ready_by: Duration,
+    pub force: Force,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Submit {
+    Enter,
+    /// The text is left in the prompt.
+    No,
+}
+
+/// What to do while the agent works.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum When {
+    /// Wait until it is idle.
+    Idle,
+    /// Type: most programs queue the text.
+    Now,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Force {
+    No,
+    /// Type whatever is on the screen; a person takes the responsibility.
+    Yes,
+}
+
+/// What became of a text that was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Delivered {
+    /// Handed to the terminal.
+    pub bytes: u64,
+    pub landed: Landed,
+    /// One sentence: what was seen.
+    pub evidence: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Landed {
+    /// It was seen to be taken.
+    Confirmed,
+    /// It was written, and the screen cannot tell.
+    Unconfirmed,
+    /// It was written and not taken.
+    Stalled,
+}
+
+/// Why nothing was typed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DeliveryRefusal {
+    #[error("the program has ended: there is nobody to type to")]
+    Exited,
+    #[error("a dialog waits for an answer{}: answer it first, then send the text", asked(.question, .options))]
+    Dialog {
+        question: String,
+        options: Vec<String>,
+    },
+    #[error("a menu of commands is open: close it (Esc) or finish it first")]
+    Menu,
+    #[error("somebody's half-typed text stands in the prompt ({}): send or clear it first", quoted(.0))]
+    Draft(String),
+    #[error("the agent still works ({}) after the time to wait: wait longer, or send it now and let the program queue it", .0.as_str())]
+    Busy(PtyState),
+    #[error("the program shows no prompt to type into ({}): wait longer, or look at its screen", .0.as_str())]
+    NotReady(PtyState),
+    #[error(
+        "the text has several lines, and this program takes no pasted text: send it line by line, or make it one line"
+    )]
+    Lines,
+}
+
+fn asked(question: &str, options: &[String]) -> String {
+    match (question.is_empty(), options.is_empty()) {
+        (true, true) => String::new(),
+        (false, true) => format!(" ({})", quoted(question)),
+        (_, false) => format!(" ({} {})", quoted(question), options.join(" / ")),
+    }
+}
+
+#[derive(Debug)]
+pub struct Delivery {
+    manifest: Arc<Manifest>,
+    request: DeliveryRequest,
+    bytes: u64,
+    /// Nobody else has typed since it was begun.
+    alone: bool,
+    phase: Phase,
+}
+
+#[derive(Debug)]
+enum Phase {
+    Gate,
+    Typing {
+        left: std::vec::IntoIter<Vec<u8>>,
+        next: Duration,
+        before: Before,
+    },
+    Landing {
+        until: Duration,
+        seen: Option<Duration>,
+        before: Before,
+    },
+    Taking {
+        until: Duration,
+        tries: u8,
+        gone: Option<Duration>,
+        before: Before,
+    },
+}
+
+/// What was there before the text.
+#[derive(Debug, Clone, Copy)]
+struct Before {
+    working: bool,
+    /// How often the text's last line stood on the screen.
+    echoes: usize,
+    offset: u64,
+    echoed: bool,
+    /// The text was seen in the prompt; otherwise only the echo can tell.
+    in_prompt: bool,
+}
+
+type Outcome = Result<Delivered, DeliveryRefusal>;
+
+impl Delivery {
+    #[must_use]
+    pub fn new(manifest: Arc<Manifest>, mut request: DeliveryRequest) -> Self {
+        request.text = typeable(&request.text);
+        Self {
+            manifest,
+            request,
+            bytes: 0,
+            alone: true,
+            phase: Phase::Gate,
+        }
+    }
+
+    /// Whether nothing has been written yet, so that it can be given up.
+    #[must_use]
+    pub fn is_waiting(&self) -> bool {
+        matches!(self.phase, Phase::Gate)
+    }
+
+    /// Somebody else's keys are about to reach the program. What is in the prompt
+    /// is then not this text alone: it is over, unless Enter was pressed already.
+    pub fn disturb(&mut self) -> Option<Result<Delivered, DeliveryRefusal>> {
+        match self.phase {
+            Phase::Gate => None,
+            Phase::Typing { .. } | Phase::Landing { .. } => Some(Ok(self.delivered(
+                Landed::Stalled,
+                "somebody else typed at the same time; Enter was not pressed",
+            ))),
+            Phase::Taking { .. } => {
+                self.alone = false;
+                None
+            }
+        }
+    }
+
+    /// What to do, seeing this at `now`.
+    pub fn step(&mut self, sight: &Sight<'_>, now: Duration) -> Step<Outcome> {
+        let step = self.advance(sight, now);
+        if let Step::Write(bytes) = &step {
+            self.bytes += bytes.len() as u64;
+        }
+        step
+    }
+
+    fn advance(&mut self, sight: &Sight<'_>, now: Duration) -> Step<Outcome> {
+        match &mut self.phase {
+            Phase::Gate => self.gate(sight, now),
+            Phase::Typing { left, next, .. } if *next <= now => match left.next() {
+                Some(bytes) => {
+                    *next = now + KEY_GAP;
+                    Step::Write(bytes)
+                }
+                None => self.begin_landing(sight, now),
+            },
+            Phase::Typing { next, .. } => Step::Wait(*next),
+            Phase::Landing { .. } => self.landing(sight, now),
+            Phase::Taking { .. } => self.taking(sight, now),
+        }
+    }
+
+    fn knows_prompt(&self) -> bool {
+        !self.manifest.input.prompts.is_empty()
+    }
+
+    fn gate(&mut self, sight: &Sight<'_>, now: Duration) -> Step<Outcome> {
+        if sight.state == PtyState::Exited {
+            return Step::Done(Err(DeliveryRefusal::Exited));
+        }
+        match self.obstacle(sight) {
+            Some(Obstacle::Refuse(refusal)) => return Step::Done(Err(refusal)),
+            Some(Obstacle::Wait(refusal)) if self.request.ready_by <= now => {
+                return Step::Done(Err(refusal));
+            }
+            Some(Obstacle::Wait(_)) => return Step::Wait(self.request.ready_by),
+            None => {}
+        }
+        let breaks = match self.request.force {
+            Force::Yes => LooseBreaks::PressEnter,
+            Force::No => LooseBreaks::Refuse,
+        };
+        let newline = self.manifest.input.newline;
+        let Ok(keys) = keystrokes(&self.request.text, sight.modes, newline, breaks) else {
+            return Step::Done(Err(DeliveryRefusal::Lines));
+        };
+        self.phase = Phase::Typing {
+            left: keys.0.into_iter(),
+            next: now,
+            before: Before {
+                working: sight.is_working(),
+                echoes: self.echoes(sight),
+                offset: sight.offset,
+                echoed: false,
+                in_prompt: false,
+            },
+        };
+        self.advance(sight, now)
+    }
+
+    fn obstacle(&self, sight: &Sight<'_>) -> Option<Obstacle> {
+        if self.request.force == Force::Yes {
+            return None;
+        }
+        let known = self.knows_prompt();
+        // A program nobody knows may ask for a line of text: `[y/n]`.
+        if sight.dialog_open() && (known || sight.glance.dialog.is_some()) {
+            let dialog = sight.glance.dialog.as_ref();
+            let refusal = DeliveryRefusal::Dialog {
+                question: dialog.map_or_else(String::new, |dialog| dialog.question.clone()),
+                options: dialog.map_or_else(Vec::new, |dialog| {
+                    let options = dialog.options.iter();
+                    options.map(super::answer::shown).collect()
+                }),
+            };
+            // One that was just answered is believed in for a moment longer.
+            return Some(match sight.glance.state {
+                Some(PtyState::Confirming) => Obstacle::Refuse(refusal),
+                _ => Obstacle::Wait(refusal),
+            });
+        }
+        if !known {
+            return None;
+        }
+        if sight.state == PtyState::SlashMenu {
+            return Some(Obstacle::Refuse(DeliveryRefusal::Menu));
+        }
+        let not_ready = || Some(Obstacle::Wait(DeliveryRefusal::NotReady(sight.state)));
+        let Some(prompt) = sight.glance.prompt.as_ref().filter(|_| sight.settled) else {
+            return not_ready();
+        };
+        if matches!(sight.state, PtyState::Starting | PtyState::Unknown) {
+            return not_ready();
+        }
+        if !prompt.is_empty() {
+            return Some(Obstacle::Refuse(DeliveryRefusal::Draft(prompt.text())));
+        }
+        (sight.is_working() && self.request.when == When::Idle)
+            .then_some(Obstacle::Wait(DeliveryRefusal::Busy(sight.state)))
+    }
+
+    fn begin_landing(&mut self, sight: &Sight<'_>, now: Duration) -> Step<Outcome> {
+        if let Phase::Typing { before, .. } = self.phase {
+            self.phase = Phase::Landing {
+                until: now + LAND_LIMIT,
+                seen: None,
+                before,
+            };
+        }
+        self.advance(sight, now)
+    }
+
+    fn landing(&mut self, sight: &Sight<'_>, now: Duration) -> Step<Outcome> {
+        let pause = self.manifest.input.enter_pause;
+        let (known, forced) = (self.knows_prompt(), self.request.force == Force::Yes);
+        let echoes = self.echoes(sight);
+        let in_prompt = known && self.in_prompt(sight);
+        let Phase::Landing {
+            until,
+            seen,
+            before,
+        } = &mut self.phase
+        else {
+            return Step::Wait(now);
+        };
+        if sight.state == PtyState::Exited {
+            return self.stalled("the program ended before the text was seen");
+        }
+        before.echoed |= echoes > before.echoes;
+        let shown = in_prompt || !known || forced && before.echoed;
+        if !forced && sight.dialog_open() && (known || sight.glance.dialog.is_some()) {
+            return self.stalled("a dialog opened before Enter was pressed; Enter was not pressed");
+        }
+        let since = match (shown, *seen) {
+            (true, None) => *seen.insert(now),
+            (true, Some(since)) => since,
+            (false, _) => {
+                *seen = None;
+                if now < *until {
+                    return Step::Wait(*until);
+                }
+                if !forced {
+                    return self.stalled(
+                        "the text was typed and did not appear in the prompt; Enter was not pressed",
+                    );
+                }
+                now.saturating_sub(pause)
+            }
+        };
+        if now < since + pause {
+            return Step::Wait(since + pause);
+        }
+        let before = Before {
+            offset: sight.offset,
+            in_prompt,
+            ..*before
+        };
+        if self.request.submit == Submit::No {
+            return self.left_in_prompt(before);
+        }
+        self.phase = Phase::Taking {
+            until: now + if in_prompt { TAKE_LIMIT } else { ECHO_LIMIT },
+            tries: 1,
+            gone: None,
+            before,
+        };
+        Step::Write(ENTER.to_vec())
+    }
+
+    fn taking(&mut self, sight: &Sight<'_>, now: Duration) -> Step<Outcome> {
+        let shown = self.in_prompt(sight);
+        let Phase::Taking {
+            until,
+            tries,
+            gone,
+            before,
+        } = &mut self.phase
+        else {
+            return Step::Wait(now);
+        };
+        if !before.in_prompt {
+            return self.taking_unseen(sight, now);
+        }
+        if sight.state == PtyState::Exited {
+            return self.confirmed("the program ended after Enter");
+        }
+        if !shown && sight.settled {
+            let since = *gone.get_or_insert(now);
+            let began = sight.is_working() && !before.working;
+            if began || now >= since + EMPTY_FOR {
+                let seen = match (began, sight.is_working()) {
+                    (true, _) => "the agent began to work",
+                    (false, true) => "the prompt is empty again while the agent works",
+                    (false, false) => "the text has left the prompt",
+                };
+                return self.confirmed(seen);
+            }
+            return Step::Wait(since + EMPTY_FOR);
+        }
+        if shown {
+            *gone = None;
+        }
+        if now < *until {
+            return Step::Wait(*until);
+        }
+        let dialog = sight.dialog_open();
+        if *tries == 1 && shown && !dialog && self.alone {
+            *tries = 2;
+            *until = now + TAKE_LIMIT;
+            return Step::Write(ENTER.to_vec());
+        }
+        let twice = *tries == 2;
+        self.stalled(match (dialog, twice) {
+            (true, _) => "a dialog opened and the text still stands in the prompt",
+            (false, true) => "Enter was pressed twice and the text still stands in the prompt",
+            (false, false) => "the text did not leave the prompt after Enter",
+        })
+    }
+
+    fn taking_unseen(&mut self, sight: &Sight<'_>, now: Duration) -> Step<Outcome> {
+        let echoes = self.echoes(sight);
+        let Phase::Taking { until, before, .. } = &mut self.phase else {
+            return Step::Wait(now);
+        };
+        before.echoed |= echoes > before.echoes;
+        let (echoed, answered) = (before.echoed, sight.offset > before.offset);
+        let until = *until;
+        let done = |landed, evidence: &str| Step::Done(Ok(self.delivered(landed, evidence)));
+        match (echoed, answered) {
+            (true, true) => done(
+                Landed::Confirmed,
+                "the text was echoed, and the program wrote on after Enter",
+            ),
+            _ if now < until && sight.state != PtyState::Exited => Step::Wait(until),
+            (false, true) => done(
+                Landed::Unconfirmed,
+                "the program wrote on after Enter, but the text was not echoed",
+            ),
+            (_, false) => done(
+                Landed::Unconfirmed,
+                "the program has shown nothing since Enter",
+            ),
+        }
+    }
+
+    fn left_in_prompt(&self, before: Before) -> Step<Outcome> {
+        let (landed, evidence) = match (before.in_prompt, before.echoed) {
+            (true, _) => (Landed::Confirmed, "the text stands in the prompt"),
+            (false, true) => (Landed::Confirmed, "the text was echoed"),
+            (false, false) => (Landed::Unconfirmed, "the text is not on the screen yet"),
+        };
+        Step::Done(Ok(self.delivered(landed, evidence)))
+    }
+
+    /// Whether the text, or what stands for it, is in the prompt.
+    fn in_prompt(&self, sight: &Sight<'_>) -> bool {
+        let text = &self.request.text;
+        let Some(prompt) = &sight.glance.prompt else {
+            return false;
+        };
+        if text.trim().is_empty() {
+            // Nothing to see: Enter alone.
+            return !matches!(self.phase, Phase::Taking { .. });
+        }
+        let stands_for = |pattern: &regex::Regex| pattern.is_match(&prompt.text());
+        prompt.shows(text) && !prompt.is_empty()
+            || self.manifest.input.pasted.as_ref().is_some_and(stands_for)
+    }
+
+    /// How often the last line of the text stands on the screen.
+    fn echoes(&self, sight: &Sight<'_>) -> usize {
+        let line = self.request.text.lines().next_back().unwrap_or_default();
+        let line = essence(line);
+        if line.is_empty() {
+            return 0;
+        }
+        let shown: String = sight
+            .screen
+            .rows
+            .iter()
+            .map(|row| essence(&row.text))
+            .collect();
+        shown.matches(&line).count()
+    }
+
+    fn delivered(&self, landed: Landed, evidence: &str) -> Delivered {
+        Delivered {
+            bytes: self.bytes,
+            landed,
+            evidence: evidence.to_owned(),
+        }
+    }
+
+    fn confirmed(&self, evidence: &str) -> Step<Outcome> {
+        Step::Done(Ok(self.delivered(Landed::Confirmed, evidence)))
+    }
+
+    fn stalled(&self, evidence: &str) -> Step<Outcome> {
+        Step::Done(Ok(self.delivered(Landed::Stalled, evidence)))
+    }
+}
+
+/// Why a text cannot be typed now.
+enum Obstacle {
+    /// It will not go away by itself, or not by waiting.
+    Refuse(DeliveryRefusal),
+    Wait(DeliveryRefusal),
+}
