@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
+mod anomalies;
 mod attach;
 mod bad_input;
 mod command_line;
@@ -15,6 +16,7 @@ mod fault_fs;
 mod fleet;
 mod harness;
 mod hosts;
+mod input;
 mod lifecycle;
 #[cfg(unix)]
 mod manifests;

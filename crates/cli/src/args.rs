@@ -353,10 +353,15 @@ Examples:
   mission slot attach build --detach-key ctrl-q
   mission slot attach build --read-only > screen   until the slot ends")]
     Attach(AttachArgs),
-    /// Type text into a slot and press Enter.
+    /// Type text into a slot when it can take it, and press Enter.
     #[command(after_help = "\
+The text is typed when the program shows an empty prompt, and Enter is pressed
+when the text is seen there. Nothing is typed into a dialog, a menu, somebody's
+half-typed text or a program that has ended.
+
 Examples:
   mission slot send build \"fix the failing test\"
+  mission slot send build --now \"and the docs\"     while it works; most programs queue it
   mission slot send build --no-enter \"half a thought\"
   mission slot send build - < prompt.md")]
     Send {
@@ -367,6 +372,35 @@ Examples:
         /// Leave out Enter.
         #[arg(long)]
         no_enter: bool,
+        /// Do not wait until a working agent is idle.
+        #[arg(long)]
+        now: bool,
+        /// Seconds the program may take until it can be typed to, at most 45.
+        #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
+        wait: std::time::Duration,
+        /// Type whatever is on the screen.
+        #[arg(long)]
+        force: bool,
+    },
+    /// Take one option of the dialog a slot shows.
+    #[command(after_help = "\
+The mark is moved to the option and looked at again before Enter; if the dialog
+is not the same any more, nothing is taken.
+
+Examples:
+  mission slot answer build 1
+  mission slot answer build yes --expect \"Do you want to proceed?\"")]
+    Answer {
+        /// Its name or id.
+        slot: String,
+        /// The number of the option, its text, or the beginning of its text.
+        option: String,
+        /// Answer only if these words stand in the dialog.
+        #[arg(long, value_name = "WORDS")]
+        expect: Option<String>,
+        /// Seconds a dialog may take to appear, at most 45.
+        #[arg(long, value_name = "SECONDS", default_value = "2", value_parser = seconds)]
+        wait: std::time::Duration,
     },
     /// Press Ctrl-C in a slot.
     #[command(after_help = "Example:\n  mission slot interrupt build")]

@@ -68,6 +68,46 @@ pub enum Severity {
     Critical,
 }
 
+/// What can be wrong with what a slot does.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Anomaly {
+    /// It works, and nothing comes of it.
+    Stuck,
+    /// It writes more than anyone could read.
+    OutputFlood,
+    /// Programs like it fail again and again.
+    CrashLoop,
+    /// A text was typed and never taken.
+    PromptLost,
+    /// Its screen holds what is no text.
+    ScreenGarbage,
+}
+
+impl Anomaly {
+    pub const ALL: [Self; 5] = [
+        Self::Stuck,
+        Self::OutputFlood,
+        Self::CrashLoop,
+        Self::PromptLost,
+        Self::ScreenGarbage,
+    ];
+
+    /// The kind of the incident it is.
+    #[must_use]
+    pub const fn incident_kind(self) -> &'static str {
+        match self {
+            Self::Stuck => "slot_stuck",
+            Self::OutputFlood => "slot_output_flood",
+            Self::CrashLoop => "slot_crash_loop",
+            Self::PromptLost => "slot_prompt_lost",
+            Self::ScreenGarbage => "slot_screen_garbage",
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum IncidentState {

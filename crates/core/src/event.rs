@@ -10,9 +10,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    AttemptId, BoardTaskId, BoardTaskStatus, CliEngine, ConversationId, DaemonId, EngineeringPhase,
-    EntryId, ErrorCode, ExecutionId, FencingToken, IncidentId, MessageId, PtyState, QuestionId,
-    Severity, SlotId, TaskId, Timestamp, TraceContext, TurnId,
+    Anomaly, AttemptId, BoardTaskId, BoardTaskStatus, CliEngine, ConversationId, DaemonId,
+    EngineeringPhase, EntryId, ErrorCode, ExecutionId, FencingToken, IncidentId, MessageId,
+    PtyState, QuestionId, Severity, SlotId, TaskId, Timestamp, TraceContext, TurnId,
 };
 
 /// The place of a persistent event in the timeline: 1, 2, 3 … without holes.
@@ -167,6 +167,9 @@ events! {
         Persistent
         /// A prompt was typed and never taken.
         PromptStalled = "prompt_stalled" { slot: SlotId, message: Option<MessageId> }
+        Persistent
+        /// A dialog was answered by an operation.
+        DialogAnswered = "dialog_answered" { slot: SlotId, question: String, option: String }
     }
     Message {
         Persistent
@@ -249,6 +252,13 @@ events! {
         SlotRecordingResumed = "slot_recording_resumed" { slot: SlotId }
         Persistent
         SlotClosed = "slot_closed" { slot: SlotId, reason: String }
+        Persistent
+        /// Something is wrong with what a slot does.
+        SlotAnomalyFound = "slot_anomaly_found" {
+            slot: SlotId, subject: String, anomaly: Anomaly, detail: String,
+        }
+        Persistent
+        SlotAnomalyOver = "slot_anomaly_over" { slot: SlotId, subject: String, anomaly: Anomaly }
         Persistent
         SessionCompleted = "session_completed" {
             slot: SlotId, conversation: Option<ConversationId>, exit_status: Option<i32>,

@@ -17,7 +17,7 @@ mod trace;
 pub use clock::{Clock, ManualClock, SystemClock, Timestamp};
 pub use engine::{CliEngine, InvalidEngineName};
 pub use entity::{
-    DaemonRun, Incident, IncidentState, Lease, RunEnd, Severity, Slot, SlotKind, Task,
+    Anomaly, DaemonRun, Incident, IncidentState, Lease, RunEnd, Severity, Slot, SlotKind, Task,
 };
 pub use error::ErrorCode;
 pub use event::{Category, Durability, Event, KINDS, KindSpec, Seq, TimelineEvent, kind_spec};

@@ -183,6 +183,7 @@ async fn infrastructure(
         timeline.clone(),
         Arc::clone(&clock),
         config.recording.limits(),
+        config.anomalies.clone(),
     )?;
     Ok(Arc::new(DaemonState {
         id,

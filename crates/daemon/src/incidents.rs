@@ -1,10 +1,11 @@
-//! Turns events that mean trouble into incidents.
+//! Turns events that mean trouble into incidents, and resolves those that are
+//! over by themselves.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use missiond_core::{Event, Severity, TimelineEvent};
+use missiond_core::{Anomaly, Event, Severity, TimelineEvent};
 use missiond_store::incidents::{self, Report};
 use missiond_store::{StoreError, Tx};
 
@@ -19,7 +20,7 @@ impl Consumer for IncidentRecorder {
     }
 
     fn wants(&self, event: &Event) -> bool {
-        incident_of(event).is_some()
+        incident_of(event).is_some() || !over(event).is_empty()
     }
 
     fn pace(&self) -> Pace {
@@ -38,6 +39,10 @@ impl Consumer for IncidentRecorder {
             for event in events.iter() {
                 if let Some(incident) = incident_of(&event.event) {
                     incidents::report(tx, &incident, event.at).await?;
+                }
+                for (anomaly, subject) in over(&event.event) {
+                    let kind = anomaly.incident_kind();
+                    incidents::resolve_open(tx, kind, &subject, event.at).await?;
                 }
             }
             Ok(())
@@ -85,6 +90,66 @@ fn incident_of(event: &Event) -> Option<Report> {
             Severity::Error,
             format!("The program in slot {name} waits: {why}"),
         ),
+        Event::PromptStalled { slot, .. } => incident(
+            Anomaly::PromptLost.incident_kind(),
+            &slot.to_string(),
+            Severity::Warning,
+            format!(
+                "A text was typed into {slot} and not taken. `mission slot read {slot}` shows \
+                 what is in its way."
+            ),
+        ),
+        Event::SlotAnomalyFound {
+            slot,
+            subject,
+            anomaly,
+            detail,
+        } => incident(
+            anomaly.incident_kind(),
+            subject,
+            severity_of(*anomaly),
+            format!("{detail}. {}", advice(*anomaly, &slot.to_string())),
+        ),
         _ => None,
+    }
+}
+
+/// The anomalies an event ends, each with its subject.
+fn over(event: &Event) -> Vec<(Anomaly, String)> {
+    match event {
+        Event::SlotAnomalyOver {
+            subject, anomaly, ..
+        } => vec![(*anomaly, subject.clone())],
+        // A closed slot has no troubles; that its like fail is not its own.
+        Event::SlotClosed { slot, .. } => Anomaly::ALL
+            .into_iter()
+            .filter(|anomaly| *anomaly != Anomaly::CrashLoop)
+            .map(|anomaly| (anomaly, slot.to_string()))
+            .collect(),
+        _ => Vec::new(),
+    }
+}
+
+const fn severity_of(anomaly: Anomaly) -> Severity {
+    match anomaly {
+        Anomaly::CrashLoop => Severity::Error,
+        Anomaly::Stuck | Anomaly::OutputFlood | Anomaly::PromptLost | Anomaly::ScreenGarbage => {
+            Severity::Warning
+        }
+    }
+}
+
+fn advice(anomaly: Anomaly, slot: &str) -> String {
+    match anomaly {
+        Anomaly::Stuck => format!(
+            "Look at it with `mission slot read {slot}`; `mission slot interrupt {slot}` stops it."
+        ),
+        Anomaly::OutputFlood => {
+            format!("`mission slot interrupt {slot}` stops it; all of it is in the recording.")
+        }
+        Anomaly::CrashLoop => format!("`mission slot read {slot}` shows its last screen."),
+        Anomaly::PromptLost | Anomaly::ScreenGarbage => {
+            format!("Look at it with `mission slot read {slot}`.")
+        }
     }
 }

@@ -82,6 +82,30 @@ pub async fn resolve(
     }
 }
 
+/// Resolves the open incident of this kind and subject, if there is one.
+pub async fn resolve_open(
+    tx: &mut Tx<'_>,
+    kind: &str,
+    subject: &str,
+    now: Timestamp,
+) -> Result<Option<Incident>, StoreError> {
+    let sql = format!(
+        "UPDATE incidents SET resolved_at = $3 \
+         WHERE kind = $1 AND subject = $2 AND resolved_at IS NULL RETURNING {COLUMNS}"
+    );
+    let row = tx
+        .query_one(&sql, &[kind.into(), subject.into(), now.into()])
+        .await?;
+    row.as_ref().map(decode).transpose()
+}
+
+/// The kinds of the open incidents of a subject.
+pub async fn open_kinds(tx: &mut Tx<'_>, subject: &str) -> Result<Vec<String>, StoreError> {
+    let sql = "SELECT kind FROM incidents WHERE subject = $1 AND resolved_at IS NULL";
+    let rows = tx.query(sql, &[subject.into()]).await?;
+    rows.iter().map(|row| row.get(0)).collect()
+}
+
 pub async fn get(tx: &mut Tx<'_>, id: IncidentId) -> Result<Option<Incident>, StoreError> {
     let sql = format!("SELECT {COLUMNS} FROM incidents WHERE id = $1");
     let row = tx.query_one(&sql, &[Value::written(id)]).await?;

@@ -28,8 +28,12 @@ operations! {
         "Take a picture of the screen of a slot: PNG, SVG, ANSI or plain text.";
 
     SlotSend = "slot_send" (Additive, "slots"):
-        SlotSendParams => SlotSendResult,
-        "Type text into a slot, as a paste where the program asked for that, and press Enter.";
+        SlotSendParams => SlotDelivery,
+        "Type text into a slot when its prompt is free, press Enter, and see that it was taken.";
+
+    SlotAnswer = "slot_answer" (Additive, "slots"):
+        SlotAnswerParams => SlotAnswerResult,
+        "Take one option of the dialog a slot shows; never another one.";
 
     SlotKeys = "slot_keys" (Additive, "slots"):
         SlotKeysParams => SlotKeysResult,
@@ -204,6 +208,85 @@ pub struct SlotSendParams {
     pub text: String,
     /// Press Enter afterwards.
     pub submit: bool,
+    /// What to do while the agent works.
+    #[serde(default)]
+    pub when: SendWhen,
+    /// How long the program may take until it can be typed to; 10 seconds when
+    /// left out, at most 45.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait_ms: Option<u64>,
+    /// Type whatever is on the screen, even a dialog or somebody's draft.
+    #[serde(default)]
+    pub force: bool,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SendWhen {
+    /// Wait until it is idle.
+    #[default]
+    Idle,
+    /// Type; most programs queue the text.
+    Now,
+}
+
+/// What became of a text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SlotDelivery {
+    pub slot: SlotId,
+    /// Bytes handed to the terminal.
+    pub bytes: u64,
+    pub landed: TextLanded,
+    /// One sentence: what was seen.
+    pub evidence: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TextLanded {
+    /// It was seen to be taken.
+    Confirmed,
+    /// It was typed, and the screen cannot tell.
+    Unconfirmed,
+    /// It was typed and not taken.
+    Stalled,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SlotAnswerParams {
+    /// The slot's id, or the name of an open slot.
+    pub slot: String,
+    /// The number of the option, its text, or the beginning of its text.
+    pub option: String,
+    /// Words that must stand in the dialog; otherwise nothing is pressed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expect: Option<String>,
+    /// How long a dialog may take to appear; 2 seconds when left out, at most
+    /// 45.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait_ms: Option<u64>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SlotAnswerResult {
+    pub slot: SlotId,
+    pub question: String,
+    /// The option that was taken, as it was shown.
+    pub option: String,
+    pub number: Option<u32>,
+    pub outcome: AnswerOutcome,
+    /// One sentence: what was seen.
+    pub evidence: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AnswerOutcome {
+    /// The dialog is gone or another one took its place.
+    Taken,
+    /// The option was taken and the dialog still stands there.
+    StillOpen,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

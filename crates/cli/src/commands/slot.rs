@@ -7,9 +7,10 @@ use std::process::ExitCode;
 
 use missiond_api::Client;
 use missiond_api::operations::compute::{
-    SlotExplain, SlotInterrupt, SlotKill, SlotKillParams, SlotList, SlotListParams, SlotParams,
-    SlotRead, SlotReading, SlotResize, SlotResizeParams, SlotScreenshot, SlotScreenshotParams,
-    SlotSend, SlotSendParams, SlotSpawn, SlotSpawnParams, SlotSummary,
+    AnswerOutcome, SendWhen, SlotAnswer, SlotAnswerParams, SlotDelivery, SlotExplain,
+    SlotInterrupt, SlotKill, SlotKillParams, SlotList, SlotListParams, SlotParams, SlotRead,
+    SlotReading, SlotResize, SlotResizeParams, SlotScreenshot, SlotScreenshotParams, SlotSend,
+    SlotSendParams, SlotSpawn, SlotSpawnParams, SlotSummary, TextLanded,
 };
 use missiond_core::{ErrorCode, PtyState};
 use serde_json::Value;
@@ -44,16 +45,33 @@ pub(super) fn run(
             slot,
             text,
             no_enter,
+            now,
+            wait,
+            force,
         } => {
             let params = SlotSendParams {
                 slot,
                 text: text_or_stdin(text)?,
                 submit: !no_enter,
+                when: if now { SendWhen::Now } else { SendWhen::Idle },
+                wait_ms: u64::try_from(wait.as_millis()).ok(),
+                force,
             };
-            let result = client.call::<SlotSend>(&params)?;
-            output.result(&result, |output, result| {
-                output.line(format!("Typed {} bytes.", result.bytes));
-            });
+            return send(&params, &mut client, output);
+        }
+        SlotCommand::Answer {
+            slot,
+            option,
+            expect,
+            wait,
+        } => {
+            let params = SlotAnswerParams {
+                slot,
+                option,
+                expect,
+                wait_ms: u64::try_from(wait.as_millis()).ok(),
+            };
+            return answer(&params, &mut client, output);
         }
         SlotCommand::Interrupt { slot } => {
             let result = client.call::<SlotInterrupt>(&SlotParams { slot })?;
@@ -110,6 +128,51 @@ fn spawn(args: SpawnArgs, client: &mut Client, output: &mut Output) -> Result<()
         output.line(format!("See it with: mission slot read {}", summary.name));
     });
     Ok(())
+}
+
+/// A text that was typed and not taken is a failure to whoever sent it.
+fn send(
+    params: &SlotSendParams,
+    client: &mut Client,
+    output: &mut Output,
+) -> Result<ExitCode, Failure> {
+    let delivery: SlotDelivery = client.call::<SlotSend>(params)?;
+    output.result(&delivery, |output, delivery| {
+        let happened = match (delivery.landed, params.submit) {
+            (TextLanded::Confirmed, true) => "The agent took it",
+            (TextLanded::Confirmed, false) => "Typed, without Enter",
+            (TextLanded::Unconfirmed, _) => "Typed, but whether it was taken is not known",
+            (TextLanded::Stalled, _) => "It was not taken",
+        };
+        output.line(format!("{happened}: {}.", delivery.evidence));
+    });
+    Ok(match delivery.landed {
+        TextLanded::Confirmed | TextLanded::Unconfirmed => ExitCode::SUCCESS,
+        TextLanded::Stalled => ExitCode::from(5),
+    })
+}
+
+fn answer(
+    params: &SlotAnswerParams,
+    client: &mut Client,
+    output: &mut Output,
+) -> Result<ExitCode, Failure> {
+    let answered = client.call::<SlotAnswer>(params)?;
+    output.result(&answered, |output, answered| {
+        output.line(format!(
+            "{} — {}",
+            printable(&answered.question),
+            printable(&answered.option)
+        ));
+        output.line(match answered.outcome {
+            AnswerOutcome::Taken => format!("Taken: {}.", printable(&answered.evidence)),
+            AnswerOutcome::StillOpen => format!("Not done yet: {}.", answered.evidence),
+        });
+    });
+    Ok(match answered.outcome {
+        AnswerOutcome::Taken => ExitCode::SUCCESS,
+        AnswerOutcome::StillOpen => ExitCode::from(5),
+    })
 }
 
 fn list(all: bool, client: &mut Client, output: &mut Output) -> Result<(), Failure> {

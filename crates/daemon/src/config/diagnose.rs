@@ -184,6 +184,31 @@ fn check_values(config: &Config) -> Result<(), (&'static str, String)> {
     )?;
     range("recording.keep_mb", config.recording.keep_mb, 2..=1_000_000)?;
     range("otlp.interval_secs", config.otlp.interval_secs, 1..=3600)?;
+    let anomalies = &config.anomalies;
+    range("anomalies.silent_secs", anomalies.silent_secs, 1..=86_400)?;
+    range("anomalies.still_secs", anomalies.still_secs, 1..=86_400)?;
+    range(
+        "anomalies.flood_bytes_per_second",
+        anomalies.flood_bytes_per_second,
+        1..=1_000_000_000,
+    )?;
+    range("anomalies.flood_secs", anomalies.flood_secs, 1..=3600)?;
+    range(
+        "anomalies.garbage_percent",
+        anomalies.garbage_percent.into(),
+        1..=100,
+    )?;
+    range("anomalies.garbage_secs", anomalies.garbage_secs, 1..=3600)?;
+    range(
+        "anomalies.crash_count",
+        anomalies.crash_count.into(),
+        2..=100,
+    )?;
+    range(
+        "anomalies.crash_window_secs",
+        anomalies.crash_window_secs,
+        1..=86_400,
+    )?;
     if !config.http.listen.ip().is_loopback() {
         let message = format!("must be a loopback address, but is {}", config.http.listen);
         return Err(("http.listen", message));

@@ -102,4 +102,36 @@ pub const KEYS: &[KeySpec] = &[
         "otlp.interval_secs",
         "Seconds between two sendings of metrics, 1 to 3600.",
     ),
+    restart(
+        "anomalies.silent_secs",
+        "Seconds without a byte from an agent that works before it counts as stuck, 1 to 86400.",
+    ),
+    restart(
+        "anomalies.still_secs",
+        "Seconds without a new word on the screen of an agent that works (a turning sign or a clock is no word) before it counts as stuck, 1 to 86400.",
+    ),
+    restart(
+        "anomalies.flood_bytes_per_second",
+        "Output per second that counts as a flood, 1 to 1000000000.",
+    ),
+    restart(
+        "anomalies.flood_secs",
+        "Seconds such output must last to be a flood, 1 to 3600.",
+    ),
+    restart(
+        "anomalies.garbage_percent",
+        "Share of a screen's characters that are no text from which it counts as garbage, 1 to 100.",
+    ),
+    restart(
+        "anomalies.garbage_secs",
+        "Seconds a garbled screen must stay, 1 to 3600.",
+    ),
+    restart(
+        "anomalies.crash_count",
+        "Failures of the same program within the window that are a crash loop, 2 to 100.",
+    ),
+    restart(
+        "anomalies.crash_window_secs",
+        "Seconds within which failures are counted, 1 to 86400.",
+    ),
 ];

@@ -28,6 +28,7 @@ pub struct Config {
     pub timeline: TimelineConfig,
     pub recording: RecordingConfig,
     pub otlp: OtlpConfig,
+    pub anomalies: AnomaliesConfig,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -97,6 +98,20 @@ pub struct OtlpConfig {
     /// Empty means off.
     pub endpoint: String,
     pub interval_secs: u64,
+}
+
+/// From when on what a slot does is an incident.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct AnomaliesConfig {
+    pub silent_secs: u64,
+    pub still_secs: u64,
+    pub flood_bytes_per_second: u64,
+    pub flood_secs: u64,
+    pub garbage_percent: u32,
+    pub garbage_secs: u64,
+    pub crash_count: u32,
+    pub crash_window_secs: u64,
 }
 
 impl Default for DaemonConfig {
@@ -169,6 +184,21 @@ impl Default for OtlpConfig {
         Self {
             endpoint: String::new(),
             interval_secs: 15,
+        }
+    }
+}
+
+impl Default for AnomaliesConfig {
+    fn default() -> Self {
+        Self {
+            silent_secs: 600,
+            still_secs: 1800,
+            flood_bytes_per_second: 1_000_000,
+            flood_secs: 10,
+            garbage_percent: 10,
+            garbage_secs: 5,
+            crash_count: 3,
+            crash_window_secs: 600,
         }
     }
 }

@@ -5,24 +5,30 @@ use std::time::Duration;
 
 use missiond_api::ApiError;
 use missiond_api::operations::compute::{
+    AnswerOutcome, SendWhen, SlotAnswer, SlotAnswerParams, SlotAnswerResult, SlotDelivery,
     SlotExplain, SlotExplanation, SlotInterrupt, SlotKeys, SlotKeysParams, SlotKeysResult,
     SlotKill, SlotKillParams, SlotKillResult, SlotList, SlotListParams, SlotPage, SlotParams,
     SlotProgram, SlotRead, SlotReading, SlotResize, SlotResizeParams, SlotResizeResult, SlotScreen,
-    SlotSend, SlotSendParams, SlotSendResult, SlotSpawn, SlotSpawnParams, SlotSummary,
+    SlotSend, SlotSendParams, SlotSendResult, SlotSpawn, SlotSpawnParams, SlotSummary, TextLanded,
 };
 use missiond_core::{ErrorCode, Slot, SlotId};
 use missiond_pty::Session;
-use missiond_semantic::{Reading, Screen, Size};
+use missiond_semantic::{DeliveryRefusal, Force, Landed, Reading, Screen, Size, Submit, When};
 use missiond_store::slots::{self, SlotFilter};
 use tokio::sync::oneshot;
 
 use super::{Call, Operations, of_store};
 use crate::slots::{
-    DEFAULT_SIZE, Look, NewSlot, OpenSlot, Order, OrderError, SlotsError, ViewerId,
+    Answer, DEFAULT_SIZE, InputError, Look, Message, NewSlot, OpenSlot, Order, OrderError,
+    SlotsError, ViewerId,
 };
 
 const LONGEST_TEXT: usize = 256 << 10;
 const MOST_KEYS: usize = 64 << 10;
+const DEFAULT_READY_WAIT: Duration = Duration::from_secs(10);
+const DEFAULT_DIALOG_WAIT: Duration = Duration::from_secs(2);
+/// Shorter than a request may take, by what typing takes.
+const LONGEST_WAIT: Duration = Duration::from_secs(45);
 const DEFAULT_GRACE: Duration = Duration::from_secs(5);
 const LONGEST_GRACE: Duration = Duration::from_secs(30);
 
@@ -31,6 +37,7 @@ pub(super) fn register(operations: &mut Operations) {
     operations.add::<SlotList, _, _>(list);
     operations.add::<SlotRead, _, _>(read);
     operations.add::<SlotSend, _, _>(send);
+    operations.add::<SlotAnswer, _, _>(answer);
     operations.add::<SlotKeys, _, _>(keys);
     operations.add::<SlotInterrupt, _, _>(interrupt);
     operations.add::<SlotResize, _, _>(resize);
@@ -90,17 +97,39 @@ async fn read(call: Call, params: SlotParams) -> Result<SlotScreen, ApiError> {
     Ok(screen(slot.id, session.screen(), &reading, offset))
 }
 
-async fn send(call: Call, params: SlotSendParams) -> Result<SlotSendResult, ApiError> {
+async fn send(call: Call, params: SlotSendParams) -> Result<SlotDelivery, ApiError> {
     if params.text.len() > LONGEST_TEXT {
         let message = format!("`text` must have at most {LONGEST_TEXT} bytes");
         return Err(ApiError::invalid_params(message));
     }
     let open = open(&call, &params.slot).await?;
-    let (text, submit) = (params.text, params.submit);
-    let sent = ask(&open, |done| Order::Type { text, submit, done }).await?;
-    Ok(SlotSendResult {
+    let message = Message {
+        text: params.text,
+        submit: match params.submit {
+            true => Submit::Enter,
+            false => Submit::No,
+        },
+        when: match params.when {
+            SendWhen::Idle => When::Idle,
+            SendWhen::Now => When::Now,
+        },
+        wait: wait(params.wait_ms, DEFAULT_READY_WAIT)?,
+        force: match params.force {
+            true => Force::Yes,
+            false => Force::No,
+        },
+    };
+    let delivered = call.daemon.slots.deliver(&open, message).await;
+    let delivered = delivered.map_err(|error| of_input(&error, &open))?;
+    Ok(SlotDelivery {
         slot: open.slot.id,
-        bytes: sent.map_err(|error| of_order(&error))?,
+        bytes: delivered.bytes,
+        landed: match delivered.landed {
+            Landed::Confirmed => TextLanded::Confirmed,
+            Landed::Unconfirmed => TextLanded::Unconfirmed,
+            Landed::Stalled => TextLanded::Stalled,
+        },
+        evidence: delivered.evidence,
     })
 }
 
@@ -116,6 +145,37 @@ async fn keys(call: Call, params: SlotKeysParams) -> Result<SlotKeysResult, ApiE
         slot: open.slot.id,
         bytes: sent.map_err(|error| of_order(&error))?,
     })
+}
+
+async fn answer(call: Call, params: SlotAnswerParams) -> Result<SlotAnswerResult, ApiError> {
+    let open = open(&call, &params.slot).await?;
+    let answer = Answer {
+        option: params.option,
+        expect: params.expect,
+        wait: wait(params.wait_ms, DEFAULT_DIALOG_WAIT)?,
+    };
+    let answered = call.daemon.slots.answer(&open, answer).await;
+    let answered = answered.map_err(|error| of_input(&error, &open))?;
+    Ok(SlotAnswerResult {
+        slot: open.slot.id,
+        question: answered.question,
+        number: answered.option.number,
+        option: answered.option.label,
+        outcome: match answered.outcome {
+            missiond_semantic::AnswerOutcome::Taken => AnswerOutcome::Taken,
+            missiond_semantic::AnswerOutcome::StillOpen => AnswerOutcome::StillOpen,
+        },
+        evidence: answered.evidence,
+    })
+}
+
+fn wait(given_ms: Option<u64>, default: Duration) -> Result<Duration, ApiError> {
+    let wait = given_ms.map_or(default, Duration::from_millis);
+    if wait > LONGEST_WAIT {
+        let message = format!("`wait_ms` is at most {}", LONGEST_WAIT.as_millis());
+        return Err(ApiError::invalid_params(message));
+    }
+    Ok(wait)
 }
 
 async fn interrupt(call: Call, params: SlotParams) -> Result<SlotSendResult, ApiError> {
@@ -306,6 +366,27 @@ fn not_found(message: String) -> ApiError {
 
 fn of_slots(error: &SlotsError) -> ApiError {
     ApiError::new(error.code(), error.to_string())
+}
+
+/// The refusal, with the command that helps where there is one.
+fn of_input(error: &InputError, open: &OpenSlot) -> ApiError {
+    let code = match error {
+        InputError::Crowded => ErrorCode::Busy,
+        InputError::Undelivered(_) | InputError::Unanswered(_) | InputError::Closed => {
+            ErrorCode::Conflict
+        }
+    };
+    let name = &open.slot.name;
+    let help = match error {
+        InputError::Undelivered(DeliveryRefusal::Dialog { .. }) => {
+            format!(" (`mission slot answer {name} OPTION`)")
+        }
+        InputError::Undelivered(DeliveryRefusal::Busy(_)) => {
+            format!(" (`mission slot send {name} --now TEXT`)")
+        }
+        _ => String::new(),
+    };
+    ApiError::new(code, format!("{name}: {error}{help}"))
 }
 
 fn of_order(error: &OrderError) -> ApiError {

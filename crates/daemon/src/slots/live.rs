@@ -5,6 +5,8 @@
 //! the task finds out whether it lives: then it goes on at the exact byte where
 //! it was, otherwise the slot is closed.
 
+mod tending;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,13 +21,13 @@ use missiond_semantic::{Explanation, Manifest, Reading, Screen, Size};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 
+use super::anomalies::Watch;
 use super::checkpoint::{Checkpoint, Due};
 use super::rebuild::{self, Rebuilt};
+use super::typing::{Job, Typing};
 use super::viewers::{ViewerId, Viewers, Viewing};
 use super::{Context, SlotsError};
 
-/// Between the text and Enter: programs take what comes at once for a paste.
-const BEFORE_ENTER: Duration = Duration::from_millis(80);
 /// Before a living host that refused is tried again.
 const RECONNECT: Duration = Duration::from_millis(50);
 
@@ -36,12 +38,8 @@ pub(crate) enum Order {
     /// The screen with its colours.
     Picture(oneshot::Sender<Result<Picture, PictureError>>),
     Explain(oneshot::Sender<Box<Explanation>>),
-    /// Paste a text, and press Enter if so wanted.
-    Type {
-        text: String,
-        submit: bool,
-        done: oneshot::Sender<Result<u64, OrderError>>,
-    },
+    /// A text or an answer.
+    Input(Box<Job>),
     /// Press a key.
     Key {
         bytes: &'static [u8],
@@ -124,8 +122,10 @@ pub(super) async fn follow(
         terminal: TerminalEnd::Open,
         offset,
         attended_from: 0,
-        enter: None,
         manifest_changes,
+        typing: Typing::new(),
+        watch: Watch::new(context.anomalies.clone(), context.known_anomalies(id).await),
+        begun: Instant::now(),
         killers: Vec::new(),
         viewers: Viewers::new(),
         context,
@@ -185,8 +185,11 @@ struct Live {
     terminal: TerminalEnd,
     /// The state the timeline knows.
     published: PtyState,
-    enter: Option<DueEnter>,
     manifest_changes: watch::Receiver<u64>,
+    typing: Typing,
+    watch: Watch,
+    /// The watch counts from here.
+    begun: Instant,
     killers: Vec<(oneshot::Sender<String>, String)>,
     viewers: Viewers,
     orders: mpsc::Receiver<Order>,
@@ -203,14 +206,6 @@ struct Stall {
 enum TerminalEnd {
     Open,
     Closed,
-}
-
-/// An Enter that follows its text.
-struct DueEnter {
-    at: Instant,
-    /// Bytes of the text.
-    sent: u64,
-    done: oneshot::Sender<Result<u64, OrderError>>,
 }
 
 /// Why a connection is no longer used.
@@ -310,8 +305,7 @@ impl Live {
                     Some(FromHost::TerminalOpened) => self.terminal = TerminalEnd::Open,
                     None => return Ok(Parted::Lost),
                 },
-                // What comes while Enter is due would come between it and its text.
-                order = self.orders.recv(), if self.enter.is_none() => match order {
+                order = self.orders.recv() => match order {
                     Some(order) => self.obey(order, host, &mut changes).await?,
                     None => return Ok(Parted::Released),
                 },
@@ -330,11 +324,12 @@ impl Live {
                     }
                     self.session.advance_to(until, &mut changes);
                     self.answer(host).await?;
-                    self.press_enter(host, &mut changes).await?;
                 }
             }
             self.viewers.show(self.session.terminal(), Instant::now());
+            self.type_on(host, &mut changes).await?;
             self.publish(&mut changes).await;
+            self.look_for_anomalies().await;
         }
     }
 
@@ -343,6 +338,7 @@ impl Live {
         self.session.feed(bytes, now, changes);
         self.viewers.screen_changed(Instant::now());
         self.offset += bytes.len() as u64;
+        self.watch.output(bytes.len() as u64, self.begun.elapsed());
         let output = Event::PtyOutput {
             slot: self.slot.id,
             offset: self.offset - bytes.len() as u64,
@@ -413,22 +409,14 @@ impl Live {
                 let now = self.now();
                 let _ = done.send(Box::new(self.session.explain(now)));
             }
-            Order::Type { text, submit, done } => {
-                let bytes = pasted(&text, self.session.terminal().bracketed_paste());
-                let sent = bytes.len() as u64;
-                self.keys(host, &bytes, changes).await?;
-                if submit {
-                    let at = Instant::now() + BEFORE_ENTER;
-                    self.enter = Some(DueEnter { at, sent, done });
-                } else {
-                    let _ = done.send(Ok(sent));
-                }
-            }
+            Order::Input(job) => self.typing.accept(*job),
             Order::Key { bytes, done } => {
+                self.give_way().await;
                 self.keys(host, bytes, changes).await?;
                 let _ = done.send(Ok(bytes.len() as u64));
             }
             Order::RawKeys { bytes, done } => {
+                self.give_way().await;
                 self.keys(host, &bytes, changes).await?;
                 let _ = done.send(Ok(bytes.len() as u64));
             }
@@ -500,26 +488,14 @@ impl Live {
         Ok(())
     }
 
-    async fn press_enter(
-        &mut self,
-        host: &mut HostConnection,
-        changes: &mut Vec<TimedReading>,
-    ) -> Result<(), HostError> {
-        if let Some(enter) = self.enter.take_if(|enter| enter.at <= Instant::now()) {
-            self.keys(host, b"\r", changes).await?;
-            let _ = enter.done.send(Ok(enter.sent + 1));
-        }
-        Ok(())
-    }
-
     /// When something is to be done without being asked.
     fn wake(&self) -> Option<Instant> {
         let session = self
             .session
             .deadline()
             .map(|due| Instant::now() + due.saturating_sub(self.now()) + Duration::from_millis(1));
-        let enter = self.enter.as_ref().map(|enter| enter.at);
-        [session, enter, self.viewers.due()]
+        let watch = self.watch.wake().map(|due| self.begun + due);
+        [session, self.typing.wake(), watch, self.viewers.due()]
             .into_iter()
             .flatten()
             .min()
@@ -561,6 +537,7 @@ impl Live {
         let mut changes = Vec::new();
         let now = self.now();
         self.session.exited(now, &mut changes);
+        self.end_typing().await;
         let closed = self.close(reason, code, &mut changes).await;
         if let Err(error) = closed {
             tracing::error!(slot = %self.slot.id, %error, "the end of the slot is not on record");
@@ -588,6 +565,7 @@ impl Live {
             return Ok(());
         }
         self.publish(changes).await;
+        self.note_end(code).await;
         self.record(Event::SessionCompleted {
             slot: id,
             conversation: None,
@@ -667,34 +645,4 @@ async fn input(host: &mut HostConnection, bytes: &[u8]) -> Result<(), HostError>
         host.send(&ToHost::Input(piece.to_vec())).await?;
     }
     Ok(())
-}
-
-/// The text as a terminal pastes it. Control characters are left out: one of
-/// them could end the paste and type the rest as keys.
-fn pasted(text: &str, bracketed: bool) -> Vec<u8> {
-    let clean = text.replace("\r\n", "\n");
-    let clean = clean
-        .chars()
-        .filter(|c| !c.is_control() || matches!(c, '\n' | '\r' | '\t'));
-    let body: String = clean.map(|c| if c == '\n' { '\r' } else { c }).collect();
-    match (bracketed, body.is_empty()) {
-        (true, false) => format!("\x1b[200~{body}\x1b[201~").into_bytes(),
-        _ => body.into_bytes(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_pasted_text_cannot_end_its_paste() {
-        let text = "one\ntwo\x1b[201~\x03rm -rf\r\n\tend";
-        assert_eq!(
-            pasted(text, true),
-            b"\x1b[200~one\rtwo[201~rm -rf\r\tend\x1b[201~"
-        );
-        assert_eq!(pasted(text, false), b"one\rtwo[201~rm -rf\r\tend");
-        assert_eq!(pasted("", true), b"");
-    }
 }

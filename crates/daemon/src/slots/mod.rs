@@ -6,14 +6,18 @@
 //! what says that a slot exists; the database row follows it. So a daemon that
 //! died at any moment leaves nothing that the next one cannot take up.
 
+mod anomalies;
 mod checkpoint;
+mod crashes;
+mod deliver;
 mod environment;
 mod live;
 mod manifests;
 mod rebuild;
+mod typing;
 mod viewers;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,7 +25,7 @@ use std::time::Duration;
 
 use missiond_api::Home;
 use missiond_core::{
-    CliEngine, Clock, DaemonId, ErrorCode, Event, Slot, SlotId, SlotKind, TraceContext,
+    Anomaly, CliEngine, Clock, DaemonId, ErrorCode, Event, Slot, SlotId, SlotKind, TraceContext,
 };
 use missiond_pty::host::{
     self, FromHost, HostConnection, HostFiles, HostRecord, LaunchSpec, Recording, RecordingLimits,
@@ -29,15 +33,17 @@ use missiond_pty::host::{
 };
 use missiond_pty::{ManifestFileError, Session};
 use missiond_semantic::{GENERIC, Manifest, Size};
-use missiond_store::{Engine, MissionDb, StoreError, slots};
+use missiond_store::{Engine, MissionDb, StoreError, incidents, slots};
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
 
+use crate::config::AnomaliesConfig;
 use crate::timeline::{Timeline, TimelineError};
 
 pub(crate) use live::{Look, Order, OrderError};
 use manifests::Manifests;
 pub(crate) use manifests::Refreshed;
+pub(crate) use typing::{Answer, InputError, Message};
 pub(crate) use viewers::{ToViewer, ViewerId, Viewing};
 
 /// The size of a terminal nobody chose one for.
@@ -116,6 +122,8 @@ struct Context {
     open: Mutex<HashMap<SlotId, OpenSlot>>,
     /// A slot was opened.
     opened: Notify,
+    anomalies: AnomaliesConfig,
+    crashes: Mutex<crashes::Crashes>,
 }
 
 /// The way to an open slot.
@@ -140,6 +148,7 @@ impl Slots {
         timeline: Timeline,
         clock: Arc<dyn Clock>,
         limits: RecordingLimits,
+        anomalies: AnomaliesConfig,
     ) -> Result<Self, SlotsError> {
         for folder in [home.slots_dir(), home.recordings_dir()] {
             private_dir(&folder)?;
@@ -159,6 +168,8 @@ impl Slots {
             manifests,
             open: Mutex::default(),
             opened: Notify::new(),
+            anomalies,
+            crashes: Mutex::default(),
         });
         Ok(Self {
             context,
@@ -372,6 +383,32 @@ impl Context {
             }
         }
         outcome
+    }
+
+    fn note_end(&self, name: &str, argv: &[String], end: crashes::End) -> Option<crashes::Verdict> {
+        let AnomaliesConfig {
+            crash_count,
+            crash_window_secs,
+            ..
+        } = self.anomalies;
+        let limit = (crash_count, Duration::from_secs(crash_window_secs));
+        let mut crashes = self.crashes.lock().unwrap_or_else(PoisonError::into_inner);
+        crashes.note((name, argv), end, self.clock.now(), limit)
+    }
+
+    /// What an earlier daemon found wrong with a slot and saw no end of.
+    async fn known_anomalies(&self, id: SlotId) -> BTreeSet<Anomaly> {
+        let subject = id.to_string();
+        let kinds = self
+            .db
+            .read(move |tx| Box::pin(async move { incidents::open_kinds(tx, &subject).await }))
+            .await;
+        let kinds = kinds.unwrap_or_else(|error| {
+            tracing::warn!(slot = %id, %error, "its open incidents are not known");
+            Vec::new()
+        });
+        let open = |anomaly: &Anomaly| kinds.iter().any(|kind| kind == anomaly.incident_kind());
+        Anomaly::ALL.into_iter().filter(open).collect()
     }
 
     /// Records the end of a slot, once.

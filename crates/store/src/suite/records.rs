@@ -170,6 +170,36 @@ pub async fn the_same_incident_is_counted_not_repeated(url: DbUrl) {
         .await
         .unwrap();
     assert_eq!(gotten, Some(resolved));
+
+    let kinds = |subject: &'static str| {
+        let db = db.clone();
+        async move {
+            db.read(move |tx| Box::pin(incidents::open_kinds(tx, subject)))
+                .await
+                .unwrap()
+        }
+    };
+    let over = |subject: &'static str| {
+        let db = db.clone();
+        async move {
+            db.write(move |tx| {
+                Box::pin(incidents::resolve_open(
+                    tx,
+                    "disk_full",
+                    subject,
+                    minutes_later(5),
+                ))
+            })
+            .await
+            .unwrap()
+        }
+    };
+    assert_eq!(kinds("/home").await, ["disk_full"]);
+    let ended = over("/home").await.unwrap();
+    assert_eq!(ended.resolved_at, Some(minutes_later(5)));
+    assert_eq!(over("/home").await, None);
+    assert_eq!(kinds("/home").await, Vec::<String>::new());
+    assert_eq!(kinds("/data").await, ["disk_full"]);
 }
 
 pub async fn a_run_without_an_end_is_found_by_the_next(url: DbUrl) {
