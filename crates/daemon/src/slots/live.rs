@@ -411,12 +411,12 @@ impl Live {
             }
             Order::Input(job) => self.typing.accept(*job),
             Order::Key { bytes, done } => {
-                self.give_way().await;
+                self.give_way(bytes).await;
                 self.keys(host, bytes, changes).await?;
                 let _ = done.send(Ok(bytes.len() as u64));
             }
             Order::RawKeys { bytes, done } => {
-                self.give_way().await;
+                self.give_way(&bytes).await;
                 self.keys(host, &bytes, changes).await?;
                 let _ = done.send(Ok(bytes.len() as u64));
             }

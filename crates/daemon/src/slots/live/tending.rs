@@ -4,7 +4,7 @@
 use missiond_core::{Anomaly, Event};
 use missiond_pty::TimedReading;
 use missiond_pty::host::{HostConnection, HostError};
-use missiond_semantic::Landed;
+use missiond_semantic::{Key, Landed};
 
 use super::Live;
 use crate::slots::anomalies::Change;
@@ -30,7 +30,11 @@ impl Live {
 
     /// Somebody else types: what is under way must not take their keys for its
     /// own.
-    pub(super) async fn give_way(&mut self) {
+    pub(super) async fn give_way(&mut self, bytes: &[u8]) {
+        // What a viewer's terminal reports by itself is no key.
+        if Key::of_input(bytes).is_none() {
+            return;
+        }
         if let Some(ended) = self.typing.disturb() {
             self.input_ended(ended).await;
         }
