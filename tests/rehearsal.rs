@@ -689,8 +689,8 @@ fn a_slot_runs_it_like_any_other_agent() {
     wait_for("the prompt", || state() == "idle");
     home.json(&["slot", "send", "actor", "look around"]);
     wait_for("the dialog", || state() == "confirming");
-    // Enter alone takes the marked option.
-    home.json(&["slot", "send", "actor", ""]);
+    let answered = home.json(&["slot", "answer", "actor", "allow"]);
+    assert_eq!(answered["option"], "Allow");
     wait_for("the end of the turn", || state() == "idle");
     home.json(&["slot", "kill", "actor"]);
 }
