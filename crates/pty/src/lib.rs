@@ -6,6 +6,7 @@ mod cast;
 pub mod host;
 #[cfg(unix)]
 mod identity;
+mod look;
 mod manifests;
 mod paint;
 mod repaint;

@@ -12,8 +12,9 @@ use alacritty_terminal::grid::Dimensions;
 use alacritty_terminal::index::{Column, Line};
 use alacritty_terminal::term::TermMode;
 use alacritty_terminal::term::cell::{Cell, Flags};
-use alacritty_terminal::vte::ansi::{Color, NamedColor};
 use missiond_semantic::{Progress, Screen};
+
+use crate::look::{Look, keyboard_flags};
 
 /// Modes that are off on a new terminal, with what switches them on.
 const SET: [(TermMode, &str); 12] = [
@@ -65,7 +66,7 @@ pub(crate) fn repaint<T>(term: &Term<T>, screen: &Screen) -> String {
 
 fn rows<T>(term: &Term<T>, out: &mut String) {
     let grid = term.grid();
-    let mut style = Style::PLAIN;
+    let mut look = Look::default();
     let mut continued = false;
     let last = i32::try_from(grid.screen_lines()).unwrap_or(1) - 1;
     for line in grid.topmost_line().0..=last {
@@ -84,30 +85,37 @@ fn rows<T>(term: &Term<T>, out: &mut String) {
                 out.push(' ');
                 continue;
             }
-            cell(&row[Column(column)], &mut style, out);
-            if continued && column == 0 && style.background != Style::PLAIN.background {
+            cell(&row[Column(column)], &mut look, out);
+            if continued && column == 0 && look.has_background() {
                 // A row that came by scrolling took the colour at hand.
-                style.change_to(Style::PLAIN, out);
+                change(&mut look, Look::default(), out);
                 out.push_str("\x1b[K");
             }
         }
         continued = wrapped;
         if line < last && !wrapped {
-            style.change_to(Style::PLAIN, out);
+            change(&mut look, Look::default(), out);
             out.push_str("\r\n");
         }
     }
-    style.change_to(Style::PLAIN, out);
+    change(&mut look, Look::default(), out);
 }
 
-fn cell(cell: &Cell, style: &mut Style, out: &mut String) {
+fn cell(cell: &Cell, look: &mut Look, out: &mut String) {
     let spacer = Flags::WIDE_CHAR_SPACER | Flags::LEADING_WIDE_CHAR_SPACER;
     if cell.flags.intersects(spacer) {
         return;
     }
-    style.change_to(Style::of(cell), out);
+    change(look, Look::of(cell), out);
     out.push(if cell.c == '\t' { ' ' } else { cell.c });
     out.extend(cell.zerowidth().into_iter().flatten());
+}
+
+fn change(look: &mut Look, to: Look, out: &mut String) {
+    if *look != to {
+        *look = to;
+        to.write(out);
+    }
 }
 
 /// A place left free for a wide character that then began the next row, and is
@@ -126,13 +134,13 @@ fn is_leading_without_wide<T>(term: &Term<T>, line: i32, column: usize) -> bool 
 }
 
 fn is_blank(cell: &Cell) -> bool {
-    matches!(cell.c, ' ' | '\t') && Style::of(cell) == Style::PLAIN && cell.zerowidth().is_none()
+    matches!(cell.c, ' ' | '\t') && Look::of(cell) == Look::default() && cell.zerowidth().is_none()
 }
 
 fn cursor<T>(term: &Term<T>, out: &mut String) {
     let cursor = &term.grid().cursor;
     let mut point = cursor.point;
-    let mut style = Style::PLAIN;
+    let mut look = Look::default();
     if cursor.input_needs_wrap {
         // Only a character in the last column makes the next one wrap.
         let half = term.grid()[point].flags.contains(Flags::WIDE_CHAR_SPACER);
@@ -141,9 +149,9 @@ fn cursor<T>(term: &Term<T>, out: &mut String) {
     let (row, column) = (point.line.0 + 1, point.column.0 + 1);
     let _ = write!(out, "\x1b[{row};{column}H");
     if cursor.input_needs_wrap {
-        cell(&term.grid()[point], &mut style, out);
+        cell(&term.grid()[point], &mut look, out);
     }
-    style.change_to(Style::of(&cursor.template), out);
+    change(&mut look, Look::of(&cursor.template), out);
 }
 
 /// Titles and what else a program says beside its picture.
@@ -170,88 +178,4 @@ fn said(screen: &Screen, out: &mut String) {
         }
         out.push('\x07');
     }
-}
-
-fn keyboard_flags(mode: TermMode) -> u8 {
-    let flags = [
-        TermMode::DISAMBIGUATE_ESC_CODES,
-        TermMode::REPORT_EVENT_TYPES,
-        TermMode::REPORT_ALTERNATE_KEYS,
-        TermMode::REPORT_ALL_KEYS_AS_ESC,
-        TermMode::REPORT_ASSOCIATED_TEXT,
-    ];
-    let set = flags.iter().enumerate();
-    set.fold(0, |bits, (bit, flag)| {
-        bits | u8::from(mode.contains(*flag)) << bit
-    })
-}
-
-/// How a cell is drawn.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Style {
-    foreground: Color,
-    background: Color,
-    flags: Flags,
-}
-
-impl Style {
-    const PLAIN: Self = Self {
-        foreground: Color::Named(NamedColor::Foreground),
-        background: Color::Named(NamedColor::Background),
-        flags: Flags::empty(),
-    };
-
-    fn of(cell: &Cell) -> Self {
-        let layout = Flags::WRAPLINE
-            | Flags::WIDE_CHAR
-            | Flags::WIDE_CHAR_SPACER
-            | Flags::LEADING_WIDE_CHAR_SPACER;
-        Self {
-            foreground: cell.fg,
-            background: cell.bg,
-            flags: cell.flags - layout,
-        }
-    }
-
-    fn change_to(&mut self, style: Self, out: &mut String) {
-        if *self == style {
-            return;
-        }
-        *self = style;
-        out.push_str("\x1b[0");
-        let codes = [
-            (Flags::BOLD, "1"),
-            (Flags::DIM, "2"),
-            (Flags::ITALIC, "3"),
-            (Flags::UNDERLINE, "4"),
-            (Flags::DOUBLE_UNDERLINE, "4:2"),
-            (Flags::UNDERCURL, "4:3"),
-            (Flags::DOTTED_UNDERLINE, "4:4"),
-            (Flags::DASHED_UNDERLINE, "4:5"),
-            (Flags::INVERSE, "7"),
-            (Flags::HIDDEN, "8"),
-            (Flags::STRIKEOUT, "9"),
-        ];
-        for (flag, code) in codes {
-            if style.flags.contains(flag) {
-                let _ = write!(out, ";{code}");
-            }
-        }
-        colour(style.foreground, 30, out);
-        colour(style.background, 40, out);
-        out.push('m');
-    }
-}
-
-/// `base` is 30 for the foreground and 40 for the background.
-fn colour(colour: Color, base: usize, out: &mut String) {
-    let _ = match colour {
-        Color::Named(name) => match name as usize {
-            index @ 0..8 => write!(out, ";{}", base + index),
-            index @ 8..16 => write!(out, ";{}", base + 60 + index - 8),
-            _ => Ok(()),
-        },
-        Color::Indexed(index) => write!(out, ";{};5;{index}", base + 8),
-        Color::Spec(rgb) => write!(out, ";{};2;{};{};{}", base + 8, rgb.r, rgb.g, rgb.b),
-    };
 }

@@ -6,6 +6,7 @@ use alacritty_terminal::term::TermMode;
 use alacritty_terminal::vte::ansi::{CursorShape, CursorStyle};
 
 use super::Keys;
+use crate::look::keyboard_flags;
 use crate::terminal::Terminal;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,19 +61,11 @@ impl Modes {
         } else {
             Mouse::Off
         };
-        let keyboard = [
-            TermMode::DISAMBIGUATE_ESC_CODES,
-            TermMode::REPORT_EVENT_TYPES,
-            TermMode::REPORT_ALTERNATE_KEYS,
-            TermMode::REPORT_ALL_KEYS_AS_ESC,
-            TermMode::REPORT_ASSOCIATED_TEXT,
-        ];
-        let flag = |(bit, flag): (usize, &TermMode)| u32::from(mode.contains(*flag)) << bit;
         Self {
             switches: SWITCHES.map(|(_, switch)| mode.contains(switch)),
             mouse,
             keypad: mode.contains(TermMode::APP_KEYPAD),
-            keyboard: keyboard.iter().enumerate().map(flag).sum(),
+            keyboard: keyboard_flags(mode),
             cursor: cursor_parameter(terminal.cursor_style()),
         }
     }

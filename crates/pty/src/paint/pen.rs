@@ -3,7 +3,8 @@
 use std::fmt::Write;
 
 use alacritty_terminal::term::cell::{Cell, Flags, Hyperlink};
-use alacritty_terminal::vte::ansi::{Color, NamedColor};
+
+use crate::look::Look;
 
 const LONGEST_LINK: usize = 2048;
 
@@ -22,44 +23,13 @@ pub(super) enum Advance {
     Unsure,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Look {
-    flags: Flags,
-    foreground: Color,
-    background: Color,
-    underline: Option<Color>,
-}
-
-impl Default for Look {
-    fn default() -> Self {
-        Self::of(&Cell::default())
-    }
-}
-
-impl Look {
-    fn of(cell: &Cell) -> Self {
-        let drawn = Flags::BOLD
-            | Flags::DIM
-            | Flags::ITALIC
-            | Flags::INVERSE
-            | Flags::STRIKEOUT
-            | Flags::ALL_UNDERLINES;
-        Self {
-            flags: cell.flags & drawn,
-            foreground: cell.fg,
-            background: cell.bg,
-            underline: cell.underline_color(),
-        }
-    }
-}
-
 impl Pen {
     pub(super) fn draw(&mut self, cell: &Cell, out: &mut String) -> Advance {
         self.take_link(cell.hyperlink().filter(is_safe), out);
         let look = Look::of(cell);
         if look != self.look {
             self.look = look;
-            write_look(look, out);
+            look.write(out);
         }
         out.push(cell.c);
         let marks = cell.zerowidth().unwrap_or_default();
@@ -105,58 +75,4 @@ fn is_safe(link: &Hyperlink) -> bool {
     let graphic = |text: &str| text.bytes().all(|b| b.is_ascii_graphic());
     let short = link.uri().len() <= LONGEST_LINK && link.id().len() <= 256;
     short && graphic(link.uri()) && graphic(link.id()) && !link.id().contains([':', ';'])
-}
-
-fn write_look(look: Look, out: &mut String) {
-    out.push_str("\x1b[0");
-    for (flag, code) in [
-        (Flags::BOLD, "1"),
-        (Flags::DIM, "2"),
-        (Flags::ITALIC, "3"),
-        (Flags::UNDERLINE, "4"),
-        (Flags::DOUBLE_UNDERLINE, "4:2"),
-        (Flags::UNDERCURL, "4:3"),
-        (Flags::DOTTED_UNDERLINE, "4:4"),
-        (Flags::DASHED_UNDERLINE, "4:5"),
-        (Flags::INVERSE, "7"),
-        (Flags::STRIKEOUT, "9"),
-    ] {
-        if look.flags.contains(flag) {
-            let _ = write!(out, ";{code}");
-        }
-    }
-    write_colour(look.foreground, 30, out);
-    write_colour(look.background, 40, out);
-    // With colons: who does not know it passes over all of it.
-    let _ = match look.underline {
-        Some(Color::Spec(rgb)) => write!(out, ";58:2::{}:{}:{}", rgb.r, rgb.g, rgb.b),
-        Some(Color::Indexed(index)) => write!(out, ";58:5:{index}"),
-        Some(Color::Named(name)) if (name as usize) < 16 => {
-            write!(out, ";58:5:{}", name as usize)
-        }
-        Some(Color::Named(_)) | None => Ok(()),
-    };
-    out.push('m');
-}
-
-/// `base` is 30 for the foreground and 40 for the background.
-fn write_colour(colour: Color, base: usize, out: &mut String) {
-    let _ = match colour {
-        Color::Named(name) => match name as usize {
-            index @ 0..8 => write!(out, ";{}", base + index),
-            index @ 8..16 => write!(out, ";{}", base + 60 + index - 8),
-            _ => match dimmed(name) {
-                Some(index) => write!(out, ";{}", base + index),
-                None => Ok(()),
-            },
-        },
-        Color::Indexed(index) => write!(out, ";{};5;{index}", base + 8),
-        Color::Spec(rgb) => write!(out, ";{};2;{};{};{}", base + 8, rgb.r, rgb.g, rgb.b),
-    };
-}
-
-fn dimmed(name: NamedColor) -> Option<usize> {
-    let first = NamedColor::DimBlack as usize;
-    let index = (name as usize).checked_sub(first)?;
-    (index < 8).then_some(index)
 }
