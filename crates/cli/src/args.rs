@@ -93,6 +93,9 @@ Examples:
   mission rehearse my-script.yaml \"fix the failing test\" --speed 5
   mission slot spawn --engine rehearsal -- mission rehearse permission")]
     Rehearse(RehearseArgs),
+    /// Be the program in a slot that is measured; started by `bench terminal`.
+    #[command(subcommand, hide = true)]
+    BenchWriter(WriterMode),
     /// Call an operation of the catalogue by name.
     #[command(after_help = "\
 Examples:
@@ -659,6 +662,60 @@ pub(crate) enum BenchCommand {
         #[arg(long, default_value_t = 10)]
         rounds: u32,
     },
+    /// Output through emulator and parser, and what idle and busy slots cost.
+    #[cfg(unix)]
+    Terminal {
+        /// A few slots for a moment: shows that it works, measures nothing.
+        #[arg(long, hide = true)]
+        quick: bool,
+    },
+}
+
+/// What a measured program does with its terminal.
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
+pub(crate) enum WriterMode {
+    /// Show a screen and wait.
+    Wait,
+    /// Write a log of this length, then wait.
+    Fill {
+        #[arg(long)]
+        bytes: u64,
+    },
+    /// Redraw at this rate, and note the time of changes in a folder.
+    Redraw {
+        #[arg(long)]
+        bytes_per_second: u32,
+        /// Without marks at the beginning and end of a frame.
+        #[arg(long)]
+        unmarked: bool,
+        #[arg(long)]
+        changes: PathBuf,
+    },
+}
+
+impl WriterMode {
+    /// The arguments this is parsed from.
+    pub(crate) fn arguments(&self) -> Vec<String> {
+        match self {
+            Self::Wait => vec!["wait".to_owned()],
+            Self::Fill { bytes } => vec!["fill".to_owned(), format!("--bytes={bytes}")],
+            Self::Redraw {
+                bytes_per_second,
+                unmarked,
+                changes,
+            } => {
+                let mut arguments = vec![
+                    "redraw".to_owned(),
+                    format!("--bytes-per-second={bytes_per_second}"),
+                    format!("--changes={}", changes.display()),
+                ];
+                if *unmarked {
+                    arguments.push("--unmarked".to_owned());
+                }
+                arguments
+            }
+        }
+    }
 }
 
 #[cfg(unix)]

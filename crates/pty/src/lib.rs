@@ -31,4 +31,4 @@ pub use reply::Theme;
 pub use score::{Mistake, MistakeKind, Score, ScoreRule, ScoreSummary, StateSummary};
 pub use session::{Session, TimedReading};
 pub use signal::TerminalSignal;
-pub use terminal::{Focus, MAX_SIZE, MIN_SIZE, Senses, Terminal};
+pub use terminal::{Focus, HISTORY_ROWS, MAX_SIZE, MIN_SIZE, Senses, Terminal};

@@ -25,7 +25,7 @@ use crate::signal::{TerminalSignal, signal_of};
 use crate::tap::{Tap, Tapped};
 
 /// Rows kept above the screen. Older output is in the recording.
-const HISTORY: usize = 1000;
+pub const HISTORY_ROWS: usize = 1000;
 /// How long an unfinished synchronized update may hide what follows it.
 const SYNC_LIMIT: Duration = Duration::from_millis(150);
 /// Bytes an unfinished synchronized update may hold back.
@@ -85,7 +85,7 @@ impl Terminal {
         let size = clamp(size);
         let events = Events::default();
         let config = Config {
-            scrolling_history: HISTORY,
+            scrolling_history: HISTORY_ROWS,
             kitty_keyboard: true,
             ..Config::default()
         };

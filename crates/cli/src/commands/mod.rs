@@ -41,6 +41,11 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<ExitCode, Failure> {
             missiond_pty::host::run()?;
             return Ok(ExitCode::SUCCESS);
         }
+        #[cfg(unix)]
+        Command::BenchWriter(mode) => {
+            bench::write_output(&mode)?;
+            return Ok(ExitCode::SUCCESS);
+        }
         _ => {}
     }
     let reach = Reach::from_args(&cli)?;
@@ -58,8 +63,10 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<ExitCode, Failure> {
         Command::Bench(command) => bench::run(&command, output),
         #[cfg(unix)]
         Command::Rehearse(_) => Ok(ExitCode::SUCCESS),
-        Command::Completions { .. } | Command::Man | Command::Semantic(_) | Command::PtyHost => {
-            Ok(ExitCode::SUCCESS)
-        }
+        Command::Completions { .. }
+        | Command::Man
+        | Command::Semantic(_)
+        | Command::PtyHost
+        | Command::BenchWriter(_) => Ok(ExitCode::SUCCESS),
     }
 }

@@ -5,6 +5,8 @@
 mod ipc;
 mod start;
 mod temporary;
+#[cfg(unix)]
+mod terminal;
 mod timeline;
 
 use std::collections::BTreeMap;
@@ -18,6 +20,9 @@ use crate::args::BenchCommand;
 use crate::failure::Failure;
 use crate::output::Output;
 
+#[cfg(unix)]
+pub(super) use terminal::write_output;
+
 pub(super) fn run(command: &BenchCommand, output: &mut Output) -> Result<ExitCode, Failure> {
     let report = match *command {
         BenchCommand::Timeline {
@@ -26,6 +31,15 @@ pub(super) fn run(command: &BenchCommand, output: &mut Output) -> Result<ExitCod
         } => timeline::run(events, postgres.as_deref(), output)?,
         BenchCommand::Ipc { calls } => ipc::run(calls, output)?,
         BenchCommand::Start { rounds } => start::run(rounds, output)?,
+        #[cfg(unix)]
+        BenchCommand::Terminal { quick } => {
+            let scale = if quick {
+                terminal::Scale::Quick
+            } else {
+                terminal::Scale::Full
+            };
+            terminal::run(scale, output)?
+        }
     };
     output.result(&report, |output, report| {
         for (name, value) in &report.conditions {

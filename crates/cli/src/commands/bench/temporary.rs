@@ -1,5 +1,7 @@
 //! A daemon of its own for a measurement, in a home that is removed after.
 
+use std::io;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use missiond_api::Home;
@@ -25,16 +27,13 @@ impl TemporaryDaemon {
         Home::under(self.folder.path())
     }
 
+    pub(super) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
     /// This very program, for this home.
     pub(super) fn mission(&self, args: &[&str]) -> Result<Command, Failure> {
-        let mut command = Command::new(std::env::current_exe()?);
-        command
-            .args(args)
-            .env("MISSION_HOME", self.folder.path())
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped());
-        Ok(command)
+        Ok(mission_in(self.folder.path(), args)?)
     }
 
     pub(super) fn run(&self, args: &[&str]) -> Result<(), Failure> {
@@ -48,6 +47,18 @@ impl TemporaryDaemon {
             format!("`mission {}`: {message}", args.join(" ")),
         ))
     }
+}
+
+/// This very program, for the home in this folder.
+pub(super) fn mission_in(folder: &Path, args: &[&str]) -> io::Result<Command> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command
+        .args(args)
+        .env("MISSION_HOME", folder)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped());
+    Ok(command)
 }
 
 impl Drop for TemporaryDaemon {

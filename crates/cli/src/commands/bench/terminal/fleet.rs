@@ -1,0 +1,228 @@
+//! A daemon with many slots, gone when the measurement is over, fails or is
+//! interrupted.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::Receiver;
+use std::time::{Duration, Instant};
+
+use missiond_api::operations::compute::{
+    SlotKill, SlotKillParams, SlotList, SlotListParams, SlotParams, SlotRead, SlotSpawn,
+    SlotSpawnParams, SlotSummary,
+};
+use missiond_api::{Client, Home, SubscribeParams};
+use missiond_core::{CliEngine, ErrorCode, Event, PtyState, SlotId};
+use missiond_pty::host::HostFiles;
+
+use super::super::temporary::TemporaryDaemon;
+use super::emulation::ENGINE;
+use super::watch::Watch;
+use super::writer::unix_micros;
+use crate::args::WriterMode;
+use crate::failure::Failure;
+
+const PATIENCE: Duration = Duration::from_secs(120);
+const POLL: Duration = Duration::from_millis(100);
+/// Slots that are ended at the same time.
+const KILLERS: usize = 8;
+
+pub(super) struct Fleet<'w> {
+    client: Client,
+    /// What the programs in the slots note.
+    notes: PathBuf,
+    slots: Vec<SlotSummary>,
+    watch: &'w Watch,
+    daemon: TemporaryDaemon,
+}
+
+/// When a subscriber learned that a slot is in another state.
+pub(super) struct Change {
+    slot: SlotId,
+    to: PtyState,
+    at: u64,
+}
+
+/// What became of the changes that programs noted.
+pub(super) struct Delays {
+    pub(super) delays: Vec<Duration>,
+    pub(super) missed: usize,
+}
+
+impl<'w> Fleet<'w> {
+    pub(super) fn start(watch: &'w Watch) -> Result<Self, Failure> {
+        let daemon = TemporaryDaemon::new()?;
+        watch.over(daemon.path());
+        let home = daemon.home();
+        daemon.run(&["daemon", "start"])?;
+        let notes = daemon.path().join("notes");
+        std::fs::create_dir_all(&notes)?;
+        Ok(Self {
+            client: Client::connect(&home)?,
+            notes,
+            slots: Vec::new(),
+            watch,
+            daemon,
+        })
+    }
+
+    /// A folder for what the programs note.
+    pub(super) fn notes(&self) -> &Path {
+        &self.notes
+    }
+
+    pub(super) fn spawn(&mut self, count: u32, mode: &WriterMode) -> Result<(), Failure> {
+        let mut argv = vec![
+            std::env::current_exe()?.display().to_string(),
+            "bench-writer".to_owned(),
+        ];
+        argv.extend(mode.arguments());
+        let engine: CliEngine = ENGINE
+            .parse()
+            .map_err(|_| Failure::new(ErrorCode::Internal, format!("no engine {ENGINE}")))?;
+        let params = SlotSpawnParams {
+            argv,
+            engine: Some(engine),
+            name: None,
+            cwd: Some(self.notes.display().to_string()),
+            env: BTreeMap::new(),
+            columns: Some(120),
+            rows: Some(40),
+        };
+        for _ in 0..count {
+            if self.watch.is_interrupted() {
+                return Err(Failure::new(ErrorCode::Cancelled, "interrupted"));
+            }
+            self.slots.push(self.client.call::<SlotSpawn>(&params)?);
+        }
+        Ok(())
+    }
+
+    /// The daemon and the hosts.
+    pub(super) fn processes(&self) -> Result<Vec<u32>, Failure> {
+        let mut processes = vec![self.client.welcome().pid];
+        let hosts = HostFiles::records(&self.daemon.home().slots_dir())?;
+        processes.extend(hosts.iter().map(|record| record.host_pid));
+        Ok(processes)
+    }
+
+    pub(super) fn wait_until_all_read(&mut self, states: &[PtyState]) -> Result<(), Failure> {
+        let names: Vec<_> = states.iter().map(|state| state.as_str()).collect();
+        let names = names.join(" or ");
+        wait(&format!("every slot is read as {names}"), || {
+            let page = self.client.call::<SlotList>(&SlotListParams::default())?;
+            let read = |summary: &SlotSummary| states.contains(&summary.reading.state);
+            Ok(page.slots.len() >= self.slots.len() && page.slots.iter().all(read))
+        })
+    }
+
+    pub(super) fn wait_until_all_wrote(&mut self, bytes: u64) -> Result<(), Failure> {
+        wait("every program has written its share", || {
+            for summary in &self.slots {
+                let slot = summary.slot.to_string();
+                if self.client.call::<SlotRead>(&SlotParams { slot })?.offset < bytes {
+                    return Ok(false);
+                }
+            }
+            Ok(true)
+        })
+    }
+
+    /// Every change of state from now on, with the time it arrived here.
+    pub(super) fn follow_states(&self) -> Result<Receiver<Change>, Failure> {
+        let params = SubscribeParams {
+            kinds: vec!["pty_state_changed".to_owned()],
+            ..SubscribeParams::default()
+        };
+        let mut events = Client::connect(&self.daemon.home())?.subscribe(&params)?;
+        let (changes, received) = std::sync::mpsc::channel();
+        // Ends with the daemon, or when nobody wants to know.
+        std::thread::spawn(move || {
+            while let Ok(event) = events.next_event() {
+                let at = unix_micros();
+                if let Event::PtyStateChanged { slot, to, .. } = event.event
+                    && changes.send(Change { slot, to, at }).is_err()
+                {
+                    return;
+                }
+            }
+        });
+        Ok(received)
+    }
+
+    /// From each change a program noted since `from` to the news of it.
+    pub(super) fn delays(&self, changes: &Receiver<Change>, from: u64) -> Result<Delays, Failure> {
+        let mut heard: HashMap<SlotId, Vec<u64>> = HashMap::new();
+        for change in changes.try_iter() {
+            if change.to == PtyState::ToolRunning {
+                heard.entry(change.slot).or_default().push(change.at);
+            }
+        }
+        let mut found = Delays {
+            delays: Vec::new(),
+            missed: 0,
+        };
+        for summary in &self.slots {
+            let Some(program) = &summary.program else {
+                continue;
+            };
+            let heard = heard.remove(&summary.slot).unwrap_or_default();
+            let text = std::fs::read_to_string(self.notes.join(program.pid.to_string()))?;
+            let noted: Vec<u64> = text.lines().filter_map(|line| line.parse().ok()).collect();
+            // The news of the last one may still be on its way.
+            for pair in noted.windows(2).filter(|pair| pair[0] >= from) {
+                let news = heard.iter().find(|at| (pair[0]..pair[1]).contains(at));
+                match news {
+                    Some(at) => found.delays.push(Duration::from_micros(at - pair[0])),
+                    None => found.missed += 1,
+                }
+            }
+        }
+        Ok(found)
+    }
+}
+
+impl Drop for Fleet<'_> {
+    fn drop(&mut self) {
+        kill_slots(&self.daemon.home());
+        let _ = self.daemon.run(&["daemon", "stop", "--force"]);
+        self.watch.over_nothing();
+    }
+}
+
+fn wait(what: &str, mut reached: impl FnMut() -> Result<bool, Failure>) -> Result<(), Failure> {
+    let until = Instant::now() + PATIENCE;
+    while !reached()? {
+        if Instant::now() > until {
+            return Err(Failure::new(
+                ErrorCode::Timeout,
+                format!("waited {} s until {what}", PATIENCE.as_secs()),
+            ));
+        }
+        std::thread::sleep(POLL);
+    }
+    Ok(())
+}
+
+/// Ends every program of the daemon in this home.
+pub(super) fn kill_slots(home: &Home) {
+    let Ok(page) = Client::connect(home)
+        .and_then(|mut client| client.call::<SlotList>(&SlotListParams::default()))
+    else {
+        return;
+    };
+    std::thread::scope(|scope| {
+        for share in page.slots.chunks(page.slots.len().div_ceil(KILLERS).max(1)) {
+            scope.spawn(move || {
+                let Ok(mut client) = Client::connect(home) else {
+                    return;
+                };
+                for summary in share {
+                    let _ = client.call::<SlotKill>(&SlotKillParams {
+                        slot: summary.slot.to_string(),
+                        grace_ms: Some(0),
+                    });
+                }
+            });
+        }
+    });
+}

@@ -1,0 +1,85 @@
+//! Ctrl-C and TERM end what a measurement started before they end it.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use missiond_api::Home;
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::super::temporary::mission_in;
+use super::fleet::kill_slots;
+use crate::failure::Failure;
+
+/// The exit code for a program ended by Ctrl-C.
+const INTERRUPTED: i32 = 130;
+
+#[derive(Debug, Default)]
+pub(super) struct Watch(Arc<Watched>);
+
+#[derive(Debug, Default)]
+struct Watched {
+    /// The home of the daemon that runs now.
+    folder: Mutex<Option<PathBuf>>,
+    interrupted: AtomicBool,
+}
+
+impl Watch {
+    pub(super) fn start() -> Result<Self, Failure> {
+        let watch = Self::default();
+        let watched = Arc::clone(&watch.0);
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        let (mut interrupt, mut terminate) = {
+            let _entered = runtime.enter();
+            let interrupt = signal(SignalKind::interrupt())?;
+            (interrupt, signal(SignalKind::terminate())?)
+        };
+        std::thread::spawn(move || {
+            runtime.block_on(async {
+                tokio::select! {
+                    _ = interrupt.recv() => {}
+                    _ = terminate.recv() => {}
+                }
+            });
+            watched.end();
+        });
+        Ok(watch)
+    }
+
+    /// A daemon is about to run in this folder.
+    pub(super) fn over(&self, folder: &Path) {
+        *self.0.folder() = Some(folder.to_owned());
+    }
+
+    /// Its daemon and slots are gone.
+    pub(super) fn over_nothing(&self) {
+        *self.0.folder() = None;
+    }
+
+    pub(super) fn is_interrupted(&self) -> bool {
+        self.0.interrupted.load(Ordering::Relaxed)
+    }
+}
+
+impl Watched {
+    fn folder(&self) -> std::sync::MutexGuard<'_, Option<PathBuf>> {
+        self.folder.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn end(&self) {
+        self.interrupted.store(true, Ordering::Relaxed);
+        if let Some(folder) = self.folder().take() {
+            let home = Home::under(&folder);
+            // A program that was just being started is there at the second look.
+            kill_slots(&home);
+            kill_slots(&home);
+            if let Ok(mut stop) = mission_in(&folder, &["daemon", "stop", "--force"]) {
+                let _ = stop.output();
+            }
+            let _ = std::fs::remove_dir_all(&folder);
+        }
+        std::process::exit(INTERRUPTED);
+    }
+}
