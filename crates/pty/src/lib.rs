@@ -8,6 +8,7 @@ pub mod host;
 mod identity;
 mod look;
 mod manifests;
+mod marks;
 mod paint;
 mod repaint;
 mod replay;

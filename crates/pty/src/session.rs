@@ -1,9 +1,10 @@
 //! A terminal and its reader: bytes in, readings out.
 //!
-//! Decides when a screen is worth reading. Programs that do not mark their
-//! frames draw one in several writes, so the screen is read when output pauses,
-//! or at the latest after a short time of steady output; a screen nobody wrote
-//! to is never read again. All times come from the caller.
+//! Decides when a screen is worth reading: at the end of a frame. A program that
+//! marks its frames (synchronized updates) says when that is. One that does not
+//! draws a frame in several writes, so the screen is read when output pauses, or
+//! at the latest after a short time of steady output; a screen nobody wrote to
+//! is never read again. All times come from the caller.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,12 +17,16 @@ use crate::terminal::{Senses, Terminal};
 const FRAME_PAUSE: Duration = Duration::from_millis(12);
 /// Steady output is read this often.
 const FRAME_LIMIT: Duration = Duration::from_millis(48);
+/// Frames that follow each other faster are read together.
+const FRAME_GAP: Duration = Duration::from_millis(16);
 
 #[derive(Debug)]
 pub struct Session {
     terminal: Terminal,
     reader: Reader,
     frame: Option<Frame>,
+    /// When the screen was last read.
+    read: Option<Duration>,
     now: Duration,
 }
 
@@ -30,11 +35,18 @@ pub struct Session {
 struct Frame {
     first: Duration,
     last: Duration,
+    /// When the program marked it as complete.
+    complete: Option<Duration>,
 }
 
 impl Frame {
-    fn due(self) -> Duration {
-        (self.last + FRAME_PAUSE).min(self.first + FRAME_LIMIT)
+    fn due(self, read: Option<Duration>) -> Duration {
+        let settled = (self.last + FRAME_PAUSE).min(self.first + FRAME_LIMIT);
+        let apart = read.map_or(Duration::ZERO, |read| read + FRAME_GAP);
+        match self.complete {
+            Some(complete) => settled.min(complete.max(apart)),
+            None => settled,
+        }
     }
 }
 
@@ -54,6 +66,7 @@ impl Session {
             terminal: Terminal::new(size),
             reader: Reader::new(manifest),
             frame: None,
+            read: None,
             now: Duration::ZERO,
         }
     }
@@ -70,8 +83,14 @@ impl Session {
     /// Takes output written at `at`, after whatever fell due before it.
     pub fn feed(&mut self, bytes: &[u8], at: Duration, changes: &mut Vec<TimedReading>) {
         self.advance_to(at, changes);
+        let ended = self.terminal.updates_ended();
         self.terminal.feed(bytes, at);
         self.wrote(at);
+        if let Some(frame) = &mut self.frame
+            && self.terminal.updates_ended() != ended
+        {
+            frame.complete = Some(at);
+        }
     }
 
     /// Something was sent to the program at `at`. What the screen means may
@@ -114,7 +133,7 @@ impl Session {
     /// When something will happen without further output.
     #[must_use]
     pub fn deadline(&self) -> Option<Duration> {
-        let frame = self.frame.map(Frame::due);
+        let frame = self.frame.map(|frame| frame.due(self.read));
         [frame, self.terminal.deadline(), self.reader.deadline()]
             .into_iter()
             .flatten()
@@ -171,8 +190,14 @@ impl Session {
     }
 
     fn wrote(&mut self, at: Duration) {
-        let first = self.frame.map_or(at, |frame| frame.first);
-        self.frame = Some(Frame { first, last: at });
+        let begun = self
+            .frame
+            .map_or((at, None), |frame| (frame.first, frame.complete));
+        self.frame = Some(Frame {
+            first: begun.0,
+            last: at,
+            complete: begun.1,
+        });
     }
 
     fn look(&mut self, at: Duration, changes: &mut Vec<TimedReading>) {
@@ -181,7 +206,7 @@ impl Session {
             self.terminal.advance_to(at);
             self.wrote(at);
         }
-        let frame_due = self.frame.is_some_and(|frame| frame.due() <= at);
+        let frame_due = self.frame.is_some_and(|frame| frame.due(self.read) <= at);
         let reader_due = self.reader.deadline().is_some_and(|due| due <= at);
         if frame_due || reader_due {
             self.read(at, changes);
@@ -190,6 +215,7 @@ impl Session {
 
     fn read(&mut self, at: Duration, changes: &mut Vec<TimedReading>) {
         self.frame = None;
+        self.read = Some(at);
         let offset = self.terminal.offset();
         if let Some(reading) = self.reader.observe(self.terminal.screen(), at) {
             changes.push(TimedReading {

@@ -5,8 +5,11 @@
 //! everything else at the speed of a byte search, and remembers an unfinished
 //! sequence between writes. Lengths are capped: what is longer is skipped whole.
 
-/// A longer control string is read past and dropped.
-const MAX_STRING: usize = 4096;
+use std::ops::Range;
+
+/// A longer control string is read past and dropped, and the emulator, which
+/// would keep all of it, is given no more than this.
+const MAX_STRING: usize = 2048;
 const MAX_PARAMS: usize = 32;
 
 const ESC: u8 = 0x1b;
@@ -32,11 +35,20 @@ pub(crate) enum Control {
     Csi { params: Vec<u8>, last: u8 },
 }
 
+/// What a scan found, in the order of the bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Found {
+    Control(Tapped),
+    /// Bytes of an over-long string that must not reach the emulator.
+    Surplus(Range<usize>),
+}
+
 #[derive(Debug, Default)]
 pub(crate) struct Tap {
     state: State,
     buffer: Vec<u8>,
     overflowed: bool,
+    updates_ended: u64,
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -54,7 +66,12 @@ enum State {
 }
 
 impl Tap {
-    pub(crate) fn scan(&mut self, bytes: &[u8], found: &mut Vec<Tapped>) {
+    /// How often the end of a synchronized update was seen.
+    pub(crate) fn updates_ended(&self) -> u64 {
+        self.updates_ended
+    }
+
+    pub(crate) fn scan(&mut self, bytes: &[u8], found: &mut Vec<Found>) {
         let mut at = 0;
         while at < bytes.len() {
             match self.state {
@@ -104,18 +121,21 @@ impl Tap {
         };
     }
 
-    fn csi(&mut self, byte: u8, end: usize, found: &mut Vec<Tapped>) {
+    fn csi(&mut self, byte: u8, end: usize, found: &mut Vec<Found>) {
         match byte {
             ESC => self.state = State::Escape,
             CAN | SUB => self.state = State::Ground,
             0x40..=0x7e => {
+                if byte == b'l' && self.buffer == b"?2026" {
+                    self.updates_ended += 1;
+                }
                 // Queries alone matter; modes set and reset are the emulator's.
                 if matches!(byte, b'q' | b'n') && !self.overflowed {
                     let params = std::mem::take(&mut self.buffer);
-                    found.push(Tapped {
+                    found.push(Found::Control(Tapped {
                         end,
                         control: Control::Csi { params, last: byte },
-                    });
+                    }));
                 }
                 self.state = State::Ground;
             }
@@ -126,15 +146,18 @@ impl Tap {
     }
 
     /// Reads on in a control string and returns how many bytes it took.
-    fn string(&mut self, bytes: &[u8], base: usize, found: &mut Vec<Tapped>) -> usize {
+    fn string(&mut self, bytes: &[u8], base: usize, found: &mut Vec<Found>) -> usize {
         let stop = bytes
             .iter()
             .position(|&b| matches!(b, ESC | BEL | CAN | SUB));
         let body = &bytes[..stop.unwrap_or(bytes.len())];
         if self.state != State::Ignored {
             let room = MAX_STRING.saturating_sub(self.buffer.len());
-            self.overflowed |= body.len() > room;
             self.buffer.extend_from_slice(&body[..body.len().min(room)]);
+            if body.len() > room {
+                self.overflowed = true;
+                found.push(Found::Surplus(base + room..base + body.len()));
+            }
         }
         let Some(stop) = stop else { return bytes.len() };
         match bytes[stop] {
@@ -153,7 +176,7 @@ impl Tap {
         stop + 1
     }
 
-    fn finish(&mut self, end: usize, found: &mut Vec<Tapped>) {
+    fn finish(&mut self, end: usize, found: &mut Vec<Found>) {
         let body = std::mem::take(&mut self.buffer);
         let control = match self.state {
             _ if self.overflowed => return,
@@ -168,7 +191,7 @@ impl Tap {
             State::Dcs => Control::Dcs(body),
             _ => return,
         };
-        found.push(Tapped { end, control });
+        found.push(Found::Control(Tapped { end, control }));
     }
 }
 
@@ -182,7 +205,11 @@ mod tests {
         for chunk in chunks {
             tap.scan(chunk, &mut found);
         }
-        found.into_iter().map(|tapped| tapped.control).collect()
+        let control = |found| match found {
+            Found::Control(tapped) => Some(tapped.control),
+            Found::Surplus(_) => None,
+        };
+        found.into_iter().filter_map(control).collect()
     }
 
     #[test]

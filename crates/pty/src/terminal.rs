@@ -18,14 +18,16 @@ use alacritty_terminal::term::{Config, TermDamage, TermMode};
 use alacritty_terminal::vte::ansi::{Color, CursorStyle, NamedColor, Processor, Timeout};
 use missiond_semantic::{Cursor, Emphasis, Modes, Row, Screen, Size, Style};
 
+use crate::marks::{MAX_MARKS, Marks};
 use crate::repaint::repaint;
 use crate::reply::{Replies, Theme};
 use crate::screenshot::{Picture, PictureError};
 use crate::signal::{TerminalSignal, signal_of};
-use crate::tap::{Tap, Tapped};
+use crate::tap::{Found, Tap, Tapped};
 
-/// Rows kept above the screen. Older output is in the recording.
-pub const HISTORY_ROWS: usize = 1000;
+/// Rows kept above the screen, for a terminal that becomes taller. Older output
+/// is in the recording.
+pub const HISTORY_ROWS: usize = 200;
 /// How long an unfinished synchronized update may hide what follows it.
 const SYNC_LIMIT: Duration = Duration::from_millis(150);
 /// Bytes an unfinished synchronized update may hold back.
@@ -51,13 +53,16 @@ pub struct Terminal {
     parser: Processor<SyncClock>,
     events: Events,
     tap: Tap,
-    tapped: Vec<Tapped>,
+    found: Vec<Found>,
     partial: Vec<u8>,
     sync: Option<Sync>,
     screen: Screen,
     replies: Replies,
     signals: Vec<TerminalSignal>,
     senses: Senses,
+    marks: Marks,
+    /// Rows of history when spare ones were last let go.
+    trimmed_at: usize,
     offset: u64,
     bells: u64,
     dirty: bool,
@@ -95,7 +100,7 @@ impl Terminal {
             parser: Processor::new(),
             events,
             tap: Tap::default(),
-            tapped: Vec::new(),
+            found: Vec::new(),
             partial: Vec::new(),
             sync: None,
             screen: Screen {
@@ -108,6 +113,8 @@ impl Terminal {
             replies: Replies::new(Theme::default()),
             signals: Vec::new(),
             senses: Senses::All,
+            marks: Marks::default(),
+            trimmed_at: 0,
             offset: 0,
             bells: 0,
             dirty: true,
@@ -201,6 +208,13 @@ impl Terminal {
         Some(repaint(&self.term, &self.screen))
     }
 
+    /// Synchronized updates that were ended by the program: after each the screen
+    /// is one it meant to be seen.
+    #[must_use]
+    pub fn updates_ended(&self) -> u64 {
+        self.tap.updates_ended()
+    }
+
     /// Bytes fed since the beginning.
     #[must_use]
     pub fn offset(&self) -> u64 {
@@ -277,20 +291,28 @@ impl Terminal {
             return;
         }
         self.dirty = true;
-        let mut tapped = std::mem::take(&mut self.tapped);
-        self.tap.scan(bytes, &mut tapped);
+        let mut found = std::mem::take(&mut self.found);
+        self.tap.scan(bytes, &mut found);
         let mut fed = 0;
         // The emulator reads up to each control first, so that answers leave in
         // the order in which they were asked for.
-        for Tapped { end, control } in tapped.drain(..) {
-            self.feed_emulator(&bytes[fed..end], at);
-            fed = end;
-            if let Some(signal) = signal_of(&control) {
-                self.apply(signal);
+        for found in found.drain(..) {
+            match found {
+                Found::Control(Tapped { end, control }) => {
+                    self.feed_emulator(&bytes[fed..end], at);
+                    fed = end;
+                    if let Some(signal) = signal_of(&control) {
+                        self.apply(signal);
+                    }
+                    self.replies.answer_control(&control, at);
+                }
+                Found::Surplus(range) => {
+                    self.feed_emulator(&bytes[fed..range.start], at);
+                    fed = range.end;
+                }
             }
-            self.replies.answer_control(&control, at);
         }
-        self.tapped = tapped;
+        self.found = found;
         self.feed_emulator(&bytes[fed..], at);
     }
 
@@ -310,6 +332,7 @@ impl Terminal {
             self.parser.advance(&mut self.term, now);
             self.follow_sync(at);
             self.collect_events(at);
+            self.marks.bound(&mut self.term, now);
             rest = later;
         }
     }
@@ -389,6 +412,7 @@ impl Terminal {
     }
 
     fn refresh(&mut self) {
+        self.release_spare_rows();
         let lines = usize::from(self.screen.size.rows);
         let damaged: Option<Vec<usize>> = match self.term.damage() {
             TermDamage::Full => None,
@@ -406,6 +430,16 @@ impl Terminal {
             visible: self.term.mode().contains(TermMode::SHOW_CURSOR),
         };
         self.screen.alternate = self.term.mode().contains(TermMode::ALT_SCREEN);
+    }
+
+    /// The emulator makes a thousand rows when it needs one, whatever the limit
+    /// of the history is; those it does not use cost three megabytes.
+    fn release_spare_rows(&mut self) {
+        let kept = self.term.grid().history_size();
+        if kept > self.trimmed_at {
+            self.term.grid_mut().truncate();
+        }
+        self.trimmed_at = kept;
     }
 
     fn refresh_row(&mut self, line: usize) {
@@ -454,7 +488,7 @@ impl Terminal {
                 }
             };
             position += 1;
-            for &mark in cell.zerowidth().into_iter().flatten() {
+            for &mark in cell.zerowidth().into_iter().flatten().take(MAX_MARKS) {
                 row.text.push(mark);
                 position += 1;
             }

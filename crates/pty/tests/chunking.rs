@@ -9,8 +9,7 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use missiond_pty::{
-    CastEvent, CastHeader, CastReader, CastWriter, EventKind, Senses, Session, Terminal,
-    TimedReading, replay,
+    CastEvent, CastHeader, CastReader, CastWriter, EventKind, Senses, Session, TimedReading, replay,
 };
 use missiond_semantic::{Catalogue, Manifest, Screen, Size};
 use proptest::prelude::*;
@@ -184,26 +183,6 @@ fn a_long_update_is_cut_at_the_same_byte_for_every_split() {
 }
 
 #[test]
-fn a_hundred_megabytes_keep_memory_bounded() {
-    let mut terminal = Terminal::new(SIZE);
-    let block: String = (0..1000)
-        .map(|n| format!("\x1b[3{}mlog line {n}\x1b[0m\r\n", n % 8))
-        .collect();
-    let before = resident();
-    let mut fed = 0;
-    let mut time = Duration::ZERO;
-    while fed < 100 << 20 {
-        terminal.feed(block.as_bytes(), time);
-        fed += block.len();
-        time += Duration::from_millis(1);
-    }
-    assert!(terminal.screen().rows[0].text.starts_with("log line"));
-    let grown = resident().saturating_sub(before);
-    // A thousand rows of history are about three megabytes.
-    assert!(grown < 32 << 20, "grew by {grown} bytes");
-}
-
-#[test]
 fn what_is_written_is_what_is_read() {
     let header = CastHeader {
         version: 2,
@@ -340,15 +319,4 @@ fn split_output(text: &str) -> Vec<u8> {
 fn recordings() -> Option<PathBuf> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/recordings");
     folder.is_dir().then_some(folder)
-}
-
-/// Bytes of this process in memory, where the system tells.
-fn resident() -> usize {
-    let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
-    let pages = statm
-        .split(' ')
-        .nth(1)
-        .and_then(|pages| pages.parse().ok())
-        .unwrap_or(0usize);
-    pages * 4096
 }

@@ -336,6 +336,9 @@ impl Live {
     fn take_output(&mut self, bytes: &[u8], changes: &mut Vec<TimedReading>) {
         let now = self.now();
         self.session.feed(bytes, now, changes);
+        // A frame the program marked as complete is read without waiting.
+        self.session
+            .advance_to(now + Duration::from_micros(1), changes);
         self.viewers.screen_changed(Instant::now());
         self.offset += bytes.len() as u64;
         self.watch.output(bytes.len() as u64, self.begun.elapsed());

@@ -14,9 +14,16 @@ pub(super) struct Backlog {
 
 impl Backlog {
     pub(super) fn push(&mut self, bytes: &[u8]) {
-        self.bytes.extend(bytes);
-        let excess = self.bytes.len().saturating_sub(BACKLOG);
-        self.bytes.drain(..excess);
+        let excess = (self.bytes.len() + bytes.len()).saturating_sub(BACKLOG);
+        let gone = excess.min(self.bytes.len());
+        self.bytes.drain(..gone);
+        // A ring is written all around: its room is what it costs. It doubles
+        // up to the limit and never beyond.
+        let room = self.bytes.capacity();
+        if self.bytes.len() + bytes.len() > room && room >= BACKLOG / 2 {
+            self.bytes.reserve_exact(BACKLOG - self.bytes.len());
+        }
+        self.bytes.extend(&bytes[excess - gone..]);
         self.start += excess as u64;
     }
 
@@ -48,6 +55,7 @@ mod tests {
         let mut backlog = Backlog::default();
         for chunk in 0..40_u8 {
             backlog.push(&[chunk; 65_536]);
+            assert!(backlog.bytes.capacity() <= BACKLOG);
         }
         assert_eq!(backlog.end(), 40 * 65_536);
         assert_eq!(backlog.from(23 * 65_536, 1), None);
