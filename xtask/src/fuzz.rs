@@ -4,8 +4,11 @@ use crate::run;
 
 const TARGETS: &[&str] = &[
     "ipc_frames",
+    "host_frames",
     "terminal",
+    "screens",
     "cast",
+    "recording",
     "manifest",
     "marker",
     "journal_line",

@@ -61,7 +61,7 @@ pub enum BadFrame {
 }
 
 /// A side of the conversation.
-pub(super) trait Frame: Sized {
+pub trait Frame: Sized {
     fn content(&self) -> (u8, Vec<u8>);
     fn parse(letter: u8, content: &[u8]) -> Option<Self>;
 

@@ -20,7 +20,7 @@ mod unattended;
 
 pub use cgroup::{Containment, containment};
 pub use client::{HostConnection, HostError, LaunchError, launch};
-pub use frame::{BadFrame, FromHost, MAX_INPUT, ToHost};
+pub use frame::{BadFrame, Frame, FromHost, MAX_INPUT, ToHost};
 pub use process::{ExitStatus, HostFiles, HostRecord, LaunchSpec};
 pub use recording::RecordingLimits;
 pub use segments::{Recorded, Recording, RecordingReader};

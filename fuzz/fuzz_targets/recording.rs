@@ -1,0 +1,19 @@
+//! Any file beside a slot is read back as a recording or refused with a reason.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use missiond_pty::host::RecordingReader;
+
+fuzz_target!(|data: &[u8]| {
+    let path = std::env::temp_dir().join(format!("recording-{}.cast", std::process::id()));
+    if std::fs::write(&path, data).is_err() {
+        return;
+    }
+    let Ok(recording) = RecordingReader::open(&path) else { return };
+    for event in recording {
+        if event.is_err() {
+            break;
+        }
+    }
+});
