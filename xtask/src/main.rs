@@ -8,6 +8,7 @@
 mod clis;
 mod fuzz;
 mod licences;
+mod node;
 mod packages;
 mod run;
 mod tests;

@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::packages::{self, Postgres};
-use crate::{clis, licences, run};
+use crate::{clis, licences, node, run};
 
 /// Whether the tests that run the real agent CLIs run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,7 +15,7 @@ enum RealClis {
 }
 
 /// One line of the summary.
-struct Suite {
+pub(crate) struct Suite {
     name: &'static str,
     tests: u64,
     took: Duration,
@@ -77,6 +77,7 @@ pub(crate) fn test(arguments: &[String]) -> Result<(), String> {
         run_tests(&filters, server.as_ref(), real_clis)
     })?);
     if filters.is_empty() {
+        suites.extend(node::test()?);
         suites.push(checked("documentation tests", || {
             counted(&mut run::cargo(&["test", "--workspace", "--doc"]))
         })?);
@@ -106,7 +107,7 @@ pub(crate) fn test(arguments: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-fn checked(
+pub(crate) fn checked(
     name: &'static str,
     suite: impl FnOnce() -> Result<u64, String>,
 ) -> Result<Suite, String> {
@@ -150,7 +151,7 @@ fn run_tests(
 }
 
 /// Runs it in view of the person and adds up the tests it says it ran.
-fn counted(command: &mut Command) -> Result<u64, String> {
+pub(crate) fn counted(command: &mut Command) -> Result<u64, String> {
     // The summary of nextest is on standard error, that of cargo test on
     // standard output: one pipe takes both.
     let (reader, writer) = std::io::pipe().map_err(|error| error.to_string())?;
@@ -173,9 +174,12 @@ fn counted(command: &mut Command) -> Result<u64, String> {
     }
 }
 
-/// What a summary line of either runner counts; 0 for any other line.
+/// What a summary line of any of the runners counts; 0 for any other line.
 fn passed_in(line: &str) -> u64 {
     let line = line.trim();
+    if let Some(number) = line.strip_prefix("# pass ") {
+        return number.parse().unwrap_or(0);
+    }
     let summary = line.starts_with("test result: ") || line.starts_with("Summary ");
     let number = line
         .split(" passed")
