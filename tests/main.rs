@@ -5,6 +5,8 @@
 mod anomalies;
 mod attach;
 mod bad_input;
+#[cfg(target_os = "linux")]
+mod bench;
 mod command_line;
 mod crash;
 mod documents;

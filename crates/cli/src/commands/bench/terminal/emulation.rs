@@ -1,6 +1,7 @@
 //! Bytes through a terminal in this process, with and without what is ours.
 
-use std::time::Instant;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use alacritty_terminal::Term;
 use alacritty_terminal::event::VoidListener;
@@ -9,7 +10,8 @@ use alacritty_terminal::term::Config;
 use alacritty_terminal::vte::ansi::Processor;
 use missiond_core::ErrorCode;
 use missiond_pty::{HISTORY_ROWS, Session};
-use missiond_semantic::{Catalogue, Size};
+use missiond_semantic::{Catalogue, Manifest, Size};
+use rustix::time::{ClockId, clock_gettime};
 
 use crate::failure::Failure;
 
@@ -30,33 +32,44 @@ pub(super) fn emulator_alone(bytes: &[u8]) -> f64 {
     };
     let mut term = Term::new(config, &Screen, VoidListener);
     let mut parser: Processor = Processor::new();
-    let began = Instant::now();
+    let began = processor_time();
     for chunk in bytes.chunks(CHUNK) {
         parser.advance(&mut term, chunk);
     }
     rate(bytes, began)
 }
 
-/// Megabytes per second through a whole session.
-pub(super) fn session(bytes: &[u8]) -> Result<f64, Failure> {
-    let catalogue = Catalogue::shipped()
-        .map_err(|error| Failure::new(ErrorCode::InvalidConfig, error.to_string()))?;
-    let manifest = catalogue
-        .get(ENGINE)
-        .ok_or_else(|| Failure::new(ErrorCode::NotFound, format!("no manifest for {ENGINE}")))?;
-    let mut session = Session::new(SIZE, manifest.clone());
+/// Megabytes per second through a whole session, read as often as a daemon reads
+/// it.
+pub(super) fn session(bytes: &[u8], manifest: &Arc<Manifest>) -> f64 {
+    let mut session = Session::new(SIZE, Arc::clone(manifest));
     let mut changes = Vec::new();
-    let began = Instant::now();
+    let clock = Instant::now();
+    let began = processor_time();
     for chunk in bytes.chunks(CHUNK) {
-        session.feed(chunk, began.elapsed(), &mut changes);
+        session.feed(chunk, clock.elapsed(), &mut changes);
         changes.clear();
     }
     session.finish(&mut changes);
-    Ok(rate(bytes, began))
+    rate(bytes, began)
 }
 
-fn rate(bytes: &[u8], began: Instant) -> f64 {
-    bytes.len() as f64 / 1e6 / began.elapsed().as_secs_f64()
+pub(super) fn manifest() -> Result<Arc<Manifest>, Failure> {
+    let catalogue = Catalogue::shipped()
+        .map_err(|error| Failure::new(ErrorCode::InvalidConfig, error.to_string()))?;
+    let manifest = catalogue.get(ENGINE).cloned();
+    manifest.ok_or_else(|| Failure::new(ErrorCode::NotFound, format!("no manifest for {ENGINE}")))
+}
+
+fn rate(bytes: &[u8], began: Duration) -> f64 {
+    bytes.len() as f64 / 1e6 / (processor_time() - began).as_secs_f64()
+}
+
+/// What this thread has had of a processor: others on the machine do not count.
+fn processor_time() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    let nanos = u32::try_from(time.tv_nsec).unwrap_or(0);
+    Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), nanos)
 }
 
 struct Screen;

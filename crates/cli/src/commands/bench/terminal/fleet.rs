@@ -35,16 +35,22 @@ pub(super) struct Fleet<'w> {
     daemon: TemporaryDaemon,
 }
 
-/// When a subscriber learned that a slot is in another state.
+/// A slot is in another state.
 pub(super) struct Change {
     slot: SlotId,
     to: PtyState,
-    at: u64,
+    /// When the daemon read it, and when a subscriber learned of it.
+    read: u64,
+    heard: u64,
 }
 
 /// What became of the changes that programs noted.
+#[derive(Default)]
 pub(super) struct Delays {
-    pub(super) delays: Vec<Duration>,
+    /// Until the daemon had the reading.
+    pub(super) read: Vec<Duration>,
+    /// Until a subscriber had the news, which is stored first.
+    pub(super) heard: Vec<Duration>,
     pub(super) missed: usize,
 }
 
@@ -53,7 +59,7 @@ impl<'w> Fleet<'w> {
         let daemon = TemporaryDaemon::new()?;
         watch.over(daemon.path());
         let home = daemon.home();
-        daemon.run(&["daemon", "start"])?;
+        watch.start_something(|| daemon.run(&["daemon", "start"]))?;
         let notes = daemon.path().join("notes");
         std::fs::create_dir_all(&notes)?;
         Ok(Self {
@@ -89,10 +95,11 @@ impl<'w> Fleet<'w> {
             rows: Some(40),
         };
         for _ in 0..count {
-            if self.watch.is_interrupted() {
-                return Err(Failure::new(ErrorCode::Cancelled, "interrupted"));
-            }
-            self.slots.push(self.client.call::<SlotSpawn>(&params)?);
+            let client = &mut self.client;
+            let summary = self
+                .watch
+                .start_something(|| Ok(client.call::<SlotSpawn>(&params)?))?;
+            self.slots.push(summary);
         }
         Ok(())
     }
@@ -138,11 +145,18 @@ impl<'w> Fleet<'w> {
         // Ends with the daemon, or when nobody wants to know.
         std::thread::spawn(move || {
             while let Ok(event) = events.next_event() {
-                let at = unix_micros();
-                if let Event::PtyStateChanged { slot, to, .. } = event.event
-                    && changes.send(Change { slot, to, at }).is_err()
-                {
-                    return;
+                let heard = unix_micros();
+                let read = u64::try_from(event.at.as_micros()).unwrap_or(0);
+                if let Event::PtyStateChanged { slot, to, .. } = event.event {
+                    let change = Change {
+                        slot,
+                        to,
+                        read,
+                        heard,
+                    };
+                    if changes.send(change).is_err() {
+                        return;
+                    }
                 }
             }
         });
@@ -151,30 +165,32 @@ impl<'w> Fleet<'w> {
 
     /// From each change a program noted since `from` to the news of it.
     pub(super) fn delays(&self, changes: &Receiver<Change>, from: u64) -> Result<Delays, Failure> {
-        let mut heard: HashMap<SlotId, Vec<u64>> = HashMap::new();
+        let mut by_slot: HashMap<SlotId, Vec<Change>> = HashMap::new();
         for change in changes.try_iter() {
             if change.to == PtyState::ToolRunning {
-                heard.entry(change.slot).or_default().push(change.at);
+                by_slot.entry(change.slot).or_default().push(change);
             }
         }
-        let mut found = Delays {
-            delays: Vec::new(),
-            missed: 0,
-        };
+        let mut found = Delays::default();
         for summary in &self.slots {
             let Some(program) = &summary.program else {
                 continue;
             };
-            let heard = heard.remove(&summary.slot).unwrap_or_default();
+            let changes = by_slot.remove(&summary.slot).unwrap_or_default();
             let text = std::fs::read_to_string(self.notes.join(program.pid.to_string()))?;
             let noted: Vec<u64> = text.lines().filter_map(|line| line.parse().ok()).collect();
             // The news of the last one may still be on its way.
             for pair in noted.windows(2).filter(|pair| pair[0] >= from) {
-                let news = heard.iter().find(|at| (pair[0]..pair[1]).contains(at));
-                match news {
-                    Some(at) => found.delays.push(Duration::from_micros(at - pair[0])),
-                    None => found.missed += 1,
-                }
+                let change = changes
+                    .iter()
+                    .find(|change| (pair[0]..pair[1]).contains(&change.read));
+                let Some(change) = change else {
+                    found.missed += 1;
+                    continue;
+                };
+                let since = |at: u64| Duration::from_micros(at.saturating_sub(pair[0]));
+                found.read.push(since(change.read));
+                found.heard.push(since(change.heard));
             }
         }
         Ok(found)

@@ -33,16 +33,19 @@ struct Extent {
     busy_slots: u32,
     /// Before a measurement, so that what a start leaves to do is done.
     settle: Duration,
-    window: Duration,
+    /// Longer than the time between two heartbeats of the daemon.
+    idle_window: Duration,
+    busy_window: Duration,
 }
 
 const FULL: Extent = Extent {
-    bytes: 24 << 20,
-    rounds: 7,
+    bytes: 4 << 20,
+    rounds: 25,
     idle_slots: 100,
     busy_slots: 50,
     settle: Duration::from_secs(4),
-    window: Duration::from_secs(15),
+    idle_window: Duration::from_secs(31),
+    busy_window: Duration::from_secs(15),
 };
 
 /// Enough to see that everything is measured.
@@ -52,7 +55,8 @@ const QUICK: Extent = Extent {
     idle_slots: 2,
     busy_slots: 2,
     settle: Duration::from_millis(200),
-    window: Duration::from_secs(3),
+    idle_window: Duration::from_millis(200),
+    busy_window: Duration::from_secs(3),
 };
 
 /// Of each busy program.
@@ -101,15 +105,16 @@ fn throughput(extent: &Extent, report: &mut Report) -> Result<(), Failure> {
     report.condition("manifest", emulation::ENGINE);
     report.condition(
         "ratio",
-        "bytes/s through emulator, control strings and reader on the wall clock, to the emulator \
-         alone; median of rounds in turns",
+        "bytes per second of processor time through a session (emulator, control strings, reader), \
+         to the emulator crate alone; median of rounds in turns",
     );
+    let manifest = emulation::manifest()?;
     for stream in Stream::ALL {
         let bytes = stream.bytes(extent.bytes);
         let (mut alone, mut session, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..extent.rounds {
             let emulator = emulation::emulator_alone(&bytes);
-            let whole = emulation::session(&bytes)?;
+            let whole = emulation::session(&bytes, &manifest);
             alone.push(emulator);
             session.push(whole);
             ratios.push(whole / emulator);
@@ -132,10 +137,10 @@ fn idle(extent: &Extent, watch: &Watch, report: &mut Report) -> Result<(), Failu
     std::thread::sleep(extent.settle);
     let processes = fleet.processes()?;
     let begin = Usage::of(&processes)?;
-    std::thread::sleep(extent.window);
+    std::thread::sleep(extent.idle_window);
     let end = Usage::of(&processes)?;
     report.condition("idle_slots", extent.idle_slots);
-    report.condition("window_s", extent.window.as_secs_f64());
+    report.condition("idle_window_s", extent.idle_window.as_secs_f64());
     report.condition(
         "rss_per_slot_mb",
         "proportional set size (the program's own pages are shared) of daemon and hosts, less \
@@ -180,12 +185,13 @@ fn filled(extent: &Extent, watch: &Watch, report: &mut Report) -> Result<(), Fai
 /// Slots that redraw all the time, and how long a change takes to be known.
 fn busy(extent: &Extent, marks: Marks, watch: &Watch, report: &mut Report) -> Result<(), Failure> {
     report.condition("busy_slots", extent.busy_slots);
+    report.condition("busy_window_s", extent.busy_window.as_secs_f64());
     report.condition("busy_bytes_per_s", BUSY_BYTES_PER_SECOND);
     report.condition(
         "byte_to_reading",
-        "from before the program writes a frame that shows another state until a subscriber of \
-         the timeline has the change; frames are marked (synchronized updates), in `_unmarked` \
-         they are not",
+        "from before the program writes a frame that shows another state until the daemon has \
+         the reading; `byte_to_news`: until a subscriber of the timeline has it, after its \
+         commit; frames are marked (synchronized updates), in `_unmarked` they are not",
     );
     let mut fleet = Fleet::start(watch)?;
     let changes = fleet.follow_states()?;
@@ -195,12 +201,12 @@ fn busy(extent: &Extent, marks: Marks, watch: &Watch, report: &mut Report) -> Re
         changes: fleet.notes().to_owned(),
     };
     fleet.spawn(extent.busy_slots, &redraw)?;
-    fleet.wait_until_all_read(&[PtyState::Thinking, PtyState::ToolRunning])?;
+    fleet.wait_until_all_read(&[PtyState::Responding, PtyState::ToolRunning])?;
     std::thread::sleep(extent.settle);
     let processes = fleet.processes()?;
     let from = writer::unix_micros();
     let begin = Usage::of(&processes)?;
-    std::thread::sleep(extent.window);
+    std::thread::sleep(extent.busy_window);
     let end = Usage::of(&processes)?;
     let mut found = fleet.delays(&changes, from)?;
     let suffix = match marks {
@@ -211,11 +217,13 @@ fn busy(extent: &Extent, marks: Marks, watch: &Watch, report: &mut Report) -> Re
         format!("busy_{}_cpu_pct{suffix}", FULL.busy_slots),
         end.cpu_percent_since(&begin),
     );
-    report.metric(format!("changes{suffix}"), found.delays.len() as f64);
+    report.metric(format!("changes{suffix}"), found.read.len() as f64);
     report.metric(format!("changes_missed{suffix}"), found.missed as f64);
     for (name, share) in [("p50", 0.50), ("p99", 0.99)] {
-        let delay = millis(percentile(&mut found.delays, share));
-        report.metric(format!("byte_to_reading{suffix}_{name}_ms"), delay);
+        let read = millis(percentile(&mut found.read, share));
+        report.metric(format!("byte_to_reading{suffix}_{name}_ms"), read);
+        let heard = millis(percentile(&mut found.heard, share));
+        report.metric(format!("byte_to_news{suffix}_{name}_ms"), heard);
     }
     Ok(())
 }

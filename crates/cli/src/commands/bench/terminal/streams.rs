@@ -41,14 +41,14 @@ impl Stream {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shown {
     Waiting,
-    Thinking,
+    Answering,
     RunningTool,
 }
 
 impl Shown {
     fn at(turn: usize) -> Self {
-        if turn / 100 % 2 == 0 {
-            Self::Thinking
+        if (turn / 100).is_multiple_of(2) {
+            Self::Answering
         } else {
             Self::RunningTool
         }
@@ -71,7 +71,7 @@ pub(super) fn agent_frame(shown: Shown, turn: usize, marks: Marks) -> String {
     }
     let glyph = match shown {
         Shown::Waiting => '✳',
-        Shown::Thinking | Shown::RunningTool => ['◐', '◓', '◑', '◒'][turn % 4],
+        Shown::Answering | Shown::RunningTool => ['◐', '◓', '◑', '◒'][turn % 4],
     };
     frame.push_str(&format!(
         "\x1b]0;{glyph} Mend the parser\x07\x1b[?25l\x1b[H"
@@ -89,7 +89,7 @@ pub(super) fn agent_frame(shown: Shown, turn: usize, marks: Marks) -> String {
         Shown::RunningTool => frame.push_str(
             "\x1b[2K\x1b[32m●\x1b[39m \x1b[1mBash\x1b[22m(cargo test)\r\n\x1b[2K  ⎿  Running…\r\n",
         ),
-        Shown::Waiting | Shown::Thinking => frame.push_str("\x1b[2K\r\n\x1b[2K\r\n"),
+        Shown::Waiting | Shown::Answering => frame.push_str("\x1b[2K\r\n\x1b[2K\r\n"),
     }
     frame.push_str("\x1b[2K\r\n\x1b[2K");
     if shown != Shown::Waiting {
@@ -167,9 +167,9 @@ mod tests {
         for marks in [Marks::Synchronized, Marks::None] {
             for (shown, state) in [
                 (Shown::Waiting, PtyState::Idle),
-                (Shown::Thinking, PtyState::Thinking),
+                (Shown::Answering, PtyState::Responding),
                 (Shown::RunningTool, PtyState::ToolRunning),
-                (Shown::Thinking, PtyState::Thinking),
+                (Shown::Answering, PtyState::Responding),
             ] {
                 session.feed(agent_frame(shown, 7, marks).as_bytes(), at, &mut Vec::new());
                 at += Duration::from_secs(2);

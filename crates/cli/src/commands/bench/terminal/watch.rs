@@ -1,10 +1,10 @@
 //! Ctrl-C and TERM end what a measurement started before they end it.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use missiond_api::Home;
+use missiond_core::ErrorCode;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::super::temporary::mission_in;
@@ -19,9 +19,9 @@ pub(super) struct Watch(Arc<Watched>);
 
 #[derive(Debug, Default)]
 struct Watched {
-    /// The home of the daemon that runs now.
+    /// The home of the daemon that runs now. Held while something is started, so
+    /// that nothing starts behind the back of the end.
     folder: Mutex<Option<PathBuf>>,
-    interrupted: AtomicBool,
 }
 
 impl Watch {
@@ -58,8 +58,16 @@ impl Watch {
         *self.0.folder() = None;
     }
 
-    pub(super) fn is_interrupted(&self) -> bool {
-        self.0.interrupted.load(Ordering::Relaxed)
+    /// Starts something, unless the end has begun.
+    pub(super) fn start_something<T>(
+        &self,
+        start: impl FnOnce() -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let folder = self.0.folder();
+        if folder.is_none() {
+            return Err(Failure::new(ErrorCode::Cancelled, "interrupted"));
+        }
+        start()
     }
 }
 
@@ -69,12 +77,9 @@ impl Watched {
     }
 
     fn end(&self) {
-        self.interrupted.store(true, Ordering::Relaxed);
-        if let Some(folder) = self.folder().take() {
-            let home = Home::under(&folder);
-            // A program that was just being started is there at the second look.
-            kill_slots(&home);
-            kill_slots(&home);
+        let mut watched = self.folder();
+        if let Some(folder) = watched.take() {
+            kill_slots(&Home::under(&folder));
             if let Ok(mut stop) = mission_in(&folder, &["daemon", "stop", "--force"]) {
                 let _ = stop.output();
             }

@@ -69,7 +69,8 @@ fn redraw(
     // Programs change state when they please, not all at once.
     let mut change = Instant::now() + STATE_LASTS * (pid % 50) / 50;
     let mut due = Instant::now();
-    let mut shown = Shown::Thinking;
+    let mut shown = Shown::Answering;
+    let mut changed = false;
     for turn in 0.. {
         let now = Instant::now();
         if now >= end {
@@ -78,16 +79,19 @@ fn redraw(
         if now >= change {
             change += STATE_LASTS;
             shown = match shown {
-                Shown::RunningTool => Shown::Thinking,
-                Shown::Thinking | Shown::Waiting => Shown::RunningTool,
+                Shown::RunningTool => Shown::Answering,
+                Shown::Answering | Shown::Waiting => Shown::RunningTool,
             };
-            if shown == Shown::RunningTool {
-                writeln!(noted, "{}", unix_micros())?;
-            }
+            changed = shown == Shown::RunningTool;
         }
         let frame = agent_frame(shown, turn, marks);
+        let at = unix_micros();
         terminal.write_all(frame.as_bytes())?;
         terminal.flush()?;
+        // Afterwards: a file may have to wait for the disk.
+        if std::mem::take(&mut changed) {
+            writeln!(noted, "{at}")?;
+        }
         due += Duration::from_secs_f64(frame.len() as f64 / f64::from(bytes_per_second.max(1)));
         std::thread::sleep(due.saturating_duration_since(Instant::now()));
     }

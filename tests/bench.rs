@@ -1,0 +1,78 @@
+//! `mission bench`: that it measures what it says, on a small scale, and leaves
+//! nothing behind. What it measures is for people to judge.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use crate::harness::{TestHome, text, wait_for};
+
+/// The bench, with its temporary homes where the test can look for them.
+fn quick_bench(home: &TestHome) -> Command {
+    let mut command = home.command(&["bench", "terminal", "--quick", "--json"]);
+    command.env("TMPDIR", home.path());
+    command
+}
+
+#[test]
+fn the_bench_of_terminals_prints_every_metric_and_leaves_nothing_running() {
+    let home = TestHome::new();
+    let output = quick_bench(&home).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["bench"], "terminal");
+    for metric in [
+        "ratio_redraw",
+        "ratio_log",
+        "ratio_unicode",
+        "session_log_mb_per_s",
+        "emulator_log_mb_per_s",
+        "rss_per_slot_mb",
+        "rss_per_slot_full_mb",
+        "busy_50_cpu_pct",
+        "byte_to_reading_p50_ms",
+        "byte_to_reading_p99_ms",
+        "byte_to_reading_unmarked_p50_ms",
+        "byte_to_news_p50_ms",
+    ] {
+        let value = report["metrics"][metric].as_f64();
+        assert!(value.is_some_and(|value| value > 0.0), "{metric}: {report}");
+    }
+    assert!(report["metrics"]["idle_100_cpu_pct"].is_number());
+    assert_eq!(report["metrics"]["changes_missed"], 0.0);
+    let left = programs_in(home.path());
+    assert!(left.is_empty(), "still running: {left:?}");
+}
+
+#[test]
+fn an_interrupted_bench_ends_what_it_started() {
+    let home = TestHome::new();
+    let mut bench = quick_bench(&home)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    wait_for("a measured program", || {
+        !programs_in(home.path()).is_empty()
+    });
+    let pid = rustix::process::Pid::from_child(&bench);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    assert_eq!(bench.wait().unwrap().code(), Some(130));
+    let left = programs_in(home.path());
+    assert!(left.is_empty(), "still running: {left:?}");
+    let folders: Vec<_> = std::fs::read_dir(home.path()).unwrap().collect();
+    assert!(folders.is_empty(), "left behind: {folders:?}");
+}
+
+/// Processes that run in a folder below this one.
+fn programs_in(folder: &Path) -> Vec<String> {
+    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    processes
+        .filter(|entry| {
+            let inside = std::fs::read_link(entry.path().join("cwd"));
+            inside.is_ok_and(|inside| inside.starts_with(folder))
+        })
+        .filter_map(|entry| std::fs::read_to_string(entry.path().join("cmdline")).ok())
+        .collect()
+}
