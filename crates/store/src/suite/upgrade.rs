@@ -237,6 +237,8 @@ async fn wipe(db: &MissionDb) {
     run(
         db,
         vec![
+            "DROP TABLE execution_capabilities",
+            "DROP TABLE executions",
             "DROP TABLE journal_lines",
             "DROP TABLE journals",
             "DROP TABLE activity",
