@@ -69,4 +69,15 @@ fn a_changed_manifest_is_followed_and_a_broken_one_is_told() {
         "{said}"
     );
     wait_for_state(&home, "confirming");
+
+    // A daemon that starts says so and starts.
+    let told = |home: &TestHome| {
+        let events = home.events();
+        let refused = |event: &&serde_json::Value| event["event"]["type"] == "config_rejected";
+        events.iter().filter(refused).count()
+    };
+    let before = told(&home);
+    home.json(&["daemon", "restart"]);
+    assert_eq!(home.json(&["slot", "list"])["slots"][0]["name"], "toy");
+    assert_eq!(told(&home), before + 1);
 }

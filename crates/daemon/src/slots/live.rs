@@ -112,8 +112,14 @@ pub(super) async fn follow(
     };
     let files = HostFiles::new(&context.home.slots_dir(), id);
     let Rebuilt {
-        session, offset, ..
+        mut session,
+        offset,
+        ..
     } = begin(&record, beginning, manifest).await;
+    if beginning == Beginning::Found {
+        // What it shows has stood there since; only now is it told.
+        session.advance_to(recording_time(&context, &record), &mut Vec::new());
+    }
     let mut live = Live {
         published: session.reader().current().state,
         session,
@@ -168,6 +174,11 @@ async fn begin(record: &HostRecord, beginning: Beginning, manifest: Arc<Manifest
         offset: 0,
         at: Duration::ZERO,
     }
+}
+
+fn recording_time(context: &Context, record: &HostRecord) -> Duration {
+    let micros = context.clock.now().as_micros() - record.started_at_us;
+    Duration::from_micros(u64::try_from(micros).unwrap_or(0))
 }
 
 struct Live {
@@ -506,8 +517,7 @@ impl Live {
 
     /// Time on the recording's clock.
     fn now(&self) -> Duration {
-        let micros = self.context.clock.now().as_micros() - self.record.started_at_us;
-        Duration::from_micros(u64::try_from(micros).unwrap_or(0))
+        recording_time(&self.context, &self.record)
     }
 
     async fn publish(&mut self, changes: &mut Vec<TimedReading>) {

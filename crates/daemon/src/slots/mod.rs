@@ -27,11 +27,11 @@ use missiond_api::Home;
 use missiond_core::{
     Anomaly, CliEngine, Clock, DaemonId, ErrorCode, Event, Slot, SlotId, SlotKind, TraceContext,
 };
+use missiond_pty::Session;
 use missiond_pty::host::{
     self, FromHost, HostConnection, HostFiles, HostRecord, LaunchSpec, Recording, RecordingLimits,
     ToHost,
 };
-use missiond_pty::{ManifestFileError, Session};
 use missiond_semantic::{GENERIC, Manifest, Size};
 use missiond_store::{Engine, MissionDb, StoreError, incidents, slots};
 use tokio::sync::{Notify, mpsc};
@@ -67,8 +67,6 @@ pub enum SlotsError {
     Folder { path: PathBuf, source: io::Error },
     #[error("the records of running slots cannot be read: {0}")]
     Records(io::Error),
-    #[error(transparent)]
-    Manifests(#[from] ManifestFileError),
     #[error("{0}")]
     Invalid(String),
     #[error("a slot named {0} is already open: choose another name, or leave it out")]
@@ -86,7 +84,6 @@ impl SlotsError {
     pub(crate) fn code(&self) -> ErrorCode {
         match self {
             Self::Folder { .. } | Self::Records(_) => ErrorCode::StorageUnavailable,
-            Self::Manifests(_) => ErrorCode::InvalidConfig,
             Self::Invalid(_) | Self::Launch(host::LaunchError::Refused(_)) => {
                 ErrorCode::InvalidParams
             }
@@ -153,11 +150,7 @@ impl Slots {
         for folder in [home.slots_dir(), home.recordings_dir()] {
             private_dir(&folder)?;
         }
-        // The person's own are checked at once, so that a mistake is told.
         let manifests = Manifests::new(home.manifests_dir());
-        if let Some(refused) = manifests.refresh().refused.pop() {
-            return Err(refused.into());
-        }
         let context = Arc::new(Context {
             home: home.clone(),
             daemon,
@@ -181,6 +174,10 @@ impl Slots {
     /// those that are gone.
     pub(crate) async fn find_again(&self) -> Result<(), SlotsError> {
         let context = &self.context;
+        // A mistake in one of the person's own is told at once; the others and
+        // those shipped are in force.
+        let read = context.manifests.refresh();
+        context.tell_refused(&read, TraceContext::root()).await;
         self.tasks
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -363,26 +360,32 @@ impl Context {
     /// timeline.
     async fn read_manifests_again(&self, trace: TraceContext) -> Refreshed {
         let outcome = self.manifests.refresh();
-        let mut events: Vec<Event> = Vec::new();
         if !outcome.changed.is_empty() {
             tracing::info!(changed = ?outcome.changed, "manifests were read again");
-            events.push(Event::ConfigReloaded {
+            let changed = Event::ConfigReloaded {
                 changed: outcome.changed.clone(),
                 needs_restart: Vec::new(),
-            });
+            };
+            self.tell(changed, trace).await;
         }
+        self.tell_refused(&outcome, trace).await;
+        outcome
+    }
+
+    async fn tell_refused(&self, outcome: &Refreshed, trace: TraceContext) {
         for error in &outcome.refused {
             tracing::warn!(%error, "a manifest was refused, what it said before stays");
-            events.push(Event::ConfigRejected {
+            let refused = Event::ConfigRejected {
                 error: error.to_string(),
-            });
+            };
+            self.tell(refused, trace).await;
         }
-        for event in events {
-            if let Err(error) = self.timeline.record(event, trace).await {
-                tracing::warn!(%error, "the change of manifests is not on the timeline");
-            }
+    }
+
+    async fn tell(&self, event: Event, trace: TraceContext) {
+        if let Err(error) = self.timeline.record(event, trace).await {
+            tracing::warn!(%error, "the change of manifests is not on the timeline");
         }
-        outcome
     }
 
     fn note_end(&self, name: &str, argv: &[String], end: crashes::End) -> Option<crashes::Verdict> {
