@@ -10,6 +10,8 @@ mod bench;
 mod command_line;
 mod crash;
 mod documents;
+mod execution_access;
+mod executions;
 mod export;
 #[cfg(target_os = "linux")]
 mod failing_disk;
@@ -19,6 +21,7 @@ mod fleet;
 mod harness;
 mod hosts;
 mod input;
+mod journals;
 mod lifecycle;
 #[cfg(unix)]
 mod manifests;

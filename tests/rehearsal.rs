@@ -519,7 +519,7 @@ fn signals_reach_an_mcp_server_on_standard_input() {
     assert_eq!(refused.unwrap()["error"]["code"], -32601);
     assert_eq!(
         received[received.len() - 2]["params"],
-        json!({"name": "progress", "arguments": {"message": "Working on: ship it"}})
+        json!({"name": "progress", "arguments": {"summary": "Working on: ship it"}})
     );
 }
 

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use missiond_core::CliEngine;
 
-use crate::Adapter;
 use crate::launch::{Conversation, Launch, PermissionMode};
 use crate::plan::{ConversationId, Instructions, LaunchPlan, PlanError, SignalTransport, text};
+use crate::{Adapter, ProgramSource};
 
 #[derive(Debug)]
 pub(crate) struct Generic {
@@ -26,6 +26,10 @@ impl Adapter for Generic {
 
     fn program(&self) -> &str {
         self.engine.name()
+    }
+
+    fn source(&self) -> ProgramSource {
+        ProgramSource::FirstArgument
     }
 
     fn plan(&self, launch: &Launch) -> Result<LaunchPlan, PlanError> {

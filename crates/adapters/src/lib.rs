@@ -19,6 +19,7 @@ mod hook;
 mod launch;
 mod opencode;
 mod plan;
+mod rehearsal;
 mod tail;
 mod transcript;
 
@@ -45,6 +46,11 @@ pub trait Adapter: std::fmt::Debug + Send + Sync {
     /// The program's usual file name.
     fn program(&self) -> &str;
 
+    /// Where the program comes from.
+    fn source(&self) -> ProgramSource {
+        ProgramSource::Installed
+    }
+
     /// How a launch is done with this CLI.
     fn plan(&self, launch: &Launch) -> Result<LaunchPlan, PlanError>;
 
@@ -63,6 +69,17 @@ pub trait Adapter: std::fmt::Debug + Send + Sync {
     fn transcript_facts(&self, _line: &str) -> Vec<TranscriptFact> {
         Vec::new()
     }
+}
+
+/// Which file a launch runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProgramSource {
+    /// The one of its name in PATH.
+    Installed,
+    /// The binary that asks.
+    OwnBinary,
+    /// The person names it before the arguments.
+    FirstArgument,
 }
 
 /// Which conversation's transcript is looked for.
@@ -107,6 +124,9 @@ pub fn adapter(engine: &CliEngine) -> Box<dyn Adapter> {
         CliEngine::Codex => Box::new(codex::Codex),
         CliEngine::Gemini => Box::new(gemini::GeminiCli),
         CliEngine::OpenCode => Box::new(opencode::OpenCode),
+        CliEngine::Other(_) if engine.name() == rehearsal::ENGINE => {
+            Box::new(rehearsal::Rehearsal::new(engine.clone()))
+        }
         CliEngine::Other(_) => Box::new(generic::Generic::new(engine.clone())),
     }
 }

@@ -124,6 +124,12 @@ impl Home {
         self.data.join("recordings")
     }
 
+    /// What was said to agents, observed of them and decided.
+    #[must_use]
+    pub fn journals_dir(&self) -> PathBuf {
+        self.data.join("journals")
+    }
+
     /// The user's manifests, put over the built-in ones.
     #[must_use]
     pub fn manifests_dir(&self) -> PathBuf {

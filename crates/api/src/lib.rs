@@ -9,8 +9,10 @@
 mod attachment;
 mod client;
 mod error;
+mod execution;
 mod frame;
 mod home;
+mod hook_spool;
 mod operation;
 pub mod operations;
 mod protocol;
@@ -22,8 +24,13 @@ pub use attachment::{
 };
 pub use client::{Client, ClientError, Subscription};
 pub use error::ApiError;
+pub use execution::{
+    AccessFile, AccessFileError, AccessToken, ExecutionHelloParams, ExecutionWelcome, HookParams,
+    METHOD_EXECUTION_HELLO, METHOD_HOOK, METHOD_OVERSIZED, OversizedParams,
+};
 pub use frame::{Frame, FrameDecoder, MAX_FRAME};
 pub use home::{Home, HomeError};
+pub use hook_spool::{HookSpool, Spooled};
 pub use operation::{CATALOGUE, Domain, Effect, Operation, OperationSpec};
 pub use protocol::{
     CancelParams, EventNotice, HelloParams, METHOD_CANCEL, METHOD_EVENT, METHOD_HELLO,

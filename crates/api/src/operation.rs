@@ -3,7 +3,7 @@
 use schemars::{JsonSchema, Schema, schema_for};
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::operations::{communication, compute, system};
+use crate::operations::{communication, compute, execution, system};
 
 /// Which part of the system an operation belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -98,6 +98,12 @@ pub const CATALOGUE: &[OperationSpec] = &[
     compute::SlotResize::SPEC,
     compute::SlotKill::SPEC,
     compute::SlotExplain::SPEC,
+    execution::ExecutionStart::SPEC,
+    execution::ExecutionList::SPEC,
+    execution::ExecutionShow::SPEC,
+    execution::ExecutionMessage::SPEC,
+    execution::ExecutionAnswer::SPEC,
+    execution::ExecutionCancel::SPEC,
     system::Health::SPEC,
     system::DaemonStatus::SPEC,
     system::DaemonStats::SPEC,

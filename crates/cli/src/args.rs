@@ -1,5 +1,8 @@
 //! The command line: every command, flag and example.
 
+mod execution;
+mod journal;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -8,6 +11,8 @@ use missiond_api::operations::compute::ScreenshotFormat;
 use missiond_core::{Category, Clock, IncidentId, Seq, SystemClock, Timestamp, TraceId};
 
 use crate::failure::EXIT_CODES;
+pub(crate) use execution::{AccessArg, ExecutionCommand, RunArgs};
+pub(crate) use journal::{JournalCommand, JournalFormat};
 
 /// Run many coding agents from one place.
 ///
@@ -23,7 +28,8 @@ use crate::failure::EXIT_CODES;
     after_help = format!("\
 Examples:
   mission up                         start the daemon and say how it is
-  mission slot spawn -- claude       run an agent that outlives the daemon
+  mission run \"fix the bug\" --wait   give an agent work and watch it
+  mission slot spawn -- claude       run any program, it outlives the daemon
   mission timeline tail              watch what happens
   mission doctor                     find out what is wrong
   mission daemon logs --follow       read the daemon's log
@@ -74,9 +80,33 @@ pub(crate) enum Command {
     /// The configuration and its keys.
     #[command(subcommand)]
     Config(ConfigCommand),
+    /// Give an agent work, in a slot of its own and with a journal.
+    #[command(after_help = "\
+Examples:
+  mission run \"fix the failing test\"
+  mission run \"say hello\" --engine rehearsal --wait -- hello
+  mission run \"review this\" --engine codex --cwd ~/project --permission plan --wait --timeout 600
+  mission run \"hi\" --engine my-agent -- my-agent --flag
+
+With --wait the exit code says how it went:
+  0  the turn has ended, or the program has ended in order
+  1  the run failed, was cancelled or was lost, or the prompt did not arrive
+  9  it took longer than --timeout; the agent goes on
+ 10  the agent waits for an answer")]
+    Run(RunArgs),
+    /// Runs of agents: what each is doing, messages, answers.
+    #[command(subcommand)]
+    Execution(ExecutionCommand),
     /// Run programs in terminals that outlive the daemon, and look after them.
     #[command(subcommand)]
     Slot(SlotCommand),
+    /// Report an event of an agent's CLI; run by that CLI, with the event on its input.
+    #[cfg(unix)]
+    #[command(hide = true)]
+    Hook(AccessArg),
+    /// What was said to an agent, observed of it and decided: read, verify, replay.
+    #[command(subcommand)]
+    Journal(JournalCommand),
     /// Be the host of one terminal; started by the daemon.
     #[command(hide = true)]
     PtyHost,
@@ -656,6 +686,12 @@ pub(crate) enum BenchCommand {
     Ipc {
         #[arg(long, default_value_t = 20_000)]
         calls: u32,
+    },
+    /// Durable appends beside bare writes of the same bytes, replay and opening.
+    Journal {
+        /// Records of the journal that is replayed.
+        #[arg(long, default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..))]
+        records: u64,
     },
     /// From `daemon start` to answering, and memory when idle.
     Start {

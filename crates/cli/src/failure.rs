@@ -27,7 +27,11 @@ Exit codes:
   7  a configuration file or value is wrong
   8  the disk or the database refused
   9  it took too long or was cancelled
+ 10  the agent waits for an answer
 130  ended by Ctrl-C";
+
+/// An agent that is waited for waits itself.
+pub(crate) const NEEDS_INPUT: u8 = 10;
 
 impl Failure {
     pub(crate) fn new(code: ErrorCode, message: impl Into<String>) -> Self {

@@ -11,8 +11,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Anomaly, AttemptId, BoardTaskId, BoardTaskStatus, CliEngine, ConversationId, DaemonId,
-    EngineeringPhase, EntryId, ErrorCode, ExecutionId, FencingToken, IncidentId, MessageId,
-    PtyState, QuestionId, Severity, SlotId, TaskId, Timestamp, TraceContext, TurnId,
+    EngineeringPhase, EntryId, ErrorCode, ExecutionActivity, ExecutionAttention, ExecutionId,
+    ExecutionLifecycle, FencingToken, IncidentId, MessageId, ObservationId, PtyState, QuestionId,
+    Severity, SlotId, TaskId, Timestamp, TraceContext, TurnId,
 };
 
 /// The place of a persistent event in the timeline: 1, 2, 3 … without holes.
@@ -276,6 +277,31 @@ events! {
     }
     CliEngine {
         Persistent
+        /// One run of an agent began; its journal exists.
+        ExecutionStarted = "execution_started" {
+            execution: ExecutionId, slot: SlotId, engine: CliEngine, cwd: String,
+        }
+        Persistent
+        ExecutionStateChanged = "execution_state_changed" {
+            execution: ExecutionId, lifecycle: ExecutionLifecycle,
+            attention: ExecutionAttention, activity: ExecutionActivity,
+        }
+        Persistent
+        /// The agent said something in structure. What it said is in its journal.
+        ExecutionSignal = "execution_signal" {
+            execution: ExecutionId, observation: Option<ObservationId>, signal: String,
+            outcome: String,
+        }
+        Persistent
+        /// The agent waits for an answer.
+        InputRequested = "input_requested" {
+            execution: ExecutionId, request: ObservationId, question: String,
+        }
+        Persistent
+        ExecutionEnded = "execution_ended" {
+            execution: ExecutionId, lifecycle: ExecutionLifecycle,
+        }
+        Persistent
         CliRequestStarted = "cli_request_started" { execution: ExecutionId, engine: CliEngine }
         Persistent
         CliRequestCompleted = "cli_request_completed" {
@@ -287,6 +313,11 @@ events! {
         /// The vendor's limit was reached; work may go on at `resets_at`.
         UsageLimitReached = "usage_limit_reached" {
             engine: CliEngine, execution: Option<ExecutionId>, resets_at: Option<Timestamp>,
+        }
+        Persistent
+        /// Somebody who may not tried to speak for an execution, or said too much.
+        ExecutionAccessRefused = "execution_access_refused" {
+            execution: ExecutionId, reason: String,
         }
     }
     Pipeline {

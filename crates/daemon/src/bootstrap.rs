@@ -16,6 +16,8 @@ use tokio::sync::watch;
 
 use crate::activity::Activity;
 use crate::config::{Config, ConfigError};
+#[cfg(unix)]
+use crate::executions::{ExecutionError, Executions};
 use crate::incidents::IncidentRecorder;
 use crate::instance::{Instance, InstanceError};
 use crate::logging::Logging;
@@ -55,6 +57,9 @@ pub enum StartError {
     #[cfg(unix)]
     #[error(transparent)]
     Slots(#[from] SlotsError),
+    #[cfg(unix)]
+    #[error(transparent)]
+    Executions(#[from] ExecutionError),
     #[error("cannot listen to signals: {0}")]
     Signals(io::Error),
 }
@@ -70,6 +75,8 @@ impl StartError {
             Self::Timeline(error) => error.code(),
             #[cfg(unix)]
             Self::Slots(error) => error.code(),
+            #[cfg(unix)]
+            Self::Executions(error) => error.code(),
             Self::Ipc(_) | Self::Signals(_) => ErrorCode::Internal,
         }
     }
@@ -176,7 +183,7 @@ async fn infrastructure(
     )
     .await?;
     #[cfg(unix)]
-    let slots = Slots::new(
+    let slots = Arc::new(Slots::new(
         &home,
         id,
         db.clone(),
@@ -184,6 +191,14 @@ async fn infrastructure(
         Arc::clone(&clock),
         config.recording.limits(),
         config.anomalies.clone(),
+    )?);
+    #[cfg(unix)]
+    let executions = Executions::new(
+        &home,
+        db.clone(),
+        timeline.clone(),
+        Arc::clone(&clock),
+        Arc::clone(&slots),
     )?;
     Ok(Arc::new(DaemonState {
         id,
@@ -198,6 +213,8 @@ async fn infrastructure(
         timeline,
         #[cfg(unix)]
         slots,
+        #[cfg(unix)]
+        executions,
         consumers: Mutex::new(None),
         http: Mutex::new(None),
         shutdown: Shutdown::default(),
@@ -242,6 +259,8 @@ async fn workers(daemon: &Daemon) -> Result<tokio::task::JoinHandle<()>, StartEr
         .unwrap_or_else(PoisonError::into_inner) = Some(consumers);
     #[cfg(unix)]
     daemon.slots.find_again().await?;
+    #[cfg(unix)]
+    daemon.executions.find_again().await?;
     Ok(runs::start_beating(daemon))
 }
 
@@ -277,6 +296,8 @@ async fn engines(daemon: &Daemon, operations: Arc<Operations>) -> Result<Served,
 }
 
 async fn stop_workers(daemon: &Daemon) {
+    #[cfg(unix)]
+    daemon.executions.let_go().await;
     #[cfg(unix)]
     daemon.slots.let_go().await;
     let consumers = daemon

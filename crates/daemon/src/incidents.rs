@@ -90,6 +90,15 @@ fn incident_of(event: &Event) -> Option<Report> {
             Severity::Error,
             format!("The program in slot {name} waits: {why}"),
         ),
+        Event::ExecutionAccessRefused { execution, reason } => incident(
+            "execution_access_refused",
+            &execution.to_string(),
+            Severity::Warning,
+            format!(
+                "Somebody tried to speak for {execution} with {reason}, and was refused. Nothing \
+                 changed; look at what runs beside its agent."
+            ),
+        ),
         Event::PromptStalled { slot, .. } => incident(
             Anomaly::PromptLost.incident_kind(),
             &slot.to_string(),

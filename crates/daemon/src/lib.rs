@@ -8,6 +8,8 @@ mod activity;
 mod bootstrap;
 pub mod config;
 pub mod database_journal;
+#[cfg(unix)]
+mod executions;
 mod incidents;
 mod instance;
 mod logging;

@@ -31,7 +31,9 @@ pub(crate) struct DaemonState {
     pub db: MissionDb,
     pub timeline: Timeline,
     #[cfg(unix)]
-    pub slots: crate::slots::Slots,
+    pub slots: Arc<crate::slots::Slots>,
+    #[cfg(unix)]
+    pub executions: crate::executions::Executions,
     pub consumers: Mutex<Option<Consumers>>,
     pub http: Mutex<Option<std::net::SocketAddr>>,
     pub shutdown: Shutdown,

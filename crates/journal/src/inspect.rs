@@ -1,6 +1,11 @@
 //! Looking at journals from outside: is this one sound, what does it say, how do
 //! two differ. Nothing here changes anything.
 
+mod meaning;
+mod moments;
+
+pub use moments::{Change, changes, outline};
+
 use std::io::{self, Write};
 use std::ops::ControlFlow;
 

@@ -15,7 +15,8 @@
 //! - [`store`] says what a place for journals must promise; [`file::FileStore`]
 //!   keeps them as JSONL files. [`Journal`] is the one way to write.
 //! - [`marker`] finds signals in the output of programs that have no better way.
-//! - [`inspect`] verifies, exports and compares journals.
+//! - [`inspect`] verifies, exports and compares journals; [`narrate`] puts them
+//!   in words.
 //!
 //! Everything here blocks and knows no async runtime; time is passed in. The
 //! format and the promises are written down in `docs/journal.md`.
@@ -32,6 +33,7 @@ mod frame;
 pub mod inspect;
 mod journal;
 pub mod marker;
+pub mod narrate;
 pub mod observation;
 pub mod owner;
 pub mod policy;

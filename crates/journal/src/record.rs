@@ -111,6 +111,28 @@ records! {
     Projection(Projection) = "projection.recorded";
 }
 
+/// No kind of record has this name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{name}` is no kind of record; there are {}", names())]
+pub struct UnknownKind {
+    name: String,
+}
+
+fn names() -> String {
+    let names: Vec<_> = RecordKind::ALL.iter().map(|kind| kind.name()).collect();
+    names.join(", ")
+}
+
+impl std::str::FromStr for RecordKind {
+    type Err = UnknownKind;
+
+    fn from_str(name: &str) -> Result<Self, UnknownKind> {
+        Self::from_name(name.as_bytes()).ok_or_else(|| UnknownKind {
+            name: name.chars().take(64).collect(),
+        })
+    }
+}
+
 impl std::fmt::Display for RecordKind {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.name())

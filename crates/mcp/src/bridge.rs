@@ -81,6 +81,18 @@ impl Bridge {
         lines.into_iter().map(|(_, line)| line.clone()).collect()
     }
 
+    /// Stops waiting for everything: what to say to the client instead.
+    pub fn give_up(&mut self, why: &str) -> Vec<Vec<u8>> {
+        let mut pending: Vec<_> = self.pending.drain().collect();
+        pending.sort_by_key(|(_, (place, _))| *place);
+        let refusal = |(id, _)| {
+            let error = json!({ "code": -32000, "message": why });
+            let line = json!({ "jsonrpc": "2.0", "id": id, "error": error });
+            ended(line.to_string().into_bytes())
+        };
+        pending.into_iter().map(refusal).collect()
+    }
+
     /// Nothing is under way.
     #[must_use]
     pub fn is_quiet(&self) -> bool {
@@ -176,6 +188,22 @@ mod tests {
         };
         let refusal: Value = serde_json::from_slice(&line).unwrap();
         assert_eq!(refusal["id"], 9999);
+    }
+
+    #[test]
+    fn what_is_given_up_is_refused_with_its_id_and_not_sent_again() {
+        let mut bridge = Bridge::new();
+        forwarded(&mut bridge, &call(4, &json!({})));
+        forwarded(&mut bridge, &call(2, &json!({})));
+        let refused: Vec<Value> = bridge
+            .give_up("nobody is there")
+            .iter()
+            .map(|line| serde_json::from_slice(line).unwrap())
+            .collect();
+        let ids: Vec<_> = refused.iter().map(|line| line["id"].clone()).collect();
+        assert_eq!(ids, [json!(4), json!(2)]);
+        assert_eq!(refused[0]["error"]["message"], "nobody is there");
+        assert!(bridge.is_quiet() && bridge.unanswered().is_empty());
     }
 
     #[test]

@@ -13,6 +13,7 @@ mod draft;
 mod keys;
 mod mcp;
 mod records;
+mod report;
 mod script;
 mod session;
 mod signal;

@@ -2,6 +2,7 @@
 
 pub mod communication;
 pub mod compute;
+pub mod execution;
 pub mod system;
 
 /// Declares the operations of a file: a unit struct each, bound to its types.

@@ -1,17 +1,26 @@
 //! The commands. Each asks the daemon and shows the answer; none decides.
 
 #[cfg(unix)]
+mod agent_link;
+#[cfg(unix)]
 mod attach;
 mod bench;
+#[cfg(unix)]
+mod bridge;
 mod call;
 mod config;
 mod daemon;
 mod doctor;
+mod execution;
+#[cfg(unix)]
+mod hook;
 mod incident;
+mod journal;
 mod logs;
 mod picture;
 #[cfg(unix)]
 mod rehearse;
+mod run;
 mod semantic;
 mod service;
 mod shell;
@@ -21,6 +30,8 @@ mod timeline;
 
 use std::process::ExitCode;
 
+#[cfg(unix)]
+use crate::args::ExecutionCommand;
 use crate::args::{Cli, Command};
 use crate::connect::Reach;
 use crate::failure::Failure;
@@ -34,6 +45,11 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<ExitCode, Failure> {
         Command::Completions { shell } => return shell::completions(shell, output),
         Command::Man => return shell::man(output),
         Command::Semantic(command) => return semantic::run(&command, output),
+        Command::Journal(command) => return journal::run(command, output),
+        #[cfg(unix)]
+        Command::Execution(ExecutionCommand::Mcp(args)) => return bridge::run(&args.access_file),
+        #[cfg(unix)]
+        Command::Hook(args) => return Ok(hook::run(&args.access_file)),
         #[cfg(unix)]
         Command::Rehearse(args) => return rehearse::run(args, output),
         #[cfg(unix)]
@@ -58,14 +74,17 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<ExitCode, Failure> {
         Command::Timeline(command) => timeline::run(command, &reach, output),
         Command::Incident(command) => incident::run(&command, &reach, output),
         Command::Config(command) => config::run(command, &reach, output),
+        Command::Run(args) => run::run(args, &reach, output),
+        Command::Execution(command) => execution::run(command, &reach, output),
         Command::Slot(command) => slot::run(command, &reach, output),
         Command::Call(args) => call::call(args, &reach, output),
         Command::Bench(command) => bench::run(&command, output),
         #[cfg(unix)]
-        Command::Rehearse(_) => Ok(ExitCode::SUCCESS),
+        Command::Rehearse(_) | Command::Hook(_) => Ok(ExitCode::SUCCESS),
         Command::Completions { .. }
         | Command::Man
         | Command::Semantic(_)
+        | Command::Journal(_)
         | Command::PtyHost
         | Command::BenchWriter(_) => Ok(ExitCode::SUCCESS),
     }

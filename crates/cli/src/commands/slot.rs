@@ -305,7 +305,7 @@ fn explain(slot: String, client: &mut Client, output: &mut Output) -> Result<(),
     Ok(())
 }
 
-fn variables(given: &[String]) -> Result<BTreeMap<String, String>, Failure> {
+pub(super) fn variables(given: &[String]) -> Result<BTreeMap<String, String>, Failure> {
     let variable = |given: &String| match given.split_once('=') {
         Some((name, value)) => Ok((name.to_owned(), value.to_owned())),
         None => match std::env::var(given) {
@@ -319,7 +319,7 @@ fn variables(given: &[String]) -> Result<BTreeMap<String, String>, Failure> {
     given.iter().map(variable).collect()
 }
 
-fn text_or_stdin(text: String) -> Result<String, Failure> {
+pub(super) fn text_or_stdin(text: String) -> Result<String, Failure> {
     if text != "-" {
         return Ok(text);
     }

@@ -51,6 +51,7 @@ async fn spawn(call: Call, params: SlotSpawnParams) -> Result<SlotSummary, ApiEr
         rows: params.rows.unwrap_or(DEFAULT_SIZE.rows),
     };
     let new = NewSlot {
+        id: SlotId::generate(),
         argv: params.argv,
         engine: params.engine,
         name: params.name,

@@ -9,6 +9,8 @@ mod communication;
 #[cfg(unix)]
 mod compute;
 #[cfg(unix)]
+mod execution;
+#[cfg(unix)]
 mod screenshot;
 mod system;
 #[cfg(unix)]
@@ -73,6 +75,8 @@ impl Operations {
         communication::register(&mut operations);
         #[cfg(unix)]
         compute::register(&mut operations);
+        #[cfg(unix)]
+        execution::register(&mut operations);
         #[cfg(unix)]
         screenshot::register(&mut operations);
         system::register(&mut operations);

@@ -98,6 +98,8 @@ impl SlotsError {
 /// What a slot is to run.
 #[derive(Debug)]
 pub(crate) struct NewSlot {
+    /// Chosen by whoever must know it before the program runs.
+    pub id: SlotId,
     pub argv: Vec<String>,
     pub engine: Option<CliEngine>,
     pub name: Option<String>,
@@ -443,7 +445,7 @@ impl Context {
         if let Some(why) = environment::refusal(&new.env) {
             return invalid(why);
         }
-        let slot = SlotId::generate();
+        let slot = new.id;
         let engine = new
             .engine
             .unwrap_or_else(|| self.guess_engine(&new.argv[0]));
@@ -473,7 +475,7 @@ impl Context {
             engine,
             argv: new.argv,
             cwd,
-            environment: environment::environment(text_variables(), &new.env),
+            environment: program_environment(&new.env),
             size: new.size,
             recording: recording(&self.home, slot),
             limits: self.limits,
@@ -501,6 +503,11 @@ async fn watch_manifests(context: Arc<Context>) {
         tokio::time::sleep(MANIFEST_POLL).await;
         context.read_manifests_again(TraceContext::root()).await;
     }
+}
+
+/// The whole environment of a program that is given these variables.
+pub(crate) fn program_environment(wanted: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    environment::environment(text_variables(), wanted)
 }
 
 fn recording(home: &Home, slot: SlotId) -> PathBuf {

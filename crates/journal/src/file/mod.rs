@@ -30,12 +30,20 @@ use gate::Gate;
 use lines::Lines;
 
 const FOLDER: &str = "agent-journals";
+const LINES: &str = ".interaction.jsonl";
 
 /// Journals in a folder.
 #[derive(Debug, Clone)]
 pub struct FileStore {
     folder: PathBuf,
     gate: Gate,
+    purpose: Purpose,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    Writing,
+    Looking,
 }
 
 impl FileStore {
@@ -73,17 +81,52 @@ impl FileStore {
         if metadata.uid() != rustix::process::geteuid().as_raw() {
             return Err(bad("it belongs to another user".into()));
         }
-        Ok(Self { folder: real, gate })
+        Ok(Self {
+            folder: real,
+            gate,
+            purpose: Purpose::Writing,
+        })
+    }
+
+    /// A folder with journals as it is found, for looking only: nothing is made,
+    /// nothing is demanded of the place, and whatever would write is refused.
+    #[must_use]
+    pub fn look(folder: &Path) -> Self {
+        Self {
+            folder: folder.to_owned(),
+            gate: Gate::default(),
+            purpose: Purpose::Looking,
+        }
+    }
+
+    /// The folder below `root` in which [`FileStore::open`] keeps journals.
+    #[must_use]
+    pub fn folder_below(root: &Path) -> PathBuf {
+        root.join(FOLDER)
+    }
+
+    /// Whether the folder is there; before the first execution it is not.
+    #[must_use]
+    pub fn is_there(&self) -> bool {
+        self.folder.is_dir()
+    }
+
+    /// Whose journal the file with this name is.
+    #[must_use]
+    pub fn execution_of(path: &Path) -> Option<ExecutionId> {
+        let name = path.file_name()?.to_str()?;
+        name.strip_suffix(LINES)?.parse().ok()
     }
 
     /// The file that holds the records of an execution.
     #[must_use]
     pub fn path(&self, execution: ExecutionId) -> PathBuf {
-        self.file(execution, "interaction.jsonl")
+        self.folder.join(format!("{execution}{LINES}"))
     }
 
     /// Removes a journal and everything beside it. It must not be open.
     pub fn remove(&self, execution: ExecutionId) -> Result<(), StoreError> {
+        self.may_write()?;
         if !self.path(execution).exists() {
             return Err(StoreError::NotFound { execution });
         }
@@ -111,6 +154,16 @@ impl FileStore {
         })
     }
 
+    fn may_write(&self) -> Result<(), StoreError> {
+        match self.purpose {
+            Purpose::Writing => Ok(()),
+            Purpose::Looking => Err(StoreError::BadPlace {
+                path: self.folder.clone(),
+                detail: "it was opened for looking only".into(),
+            }),
+        }
+    }
+
     /// Forces the names in the folder to disk.
     fn sync_folder(&self) -> Result<(), StoreError> {
         self.gate.pass(gate::Step::SyncFolder)?;
@@ -126,10 +179,12 @@ impl JournalStore for FileStore {
         execution: ExecutionId,
         first: Batch<'_>,
     ) -> Result<Box<dyn JournalWriter>, StoreError> {
+        self.may_write()?;
         writer::create(self, execution, first)
     }
 
     fn open(&self, execution: ExecutionId) -> Result<Opened, StoreError> {
+        self.may_write()?;
         recover::open(self, execution)
     }
 
@@ -137,12 +192,7 @@ impl JournalStore for FileStore {
         let listing = |error: io::Error| failed("listing the journals", &error);
         let mut found = Vec::new();
         for entry in fs::read_dir(&self.folder).map_err(listing)? {
-            let name = entry.map_err(listing)?.file_name();
-            let execution: Option<ExecutionId> = name
-                .to_str()
-                .and_then(|name| name.strip_suffix(".interaction.jsonl"))
-                .and_then(|name| name.parse().ok());
-            found.extend(execution);
+            found.extend(Self::execution_of(&entry.map_err(listing)?.path()));
         }
         found.sort_unstable();
         Ok(found)

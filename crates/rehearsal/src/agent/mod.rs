@@ -12,6 +12,7 @@ use tokio::sync::mpsc;
 
 use crate::mcp::{McpConfig, Servers};
 use crate::records::{Transcript, Truth};
+use crate::report::Reporter;
 use crate::script::{Crash, Script, Variables};
 use crate::session::Session;
 use crate::terminal::{Event, RawTerminal};
@@ -76,6 +77,7 @@ pub(crate) async fn rehearse(options: Options) -> Result<u8, RehearsalError> {
         speed: options.speed.0,
         servers: Servers::default(),
         signals: options.signals,
+        reporter: None,
     };
     let ended = agent.live(mcp, options.prompt).await;
     if let Some(truth) = &mut agent.truth {
@@ -135,6 +137,8 @@ pub(crate) struct Agent {
     speed: f64,
     servers: Servers,
     signals: Option<Box<dyn SignalChannel>>,
+    /// How to report in its output, once it was told.
+    reporter: Option<Reporter>,
 }
 
 /// Why something does not go on to its end.
@@ -193,6 +197,13 @@ impl Agent {
 
     async fn turn(&mut self, prompt: String) -> Result<(), Break> {
         self.transcript.prompt(&prompt)?;
+        let prompt = match Reporter::instructed(&prompt) {
+            Some((reporter, rest)) => {
+                self.reporter = Some(reporter);
+                rest.to_owned()
+            }
+            None => prompt,
+        };
         self.view.failed = false;
         let chosen = self.session.take_turn(&self.script, &prompt);
         self.session

@@ -270,6 +270,16 @@ impl Agent {
 
     async fn signal(&mut self, signal: &Signal) -> Result<(), Break> {
         let payload = signal.payload.fill(&self.variables);
+        if let Some(reporter) = &mut self.reporter {
+            let line = reporter.line(&self.variables.session, &signal.kind, &payload);
+            self.become_busy(Activity::Responding);
+            self.transcript.said(&line)?;
+            self.view.push(Block::Said {
+                text: line,
+                finished: true,
+            });
+            return self.pass(TOOL_MOMENT).await;
+        }
         self.begin_tool("Signal", &signal.kind);
         // Taken out while in use: drawing and keys need the rest of the agent.
         let mut channel = self.signals.take();

@@ -188,11 +188,12 @@ fn draft_rows(view: &View, width: usize) -> (Vec<String>, (usize, usize)) {
     }
     rows.extend(after);
     let first = (cursor_row + 1).saturating_sub(MAX_DRAFT_ROWS);
+    // The mark stays in sight: it says that this is the prompt.
     let shown = rows
         .into_iter()
-        .enumerate()
         .skip(first)
-        .take(MAX_DRAFT_ROWS);
+        .take(MAX_DRAFT_ROWS)
+        .enumerate();
     let shown = shown.map(|(index, row)| match index {
         0 => format!("❯ {row}"),
         _ => format!("  {row}"),

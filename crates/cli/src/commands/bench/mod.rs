@@ -3,6 +3,7 @@
 //! shared machine is never the same twice.
 
 mod ipc;
+mod journal;
 mod start;
 mod temporary;
 #[cfg(unix)]
@@ -30,6 +31,7 @@ pub(super) fn run(command: &BenchCommand, output: &mut Output) -> Result<ExitCod
             ref postgres,
         } => timeline::run(events, postgres.as_deref(), output)?,
         BenchCommand::Ipc { calls } => ipc::run(calls, output)?,
+        BenchCommand::Journal { records } => journal::run(records, output)?,
         BenchCommand::Start { rounds } => start::run(rounds, output)?,
         #[cfg(unix)]
         BenchCommand::Terminal { quick } => {

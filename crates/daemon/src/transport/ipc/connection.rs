@@ -19,7 +19,8 @@ use missiond_api::{
 };
 #[cfg(unix)]
 use missiond_api::{
-    AttachParams, DetachParams, METHOD_ATTACH, METHOD_DETACH, METHOD_PAINTED, PaintedParams,
+    AttachParams, DetachParams, METHOD_ATTACH, METHOD_DETACH, METHOD_EXECUTION_HELLO,
+    METHOD_PAINTED, PaintedParams,
 };
 use missiond_core::ErrorCode;
 use serde_json::value::RawValue;
@@ -34,6 +35,8 @@ use tokio::time::Instant;
 
 #[cfg(unix)]
 use super::attachment::{self, Granted};
+#[cfg(unix)]
+use super::execution;
 use super::rate::RateLimit;
 use super::subscription;
 use crate::operations::{Operations, check_kinds};
@@ -67,6 +70,9 @@ pub(super) struct Connection {
     cancels: HashMap<RequestId, AbortHandle>,
     rate: RateLimit,
     greeted: bool,
+    /// The hello of an execution's agent: somebody else serves it.
+    #[cfg(unix)]
+    handed_over: Option<Request>,
     /// When the peer is let go unless it has done its part by then.
     hello_due: Option<Instant>,
     message_due: Option<Instant>,
@@ -116,6 +122,8 @@ impl Connection {
             cancels: HashMap::new(),
             rate,
             greeted: false,
+            #[cfg(unix)]
+            handed_over: None,
             hello_due: Some(Instant::now() + HELLO_LIMIT),
             message_due: None,
             reading_due: None,
@@ -171,6 +179,10 @@ impl Connection {
                     self.decoder.feed(&chunk[..read]);
                     if self.take_messages() == Verdict::LetGo {
                         peer_done = true;
+                    }
+                    #[cfg(unix)]
+                    if let Some(hello) = self.handed_over.take() {
+                        return execution::serve(self.daemon, stream, self.decoder, hello).await;
                     }
                     self.message_moved();
                 }
@@ -277,6 +289,13 @@ impl Connection {
 
     fn take_message(&mut self, line: &[u8]) -> Verdict {
         match Incoming::parse(line) {
+            #[cfg(unix)]
+            Ok(Incoming::Request(request))
+                if !self.greeted && request.method == METHOD_EXECUTION_HELLO =>
+            {
+                self.handed_over = Some(request);
+                Verdict::LetGo
+            }
             Ok(Incoming::Request(request)) if !self.greeted => self.greet(&request),
             Ok(Incoming::Request(request)) => {
                 self.take_request(request);
@@ -562,7 +581,7 @@ enum Verdict {
 #[derive(serde::Serialize)]
 struct Empty {}
 
-fn parse<P: serde::de::DeserializeOwned>(
+pub(super) fn parse<P: serde::de::DeserializeOwned>(
     method: &str,
     params: Option<&RawValue>,
 ) -> Result<P, ApiError> {
@@ -571,7 +590,7 @@ fn parse<P: serde::de::DeserializeOwned>(
     })
 }
 
-async fn sleep_until(deadline: Option<Instant>) {
+pub(super) async fn sleep_until(deadline: Option<Instant>) {
     match deadline {
         Some(deadline) => tokio::time::sleep_until(deadline).await,
         None => std::future::pending().await,

@@ -4,6 +4,8 @@
 #[cfg(unix)]
 mod attachment;
 mod connection;
+#[cfg(unix)]
+mod execution;
 mod rate;
 mod subscription;
 

@@ -1,0 +1,149 @@
+//! The rehearsal agent: a part of the `mission` binary that follows a script.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use missiond_core::CliEngine;
+use serde_json::json;
+
+use crate::claude::ClaudeCode;
+use crate::launch::{Conversation, Launch, PermissionMode};
+use crate::plan::{
+    ConversationId, Instructions, LaunchPlan, PlanError, PlannedFile, SignalTransport, text,
+};
+use crate::transcript::TranscriptFact;
+use crate::{Adapter, FoundTranscript, ProgramSource, TranscriptSearch};
+
+pub(crate) const ENGINE: &str = "rehearsal";
+
+#[derive(Debug)]
+pub(crate) struct Rehearsal {
+    engine: CliEngine,
+}
+
+impl Rehearsal {
+    pub(crate) fn new(engine: CliEngine) -> Self {
+        Self { engine }
+    }
+}
+
+impl Adapter for Rehearsal {
+    fn engine(&self) -> CliEngine {
+        self.engine.clone()
+    }
+
+    fn program(&self) -> &str {
+        "mission"
+    }
+
+    fn source(&self) -> ProgramSource {
+        ProgramSource::OwnBinary
+    }
+
+    /// The arguments begin with the script. The whole command line, as one would
+    /// type it (`mission rehearse SCRIPT …`), is taken too.
+    fn plan(&self, launch: &Launch) -> Result<LaunchPlan, PlanError> {
+        if launch.permission != PermissionMode::Ask {
+            return Err(PlanError::Permission {
+                engine: self.engine.clone(),
+                mode: launch.permission.name(),
+                instead: "its script says what it asks",
+            });
+        }
+        let extra = match &launch.extra[..] {
+            [_, command, script @ ..] if command == "rehearse" => script,
+            script => script,
+        };
+        let mut argv = vec![text(&launch.program)?, "rehearse".to_owned()];
+        argv.extend(extra.iter().cloned());
+        let id = match &launch.conversation {
+            Conversation::New { id } => {
+                argv.extend(["--session-id".to_owned(), id.clone()]);
+                id
+            }
+            Conversation::Resume { id } => {
+                argv.extend(["--resume".to_owned(), id.clone()]);
+                id
+            }
+        };
+        let mut files = Vec::new();
+        if let Some(server) = &launch.mcp {
+            let path = launch.folder.join("mcp.json");
+            argv.extend(["--mcp-config".to_owned(), text(&path)?]);
+            let entry = json!({ "command": text(&server.command)?, "args": server.args });
+            let config = json!({ "mcpServers": { server.name.as_str(): entry } });
+            files.push(PlannedFile {
+                path,
+                contents: config.to_string(),
+            });
+        }
+        Ok(LaunchPlan {
+            argv,
+            environment: BTreeMap::new(),
+            files,
+            links: Vec::new(),
+            conversation: ConversationId::Given(id.clone()),
+            instructions: match launch.instructions {
+                Some(_) => Instructions::BeforeFirstPrompt,
+                None => Instructions::Absent,
+            },
+            signals: SignalTransport::of(launch.mcp.as_ref()),
+        })
+    }
+
+    /// Beside the session, in the data folder of missiond.
+    fn transcript(&self, search: &TranscriptSearch<'_>) -> Option<FoundTranscript> {
+        let id = search.conversation?;
+        let data = match (
+            search.variable("MISSION_HOME"),
+            search.variable("XDG_STATE_HOME"),
+        ) {
+            (Some(home), _) => Path::new(&home).join("data"),
+            (None, Some(state)) => Path::new(&state).join("missiond"),
+            (None, None) => Path::new(&search.variable("HOME")?).join(".local/state/missiond"),
+        };
+        Some(FoundTranscript {
+            conversation: id.to_owned(),
+            path: data.join("rehearsals").join(format!("{id}.jsonl")),
+        })
+    }
+
+    /// It writes the messages that Claude Code writes.
+    fn transcript_facts(&self, line: &str) -> Vec<TranscriptFact> {
+        ClaudeCode.transcript_facts(line)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    fn planned(extra: &[&str]) -> Vec<String> {
+        let rehearsal = Rehearsal::new(ENGINE.parse().unwrap());
+        let launch = Launch {
+            extra: extra.iter().map(|word| (*word).to_owned()).collect(),
+            model: None,
+            ..fixture::launch("/opt/mission")
+        };
+        rehearsal.plan(&launch).unwrap().argv
+    }
+
+    #[test]
+    fn a_script_is_rehearsed_with_its_session_and_server() {
+        let expected = [
+            "/opt/mission",
+            "rehearse",
+            "hello",
+            "--speed",
+            "5",
+            "--session-id",
+            fixture::CONVERSATION,
+            "--mcp-config",
+            "/run/launch/mcp.json",
+        ];
+        assert_eq!(planned(&["hello", "--speed", "5"]), expected);
+        let whole = ["mission", "rehearse", "hello", "--speed", "5"];
+        assert_eq!(planned(&whole), expected);
+    }
+}

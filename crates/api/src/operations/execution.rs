@@ -1,0 +1,269 @@
+//! Executions: runs of agents, what was said to them and what came of it.
+
+use std::collections::BTreeMap;
+
+use missiond_core::{
+    CliEngine, DeliveryStatus, ExecutionActivity, ExecutionAttention, ExecutionId,
+    ExecutionLifecycle, MessageId, ObservationId, SlotId, Timestamp,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::operations;
+
+operations! {
+    Compute;
+
+    ExecutionStart = "execution_start" (Additive, "executions"):
+        ExecutionStartParams => ExecutionSummary,
+        "Run an agent in a slot of its own, with a journal, and give it a first prompt.";
+
+    ExecutionList = "execution_list" (ReadOnly, "executions"):
+        ExecutionListParams => ExecutionPage,
+        "List the runs of agents with what each is doing, the newest first.";
+
+    ExecutionShow = "execution_show" (ReadOnly, "executions"):
+        ExecutionParams => ExecutionDetails,
+        "Show one run of an agent: its state, open questions, messages and what happened last.";
+
+    ExecutionMessage = "execution_message" (Additive, "executions"):
+        ExecutionMessageParams => MessageResult,
+        "Queue a text for an agent; it is typed when the agent waits for one.";
+
+    ExecutionAnswer = "execution_answer" (Additive, "executions"):
+        ExecutionAnswerParams => MessageResult,
+        "Answer a question an agent has asked.";
+
+    ExecutionCancel = "execution_cancel" (Destructive, "executions"):
+        ExecutionCancelParams => ExecutionSummary,
+        "End a run of an agent that is no longer wanted, with every process it started.";
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ExecutionStartParams {
+    /// Which agent CLI.
+    pub engine: CliEngine,
+    /// The folder to work in, absolute.
+    pub cwd: String,
+    /// What to give the agent first; it only starts when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
+    /// More arguments for the CLI. For an engine without an adapter, the program
+    /// and its arguments; for the rehearsal agent, the script and its options.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub args: Vec<String>,
+    /// The model's name, in the words of the CLI.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    #[serde(default)]
+    pub permission: Permission,
+    /// What people call its slot; made up when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Variables on top of the few that are passed on from the daemon.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, String>,
+    /// Go on with this conversation, by the CLI's own id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resume: Option<String>,
+    /// When left out: by MCP where the CLI can be given a server, otherwise by
+    /// markers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signals: Option<Signals>,
+    /// You trust this folder: say so when the CLI asks.
+    #[serde(default)]
+    pub trust_folder: bool,
+}
+
+/// What an agent may do without asking.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Permission {
+    /// It asks before edits and commands.
+    #[default]
+    Ask,
+    /// It edits files in its folder without asking.
+    AcceptEdits,
+    /// It reads and plans only.
+    Plan,
+    /// It never asks.
+    Bypass,
+}
+
+/// How an agent reports to its execution.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Signals {
+    /// By lines in its output; how is told before the first prompt.
+    Markers,
+    /// By the tools of an MCP server the agent's CLI is given; an agent that
+    /// cannot be given it does not start.
+    Mcp,
+    /// Not at all: it is only observed.
+    None,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ExecutionSummary {
+    pub execution: ExecutionId,
+    pub engine: CliEngine,
+    pub slot: SlotId,
+    /// The name of the slot while it is open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slot_name: Option<String>,
+    pub cwd: String,
+    /// Where the run is between its start and its end.
+    pub lifecycle: ExecutionLifecycle,
+    /// Whether it needs somebody.
+    pub attention: ExecutionAttention,
+    /// What the agent is busy with.
+    pub activity: ExecutionActivity,
+    /// What the agent last said of its progress.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub progress: Option<String>,
+    pub open_questions: usize,
+    pub waiting_messages: usize,
+    pub started_at: Timestamp,
+    pub ended_at: Option<Timestamp>,
+    /// The CLI's own id of the conversation, once it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conversation: Option<String>,
+    /// Why the journal cannot be read, if it cannot; the states are then the
+    /// last resort, not the truth.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trouble: Option<String>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ExecutionListParams {
+    /// Also those that have ended.
+    pub all: bool,
+    /// With `all`: at most so many, 1 to 1000; 50 when left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ExecutionPage {
+    pub executions: Vec<ExecutionSummary>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ExecutionParams {
+    /// The execution's id, or the name of its open slot.
+    pub execution: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ExecutionDetails {
+    #[serde(flatten)]
+    pub summary: ExecutionSummary,
+    /// Whom the run belongs to.
+    pub owner: String,
+    /// How the agent reports: `mcp_tool`, `marker` or `none`.
+    pub signals: String,
+    /// The file that holds the journal.
+    pub journal: String,
+    /// Records in the journal.
+    pub records: u64,
+    pub tokens: Tokens,
+    pub questions: Vec<OpenQuestion>,
+    pub messages: Vec<SentMessage>,
+    /// What happened last, oldest first.
+    pub timeline: Vec<Happening>,
+}
+
+/// What the agent's requests to its model took, as far as its CLI tells.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Tokens {
+    pub requests: u64,
+    pub input: u64,
+    pub output: u64,
+    pub cache_read: u64,
+    pub cache_write: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OpenQuestion {
+    pub request: ObservationId,
+    pub question: String,
+    /// Answers to choose from; none when any text will do.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub choices: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SentMessage {
+    pub message: MessageId,
+    pub status: DeliveryStatus,
+    /// Why it is held or failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The question it answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answers: Option<ObservationId>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Happening {
+    pub sequence: u64,
+    pub at: Timestamp,
+    pub title: String,
+    pub text: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ExecutionMessageParams {
+    /// The execution's id, or the name of its open slot.
+    pub execution: String,
+    pub text: String,
+    /// A name for this message: sent again with the same one, it is not typed
+    /// again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ExecutionAnswerParams {
+    /// The execution's id, or the name of its open slot.
+    pub execution: String,
+    /// The question; the only open one when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<ObservationId>,
+    /// The answer, or the label of one of the offered ones.
+    pub text: String,
+    /// A name for this answer, as for a message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MessageResult {
+    pub execution: ExecutionId,
+    pub message: MessageId,
+    pub outcome: MessageOutcome,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MessageOutcome {
+    /// It is on record and will be delivered.
+    Accepted,
+    /// It was accepted before under the same key.
+    Duplicate,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ExecutionCancelParams {
+    /// The execution's id, or the name of its open slot.
+    pub execution: String,
+    /// Why, for the journal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}

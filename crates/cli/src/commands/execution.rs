@@ -1,0 +1,197 @@
+//! `mission execution …`
+
+use std::process::ExitCode;
+
+use missiond_api::Client;
+use missiond_api::operations::execution::{
+    ExecutionAnswer, ExecutionAnswerParams, ExecutionCancel, ExecutionCancelParams,
+    ExecutionDetails, ExecutionList, ExecutionListParams, ExecutionMessage, ExecutionMessageParams,
+    ExecutionParams, ExecutionShow, ExecutionSummary, Happening, MessageOutcome, MessageResult,
+};
+use missiond_core::{Clock, ExecutionAttention, SystemClock, Timestamp};
+
+use super::slot::text_or_stdin;
+use crate::args::ExecutionCommand;
+use crate::connect::Reach;
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::term::{Style, duration, printable};
+
+/// What happened last is shown with so many lines.
+const SHOWN: usize = 15;
+
+pub(super) fn run(
+    command: ExecutionCommand,
+    reach: &Reach,
+    output: &mut Output,
+) -> Result<ExitCode, Failure> {
+    let mut client = reach.client(output)?;
+    match command {
+        // Served before the daemon is asked for.
+        #[cfg(unix)]
+        ExecutionCommand::Mcp(_) => {}
+        ExecutionCommand::List { all, limit } => list(all, limit, &mut client, output)?,
+        ExecutionCommand::Show { execution } => {
+            let details = client.call::<ExecutionShow>(&ExecutionParams { execution })?;
+            output.result(&details, show);
+        }
+        ExecutionCommand::Message {
+            execution,
+            text,
+            key,
+        } => {
+            let text = text_or_stdin(text)?;
+            let params = ExecutionMessageParams {
+                execution,
+                text,
+                key,
+            };
+            let result = client.call::<ExecutionMessage>(&params)?;
+            output.result(&result, accepted);
+        }
+        ExecutionCommand::Answer {
+            execution,
+            text,
+            request,
+        } => {
+            let params = ExecutionAnswerParams {
+                execution,
+                request,
+                text: text_or_stdin(text)?,
+                key: None,
+            };
+            let result = client.call::<ExecutionAnswer>(&params)?;
+            output.result(&result, accepted);
+        }
+        ExecutionCommand::Cancel { execution, reason } => {
+            let params = ExecutionCancelParams { execution, reason };
+            let summary = client.call::<ExecutionCancel>(&params)?;
+            output.result(&summary, |output, summary| {
+                output.line(format!("{} is cancelled.", summary.execution));
+            });
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn list(all: bool, limit: u32, client: &mut Client, output: &mut Output) -> Result<(), Failure> {
+    let limit = Some(limit);
+    let page = client.call::<ExecutionList>(&ExecutionListParams { all, limit })?;
+    output.result(&page, |output, page| {
+        if page.executions.is_empty() {
+            output.line("No agent runs. Start one with: mission run \"what to do\"");
+            return;
+        }
+        let now = SystemClock.now();
+        let row = |summary: &ExecutionSummary| {
+            vec![
+                summary.execution.to_string(),
+                summary.slot_name.clone().unwrap_or_else(|| "-".to_owned()),
+                summary.engine.to_string(),
+                state(summary),
+                age(summary, now),
+                printable(summary.progress.as_deref().unwrap_or_default()),
+            ]
+        };
+        let rows: Vec<_> = page.executions.iter().map(row).collect();
+        let header = ["EXECUTION", "SLOT", "ENGINE", "STATE", "FOR", "PROGRESS"];
+        output.table(&header, &rows);
+        for summary in &page.executions {
+            if let Some(trouble) = &summary.trouble {
+                output.line(format!("{}: {}", summary.execution, printable(trouble)));
+            }
+        }
+    });
+    Ok(())
+}
+
+/// The state in as few words as say it.
+pub(super) fn state(summary: &ExecutionSummary) -> String {
+    if summary.ended_at.is_some() || summary.attention == ExecutionAttention::None {
+        return summary.lifecycle.as_str().to_owned();
+    }
+    match summary.attention {
+        ExecutionAttention::AwaitingOperator => "needs you".to_owned(),
+        ExecutionAttention::Blocked => "blocked".to_owned(),
+        _ => summary.activity.as_str().to_owned(),
+    }
+}
+
+fn age(summary: &ExecutionSummary, now: Timestamp) -> String {
+    let until = summary.ended_at.unwrap_or(now);
+    let micros = until.as_micros() - summary.started_at.as_micros();
+    duration(u64::try_from(micros / 1_000_000).unwrap_or(0))
+}
+
+pub(super) fn show(output: &mut Output, details: &ExecutionDetails) {
+    let summary = &details.summary;
+    let title = format!("{} ({})", summary.execution, summary.engine);
+    let title = output.paint.apply(Style::Bold, &title);
+    output.line(title);
+    let slot = match &summary.slot_name {
+        Some(name) => name.clone(),
+        None => format!("{}, closed", summary.slot),
+    };
+    let mut field = |name: &str, value: &str| {
+        output.line(format!("  {name:<13} {}", printable(value)));
+    };
+    field("state", &state(summary));
+    field("slot", &slot);
+    field("folder", &summary.cwd);
+    field("owner", &details.owner);
+    field("reports by", &details.signals.replace('_', " "));
+    if let Some(conversation) = &summary.conversation {
+        field("conversation", conversation);
+    }
+    if let Some(progress) = &summary.progress {
+        field("progress", progress);
+    }
+    let tokens = details.tokens;
+    if tokens.requests > 0 {
+        let text = format!(
+            "{} in, {} out, {} from cache, in {} requests",
+            tokens.input, tokens.output, tokens.cache_read, tokens.requests
+        );
+        field("tokens", &text);
+    }
+    let records = format!("{} ({} records)", details.journal, details.records);
+    field("journal", &records);
+    for message in &details.messages {
+        if let Some(reason) = &message.reason {
+            let text = format!("{} {}: {reason}", message.message, message.status.as_str());
+            field("message", &text);
+        }
+    }
+    for question in &details.questions {
+        let text = format!("{} {}", question.request, printable(&question.question));
+        let text = output.paint.apply(Style::Yellow, &text);
+        output.line(format!("  question      {text}"));
+        for choice in &question.choices {
+            output.line(format!("                - {}", printable(choice)));
+        }
+    }
+    let skipped = details.timeline.len().saturating_sub(SHOWN);
+    for item in &details.timeline[skipped..] {
+        output.line(happening(item));
+    }
+}
+
+/// One thing that happened, as a line.
+pub(super) fn happening(item: &Happening) -> String {
+    let at = item.at.to_string();
+    let clock = at.get(11..19).unwrap_or_default();
+    let text = item.text.split_whitespace().collect::<Vec<_>>().join(" ");
+    format!("{clock}  {}  {}", item.title, printable(&text))
+        .trim_end()
+        .to_owned()
+}
+
+fn accepted(output: &mut Output, result: &MessageResult) {
+    output.line(match result.outcome {
+        MessageOutcome::Accepted => format!("{} is queued.", result.message),
+        MessageOutcome::Duplicate => format!(
+            "{} was accepted before under this key; it is not sent again.",
+            result.message
+        ),
+    });
+}

@@ -1,0 +1,327 @@
+//! `mission journal …`: looks at journals where they lie, without the daemon and
+//! beside one that writes. Nothing here changes anything.
+
+mod diff;
+mod verify;
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use missiond_api::Home;
+use missiond_core::{ErrorCode, ExecutionId};
+use missiond_journal::inspect::{self, ExportError, ExportForm, Side};
+use missiond_journal::replay::{Replayed, replay_until};
+use missiond_journal::store::StoreError;
+use missiond_journal::{
+    FileStore, JournalStore, Record, RecordKind, ReplayError, Sequence, narrate,
+};
+use serde_json::{Value, json};
+
+use crate::args::{JournalCommand, JournalFormat};
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::term::{Style, printable};
+
+pub(super) fn run(command: JournalCommand, output: &mut Output) -> Result<ExitCode, Failure> {
+    match command {
+        JournalCommand::Show {
+            journal,
+            after,
+            limit,
+            kinds,
+        } => show(&Place::of(&journal.journal)?, after, limit, &kinds, output),
+        JournalCommand::Verify { journals, all } => verify::verify(&journals, all, output),
+        JournalCommand::Replay { journal, at } => replay(&Place::of(&journal.journal)?, at, output),
+        JournalCommand::Export {
+            journal,
+            format,
+            output: file,
+        } => export(
+            &Place::of(&journal.journal)?,
+            format,
+            file.as_deref(),
+            output,
+        ),
+        JournalCommand::Diff {
+            left,
+            right,
+            from,
+            to,
+            limit,
+        } => {
+            let left = Place::of(&left)?;
+            match (right, from) {
+                (Some(right), _) => diff::journals(&left, &Place::of(&right)?, limit, output),
+                (None, from) => diff::moments(&left, from.unwrap_or_default(), to, output),
+            }
+        }
+    }
+}
+
+/// Where one journal is.
+struct Place {
+    store: FileStore,
+    execution: ExecutionId,
+}
+
+impl Place {
+    /// What a person calls it: an id of this home, or a file anywhere.
+    fn of(name: &str) -> Result<Self, Failure> {
+        if let Ok(execution) = name.parse() {
+            let place = Self {
+                store: own_journals()?,
+                execution,
+            };
+            return place.if_there(|| {
+                "`mission journal verify --all` lists the journals of this home".to_owned()
+            });
+        }
+        let path = Path::new(name);
+        let Some(execution) = FileStore::execution_of(path) else {
+            let message = format!("`{name}` names no journal");
+            return Err(Failure::new(ErrorCode::InvalidParams, message).hint(
+                "give the id of an execution (exec_…) or a file named exec_….interaction.jsonl",
+            ));
+        };
+        let folder = path.parent().filter(|folder| *folder != Path::new(""));
+        Self {
+            store: FileStore::look(folder.unwrap_or(Path::new("."))),
+            execution,
+        }
+        .if_there(|| format!("there is no file {name}"))
+    }
+
+    fn if_there(self, hint: impl FnOnce() -> String) -> Result<Self, Failure> {
+        if self.path().exists() {
+            return Ok(self);
+        }
+        let execution = self.execution;
+        Err(Failure::from(StoreError::NotFound { execution }).hint(hint()))
+    }
+
+    fn side(&self) -> Side<'_> {
+        Side {
+            store: &self.store,
+            execution: self.execution,
+        }
+    }
+
+    fn path(&self) -> PathBuf {
+        self.store.path(self.execution)
+    }
+}
+
+fn own_journals() -> Result<FileStore, Failure> {
+    let root = Home::from_env()?.journals_dir();
+    Ok(FileStore::look(&FileStore::folder_below(&root)))
+}
+
+fn show(
+    place: &Place,
+    after: Sequence,
+    limit: u32,
+    kinds: &[RecordKind],
+    output: &mut Output,
+) -> Result<ExitCode, Failure> {
+    let mut left = limit;
+    let (mut last, mut more) = (after, false);
+    let mut damage = None;
+    let Place { store, execution } = place;
+    store.scan(*execution, after, &mut |scanned| {
+        let record = match scanned.line.and_then(|line| line.record()) {
+            Ok(record) => record,
+            Err(reason) => {
+                let after = last;
+                damage = Some(ReplayError::Line { after, reason });
+                return ControlFlow::Break(());
+            }
+        };
+        if kinds.is_empty() || kinds.contains(&record.body.kind()) {
+            if left == 0 {
+                more = true;
+                return ControlFlow::Break(());
+            }
+            left -= 1;
+            output.result(&record, |output, record| {
+                let line = line(output, record);
+                output.line(line);
+            });
+        }
+        last = record.sequence;
+        ControlFlow::Continue(())
+    })?;
+    if let Some(damage) = damage {
+        return Err(damage.into());
+    }
+    if more {
+        output.notice(&format!("there is more: --after {last}"));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn line(output: &Output, record: &Record) -> String {
+    let said = printable(&narrate::sentence(&record.body));
+    let kind = record.body.kind().name();
+    let place = format!("{:>6}  {}  {kind:<21}", record.sequence.0, record.at);
+    format!("{}  {said}", output.paint.apply(Style::Dim, &place))
+}
+
+fn replay(place: &Place, at: Option<Sequence>, output: &mut Output) -> Result<ExitCode, Failure> {
+    let Replayed { state, .. } = state_at(place, at)?;
+    if output.is_json() {
+        output.json_line(&outline(&state)?);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let outline = outline(&state)?;
+    let word = |name: &str| {
+        outline[name]
+            .as_str()
+            .unwrap_or("unknown")
+            .replace('_', " ")
+    };
+    let mut rows = vec![
+        ("execution", state.execution.to_string()),
+        ("owner", state.owner.to_string()),
+        ("engine", state.engine.to_string()),
+        (
+            "after record",
+            format!("{}, {}", state.head, state.updated_at),
+        ),
+        ("lifecycle", word("lifecycle")),
+        ("attention", word("attention")),
+        ("activity", word("activity")),
+    ];
+    if let Some(progress) = &state.progress {
+        rows.push(("progress", progress.summary.to_string()));
+    }
+    if let Some(session) = &state.session {
+        rows.push(("conversation", session.id.to_string()));
+    }
+    let totals = state.telemetry;
+    rows.push((
+        "tokens",
+        format!(
+            "{} in, {} out, in {} requests",
+            totals.input_tokens, totals.output_tokens, totals.requests
+        ),
+    ));
+    rows.push(("observations", state.processed_count().to_string()));
+    rows.push(("refused", state.refusals.to_string()));
+    rows.push(("messages", state.messages.len().to_string()));
+    for request in state.requests.values() {
+        rows.push((
+            "open question",
+            format!("{} {}", request.id, request.question),
+        ));
+    }
+    for (message, waiting) in state.undelivered() {
+        let reason = waiting.reason.as_deref().unwrap_or("");
+        let status = serde_json::to_value(waiting.status).unwrap_or(Value::Null);
+        let status = status.as_str().unwrap_or("waiting").to_owned();
+        rows.push(("not delivered", format!("{message} {status} {reason}")));
+    }
+    for effect in state.due.keys() {
+        rows.push(("owner not told", effect.to_string()));
+    }
+    for (name, value) in rows {
+        output.line(format!("{name:<15}{}", printable(value.trim_end())));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn state_at(place: &Place, at: Option<Sequence>) -> Result<Replayed, Failure> {
+    let last = at.unwrap_or(Sequence(u64::MAX));
+    match replay_until(&place.store, place.execution, last) {
+        Err(ReplayError::Empty { .. }) if at.is_some() => {
+            let message = format!("nothing was recorded by record {last}");
+            Err(Failure::new(ErrorCode::InvalidParams, message)
+                .hint("the first record is 1; a group counts with its last record"))
+        }
+        replayed => Ok(replayed?),
+    }
+}
+
+fn outline(state: &missiond_journal::ExecutionState) -> Result<Value, Failure> {
+    inspect::outline(state)
+        .map_err(|error| Failure::new(ErrorCode::Internal, format!("the state: {error}")))
+}
+
+fn export(
+    place: &Place,
+    format: JournalFormat,
+    file: Option<&Path>,
+    output: &mut Output,
+) -> Result<ExitCode, Failure> {
+    let Some(path) = file else {
+        let mut out = BufWriter::new(std::io::stdout().lock());
+        let written = write_out(place, format, &mut out)
+            .and_then(|_| out.flush().map_err(ExportError::Write));
+        return match written {
+            Err(ExportError::Write(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => {
+                Ok(ExitCode::SUCCESS)
+            }
+            written => Ok(written.map(|()| ExitCode::SUCCESS)?),
+        };
+    };
+    let unwritable = |error: std::io::Error| {
+        let message = format!("{} cannot be written: {error}", path.display());
+        Failure::new(ErrorCode::Internal, message)
+    };
+    let mut out = BufWriter::new(private(path).map_err(unwritable)?);
+    let records = write_out(place, format, &mut out)?;
+    out.flush().map_err(unwritable)?;
+    output.result(&json!({"file": path, "records": records}), |output, _| {
+        output.line(format!("{records} records written to {}", path.display()));
+    });
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What an agent said may be nobody else's business.
+fn private(path: &Path) -> std::io::Result<File> {
+    let mut options = File::options();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+fn write_out(
+    place: &Place,
+    format: JournalFormat,
+    out: &mut dyn Write,
+) -> Result<u64, ExportError> {
+    let Place { store, execution } = place;
+    match format {
+        JournalFormat::Jsonl => inspect::export(store, *execution, ExportForm::Records, out),
+        JournalFormat::Lines => inspect::export(store, *execution, ExportForm::Lines, out),
+        JournalFormat::Markdown => narrate::markdown(store, *execution, out),
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Self::new(error.code(), error.to_string())
+    }
+}
+
+impl From<ReplayError> for Failure {
+    fn from(error: ReplayError) -> Self {
+        match error {
+            ReplayError::Store(error) => error.into(),
+            damaged => Self::new(ErrorCode::StorageCorrupt, damaged.to_string())
+                .hint("`mission journal verify` says what is wrong with it"),
+        }
+    }
+}
+
+impl From<ExportError> for Failure {
+    fn from(error: ExportError) -> Self {
+        match error {
+            ExportError::Replay(error) => error.into(),
+            ExportError::Write(_) => Self::new(ErrorCode::Internal, error.to_string()),
+        }
+    }
+}

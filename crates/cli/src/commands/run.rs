@@ -1,0 +1,303 @@
+//! `mission run`: starts an agent, and with `--wait` shows what it does until it
+//! has done its turn, needs somebody or is gone.
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use missiond_api::Client;
+use missiond_api::operations::communication::{
+    Order, TimelineQuery, TimelineQueryParams, TimelineWait, TimelineWaitParams,
+};
+use missiond_api::operations::execution::{
+    ExecutionDetails, ExecutionParams, ExecutionShow, ExecutionStart, ExecutionStartParams,
+    ExecutionSummary,
+};
+use missiond_core::{
+    ErrorCode, Event, ExecutionActivity, ExecutionAttention, ExecutionId, ExecutionLifecycle, Seq,
+};
+use serde::Serialize;
+
+use super::execution::happening;
+use super::slot::{text_or_stdin, variables};
+use crate::args::RunArgs;
+use crate::connect::Reach;
+use crate::failure::{Failure, NEEDS_INPUT};
+use crate::output::Output;
+use crate::term::printable;
+
+const WATCHED: [&str; 5] = [
+    "execution_state_changed",
+    "execution_signal",
+    "input_requested",
+    "message_delivery",
+    "execution_ended",
+];
+/// The daemon answers a wait within this time, with or without an event.
+const LONGEST_WAIT: Duration = Duration::from_secs(50);
+
+pub(super) fn run(args: RunArgs, reach: &Reach, output: &mut Output) -> Result<ExitCode, Failure> {
+    let mut client = reach.client(output)?;
+    let cwd = std::env::current_dir()?.join(args.cwd.as_deref().unwrap_or(Path::new("")));
+    let params = ExecutionStartParams {
+        engine: args.engine,
+        cwd: cwd.display().to_string(),
+        prompt: Some(text_or_stdin(args.prompt)?),
+        args: args.args,
+        model: args.model,
+        permission: args.permission.into(),
+        name: args.name,
+        env: variables(&args.env)?,
+        resume: args.resume,
+        signals: args.signals.map(Into::into),
+        trust_folder: args.trust,
+    };
+    let head = head(&mut client)?;
+    let summary = client.call::<ExecutionStart>(&params)?;
+    if !args.wait {
+        output.result(&summary, started);
+        return Ok(ExitCode::SUCCESS);
+    }
+    if !output.is_json() {
+        started(output, &summary);
+    }
+    let until = args
+        .timeout
+        .map(|seconds| Instant::now() + Duration::from_secs(seconds));
+    wait(&mut client, summary.execution, head, until, output)
+}
+
+fn started(output: &mut Output, summary: &ExecutionSummary) {
+    let slot = summary.slot_name.as_deref().unwrap_or_default();
+    output.line(format!("{} runs in the slot {slot}.", summary.execution));
+    output.line(format!("Watch it with: mission slot attach {slot}"));
+}
+
+/// How waiting ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Outcome {
+    TurnEnded,
+    NeedsInput,
+    NotDelivered,
+    Completed,
+    Ended,
+}
+
+impl Outcome {
+    fn exit_code(self) -> ExitCode {
+        match self {
+            Self::TurnEnded | Self::Completed => ExitCode::SUCCESS,
+            Self::NeedsInput => ExitCode::from(NEEDS_INPUT),
+            Self::NotDelivered | Self::Ended => ExitCode::FAILURE,
+        }
+    }
+}
+
+/// A turn, as the events tell it.
+#[derive(Debug, Default)]
+struct Turn {
+    delivered: bool,
+    /// Something was done after the prompt was typed. Until then an idle agent
+    /// is one that has not begun.
+    worked: bool,
+    activity: Option<ExecutionActivity>,
+}
+
+impl Turn {
+    fn take(&mut self, event: &Event) -> Option<Outcome> {
+        match event {
+            Event::MessageDelivery { outcome, .. } => match outcome.as_str() {
+                "delivering" => self.worked = false,
+                "delivered" => self.delivered = true,
+                "failed" => return Some(Outcome::NotDelivered),
+                _ => {}
+            },
+            Event::ExecutionStateChanged {
+                lifecycle,
+                attention,
+                activity,
+                ..
+            } => {
+                match lifecycle {
+                    ExecutionLifecycle::Completed => return Some(Outcome::Completed),
+                    ExecutionLifecycle::Failed
+                    | ExecutionLifecycle::Cancelled
+                    | ExecutionLifecycle::Terminated => return Some(Outcome::Ended),
+                    _ => {}
+                }
+                if *attention == ExecutionAttention::AwaitingOperator {
+                    return Some(Outcome::NeedsInput);
+                }
+                let resting = [ExecutionActivity::Idle, ExecutionActivity::Unknown];
+                self.worked |= !resting.contains(activity);
+                self.activity = Some(*activity);
+            }
+            _ => {}
+        }
+        let idle = self.activity == Some(ExecutionActivity::Idle);
+        (self.delivered && self.worked && idle).then_some(Outcome::TurnEnded)
+    }
+}
+
+fn wait(
+    client: &mut Client,
+    execution: ExecutionId,
+    mut after: Seq,
+    until: Option<Instant>,
+    output: &mut Output,
+) -> Result<ExitCode, Failure> {
+    let mut turn = Turn::default();
+    let mut shown = 0;
+    loop {
+        let left = until.map_or(LONGEST_WAIT, |until| {
+            until.saturating_duration_since(Instant::now())
+        });
+        if left.is_zero() {
+            let message = format!("{execution} is not done; it goes on");
+            return Err(Failure::new(ErrorCode::Timeout, message)
+                .hint(format!("`mission execution show {execution}` shows it")));
+        }
+        let left = left.min(LONGEST_WAIT).as_millis();
+        let page = client.call::<TimelineWait>(&TimelineWaitParams {
+            kinds: WATCHED.map(str::to_owned).to_vec(),
+            after: Some(after),
+            timeout_ms: u64::try_from(left).unwrap_or(0).max(1),
+        })?;
+        let mut outcome = None;
+        for event in &page.events {
+            after = event.seq.unwrap_or(after).max(after);
+            if of(&event.event) == Some(execution) {
+                outcome = outcome.or_else(|| turn.take(&event.event));
+            }
+        }
+        if page.events.is_empty() {
+            continue;
+        }
+        let details = client.call::<ExecutionShow>(&ExecutionParams {
+            execution: execution.to_string(),
+        })?;
+        if !output.is_json() {
+            let new = details.timeline.iter().filter(|item| item.sequence > shown);
+            for item in new {
+                output.line(happening(item));
+            }
+        }
+        shown = details.timeline.last().map_or(shown, |item| item.sequence);
+        if let Some(outcome) = outcome {
+            finish(outcome, &details, output);
+            return Ok(outcome.exit_code());
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Waited<'a> {
+    outcome: Outcome,
+    #[serde(flatten)]
+    details: &'a ExecutionDetails,
+}
+
+fn finish(outcome: Outcome, details: &ExecutionDetails, output: &mut Output) {
+    let waited = Waited { outcome, details };
+    output.result(&waited, |output, _| {
+        let summary = &details.summary;
+        let execution = summary.execution;
+        output.line(match outcome {
+            Outcome::TurnEnded => "The turn has ended; the agent waits for the next.".to_owned(),
+            Outcome::Completed => "The agent's program has ended.".to_owned(),
+            Outcome::Ended => format!("The run is over: {}.", summary.lifecycle.as_str()),
+            Outcome::NotDelivered => "The prompt did not reach the agent.".to_owned(),
+            Outcome::NeedsInput => match details.questions.last() {
+                Some(question) => format!(
+                    "It asks: {}\nAnswer with: mission execution answer {execution} TEXT",
+                    printable(&question.question)
+                ),
+                None => format!(
+                    "Its program asks something. See it with: mission slot attach {}",
+                    summary.slot_name.as_deref().unwrap_or_default()
+                ),
+            },
+        });
+    });
+}
+
+/// The execution an event is about.
+fn of(event: &Event) -> Option<ExecutionId> {
+    match event {
+        Event::ExecutionStateChanged { execution, .. }
+        | Event::ExecutionSignal { execution, .. }
+        | Event::InputRequested { execution, .. }
+        | Event::MessageDelivery { execution, .. }
+        | Event::ExecutionEnded { execution, .. } => Some(*execution),
+        _ => None,
+    }
+}
+
+fn head(client: &mut Client) -> Result<Seq, Failure> {
+    let params = TimelineQueryParams {
+        order: Some(Order::NewestFirst),
+        limit: Some(1),
+        ..TimelineQueryParams::default()
+    };
+    let page = client.call::<TimelineQuery>(&params)?;
+    let newest = page.events.first().and_then(|event| event.seq);
+    Ok(newest.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use missiond_core::MessageId;
+
+    use super::*;
+
+    fn state(activity: ExecutionActivity) -> Event {
+        Event::ExecutionStateChanged {
+            execution: ExecutionId::generate(),
+            lifecycle: ExecutionLifecycle::Running,
+            attention: ExecutionAttention::Autonomous,
+            activity,
+        }
+    }
+
+    fn delivery(outcome: &str) -> Event {
+        Event::MessageDelivery {
+            execution: ExecutionId::generate(),
+            message: MessageId::generate(),
+            outcome: outcome.to_owned(),
+            reason: None,
+        }
+    }
+
+    #[test]
+    fn an_idle_agent_that_has_not_begun_is_not_done() {
+        let mut turn = Turn::default();
+        let begun = [
+            state(ExecutionActivity::Executing),
+            state(ExecutionActivity::Idle),
+            delivery("delivering"),
+            delivery("delivered"),
+            state(ExecutionActivity::Idle),
+            state(ExecutionActivity::Reasoning),
+        ];
+        for event in &begun {
+            assert_eq!(turn.take(event), None, "{event:?}");
+        }
+        let ended = turn.take(&state(ExecutionActivity::Idle));
+        assert_eq!(ended, Some(Outcome::TurnEnded));
+    }
+
+    #[test]
+    fn a_turn_that_ended_before_its_delivery_was_told_is_done() {
+        let mut turn = Turn::default();
+        for event in [
+            delivery("delivering"),
+            state(ExecutionActivity::Communicating),
+            state(ExecutionActivity::Idle),
+        ] {
+            assert_eq!(turn.take(&event), None);
+        }
+        let ended = turn.take(&delivery("delivered"));
+        assert_eq!(ended, Some(Outcome::TurnEnded));
+    }
+}

@@ -1,0 +1,238 @@
+//! Executions: runs of agents, each with its journal.
+//!
+//! Whatever is learnt of an agent, by whatever way, goes through
+//! [`Run::observe`]; whatever is said to it is a message that its journal has
+//! accepted. A task per execution follows its slot, its transcript and its
+//! messages. What a daemon must know to go on after a crash is in the journal
+//! and in one row of the database.
+
+pub(crate) mod access;
+mod error;
+mod facts;
+mod follow;
+mod messages;
+mod recover;
+mod run;
+mod spooled;
+mod start;
+mod transcript;
+mod view;
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use missiond_adapters::HookReport;
+use missiond_api::Home;
+use missiond_core::{Clock, ExecutionId, ObservationId, SlotId};
+use missiond_journal::catalogue::parse_tool_call;
+use missiond_journal::{
+    Acknowledgement, Confidence, FileStore, JournalStore, Observed, Policy, Reason, Source,
+};
+use missiond_store::{MissionDb, executions};
+use tokio::task::JoinSet;
+
+use crate::slots::{Order, Slots};
+use crate::timeline::Timeline;
+
+pub(crate) use error::ExecutionError;
+pub(crate) use messages::Accepted;
+pub(crate) use run::Run;
+use run::Seen;
+pub(crate) use start::NewExecution;
+pub(crate) use view::Shown;
+
+/// How long a cancelled program may take to end by itself.
+const CANCEL_GRACE: Duration = Duration::from_secs(5);
+
+/// The executions of this daemon.
+#[derive(Debug)]
+pub(crate) struct Executions {
+    context: Arc<Context>,
+    tasks: Mutex<JoinSet<()>>,
+}
+
+/// What the tasks of the executions share.
+#[derive(Debug)]
+struct Context {
+    home: Home,
+    db: MissionDb,
+    timeline: Timeline,
+    clock: Arc<dyn Clock>,
+    slots: Arc<Slots>,
+    journals: Arc<dyn JournalStore>,
+    files: FileStore,
+    policy: Arc<Policy>,
+    /// Those that have not ended.
+    runs: Mutex<HashMap<ExecutionId, Arc<Run>>>,
+}
+
+impl Executions {
+    pub(crate) fn new(
+        home: &Home,
+        db: MissionDb,
+        timeline: Timeline,
+        clock: Arc<dyn Clock>,
+        slots: Arc<Slots>,
+    ) -> Result<Self, ExecutionError> {
+        let files = FileStore::open(&home.journals_dir())?;
+        let context = Arc::new(Context {
+            home: home.clone(),
+            db,
+            timeline,
+            clock,
+            slots,
+            journals: Arc::new(files.clone()),
+            files,
+            policy: Arc::new(Policy::standard()),
+            runs: Mutex::default(),
+        });
+        Ok(Self {
+            context,
+            tasks: Mutex::default(),
+        })
+    }
+
+    /// A call of one of the execution's own tools. The caller has made sure that
+    /// it comes from the agent of this execution.
+    pub(crate) async fn signal(
+        &self,
+        execution: ExecutionId,
+        tool: &str,
+        arguments: &str,
+    ) -> Result<Acknowledgement, ExecutionError> {
+        let Some(run) = self.context.run(execution) else {
+            return self.context.not_running(execution).await;
+        };
+        let seen = match parse_tool_call(tool, arguments) {
+            Ok((event, signal)) => Seen {
+                key: facts::signal_key(event.as_ref()),
+                source: Source::McpTool,
+                confidence: Confidence::High,
+                observed: Observed::Signal(signal),
+            },
+            Err(malformed) => facts::malformed(tool, arguments, &malformed),
+        };
+        run.observe(seen).await
+    }
+
+    /// What a hook of the agent's program reported. Hooks are numbered by the
+    /// program that hands them over, so that one handed over twice counts once.
+    pub(crate) async fn hook(
+        &self,
+        execution: ExecutionId,
+        sequence: u64,
+        report: HookReport,
+    ) -> Result<(), ExecutionError> {
+        let Some(run) = self.context.run(execution) else {
+            return Err(ExecutionError::NotRunning { execution });
+        };
+        for seen in facts::of_hook(sequence, &report) {
+            run.observe(seen).await?;
+        }
+        Ok(())
+    }
+
+    /// Queues a text for the agent; it is typed when the agent waits for one.
+    /// The same key again is the same message.
+    pub(crate) async fn message(
+        &self,
+        execution: ExecutionId,
+        text: String,
+        key: Option<String>,
+    ) -> Result<Accepted, ExecutionError> {
+        let run = self.running(execution)?;
+        messages::prompt(&run, text, key).await
+    }
+
+    /// Answers an open question of the agent: the one named, or the only one.
+    pub(crate) async fn answer(
+        &self,
+        execution: ExecutionId,
+        request: Option<ObservationId>,
+        text: &str,
+        key: Option<String>,
+    ) -> Result<Accepted, ExecutionError> {
+        let run = self.running(execution)?;
+        messages::answer(&run, request, text, key).await
+    }
+
+    /// Ends the execution as no longer wanted, with every process of its agent.
+    pub(crate) async fn cancel(
+        &self,
+        execution: ExecutionId,
+        reason: &str,
+    ) -> Result<(), ExecutionError> {
+        let run = self.running(execution)?;
+        // On record first: if this daemon dies now, the next one ends the program.
+        run.observe(facts::of_cancel(reason)).await?;
+        kill(Arc::clone(&self.context), run).await;
+        Ok(())
+    }
+
+    fn running(&self, execution: ExecutionId) -> Result<Arc<Run>, ExecutionError> {
+        let run = self.context.run(execution);
+        run.ok_or(ExecutionError::NotRunning { execution })
+    }
+
+    fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        while tasks.try_join_next().is_some() {}
+        tasks.spawn(task);
+    }
+
+    /// Stops following. The agents go on.
+    pub(crate) async fn let_go(&self) {
+        let mut tasks =
+            std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner));
+        tasks.shutdown().await;
+    }
+}
+
+impl Context {
+    fn runs(&self) -> MutexGuard<'_, HashMap<ExecutionId, Arc<Run>>> {
+        self.runs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn run(&self, execution: ExecutionId) -> Option<Arc<Run>> {
+        self.runs().get(&execution).cloned()
+    }
+
+    fn run_in(&self, slot: SlotId) -> Option<Arc<Run>> {
+        let runs = self.runs();
+        runs.values().find(|run| run.slot == slot).cloned()
+    }
+
+    /// Why a signal of this execution is refused.
+    async fn not_running(&self, execution: ExecutionId) -> Result<Acknowledgement, ExecutionError> {
+        let known = self
+            .db
+            .read(move |tx| Box::pin(executions::get(tx, execution)))
+            .await?;
+        let reason = match known {
+            Some(_) => Reason::Stopped,
+            None => Reason::UnknownExecution,
+        };
+        Ok(Acknowledgement::rejected(
+            execution,
+            reason,
+            reason.sentence(),
+        ))
+    }
+}
+
+/// Ends the program of an execution; returns when it is gone.
+async fn kill(context: Arc<Context>, run: Arc<Run>) {
+    let Some(open) = context.slots.find(&run.slot.to_string()) else {
+        return;
+    };
+    let (done, gone) = tokio::sync::oneshot::channel();
+    let order = Order::Kill {
+        grace: CANCEL_GRACE,
+        done,
+    };
+    if open.orders.send(order).await.is_ok() {
+        let _ = gone.await;
+    }
+}

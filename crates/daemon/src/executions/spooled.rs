@@ -1,0 +1,37 @@
+//! What the hooks of an execution reported while no daemon was there.
+
+use std::sync::Arc;
+
+use missiond_adapters::HookReport;
+use missiond_api::{HookParams, HookSpool};
+
+use super::run::Run;
+use super::{Context, ExecutionError, access, facts};
+
+/// Takes it in. What is not taken stays and comes with the next hook.
+pub(super) async fn take(context: &Context, run: &Arc<Run>) {
+    let folder = context.launch_folder(run.id);
+    if !access::file_in(&folder).exists() {
+        return;
+    }
+    if let Err(error) = take_from(HookSpool::in_folder(&folder), run).await {
+        tracing::error!(execution = %run.id, %error, "reports of its hooks wait");
+    }
+}
+
+async fn take_from(spool: HookSpool, run: &Arc<Run>) -> Result<(), ExecutionError> {
+    let unreadable = |error: std::io::Error| ExecutionError::Invalid(error.to_string());
+    let reading = spool.clone();
+    let waiting = tokio::task::spawn_blocking(move || reading.begin_handing()).await?;
+    for HookParams { sequence, report } in waiting.map_err(unreadable)? {
+        // Another version's report is not worth losing the others.
+        let Ok(report) = serde_json::from_str::<HookReport>(report.get()) else {
+            continue;
+        };
+        for seen in facts::of_hook(sequence, &report) {
+            run.observe(seen).await?;
+        }
+    }
+    let ended = tokio::task::spawn_blocking(move || spool.end_handing()).await?;
+    ended.map_err(unreadable)
+}

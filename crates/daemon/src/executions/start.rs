@@ -1,0 +1,381 @@
+//! Starting an execution: what is wanted becomes a plan, a journal, files and a
+//! slot, in this order. What fails ends the journal and removes the files.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use missiond_adapters::{
+    Adapter, Conversation, ConversationId, DetectError, Equipment, HookCommand, Launch, LaunchPlan,
+    McpServer, PermissionMode, PlannedFile, ProgramSource, StartupDialog, StartupQuestion, adapter,
+    find_program,
+};
+use missiond_core::{CliEngine, Event, ExecutionId, SlotId, TraceContext};
+use missiond_journal::catalogue::{MessageContent, Process, Prompt, SignalType};
+use missiond_journal::marker::{self, MarkerKey};
+use missiond_journal::record::Sender;
+use missiond_journal::{
+    Journal, JournalHeader, MessageKey, NewMessage, OwnerEntity, OwnerRef, Text, Transport,
+};
+use missiond_semantic::Size;
+use missiond_store::executions::{self, ExecutionRow};
+
+use super::follow::{self, Follow};
+use super::run::Run;
+use super::{Context, ExecutionError, Executions, access, facts};
+use crate::slots::{self, NewSlot};
+
+/// What an agent is told about markers, until it has been told.
+const INSTRUCTIONS: &str = "instructions.txt";
+
+/// Where the agent's program looks for things, to find its transcript later.
+const PLACES: &str = "places.json";
+
+/// An execution as it is asked for.
+#[derive(Debug)]
+pub(crate) struct NewExecution {
+    pub engine: CliEngine,
+    /// For the agent's program; for an engine without an adapter, the program
+    /// itself and its arguments.
+    pub args: Vec<String>,
+    pub prompt: Option<String>,
+    pub cwd: PathBuf,
+    pub model: Option<String>,
+    pub permission: PermissionMode,
+    /// The name of the slot.
+    pub name: Option<String>,
+    pub env: BTreeMap<String, String>,
+    pub resume: Option<String>,
+    /// What the engine does best when left out.
+    pub signals: Option<Transport>,
+    /// The person says that this folder may be worked in.
+    pub trust_folder: bool,
+    pub size: Size,
+}
+
+/// Everything that is decided before anything is done.
+struct Prepared {
+    id: ExecutionId,
+    slot: SlotId,
+    cwd: PathBuf,
+    folder: PathBuf,
+    plan: LaunchPlan,
+    header: JournalHeader,
+    prompt: Option<NewMessage>,
+    env: BTreeMap<String, String>,
+    name: Option<String>,
+    size: Size,
+    dialogs: Vec<StartupDialog>,
+}
+
+impl Executions {
+    /// Starts an agent; returns when its program runs.
+    pub(crate) async fn start(
+        &self,
+        new: NewExecution,
+        trace: TraceContext,
+    ) -> Result<Arc<Run>, ExecutionError> {
+        let prepared = self.context.prepare(new)?;
+        let header = prepared.header.clone();
+        let dialogs = prepared.dialogs.clone();
+        let (journals, policy) = (
+            Arc::clone(&self.context.journals),
+            Arc::clone(&self.context.policy),
+        );
+        let at = self.context.clock.now();
+        let created =
+            tokio::task::spawn_blocking(move || Journal::create(journals, policy, at, header));
+        let journal = created.await??;
+        let (run, notices) = Run::new(
+            prepared.slot,
+            journal,
+            self.context.timeline.clone(),
+            Arc::clone(&self.context.clock),
+        )?;
+        let run = Arc::new(run);
+        // Before the program runs: nothing it does may be missed.
+        self.context.runs().insert(run.id, Arc::clone(&run));
+        match self.context.launch(&run, prepared, trace).await {
+            Ok(row) => {
+                let context = Arc::clone(&self.context);
+                let follow = Follow::new(context, Arc::clone(&run), &row, dialogs)?;
+                self.spawn(follow.until_closed(notices));
+                Ok(run)
+            }
+            Err(error) => {
+                self.context.give_up(&run, &error).await;
+                Err(error)
+            }
+        }
+    }
+}
+
+impl Context {
+    fn prepare(&self, new: NewExecution) -> Result<Prepared, ExecutionError> {
+        let (id, slot) = (ExecutionId::generate(), SlotId::generate());
+        if !new.cwd.is_dir() {
+            let message = format!("{} is not a folder", new.cwd.display());
+            return Err(ExecutionError::Invalid(message));
+        }
+        let mut env = new.env;
+        // An agent that calls `mission` speaks to the daemon that runs it.
+        if let Ok(home) = std::env::var("MISSION_HOME") {
+            env.entry("MISSION_HOME".to_owned()).or_insert(home);
+        }
+        let environment = slots::program_environment(&env);
+        let adapter = adapter(&new.engine);
+        let path = environment.get("PATH").map_or("", String::as_str);
+        let (program, extra) = program(&*adapter, new.args, path, &new.cwd)?;
+        let folder = self.launch_folder(id);
+        let signals = new.signals.unwrap_or(match adapter.source() {
+            ProgramSource::Installed | ProgramSource::OwnBinary => Transport::McpTool,
+            ProgramSource::FirstArgument => Transport::Marker,
+        });
+        let equipped = match signals {
+            Transport::McpTool => Some(own_server(&access::file_in(&folder))?),
+            Transport::Marker | Transport::None => None,
+        };
+        let launch = Launch {
+            program,
+            cwd: new.cwd.clone(),
+            environment,
+            folder: folder.clone(),
+            model: new.model,
+            permission: new.permission,
+            conversation: match new.resume {
+                Some(id) => Conversation::Resume { id },
+                None => Conversation::New {
+                    id: id.uuid().to_string(),
+                },
+            },
+            instructions: None,
+            mcp: equipped.as_ref().map(|(server, _)| server.clone()),
+            hooks: equipped.map(|(_, hooks)| hooks),
+            trust_folder: new.trust_folder,
+            extra,
+        };
+        let mut plan = adapter.plan(&launch)?;
+        plan.files.push(PlannedFile {
+            path: folder.join(PLACES),
+            contents: places(launch.environment, &plan.environment),
+        });
+        let cwd = new.cwd.to_str().and_then(|cwd| Text::new(cwd).ok());
+        let cwd = cwd.ok_or_else(|| {
+            ExecutionError::Invalid(format!("{} is not a path in text", new.cwd.display()))
+        })?;
+        let mut header = JournalHeader::new(id, owner(&new.cwd), new.engine.clone(), signals, cwd);
+        if signals == Transport::Marker {
+            let key = MarkerKey::generate().map_err(|e| ExecutionError::Random(e.to_string()))?;
+            header = header.with_marker_key(key.hash(id));
+            // Typed before the first prompt, because arguments are for all to see.
+            plan.files.push(PlannedFile {
+                path: folder.join(INSTRUCTIONS),
+                contents: marker::instructions(id, &key, SignalType::ALL),
+            });
+        }
+        let may = |dialog: &&StartupDialog| match dialog.question {
+            StartupQuestion::TrustFolder => new.trust_folder,
+            StartupQuestion::BypassPermissions => new.permission == PermissionMode::Bypass,
+            StartupQuestion::KeyFromEnvironment => false,
+        };
+        let dialogs = adapter.startup_dialogs().iter().filter(may).copied();
+        Ok(Prepared {
+            dialogs: dialogs.collect(),
+            id,
+            slot,
+            folder,
+            plan,
+            header,
+            prompt: new.prompt.map(first_prompt).transpose()?,
+            env,
+            name: new.name,
+            size: new.size,
+            cwd: new.cwd,
+        })
+    }
+
+    async fn launch(
+        &self,
+        run: &Arc<Run>,
+        prepared: Prepared,
+        trace: TraceContext,
+    ) -> Result<ExecutionRow, ExecutionError> {
+        let conversation = match &prepared.plan.conversation {
+            ConversationId::Given(id) => Some(id.clone()),
+            ConversationId::ToldLater => None,
+        };
+        let row = ExecutionRow {
+            id: prepared.id,
+            slot: prepared.slot,
+            engine: run.engine.clone(),
+            cwd: prepared.cwd.clone(),
+            conversation,
+            transcript: None,
+            started_at: self.clock.now(),
+            ended_at: None,
+        };
+        let stored = row.clone();
+        self.db
+            .write(move |tx| Box::pin(async move { executions::begin(tx, &stored).await }))
+            .await?;
+        let started = Event::ExecutionStarted {
+            execution: run.id,
+            slot: run.slot,
+            engine: run.engine.clone(),
+            cwd: prepared.cwd.display().to_string(),
+        };
+        self.timeline.record(started, trace).await?;
+        let (folder, plan) = (prepared.folder, prepared.plan);
+        let (argv, additions) = (plan.argv.clone(), plan.environment.clone());
+        let launch_folder = folder.clone();
+        tokio::task::spawn_blocking(move || Equipment::write(&launch_folder, &plan)).await??;
+        if prepared.header.transport == Transport::McpTool {
+            let now = self.clock.now();
+            access::grant(&self.db, &self.home, run.id, &folder, now).await?;
+        }
+        if let Some(prompt) = prepared.prompt {
+            run.accept(prompt).await?;
+        }
+        let new = NewSlot {
+            id: prepared.slot,
+            argv,
+            engine: Some(run.engine.clone()),
+            name: prepared.name,
+            cwd: Some(prepared.cwd),
+            env: prepared.env.into_iter().chain(additions).collect(),
+            size: prepared.size,
+        };
+        let open = self.slots.spawn(new, trace.child()).await?;
+        let pid = open.record.program_pid;
+        run.observe(facts::of_process(Process::Started { pid }))
+            .await?;
+        if let Some(conversation) = &row.conversation {
+            let known = facts::of_conversation(conversation, None);
+            run.observe(known).await?;
+        }
+        Ok(row)
+    }
+
+    /// The start failed: the journal says why and ends.
+    async fn give_up(&self, run: &Arc<Run>, error: &ExecutionError) {
+        tracing::warn!(execution = %run.id, %error, "the execution did not start");
+        let code = None;
+        let ended = facts::of_process(Process::Exited { code, signal: None });
+        for seen in [facts::of_failure(&error.to_string()), ended] {
+            if let Err(error) = run.observe(seen).await {
+                tracing::error!(execution = %run.id, %error, "its end is not in its journal");
+            }
+        }
+        follow::close(self, run).await;
+    }
+
+    pub(super) fn launch_folder(&self, execution: ExecutionId) -> PathBuf {
+        let launches = self.home.run_dir().join("launches");
+        launches.join(execution.to_string())
+    }
+
+    /// The file that says where the agent's program looks for things.
+    pub(super) fn places_file(&self, execution: ExecutionId) -> PathBuf {
+        self.launch_folder(execution).join(PLACES)
+    }
+
+    /// The file that holds what comes before the first prompt.
+    pub(super) fn instructions_file(&self, execution: ExecutionId) -> PathBuf {
+        self.launch_folder(execution).join(INSTRUCTIONS)
+    }
+}
+
+/// This binary as the execution's MCP server and as the command of its hooks.
+/// The capability is in the file; its path is no secret.
+fn own_server(access: &Path) -> Result<(McpServer, HookCommand), ExecutionError> {
+    let command =
+        std::env::current_exe().map_err(|error| ExecutionError::Invalid(error.to_string()))?;
+    let access = access.to_str().map(str::to_owned).ok_or_else(|| {
+        ExecutionError::Invalid(format!("{} is not a path in text", access.display()))
+    })?;
+    let server = McpServer {
+        name: "mission-execution".to_owned(),
+        command: command.clone(),
+        args: vec!["execution".to_owned(), "mcp".to_owned(), access.clone()],
+        tools: SignalType::ALL
+            .iter()
+            .map(|signal| signal.name().to_owned())
+            .collect(),
+    };
+    let hooks = HookCommand {
+        command,
+        args: vec!["hook".to_owned(), access],
+    };
+    Ok((server, hooks))
+}
+
+/// The program and what of the arguments is left for it.
+fn program(
+    adapter: &dyn Adapter,
+    mut args: Vec<String>,
+    path: &str,
+    cwd: &Path,
+) -> Result<(PathBuf, Vec<String>), ExecutionError> {
+    let name = match adapter.source() {
+        ProgramSource::OwnBinary => {
+            let own = std::env::current_exe();
+            let own = own.map_err(|error| ExecutionError::Invalid(error.to_string()))?;
+            return Ok((own, args));
+        }
+        ProgramSource::Installed => adapter.program().to_owned(),
+        ProgramSource::FirstArgument => {
+            if args.is_empty() {
+                return Err(ExecutionError::Invalid(format!(
+                    "there is no adapter for {}: say which program to run, after `--`",
+                    adapter.engine()
+                )));
+            }
+            args.remove(0)
+        }
+    };
+    // A path is meant from where the program is to run.
+    let wanted = match name.contains('/') {
+        true => cwd.join(&name).display().to_string(),
+        false => name.clone(),
+    };
+    let found = find_program(&wanted, path).ok_or_else(|| DetectError::Missing {
+        engine: adapter.engine(),
+        program: name,
+    })?;
+    Ok((found, args))
+}
+
+/// The variables that hold a path. A secret is none and stays out.
+fn places(mut environment: BTreeMap<String, String>, added: &BTreeMap<String, String>) -> String {
+    environment.extend(added.clone());
+    environment.retain(|_, value| value.starts_with('/'));
+    serde_json::json!(environment).to_string()
+}
+
+/// A run in a repository belongs to it, any other to the system.
+fn owner(cwd: &Path) -> OwnerRef {
+    let root = cwd.ancestors().find(|place| place.join(".git").exists());
+    let root = root
+        .and_then(Path::to_str)
+        .and_then(|root| Text::new(root).ok());
+    match root {
+        Some(id) => OwnerRef {
+            entity: OwnerEntity::Repository,
+            id,
+        },
+        None => OwnerRef {
+            entity: OwnerEntity::System,
+            id: Text::new("mission").expect("it is short"),
+        },
+    }
+}
+
+fn first_prompt(text: String) -> Result<NewMessage, ExecutionError> {
+    let text = Text::new(text)
+        .map_err(|error| ExecutionError::Invalid(format!("the prompt is not possible: {error}")))?;
+    Ok(NewMessage {
+        key: MessageKey::new("prompt:first").expect("it is short"),
+        from: Sender::Operator,
+        content: MessageContent::Prompt(Prompt { text }),
+    })
+}

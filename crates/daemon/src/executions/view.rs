@@ -1,0 +1,70 @@
+//! What can be seen of an execution, running or ended.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use missiond_core::ExecutionId;
+use missiond_journal::{ExecutionState, replay};
+use missiond_store::executions::{self, ExecutionFilter, ExecutionRow};
+
+use super::{ExecutionError, Executions};
+
+/// An execution as its row and its journal tell it.
+#[derive(Debug)]
+pub(crate) struct Shown {
+    pub row: ExecutionRow,
+    /// Why the journal says nothing, if it does not.
+    pub state: Result<Box<ExecutionState>, String>,
+}
+
+impl Executions {
+    /// The execution with this id, or the newest in the open slot of this name.
+    pub(crate) async fn find(&self, reference: &str) -> Result<ExecutionRow, ExecutionError> {
+        let shown: String = reference.chars().take(64).collect();
+        let missing = || ExecutionError::NotFound(shown.escape_default().to_string());
+        let db = &self.context.db;
+        let row = if let Ok(id) = reference.parse::<ExecutionId>() {
+            db.read(move |tx| Box::pin(executions::get(tx, id))).await?
+        } else {
+            let open = self.context.slots.find(reference).ok_or_else(missing)?;
+            let slot = open.slot.id;
+            db.read(move |tx| Box::pin(executions::in_slot(tx, slot)))
+                .await?
+        };
+        row.ok_or_else(missing)
+    }
+
+    /// Newest first.
+    pub(crate) async fn list(&self, filter: ExecutionFilter) -> Result<Vec<Shown>, ExecutionError> {
+        let rows = self
+            .context
+            .db
+            .read(move |tx| Box::pin(executions::list(tx, filter)))
+            .await?;
+        let mut shown = Vec::with_capacity(rows.len());
+        for row in rows {
+            shown.push(self.show(row).await?);
+        }
+        Ok(shown)
+    }
+
+    pub(crate) async fn show(&self, row: ExecutionRow) -> Result<Shown, ExecutionError> {
+        let id = row.id;
+        let run = self.context.run(id);
+        let journals = Arc::clone(&self.context.journals);
+        let state = tokio::task::spawn_blocking(move || match run {
+            Some(run) => run.journal().state().map_err(|error| error.to_string()),
+            None => replay(&*journals, id)
+                .map(|replayed| replayed.state)
+                .map_err(|error| error.to_string()),
+        })
+        .await?;
+        let state = state.map(Box::new);
+        Ok(Shown { row, state })
+    }
+
+    /// The file that holds the journal of an execution.
+    pub(crate) fn journal_file(&self, execution: ExecutionId) -> PathBuf {
+        self.context.files.path(execution)
+    }
+}
