@@ -260,9 +260,9 @@ fn explain(slot: String, client: &mut Client, output: &mut Output) -> Result<(),
         let shown = &result.explanation;
         let reading = &shown["reading"];
         output.line(format!(
-            "{} ({} by {}): {}",
+            "{} ({:.2} by {}): {}",
             text(&reading["state"]),
-            reading["confidence"],
+            reading["confidence"].as_f64().unwrap_or_default(),
             text(&reading["authority"]),
             text(&reading["reason"])
         ));

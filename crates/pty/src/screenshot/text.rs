@@ -91,9 +91,12 @@ fn sgr(glyph: &Glyph) -> String {
     });
     push_colour(&mut codes, glyph.foreground, 30);
     push_colour(&mut codes, glyph.background, 40);
-    if let Some(paint) = glyph.underline_paint {
-        push_long_colour(&mut codes, paint, 58);
-    }
+    // With colons: a terminal that does not know it passes over all of it.
+    let _ = match glyph.underline_paint.map(|paint| (paint.source, paint.rgb)) {
+        None | Some((Source::Default, _)) => Ok(()),
+        Some((Source::Palette(index), _)) => write!(codes, ";58:5:{index}"),
+        Some((Source::Exact, rgb)) => write!(codes, ";58:2::{}:{}:{}", rgb.r, rgb.g, rgb.b),
+    };
     codes
 }
 
