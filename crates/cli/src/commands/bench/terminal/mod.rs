@@ -56,7 +56,8 @@ const QUICK: Extent = Extent {
     busy_slots: 2,
     settle: Duration::from_millis(200),
     idle_window: Duration::from_millis(200),
-    busy_window: Duration::from_secs(3),
+    // Longer than the time between two changes of a program.
+    busy_window: Duration::from_secs(6),
 };
 
 /// Of each busy program.
