@@ -6,6 +6,8 @@
 
 mod node;
 
+use std::fmt;
+
 use saphyr::{LoadableYamlNode, MarkedYaml};
 
 use node::Problems;
@@ -19,6 +21,26 @@ pub struct Problem {
     pub message: String,
 }
 
+/// All problems of one file, in its order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Invalid {
+    pub problems: Vec<Problem>,
+}
+
+impl fmt::Display for Invalid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, problem) in self.problems.iter().enumerate() {
+            if index > 0 {
+                writeln!(f)?;
+            }
+            write!(f, "line {}: {}", problem.line, problem.message)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Invalid {}
+
 /// Reads a file of at most `max_bytes` that holds one document. `read` goes on
 /// after a problem, so that all of them are returned, in the order of the file.
 pub fn read_document<T>(
@@ -26,8 +48,10 @@ pub fn read_document<T>(
     what: &str,
     max_bytes: usize,
     read: impl FnOnce(Node<'_>) -> Option<T>,
-) -> Result<T, Vec<Problem>> {
-    let one = |line, message: String| vec![Problem { line, message }];
+) -> Result<T, Invalid> {
+    let one = |line, message: String| Invalid {
+        problems: vec![Problem { line, message }],
+    };
     if text.len() > max_bytes {
         return Err(one(1, format!("{what} has at most {max_bytes} bytes")));
     }
@@ -51,6 +75,6 @@ pub fn read_document<T>(
         .for_each(|problem| problem.line = problem.line.min(last_line));
     match value {
         Some(value) if problems.is_empty() => Ok(value),
-        _ => Err(problems),
+        _ => Err(Invalid { problems }),
     }
 }

@@ -9,10 +9,8 @@ mod builtin;
 mod parse;
 mod template;
 
-use std::fmt;
 use std::time::Duration;
 
-use missiond_yaml::Problem;
 use regex::Regex;
 
 pub use builtin::{Builtin, builtin_scripts};
@@ -48,24 +46,7 @@ impl Script {
 }
 
 /// All problems of one script, in file order.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ScriptError {
-    pub problems: Vec<Problem>,
-}
-
-impl fmt::Display for ScriptError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, problem) in self.problems.iter().enumerate() {
-            if index > 0 {
-                writeln!(f)?;
-            }
-            write!(f, "line {}: {}", problem.line, problem.message)?;
-        }
-        Ok(())
-    }
-}
-
-impl std::error::Error for ScriptError {}
+pub type ScriptError = missiond_yaml::Invalid;
 
 /// What is done about one prompt.
 #[derive(Debug, Clone)]

@@ -48,7 +48,6 @@ const CRASHES: &[(&str, Crash)] = &[
 
 pub(super) fn script(name: &str, text: &str) -> Result<Script, ScriptError> {
     read_document(text, "a script", MAX_BYTES, |node| whole(name, node))
-        .map_err(|problems| ScriptError { problems })
 }
 
 fn whole(name: &str, node: Node<'_>) -> Option<Script> {

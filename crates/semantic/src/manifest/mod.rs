@@ -4,14 +4,12 @@
 //! unknown keys, missing regions, patterns that do not compile, each reported
 //! with its line. A new engine is a new manifest and no new code.
 
-mod error;
 mod parse;
 
 use std::time::Duration;
 
 use missiond_core::PtyState;
 
-pub use error::ManifestError;
 pub use missiond_yaml::Problem;
 
 use crate::dialog::DialogRule;
@@ -20,6 +18,9 @@ use crate::input::InputRule;
 use crate::region::{RegionId, RegionRule};
 use crate::rule::{Condition, Rule, View};
 use crate::tool::ToolPattern;
+
+/// All problems of one manifest, in file order.
+pub type ManifestError = missiond_yaml::Invalid;
 
 /// The version of the manifest format this build reads.
 pub const FORMAT: i64 = 1;

@@ -8,7 +8,7 @@ use missiond_core::machines::Machine;
 use missiond_yaml::{Fields, Node, unknown};
 use regex::Regex;
 
-use super::error::ManifestError;
+use super::ManifestError;
 use super::{FORMAT, Hold, Manifest, NamedFingerprint};
 use crate::dialog::DialogRule;
 use crate::input::{AnswerKeys, InputRule, NewlineKey, PromptRule};
@@ -91,7 +91,6 @@ pub(super) fn manifest(text: &str) -> Result<Manifest, ManifestError> {
     missiond_yaml::read_document(text, "a manifest", MAX_BYTES, |node| {
         Parser::default().manifest(node)
     })
-    .map_err(|problems| ManifestError { problems })
 }
 
 #[derive(Default)]
