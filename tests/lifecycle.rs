@@ -230,6 +230,13 @@ fn a_hangup_reads_the_configuration_again() {
     wait_for("the refusal to be an incident", || {
         home.json(&["incident", "list"])["incidents"][0]["kind"] == "config_rejected"
     });
+
+    home.write_config("[log]\nlevel = \"info\"\n");
+    home.json(&["daemon", "reload"]);
+    wait_for("the incident to be over", || {
+        let list = home.json(&["incident", "list"]);
+        list["incidents"].as_array().unwrap().is_empty()
+    });
 }
 
 #[test]

@@ -73,7 +73,7 @@ fn a_changed_manifest_is_followed_and_a_broken_one_is_told() {
     // A daemon that starts says so and starts.
     let told = |home: &TestHome| {
         let events = home.events();
-        let refused = |event: &&serde_json::Value| event["event"]["type"] == "config_rejected";
+        let refused = |event: &&serde_json::Value| event["event"]["type"] == "manifest_rejected";
         events.iter().filter(refused).count()
     };
     let before = told(&home);

@@ -317,10 +317,7 @@ fn what_cannot_be_started_is_said_and_leaves_nothing() {
         assert!(message.contains(wanted), "{args:?}: {message}");
     }
     let (_, message) = home.failure(&["slot", "read", "nobody"]);
-    assert!(
-        message.contains("no open slot is called `nobody`"),
-        "{message}"
-    );
+    assert!(message.contains("no slot is called `nobody`"), "{message}");
 
     spawn(&home, "twice", "sleep 1000");
     let (code, message) = home.failure(&["slot", "spawn", "--name", "twice", "--", "sh"]);
@@ -335,6 +332,21 @@ fn what_cannot_be_started_is_said_and_leaves_nothing() {
     assert_eq!(files_in(&home.home().recordings_dir()).len(), 1);
     let all = home.json(&["slot", "list", "--all"]);
     assert_eq!(all["slots"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_program_that_ends_at_once_has_run_and_is_found_by_its_name() {
+    let home = TestHome::started();
+    for round in 0..5 {
+        let word = format!("word-{round}");
+        let argv = ["slot", "spawn", "--name", "brief", "--", "echo", &word];
+        assert_eq!(home.json(&argv)["name"], "brief");
+        wait_for("the slot to be closed", || {
+            home.json(&["slot", "list"])["slots"] == serde_json::json!([])
+        });
+        // Of several that bore the name, the last one.
+        assert!(text_of(&home.json(&["slot", "read", "brief"])).contains(&word));
+    }
 }
 
 #[test]

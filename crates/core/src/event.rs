@@ -344,6 +344,12 @@ events! {
         ConfigReloaded = "config_reloaded" { changed: Vec<String>, needs_restart: Vec<String> }
         Persistent
         ConfigRejected = "config_rejected" { error: String }
+        Persistent
+        /// A manifest of the person's own is in force as it is now, or gone.
+        ManifestReloaded = "manifest_reloaded" { file: String }
+        Persistent
+        /// What it said before stays in force.
+        ManifestRejected = "manifest_rejected" { file: String, error: String }
         Ephemeral
         OperationFinished = "operation_finished" {
             operation: String, micros: u64, error: Option<ErrorCode>,

@@ -11,6 +11,10 @@ use missiond_store::{StoreError, Tx};
 
 use crate::timeline::{Consumer, Pace};
 
+const CONFIG_REJECTED: &str = "config_rejected";
+const CONFIG_FILE: &str = "config.toml";
+const MANIFEST_REJECTED: &str = "manifest_rejected";
+
 #[derive(Debug)]
 pub(crate) struct IncidentRecorder;
 
@@ -40,8 +44,7 @@ impl Consumer for IncidentRecorder {
                 if let Some(incident) = incident_of(&event.event) {
                     incidents::report(tx, &incident, event.at).await?;
                 }
-                for (anomaly, subject) in over(&event.event) {
-                    let kind = anomaly.incident_kind();
+                for (kind, subject) in over(&event.event) {
                     incidents::resolve_open(tx, kind, &subject, event.at).await?;
                 }
             }
@@ -71,10 +74,16 @@ fn incident_of(event: &Event) -> Option<Report> {
             ),
         ),
         Event::ConfigRejected { error } => incident(
-            "config_rejected",
-            "config.toml",
+            CONFIG_REJECTED,
+            CONFIG_FILE,
             Severity::Warning,
             format!("The changed configuration was refused and the old one stays: {error}"),
+        ),
+        Event::ManifestRejected { file, error } => incident(
+            MANIFEST_REJECTED,
+            file,
+            Severity::Warning,
+            format!("What {file} said before stays in force: {error}"),
         ),
         Event::ConsumerFailed {
             consumer, error, ..
@@ -123,18 +132,23 @@ fn incident_of(event: &Event) -> Option<Report> {
     }
 }
 
-/// The anomalies an event ends, each with its subject.
-fn over(event: &Event) -> Vec<(Anomaly, String)> {
+/// What an event ends: kinds of incident, each with its subject.
+fn over(event: &Event) -> Vec<(&'static str, String)> {
     match event {
         Event::SlotAnomalyOver {
             subject, anomaly, ..
-        } => vec![(*anomaly, subject.clone())],
+        } => vec![(anomaly.incident_kind(), subject.clone())],
         // A closed slot has no troubles; that its like fail is not its own.
         Event::SlotClosed { slot, .. } => Anomaly::ALL
             .into_iter()
             .filter(|anomaly| *anomaly != Anomaly::CrashLoop)
-            .map(|anomaly| (anomaly, slot.to_string()))
+            .map(|anomaly| (anomaly.incident_kind(), slot.to_string()))
             .collect(),
+        // Whoever starts or reloads has read a configuration that is right.
+        Event::ConfigReloaded { .. } | Event::DaemonStarted { .. } => {
+            vec![(CONFIG_REJECTED, CONFIG_FILE.to_owned())]
+        }
+        Event::ManifestReloaded { file } => vec![(MANIFEST_REJECTED, file.clone())],
         _ => Vec::new(),
     }
 }

@@ -38,8 +38,9 @@ async fn reload_manifests(
     trace: TraceContext,
 ) -> Result<Vec<String>, ReloadError> {
     let outcome = daemon.slots.read_manifests_again(trace).await;
-    match outcome.refused.first() {
-        Some(error) => Err(ReloadError::Manifest(error.to_string())),
+    // Whoever asks is also told of what was found wrong before.
+    match daemon.slots.wrong_manifests().into_iter().next() {
+        Some(error) => Err(ReloadError::Manifest(error)),
         None => Ok(outcome.changed),
     }
 }

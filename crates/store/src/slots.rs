@@ -60,6 +60,16 @@ pub async fn find(tx: &mut Tx<'_>, name: &str) -> Result<Option<Slot>, StoreErro
     row.as_ref().map(decode).transpose()
 }
 
+/// The slot that bore this name last and is closed.
+pub async fn last_closed(tx: &mut Tx<'_>, name: &str) -> Result<Option<Slot>, StoreError> {
+    let sql = format!(
+        "SELECT {COLUMNS} FROM slots WHERE name = $1 AND closed_at IS NOT NULL \
+         ORDER BY created_at DESC, id DESC LIMIT 1"
+    );
+    let row = tx.query_one(&sql, &[name.into()]).await?;
+    row.as_ref().map(decode).transpose()
+}
+
 /// Slots in the order they were made.
 pub async fn list(tx: &mut Tx<'_>, filter: SlotFilter) -> Result<Vec<Slot>, StoreError> {
     let condition = match filter {

@@ -69,7 +69,12 @@ pub(super) fn doctor(reach: &Reach, output: &mut Output) -> Result<ExitCode, Fai
                 Verdict::Warning => output.paint.apply(Style::Yellow, "warn"),
                 Verdict::Failed => output.paint.apply(Style::Red, "FAIL"),
             };
-            output.line(format!("{mark}  {:<16}{}", finding.check, finding.detail));
+            let mut lines = finding.detail.lines();
+            let first = lines.next().unwrap_or_default();
+            output.line(format!("{mark}  {:<16}{first}", finding.check));
+            for line in lines {
+                output.line(format!("{:<20}{line}", ""));
+            }
         }
     });
     Ok(if failed {

@@ -46,7 +46,9 @@ pub(super) fn run(
                         "{}  {kind}  last {}{times}{closed}",
                         incident.id, incident.last_seen_at
                     ));
-                    output.line(format!("    {}", printable(&incident.summary)));
+                    for line in incident.summary.lines() {
+                        output.line(format!("    {}", printable(line)));
+                    }
                 }
             });
         }

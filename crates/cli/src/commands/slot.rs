@@ -124,7 +124,10 @@ fn spawn(args: SpawnArgs, client: &mut Client, output: &mut Output) -> Result<()
     let summary = client.call::<SlotSpawn>(&params)?;
     output.result(&summary, |output, summary| {
         let pid = summary.program.as_ref().map_or(0, |program| program.pid);
-        output.line(format!("{} runs (process {pid}).", summary.name));
+        match summary.reading.state {
+            PtyState::Exited => output.line(format!("{} ran and has ended.", summary.name)),
+            _ => output.line(format!("{} runs (process {pid}).", summary.name)),
+        }
         output.line(format!("See it with: mission slot read {}", summary.name));
     });
     Ok(())

@@ -226,11 +226,21 @@ fn details(event: &TimelineEvent) -> String {
         .iter()
         .filter(|(name, value)| *name != "type" && !value.is_null())
         .map(|(name, value)| match value {
-            Value::String(text) => format!("{name}={}", printable(text)),
+            Value::String(text) => format!("{name}={}", printable(&one_line(text))),
+            Value::Number(number) => match number.as_f64().filter(|_| number.is_f64()) {
+                Some(fraction) => format!("{name}={fraction:.2}"),
+                None => format!("{name}={number}"),
+            },
             other => format!("{name}={other}"),
         })
         .collect();
     fields.join(" ")
+}
+
+/// A text of several lines on one.
+fn one_line(text: &str) -> String {
+    let lines: Vec<_> = text.lines().map(str::trim).collect();
+    lines.join(" ")
 }
 
 fn show_trace(

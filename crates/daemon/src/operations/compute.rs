@@ -61,7 +61,17 @@ async fn spawn(call: Call, params: SlotSpawnParams) -> Result<SlotSummary, ApiEr
     };
     let open = call.daemon.slots.spawn(new, call.trace).await;
     let open = open.map_err(|error| of_slots(&error))?;
-    summary(&open).await
+    match summary(&open).await {
+        // A program may end before anybody has looked; it has run all the same.
+        Err(error) if error.code == ErrorCode::Conflict => {
+            let slot = closed(&call, &open.slot.id.to_string()).await?;
+            Ok(SlotSummary {
+                program: Some(program_of(&open)),
+                ..closed_summary(slot)
+            })
+        }
+        looked => looked,
+    }
 }
 
 async fn list(call: Call, params: SlotListParams) -> Result<SlotPage, ApiError> {
@@ -173,7 +183,7 @@ async fn answer(call: Call, params: SlotAnswerParams) -> Result<SlotAnswerResult
 fn wait(given_ms: Option<u64>, default: Duration) -> Result<Duration, ApiError> {
     let wait = given_ms.map_or(default, Duration::from_millis);
     if wait > LONGEST_WAIT {
-        let message = format!("`wait_ms` is at most {}", LONGEST_WAIT.as_millis());
+        let message = format!("a wait is at most {} s", LONGEST_WAIT.as_secs());
         return Err(ApiError::invalid_params(message));
     }
     Ok(wait)
@@ -209,7 +219,7 @@ async fn resize(call: Call, params: SlotResizeParams) -> Result<SlotResizeResult
 async fn kill(call: Call, params: SlotKillParams) -> Result<SlotKillResult, ApiError> {
     let grace = params.grace_ms.map_or(DEFAULT_GRACE, Duration::from_millis);
     if grace > LONGEST_GRACE {
-        let message = format!("`grace_ms` is at most {}", LONGEST_GRACE.as_millis());
+        let message = format!("the grace is at most {} s", LONGEST_GRACE.as_secs());
         return Err(ApiError::invalid_params(message));
     }
     let open = open(&call, &params.slot).await?;
@@ -243,20 +253,27 @@ pub(super) async fn open(call: &Call, reference: &str) -> Result<OpenSlot, ApiEr
     ))
 }
 
-/// The slot that is on record but not open, by its id.
+/// The slot that is on record but not open: by its id, or the newest of its name.
 async fn closed(call: &Call, reference: &str) -> Result<Slot, ApiError> {
     let shown: String = reference.chars().take(64).collect();
     let missing = || {
         not_found(format!(
-            "no open slot is called `{}`; `mission slot list` lists them",
+            "no slot is called `{}`; `mission slot list --all` lists them",
             shown.escape_default()
         ))
     };
-    let id: SlotId = reference.parse().map_err(|_| missing())?;
+    let (id, name) = (reference.parse::<SlotId>().ok(), reference.to_owned());
     let slot = call
         .daemon
         .db
-        .read(move |tx| Box::pin(slots::get(tx, id)))
+        .read(move |tx| {
+            Box::pin(async move {
+                match id {
+                    Some(id) => slots::get(tx, id).await,
+                    None => slots::last_closed(tx, &name).await,
+                }
+            })
+        })
         .await
         .map_err(|error| of_store(&error))?;
     slot.ok_or_else(missing)
@@ -297,7 +314,7 @@ async fn summary(open: &OpenSlot) -> Result<SlotSummary, ApiError> {
     let Look {
         reading, trouble, ..
     } = ask(open, Order::Look).await?;
-    let (slot, record) = (&open.slot, &open.record);
+    let slot = &open.slot;
     Ok(SlotSummary {
         slot: slot.id,
         name: slot.name.clone(),
@@ -306,17 +323,22 @@ async fn summary(open: &OpenSlot) -> Result<SlotSummary, ApiError> {
         closed_at: None,
         reading: reading_of(&reading),
         trouble,
-        program: Some(SlotProgram {
-            argv: record.argv.clone(),
-            cwd: record.cwd.display().to_string(),
-            pid: record.program_pid,
-            recording: record.recording.display().to_string(),
-            cgroup: record
-                .cgroup
-                .as_ref()
-                .map(|path| path.display().to_string()),
-        }),
+        program: Some(program_of(open)),
     })
+}
+
+fn program_of(open: &OpenSlot) -> SlotProgram {
+    let record = &open.record;
+    SlotProgram {
+        argv: record.argv.clone(),
+        cwd: record.cwd.display().to_string(),
+        pid: record.program_pid,
+        recording: record.recording.display().to_string(),
+        cgroup: record
+            .cgroup
+            .as_ref()
+            .map(|path| path.display().to_string()),
+    }
 }
 
 fn closed_summary(slot: Slot) -> SlotSummary {

@@ -10,7 +10,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use missiond_pty::{ManifestFileError, load_catalogue, load_manifest, manifest_files};
+use missiond_pty::{load_catalogue, load_manifest, manifest_files};
 use missiond_semantic::{Catalogue, Manifest};
 use tokio::sync::watch;
 
@@ -35,6 +35,8 @@ struct OwnFile {
     stamp: Option<Stamp>,
     /// What it said when it was last right.
     manifest: Option<Arc<Manifest>>,
+    /// Why it is not in force as it is now.
+    refused: Option<String>,
 }
 
 /// Differs when a file was written or replaced.
@@ -51,7 +53,8 @@ struct Stamp {
 pub(crate) struct Refreshed {
     /// Files that are in force as they are now, or gone.
     pub changed: Vec<String>,
-    pub refused: Vec<ManifestFileError>,
+    /// Files that were found wrong, each with what is wrong.
+    pub refused: Vec<(String, String)>,
 }
 
 impl Manifests {
@@ -70,7 +73,9 @@ impl Manifests {
             Ok(files) => files,
             Err(_) if !self.folder.exists() => Vec::new(),
             Err(error) => {
-                outcome.refused.push(error);
+                outcome
+                    .refused
+                    .push((shown(&self.folder), error.to_string()));
                 return outcome;
             }
         };
@@ -87,6 +92,7 @@ impl Manifests {
             let file = known.files.entry(path.clone()).or_insert(OwnFile {
                 stamp: None,
                 manifest: None,
+                refused: None,
             });
             if stamp.is_some() && file.stamp == stamp {
                 continue;
@@ -95,9 +101,13 @@ impl Manifests {
             match load_manifest(&path) {
                 Ok(manifest) => {
                     file.manifest = Some(Arc::new(manifest));
+                    file.refused = None;
                     outcome.changed.push(shown(&path));
                 }
-                Err(error) => outcome.refused.push(error),
+                Err(error) => {
+                    file.refused = Some(error.to_string());
+                    outcome.refused.push((shown(&path), error.to_string()));
+                }
             }
         }
         drop(known);
@@ -105,6 +115,14 @@ impl Manifests {
             self.changes.send_modify(|changes| *changes += 1);
         }
         outcome
+    }
+
+    /// Why files are not in force as they are now, also those that were told of
+    /// before.
+    pub(super) fn wrong(&self) -> Vec<String> {
+        let known = self.known();
+        let files = known.files.values();
+        files.filter_map(|file| file.refused.clone()).collect()
     }
 
     /// Tells each time manifests have changed.
@@ -204,18 +222,21 @@ mod tests {
 
         std::fs::write(&file, "manifest: 1\nengine: toy\nruls: []\n").unwrap();
         let outcome = manifests.refresh();
-        let said = outcome.refused[0].to_string();
+        let (file_name, said) = &outcome.refused[0];
+        assert_eq!(file_name, "manifests/toy.yaml");
         assert!(
             said.contains("toy.yaml") && said.contains("line 3"),
             "{said}"
         );
         assert!(Arc::ptr_eq(&first, &manifests.get("toy").unwrap()));
         assert!(manifests.refresh().refused.is_empty(), "it is told once");
+        assert_eq!(manifests.wrong().len(), 1, "and stays wrong");
         assert!(!changes.has_changed().unwrap());
 
         std::fs::write(&file, manifest("two")).unwrap();
         assert_eq!(manifests.refresh().changed, ["manifests/toy.yaml"]);
         assert!(!Arc::ptr_eq(&first, &manifests.get("toy").unwrap()));
+        assert!(manifests.wrong().is_empty());
 
         std::fs::remove_file(&file).unwrap();
         assert_eq!(manifests.refresh().changed, ["manifests/toy.yaml"]);

@@ -300,6 +300,11 @@ impl Slots {
         self.context.read_manifests_again(trace).await
     }
 
+    /// Why manifests of the person are not in force as they are now.
+    pub(crate) fn wrong_manifests(&self) -> Vec<String> {
+        self.context.manifests.wrong()
+    }
+
     /// Stops following. The hosts and their programs go on.
     pub(crate) async fn let_go(&self) {
         let mut tasks =
@@ -362,24 +367,19 @@ impl Context {
     /// timeline.
     async fn read_manifests_again(&self, trace: TraceContext) -> Refreshed {
         let outcome = self.manifests.refresh();
-        if !outcome.changed.is_empty() {
-            tracing::info!(changed = ?outcome.changed, "manifests were read again");
-            let changed = Event::ConfigReloaded {
-                changed: outcome.changed.clone(),
-                needs_restart: Vec::new(),
-            };
-            self.tell(changed, trace).await;
+        for file in &outcome.changed {
+            tracing::info!(file, "a manifest was read again");
+            let file = file.clone();
+            self.tell(Event::ManifestReloaded { file }, trace).await;
         }
         self.tell_refused(&outcome, trace).await;
         outcome
     }
 
     async fn tell_refused(&self, outcome: &Refreshed, trace: TraceContext) {
-        for error in &outcome.refused {
-            tracing::warn!(%error, "a manifest was refused, what it said before stays");
-            let refused = Event::ConfigRejected {
-                error: error.to_string(),
-            };
+        for (file, error) in outcome.refused.iter().cloned() {
+            tracing::warn!(error, "a manifest was refused, what it said before stays");
+            let refused = Event::ManifestRejected { file, error };
             self.tell(refused, trace).await;
         }
     }

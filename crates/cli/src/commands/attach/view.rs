@@ -128,7 +128,7 @@ impl Viewer {
     fn return_to(&self, slot: &str, lost: ClientError) -> Result<Attachment, Happened> {
         if self.canvas == Canvas::Terminal {
             tty::notice(&format!(
-                " the daemon is gone, the program goes on: waiting for it ({}) ",
+                " the daemon is gone, the program goes on: `mission up` elsewhere brings it back ({}) ",
                 self.leave_by
             ));
         }
