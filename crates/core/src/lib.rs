@@ -5,6 +5,7 @@
 //! error codes. Nothing here does I/O, knows an async runtime or depends on
 //! another crate of the workspace.
 
+mod board;
 mod clock;
 mod engine;
 mod entity;
@@ -14,6 +15,12 @@ mod ids;
 pub mod machines;
 mod trace;
 
+pub use board::{
+    Attempt, BoardTask, Budget, BudgetScope, Check, Claim, ClaimKind, Consequence,
+    DEFAULT_CHECK_TIMEOUT_SECS, DEFAULT_MAX_ATTEMPTS, EVIDENCE_TAIL_BYTES, Evidence, Finish,
+    InvalidTaskRef, InvalidTouch, Isolation, Note, Outcome, Priority, TaskNumber, TaskRef,
+    UnknownChoice, Wait, backoff, check_touch, touches_overlap,
+};
 pub use clock::{Clock, ManualClock, SystemClock, Timestamp};
 pub use engine::{CliEngine, InvalidEngineName};
 pub use entity::{

@@ -1,0 +1,232 @@
+//! What is on the board: tasks, what verifies them, and the attempts made.
+//!
+//! The agent's claim, the checks' outcome and the state of the execution are
+//! three facts and stored apart. That a task is ready, and why it waits, is
+//! never stored: it is computed from these facts ([`Wait`]).
+
+mod choice;
+mod number;
+mod outcome;
+mod touches;
+mod wait;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    AttemptId, BoardTaskId, BoardTaskStatus, CliEngine, DaemonId, EngineeringPhase, ExecutionId,
+    FencingToken, SlotId, Timestamp,
+};
+
+pub use choice::{Finish, Isolation, Priority, UnknownChoice};
+pub use number::{InvalidTaskRef, TaskNumber, TaskRef};
+pub use outcome::{ClaimKind, Consequence, Outcome};
+pub use touches::{InvalidTouch, check_touch, touches_overlap};
+pub use wait::{BudgetScope, Wait};
+
+/// How long a check may take when it does not say.
+pub const DEFAULT_CHECK_TIMEOUT_SECS: u64 = 600;
+
+/// How often a task is tried when it does not say.
+pub const DEFAULT_MAX_ATTEMPTS: u32 = 3;
+
+/// The most of a check's output that is kept.
+pub const EVIDENCE_TAIL_BYTES: usize = 8 * 1024;
+
+/// A card on the board.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct BoardTask {
+    pub id: BoardTaskId,
+    /// What people call it: `T-12`.
+    pub number: TaskNumber,
+    pub title: String,
+    pub description: String,
+    pub status: BoardTaskStatus,
+    pub phase: EngineeringPhase,
+    /// The phases this task goes through, in order.
+    pub phases: Vec<EngineeringPhase>,
+    pub priority: Priority,
+    /// The place among tasks of the same priority: smaller comes first.
+    pub rank: f64,
+    pub parent: Option<BoardTaskId>,
+    pub labels: Vec<String>,
+    /// Globs of the paths it will change, relative to the repository.
+    pub touches: Vec<String>,
+    pub due: Option<Timestamp>,
+    pub engine: Option<CliEngine>,
+    /// For the engine's program.
+    pub args: Vec<String>,
+    pub permission: Option<String>,
+    pub model: Option<String>,
+    pub repository: Option<PathBuf>,
+    pub isolation: Isolation,
+    /// What the work starts from; the repository's own branch when absent.
+    pub base: Option<String>,
+    pub finish: Finish,
+    pub checks: Vec<Check>,
+    pub setup: Vec<Check>,
+    pub teardown: Vec<Check>,
+    pub max_attempts: u32,
+    pub budget: Option<Budget>,
+    /// Attempts that failed since it was made or last retried.
+    pub tries: u32,
+    /// Not to be claimed before this moment.
+    pub not_before: Option<Timestamp>,
+    /// Why it is blocked or failed.
+    pub blocked: Option<String>,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+    pub finished_at: Option<Timestamp>,
+}
+
+/// The most a task may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Budget {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
+    /// Millionths of the currency the prices are in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_micros: Option<u64>,
+}
+
+/// A command that prepares, verifies or tidies up. Never a shell's: the first
+/// word is a program, the rest are its arguments.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Check {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    pub run: Vec<String>,
+    #[serde(default = "default_timeout")]
+    pub timeout_secs: u64,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, String>,
+    #[serde(default)]
+    pub expected_exit: i32,
+}
+
+const fn default_timeout() -> u64 {
+    DEFAULT_CHECK_TIMEOUT_SECS
+}
+
+impl Check {
+    /// A check of this command, with everything else as usual.
+    #[must_use]
+    pub const fn of(run: Vec<String>) -> Self {
+        Self {
+            name: None,
+            run,
+            timeout_secs: DEFAULT_CHECK_TIMEOUT_SECS,
+            env: BTreeMap::new(),
+            expected_exit: 0,
+        }
+    }
+
+    /// What it is called: its name, else its command.
+    #[must_use]
+    pub fn label(&self) -> String {
+        self.name.clone().unwrap_or_else(|| self.run.join(" "))
+    }
+
+    #[must_use]
+    pub const fn timeout(&self) -> Duration {
+        Duration::from_secs(self.timeout_secs)
+    }
+}
+
+/// What an agent said of its work.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Claim {
+    pub kind: ClaimKind,
+    pub text: String,
+    pub at: Timestamp,
+}
+
+/// One try of a task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Attempt {
+    pub id: AttemptId,
+    pub task: BoardTaskId,
+    /// 1 for the first try of the task.
+    pub number: u32,
+    pub token: FencingToken,
+    pub holder: String,
+    pub daemon: DaemonId,
+    /// Chosen with the claim, so that whoever finds the attempt after a crash
+    /// starts that one or finds it running, and never a second.
+    pub slot: Option<SlotId>,
+    pub execution: Option<ExecutionId>,
+    pub worktree: Option<PathBuf>,
+    pub branch: Option<String>,
+    pub base_commit: Option<String>,
+    pub claim: Option<Claim>,
+    pub outcome: Option<Outcome>,
+    pub reason: Option<String>,
+    /// How often the checks ran.
+    pub check_rounds: u32,
+    pub started_at: Timestamp,
+    pub ended_at: Option<Timestamp>,
+}
+
+/// What one check said in one round.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Evidence {
+    pub attempt: AttemptId,
+    /// 1 for the first round of the attempt.
+    pub round: u32,
+    pub check: String,
+    pub exit: Option<i32>,
+    pub signal: Option<i32>,
+    pub timed_out: bool,
+    pub passed: bool,
+    /// The end of what it wrote, at most [`EVIDENCE_TAIL_BYTES`].
+    pub tail: String,
+    /// The commit it ran on.
+    pub commit: Option<String>,
+    pub at: Timestamp,
+    pub millis: u64,
+}
+
+/// Something written on a card.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Note {
+    pub task: BoardTaskId,
+    pub author: String,
+    pub text: String,
+    pub at: Timestamp,
+}
+
+/// How long a task waits after its `tries`-th failed attempt: ten seconds,
+/// doubled with each, and five minutes at most.
+#[must_use]
+pub fn backoff(tries: u32) -> Duration {
+    const MOST: u64 = 300;
+    let doublings = tries.saturating_sub(1).min(16);
+    Duration::from_secs((10_u64 << doublings).min(MOST))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_wait_between_attempts_doubles_up_to_five_minutes() {
+        let waits: Vec<_> = (1..=8).map(|tries| backoff(tries).as_secs()).collect();
+        assert_eq!(waits, [10, 20, 40, 80, 160, 300, 300, 300]);
+        assert_eq!(backoff(u32::MAX).as_secs(), 300);
+    }
+
+    #[test]
+    fn a_check_needs_only_its_command() {
+        let check: Check = serde_json::from_str(r#"{"run": ["cargo", "test"]}"#).unwrap();
+        assert_eq!(check, Check::of(vec!["cargo".into(), "test".into()]));
+        assert_eq!(check.label(), "cargo test");
+        let unknown = serde_json::from_str::<Check>(r#"{"run": ["true"], "timeot_secs": 1}"#);
+        assert!(unknown.unwrap_err().to_string().contains("timeot_secs"));
+    }
+}
