@@ -1,0 +1,188 @@
+//! One rule: what it is about, for whom, for how long, and what it says.
+
+use missiond_core::{BoardTaskId, CliEngine, ExecutionId, Timestamp};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::command::{self, Part};
+use super::path::PathPattern;
+use super::pattern::Pattern;
+use super::request::{Argument, Request, Shown};
+use super::{Effect, InvalidPattern};
+
+/// Whom a rule is for. What is left out is everyone.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Scope {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub engine: Option<CliEngine>,
+    /// A slot, by its id or its name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slot: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub execution: Option<ExecutionId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task: Option<BoardTaskId>,
+}
+
+impl Scope {
+    #[must_use]
+    pub fn covers(&self, request: &Request) -> bool {
+        let id = request.slot.map(|slot| slot.to_string());
+        let is_slot = |slot: &String| {
+            id.as_deref() == Some(slot) || request.slot_name.as_deref() == Some(slot)
+        };
+        self.engine
+            .as_ref()
+            .is_none_or(|engine| *engine == request.engine)
+            && self.slot.as_ref().is_none_or(is_slot)
+            && self
+                .execution
+                .is_none_or(|id| request.execution == Some(id))
+            && self.task.is_none_or(|id| request.task == Some(id))
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rule {
+    /// What a person finds it by: `P-3`, or where it stands in the configuration.
+    pub name: String,
+    pub effect: Effect,
+    pub tool: Pattern,
+    pub argument: Option<Pattern>,
+    pub path: Option<PathPattern>,
+    pub server: Option<Pattern>,
+    pub scope: Scope,
+    pub expires_at: Option<Timestamp>,
+    /// How often it may still decide.
+    pub uses_left: Option<u32>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidRule {
+    #[error(transparent)]
+    Pattern(#[from] InvalidPattern),
+    #[error(
+        "a rule that allows everything is not made by accident: name a tool, an argument, a path \
+         or a server"
+    )]
+    AllowsEverything,
+    #[error("a rule can be used 1 to 100000 times")]
+    Uses,
+}
+
+impl Rule {
+    /// Refuses what nobody means.
+    pub fn check(&self) -> Result<(), InvalidRule> {
+        let narrow = self.argument.is_some() || self.path.is_some() || self.server.is_some();
+        if self.effect == Effect::Allow && self.tool.is_everything() && !narrow {
+            return Err(InvalidRule::AllowsEverything);
+        }
+        match self.uses_left {
+            Some(0 | 100_001..) => Err(InvalidRule::Uses),
+            _ => Ok(()),
+        }
+    }
+
+    #[must_use]
+    pub fn is_in_force(&self, now: Timestamp) -> bool {
+        self.expires_at.is_none_or(|end| now < end) && self.uses_left != Some(0)
+    }
+
+    /// The rule in words: `allow Bash with "git status*"`.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        let mut words = format!("{} {}", self.effect.as_str(), self.tool);
+        let mut add = |what: &str, value: Option<String>| {
+            if let Some(value) = value {
+                words.push_str(&format!(" {what} {value}"));
+            }
+        };
+        let quoted = |pattern: &Pattern| format!("\"{pattern}\"");
+        add("with", self.argument.as_ref().map(quoted));
+        add("on", self.path.as_ref().map(ToString::to_string));
+        add("of server", self.server.as_ref().map(ToString::to_string));
+        add(
+            "in",
+            self.scope.engine.as_ref().map(|engine| engine.to_string()),
+        );
+        add("in slot", self.scope.slot.clone());
+        add("in", self.scope.execution.map(|id| id.to_string()));
+        add("in task", self.scope.task.map(|id| id.to_string()));
+        add("until", self.expires_at.map(|at| at.to_string()));
+        words
+    }
+
+    /// The generous reading, for rules that deny or ask: whether any way to
+    /// understand the request falls under it.
+    pub(super) fn concerns(&self, request: &Request) -> bool {
+        let tool = match &request.tool {
+            Some(tool) => self.tool.matches_name(tool),
+            // What cannot be read may be anything, but a rule on one tool must
+            // not stop every dialog that is hard to read.
+            None => self.tool.is_everything(),
+        };
+        let server = self.server.as_ref().is_none_or(|pattern| {
+            let server = request.server.as_deref();
+            server.is_some_and(|server| pattern.matches_name(server))
+        });
+        let argument = self
+            .argument
+            .as_ref()
+            .is_none_or(|pattern| match &request.argument {
+                Some(Argument::Command(text)) => command::generous(text)
+                    .iter()
+                    .any(|reading| pattern.matches(reading)),
+                Some(Argument::Text(text)) => {
+                    let mut lines = text.lines().map(str::trim);
+                    pattern.matches(text) || lines.any(|line| pattern.matches(line))
+                }
+                None => false,
+            });
+        let path = self.path.as_ref().is_none_or(|pattern| {
+            let paths = request.mentioned_paths();
+            paths
+                .iter()
+                .any(|path| pattern.matches(path, &request.place))
+        });
+        tool && server && argument && path
+    }
+
+    /// The strict reading, for rules that allow: whether all of the request
+    /// falls under this one rule. A command with a pattern on it is judged part
+    /// by part instead.
+    pub(super) fn allows_whole(&self, request: &Request) -> bool {
+        let argument = match (&self.argument, &request.argument) {
+            (None, _) => true,
+            (Some(pattern), Some(Argument::Text(text))) => {
+                request.shown == Shown::Whole && pattern.matches(text)
+            }
+            (Some(_), Some(Argument::Command(_)) | None) => false,
+        };
+        argument && self.allows_tool(request)
+    }
+
+    /// Whether one part of a command falls under it.
+    pub(super) fn allows_part(&self, part: &Part, request: &Request) -> bool {
+        let argument = self.argument.as_ref();
+        argument.is_some_and(|pattern| part.fits(pattern)) && self.allows_tool(request)
+    }
+
+    fn allows_tool(&self, request: &Request) -> bool {
+        let named = |pattern: &Pattern, name: &Option<String>| {
+            name.as_ref().is_some_and(|name| pattern.matches_name(name))
+        };
+        let path = self.path.as_ref().is_none_or(|pattern| {
+            let mut paths = request.paths.iter();
+            request.shown == Shown::Whole
+                && !request.paths.is_empty()
+                && paths.all(|path| pattern.matches(path, &request.place))
+        });
+        named(&self.tool, &request.tool)
+            && self
+                .server
+                .as_ref()
+                .is_none_or(|pattern| named(pattern, &request.server))
+            && path
+    }
+}
