@@ -1,0 +1,237 @@
+//! Bringing the work of a worktree back.
+//!
+//! Whatever the way, the person's files are never in between: a result is worked
+//! out in git's object store, and only a complete one is put in place, by moving
+//! the target branch from exactly the commit it was worked out for. A conflict
+//! leaves everything as it was.
+
+use std::path::PathBuf;
+
+use missiond_core::Finish;
+
+use crate::error::WorkspaceError;
+use crate::record::{FinishedAs, Finishing};
+use crate::recovery::undo_cut_off_move;
+use crate::target::{Swap, movable_checkout, swap};
+use crate::worktree::Worktree;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FinishPlan {
+    pub how: Finish,
+    /// The branch the work goes into.
+    pub into: String,
+    /// Of the merge commit; without one, which branch was merged.
+    pub message: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Finished {
+    /// The target has the work, at this commit.
+    Merged { commit: String },
+    /// Nothing was committed since the base.
+    NothingToMerge,
+    /// Both sides changed these files; nothing was done.
+    Conflict { files: Vec<PathBuf> },
+    /// The work stays on its branch.
+    Branch { name: String },
+    /// The work is in this file, and stays on its branch.
+    Patch { path: PathBuf },
+}
+
+/// What a finish would do if it came now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Foreseen {
+    /// It brings this many commits.
+    Brings {
+        commits: u64,
+    },
+    /// The target has the work already.
+    Already,
+    NothingToMerge,
+    Conflict {
+        files: Vec<PathBuf>,
+    },
+}
+
+/// What the target would become.
+#[derive(Debug)]
+pub(crate) enum Outcome {
+    At(String),
+    Conflict(Vec<PathBuf>),
+}
+
+/// How often the target may be moved by others before we give up.
+const ATTEMPTS: u32 = 20;
+
+impl Worktree {
+    /// Brings the work back. Uncommitted changes are refused, not left out.
+    pub async fn finish(&self, plan: &FinishPlan) -> Result<Finished, WorkspaceError> {
+        let _lock = self.repository().lock().await?;
+        self.expect_settled()?;
+        let record = self.record()?;
+        if let Some(begun) = &record.finishing {
+            undo_cut_off_move(self.repository(), begun).await?;
+        }
+        let head = self.finishable().await?;
+        if head == record.base_commit {
+            return Ok(Finished::NothingToMerge);
+        }
+        match plan.how {
+            Finish::Merge | Finish::Rebase => {
+                if let Some(commit) = self.already_in(plan, &head).await? {
+                    self.note_finished(plan, &head, Some(commit.clone()))?;
+                    return Ok(Finished::Merged { commit });
+                }
+                self.move_target(plan, &head).await
+            }
+            Finish::Branch => {
+                self.note_finished(plan, &head, None)?;
+                let name = self.branch().to_owned();
+                Ok(Finished::Branch { name })
+            }
+            Finish::Patch => {
+                let target = self.repository().branch_tip(&plan.into).await?;
+                let target = target.unwrap_or(record.base_commit);
+                let path = self.write_patch(&target, &head).await?;
+                self.note_finished(plan, &head, None)?;
+                Ok(Finished::Patch { path })
+            }
+        }
+    }
+
+    /// What `finish` would do, without doing it; what it would refuse is refused.
+    pub async fn foresee(&self, plan: &FinishPlan) -> Result<Foreseen, WorkspaceError> {
+        self.expect_settled()?;
+        let head = self.finishable().await?;
+        let base_commit = self.base_commit().to_owned();
+        if head == base_commit {
+            return Ok(Foreseen::NothingToMerge);
+        }
+        let target = self.repository().branch_tip(&plan.into).await?;
+        if matches!(plan.how, Finish::Merge | Finish::Rebase) {
+            if self.already_in(plan, &head).await?.is_some() {
+                return Ok(Foreseen::Already);
+            }
+            let tip = self.target_tip(&plan.into).await?;
+            if let Outcome::Conflict(files) = self.work_out(plan, &tip, &head).await? {
+                return Ok(Foreseen::Conflict { files });
+            }
+            movable_checkout(self.repository(), &plan.into).await?;
+        }
+        let without = [Some(base_commit), target].into_iter().flatten();
+        let commits = self.count(&head, without).await?;
+        Ok(Foreseen::Brings { commits })
+    }
+
+    async fn move_target(&self, plan: &FinishPlan, head: &str) -> Result<Finished, WorkspaceError> {
+        for _ in 0..ATTEMPTS {
+            let tip = self.target_tip(&plan.into).await?;
+            let commit = match self.work_out(plan, &tip, head).await? {
+                Outcome::At(commit) => commit,
+                Outcome::Conflict(files) => return Ok(Finished::Conflict { files }),
+            };
+            let swapped = swap(self.repository(), &plan.into, &tip, &commit, |tree| {
+                let begun = Finishing {
+                    how: plan.how,
+                    into: plan.into.clone(),
+                    head: head.to_owned(),
+                    from: tip.clone(),
+                    to: commit.clone(),
+                    tree: tree.map(ToOwned::to_owned),
+                };
+                self.change_record(|record| record.finishing = Some(begun))
+            });
+            match swapped.await? {
+                Swap::Moved => {
+                    self.note_finished(plan, head, Some(commit.clone()))?;
+                    return Ok(Finished::Merged { commit });
+                }
+                Swap::Outrun => {}
+            }
+        }
+        Err(WorkspaceError::TargetKeepsMoving {
+            branch: plan.into.clone(),
+            times: ATTEMPTS,
+        })
+    }
+
+    /// The commit that is finished: everything is committed, on our branch.
+    async fn finishable(&self) -> Result<String, WorkspaceError> {
+        let found = self.current_branch().await?;
+        if found.as_deref() != Some(self.branch()) {
+            return Err(WorkspaceError::OffBranch {
+                path: self.path().to_owned(),
+                expected: self.branch().to_owned(),
+                found,
+            });
+        }
+        let files = crate::status::changes(self.git(), self.path()).await?.all();
+        if !files.is_empty() {
+            return Err(WorkspaceError::Uncommitted {
+                path: self.path().to_owned(),
+                files,
+            });
+        }
+        self.head().await
+    }
+
+    /// The commit of the target that already has the work: by a finish that was
+    /// interrupted after the target had moved, or by somebody else.
+    async fn already_in(
+        &self,
+        plan: &FinishPlan,
+        head: &str,
+    ) -> Result<Option<String>, WorkspaceError> {
+        let tip = self.target_tip(&plan.into).await?;
+        let record = self.record()?;
+        let begun = record
+            .finishing
+            .filter(|f| f.head == head && f.into == plan.into);
+        let done = record
+            .finished
+            .filter(|f| f.head == head && f.into == plan.into);
+        let results = [begun.map(|f| f.to), done.and_then(|f| f.commit)];
+        for result in results.into_iter().flatten() {
+            if self.repository().is_ancestor(&result, &tip).await? {
+                return Ok(Some(result));
+            }
+        }
+        let there = self.repository().is_ancestor(head, &tip).await?;
+        Ok(there.then_some(tip))
+    }
+
+    async fn target_tip(&self, into: &str) -> Result<String, WorkspaceError> {
+        let tip = self.repository().branch_tip(into).await?;
+        tip.ok_or_else(|| WorkspaceError::NoSuchTarget(into.to_owned()))
+    }
+
+    async fn work_out(
+        &self,
+        plan: &FinishPlan,
+        tip: &str,
+        head: &str,
+    ) -> Result<Outcome, WorkspaceError> {
+        match plan.how {
+            Finish::Rebase => self.replayed(tip, head).await,
+            _ => self.merged(plan, tip, head).await,
+        }
+    }
+
+    fn note_finished(
+        &self,
+        plan: &FinishPlan,
+        head: &str,
+        commit: Option<String>,
+    ) -> Result<(), WorkspaceError> {
+        let done = FinishedAs {
+            how: plan.how,
+            into: plan.into.clone(),
+            head: head.to_owned(),
+            commit,
+        };
+        self.change_record(|record| {
+            record.finishing = None;
+            record.finished = Some(done);
+        })
+    }
+}

@@ -1,0 +1,380 @@
+//! The program `git`, and how it is called.
+//!
+//! Every call is an argv with its own environment: nothing of git's variables is
+//! inherited, nothing is asked on a terminal, no hook and no file watcher of the
+//! repository runs, output is bounded and time is limited. A call whose future is
+//! dropped goes on to its end, because a git that dies half-way leaves locks.
+
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
+use tokio::sync::OnceCell;
+
+use crate::environment::find_program;
+use crate::error::WorkspaceError;
+use crate::process_tree;
+
+/// `merge-tree --write-tree` came with it, which merges without a checkout.
+pub const OLDEST_GIT: GitVersion = GitVersion {
+    major: 2,
+    minor: 38,
+};
+
+/// A checkout of a large repository on a slow disk ends within this.
+const TIME_LIMIT: Duration = Duration::from_secs(15 * 60);
+const OUTPUT_LIMIT: usize = 64 << 20;
+const COMPLAINT_LIMIT: usize = 64 << 10;
+
+/// Variables of git that say who somebody is or where their settings are; any
+/// other would point a call at another repository than the one it names.
+const KEPT_VARIABLES: [&str; 12] = [
+    "GIT_AUTHOR_EMAIL",
+    "GIT_AUTHOR_NAME",
+    "GIT_COMMITTER_EMAIL",
+    "GIT_COMMITTER_NAME",
+    "GIT_CONFIG_GLOBAL",
+    "GIT_CONFIG_NOSYSTEM",
+    "GIT_CONFIG_SYSTEM",
+    "GIT_EXEC_PATH",
+    "GIT_SSH",
+    "GIT_SSH_COMMAND",
+    "GIT_SSL_CAINFO",
+    "GIT_SSL_CAPATH",
+];
+
+const SETTINGS: [&str; 9] = [
+    "advice.detachedHead=false",
+    "commit.gpgSign=false",
+    "core.fsmonitor=false",
+    "core.hooksPath=/dev/null",
+    "core.quotePath=false",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "merge.verifySignatures=false",
+    "submodule.recurse=false",
+];
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct GitVersion {
+    pub major: u32,
+    pub minor: u32,
+}
+
+impl fmt::Display for GitVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)
+    }
+}
+
+#[derive(Debug, Clone)]
+pub struct Git {
+    program: PathBuf,
+    version: GitVersion,
+}
+
+impl Git {
+    /// The git of this process's PATH, found once; an error is looked into again
+    /// at the next call.
+    pub async fn find() -> Result<Self, WorkspaceError> {
+        static FOUND: OnceCell<Git> = OnceCell::const_new();
+        FOUND
+            .get_or_try_init(async || {
+                let path = std::env::var_os("PATH").unwrap_or_default();
+                let program =
+                    find_program(OsStr::new("git"), &path).ok_or(WorkspaceError::GitMissing)?;
+                Self::at(&program).await
+            })
+            .await
+            .cloned()
+    }
+
+    /// The git at this path.
+    pub async fn at(program: &Path) -> Result<Self, WorkspaceError> {
+        let mut git = Self {
+            program: program.to_owned(),
+            version: OLDEST_GIT,
+        };
+        let said = git.call(Path::new("/"), "say its version");
+        let said = said.args(["--version"]).text().await?;
+        git.version = version_in(&said).ok_or_else(|| WorkspaceError::GitUnknown {
+            program: program.to_owned(),
+            said: said.chars().take(80).collect(),
+        })?;
+        if git.version < OLDEST_GIT {
+            return Err(WorkspaceError::GitTooOld {
+                program: program.to_owned(),
+                found: git.version,
+            });
+        }
+        Ok(git)
+    }
+
+    #[must_use]
+    pub fn program(&self) -> &Path {
+        &self.program
+    }
+
+    #[must_use]
+    pub fn version(&self) -> GitVersion {
+        self.version
+    }
+
+    /// A call in `folder`; `doing` completes "git could not …".
+    pub(crate) fn call(&self, folder: &Path, doing: impl Into<String>) -> Call {
+        Call {
+            program: self.program.clone(),
+            folder: folder.to_owned(),
+            doing: doing.into(),
+            args: Vec::new(),
+            variables: Vec::new(),
+            input: Vec::new(),
+        }
+    }
+}
+
+/// One call of git, until it is answered.
+#[derive(Debug)]
+#[must_use = "a call does nothing until it is answered"]
+pub(crate) struct Call {
+    program: PathBuf,
+    folder: PathBuf,
+    doing: String,
+    args: Vec<OsString>,
+    variables: Vec<(&'static str, OsString)>,
+    input: Vec<u8>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) code: Option<i32>,
+    pub(crate) output: Vec<u8>,
+    pub(crate) complaint: String,
+    doing: String,
+}
+
+impl Call {
+    pub(crate) fn args<S: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = S>) -> Self {
+        self.args
+            .extend(args.into_iter().map(|arg| arg.as_ref().to_owned()));
+        self
+    }
+
+    pub(crate) fn arg(self, arg: impl AsRef<OsStr>) -> Self {
+        self.args([arg])
+    }
+
+    pub(crate) fn variable(mut self, name: &'static str, value: impl Into<OsString>) -> Self {
+        self.variables.push((name, value.into()));
+        self
+    }
+
+    pub(crate) fn input(mut self, input: impl Into<Vec<u8>>) -> Self {
+        self.input = input.into();
+        self
+    }
+
+    /// The answer, whatever its exit code.
+    pub(crate) async fn answer(self) -> Result<Answer, WorkspaceError> {
+        // A task of its own: the caller may give up, git may not.
+        match tokio::spawn(self.carry_out()).await {
+            Ok(answer) => answer,
+            Err(panic) => std::panic::resume_unwind(panic.into_panic()),
+        }
+    }
+
+    /// The output of a call that succeeded.
+    pub(crate) async fn output(self) -> Result<Vec<u8>, WorkspaceError> {
+        self.answer().await?.success()
+    }
+
+    /// The output of a call that succeeded, without the end of its line.
+    pub(crate) async fn text(self) -> Result<String, WorkspaceError> {
+        let doing = self.doing.clone();
+        line_of(self.output().await?).map_err(|said| WorkspaceError::GitUnclear { doing, said })
+    }
+
+    async fn carry_out(self) -> Result<Answer, WorkspaceError> {
+        let mut child = self.start()?;
+        let pid = child.id();
+        let io = child
+            .stdin
+            .take()
+            .zip(child.stdout.take())
+            .zip(child.stderr.take());
+        let Some(((stdin, stdout), stderr)) = io else {
+            unreachable!("all three were asked for as pipes");
+        };
+        let talk = async {
+            let (_, output, complaint) = tokio::join!(
+                feed(stdin, &self.input),
+                read_output(stdout),
+                read_complaint(stderr)
+            );
+            (output, complaint, child.wait().await)
+        };
+        let Ok((output, complaint, status)) = tokio::time::timeout(TIME_LIMIT, talk).await else {
+            if let Some(pid) = pid {
+                process_tree::end_group(pid, &mut child).await;
+            }
+            return Err(WorkspaceError::GitTimedOut {
+                doing: self.doing,
+                limit: TIME_LIMIT,
+            });
+        };
+        let status = status.map_err(WorkspaceError::io(&self.program))?;
+        let output = output
+            .map_err(WorkspaceError::io(&self.program))?
+            .ok_or_else(|| WorkspaceError::GitTooMuch {
+                doing: self.doing.clone(),
+                limit: OUTPUT_LIMIT,
+            })?;
+        Ok(Answer {
+            code: status.code(),
+            output,
+            complaint,
+            doing: self.doing,
+        })
+    }
+
+    fn start(&self) -> Result<Child, WorkspaceError> {
+        if !self.folder.is_dir() {
+            return Err(WorkspaceError::Missing(self.folder.clone()));
+        }
+        let mut command = tokio::process::Command::new(&self.program);
+        for (name, _) in std::env::vars_os() {
+            let own = name.as_bytes().starts_with(b"GIT_");
+            if own && !KEPT_VARIABLES.iter().any(|kept| name == *kept) {
+                command.env_remove(name);
+            }
+        }
+        command
+            .env("LC_ALL", "C")
+            .env("GIT_TERMINAL_PROMPT", "0")
+            .env("GIT_ASKPASS", "")
+            .env("GIT_EDITOR", "true")
+            .env("GIT_OPTIONAL_LOCKS", "0");
+        for (name, value) in &self.variables {
+            command.env(name, value);
+        }
+        for setting in SETTINGS {
+            command.arg("-c").arg(setting);
+        }
+        command
+            .args(&self.args)
+            .current_dir(&self.folder)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0)
+            .spawn()
+            .map_err(WorkspaceError::io(&self.program))
+    }
+}
+
+impl Answer {
+    pub(crate) fn success(self) -> Result<Vec<u8>, WorkspaceError> {
+        match self.code {
+            Some(0) => Ok(self.output),
+            _ => Err(self.failure()),
+        }
+    }
+
+    pub(crate) fn failure(self) -> WorkspaceError {
+        let reason = match (self.complaint.trim(), self.code) {
+            ("", Some(code)) => format!("it ended with exit code {code}"),
+            ("", None) => "it was ended by a signal".to_owned(),
+            (complaint, _) => complaint.to_owned(),
+        };
+        WorkspaceError::Git {
+            doing: self.doing,
+            reason,
+        }
+    }
+}
+
+/// The paths of an answer in which each ends with a zero byte.
+pub(crate) fn paths(output: &[u8]) -> Vec<PathBuf> {
+    output
+        .split(|byte| *byte == 0)
+        .filter(|path| !path.is_empty())
+        .map(|path| PathBuf::from(OsString::from_vec(path.to_vec())))
+        .collect()
+}
+
+fn line_of(output: Vec<u8>) -> Result<String, String> {
+    let mut text = String::from_utf8(output)
+        .map_err(|e| String::from_utf8_lossy(e.as_bytes()).into_owned())?;
+    text.truncate(text.trim_end_matches('\n').len());
+    Ok(text)
+}
+
+async fn feed(mut stdin: ChildStdin, input: &[u8]) {
+    // A git that has heard enough closes its end; its exit code says the rest.
+    let _ = stdin.write_all(input).await;
+}
+
+/// Nothing when there is more than the limit; the rest is read and dropped.
+async fn read_output(mut stdout: ChildStdout) -> std::io::Result<Option<Vec<u8>>> {
+    let mut output = Vec::new();
+    let limit = OUTPUT_LIMIT as u64 + 1;
+    (&mut stdout).take(limit).read_to_end(&mut output).await?;
+    if output.len() <= OUTPUT_LIMIT {
+        return Ok(Some(output));
+    }
+    tokio::io::copy(&mut stdout, &mut tokio::io::sink()).await?;
+    Ok(None)
+}
+
+async fn read_complaint(mut stderr: ChildStderr) -> String {
+    let mut complaint = Vec::new();
+    let limit = COMPLAINT_LIMIT as u64;
+    let _ = (&mut stderr).take(limit).read_to_end(&mut complaint).await;
+    let _ = tokio::io::copy(&mut stderr, &mut tokio::io::sink()).await;
+    String::from_utf8_lossy(&complaint).into_owned()
+}
+
+fn version_in(said: &str) -> Option<GitVersion> {
+    let mut numbers = said.strip_prefix("git version ")?.split(['.', ' ']);
+    Some(GitVersion {
+        major: numbers.next()?.parse().ok()?,
+        minor: numbers.next()?.parse().ok()?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_read_as_the_systems_say_them() {
+        let version = |major, minor| Some(GitVersion { major, minor });
+        for (said, expected) in [
+            ("git version 2.47.3", version(2, 47)),
+            ("git version 2.39.5 (Apple Git-154)", version(2, 39)),
+            ("git version 2.45.1.windows.1", version(2, 45)),
+            ("git version 3.0", version(3, 0)),
+            ("gitk 2.47", None),
+            ("git version two", None),
+        ] {
+            assert_eq!(version_in(said), expected, "{said}");
+        }
+    }
+
+    #[tokio::test]
+    async fn an_old_git_is_refused_with_what_to_do() {
+        use std::os::unix::fs::PermissionsExt;
+        let place = tempfile::tempdir().unwrap();
+        let program = place.path().join("git");
+        std::fs::write(&program, "#!/bin/sh\necho git version 2.30.2\n").unwrap();
+        std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+        let refused = Git::at(&program).await.unwrap_err().to_string();
+        let expected = "is git 2.30, but 2.38 is the oldest that works: update git";
+        assert!(refused.ends_with(expected), "{refused}");
+    }
+}

@@ -1,0 +1,42 @@
+//! Where an attempt works.
+//!
+//! A git worktree of its own per attempt, found again by its path; the ways its
+//! work comes back to the repository without harm to anybody's checkout; and the
+//! commands that set a worktree up and check what was made in it. No daemon and
+//! no database: everything that must outlive a crash is kept by git, or in a
+//! small record beside what git keeps.
+
+mod command;
+mod environment;
+mod error;
+mod finish;
+mod git;
+mod include;
+mod index_lock;
+mod listing;
+mod merge;
+mod patch;
+mod prepare;
+mod process_tree;
+mod record;
+mod recovery;
+mod removal;
+mod replay;
+mod repository;
+mod status;
+mod tail;
+mod target;
+mod worktree;
+
+pub use command::{Command, Ending, Leftovers, Ran, run};
+pub use error::WorkspaceError;
+pub use finish::{FinishPlan, Finished, Foreseen};
+pub use git::{Git, GitVersion, OLDEST_GIT};
+pub use listing::{Listed, worktrees};
+pub use missiond_core::Finish;
+pub use prepare::WorktreePlan;
+pub use process_tree::end_strays;
+pub use removal::Removal;
+pub use repository::Repository;
+pub use status::{InProgress, WorktreeStatus};
+pub use worktree::Worktree;

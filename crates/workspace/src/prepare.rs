@@ -1,0 +1,330 @@
+//! Making a worktree, once.
+//!
+//! The same plan finds the same worktree again, whether it was made a moment ago
+//! or by a daemon that died; one whose making was interrupted is made anew. A
+//! path or a branch that anybody else uses is refused and left alone.
+
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use crate::error::WorkspaceError;
+use crate::include::copy_included;
+use crate::listing::admin_of;
+use crate::record::{Preparing, Record, beside, replace};
+use crate::repository::{Repository, real};
+use crate::worktree::Worktree;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorktreePlan {
+    /// Where it goes: absolute, and outside the repository.
+    pub path: PathBuf,
+    /// The branch that is made for it.
+    pub branch: String,
+    /// What it starts from: a branch, a tag or a commit; without one, the branch
+    /// the checkout is on.
+    pub base: Option<String>,
+    /// Copy the ignored files that `.worktreeinclude` of the checkout names.
+    pub include: bool,
+    /// Folders to check out, with the files beside and above them; without any,
+    /// everything.
+    pub sparse: Vec<String>,
+}
+
+impl WorktreePlan {
+    /// From the branch of the checkout, with included files and all folders.
+    #[must_use]
+    pub fn new(path: PathBuf, branch: String) -> Self {
+        Self {
+            path,
+            branch,
+            base: None,
+            include: true,
+            sparse: Vec::new(),
+        }
+    }
+}
+
+impl Repository {
+    pub async fn prepare(&self, plan: &WorktreePlan) -> Result<Worktree, WorkspaceError> {
+        let path = self.place(&plan.path)?;
+        self.expect_branch_name(&plan.branch).await?;
+        if let Some(bad) = plan.sparse.iter().find(|path| !is_sparse_path(path)) {
+            return Err(WorkspaceError::SparsePath(bad.clone()));
+        }
+        let _lock = self.lock().await?;
+        if let Some(begun) = Preparing::read(&path)? {
+            self.discard_begun(&path, &begun).await?;
+        }
+        match self.found_again(&path, plan).await? {
+            Some(worktree) => Ok(worktree),
+            None => self.make(&path, plan).await,
+        }
+    }
+
+    /// The path of the plan without links above it; the folders are made.
+    fn place(&self, path: &Path) -> Result<PathBuf, WorkspaceError> {
+        let (Some(parent), Some(name), true) =
+            (path.parent(), path.file_name(), path.is_absolute())
+        else {
+            return Err(WorkspaceError::NotAbsolute(path.to_owned()));
+        };
+        std::fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(parent)
+            .map_err(WorkspaceError::io(parent))?;
+        let path = real(parent)?.join(name);
+        for repository in [self.path(), self.common_dir()] {
+            if path.starts_with(repository) {
+                return Err(WorkspaceError::InsideRepository {
+                    path,
+                    repository: repository.to_owned(),
+                });
+            }
+        }
+        Ok(path)
+    }
+
+    async fn expect_branch_name(&self, branch: &str) -> Result<(), WorkspaceError> {
+        let asked = self.call("check the name of a branch");
+        let answer = asked
+            .args(["check-ref-format", "--branch", branch])
+            .answer()
+            .await?;
+        // `@{-1}` and its like are answered with the branch they stand for.
+        match answer.code == Some(0) && answer.output.trim_ascii_end() == branch.as_bytes() {
+            true => Ok(()),
+            false => Err(WorkspaceError::BranchName(branch.to_owned())),
+        }
+    }
+
+    async fn found_again(
+        &self,
+        path: &Path,
+        plan: &WorktreePlan,
+    ) -> Result<Option<Worktree>, WorkspaceError> {
+        let taken = |by| WorkspaceError::PathTaken {
+            path: path.to_owned(),
+            by,
+        };
+        let Some(admin) = admin_of(self, path)? else {
+            return match path.symlink_metadata() {
+                Err(_) => Ok(None),
+                Ok(found) if found.is_dir() && is_empty(path)? => Ok(None),
+                Ok(found) if found.is_dir() && path.join(".git").exists() => {
+                    Err(taken("another repository or a worktree of one"))
+                }
+                Ok(found) if found.is_dir() => Err(taken("a folder with something in it")),
+                Ok(_) => Err(taken("a file")),
+            };
+        };
+        let Some(record) = Record::read(&admin)? else {
+            return Err(taken("a worktree that missiond did not make"));
+        };
+        if record.branch != plan.branch {
+            return Err(taken("the worktree of other work"));
+        }
+        if !path.join(".git").exists() {
+            self.check_out_again(path, &admin, &record).await?;
+        }
+        let worktree = Worktree::of(self.clone(), path.to_owned(), admin, record);
+        Ok(Some(worktree))
+    }
+
+    /// Its folder was deleted; what was committed is still on its branch.
+    async fn check_out_again(
+        &self,
+        path: &Path,
+        admin: &Path,
+        record: &Record,
+    ) -> Result<(), WorkspaceError> {
+        if path.exists() && !is_empty(path)? {
+            return Err(WorkspaceError::PathTaken {
+                path: path.to_owned(),
+                by: "a folder with something in it",
+            });
+        }
+        let branch = &record.branch;
+        if self.branch_tip(branch).await?.is_none() {
+            let asked = self.call("restore the branch");
+            let asked = asked.args(["branch", "--no-track", branch, &record.base_commit]);
+            asked.output().await?;
+        }
+        // Made elsewhere and put in place whole; from the index, which may have
+        // what was staged and never committed.
+        let begun = beside(path, ".restoring");
+        if begun.exists() {
+            remove_folder(&begun).await?;
+        }
+        std::fs::create_dir(&begun).map_err(WorkspaceError::io(&begun))?;
+        let asked = self.git().call(&begun, "check the worktree out again");
+        let asked = asked
+            .variable("GIT_DIR", admin)
+            .variable("GIT_WORK_TREE", &begun);
+        let asked = asked.args(["checkout-index", "--all", "--force", "--quiet"]);
+        asked.output().await?;
+        let mut pointer = b"gitdir: ".to_vec();
+        pointer.extend_from_slice(admin.as_os_str().as_bytes());
+        pointer.push(b'\n');
+        replace(&begun.join(".git"), &pointer)?;
+        std::fs::rename(&begun, path).map_err(WorkspaceError::io(path))
+    }
+
+    async fn make(&self, path: &Path, plan: &WorktreePlan) -> Result<Worktree, WorkspaceError> {
+        let (base, base_commit) = self.base(plan.base.as_deref()).await?;
+        let branch = &plan.branch;
+        if self.branch_tip(branch).await?.is_some() {
+            return Err(WorkspaceError::BranchTaken(branch.clone()));
+        }
+        Preparing::new(self.common_dir(), branch, &base_commit).write(path)?;
+        match self.make_noted(path, plan, base, &base_commit).await {
+            Ok(worktree) => {
+                Preparing::remove(path)?;
+                Ok(worktree)
+            }
+            Err(error) => {
+                // The reason is worth more than a second failure of the same kind;
+                // the note stays, so the next one clears up.
+                if let Ok(Some(begun)) = Preparing::read(path) {
+                    let _ = self.discard_begun(path, &begun).await;
+                }
+                Err(error)
+            }
+        }
+    }
+
+    async fn make_noted(
+        &self,
+        path: &Path,
+        plan: &WorktreePlan,
+        base: Option<String>,
+        base_commit: &str,
+    ) -> Result<Worktree, WorkspaceError> {
+        let asked = self.git().call(self.path(), "make the worktree");
+        let asked = asked.args(["worktree", "add", "--quiet", "--no-track"]);
+        let asked = match plan.sparse.is_empty() {
+            true => asked,
+            false => asked.args(["--no-checkout"]),
+        };
+        let asked = asked.args(["-b", &plan.branch]).arg(path);
+        asked.args([base_commit]).output().await?;
+        if !plan.sparse.is_empty() {
+            self.check_out_sparse(path, &plan.sparse).await?;
+        }
+        if let (true, Some(checkout)) = (plan.include, self.checkout()) {
+            copy_included(self.git(), checkout, path).await?;
+        }
+        let admin = admin_of(self, path)?;
+        let admin = admin.ok_or_else(|| WorkspaceError::NotOurs(path.to_owned()))?;
+        let record = Record {
+            branch: plan.branch.clone(),
+            base,
+            base_commit: base_commit.to_owned(),
+            finishing: None,
+            finished: None,
+        };
+        record.write(&admin)?;
+        Ok(Worktree::of(self.clone(), path.to_owned(), admin, record))
+    }
+
+    async fn check_out_sparse(
+        &self,
+        path: &Path,
+        folders: &[String],
+    ) -> Result<(), WorkspaceError> {
+        let asked = self.git().call(path, "choose the sparse paths");
+        let asked = asked.args(["sparse-checkout", "set", "--cone", "--stdin"]);
+        let quoted = folders.iter().map(|folder| format!("{}\n", quoted(folder)));
+        asked.input(quoted.collect::<String>()).output().await?;
+        let asked = self.git().call(path, "check out the sparse paths");
+        asked
+            .args(["reset", "--quiet", "--hard"])
+            .output()
+            .await
+            .map(drop)
+    }
+
+    /// The branch to start from, if it is one, and its commit.
+    async fn base(&self, base: Option<&str>) -> Result<(Option<String>, String), WorkspaceError> {
+        let Some(base) = base else {
+            let branch = self.current_branch().await?;
+            let commit = self.commit("HEAD").await?;
+            return match (branch, commit) {
+                (_, None) => Err(WorkspaceError::NoCommits(self.path().to_owned())),
+                (None, Some(_)) => Err(WorkspaceError::DetachedHead(self.path().to_owned())),
+                (branch, Some(commit)) => Ok((branch, commit)),
+            };
+        };
+        if let Some(commit) = self.branch_tip(base).await? {
+            return Ok((Some(base.to_owned()), commit));
+        }
+        match self.commit(base).await? {
+            Some(commit) => Ok((None, commit)),
+            None if self.commit("HEAD").await?.is_none() && self.is_empty().await? => {
+                Err(WorkspaceError::NoCommits(self.path().to_owned()))
+            }
+            None => Err(WorkspaceError::NoSuchBase {
+                repository: self.path().to_owned(),
+                base: base.to_owned(),
+            }),
+        }
+    }
+
+    async fn is_empty(&self) -> Result<bool, WorkspaceError> {
+        let asked = self
+            .call("look for commits")
+            .args(["rev-list", "--all", "-n1"]);
+        Ok(asked.output().await?.is_empty())
+    }
+
+    /// Takes away what an interrupted `make` left. Nobody has worked there: a
+    /// worktree is handed out only after its note is gone.
+    async fn discard_begun(&self, path: &Path, begun: &Preparing) -> Result<(), WorkspaceError> {
+        if !begun.concerns(self.common_dir()) {
+            return Err(WorkspaceError::PathTaken {
+                path: path.to_owned(),
+                by: "a worktree of another repository that is being made",
+            });
+        }
+        if path.symlink_metadata().is_ok() {
+            remove_folder(path).await?;
+        }
+        if let Some(admin) = admin_of(self, path)? {
+            std::fs::remove_dir_all(&admin).map_err(WorkspaceError::io(&admin))?;
+        }
+        if self.branch_tip(&begun.branch).await?.as_ref() == Some(&begun.base_commit) {
+            let name = format!("refs/heads/{}", begun.branch);
+            let asked = self.call("take back the branch");
+            asked
+                .args(["update-ref", "-d", &name, &begun.base_commit])
+                .output()
+                .await?;
+        }
+        Preparing::remove(path)
+    }
+}
+
+fn is_sparse_path(path: &str) -> bool {
+    let inside = |part: std::path::Component<'_>| matches!(part, std::path::Component::Normal(_));
+    !path.is_empty() && !path.contains(['\n', '\0']) && Path::new(path).components().all(inside)
+}
+
+/// As git reads a path on its input: in quotes, where a quote and a backslash are
+/// escaped.
+fn quoted(path: &str) -> String {
+    format!("\"{}\"", path.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+async fn remove_folder(folder: &Path) -> Result<(), WorkspaceError> {
+    let doomed = folder.to_owned();
+    let removed = tokio::task::spawn_blocking(move || std::fs::remove_dir_all(doomed)).await;
+    removed
+        .unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
+        .map_err(WorkspaceError::io(folder))
+}
+
+fn is_empty(folder: &Path) -> Result<bool, WorkspaceError> {
+    let mut entries = std::fs::read_dir(folder).map_err(WorkspaceError::io(folder))?;
+    Ok(entries.next().is_none())
+}

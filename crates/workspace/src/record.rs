@@ -1,0 +1,171 @@
+//! What we keep beside what git keeps.
+//!
+//! A worktree that is ours has a record in git's own folder for it, so the two
+//! come and go together. While a worktree is being made there is a note beside
+//! its path: whoever finds the note knows that nobody has worked there yet and
+//! that what lies there can be made again. Both are replaced whole or not at all.
+
+use std::fs::File;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use missiond_core::Finish;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::error::WorkspaceError;
+
+const RECORD: &str = "missiond.json";
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Record {
+    pub(crate) branch: String,
+    /// The branch the work started from, if it was one: where it belongs.
+    pub(crate) base: Option<String>,
+    pub(crate) base_commit: String,
+    /// Written before the target is moved, so that a crash is understood.
+    #[serde(default)]
+    pub(crate) finishing: Option<Finishing>,
+    #[serde(default)]
+    pub(crate) finished: Option<FinishedAs>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Finishing {
+    pub(crate) how: Finish,
+    pub(crate) into: String,
+    /// What was brought in.
+    pub(crate) head: String,
+    /// From where to where the target goes.
+    pub(crate) from: String,
+    pub(crate) to: String,
+    /// The checkout that is moved with it.
+    pub(crate) tree: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct FinishedAs {
+    pub(crate) how: Finish,
+    pub(crate) into: String,
+    /// The commit of the worktree that was finished.
+    pub(crate) head: String,
+    /// The commit of the target that has it.
+    pub(crate) commit: Option<String>,
+}
+
+impl Record {
+    /// Of the worktree whose own git folder this is.
+    pub(crate) fn read(admin: &Path) -> Result<Option<Self>, WorkspaceError> {
+        read(&admin.join(RECORD))
+    }
+
+    pub(crate) fn write(&self, admin: &Path) -> Result<(), WorkspaceError> {
+        write(&admin.join(RECORD), self)
+    }
+}
+
+/// A worktree that is being made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Preparing {
+    /// The shared git folder, as text for people; compared by `identifies`.
+    repository: String,
+    pub(crate) branch: String,
+    pub(crate) base_commit: String,
+}
+
+impl Preparing {
+    pub(crate) fn new(repository: &Path, branch: &str, base_commit: &str) -> Self {
+        Self {
+            repository: text(repository),
+            branch: branch.to_owned(),
+            base_commit: base_commit.to_owned(),
+        }
+    }
+
+    pub(crate) fn concerns(&self, repository: &Path) -> bool {
+        self.repository == text(repository)
+    }
+
+    pub(crate) fn read(path: &Path) -> Result<Option<Self>, WorkspaceError> {
+        read(&Self::note(path))
+    }
+
+    pub(crate) fn write(&self, path: &Path) -> Result<(), WorkspaceError> {
+        write(&Self::note(path), self)
+    }
+
+    pub(crate) fn remove(path: &Path) -> Result<(), WorkspaceError> {
+        let note = Self::note(path);
+        std::fs::remove_file(&note).map_err(WorkspaceError::io(&note))?;
+        sync_folder_of(&note)
+    }
+
+    fn note(path: &Path) -> PathBuf {
+        beside(path, ".preparing")
+    }
+}
+
+/// A path next to another one: the same name and an ending.
+pub(crate) fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    PathBuf::from(name)
+}
+
+/// Puts a file in place whole: a crash leaves the old one or the new one.
+pub(crate) fn replace(path: &Path, content: &[u8]) -> Result<(), WorkspaceError> {
+    let new = beside(path, ".new");
+    let written = File::options()
+        .create(true)
+        .truncate(true)
+        .write(true)
+        .mode(0o600)
+        .open(&new)
+        .and_then(|mut file| {
+            file.write_all(content)?;
+            file.sync_all()
+        })
+        .and_then(|()| std::fs::rename(&new, path));
+    if let Err(error) = written {
+        let _ = std::fs::remove_file(&new);
+        return Err(WorkspaceError::io(path)(error));
+    }
+    sync_folder_of(path)
+}
+
+/// Not every path is text, and JSON is; bytes that are none are escaped.
+fn text(path: &Path) -> String {
+    use std::os::unix::ffi::OsStrExt;
+    path.as_os_str().as_bytes().escape_ascii().to_string()
+}
+
+fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, WorkspaceError> {
+    let content = match std::fs::read(path) {
+        Ok(content) => content,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(WorkspaceError::io(path)(error)),
+    };
+    let record = serde_json::from_slice(&content);
+    record.map(Some).map_err(|source| WorkspaceError::Record {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+fn write<T: Serialize>(path: &Path, record: &T) -> Result<(), WorkspaceError> {
+    let content = serde_json::to_vec(record).map_err(|source| WorkspaceError::Record {
+        path: path.to_owned(),
+        source,
+    })?;
+    replace(path, &content)
+}
+
+fn sync_folder_of(path: &Path) -> Result<(), WorkspaceError> {
+    let Some(folder) = path.parent() else {
+        return Ok(());
+    };
+    File::open(folder)
+        .and_then(|folder| folder.sync_all())
+        .map_err(WorkspaceError::io(folder))
+}

@@ -1,0 +1,153 @@
+//! Removing a worktree, and what forbids it.
+//!
+//! Nothing that exists only in the worktree is ever deleted: changes, new files,
+//! commits that nobody else has. Files that git ignores are not work and go.
+
+use std::path::{Path, PathBuf};
+
+use crate::error::WorkspaceError;
+use crate::process_tree::end_strays;
+use crate::worktree::Worktree;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Removal {
+    /// Nothing would be lost.
+    Safe,
+    Holds {
+        /// Uncommitted changes and new files.
+        changed: Vec<PathBuf>,
+        /// Commits that are not in the base and were not finished.
+        unmerged: u64,
+        /// Submodules with commits that none of their remotes has.
+        submodules: Vec<PathBuf>,
+    },
+}
+
+impl Worktree {
+    /// What removing it would lose.
+    pub async fn removal(&self) -> Result<Removal, WorkspaceError> {
+        let status = self.status().await?;
+        let mut changed = status.changed;
+        changed.extend(status.untracked);
+        let unmerged = match status.merged_into_base {
+            true => 0,
+            false => self.unmerged(&status.head).await?,
+        };
+        let submodules = self.submodules().await?;
+        if changed.is_empty() && unmerged == 0 && submodules.is_empty() {
+            return Ok(Removal::Safe);
+        }
+        Ok(Removal::Holds {
+            changed,
+            unmerged,
+            submodules,
+        })
+    }
+
+    /// Removes the worktree, and its branch if that was merged. Refused when
+    /// anything would be lost.
+    pub async fn remove(self) -> Result<(), WorkspaceError> {
+        let _lock = self.repository().lock().await?;
+        self.expect_settled()?;
+        if let Removal::Holds {
+            changed,
+            unmerged,
+            submodules,
+        } = self.removal().await?
+        {
+            return Err(WorkspaceError::HoldsWork {
+                path: self.path().to_owned(),
+                files: changed,
+                unmerged,
+                submodules,
+            });
+        }
+        let head = self.head().await?;
+        let merged = self.is_merged(&head).await?;
+        end_strays(self.path()).await;
+        let asked = self.repository().call("remove the worktree");
+        let asked = asked.args(["worktree", "remove"]);
+        // Without force git looks once more for itself; where there was a
+        // submodule it would refuse whatever it finds.
+        let asked = match self.admin().join("modules").exists() {
+            true => asked.args(["--force"]),
+            false => asked,
+        };
+        asked.arg(self.path()).output().await?;
+        if merged {
+            let name = format!("refs/heads/{}", self.branch());
+            let asked = self.repository().call("remove the branch");
+            let asked = asked.args(["update-ref", "-d", &name, &head]);
+            // Somebody who moved the branch meanwhile wants to keep it.
+            asked.answer().await?;
+        }
+        Ok(())
+    }
+
+    /// Commits that the base does not have and that no finish handed over.
+    async fn unmerged(&self, head: &str) -> Result<u64, WorkspaceError> {
+        let record = self.record()?;
+        let mut elsewhere = vec![record.base_commit];
+        if let Some(base) = &record.base {
+            elsewhere.extend(self.repository().branch_tip(base).await?);
+        }
+        if let Some(finished) = record.finished {
+            elsewhere.extend(self.repository().branch_tip(&finished.into).await?);
+            elsewhere.push(finished.head);
+        }
+        self.count(head, elsewhere.into_iter()).await
+    }
+
+    /// The target has everything of the branch, as it was finished.
+    async fn is_merged(&self, head: &str) -> Result<bool, WorkspaceError> {
+        let record = self.record()?;
+        let base = match &record.base {
+            Some(base) => self.repository().branch_tip(base).await?,
+            None => None,
+        };
+        if head == record.base_commit {
+            return Ok(true);
+        }
+        if let Some(base) = base
+            && self.repository().is_ancestor(head, &base).await?
+        {
+            return Ok(true);
+        }
+        let finished = record.finished.filter(|finished| finished.head == head);
+        Ok(finished.is_some_and(|finished| finished.commit.is_some()))
+    }
+
+    /// Submodules, by their git folders, with something that no remote has.
+    async fn submodules(&self) -> Result<Vec<PathBuf>, WorkspaceError> {
+        let root = self.admin().join("modules");
+        let mut holding = Vec::new();
+        for module in git_folders(&root) {
+            let asked = self.git().call(&module, "look into a submodule");
+            let asked = asked.args(["--git-dir=.", "rev-list", "-n1", "HEAD", "--all"]);
+            let answer = asked.args(["--not", "--remotes"]).answer().await?;
+            if answer.code != Some(0) || !answer.output.is_empty() {
+                holding.extend(module.strip_prefix(&root).map(ToOwned::to_owned));
+            }
+        }
+        Ok(holding)
+    }
+}
+
+/// Every git folder below `root`: a submodule may have submodules.
+fn git_folders(root: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut waiting = vec![root.to_owned()];
+    while let Some(folder) = waiting.pop() {
+        let is_module = folder.join("HEAD").is_file();
+        if is_module {
+            waiting.push(folder.join("modules"));
+            found.push(folder);
+            continue;
+        }
+        let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+        let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        waiting.extend(folders.map(|entry| entry.path()));
+    }
+    found.sort();
+    found
+}
