@@ -4,13 +4,14 @@
 //! three facts and stored apart. That a task is ready, and why it waits, is
 //! never stored: it is computed from these facts ([`Wait`]).
 
+mod check;
 mod choice;
+mod draft;
 mod number;
 mod outcome;
 mod touches;
 mod wait;
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -22,7 +23,9 @@ use crate::{
     FencingToken, SlotId, Timestamp,
 };
 
+pub use check::Check;
 pub use choice::{Finish, Isolation, Priority, UnknownChoice};
+pub use draft::{DraftError, TaskDraft};
 pub use number::{InvalidTaskRef, TaskNumber, TaskRef};
 pub use outcome::{ClaimKind, Consequence, Outcome};
 pub use touches::{InvalidTouch, check_touch, touches_overlap};
@@ -92,51 +95,6 @@ pub struct Budget {
     /// Millionths of the currency the prices are in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_micros: Option<u64>,
-}
-
-/// A command that prepares, verifies or tidies up. Never a shell's: the first
-/// word is a program, the rest are its arguments.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Check {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
-    pub run: Vec<String>,
-    #[serde(default = "default_timeout")]
-    pub timeout_secs: u64,
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub env: BTreeMap<String, String>,
-    #[serde(default)]
-    pub expected_exit: i32,
-}
-
-const fn default_timeout() -> u64 {
-    DEFAULT_CHECK_TIMEOUT_SECS
-}
-
-impl Check {
-    /// A check of this command, with everything else as usual.
-    #[must_use]
-    pub const fn of(run: Vec<String>) -> Self {
-        Self {
-            name: None,
-            run,
-            timeout_secs: DEFAULT_CHECK_TIMEOUT_SECS,
-            env: BTreeMap::new(),
-            expected_exit: 0,
-        }
-    }
-
-    /// What it is called: its name, else its command.
-    #[must_use]
-    pub fn label(&self) -> String {
-        self.name.clone().unwrap_or_else(|| self.run.join(" "))
-    }
-
-    #[must_use]
-    pub const fn timeout(&self) -> Duration {
-        Duration::from_secs(self.timeout_secs)
-    }
 }
 
 /// What an agent said of its work.
@@ -219,14 +177,5 @@ mod tests {
         let waits: Vec<_> = (1..=8).map(|tries| backoff(tries).as_secs()).collect();
         assert_eq!(waits, [10, 20, 40, 80, 160, 300, 300, 300]);
         assert_eq!(backoff(u32::MAX).as_secs(), 300);
-    }
-
-    #[test]
-    fn a_check_needs_only_its_command() {
-        let check: Check = serde_json::from_str(r#"{"run": ["cargo", "test"]}"#).unwrap();
-        assert_eq!(check, Check::of(vec!["cargo".into(), "test".into()]));
-        assert_eq!(check.label(), "cargo test");
-        let unknown = serde_json::from_str::<Check>(r#"{"run": ["true"], "timeot_secs": 1}"#);
-        assert!(unknown.unwrap_err().to_string().contains("timeot_secs"));
     }
 }

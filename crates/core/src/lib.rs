@@ -17,9 +17,9 @@ mod trace;
 
 pub use board::{
     Attempt, BoardTask, Budget, BudgetScope, Check, Claim, ClaimKind, Consequence,
-    DEFAULT_CHECK_TIMEOUT_SECS, DEFAULT_MAX_ATTEMPTS, EVIDENCE_TAIL_BYTES, Evidence, Finish,
-    InvalidTaskRef, InvalidTouch, Isolation, Note, Outcome, Priority, TaskNumber, TaskRef,
-    UnknownChoice, Wait, backoff, check_touch, touches_overlap,
+    DEFAULT_CHECK_TIMEOUT_SECS, DEFAULT_MAX_ATTEMPTS, DraftError, EVIDENCE_TAIL_BYTES, Evidence,
+    Finish, InvalidTaskRef, InvalidTouch, Isolation, Note, Outcome, Priority, TaskDraft,
+    TaskNumber, TaskRef, UnknownChoice, Wait, backoff, check_touch, touches_overlap,
 };
 pub use clock::{Clock, ManualClock, SystemClock, Timestamp};
 pub use engine::{CliEngine, InvalidEngineName};

@@ -159,6 +159,26 @@ pub(crate) async fn revoke(
         .map(drop)
 }
 
+/// Gives the lease to another holder under a larger token, whoever has it and
+/// whether it is live or not.
+pub(crate) async fn seize(
+    tx: &mut Tx<'_>,
+    resource: &str,
+    holder: &str,
+    now: Timestamp,
+    ttl: Duration,
+) -> Result<Lease, StoreError> {
+    let sql = format!(
+        "UPDATE leases SET holder = $2, token = token + 1, expires_at = $3, released_at = NULL \
+         WHERE resource = $1 RETURNING {COLUMNS}"
+    );
+    let params = [resource.into(), holder.into(), now.plus(ttl).into()];
+    match tx.query_one(&sql, &params).await? {
+        Some(row) => Ok(decode(&row)?.lease),
+        None => Err(StoreError::not_found("lease", resource)),
+    }
+}
+
 /// A resource's row, locked in a write transaction.
 pub(crate) async fn find(tx: &mut Tx<'_>, resource: &str) -> Result<Option<Kept>, StoreError> {
     let sql = format!(

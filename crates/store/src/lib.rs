@@ -27,6 +27,7 @@
 
 pub mod activity;
 pub mod baseline;
+pub mod board;
 pub mod capabilities;
 pub mod daemon_state;
 mod db;

@@ -32,6 +32,7 @@ pub(crate) const MIGRATIONS: &[Migration] = migrations! {
     2 "0002_activity",
     3 "0003_journals",
     4 "0004_executions",
+    5 "0005_board",
 };
 
 /// Where the record of applied migrations is kept.

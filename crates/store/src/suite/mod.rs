@@ -10,6 +10,7 @@
     reason = "these are tests: a broken promise panics"
 )]
 
+mod board;
 mod executions;
 mod fixtures;
 mod leases;
@@ -19,6 +20,7 @@ mod timeline;
 mod transactions;
 mod upgrade;
 
+pub use board::*;
 pub use executions::*;
 pub use leases::*;
 pub use records::*;
@@ -66,6 +68,19 @@ macro_rules! for_each_store_case {
             activity_is_counted_by_the_hour,
             an_execution_is_found_until_and_after_its_end,
             a_capability_is_known_by_its_hash_and_can_be_taken_back,
+            board_a_diamond_opens_level_by_level,
+            board_a_cycle_is_refused_and_named,
+            board_tasks_that_touch_the_same_paths_never_run_together,
+            board_a_late_result_is_refused,
+            board_attempts_back_off_and_end_at_the_cap,
+            board_a_graph_is_added_whole_or_not_at_all,
+            board_64_claimers_claim_every_task_once,
+            board_an_attempt_is_taken_over_under_a_new_token,
+            board_claim_evidence_and_outcome_are_three_facts,
+            board_a_cancelled_task_fences_out_its_holder,
+            board_tasks_are_edited_noted_and_found,
+            board_every_limit_explains_itself,
+            board_random_changes_keep_the_graph_whole,
             every_earlier_version_upgrades_and_keeps_its_data,
             a_newer_database_is_refused_untouched,
             a_changed_migration_is_refused,

@@ -106,6 +106,16 @@ const HOLDINGS: &[Holding] = &[
         ask: "SELECT execution, CAST(uid AS text) FROM execution_capabilities",
         answer: &["e1", "1000"],
     },
+    Holding {
+        since: 5,
+        write: "INSERT INTO board_tasks (id, number, title, description, status, phase, phases, \
+             priority, rank, labels, touches, args, isolation, finish, checks, setup, teardown, \
+             max_attempts, tries, created_at, updated_at, open_dependencies) VALUES ('b1', 1, \
+             'card', '', 'open', 'execute', '[]', 2, 1.0, '[]', '[]', '[]', 'none', 'merge', \
+             '[]', '[]', '[]', 3, 0, 1, 1, 0)",
+        ask: "SELECT title, status FROM board_tasks",
+        answer: &["card", "open"],
+    },
 ];
 
 pub async fn every_earlier_version_upgrades_and_keeps_its_data(url: DbUrl) {
@@ -237,6 +247,12 @@ async fn wipe(db: &MissionDb) {
     run(
         db,
         vec![
+            "DROP TABLE board_evidence",
+            "DROP TABLE board_attempts",
+            "DROP TABLE board_notes",
+            "DROP TABLE board_dependencies",
+            "DROP TABLE board_tasks",
+            "DROP TABLE board_head",
             "DROP TABLE execution_capabilities",
             "DROP TABLE executions",
             "DROP TABLE journal_lines",

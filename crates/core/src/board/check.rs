@@ -1,0 +1,133 @@
+//! Commands that prepare, verify or tidy up.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+
+use super::DEFAULT_CHECK_TIMEOUT_SECS;
+
+/// A command that prepares, verifies or tidies up. Never a shell's: the first
+/// word is a program, the rest are its arguments. Written in full, or as the
+/// list of its words when everything else is as usual.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, JsonSchema)]
+pub struct Check {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    pub run: Vec<String>,
+    #[serde(default = "default_timeout")]
+    pub timeout_secs: u64,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, String>,
+    #[serde(default)]
+    pub expected_exit: i32,
+}
+
+const fn default_timeout() -> u64 {
+    DEFAULT_CHECK_TIMEOUT_SECS
+}
+
+impl Check {
+    /// A check of this command, with everything else as usual.
+    #[must_use]
+    pub const fn of(run: Vec<String>) -> Self {
+        Self {
+            name: None,
+            run,
+            timeout_secs: DEFAULT_CHECK_TIMEOUT_SECS,
+            env: BTreeMap::new(),
+            expected_exit: 0,
+        }
+    }
+
+    /// What it is called: its name, else its command.
+    #[must_use]
+    pub fn label(&self) -> String {
+        self.name.clone().unwrap_or_else(|| self.run.join(" "))
+    }
+
+    #[must_use]
+    pub const fn timeout(&self) -> Duration {
+        Duration::from_secs(self.timeout_secs)
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct InFull {
+    name: Option<String>,
+    run: Vec<String>,
+    #[serde(default = "default_timeout")]
+    timeout_secs: u64,
+    #[serde(default)]
+    env: BTreeMap<String, String>,
+    #[serde(default)]
+    expected_exit: i32,
+}
+
+impl<'de> Deserialize<'de> for Check {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Written)
+    }
+}
+
+/// Reads either form where it stands, so that an error names its place.
+struct Written;
+
+impl<'de> Visitor<'de> for Written {
+    type Value = Check;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a command as a list of words, or with `run` and more")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, words: A) -> Result<Check, A::Error> {
+        Vec::deserialize(SeqAccessDeserializer::new(words)).map(Check::of)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<Check, A::Error> {
+        let full = InFull::deserialize(MapAccessDeserializer::new(fields))?;
+        Ok(Check {
+            name: full.name,
+            run: full.run,
+            timeout_secs: full.timeout_secs,
+            env: full.env,
+            expected_exit: full.expected_exit,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_check_needs_only_its_command() {
+        let words = Check::of(vec!["cargo".into(), "test".into()]);
+        let read = |text| serde_json::from_str::<Check>(text);
+        assert_eq!(read(r#"{"run": ["cargo", "test"]}"#).unwrap(), words);
+        assert_eq!(read(r#"["cargo", "test"]"#).unwrap(), words);
+        assert_eq!(words.label(), "cargo test");
+        let unknown = read(r#"{"run": ["true"], "timeot_secs": 1}"#).unwrap_err();
+        assert!(unknown.to_string().contains("timeot_secs"), "{unknown}");
+        let shell = read(r#""cargo test""#).unwrap_err().to_string();
+        assert!(shell.contains("a list of words"), "{shell}");
+    }
+
+    #[test]
+    fn a_check_reads_back_as_it_was_written() {
+        let check = Check {
+            name: Some("unit".into()),
+            env: BTreeMap::from([("A".into(), "b c".into())]),
+            expected_exit: 3,
+            timeout_secs: 7,
+            ..Check::of(vec!["run".into()])
+        };
+        let written = serde_json::to_string(&check).unwrap();
+        assert_eq!(serde_json::from_str::<Check>(&written).unwrap(), check);
+    }
+}

@@ -1,0 +1,155 @@
+//! The board in the store: tasks, their graph, claims and attempts.
+//!
+//! Whatever changes the board also tells of it: each writing function appends
+//! its events within the transaction it is given ([`Act`] says who acts and
+//! when). A task's `open_dependencies`, the count of those not yet done, is
+//! kept with every change that could alter it, so that what is ready is found
+//! by an index and not by a walk through the graph.
+//!
+//! On PostgreSQL rows are locked in one order, so that two daemons never wait
+//! for each other: the graph's lock, the numbers, what is depended on, what
+//! depends on it, the touches' lock, a lease, and last the timeline.
+
+mod attempts;
+mod graph;
+mod ready;
+mod rows;
+mod tasks;
+
+use std::time::Duration;
+
+use missiond_core::{
+    Attempt, BoardTask, BoardTaskId, BoardTaskStatus, DaemonId, Event, ExecutionId, Lease, SlotId,
+    TaskDraft, Timestamp, TraceContext,
+};
+
+use crate::timeline::{self, NewEvent};
+use crate::{StoreError, Tx};
+
+pub use attempts::{
+    Ended, Place, adopt, attempt, attempt_of_execution, attempts, claim, claim_next, evidence,
+    expire, finish, heartbeat, live_attempts, record_claim, record_evidence, record_place,
+};
+pub use graph::{Dependency, depend, dependencies, dependents, edges_among, undepend};
+pub use ready::{ReadyLimits, Waiting, count_ready, ready, waiting, waits_of};
+pub use tasks::{
+    Clearable, TaskEdit, TaskFilter, add, add_graph, block, by_number, cancel, children, count,
+    edit, export_page, find, get, list, note, notes, retry, set_phase,
+};
+
+/// Who does something to the board, when, and as part of what.
+#[derive(Debug, Clone, Copy)]
+pub struct Act {
+    pub now: Timestamp,
+    pub daemon: DaemonId,
+    pub trace: TraceContext,
+}
+
+impl Act {
+    async fn tell(&self, tx: &mut Tx<'_>, events: Vec<Event>) -> Result<(), StoreError> {
+        let events: Vec<_> = events
+            .into_iter()
+            .map(|event| NewEvent {
+                at: self.now,
+                daemon: self.daemon,
+                trace: self.trace.child(),
+                event,
+            })
+            .collect();
+        timeline::append(tx, &events).await.map(drop)
+    }
+}
+
+/// A task to be put on the board.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewBoardTask {
+    pub id: BoardTaskId,
+    pub draft: TaskDraft,
+    /// On the board, or anywhere in the same graph.
+    pub parent: Option<BoardTaskId>,
+    /// On the board, or anywhere in the same graph.
+    pub depends_on: Vec<BoardTaskId>,
+    pub history: History,
+}
+
+impl NewBoardTask {
+    /// An open task that depends on nothing.
+    #[must_use]
+    pub fn open(draft: TaskDraft) -> Self {
+        Self {
+            id: BoardTaskId::generate(),
+            draft,
+            parent: None,
+            depends_on: Vec::new(),
+            history: History::default(),
+        }
+    }
+}
+
+/// What a task brings along from where it was kept before.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct History {
+    /// Done, failed or blocked elsewhere; open when absent.
+    pub status: Option<Brought>,
+    pub created_at: Option<Timestamp>,
+    pub finished_at: Option<Timestamp>,
+    /// Author and text, oldest first.
+    pub notes: Vec<(String, String)>,
+}
+
+/// How a task stood where it was kept before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Brought {
+    Done,
+    Failed { reason: String },
+    Blocked { reason: String },
+}
+
+impl Brought {
+    const fn status(&self) -> BoardTaskStatus {
+        match self {
+            Self::Done => BoardTaskStatus::Done,
+            Self::Failed { .. } => BoardTaskStatus::Failed,
+            Self::Blocked { .. } => BoardTaskStatus::Blocked,
+        }
+    }
+}
+
+/// Who claims a task, and where its agent will run.
+#[derive(Debug, Clone)]
+pub struct Claimant {
+    pub holder: String,
+    pub ttl: Duration,
+    pub execution: Option<ExecutionId>,
+    pub slot: Option<SlotId>,
+}
+
+/// A running task and the right to work on it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Claimed {
+    pub task: BoardTask,
+    pub attempt: Attempt,
+    pub lease: Lease,
+}
+
+/// The name under which a task is leased.
+#[must_use]
+pub fn resource(id: BoardTaskId) -> String {
+    format!("board/{id}")
+}
+
+/// Keeps everyone else out of what it names until the commit.
+async fn lock(tx: &mut Tx<'_>, name: &'static str) -> Result<(), StoreError> {
+    let sql = format!(
+        "SELECT value FROM board_head WHERE name = $1{}",
+        tx.for_update()
+    );
+    tx.query(&sql, &[name.into()]).await.map(drop)
+}
+
+fn updated(task: &BoardTask) -> Event {
+    Event::BoardTaskUpdated {
+        task: task.id,
+        status: task.status,
+    }
+}

@@ -1,0 +1,549 @@
+//! Claims and what comes of them.
+//!
+//! A claim makes an attempt with a fencing token. Whatever its holder writes
+//! afterwards is written under that token, with the task's row locked: when
+//! the lease has ended or was taken over, the write is refused, however late
+//! it arrives, and leaves nothing behind.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use missiond_core::machines::Machine;
+use missiond_core::{
+    Attempt, AttemptId, BoardTask, BoardTaskId, BoardTaskStatus, Claim, Consequence, Event,
+    Evidence, ExecutionId, FencingToken, Lease, Outcome, SlotId, backoff,
+};
+
+use super::ready::{Place as Order, ReadyLimits, Running, candidates, dependencies_done};
+use super::rows::{self, ATTEMPT, EVIDENCE};
+use super::{Act, Claimant, Claimed, graph, lock, ready, resource, updated};
+use crate::leases::{self, Claim as LeaseClaim};
+use crate::{StoreError, Tx, Value};
+
+/// An attempt that has ended, and what became of its task.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ended {
+    pub task: BoardTask,
+    pub attempt: Attempt,
+}
+
+/// Where an attempt is made. What is absent stays as it was.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Place {
+    pub slot: Option<SlotId>,
+    pub execution: Option<ExecutionId>,
+    pub worktree: Option<PathBuf>,
+    pub branch: Option<String>,
+    pub base_commit: Option<String>,
+}
+
+/// Claims a task, unless something is in its way.
+pub async fn claim(
+    tx: &mut Tx<'_>,
+    id: BoardTaskId,
+    claimant: &Claimant,
+    act: &Act,
+) -> Result<Claimed, StoreError> {
+    let task = rows::locked(tx, id).await?;
+    if task.status != BoardTaskStatus::Open {
+        return Err(StoreError::conflict(format!(
+            "{} is {}",
+            task.number, task.status
+        )));
+    }
+    if !task.touches.is_empty() {
+        lock(tx, "touches").await?;
+    }
+    let none = ReadyLimits::default();
+    let in_the_way = match dependencies_done(tx, id).await? {
+        true => Running::read(tx).await?.in_the_way(&task, act.now, &none),
+        false => ready::waits_of(tx, &task, act.now, &none).await?,
+    };
+    if let Some(wait) = in_the_way.first() {
+        return Err(StoreError::conflict(format!("{} {wait}", task.number)));
+    }
+    match start(tx, task, claimant, act).await? {
+        Ok(claimed) => Ok(claimed),
+        Err(held) => Err(StoreError::conflict(format!(
+            "{} is held by {} until {}",
+            held.resource, held.holder, held.expires_at
+        ))),
+    }
+}
+
+/// Claims the task that is wanted most and can be worked on now. Tasks that
+/// others are claiming at this moment are passed over, not waited for.
+pub async fn claim_next(
+    tx: &mut Tx<'_>,
+    claimant: &Claimant,
+    limits: &ReadyLimits,
+    act: &Act,
+) -> Result<Option<Claimed>, StoreError> {
+    let skip_locked = tx.for_update_skip_locked();
+    let mut after = Order::start();
+    let mut running = None;
+    let mut touches_locked = false;
+    loop {
+        let found = candidates(tx, &after, 1, skip_locked).await?;
+        let Some(task) = found.into_iter().next() else {
+            return Ok(None);
+        };
+        after = Order::of(&task);
+        if !task.touches.is_empty() && !touches_locked {
+            lock(tx, "touches").await?;
+            touches_locked = true;
+            // Somebody may have begun while this one waited.
+            running = None;
+        }
+        if running.is_none() {
+            running = Some(Running::read(tx).await?);
+        }
+        let free = running
+            .as_ref()
+            .is_some_and(|running| running.in_the_way(&task, act.now, limits).is_empty());
+        if free && let Ok(claimed) = start(tx, task, claimant, act).await? {
+            return Ok(Some(claimed));
+        }
+    }
+}
+
+/// Takes a running attempt over from a holder that is gone, so that what it
+/// began goes on under a new token; the old one is stale from now on. That the
+/// holder is gone is for the caller to know.
+pub async fn adopt(
+    tx: &mut Tx<'_>,
+    id: AttemptId,
+    holder: &str,
+    ttl: Duration,
+    act: &Act,
+) -> Result<Claimed, StoreError> {
+    let before = known(tx, id).await?;
+    let task = rows::locked(tx, before.task).await?;
+    let mut attempt = known(tx, id).await?;
+    if attempt.ended_at.is_some() {
+        return Err(StoreError::conflict(format!(
+            "attempt {} of {} has ended",
+            attempt.number, task.number
+        )));
+    }
+    let lease = leases::seize(tx, &resource(task.id), holder, act.now, ttl).await?;
+    attempt.token = lease.token;
+    attempt.holder = holder.to_owned();
+    attempt.daemon = act.daemon;
+    let sql = "UPDATE board_attempts SET token = $2, holder = $3, daemon = $4 WHERE id = $1";
+    let params = [
+        Value::written(id),
+        lease.token.into(),
+        holder.into(),
+        Value::written(act.daemon),
+    ];
+    tx.execute(sql, &params).await?;
+    act.tell(tx, vec![claimed_event(&attempt)]).await?;
+    Ok(Claimed {
+        task,
+        attempt,
+        lease,
+    })
+}
+
+/// The holder is alive: its lease lasts from now on for another `ttl`.
+pub async fn heartbeat(
+    tx: &mut Tx<'_>,
+    id: AttemptId,
+    token: FencingToken,
+    ttl: Duration,
+    act: &Act,
+) -> Result<Lease, StoreError> {
+    let attempt = known(tx, id).await?;
+    leases::renew(tx, &resource(attempt.task), token, act.now, ttl).await
+}
+
+/// Keeps where the attempt is made.
+pub async fn record_place(
+    tx: &mut Tx<'_>,
+    id: AttemptId,
+    token: FencingToken,
+    place: &Place,
+    act: &Act,
+) -> Result<Attempt, StoreError> {
+    let (_, mut attempt) = held(tx, id, token, act).await?;
+    attempt.slot = place.slot.or(attempt.slot);
+    attempt.execution = place.execution.or(attempt.execution);
+    attempt.worktree = place.worktree.clone().or(attempt.worktree);
+    attempt.branch = place.branch.clone().or(attempt.branch);
+    attempt.base_commit = place.base_commit.clone().or(attempt.base_commit);
+    store(tx, &attempt).await?;
+    Ok(attempt)
+}
+
+/// Keeps what the agent said; the newest counts.
+pub async fn record_claim(
+    tx: &mut Tx<'_>,
+    id: AttemptId,
+    token: FencingToken,
+    claim: Claim,
+    act: &Act,
+) -> Result<Attempt, StoreError> {
+    let (task, mut attempt) = held(tx, id, token, act).await?;
+    attempt.claim = Some(claim);
+    store(tx, &attempt).await?;
+    act.tell(tx, vec![updated(&task)]).await?;
+    Ok(attempt)
+}
+
+/// Keeps what the checks of one round said. A round that is on record already
+/// is not kept twice.
+pub async fn record_evidence(
+    tx: &mut Tx<'_>,
+    id: AttemptId,
+    token: FencingToken,
+    round: u32,
+    evidence: &[Evidence],
+    act: &Act,
+) -> Result<Attempt, StoreError> {
+    let (task, mut attempt) = held(tx, id, token, act).await?;
+    if round <= attempt.check_rounds {
+        return Ok(attempt);
+    }
+    for (place, said) in evidence.iter().enumerate() {
+        let sql = format!(
+            "INSERT INTO board_evidence ({EVIDENCE}, place) VALUES ({})",
+            rows::places(1, 12)
+        );
+        let params = [
+            Value::written(id),
+            round.into(),
+            (&said.check).into(),
+            said.exit.map(i64::from).into(),
+            said.signal.map(i64::from).into(),
+            said.timed_out.into(),
+            said.passed.into(),
+            (&said.tail).into(),
+            said.commit.as_ref().into(),
+            said.at.into(),
+            i64::try_from(said.millis).unwrap_or(i64::MAX).into(),
+            i64::try_from(place).unwrap_or(i64::MAX).into(),
+        ];
+        tx.execute(&sql, &params).await?;
+    }
+    attempt.check_rounds = round;
+    store(tx, &attempt).await?;
+    let passed = evidence.iter().filter(|said| said.passed).count();
+    let failed = evidence.len() - passed;
+    let finished = Event::ChecksFinished {
+        task: task.id,
+        attempt: id,
+        passed: u32::try_from(passed).unwrap_or(u32::MAX),
+        failed: u32::try_from(failed).unwrap_or(u32::MAX),
+    };
+    act.tell(tx, vec![finished]).await?;
+    Ok(attempt)
+}
+
+/// Ends the attempt, gives the lease back and does to the task what the
+/// outcome means for it.
+pub async fn finish(
+    tx: &mut Tx<'_>,
+    id: AttemptId,
+    token: FencingToken,
+    outcome: Outcome,
+    reason: Option<&str>,
+    act: &Act,
+) -> Result<Ended, StoreError> {
+    let (task, _) = held(tx, id, token, act).await?;
+    let ended = end(tx, task, outcome, reason, act).await?;
+    leases::release(tx, &resource(ended.task.id), token, act.now).await?;
+    act.tell(tx, vec![updated(&ended.task)]).await?;
+    Ok(ended)
+}
+
+/// Ends the attempts whose lease has run out, and opens their tasks again
+/// after the backoff. Each is returned once.
+pub async fn expire(tx: &mut Tx<'_>, act: &Act) -> Result<Vec<Ended>, StoreError> {
+    let lock = match tx.for_update_skip_locked() {
+        "" => "",
+        _ => " FOR UPDATE OF task SKIP LOCKED",
+    };
+    let columns = rows::TASK.replace(", ", ", task.");
+    let sql = format!(
+        "SELECT task.{columns} FROM board_tasks task \
+         JOIN leases lease ON lease.resource = 'board/' || task.id \
+         WHERE task.status = 'running' \
+             AND (lease.released_at IS NOT NULL OR lease.expires_at <= $1) \
+         ORDER BY task.id{lock}"
+    );
+    let found = rows::tasks(&tx.query(&sql, &[act.now.into()]).await?)?;
+    let (mut ended, mut events) = (Vec::new(), Vec::new());
+    for task in found {
+        let resource = resource(task.id);
+        // The holder may have renewed it before we had the row.
+        let Some(kept) = leases::find(tx, &resource)
+            .await?
+            .filter(|kept| !kept.is_live(act.now))
+        else {
+            continue;
+        };
+        let reason = format!("nothing was heard of {} any more", kept.lease.holder);
+        let one = end(tx, task, Outcome::Expired, Some(&reason), act).await?;
+        leases::revoke(tx, &resource, act.now).await?;
+        events.push(Event::LeaseExpired {
+            resource,
+            holder: kept.lease.holder,
+            token: kept.lease.token,
+        });
+        events.push(updated(&one.task));
+        ended.push(one);
+    }
+    act.tell(tx, events).await?;
+    Ok(ended)
+}
+
+pub async fn attempt(tx: &mut Tx<'_>, id: AttemptId) -> Result<Option<Attempt>, StoreError> {
+    rows::one_attempt(tx, id).await
+}
+
+/// The attempts of a task, the first one first.
+pub async fn attempts(tx: &mut Tx<'_>, task: BoardTaskId) -> Result<Vec<Attempt>, StoreError> {
+    let sql = format!("SELECT {ATTEMPT} FROM board_attempts WHERE task = $1 ORDER BY number");
+    rows::attempts(&tx.query(&sql, &[Value::written(task)]).await?)
+}
+
+/// The newest attempt an execution works on.
+pub async fn attempt_of_execution(
+    tx: &mut Tx<'_>,
+    execution: ExecutionId,
+) -> Result<Option<Attempt>, StoreError> {
+    let sql = format!(
+        "SELECT {ATTEMPT} FROM board_attempts WHERE execution = $1 \
+         ORDER BY started_at DESC, id DESC LIMIT 1"
+    );
+    let row = tx.query_one(&sql, &[Value::written(execution)]).await?;
+    row.as_ref().map(rows::attempt).transpose()
+}
+
+/// Every attempt that has not ended, the oldest first.
+pub async fn live_attempts(tx: &mut Tx<'_>) -> Result<Vec<Attempt>, StoreError> {
+    let sql = format!(
+        "SELECT {ATTEMPT} FROM board_attempts WHERE ended_at IS NULL ORDER BY started_at, id"
+    );
+    rows::attempts(&tx.query(&sql, &[]).await?)
+}
+
+/// What the checks of an attempt said, in the order they ran.
+pub async fn evidence(tx: &mut Tx<'_>, id: AttemptId) -> Result<Vec<Evidence>, StoreError> {
+    let sql =
+        format!("SELECT {EVIDENCE} FROM board_evidence WHERE attempt = $1 ORDER BY round, place");
+    let found = tx.query(&sql, &[Value::written(id)]).await?;
+    found.iter().map(rows::evidence).collect()
+}
+
+/// Ends the running attempt of a task whose row is locked.
+pub(super) async fn end_running(
+    tx: &mut Tx<'_>,
+    task: BoardTaskId,
+    outcome: Outcome,
+    reason: Option<&str>,
+    act: &Act,
+) -> Result<Option<Attempt>, StoreError> {
+    let sql = format!(
+        "UPDATE board_attempts SET outcome = $2, reason = $3, ended_at = $4 \
+         WHERE task = $1 AND ended_at IS NULL RETURNING {ATTEMPT}"
+    );
+    let params = [
+        Value::written(task),
+        outcome.as_str().into(),
+        reason.into(),
+        act.now.into(),
+    ];
+    let row = tx.query_one(&sql, &params).await?;
+    row.as_ref().map(rows::attempt).transpose()
+}
+
+/// Leases a locked, open task and begins its attempt. Who holds the lease is
+/// the answer when somebody does.
+async fn start(
+    tx: &mut Tx<'_>,
+    mut task: BoardTask,
+    claimant: &Claimant,
+    act: &Act,
+) -> Result<Result<Claimed, Lease>, StoreError> {
+    let name = resource(task.id);
+    let lease = match leases::claim(tx, &name, &claimant.holder, act.now, claimant.ttl).await? {
+        LeaseClaim::Granted(lease) => lease,
+        LeaseClaim::Held(lease) => return Ok(Err(lease)),
+    };
+    task.status = task.status.transition(BoardTaskStatus::Running)?;
+    task.not_before = None;
+    task.updated_at = act.now;
+    rows::store(tx, &task).await?;
+    let sql = "SELECT count(*) FROM board_attempts WHERE task = $1";
+    let before: u32 = match tx.query_one(sql, &[Value::written(task.id)]).await? {
+        Some(row) => row.get(0)?,
+        None => 0,
+    };
+    let attempt = Attempt {
+        id: AttemptId::generate(),
+        task: task.id,
+        number: before + 1,
+        token: lease.token,
+        holder: claimant.holder.clone(),
+        daemon: act.daemon,
+        slot: claimant.slot,
+        execution: claimant.execution,
+        worktree: None,
+        branch: None,
+        base_commit: None,
+        claim: None,
+        outcome: None,
+        reason: None,
+        check_rounds: 0,
+        started_at: act.now,
+        ended_at: None,
+    };
+    insert(tx, &attempt).await?;
+    act.tell(tx, vec![claimed_event(&attempt), updated(&task)])
+        .await?;
+    Ok(Ok(Claimed {
+        task,
+        attempt,
+        lease,
+    }))
+}
+
+fn claimed_event(attempt: &Attempt) -> Event {
+    Event::BoardTaskClaimed {
+        task: attempt.task,
+        attempt: attempt.id,
+        holder: attempt.holder.clone(),
+        token: attempt.token,
+    }
+}
+
+/// Ends the running attempt of a locked task and moves the task on.
+async fn end(
+    tx: &mut Tx<'_>,
+    mut task: BoardTask,
+    outcome: Outcome,
+    reason: Option<&str>,
+    act: &Act,
+) -> Result<Ended, StoreError> {
+    let attempt = end_running(tx, task.id, outcome, reason, act)
+        .await?
+        .ok_or_else(|| StoreError::internal(format!("{} runs without an attempt", task.number)))?;
+    let said = reason.unwrap_or(outcome.as_str());
+    let (status, blocked) = match outcome.consequence() {
+        Consequence::Done => (BoardTaskStatus::Done, None),
+        Consequence::Reopen => (BoardTaskStatus::Open, None),
+        Consequence::Block => (BoardTaskStatus::Blocked, Some(said.to_owned())),
+        Consequence::Fail => (BoardTaskStatus::Failed, Some(said.to_owned())),
+        Consequence::TryAgain => {
+            task.tries += 1;
+            if task.tries >= task.max_attempts {
+                let times = match task.tries {
+                    1 => "once".to_owned(),
+                    tries => format!("{tries} times"),
+                };
+                let told = format!("it was tried {times}; at last: {said}");
+                (BoardTaskStatus::Failed, Some(told))
+            } else {
+                task.not_before = Some(act.now.plus(backoff(task.tries)));
+                (BoardTaskStatus::Open, None)
+            }
+        }
+    };
+    task.status = task.status.transition(status)?;
+    task.blocked = blocked;
+    task.updated_at = act.now;
+    if matches!(status, BoardTaskStatus::Done | BoardTaskStatus::Failed) {
+        task.finished_at = Some(act.now);
+    }
+    rows::store(tx, &task).await?;
+    if status == BoardTaskStatus::Done {
+        graph::release_dependents(tx, task.id).await?;
+    }
+    Ok(Ended { task, attempt })
+}
+
+/// The attempt and its locked task, if the token is that of the live lease.
+async fn held(
+    tx: &mut Tx<'_>,
+    id: AttemptId,
+    token: FencingToken,
+    act: &Act,
+) -> Result<(BoardTask, Attempt), StoreError> {
+    let before = known(tx, id).await?;
+    let task = rows::locked(tx, before.task).await?;
+    let attempt = known(tx, id).await?;
+    let name = resource(task.id);
+    leases::check(tx, &name, token, act.now).await?;
+    if attempt.token != token || attempt.ended_at.is_some() {
+        return Err(leases::stale(&name, token));
+    }
+    Ok((task, attempt))
+}
+
+async fn known(tx: &mut Tx<'_>, id: AttemptId) -> Result<Attempt, StoreError> {
+    rows::one_attempt(tx, id)
+        .await?
+        .ok_or_else(|| StoreError::not_found("attempt", id))
+}
+
+fn text(path: Option<&PathBuf>) -> Result<Value, StoreError> {
+    match path.map(|path| path.to_str().ok_or(path)) {
+        None => Ok(Value::Null),
+        Some(Ok(text)) => Ok(text.into()),
+        Some(Err(path)) => Err(StoreError::InvalidValue {
+            detail: format!("the path {} is not text", path.display()),
+        }),
+    }
+}
+
+async fn insert(tx: &mut Tx<'_>, attempt: &Attempt) -> Result<(), StoreError> {
+    let sql = format!(
+        "INSERT INTO board_attempts ({ATTEMPT}) VALUES ({})",
+        rows::places(1, 19)
+    );
+    tx.execute(&sql, &values(attempt)?).await.map(drop)
+}
+
+async fn store(tx: &mut Tx<'_>, attempt: &Attempt) -> Result<(), StoreError> {
+    let sets: Vec<_> = ATTEMPT
+        .split(',')
+        .enumerate()
+        .skip(1)
+        .map(|(index, name)| format!("{} = ${}", name.trim(), index + 1))
+        .collect();
+    let sql = format!(
+        "UPDATE board_attempts SET {} WHERE id = $1",
+        sets.join(", ")
+    );
+    tx.execute(&sql, &values(attempt)?).await.map(drop)
+}
+
+fn values(attempt: &Attempt) -> Result<Vec<Value>, StoreError> {
+    let claim = attempt.claim.as_ref();
+    Ok(vec![
+        Value::written(attempt.id),
+        Value::written(attempt.task),
+        attempt.number.into(),
+        attempt.token.into(),
+        (&attempt.holder).into(),
+        Value::written(attempt.daemon),
+        attempt.slot.map(|slot| slot.to_string()).into(),
+        attempt
+            .execution
+            .map(|execution| execution.to_string())
+            .into(),
+        text(attempt.worktree.as_ref())?,
+        attempt.branch.as_ref().into(),
+        attempt.base_commit.as_ref().into(),
+        claim.map(|claim| claim.kind.as_str()).into(),
+        claim.map(|claim| claim.text.as_str()).into(),
+        claim.map(|claim| claim.at).into(),
+        attempt.outcome.map(Outcome::as_str).into(),
+        attempt.reason.as_ref().into(),
+        attempt.check_rounds.into(),
+        attempt.started_at.into(),
+        attempt.ended_at.into(),
+    ])
+}

@@ -1,0 +1,356 @@
+//! What can be worked on now, and why the rest cannot.
+//!
+//! Whether a task is ready is never stored. An index holds the open tasks
+//! whose dependencies are done, in the order they are wanted; what else may be
+//! in the way (the backoff, paths a running task touches, limits) is looked at
+//! for those few that are asked for.
+
+use std::collections::BTreeMap;
+
+use missiond_core::{
+    BoardTask, BoardTaskId, BoardTaskStatus, CliEngine, TaskNumber, Timestamp, Wait,
+    touches_overlap,
+};
+
+use super::graph;
+use super::rows::{self, TASK};
+use crate::{Row, StoreError, Tx, Value};
+
+/// What the one who asks knows of limits. The default has none but the number
+/// of answers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReadyLimits {
+    /// At most so many tasks.
+    pub limit: u32,
+    /// The engine of tasks that name none.
+    pub default_engine: Option<CliEngine>,
+    /// Engines whose vendor's limit is reached, and until when.
+    pub quotas: BTreeMap<CliEngine, Option<Timestamp>>,
+    /// How many tasks may run at once.
+    pub capacity: Option<u32>,
+    /// How many tasks of an engine may run at once.
+    pub per_engine: BTreeMap<CliEngine, u32>,
+    /// Tasks that are held back, and why.
+    pub held: BTreeMap<BoardTaskId, Wait>,
+}
+
+impl Default for ReadyLimits {
+    fn default() -> Self {
+        Self {
+            limit: 100,
+            default_engine: None,
+            quotas: BTreeMap::new(),
+            capacity: None,
+            per_engine: BTreeMap::new(),
+            held: BTreeMap::new(),
+        }
+    }
+}
+
+/// A task that cannot be worked on now, and everything it waits for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Waiting {
+    pub task: BoardTask,
+    pub waits: Vec<Wait>,
+}
+
+/// How many rows are looked at in one go.
+const PAGE: u32 = 200;
+
+/// The tasks that can be claimed now, the most wanted first. Each fits beside
+/// what is running; two of them may still exclude each other.
+pub async fn ready(
+    tx: &mut Tx<'_>,
+    now: Timestamp,
+    limits: &ReadyLimits,
+) -> Result<Vec<BoardTask>, StoreError> {
+    let mut running = Running::read(tx).await?;
+    let mut found = Vec::new();
+    let mut after = Place::start();
+    while found.len() < limits.limit as usize {
+        let page = candidates(tx, &after, PAGE, "").await?;
+        let Some(last) = page.last() else { break };
+        after = Place::of(last);
+        for task in page {
+            if found.len() == limits.limit as usize {
+                break;
+            }
+            if running.in_the_way(&task, now, limits).is_empty() {
+                running.count(&task, limits);
+                found.push(task);
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// How many tasks could be claimed if there were no limits but the backoff.
+pub async fn count_ready(tx: &mut Tx<'_>, now: Timestamp) -> Result<u64, StoreError> {
+    let sql = "SELECT count(*) FROM board_tasks WHERE status = 'open' AND open_dependencies = 0 \
+         AND (not_before IS NULL OR not_before <= $1)";
+    let row = tx.query_one(sql, &[now.into()]).await?;
+    let count: i64 = row.map_or(Ok(0), |row| row.get(0))?;
+    Ok(u64::try_from(count).unwrap_or(0))
+}
+
+/// Tasks that wait, the most wanted first, each with everything in its way; at
+/// most `limits.limit`. Among tasks whose dependencies are done only the first
+/// thousand are looked at.
+pub async fn waiting(
+    tx: &mut Tx<'_>,
+    now: Timestamp,
+    limits: &ReadyLimits,
+) -> Result<Vec<Waiting>, StoreError> {
+    let running = Running::read(tx).await?;
+    let mut open = running.clone();
+    let mut found = Vec::new();
+    let mut after = Place::start();
+    for _ in 0..5 {
+        let page = candidates(tx, &after, PAGE, "").await?;
+        let Some(last) = page.last() else { break };
+        after = Place::of(last);
+        for task in page {
+            let waits = open.in_the_way(&task, now, limits);
+            if waits.is_empty() {
+                open.count(&task, limits);
+            } else {
+                found.push(Waiting { task, waits });
+            }
+        }
+    }
+    let sql = format!(
+        "SELECT {TASK} FROM board_tasks \
+         WHERE status = 'blocked' OR (status = 'open' AND open_dependencies > 0) \
+         ORDER BY priority, rank, number LIMIT $1"
+    );
+    for task in rows::tasks(&tx.query(&sql, &[limits.limit.into()]).await?)? {
+        let waits = all_waits(tx, &task, &running, now, limits).await?;
+        found.push(Waiting { task, waits });
+    }
+    found.sort_by(|one, other| {
+        order(&one.task)
+            .partial_cmp(&order(&other.task))
+            .unwrap_or(std::cmp::Ordering::Equal)
+    });
+    found.truncate(limits.limit as usize);
+    Ok(found)
+}
+
+/// Everything one task waits for; nothing when it can be claimed, runs or has
+/// ended.
+pub async fn waits_of(
+    tx: &mut Tx<'_>,
+    task: &BoardTask,
+    now: Timestamp,
+    limits: &ReadyLimits,
+) -> Result<Vec<Wait>, StoreError> {
+    let running = Running::read(tx).await?;
+    all_waits(tx, task, &running, now, limits).await
+}
+
+async fn all_waits(
+    tx: &mut Tx<'_>,
+    task: &BoardTask,
+    running: &Running,
+    now: Timestamp,
+    limits: &ReadyLimits,
+) -> Result<Vec<Wait>, StoreError> {
+    let mut waits = Vec::new();
+    match task.status {
+        BoardTaskStatus::Open => {}
+        BoardTaskStatus::Blocked => waits.push(Wait::Blocked {
+            reason: task
+                .blocked
+                .clone()
+                .unwrap_or_else(|| "nobody said why".to_owned()),
+        }),
+        _ => return Ok(waits),
+    }
+    for on in graph::dependencies(tx, task.id).await? {
+        if on.status != BoardTaskStatus::Done {
+            waits.push(Wait::Dependency {
+                task: on.number,
+                status: on.status,
+            });
+        }
+    }
+    waits.extend(running.in_the_way(task, now, limits));
+    Ok(waits)
+}
+
+fn order(task: &BoardTask) -> (i64, f64, i64) {
+    (task.priority.level(), task.rank, task.number.0)
+}
+
+/// A place in the order in which tasks are wanted.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place(i64, f64, i64);
+
+impl Place {
+    pub(super) const fn start() -> Self {
+        Self(-1, 0.0, 0)
+    }
+
+    pub(super) fn of(task: &BoardTask) -> Self {
+        let (priority, rank, number) = order(task);
+        Self(priority, rank, number)
+    }
+}
+
+/// Open tasks whose dependencies are done, those after a place.
+pub(super) async fn candidates(
+    tx: &mut Tx<'_>,
+    after: &Place,
+    limit: u32,
+    lock: &str,
+) -> Result<Vec<BoardTask>, StoreError> {
+    let sql = format!(
+        "SELECT {TASK} FROM board_tasks WHERE status = 'open' AND open_dependencies = 0 \
+         AND (priority, rank, number) > ($1, $2, $3) \
+         ORDER BY priority, rank, number LIMIT $4{lock}"
+    );
+    let params = [after.0.into(), after.1.into(), after.2.into(), limit.into()];
+    rows::tasks(&tx.query(&sql, &params).await?)
+}
+
+/// What runs now, as far as it matters to what does not.
+#[derive(Debug, Clone)]
+pub(super) struct Running {
+    tasks: Vec<Touching>,
+    count: u32,
+    engines: BTreeMap<CliEngine, u32>,
+    /// Running tasks that name no engine.
+    unnamed: u32,
+}
+
+#[derive(Debug, Clone)]
+struct Touching {
+    id: BoardTaskId,
+    number: TaskNumber,
+    repository: Option<String>,
+    touches: Vec<String>,
+}
+
+impl Running {
+    pub(super) async fn read(tx: &mut Tx<'_>) -> Result<Self, StoreError> {
+        let sql = "SELECT id, number, repository, touches, engine FROM board_tasks \
+             WHERE status = 'running' ORDER BY number";
+        let mut running = Self {
+            tasks: Vec::new(),
+            count: 0,
+            engines: BTreeMap::new(),
+            unnamed: 0,
+        };
+        for row in tx.query(sql, &[]).await? {
+            running.count += 1;
+            match row.parse_optional::<CliEngine>(4)? {
+                Some(engine) => *running.engines.entry(engine).or_default() += 1,
+                None => running.unnamed += 1,
+            }
+            let task = touching(&row)?;
+            if !task.touches.is_empty() {
+                running.tasks.push(task);
+            }
+        }
+        Ok(running)
+    }
+
+    /// What is in the way of a task whose dependencies are done.
+    pub(super) fn in_the_way(
+        &self,
+        task: &BoardTask,
+        now: Timestamp,
+        limits: &ReadyLimits,
+    ) -> Vec<Wait> {
+        let mut waits = Vec::new();
+        if let Some(until) = task.not_before.filter(|until| *until > now) {
+            waits.push(Wait::Backoff { until });
+        }
+        waits.extend(self.touched_by(task));
+        let engine = task.engine.as_ref().or(limits.default_engine.as_ref());
+        if let Some(engine) = engine {
+            if let Some(until) = limits.quotas.get(engine)
+                && until.is_none_or(|until| until > now)
+            {
+                waits.push(Wait::Quota {
+                    engine: engine.clone(),
+                    until: *until,
+                });
+            }
+            let unnamed = match limits.default_engine.as_ref() == Some(engine) {
+                true => self.unnamed,
+                false => 0,
+            };
+            let used = self.engines.get(engine).copied().unwrap_or(0) + unnamed;
+            if let Some(&limit) = limits.per_engine.get(engine)
+                && used >= limit
+            {
+                waits.push(Wait::Capacity {
+                    engine: Some(engine.clone()),
+                    limit,
+                });
+            }
+        }
+        if let Some(limit) = limits.capacity
+            && self.count >= limit
+        {
+            waits.push(Wait::Capacity {
+                engine: None,
+                limit,
+            });
+        }
+        waits.extend(limits.held.get(&task.id).cloned());
+        waits
+    }
+
+    /// The running tasks that touch what this one would.
+    pub(super) fn touched_by(&self, task: &BoardTask) -> impl Iterator<Item = Wait> {
+        let repository = task.repository.as_ref().and_then(|path| path.to_str());
+        self.tasks
+            .iter()
+            .filter(move |other| {
+                other.id != task.id
+                    && other.repository.as_deref() == repository
+                    && meet(&other.touches, &task.touches)
+            })
+            .map(|other| Wait::Touches { task: other.number })
+    }
+
+    /// As if this one ran as well: it takes a place.
+    fn count(&mut self, task: &BoardTask, limits: &ReadyLimits) {
+        self.count += 1;
+        match task.engine.as_ref().or(limits.default_engine.as_ref()) {
+            Some(engine) => *self.engines.entry(engine.clone()).or_default() += 1,
+            None => self.unnamed += 1,
+        }
+    }
+}
+
+fn touching(row: &Row) -> Result<Touching, StoreError> {
+    let touches = serde_json::from_str(row.text(3)?)
+        .map_err(|error| StoreError::internal(format!("touches: {error}")))?;
+    Ok(Touching {
+        id: row.parse(0)?,
+        number: TaskNumber(row.get(1)?),
+        repository: row.get(2)?,
+        touches,
+    })
+}
+
+fn meet(these: &[String], those: &[String]) -> bool {
+    let all = these
+        .iter()
+        .flat_map(|one| those.iter().map(move |other| (one, other)));
+    all.into_iter()
+        .any(|(one, other)| touches_overlap(one, other))
+}
+
+/// Whether everything a task depends on is done.
+pub(super) async fn dependencies_done(
+    tx: &mut Tx<'_>,
+    task: BoardTaskId,
+) -> Result<bool, StoreError> {
+    let sql = "SELECT open_dependencies FROM board_tasks WHERE id = $1";
+    let row = tx.query_one(sql, &[Value::written(task)]).await?;
+    Ok(row.map_or(Ok(0_i64), |row| row.get(0))? == 0)
+}

@@ -1,0 +1,245 @@
+//! Tasks, attempts and evidence as rows. Lists are JSON in a text column:
+//! nobody asks the database for one of their parts.
+
+use std::path::PathBuf;
+
+use missiond_core::{
+    Attempt, AttemptId, BoardTask, BoardTaskId, Claim, Evidence, Note, Priority, TaskNumber,
+};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::{Row, StoreError, Tx, Value};
+
+pub(super) const TASK: &str = "id, number, title, description, status, phase, phases, priority, \
+     rank, parent, labels, touches, due, engine, args, permission, model, repository, isolation, \
+     base, finish, checks, setup, teardown, max_attempts, budget, tries, not_before, blocked, \
+     created_at, updated_at, finished_at";
+
+pub(super) const ATTEMPT: &str = "id, task, number, token, holder, daemon, slot, execution, \
+     worktree, branch, base_commit, claim_kind, claim_text, claim_at, outcome, reason, \
+     check_rounds, started_at, ended_at";
+
+pub(super) const EVIDENCE: &str = "attempt, round, check_name, exit_code, signal, timed_out, \
+     passed, tail, commit_id, at, millis";
+
+fn json<T: Serialize>(value: &T) -> Result<Value, StoreError> {
+    let text = serde_json::to_string(value);
+    text.map(Value::Text)
+        .map_err(|error| StoreError::internal(error.to_string()))
+}
+
+fn from_json<T: DeserializeOwned>(row: &Row, index: usize) -> Result<T, StoreError> {
+    serde_json::from_str(row.text(index)?)
+        .map_err(|error| StoreError::internal(format!("column {index}: {error}")))
+}
+
+fn path(path: Option<&PathBuf>) -> Result<Value, StoreError> {
+    match path {
+        None => Ok(Value::Null),
+        Some(path) => path
+            .to_str()
+            .map(Value::from)
+            .ok_or_else(|| StoreError::InvalidValue {
+                detail: format!("the path {} is not text", path.display()),
+            }),
+    }
+}
+
+/// The columns of [`TASK`] in their order.
+pub(super) fn task_values(task: &BoardTask) -> Result<Vec<Value>, StoreError> {
+    Ok(vec![
+        Value::written(task.id),
+        task.number.0.into(),
+        (&task.title).into(),
+        (&task.description).into(),
+        task.status.as_str().into(),
+        task.phase.as_str().into(),
+        json(&task.phases)?,
+        task.priority.level().into(),
+        task.rank.into(),
+        task.parent.map(|parent| parent.to_string()).into(),
+        json(&task.labels)?,
+        json(&task.touches)?,
+        task.due.into(),
+        task.engine.as_ref().map(|engine| engine.name()).into(),
+        json(&task.args)?,
+        task.permission.as_ref().into(),
+        task.model.as_ref().into(),
+        path(task.repository.as_ref())?,
+        task.isolation.as_str().into(),
+        task.base.as_ref().into(),
+        task.finish.as_str().into(),
+        json(&task.checks)?,
+        json(&task.setup)?,
+        json(&task.teardown)?,
+        task.max_attempts.into(),
+        match &task.budget {
+            Some(budget) => json(budget)?,
+            None => Value::Null,
+        },
+        task.tries.into(),
+        task.not_before.into(),
+        task.blocked.as_ref().into(),
+        task.created_at.into(),
+        task.updated_at.into(),
+        task.finished_at.into(),
+    ])
+}
+
+pub(super) fn task(row: &Row) -> Result<BoardTask, StoreError> {
+    let level: i64 = row.get(7)?;
+    Ok(BoardTask {
+        id: row.parse(0)?,
+        number: TaskNumber(row.get(1)?),
+        title: row.get(2)?,
+        description: row.get(3)?,
+        status: row.parse(4)?,
+        phase: row.parse(5)?,
+        phases: from_json(row, 6)?,
+        priority: Priority::from_level(level)
+            .ok_or_else(|| StoreError::internal(format!("{level} is no priority")))?,
+        rank: row.get(8)?,
+        parent: row.parse_optional(9)?,
+        labels: from_json(row, 10)?,
+        touches: from_json(row, 11)?,
+        due: row.get(12)?,
+        engine: row.parse_optional(13)?,
+        args: from_json(row, 14)?,
+        permission: row.get(15)?,
+        model: row.get(16)?,
+        repository: row.get::<Option<String>>(17)?.map(PathBuf::from),
+        isolation: row.parse(18)?,
+        base: row.get(19)?,
+        finish: row.parse(20)?,
+        checks: from_json(row, 21)?,
+        setup: from_json(row, 22)?,
+        teardown: from_json(row, 23)?,
+        max_attempts: row.get(24)?,
+        budget: match row.get::<Option<String>>(25)? {
+            Some(_) => Some(from_json(row, 25)?),
+            None => None,
+        },
+        tries: row.get(26)?,
+        not_before: row.get(27)?,
+        blocked: row.get(28)?,
+        created_at: row.get(29)?,
+        updated_at: row.get(30)?,
+        finished_at: row.get(31)?,
+    })
+}
+
+pub(super) fn tasks(rows: &[Row]) -> Result<Vec<BoardTask>, StoreError> {
+    rows.iter().map(task).collect()
+}
+
+pub(super) fn attempt(row: &Row) -> Result<Attempt, StoreError> {
+    let claim = match row.parse_optional(11)? {
+        Some(kind) => Some(Claim {
+            kind,
+            text: row.get(12)?,
+            at: row.get(13)?,
+        }),
+        None => None,
+    };
+    Ok(Attempt {
+        id: row.parse(0)?,
+        task: row.parse(1)?,
+        number: row.get(2)?,
+        token: row.get(3)?,
+        holder: row.get(4)?,
+        daemon: row.parse(5)?,
+        slot: row.parse_optional(6)?,
+        execution: row.parse_optional(7)?,
+        worktree: row.get::<Option<String>>(8)?.map(PathBuf::from),
+        branch: row.get(9)?,
+        base_commit: row.get(10)?,
+        claim,
+        outcome: row.parse_optional(14)?,
+        reason: row.get(15)?,
+        check_rounds: row.get(16)?,
+        started_at: row.get(17)?,
+        ended_at: row.get(18)?,
+    })
+}
+
+pub(super) fn attempts(rows: &[Row]) -> Result<Vec<Attempt>, StoreError> {
+    rows.iter().map(attempt).collect()
+}
+
+pub(super) fn evidence(row: &Row) -> Result<Evidence, StoreError> {
+    let small = |index| -> Result<Option<i32>, StoreError> {
+        let number: Option<i64> = row.get(index)?;
+        let fits = number.map(i32::try_from).transpose();
+        fits.map_err(|_| StoreError::internal(format!("column {index} is too large")))
+    };
+    let millis: i64 = row.get(10)?;
+    Ok(Evidence {
+        attempt: row.parse(0)?,
+        round: row.get(1)?,
+        check: row.get(2)?,
+        exit: small(3)?,
+        signal: small(4)?,
+        timed_out: row.get(5)?,
+        passed: row.get(6)?,
+        tail: row.get(7)?,
+        commit: row.get(8)?,
+        at: row.get(9)?,
+        millis: u64::try_from(millis).unwrap_or(0),
+    })
+}
+
+pub(super) fn note(row: &Row) -> Result<Note, StoreError> {
+    Ok(Note {
+        task: row.parse(0)?,
+        author: row.get(1)?,
+        text: row.get(2)?,
+        at: row.get(3)?,
+    })
+}
+
+/// Writes every column of a task that may change.
+pub(super) async fn store(tx: &mut Tx<'_>, task: &BoardTask) -> Result<(), StoreError> {
+    let names: Vec<_> = TASK.split(',').map(str::trim).collect();
+    let sets: Vec<_> = names
+        .iter()
+        .enumerate()
+        .skip(2)
+        .map(|(index, name)| format!("{name} = ${}", index + 1))
+        .collect();
+    // Every parameter must appear; a number never changes.
+    let sql = format!(
+        "UPDATE board_tasks SET {} WHERE id = $1 AND number = $2",
+        sets.join(", ")
+    );
+    tx.execute(&sql, &task_values(task)?).await.map(drop)
+}
+
+/// A task's row, locked in a write transaction.
+pub(super) async fn locked(tx: &mut Tx<'_>, id: BoardTaskId) -> Result<BoardTask, StoreError> {
+    let sql = format!(
+        "SELECT {TASK} FROM board_tasks WHERE id = $1{}",
+        tx.for_update()
+    );
+    match tx.query_one(&sql, &[Value::written(id)]).await? {
+        Some(row) => task(&row),
+        None => Err(StoreError::not_found("task", id)),
+    }
+}
+
+pub(super) async fn one_attempt(
+    tx: &mut Tx<'_>,
+    id: AttemptId,
+) -> Result<Option<Attempt>, StoreError> {
+    let sql = format!("SELECT {ATTEMPT} FROM board_attempts WHERE id = $1");
+    let row = tx.query_one(&sql, &[Value::written(id)]).await?;
+    row.as_ref().map(attempt).transpose()
+}
+
+/// `$from, $from+1 …` for so many parameters.
+pub(super) fn places(from: usize, count: usize) -> String {
+    let places: Vec<_> = (from..from + count)
+        .map(|place| format!("${place}"))
+        .collect();
+    places.join(", ")
+}
