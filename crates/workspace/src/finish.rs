@@ -12,7 +12,8 @@ use missiond_core::Finish;
 use crate::error::WorkspaceError;
 use crate::record::{FinishedAs, Finishing};
 use crate::recovery::undo_cut_off_move;
-use crate::target::{Swap, movable_checkout, swap};
+use crate::repository::Lock;
+use crate::target::{Step, Swap, movable_checkout, swap};
 use crate::worktree::Worktree;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,7 +67,7 @@ const ATTEMPTS: u32 = 20;
 impl Worktree {
     /// Brings the work back. Uncommitted changes are refused, not left out.
     pub async fn finish(&self, plan: &FinishPlan) -> Result<Finished, WorkspaceError> {
-        let _lock = self.repository().lock().await?;
+        let lock = self.repository().lock().await?;
         self.expect_settled()?;
         let record = self.record()?;
         if let Some(begun) = &record.finishing {
@@ -82,7 +83,7 @@ impl Worktree {
                     self.note_finished(plan, &head, Some(commit.clone()))?;
                     return Ok(Finished::Merged { commit });
                 }
-                self.move_target(plan, &head).await
+                self.move_target(plan, &head, &lock).await
             }
             Finish::Branch => {
                 self.note_finished(plan, &head, None)?;
@@ -123,14 +124,24 @@ impl Worktree {
         Ok(Foreseen::Brings { commits })
     }
 
-    async fn move_target(&self, plan: &FinishPlan, head: &str) -> Result<Finished, WorkspaceError> {
+    async fn move_target(
+        &self,
+        plan: &FinishPlan,
+        head: &str,
+        lock: &Lock,
+    ) -> Result<Finished, WorkspaceError> {
         for _ in 0..ATTEMPTS {
             let tip = self.target_tip(&plan.into).await?;
             let commit = match self.work_out(plan, &tip, head).await? {
                 Outcome::At(commit) => commit,
                 Outcome::Conflict(files) => return Ok(Finished::Conflict { files }),
             };
-            let swapped = swap(self.repository(), &plan.into, &tip, &commit, |tree| {
+            let step = Step {
+                branch: &plan.into,
+                from: &tip,
+                to: &commit,
+            };
+            let swapped = swap(self.repository(), step, lock, |tree| {
                 let begun = Finishing {
                     how: plan.how,
                     into: plan.into.clone(),
@@ -157,14 +168,7 @@ impl Worktree {
 
     /// The commit that is finished: everything is committed, on our branch.
     async fn finishable(&self) -> Result<String, WorkspaceError> {
-        let found = self.current_branch().await?;
-        if found.as_deref() != Some(self.branch()) {
-            return Err(WorkspaceError::OffBranch {
-                path: self.path().to_owned(),
-                expected: self.branch().to_owned(),
-                found,
-            });
-        }
+        self.expect_on_branch().await?;
         let files = crate::status::changes(self.git(), self.path()).await?.all();
         if !files.is_empty() {
             return Err(WorkspaceError::Uncommitted {

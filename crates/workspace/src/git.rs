@@ -7,6 +7,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
+use std::fs::File;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -19,6 +20,7 @@ use tokio::sync::OnceCell;
 use crate::environment::find_program;
 use crate::error::WorkspaceError;
 use crate::process_tree;
+use crate::repository::Lock;
 
 /// `merge-tree --write-tree` came with it, which merges without a checkout.
 pub const OLDEST_GIT: GitVersion = GitVersion {
@@ -134,6 +136,7 @@ impl Git {
             args: Vec::new(),
             variables: Vec::new(),
             input: Vec::new(),
+            held: None,
         }
     }
 }
@@ -148,6 +151,7 @@ pub(crate) struct Call {
     args: Vec<OsString>,
     variables: Vec<(&'static str, OsString)>,
     input: Vec<u8>,
+    held: Option<File>,
 }
 
 #[derive(Debug)]
@@ -179,6 +183,14 @@ impl Call {
         self
     }
 
+    /// Keeps a lock for as long as git runs, even if this process is killed
+    /// meanwhile: git has the locked file as its input, from which it reads
+    /// nothing.
+    pub(crate) fn holding(mut self, lock: &Lock) -> Result<Self, WorkspaceError> {
+        self.held = Some(lock.share()?);
+        Ok(self)
+    }
+
     /// The answer, whatever its exit code.
     pub(crate) async fn answer(self) -> Result<Answer, WorkspaceError> {
         // A task of its own: the caller may give up, git may not.
@@ -199,16 +211,12 @@ impl Call {
         line_of(self.output().await?).map_err(|said| WorkspaceError::GitUnclear { doing, said })
     }
 
-    async fn carry_out(self) -> Result<Answer, WorkspaceError> {
+    async fn carry_out(mut self) -> Result<Answer, WorkspaceError> {
         let mut child = self.start()?;
         let pid = child.id();
-        let io = child
-            .stdin
-            .take()
-            .zip(child.stdout.take())
-            .zip(child.stderr.take());
-        let Some(((stdin, stdout), stderr)) = io else {
-            unreachable!("all three were asked for as pipes");
+        let stdin = child.stdin.take();
+        let Some((stdout, stderr)) = child.stdout.take().zip(child.stderr.take()) else {
+            unreachable!("both were asked for as pipes");
         };
         let talk = async {
             let (_, output, complaint) = tokio::join!(
@@ -242,7 +250,7 @@ impl Call {
         })
     }
 
-    fn start(&self) -> Result<Child, WorkspaceError> {
+    fn start(&mut self) -> Result<Child, WorkspaceError> {
         if !self.folder.is_dir() {
             return Err(WorkspaceError::Missing(self.folder.clone()));
         }
@@ -268,7 +276,7 @@ impl Call {
         command
             .args(&self.args)
             .current_dir(&self.folder)
-            .stdin(Stdio::piped())
+            .stdin(self.held.take().map_or_else(Stdio::piped, Stdio::from))
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .process_group(0)
@@ -286,14 +294,18 @@ impl Answer {
     }
 
     pub(crate) fn failure(self) -> WorkspaceError {
-        let reason = match (self.complaint.trim(), self.code) {
+        WorkspaceError::Git {
+            reason: self.reason(),
+            doing: self.doing,
+        }
+    }
+
+    /// What git said, or how it ended if it said nothing.
+    pub(crate) fn reason(&self) -> String {
+        match (self.complaint.trim(), self.code) {
             ("", Some(code)) => format!("it ended with exit code {code}"),
             ("", None) => "it was ended by a signal".to_owned(),
             (complaint, _) => complaint.to_owned(),
-        };
-        WorkspaceError::Git {
-            doing: self.doing,
-            reason,
         }
     }
 }
@@ -314,9 +326,11 @@ fn line_of(output: Vec<u8>) -> Result<String, String> {
     Ok(text)
 }
 
-async fn feed(mut stdin: ChildStdin, input: &[u8]) {
-    // A git that has heard enough closes its end; its exit code says the rest.
-    let _ = stdin.write_all(input).await;
+async fn feed(stdin: Option<ChildStdin>, input: &[u8]) {
+    if let Some(mut stdin) = stdin {
+        // A git that has heard enough closes its end; its exit code says the rest.
+        let _ = stdin.write_all(input).await;
+    }
 }
 
 /// Nothing when there is more than the limit; the rest is read and dropped.

@@ -12,7 +12,7 @@ use crate::error::WorkspaceError;
 use crate::include::copy_included;
 use crate::listing::admin_of;
 use crate::record::{Preparing, Record, beside, replace};
-use crate::repository::{Repository, real};
+use crate::repository::{Lock, Repository, real};
 use crate::worktree::Worktree;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,16 +31,27 @@ pub struct WorktreePlan {
     pub sparse: Vec<String>,
 }
 
+impl Default for WorktreePlan {
+    /// Nowhere yet; from the branch of the checkout, with included files and all
+    /// folders.
+    fn default() -> Self {
+        Self {
+            path: PathBuf::new(),
+            branch: String::new(),
+            base: None,
+            include: true,
+            sparse: Vec::new(),
+        }
+    }
+}
+
 impl WorktreePlan {
-    /// From the branch of the checkout, with included files and all folders.
     #[must_use]
     pub fn new(path: PathBuf, branch: String) -> Self {
         Self {
             path,
             branch,
-            base: None,
-            include: true,
-            sparse: Vec::new(),
+            ..Self::default()
         }
     }
 }
@@ -52,13 +63,13 @@ impl Repository {
         if let Some(bad) = plan.sparse.iter().find(|path| !is_sparse_path(path)) {
             return Err(WorkspaceError::SparsePath(bad.clone()));
         }
-        let _lock = self.lock().await?;
+        let lock = self.lock().await?;
         if let Some(begun) = Preparing::read(&path)? {
             self.discard_begun(&path, &begun).await?;
         }
         match self.found_again(&path, plan).await? {
             Some(worktree) => Ok(worktree),
-            None => self.make(&path, plan).await,
+            None => self.make(&path, plan, &lock).await,
         }
     }
 
@@ -171,14 +182,19 @@ impl Repository {
         std::fs::rename(&begun, path).map_err(WorkspaceError::io(path))
     }
 
-    async fn make(&self, path: &Path, plan: &WorktreePlan) -> Result<Worktree, WorkspaceError> {
+    async fn make(
+        &self,
+        path: &Path,
+        plan: &WorktreePlan,
+        lock: &Lock,
+    ) -> Result<Worktree, WorkspaceError> {
         let (base, base_commit) = self.base(plan.base.as_deref()).await?;
         let branch = &plan.branch;
         if self.branch_tip(branch).await?.is_some() {
             return Err(WorkspaceError::BranchTaken(branch.clone()));
         }
         Preparing::new(self.common_dir(), branch, &base_commit).write(path)?;
-        match self.make_noted(path, plan, base, &base_commit).await {
+        match self.make_noted(path, plan, base, &base_commit, lock).await {
             Ok(worktree) => {
                 Preparing::remove(path)?;
                 Ok(worktree)
@@ -200,6 +216,7 @@ impl Repository {
         plan: &WorktreePlan,
         base: Option<String>,
         base_commit: &str,
+        lock: &Lock,
     ) -> Result<Worktree, WorkspaceError> {
         let asked = self.git().call(self.path(), "make the worktree");
         let asked = asked.args(["worktree", "add", "--quiet", "--no-track"]);
@@ -208,9 +225,9 @@ impl Repository {
             false => asked.args(["--no-checkout"]),
         };
         let asked = asked.args(["-b", &plan.branch]).arg(path);
-        asked.args([base_commit]).output().await?;
+        asked.args([base_commit]).holding(lock)?.output().await?;
         if !plan.sparse.is_empty() {
-            self.check_out_sparse(path, &plan.sparse).await?;
+            self.check_out_sparse(path, &plan.sparse, lock).await?;
         }
         if let (true, Some(checkout)) = (plan.include, self.checkout()) {
             copy_included(self.git(), checkout, path).await?;
@@ -232,17 +249,15 @@ impl Repository {
         &self,
         path: &Path,
         folders: &[String],
+        lock: &Lock,
     ) -> Result<(), WorkspaceError> {
         let asked = self.git().call(path, "choose the sparse paths");
         let asked = asked.args(["sparse-checkout", "set", "--cone", "--stdin"]);
         let quoted = folders.iter().map(|folder| format!("{}\n", quoted(folder)));
         asked.input(quoted.collect::<String>()).output().await?;
         let asked = self.git().call(path, "check out the sparse paths");
-        asked
-            .args(["reset", "--quiet", "--hard"])
-            .output()
-            .await
-            .map(drop)
+        let asked = asked.args(["reset", "--quiet", "--hard"]).holding(lock)?;
+        asked.output().await.map(drop)
     }
 
     /// The branch to start from, if it is one, and its commit.

@@ -47,8 +47,9 @@ impl Worktree {
     /// Removes the worktree, and its branch if that was merged. Refused when
     /// anything would be lost.
     pub async fn remove(self) -> Result<(), WorkspaceError> {
-        let _lock = self.repository().lock().await?;
+        let lock = self.repository().lock().await?;
         self.expect_settled()?;
+        self.expect_unlocked()?;
         if let Removal::Holds {
             changed,
             unmerged,
@@ -73,7 +74,7 @@ impl Worktree {
             true => asked.args(["--force"]),
             false => asked,
         };
-        asked.arg(self.path()).output().await?;
+        asked.arg(self.path()).holding(&lock)?.output().await?;
         if merged {
             let name = format!("refs/heads/{}", self.branch());
             let asked = self.repository().call("remove the branch");

@@ -144,9 +144,18 @@ impl Repository {
     }
 }
 
-/// The lock is the open file.
+/// The lock is the open file: it lasts until the last copy is closed.
 #[derive(Debug)]
-pub(crate) struct Lock(#[expect(dead_code, reason = "held, not read")] File);
+pub(crate) struct Lock(File);
+
+impl Lock {
+    /// A copy for a process of ours.
+    pub(crate) fn share(&self) -> Result<File, WorkspaceError> {
+        self.0
+            .try_clone()
+            .map_err(WorkspaceError::io(Path::new("missiond.lock")))
+    }
+}
 
 pub(crate) async fn branch_of(git: &Git, folder: &Path) -> Result<Option<String>, WorkspaceError> {
     let asked = git.call(folder, "say which branch is checked out");
@@ -201,4 +210,38 @@ pub(crate) fn one_path(mut output: Vec<u8>) -> PathBuf {
         output.pop();
     }
     PathBuf::from(std::ffi::OsString::from_vec(output))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_git_that_outlives_its_caller_keeps_the_lock() {
+        let place = tempfile::tempdir().unwrap();
+        let program = place.path().join("git");
+        let script = "#!/bin/sh\n[ \"$1\" = -c ] || exec git \"$@\"\ncase \"$*\" in *version*) \
+            exec git \"$@\";; esac\ntouch began\nuntil [ -e go ]; do sleep 0.01; done\n";
+        std::fs::write(&program, script).unwrap();
+        std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+        let repository = Repository {
+            git: Git::at(&program).await.unwrap(),
+            common: place.path().to_owned(),
+            checkout: None,
+        };
+        let lock = repository.lock().await.unwrap();
+        let call = repository.call("wait").holding(&lock).unwrap();
+        let caller = tokio::spawn(call.output());
+        while !place.path().join("began").exists() {
+            tokio::task::yield_now().await;
+        }
+        caller.abort();
+        drop(lock);
+        let lock = File::open(place.path().join("missiond.lock")).unwrap();
+        assert!(matches!(lock.try_lock(), Err(TryLockError::WouldBlock)));
+        std::fs::write(place.path().join("go"), "").unwrap();
+        repository.lock().await.unwrap();
+    }
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::WorkspaceError;
 use crate::listing::worktrees;
-use crate::repository::{Repository, one_path};
+use crate::repository::{Lock, Repository, one_path};
 use crate::status::{changes, in_progress};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,36 +18,56 @@ pub(crate) enum Swap {
     Outrun,
 }
 
-/// Moves `branch` from `old` to `new`. `before` is told, right before anything
-/// changes, which checkout moves along.
+/// Where a branch is to go, and from where alone it may.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Step<'a> {
+    pub(crate) branch: &'a str,
+    pub(crate) from: &'a str,
+    pub(crate) to: &'a str,
+}
+
+/// Takes a step. `before` is told, right before anything changes, which checkout
+/// moves along.
 pub(crate) async fn swap(
     repository: &Repository,
-    branch: &str,
-    old: &str,
-    new: &str,
+    step: Step<'_>,
+    lock: &Lock,
     before: impl FnOnce(Option<&Path>) -> Result<(), WorkspaceError>,
 ) -> Result<Swap, WorkspaceError> {
-    let tree = movable_checkout(repository, branch).await?;
-    match &tree {
+    let tree = movable_checkout(repository, step.branch).await?;
+    before(tree.as_deref())?;
+    let answer = match &tree {
         Some(tree) => {
-            before(Some(tree))?;
-            move_with_checkout(repository, branch, tree, new).await?;
+            // Git itself refuses if that would lose anything.
+            let asked = repository
+                .git()
+                .call(tree, "move the checkout")
+                .holding(lock)?;
+            let asked = asked.args(["merge", "--ff-only", "--quiet", "--no-stat"]);
+            asked.args(["--no-autostash", step.to]).answer().await?
         }
         None => {
-            before(None)?;
-            let name = format!("refs/heads/{branch}");
-            let asked = repository.call("move the target branch");
-            let reason = format!("mission: to {new}");
-            let asked = asked.args(["update-ref", "-m", &reason, &name, new, old]);
-            let answer = asked.answer().await?;
-            if answer.code != Some(0) && tip(repository, branch).await? == old {
-                return Err(answer.failure());
-            }
+            let name = format!("refs/heads/{}", step.branch);
+            let reason = format!("mission: to {}", step.to);
+            let asked = repository.call("move the target branch").holding(lock)?;
+            let asked = asked.args(["update-ref", "-m", &reason, &name]);
+            asked.args([step.to, step.from]).answer().await?
         }
+    };
+    let now = tip(repository, step.branch).await?;
+    if answer.code == Some(0) && repository.is_ancestor(step.to, &now).await? {
+        return Ok(Swap::Moved);
     }
-    match tip(repository, branch).await? == new {
-        true => Ok(Swap::Moved),
-        false => Ok(Swap::Outrun),
+    match tree {
+        _ if now != step.from => Ok(Swap::Outrun),
+        // It left the branch meanwhile; the branch is free to move now.
+        Some(_) if answer.code == Some(0) => Ok(Swap::Outrun),
+        Some(path) => Err(WorkspaceError::TargetStuck {
+            branch: step.branch.to_owned(),
+            path,
+            reason: answer.reason(),
+        }),
+        None => Err(answer.failure()),
     }
 }
 
@@ -135,33 +155,95 @@ async fn expect_clean(
     })
 }
 
-/// Fast-forwards a checkout; git itself refuses if that would lose anything.
-async fn move_with_checkout(
-    repository: &Repository,
-    branch: &str,
-    tree: &Path,
-    new: &str,
-) -> Result<(), WorkspaceError> {
-    let old = tip(repository, branch).await?;
-    let asked = repository.git().call(tree, "move the checkout");
-    let asked = asked.args([
-        "merge",
-        "--ff-only",
-        "--quiet",
-        "--no-stat",
-        "--no-autostash",
-        new,
-    ]);
-    let answer = asked.answer().await?;
-    if answer.code == Some(0) || tip(repository, branch).await? != old {
-        return Ok(());
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    fn git(folder: &Path, args: &[&str]) -> String {
+        let who = ["-c", "user.name=A", "-c", "user.email=a@example.com"];
+        let output = Command::new("git")
+            .args(who)
+            .args(args)
+            .current_dir(folder)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
     }
-    if !repository.is_ancestor(&old, new).await? {
-        return Ok(());
+
+    /// A repository with commits one and two in a row and a third beside two;
+    /// `main` is at one and checked out.
+    struct Fork {
+        place: tempfile::TempDir,
+        commits: [String; 3],
     }
-    Err(WorkspaceError::TargetStuck {
-        branch: branch.to_owned(),
-        path: tree.to_owned(),
-        reason: answer.complaint.trim().to_owned(),
-    })
+
+    impl Fork {
+        fn new() -> Self {
+            let place = tempfile::tempdir().unwrap();
+            let folder = place.path();
+            git(folder, &["init", "--quiet", "--initial-branch=main"]);
+            let commit = |file: &str| {
+                std::fs::write(folder.join(file), file).unwrap();
+                git(folder, &["add", "--all"]);
+                git(folder, &["commit", "--quiet", "-m", file]);
+                git(folder, &["rev-parse", "HEAD"])
+            };
+            let one = commit("one");
+            let two = commit("two");
+            git(folder, &["reset", "--quiet", "--hard", &one]);
+            let three = commit("three");
+            git(folder, &["reset", "--quiet", "--hard", &one]);
+            let commits = [one, two, three];
+            Self { place, commits }
+        }
+
+        /// Moves `main` from one to two, while somebody else moves it to three.
+        async fn outrun(&self, by: impl FnOnce()) -> Swap {
+            let repository = Repository::open(self.place.path()).await.unwrap();
+            let lock = repository.lock().await.unwrap();
+            let step = Step {
+                branch: "main",
+                from: &self.commits[0],
+                to: &self.commits[1],
+            };
+            let swapped = swap(&repository, step, &lock, |_| {
+                by();
+                Ok(())
+            });
+            swapped.await.unwrap()
+        }
+    }
+
+    #[tokio::test]
+    async fn a_branch_that_others_moved_is_not_moved_over_them() {
+        let fork = Fork::new();
+        let (folder, [_, two, three]) = (fork.place.path(), &fork.commits);
+        let person = || drop(git(folder, &["reset", "--quiet", "--hard", three]));
+        assert_eq!(fork.outrun(person).await, Swap::Outrun);
+        assert_eq!(git(folder, &["rev-parse", "main"]), *three);
+        assert_eq!(git(folder, &["status", "--porcelain"]), "");
+
+        git(folder, &["checkout", "--quiet", "-B", "else", "main"]);
+        git(folder, &["branch", "--force", "main", &fork.commits[0]]);
+        let person = || drop(git(folder, &["branch", "--force", "main", three]));
+        assert_eq!(fork.outrun(person).await, Swap::Outrun);
+        assert_eq!(git(folder, &["rev-parse", "main"]), *three);
+
+        git(folder, &["branch", "--force", "main", &fork.commits[0]]);
+        assert_eq!(fork.outrun(|| ()).await, Swap::Moved);
+        assert_eq!(git(folder, &["rev-parse", "main"]), *two);
+    }
+
+    #[tokio::test]
+    async fn a_checkout_that_leaves_the_branch_meanwhile_is_outrun_too() {
+        let fork = Fork::new();
+        let folder = fork.place.path();
+        let person = || drop(git(folder, &["checkout", "--quiet", "-b", "else"]));
+        assert_eq!(fork.outrun(person).await, Swap::Outrun);
+        assert_eq!(git(folder, &["rev-parse", "main"]), fork.commits[0]);
+        assert_eq!(fork.outrun(|| ()).await, Swap::Moved);
+    }
 }

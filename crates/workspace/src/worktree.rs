@@ -95,10 +95,11 @@ impl Worktree {
         &self.base_commit
     }
 
-    /// Commits every change and every new file that git does not ignore. Nothing
-    /// when there is nothing to commit.
+    /// Commits every change and every new file that git does not ignore, on the
+    /// branch that was made for it. Nothing when there is nothing to commit.
     pub async fn commit_all(&self, message: &str) -> Result<Option<String>, WorkspaceError> {
         self.expect_settled()?;
+        self.expect_on_branch().await?;
         self.expect_unlocked()?;
         self.call("stage the changes")
             .args(["add", "--all"])
@@ -191,6 +192,18 @@ impl Worktree {
             }),
             None => Ok(()),
         }
+    }
+
+    pub(crate) async fn expect_on_branch(&self) -> Result<(), WorkspaceError> {
+        let found = self.current_branch().await?;
+        if found.as_deref() == Some(self.branch()) {
+            return Ok(());
+        }
+        Err(WorkspaceError::OffBranch {
+            path: self.path.clone(),
+            expected: self.branch.clone(),
+            found,
+        })
     }
 
     /// No git is at work here; a lock that a dead one left is taken away.

@@ -7,6 +7,7 @@
 
 mod commands;
 mod contents;
+mod crashes;
 mod finishing;
 mod sample;
 mod worktrees;
