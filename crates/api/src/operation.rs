@@ -103,6 +103,7 @@ pub const CATALOGUE: &[OperationSpec] = &[
     execution::ExecutionShow::SPEC,
     execution::ExecutionMessage::SPEC,
     execution::ExecutionAnswer::SPEC,
+    execution::ExecutionInterrupt::SPEC,
     execution::ExecutionCancel::SPEC,
     system::Health::SPEC,
     system::DaemonStatus::SPEC,

@@ -34,6 +34,10 @@ operations! {
         ExecutionAnswerParams => MessageResult,
         "Answer a question an agent has asked.";
 
+    ExecutionInterrupt = "execution_interrupt" (Additive, "executions"):
+        ExecutionParams => MessageResult,
+        "Stop what an agent is doing now; its program goes on and takes the next message.";
+
     ExecutionCancel = "execution_cancel" (Destructive, "executions"):
         ExecutionCancelParams => ExecutionSummary,
         "End a run of an agent that is no longer wanted, with every process it started.";

@@ -133,6 +133,12 @@ Examples:
         #[arg(long, value_name = "QUESTION")]
         request: Option<ObservationId>,
     },
+    /// Stop what an agent is doing; its program goes on.
+    #[command(after_help = "Example:\n  mission execution interrupt fix")]
+    Interrupt {
+        /// Its id, or the name of its slot.
+        execution: String,
+    },
     /// End a run that is no longer wanted, with every process its agent started.
     Cancel {
         /// Its id, or the name of its slot.

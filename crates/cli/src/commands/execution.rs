@@ -5,8 +5,9 @@ use std::process::ExitCode;
 use missiond_api::Client;
 use missiond_api::operations::execution::{
     ExecutionAnswer, ExecutionAnswerParams, ExecutionCancel, ExecutionCancelParams,
-    ExecutionDetails, ExecutionList, ExecutionListParams, ExecutionMessage, ExecutionMessageParams,
-    ExecutionParams, ExecutionShow, ExecutionSummary, Happening, MessageOutcome, MessageResult,
+    ExecutionDetails, ExecutionInterrupt, ExecutionList, ExecutionListParams, ExecutionMessage,
+    ExecutionMessageParams, ExecutionParams, ExecutionShow, ExecutionSummary, Happening,
+    MessageOutcome, MessageResult,
 };
 use missiond_core::{Clock, ExecutionAttention, SystemClock, Timestamp};
 
@@ -61,6 +62,10 @@ pub(super) fn run(
                 key: None,
             };
             let result = client.call::<ExecutionAnswer>(&params)?;
+            output.result(&result, accepted);
+        }
+        ExecutionCommand::Interrupt { execution } => {
+            let result = client.call::<ExecutionInterrupt>(&ExecutionParams { execution })?;
             output.result(&result, accepted);
         }
         ExecutionCommand::Cancel { execution, reason } => {

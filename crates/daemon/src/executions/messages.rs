@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use missiond_core::{DeliveryStatus, MessageId, ObservationId, PtyState};
-use missiond_journal::catalogue::{Answer, MessageContent, Prompt};
+use missiond_journal::catalogue::{Answer, Interrupt, MessageContent, Prompt};
 use missiond_journal::policy::MessageOutcome;
 use missiond_journal::record::{InputRequest, Sender};
 use missiond_journal::{MessageKey, NewMessage, Text};
@@ -92,6 +92,11 @@ pub(super) async fn answer(
     accept(run, key, content).await
 }
 
+/// Accepts the wish that the agent stops what it is doing.
+pub(super) async fn interrupt(run: &Arc<Run>) -> Result<Accepted, ExecutionError> {
+    accept(run, None, MessageContent::Interrupt(Interrupt {})).await
+}
+
 /// What the agent is told when the person chose one of its answers by its label.
 fn told(request: &InputRequest, text: &str) -> String {
     let chosen = request.choices.iter().find(|choice| &*choice.label == text);
@@ -127,7 +132,8 @@ fn invalid(error: &missiond_journal::OutOfBounds) -> ExecutionError {
     ExecutionError::Invalid(format!("the message is not possible: {error}"))
 }
 
-/// The oldest message that is still to be delivered.
+/// The message that is to be delivered next: an interrupt before everything
+/// else, otherwise the oldest.
 struct Next {
     id: MessageId,
     status: DeliveryStatus,
@@ -136,7 +142,10 @@ struct Next {
 
 fn next(run: &Run) -> Result<Option<Next>, ExecutionError> {
     let next = run.journal().peek(|state| {
-        let (id, message) = state.undelivered().next()?;
+        let urgent = state
+            .undelivered()
+            .find(|(_, message)| matches!(message.content, Some(MessageContent::Interrupt(_))));
+        let (id, message) = urgent.or_else(|| state.undelivered().next())?;
         Some(Next {
             id,
             status: message.status,
@@ -163,16 +172,15 @@ pub(super) async fn deliver_next(
     run: &Arc<Run>,
     retry: &mut Retry,
 ) -> Result<(), ExecutionError> {
-    if !retry.is_due() {
-        return Ok(());
-    }
     let Some(next) = next(run)? else {
         return Ok(());
     };
     let Some(text) = next.text else {
-        let reason = Some("it has no words to type");
-        return run.deliver(next.id, DeliveryStatus::Failed, reason).await;
+        return super::interrupt::deliver(context, run, next.id).await;
     };
+    if !retry.is_due() {
+        return Ok(());
+    }
     let Some(open) = context.slots.find(&run.slot.to_string()) else {
         return Ok(());
     };

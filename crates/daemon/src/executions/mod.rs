@@ -10,6 +10,7 @@ pub(crate) mod access;
 mod error;
 mod facts;
 mod follow;
+mod interrupt;
 mod messages;
 mod recover;
 mod run;
@@ -156,6 +157,15 @@ impl Executions {
     ) -> Result<Accepted, ExecutionError> {
         let run = self.running(execution)?;
         messages::answer(&run, request, text, key).await
+    }
+
+    /// Stops what the agent is doing now; its program goes on.
+    pub(crate) async fn interrupt(
+        &self,
+        execution: ExecutionId,
+    ) -> Result<Accepted, ExecutionError> {
+        let run = self.running(execution)?;
+        messages::interrupt(&run).await
     }
 
     /// Ends the execution as no longer wanted, with every process of its agent.

@@ -6,10 +6,10 @@ use missiond_adapters::PermissionMode;
 use missiond_api::ApiError;
 use missiond_api::operations::execution::{
     ExecutionAnswer, ExecutionAnswerParams, ExecutionCancel, ExecutionCancelParams,
-    ExecutionDetails, ExecutionList, ExecutionListParams, ExecutionMessage, ExecutionMessageParams,
-    ExecutionPage, ExecutionParams, ExecutionShow, ExecutionStart, ExecutionStartParams,
-    ExecutionSummary, Happening, MessageOutcome, MessageResult, OpenQuestion, Permission,
-    SentMessage, Signals, Tokens,
+    ExecutionDetails, ExecutionInterrupt, ExecutionList, ExecutionListParams, ExecutionMessage,
+    ExecutionMessageParams, ExecutionPage, ExecutionParams, ExecutionShow, ExecutionStart,
+    ExecutionStartParams, ExecutionSummary, Happening, MessageOutcome, MessageResult, OpenQuestion,
+    Permission, SentMessage, Signals, Tokens,
 };
 use missiond_core::{
     ErrorCode, ExecutionActivity, ExecutionAttention, ExecutionId, ExecutionLifecycle,
@@ -30,6 +30,7 @@ pub(super) fn register(operations: &mut Operations) {
     operations.add::<ExecutionShow, _, _>(show);
     operations.add::<ExecutionMessage, _, _>(message);
     operations.add::<ExecutionAnswer, _, _>(answer);
+    operations.add::<ExecutionInterrupt, _, _>(interrupt);
     operations.add::<ExecutionCancel, _, _>(cancel);
 }
 
@@ -143,6 +144,15 @@ async fn answer(call: Call, params: ExecutionAnswerParams) -> Result<MessageResu
     let accepted = executions
         .answer(id, params.request, &params.text, params.key)
         .await;
+    Ok(message_result(
+        id,
+        accepted.map_err(|error| of_execution(&error))?,
+    ))
+}
+
+async fn interrupt(call: Call, params: ExecutionParams) -> Result<MessageResult, ApiError> {
+    let id = id_of(&call, &params.execution).await?;
+    let accepted = call.daemon.executions.interrupt(id).await;
     Ok(message_result(
         id,
         accepted.map_err(|error| of_execution(&error))?,

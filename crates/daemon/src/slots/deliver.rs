@@ -1,10 +1,15 @@
-//! Giving a slot a text or an answer from inside the daemon.
+//! Giving a slot a text, an answer or an interrupt from inside the daemon.
+
+use std::time::Duration;
 
 use missiond_semantic::{Answered, Delivered};
 use tokio::sync::oneshot;
 
 use super::typing::{Answer, InputError, Job, Message};
-use super::{OpenSlot, Order, Slots};
+use super::{OpenSlot, Order, OrderError, Slots};
+
+/// Two presses that come at once are one key to some programs.
+const BETWEEN_PRESSES: Duration = Duration::from_millis(300);
 
 impl Slots {
     /// Types a text into a slot and returns when it is known what became of it.
@@ -29,6 +34,27 @@ impl Slots {
         let (reply, outcome) = oneshot::channel();
         give(slot, Job::Answer(answer, reply)).await?;
         outcome.await.unwrap_or(Err(InputError::Closed))
+    }
+
+    /// Presses what stops the work of the agent in a slot, as its manifest says.
+    /// Whether it stopped is for the caller to see.
+    pub(crate) async fn interrupt(&self, slot: &OpenSlot) -> Result<(), OrderError> {
+        let manifest = self.context.manifest(&slot.slot.engine);
+        let presses = manifest.map_or(&[b"\x03" as &[u8]] as &[_], |manifest| manifest.interrupt());
+        for (index, &bytes) in presses.iter().enumerate() {
+            if index > 0 {
+                tokio::time::sleep(BETWEEN_PRESSES).await;
+            }
+            let (done, pressed) = oneshot::channel();
+            // A slot that has just been closed has no work to stop.
+            if slot.orders.send(Order::Key { bytes, done }).await.is_err() {
+                return Ok(());
+            }
+            if let Ok(pressed) = pressed.await {
+                pressed?;
+            }
+        }
+        Ok(())
     }
 }
 

@@ -43,6 +43,7 @@ pub(crate) struct InputRule {
     pub(crate) newline: Option<NewlineKey>,
     pub(crate) enter_pause: Duration,
     pub(crate) answer: AnswerKeys,
+    pub(crate) interrupt: InterruptKey,
 }
 
 impl Default for InputRule {
@@ -53,6 +54,7 @@ impl Default for InputRule {
             newline: None,
             enter_pause: ENTER_PAUSE,
             answer: AnswerKeys::Arrows,
+            interrupt: InterruptKey::CtrlC,
         }
     }
 }
@@ -98,6 +100,32 @@ impl AnswerKeys {
         ("number-moves", Self::NumberMoves),
         ("number-selects", Self::NumberSelects),
     ];
+}
+
+/// What stops the work of an agent and leaves its program running.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum InterruptKey {
+    CtrlC,
+    Escape,
+    /// The first asks whether it is meant, the second stops.
+    EscapeTwice,
+}
+
+impl InterruptKey {
+    pub(crate) const NAMES: [(&'static str, Self); 3] = [
+        ("ctrl-c", Self::CtrlC),
+        ("escape", Self::Escape),
+        ("escape-twice", Self::EscapeTwice),
+    ];
+
+    /// One press after the other.
+    pub(crate) const fn presses(self) -> &'static [&'static [u8]] {
+        match self {
+            Self::CtrlC => &[b"\x03"],
+            Self::Escape => &[b"\x1b"],
+            Self::EscapeTwice => &[b"\x1b", b"\x1b"],
+        }
+    }
 }
 
 /// What one screen says by itself. A reading may lag behind it on purpose.

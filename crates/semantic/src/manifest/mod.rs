@@ -78,6 +78,12 @@ impl Manifest {
         &self.versions
     }
 
+    /// What stops the work of the agent, one press after the other.
+    #[must_use]
+    pub fn interrupt(&self) -> &'static [&'static [u8]] {
+        self.input.interrupt.presses()
+    }
+
     /// How long the change to a state must last, on this screen.
     pub(crate) fn hold(&self, to: PtyState, view: &View<'_>) -> Duration {
         let applies = |states: &[PtyState], state| states.is_empty() || states.contains(&state);

@@ -11,7 +11,7 @@ use regex::Regex;
 use super::ManifestError;
 use super::{FORMAT, Hold, Manifest, NamedFingerprint};
 use crate::dialog::DialogRule;
-use crate::input::{AnswerKeys, InputRule, NewlineKey, PromptRule};
+use crate::input::{AnswerKeys, InputRule, InterruptKey, NewlineKey, PromptRule};
 use crate::keys::Key;
 use crate::reading::WaitingFor;
 use crate::region::{RegionId, RegionRule, Without};
@@ -341,7 +341,14 @@ impl Parser {
 
     fn input(&self, node: Node<'_>) -> InputRule {
         let mut rule = InputRule::default();
-        let keys = ["prompt", "pasted", "newline", "enter_pause_ms", "answer"];
+        let keys = [
+            "prompt",
+            "pasted",
+            "newline",
+            "enter_pause_ms",
+            "answer",
+            "interrupt",
+        ];
         let Some(fields) = node.fields("`input`", &keys) else {
             return rule;
         };
@@ -359,6 +366,11 @@ impl Parser {
             rule.answer = node
                 .word("way to answer", &AnswerKeys::NAMES)
                 .unwrap_or(rule.answer);
+        }
+        if let Some(node) = fields.get("interrupt") {
+            rule.interrupt = node
+                .word("key", &InterruptKey::NAMES)
+                .unwrap_or(rule.interrupt);
         }
         rule
     }

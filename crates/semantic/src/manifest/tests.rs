@@ -118,6 +118,10 @@ rules: []
             ),
         ]
     );
-    let good = "manifest: 1\nengine: acme\nregions: {box: {last: 3}}\ninput:\n  prompt: {in: box, mark: '^> '}\n  pasted: 'x'\n  newline: alt-enter\n  enter_pause_ms: 200\n  answer: number-moves\nrules: []\n";
+    let good = "manifest: 1\nengine: acme\nregions: {box: {last: 3}}\ninput:\n  prompt: {in: box, mark: '^> '}\n  pasted: 'x'\n  newline: alt-enter\n  enter_pause_ms: 200\n  answer: number-moves\n  interrupt: escape-twice\nrules: []\n";
     assert_eq!(problems(good), []);
+    assert_eq!(
+        Manifest::parse(good).unwrap().interrupt(),
+        [b"\x1b", b"\x1b"]
+    );
 }

@@ -1,0 +1,55 @@
+//! Stopping what an agent is doing, without ending its program. The keys are
+//! pressed only while the agent is seen to work: at rest they mean something
+//! else to most programs, and in a dialog they are an answer.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use missiond_core::{DeliveryStatus, MessageId, PtyState};
+
+use super::messages::look;
+use super::run::Run;
+use super::{Context, ExecutionError};
+
+/// How long an agent may take to wind down.
+const STOPS_WITHIN: Duration = Duration::from_secs(8);
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
+
+/// Presses the keys and says whether the work has stopped.
+pub(super) async fn deliver(
+    context: &Context,
+    run: &Arc<Run>,
+    message: MessageId,
+) -> Result<(), ExecutionError> {
+    let failed = |reason: &'static str| async move {
+        let status = DeliveryStatus::Failed;
+        run.deliver(message, status, Some(reason)).await
+    };
+    let Some(open) = context.slots.find(&run.slot.to_string()) else {
+        return failed("the program has ended").await;
+    };
+    match look(&open).await.map(|look| look.reading.state) {
+        Some(state) if state.is_working() => {}
+        Some(PtyState::Confirming) => {
+            return failed("the program asks something: an answer says what is to be done").await;
+        }
+        Some(_) => return failed("the agent is not working").await,
+        None => return failed("the program has ended").await,
+    }
+    run.deliver(message, DeliveryStatus::Delivering, None)
+        .await?;
+    if let Err(error) = context.slots.interrupt(&open).await {
+        let (status, reason) = (DeliveryStatus::Failed, error.to_string());
+        return run.deliver(message, status, Some(&reason)).await;
+    }
+    let until = Instant::now() + STOPS_WITHIN;
+    while Instant::now() < until {
+        match look(&open).await {
+            Some(look) if look.reading.state.is_working() => {
+                tokio::time::sleep(LOOK_AGAIN).await;
+            }
+            _ => return run.deliver(message, DeliveryStatus::Delivered, None).await,
+        }
+    }
+    failed("the agent works on, although it was told to stop").await
+}
