@@ -11,7 +11,9 @@ use crate::plan::{
     ConversationId, Instructions, LaunchPlan, PlanError, PlannedFile, SignalTransport,
     StartupDialog, StartupQuestion, text,
 };
-use crate::transcript::{TokenUsage, TranscriptFact, number, text_of};
+use crate::transcript::{
+    CallOutcome, TokenUsage, TranscriptFact, TranscriptMemory, number, text_of,
+};
 use crate::{Adapter, FoundTranscript, TranscriptSearch};
 
 /// Events every supported version knows. One unknown name makes older versions
@@ -126,13 +128,13 @@ impl Adapter for ClaudeCode {
             None => Path::new(&search.variable("HOME")?).join(".claude"),
         };
         let folder = config.join("projects").join(project_name(search.cwd)?);
-        Some(FoundTranscript {
-            conversation: id.to_owned(),
-            path: folder.join(format!("{id}.jsonl")),
-        })
+        Some(FoundTranscript::file(
+            id.to_owned(),
+            &folder.join(format!("{id}.jsonl")),
+        ))
     }
 
-    fn transcript_facts(&self, line: &str) -> Vec<TranscriptFact> {
+    fn transcript_facts(&self, line: &str, _memory: &mut TranscriptMemory) -> Vec<TranscriptFact> {
         let Ok(entry) = serde_json::from_str::<Value>(line) else {
             return Vec::new();
         };
@@ -190,7 +192,7 @@ fn of_user(content: &Value) -> Vec<TranscriptFact> {
                     .as_str()
                     .unwrap_or_default()
                     .to_owned(),
-                failed: result["is_error"].as_bool().unwrap_or(false),
+                outcome: outcome_of(result),
             });
         }
     }
@@ -202,6 +204,16 @@ fn of_user(content: &Value) -> Vec<TranscriptFact> {
         _ => {}
     }
     facts
+}
+
+fn outcome_of(result: &Value) -> CallOutcome {
+    const DENIED: &str = "The user doesn't want to proceed with this tool use";
+    let said = text_of(&result["content"]).unwrap_or_default();
+    match result["is_error"].as_bool() {
+        Some(true) if said.starts_with(DENIED) => CallOutcome::Denied,
+        Some(true) => CallOutcome::Failed,
+        _ => CallOutcome::Succeeded,
+    }
 }
 
 fn of_assistant(entry: &Value) -> Vec<TranscriptFact> {
@@ -319,14 +331,16 @@ mod tests {
         };
         let found = ClaudeCode.transcript(&search).unwrap();
         assert_eq!(
-            found.path,
+            found.tail.path(),
             Path::new("/home/me/.claude/projects/-src-my-app-1/id.jsonl")
         );
     }
 
     #[test]
     fn lines_of_a_transcript_become_facts() {
-        let facts = |line: &Value| ClaudeCode.transcript_facts(&line.to_string());
+        let facts = |line: &Value| {
+            ClaudeCode.transcript_facts(&line.to_string(), &mut TranscriptMemory::default())
+        };
         let answer = json!({"type": "assistant", "requestId": "req_1", "message": {
             "id": "msg_1", "model": "m", "content": [
                 {"type": "thinking", "thinking": "private"},
@@ -364,7 +378,18 @@ mod tests {
             facts(&result),
             [TranscriptFact::ToolEnded {
                 call: "t1".to_owned(),
-                failed: true
+                outcome: CallOutcome::Failed
+            }]
+        );
+        let denied = json!({"type": "user", "message": {"content": [{
+            "type": "tool_result", "tool_use_id": "t1", "is_error": true,
+            "content": "The user doesn't want to proceed with this tool use. It was rejected.",
+        }]}});
+        assert_eq!(
+            facts(&denied),
+            [TranscriptFact::ToolEnded {
+                call: "t1".to_owned(),
+                outcome: CallOutcome::Denied
             }]
         );
         let prompt = json!({"type": "user", "message": {"content": "hello"}});
@@ -382,6 +407,10 @@ mod tests {
         assert_eq!(facts(&ended), [TranscriptFact::TurnEnded]);
         let inner = json!({"type": "assistant", "isSidechain": true, "message": {"content": []}});
         assert!(facts(&inner).is_empty());
-        assert!(ClaudeCode.transcript_facts("{\"type\":").is_empty());
+        assert!(
+            ClaudeCode
+                .transcript_facts("{\"type\":", &mut TranscriptMemory::default())
+                .is_empty()
+        );
     }
 }

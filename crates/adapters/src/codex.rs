@@ -10,7 +10,9 @@ use serde_json::Value;
 
 use crate::launch::{Conversation, Launch, McpServer, PermissionMode};
 use crate::plan::{ConversationId, Instructions, LaunchPlan, PlanError, SignalTransport, text};
-use crate::transcript::{TokenUsage, TranscriptFact, number, text_of};
+use crate::transcript::{
+    CallOutcome, TokenUsage, TranscriptFact, TranscriptMemory, number, text_of,
+};
 use crate::{Adapter, FoundTranscript, TranscriptSearch, recent_files};
 
 /// The first line of a rollout carries the CLI's whole instructions.
@@ -90,14 +92,11 @@ impl Adapter for Codex {
                 Some(id) => conversation == id,
                 None => cwd == search.cwd && file.modified >= search.started_at,
             };
-            ours.then_some(FoundTranscript {
-                conversation,
-                path: file.path,
-            })
+            ours.then_some(FoundTranscript::file(conversation, &file.path))
         })
     }
 
-    fn transcript_facts(&self, line: &str) -> Vec<TranscriptFact> {
+    fn transcript_facts(&self, line: &str, _memory: &mut TranscriptMemory) -> Vec<TranscriptFact> {
         let Ok(entry) = serde_json::from_str::<Value>(line) else {
             return Vec::new();
         };
@@ -110,13 +109,16 @@ impl Adapter for Codex {
             (Some("response_item"), Some("function_call" | "custom_tool_call")) => {
                 vec![TranscriptFact::ToolStarted {
                     call: word(&payload["call_id"]),
-                    tool: word(&payload["name"]),
+                    tool: match payload["namespace"].as_str() {
+                        Some(namespace) => format!("{namespace}__{}", word(&payload["name"])),
+                        None => word(&payload["name"]),
+                    },
                 }]
             }
             (Some("response_item"), Some("function_call_output" | "custom_tool_call_output")) => {
                 vec![TranscriptFact::ToolEnded {
                     call: word(&payload["call_id"]),
-                    failed: payload["output"]["success"].as_bool() == Some(false),
+                    outcome: outcome_of(&payload["output"]),
                 }]
             }
             (Some("token_usage_record"), _) => {
@@ -136,6 +138,22 @@ impl Adapter for Codex {
             _ => Vec::new(),
         }
     }
+}
+
+/// The model is told in words how a call ended.
+fn outcome_of(output: &Value) -> CallOutcome {
+    if output["success"].as_bool() == Some(false) {
+        return CallOutcome::Failed;
+    }
+    let said = output.as_str().or(output["content"].as_str());
+    let ended = said.unwrap_or_default().lines().find_map(|line| {
+        if line.starts_with("aborted by user") {
+            return Some(CallOutcome::Denied);
+        }
+        let code = line.strip_prefix("Process exited with code ")?;
+        (code != "0").then_some(CallOutcome::Failed)
+    });
+    ended.unwrap_or(CallOutcome::Succeeded)
 }
 
 fn of_item(item: &Value) -> Vec<TranscriptFact> {
@@ -183,6 +201,17 @@ fn toml_string(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::fixture;
+
+    #[test]
+    fn the_end_of_a_call_is_read_from_what_the_model_is_told() {
+        let outcome = |said: &str| outcome_of(&Value::from(said));
+        let done = "Chunk ID: 1\nProcess exited with code 0\nOutput:\n";
+        assert_eq!(outcome(done), CallOutcome::Succeeded);
+        let failed = "Chunk ID: 1\nProcess exited with code 2\nOutput:\n";
+        assert_eq!(outcome(failed), CallOutcome::Failed);
+        let denied = "Wall time: 1.1 seconds\naborted by user";
+        assert_eq!(outcome(denied), CallOutcome::Denied);
+    }
 
     #[test]
     fn a_full_launch_names_no_secret() {
@@ -249,7 +278,10 @@ mod tests {
             environment: &environment,
         };
         let found = Codex.transcript(&search).unwrap();
-        assert_eq!((found.conversation.as_str(), &found.path), ("aa", &ours));
+        assert_eq!(
+            (found.conversation.as_str(), found.tail.path()),
+            ("aa", ours.as_path())
+        );
         search.conversation = Some("bb");
         assert_eq!(Codex.transcript(&search).unwrap().conversation, "bb");
         search.conversation = Some("cc");
@@ -258,7 +290,7 @@ mod tests {
 
     #[test]
     fn lines_of_a_transcript_become_facts() {
-        let facts = |line: &str| Codex.transcript_facts(line);
+        let facts = |line: &str| Codex.transcript_facts(line, &mut TranscriptMemory::default());
         assert_eq!(
             facts(
                 r#"{"type":"event_msg","payload":{"type":"item_completed","item":{"type":"AgentMessage","content":[{"type":"Text","text":"Done."}]}}}"#

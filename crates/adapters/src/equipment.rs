@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, symlink};
 use std::path::{Component, Path, PathBuf};
 
-use crate::plan::{LaunchPlan, PlannedFile};
+use crate::plan::{LaunchPlan, LinkedTo, PlannedFile, PlannedLink};
 
 #[derive(Debug, thiserror::Error)]
 pub enum EquipError {
@@ -34,11 +34,7 @@ impl Equipment {
         let equipment = Self::at(folder);
         let written = private_folder(folder)
             .and_then(|()| plan.files.iter().try_for_each(write_file))
-            .and_then(|()| {
-                plan.links
-                    .iter()
-                    .try_for_each(|link| make_link(&link.path, &link.target))
-            });
+            .and_then(|()| plan.links.iter().try_for_each(make_link));
         if written.is_err() {
             let _ = equipment.remove();
         }
@@ -86,9 +82,12 @@ fn write_file(file: &PlannedFile) -> Result<(), EquipError> {
         .map_err(|source| failed(&file.path, source))
 }
 
-fn make_link(path: &Path, target: &Path) -> Result<(), EquipError> {
-    private_folder(path.parent().unwrap_or(Path::new("/")))?;
-    symlink(target, path).map_err(|source| failed(path, source))
+fn make_link(link: &PlannedLink) -> Result<(), EquipError> {
+    private_folder(link.path.parent().unwrap_or(Path::new("/")))?;
+    if link.to == LinkedTo::Folder {
+        private_folder(&link.target)?;
+    }
+    symlink(&link.target, &link.path).map_err(|source| failed(&link.path, source))
 }
 
 fn failed(path: &Path, source: io::Error) -> EquipError {
@@ -104,7 +103,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
-    use crate::plan::{ConversationId, Instructions, PlannedLink, SignalTransport};
+    use crate::plan::{ConversationId, Instructions, SignalTransport};
 
     fn plan(folder: &Path, names: &[&str]) -> LaunchPlan {
         let file = |name: &&str| PlannedFile {
@@ -132,6 +131,13 @@ mod tests {
         plan.links.push(PlannedLink {
             path: folder.join("home/theirs"),
             target: kept.clone(),
+            to: LinkedTo::AnythingOrNothing,
+        });
+        let missing = place.path().join("missing/folder");
+        plan.links.push(PlannedLink {
+            path: folder.join("home/folder"),
+            target: missing.clone(),
+            to: LinkedTo::Folder,
         });
         let equipment = Equipment::write(&folder, &plan).unwrap();
         let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
@@ -140,6 +146,8 @@ mod tests {
         assert_eq!(mode(&folder.join("home/mcp.json")), 0o600);
         let linked = std::fs::read_to_string(folder.join("home/theirs")).unwrap();
         assert_eq!(linked, "theirs");
+        std::fs::create_dir(folder.join("home/folder/within")).unwrap();
+        assert!(missing.join("within").is_dir());
         equipment.remove().unwrap();
         assert!(!folder.exists());
         assert!(kept.exists(), "a link is removed, not what it names");

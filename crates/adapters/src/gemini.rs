@@ -12,10 +12,12 @@ use serde_json::{Map, Value, json};
 
 use crate::launch::{Conversation, HookCommand, Launch, PermissionMode};
 use crate::plan::{
-    ConversationId, Instructions, LaunchPlan, PlanError, PlannedFile, PlannedLink, SignalTransport,
-    StartupDialog, StartupQuestion, text,
+    ConversationId, Instructions, LaunchPlan, LinkedTo, PlanError, PlannedFile, PlannedLink,
+    SignalTransport, StartupDialog, StartupQuestion, text,
 };
-use crate::transcript::{TokenUsage, TranscriptFact, number, text_of};
+use crate::transcript::{
+    CallOutcome, TokenUsage, TranscriptFact, TranscriptMemory, number, text_of,
+};
 use crate::{Adapter, FoundTranscript, TranscriptSearch, recent_files};
 
 const HOOK_EVENTS: [&str; 7] = [
@@ -31,14 +33,17 @@ const HOOK_MILLISECONDS: u32 = 10_000;
 
 /// What the CLI writes into its home even when it is not there yet, and what
 /// must not vanish with ours.
-const KEPT: [&str; 6] = [
-    "tmp",
-    "history",
+const KEPT_FOLDERS: [&str; 2] = ["tmp", "history"];
+const KEPT_FILES: [&str; 4] = [
     "oauth_creds.json",
     "google_accounts.json",
     "installation_id",
     "projects.json",
 ];
+
+/// How the entry begins that the CLI puts before every conversation.
+const PREAMBLE: &str = "<session_context>";
+const CANCELLED: &str = "Request cancelled.";
 
 /// Settings and context files are small; anything else there is not ours to read.
 const LONGEST_FILE: u64 = 4 << 20;
@@ -115,18 +120,35 @@ impl Adapter for GeminiCli {
         let ours = files
             .into_iter()
             .find(|file| chat_id(&file.path).as_deref() == Some(id))?;
-        Some(FoundTranscript {
-            conversation: id.to_owned(),
-            path: ours.path,
-        })
+        Some(FoundTranscript::file(id.to_owned(), &ours.path))
     }
 
-    fn transcript_facts(&self, line: &str) -> Vec<TranscriptFact> {
+    fn transcript_facts(&self, line: &str, memory: &mut TranscriptMemory) -> Vec<TranscriptFact> {
         let Ok(entry) = serde_json::from_str::<Value>(line) else {
             return Vec::new();
         };
-        let said = text_of(&entry["content"]);
+        // After something was cancelled the whole conversation is written again:
+        // from its preamble to the list of all its entries.
+        if entry["$set"]["messages"].is_array() {
+            memory.retold = false;
+        }
+        let mut said = text_of(&entry["content"]);
+        if entry["type"] == "user" && said.as_ref().is_some_and(|said| said.starts_with(PREAMBLE)) {
+            memory.retold = true;
+        }
+        if memory.retold {
+            return Vec::new();
+        }
+        // An answer is written again when its tools have run.
+        if said.is_some() {
+            let id = entry["id"].as_str().map(str::to_owned);
+            said = said.filter(|_| id.is_none() || id != memory.said);
+            memory.said = id;
+        }
         match entry["type"].as_str() {
+            Some("info") if said.as_deref() == Some(CANCELLED) => {
+                vec![TranscriptFact::Interrupted]
+            }
             Some("user") => {
                 let prompted = said.map(|text| TranscriptFact::Prompted { text });
                 prompted.into_iter().collect()
@@ -151,7 +173,11 @@ fn of_answer(entry: &Value, said: Option<String>) -> Vec<TranscriptFact> {
         if let Some(status) = call["status"].as_str() {
             facts.push(TranscriptFact::ToolEnded {
                 call: word(&call["id"]),
-                failed: status != "success",
+                outcome: match status {
+                    "success" => CallOutcome::Succeeded,
+                    "cancelled" => CallOutcome::Denied,
+                    _ => CallOutcome::Failed,
+                },
             });
         }
     }
@@ -202,7 +228,8 @@ fn own_home(launch: &Launch, plan: &mut LaunchPlan) -> Result<(), PlanError> {
         });
         written.push("GEMINI.md");
     }
-    let mut names: Vec<String> = KEPT.iter().map(|name| (*name).to_owned()).collect();
+    let kept = KEPT_FOLDERS.iter().chain(&KEPT_FILES);
+    let mut names: Vec<String> = kept.map(|name| (*name).to_owned()).collect();
     for entry in std::fs::read_dir(&theirs).into_iter().flatten().flatten() {
         names.extend(entry.file_name().into_string().ok());
     }
@@ -212,6 +239,10 @@ fn own_home(launch: &Launch, plan: &mut LaunchPlan) -> Result<(), PlanError> {
     plan.links.extend(names.iter().map(|name| PlannedLink {
         path: ours.join(name),
         target: theirs.join(name),
+        to: match KEPT_FOLDERS.contains(&name.as_str()) {
+            true => LinkedTo::Folder,
+            false => LinkedTo::AnythingOrNothing,
+        },
     }));
     plan.environment
         .insert("GEMINI_CLI_HOME".to_owned(), text(&home)?);
@@ -397,7 +428,7 @@ mod tests {
     fn lines_of_a_transcript_become_facts() {
         let line = r#"{"id":"m1","type":"gemini","content":"Hello!","thoughts":[{"subject":"private"}],"tokens":{"input":100,"output":5,"cached":40,"thoughts":2},"model":"flash"}"#;
         assert_eq!(
-            GeminiCli.transcript_facts(line),
+            GeminiCli.transcript_facts(line, &mut TranscriptMemory::default()),
             [
                 TranscriptFact::Said {
                     text: "Hello!".to_owned()
@@ -416,14 +447,17 @@ mod tests {
         );
         let prompt = r#"{"id":"u","type":"user","content":[{"text":"hello there"}]}"#;
         assert_eq!(
-            GeminiCli.transcript_facts(prompt),
+            GeminiCli.transcript_facts(prompt, &mut TranscriptMemory::default()),
             [TranscriptFact::Prompted {
                 text: "hello there".to_owned()
             }]
         );
         assert!(
             GeminiCli
-                .transcript_facts(r#"{"$set":{"lastUpdated":"x"}}"#)
+                .transcript_facts(
+                    r#"{"$set":{"lastUpdated":"x"}}"#,
+                    &mut TranscriptMemory::default()
+                )
                 .is_empty()
         );
     }

@@ -18,6 +18,7 @@ mod generic;
 mod hook;
 mod launch;
 mod opencode;
+mod opencode_rows;
 mod plan;
 mod rehearsal;
 mod tail;
@@ -27,12 +28,13 @@ pub use detect::{DetectError, Detected, detect, find_program};
 pub use equipment::{EquipError, Equipment};
 pub use hook::{HookError, HookEvent, HookReport, MAX_HOOK_INPUT};
 pub use launch::{Conversation, HookCommand, Launch, McpServer, PermissionMode};
+pub use opencode_rows::RowTail;
 pub use plan::{
-    ConversationId, Instructions, LaunchPlan, PlanError, PlannedFile, PlannedLink, SignalTransport,
-    StartupDialog, StartupQuestion,
+    ConversationId, Instructions, LaunchPlan, LinkedTo, PlanError, PlannedFile, PlannedLink,
+    SignalTransport, StartupDialog, StartupQuestion,
 };
-pub use tail::{TailError, Tailed, TranscriptTail};
-pub use transcript::{TokenUsage, TranscriptFact};
+pub use tail::{FileTail, TailError, Tailed, TailedLine, TranscriptTail};
+pub use transcript::{CallOutcome, TokenUsage, TranscriptFact, TranscriptMemory};
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -65,8 +67,9 @@ pub trait Adapter: std::fmt::Debug + Send + Sync {
         None
     }
 
-    /// What one line of the transcript says.
-    fn transcript_facts(&self, _line: &str) -> Vec<TranscriptFact> {
+    /// What one line of the transcript says. The memory is that of the lines
+    /// before.
+    fn transcript_facts(&self, _line: &str, _memory: &mut TranscriptMemory) -> Vec<TranscriptFact> {
         Vec::new()
     }
 }
@@ -112,7 +115,17 @@ impl std::fmt::Debug for TranscriptSearch<'_> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundTranscript {
     pub conversation: String,
-    pub path: PathBuf,
+    /// From its beginning.
+    pub tail: TranscriptTail,
+}
+
+impl FoundTranscript {
+    fn file(conversation: String, path: &Path) -> Self {
+        Self {
+            conversation,
+            tail: TranscriptTail::File(FileTail::new(path)),
+        }
+    }
 }
 
 /// The adapter of an engine. Engines without one of their own are launched as

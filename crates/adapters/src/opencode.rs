@@ -1,15 +1,21 @@
 //! OpenCode. Its configuration takes another file beside the person's own; its
-//! conversations are in a database of its own, so there is no transcript to
-//! follow.
+//! conversations are in a database of its own.
+
+use std::path::Path;
 
 use missiond_core::CliEngine;
 use serde_json::{Value, json};
 
-use crate::Adapter;
 use crate::launch::{Conversation, Launch, PermissionMode};
+use crate::opencode_rows::{RowTail, newest_session};
 use crate::plan::{
     ConversationId, Instructions, LaunchPlan, PlanError, PlannedFile, SignalTransport, text,
 };
+use crate::tail::TranscriptTail;
+use crate::transcript::{
+    CallOutcome, TokenUsage, TranscriptFact, TranscriptMemory, number, text_of,
+};
+use crate::{Adapter, FoundTranscript, TranscriptSearch};
 
 #[derive(Debug)]
 pub(crate) struct OpenCode;
@@ -75,6 +81,90 @@ impl Adapter for OpenCode {
             signals: SignalTransport::of(launch.mcp.as_ref()),
         })
     }
+
+    fn transcript(&self, search: &TranscriptSearch<'_>) -> Option<FoundTranscript> {
+        let data = match search.variable("XDG_DATA_HOME") {
+            Some(folder) => folder.into(),
+            None => Path::new(&search.variable("HOME")?).join(".local/share"),
+        };
+        let database = data.join("opencode/opencode.db");
+        let conversation = match search.conversation {
+            Some(id) => id.to_owned(),
+            None => newest_session(&database, search.cwd, search.started_at)?,
+        };
+        let tail = RowTail::new(&database, &conversation);
+        Some(FoundTranscript {
+            conversation,
+            tail: TranscriptTail::OpenCode(tail),
+        })
+    }
+
+    fn transcript_facts(&self, line: &str, _memory: &mut TranscriptMemory) -> Vec<TranscriptFact> {
+        let Ok(line) = serde_json::from_str::<Value>(line) else {
+            return Vec::new();
+        };
+        let part = &line["part"];
+        let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        match part["type"].as_str() {
+            // What the program adds to a prompt by itself is not the person's.
+            Some("text") if part["synthetic"] == true => Vec::new(),
+            Some("text") => {
+                let said = text_of(&part["text"]).map(|text| match line["role"] == "user" {
+                    true => TranscriptFact::Prompted { text },
+                    false => TranscriptFact::Said { text },
+                });
+                said.into_iter().collect()
+            }
+            Some("tool") => {
+                let call = word(&part["callID"]);
+                let tool = word(&part["tool"]);
+                let outcome = outcome_of(&part["state"]);
+                vec![
+                    TranscriptFact::ToolStarted {
+                        call: call.clone(),
+                        tool,
+                    },
+                    TranscriptFact::ToolEnded { call, outcome },
+                ]
+            }
+            Some("step-finish") => of_step(&line, part),
+            _ => Vec::new(),
+        }
+    }
+}
+
+fn outcome_of(state: &Value) -> CallOutcome {
+    const DENIED: &str = "The user rejected permission";
+    match state["status"].as_str() {
+        Some("completed") => CallOutcome::Succeeded,
+        _ if state["error"]
+            .as_str()
+            .unwrap_or_default()
+            .starts_with(DENIED) =>
+        {
+            CallOutcome::Denied
+        }
+        _ => CallOutcome::Failed,
+    }
+}
+
+/// A step is one request to the model; the last one of a turn says so.
+fn of_step(line: &Value, part: &Value) -> Vec<TranscriptFact> {
+    let tokens = &part["tokens"];
+    let mut facts = vec![TranscriptFact::Used {
+        request: line["id"].as_str().unwrap_or_default().to_owned(),
+        usage: TokenUsage {
+            model: line["model"].as_str().map(str::to_owned),
+            input: number(&tokens["input"]),
+            output: number(&tokens["output"]) + number(&tokens["reasoning"]),
+            cache_read: number(&tokens["cache"]["read"]),
+            cache_write: number(&tokens["cache"]["write"]),
+        },
+    }];
+    if part["reason"] != "tool-calls" {
+        facts.push(TranscriptFact::TurnEnded);
+    }
+    facts
 }
 
 /// It allows everything unless told otherwise.
@@ -116,6 +206,54 @@ mod tests {
                 "instructions": ["/run/launch/instructions.md"],
             })
         );
+    }
+
+    #[test]
+    fn parts_of_a_conversation_become_facts() {
+        let facts = |part: Value, role: &str| {
+            let line = json!({"id": "p1", "role": role, "model": "best", "part": part});
+            OpenCode.transcript_facts(&line.to_string(), &mut TranscriptMemory::default())
+        };
+        let text = json!({"type": "text", "text": "hello"});
+        let hello = || "hello".to_owned();
+        assert_eq!(
+            facts(text.clone(), "user"),
+            [TranscriptFact::Prompted { text: hello() }]
+        );
+        assert_eq!(
+            facts(text, "assistant"),
+            [TranscriptFact::Said { text: hello() }]
+        );
+        let denied = json!({"type": "tool", "tool": "write", "callID": "c", "state": {
+            "status": "error", "error": "The user rejected permission to use this tool.",
+        }});
+        assert_eq!(
+            facts(denied, "assistant"),
+            [
+                TranscriptFact::ToolStarted {
+                    call: "c".to_owned(),
+                    tool: "write".to_owned()
+                },
+                TranscriptFact::ToolEnded {
+                    call: "c".to_owned(),
+                    outcome: CallOutcome::Denied
+                },
+            ]
+        );
+        let step = json!({"type": "step-finish", "reason": "stop", "tokens": {
+            "input": 100, "output": 20, "reasoning": 1, "cache": {"read": 3, "write": 4},
+        }});
+        let used = TranscriptFact::Used {
+            request: "p1".to_owned(),
+            usage: TokenUsage {
+                model: Some("best".to_owned()),
+                input: 100,
+                output: 21,
+                cache_read: 3,
+                cache_write: 4,
+            },
+        };
+        assert_eq!(facts(step, "assistant"), [used, TranscriptFact::TurnEnded]);
     }
 
     #[test]

@@ -32,6 +32,15 @@ pub struct PlannedFile {
 pub struct PlannedLink {
     pub path: PathBuf,
     pub target: PathBuf,
+    pub to: LinkedTo,
+}
+
+/// What a link names. No program can make a folder through a link that leads
+/// nowhere, so one that is missing is made as the program would make it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LinkedTo {
+    Folder,
+    AnythingOrNothing,
 }
 
 /// How the conversation can be found again.

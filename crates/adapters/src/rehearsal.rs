@@ -11,7 +11,7 @@ use crate::launch::{Conversation, Launch, PermissionMode};
 use crate::plan::{
     ConversationId, Instructions, LaunchPlan, PlanError, PlannedFile, SignalTransport, text,
 };
-use crate::transcript::TranscriptFact;
+use crate::transcript::{TranscriptFact, TranscriptMemory};
 use crate::{Adapter, FoundTranscript, ProgramSource, TranscriptSearch};
 
 pub(crate) const ENGINE: &str = "rehearsal";
@@ -102,15 +102,15 @@ impl Adapter for Rehearsal {
             (None, Some(state)) => Path::new(&state).join("missiond"),
             (None, None) => Path::new(&search.variable("HOME")?).join(".local/state/missiond"),
         };
-        Some(FoundTranscript {
-            conversation: id.to_owned(),
-            path: data.join("rehearsals").join(format!("{id}.jsonl")),
-        })
+        Some(FoundTranscript::file(
+            id.to_owned(),
+            &data.join("rehearsals").join(format!("{id}.jsonl")),
+        ))
     }
 
     /// It writes the messages that Claude Code writes.
-    fn transcript_facts(&self, line: &str) -> Vec<TranscriptFact> {
-        ClaudeCode.transcript_facts(line)
+    fn transcript_facts(&self, line: &str, memory: &mut TranscriptMemory) -> Vec<TranscriptFact> {
+        ClaudeCode.transcript_facts(line, memory)
     }
 }
 

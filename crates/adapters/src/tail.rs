@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::opencode_rows::RowTail;
+
 /// What is read in one go.
 const CHUNK: u64 = 1 << 20;
 /// A longer line is skipped: transcripts hold whole files now and then.
@@ -16,7 +18,46 @@ const LONGEST_LINE: usize = 4 << 20;
 
 /// A place in a transcript. It is stored, and a later process goes on from it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TranscriptTail {
+#[serde(untagged)]
+pub enum TranscriptTail {
+    File(FileTail),
+    OpenCode(RowTail),
+}
+
+impl TranscriptTail {
+    /// The file it is in.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::File(tail) => &tail.path,
+            Self::OpenCode(tail) => tail.database(),
+        }
+    }
+
+    /// What came since, a bounded number of lines. A transcript that is not there
+    /// yet has none.
+    pub fn advance(&mut self) -> Result<Tailed, TailError> {
+        match self {
+            Self::File(tail) => tail.advance(),
+            Self::OpenCode(tail) => tail.advance(),
+        }
+    }
+
+    /// Moves behind everything that is there now.
+    pub fn skip_to_end(&mut self) -> Result<(), TailError> {
+        match self {
+            Self::File(tail) => {
+                tail.skip_to_end();
+                Ok(())
+            }
+            Self::OpenCode(tail) => tail.skip_to_end(),
+        }
+    }
+}
+
+/// A place in a transcript that is a file of lines.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileTail {
     path: PathBuf,
     /// The file the offset belongs to; another one begins at 0.
     inode: Option<u64>,
@@ -27,21 +68,28 @@ pub struct TranscriptTail {
 /// What was found behind the place.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Tailed {
-    pub lines: Vec<String>,
+    pub lines: Vec<TailedLine>,
     /// Lines that were too long or no text.
     pub skipped: u64,
     /// There is more to read at once.
     pub more: bool,
 }
 
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TailedLine {
+    /// Where it stands in its transcript: the same however often it is read.
+    pub place: String,
+    pub text: String,
+}
+
 #[derive(Debug, thiserror::Error)]
 #[error("the transcript {} cannot be read: {source}", path.display())]
 pub struct TailError {
-    path: PathBuf,
-    source: io::Error,
+    pub(crate) path: PathBuf,
+    pub(crate) source: io::Error,
 }
 
-impl TranscriptTail {
+impl FileTail {
     #[must_use]
     pub fn new(path: &Path) -> Self {
         Self {
@@ -51,19 +99,16 @@ impl TranscriptTail {
         }
     }
 
-    #[must_use]
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    #[must_use]
-    pub fn offset(&self) -> u64 {
-        self.offset
+    /// A file that is not there yet is read from its beginning.
+    fn skip_to_end(&mut self) {
+        let found = self.path.metadata().ok();
+        self.inode = found.as_ref().map(MetadataExt::ino);
+        self.offset = found.map_or(0, |found| found.len());
     }
 
     /// The complete lines that came since, a bounded number of them. A file that
     /// is not there yet has none.
-    pub fn advance(&mut self) -> Result<Tailed, TailError> {
+    fn advance(&mut self) -> Result<Tailed, TailError> {
         match self.read() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Tailed::default()),
             read => read.map_err(|source| TailError {
@@ -102,7 +147,10 @@ impl TranscriptTail {
             };
             for line in bytes[..end].split(|byte| *byte == b'\n') {
                 match std::str::from_utf8(line) {
-                    Ok(line) if line.len() <= LONGEST_LINE => tailed.lines.push(line.to_owned()),
+                    Ok(line) if line.len() <= LONGEST_LINE => tailed.lines.push(TailedLine {
+                        place: format!("{}:{}", self.offset, tailed.lines.len()),
+                        text: line.to_owned(),
+                    }),
                     _ => tailed.skipped += 1,
                 }
             }
@@ -153,21 +201,38 @@ mod tests {
         file.write_all(bytes).unwrap();
     }
 
+    fn texts(tailed: &Tailed) -> Vec<&str> {
+        tailed.lines.iter().map(|line| line.text.as_str()).collect()
+    }
+
     #[test]
     fn lines_come_once_when_they_are_complete() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("t.jsonl");
-        let mut tail = TranscriptTail::new(&path);
+        let mut tail = FileTail::new(&path);
         assert_eq!(tail.advance().unwrap(), Tailed::default());
         append(&path, b"one\ntw");
-        assert_eq!(tail.advance().unwrap().lines, ["one"]);
+        assert_eq!(texts(&tail.advance().unwrap()), ["one"]);
         assert_eq!(tail.advance().unwrap(), Tailed::default());
         let stored = serde_json::to_string(&tail).unwrap();
         append(&path, b"o\n\xff\xfe\nthree\n");
-        let mut later: TranscriptTail = serde_json::from_str(&stored).unwrap();
+        let mut later: FileTail = serde_json::from_str(&stored).unwrap();
         let found = later.advance().unwrap();
-        assert_eq!(found.lines, ["two", "three"]);
+        assert_eq!(texts(&found), ["two", "three"]);
         assert_eq!(found.skipped, 1);
+    }
+
+    #[test]
+    fn what_was_there_before_is_left_out_when_asked_for() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("t.jsonl");
+        let (mut early, mut late) = (FileTail::new(&path), FileTail::new(&path));
+        early.skip_to_end();
+        append(&path, b"old\n");
+        late.skip_to_end();
+        append(&path, b"new\n");
+        assert_eq!(texts(&early.advance().unwrap()), ["old", "new"]);
+        assert_eq!(texts(&late.advance().unwrap()), ["new"]);
     }
 
     #[test]
@@ -175,14 +240,14 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("t.jsonl");
         append(&path, b"first\nsecond\n");
-        let mut tail = TranscriptTail::new(&path);
+        let mut tail = FileTail::new(&path);
         assert_eq!(tail.advance().unwrap().lines.len(), 2);
         std::fs::write(&path, "cut\n").unwrap();
-        assert_eq!(tail.advance().unwrap().lines, ["cut"]);
+        assert_eq!(texts(&tail.advance().unwrap()), ["cut"]);
         let new = place.path().join("new");
         std::fs::write(&new, "another file, longer\n").unwrap();
         std::fs::rename(&new, &path).unwrap();
-        assert_eq!(tail.advance().unwrap().lines, ["another file, longer"]);
+        assert_eq!(texts(&tail.advance().unwrap()), ["another file, longer"]);
     }
 
     #[test]
@@ -190,16 +255,16 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("t.jsonl");
         append(&path, &vec![b'x'; LONGEST_LINE + 10]);
-        let mut tail = TranscriptTail::new(&path);
+        let mut tail = FileTail::new(&path);
         assert_eq!(tail.advance().unwrap(), Tailed::default());
         append(&path, b"\nnext\n");
         let found = tail.advance().unwrap();
-        assert_eq!((found.skipped, found.lines), (1, vec!["next".to_owned()]));
+        assert_eq!((found.skipped, texts(&found)), (1, vec!["next"]));
 
         append(&path, &vec![b'x'; 2 * LONGEST_LINE]);
         append(&path, b"\nlast\n");
         let found = tail.advance().unwrap();
         assert_eq!((found.skipped, found.more), (1, true));
-        assert_eq!(tail.advance().unwrap().lines, ["last"]);
+        assert_eq!(texts(&tail.advance().unwrap()), ["last"]);
     }
 }

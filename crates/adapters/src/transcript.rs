@@ -25,7 +25,7 @@ pub enum TranscriptFact {
     },
     ToolEnded {
         call: String,
-        failed: bool,
+        outcome: CallOutcome,
     },
     /// What one request to the model cost. A transcript may repeat it; `request`
     /// tells repetitions apart from requests.
@@ -35,6 +35,25 @@ pub enum TranscriptFact {
     },
     TurnEnded,
     Interrupted,
+}
+
+/// What must be known of the lines before to read the next one.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TranscriptMemory {
+    /// What follows was told before and is only written again.
+    pub(crate) retold: bool,
+    /// The entry whose words were taken over last.
+    pub(crate) said: Option<String>,
+}
+
+/// How the call of a tool ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CallOutcome {
+    Succeeded,
+    Failed,
+    /// The person did not allow it, or stopped it.
+    Denied,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

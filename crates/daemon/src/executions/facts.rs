@@ -1,7 +1,7 @@
 //! From what each source says to what can be recorded: hooks, readings,
 //! transcripts and tool calls, each with the key that makes it count once.
 
-use missiond_adapters::{HookEvent, HookReport, TranscriptFact};
+use missiond_adapters::{CallOutcome, HookEvent, HookReport, TranscriptFact};
 use missiond_core::{ObservationId, PtyState, Seq};
 use missiond_journal::catalogue::{
     Control, Diagnostic, DiagnosticCode, Dialog, Edge, Fact, Malformed, Process, Reading, Said,
@@ -162,9 +162,7 @@ pub(super) fn of_process(process: Process) -> Seen {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Line<'a> {
     pub conversation: &'a str,
-    /// Where the lines that were read together begin.
-    pub offset: u64,
-    pub index: usize,
+    pub place: &'a str,
     pub text: &'a str,
 }
 
@@ -177,10 +175,9 @@ pub(super) fn of_transcript(
 ) -> Option<Seen> {
     let digest = Digest::of(line.text.as_bytes()).to_string();
     let place = format!(
-        "transcript:{}:{}:{}:{index}:{}",
+        "transcript:{}:{}:{index}:{}",
         line.conversation,
-        line.offset,
-        line.index,
+        line.place,
         &digest[..8]
     );
     let (place, observed) = match said {
@@ -205,16 +202,16 @@ pub(super) fn of_transcript(
                 outcome: None,
             }),
         ),
-        TranscriptFact::ToolEnded { call, failed } => (
+        TranscriptFact::ToolEnded { call, outcome } => (
             place,
             fact(ToolUse {
                 edge: Edge::Ended,
                 tool: some_text(tool.unwrap_or(call)),
                 target: None,
-                outcome: Some(if *failed {
-                    ToolOutcome::Failed
-                } else {
-                    ToolOutcome::Succeeded
+                outcome: Some(match outcome {
+                    CallOutcome::Succeeded => ToolOutcome::Succeeded,
+                    CallOutcome::Failed => ToolOutcome::Failed,
+                    CallOutcome::Denied => ToolOutcome::Denied,
                 }),
             }),
         ),

@@ -22,6 +22,7 @@ use missiond_store::executions::{self, ExecutionRow};
 
 use super::follow::{self, Follow};
 use super::run::Run;
+use super::transcript::Place;
 use super::{Context, ExecutionError, Executions, access, facts};
 use crate::slots::{self, NewSlot};
 
@@ -66,6 +67,8 @@ struct Prepared {
     name: Option<String>,
     size: Size,
     dialogs: Vec<StartupDialog>,
+    /// Where the transcript is read from, when it is not its beginning.
+    transcript: Option<String>,
 }
 
 impl Executions {
@@ -155,6 +158,12 @@ impl Context {
             extra,
         };
         let mut plan = adapter.plan(&launch)?;
+        let transcript = match &launch.conversation {
+            Conversation::Resume { id } => {
+                Place::behind(&new.engine, &new.cwd, id, &launch.environment)
+            }
+            Conversation::New { .. } => None,
+        };
         plan.files.push(PlannedFile {
             path: folder.join(PLACES),
             contents: places(launch.environment, &plan.environment),
@@ -181,6 +190,7 @@ impl Context {
         let dialogs = adapter.startup_dialogs().iter().filter(may).copied();
         Ok(Prepared {
             dialogs: dialogs.collect(),
+            transcript: transcript.and_then(|place| place.written()),
             id,
             slot,
             folder,
@@ -210,7 +220,7 @@ impl Context {
             engine: run.engine.clone(),
             cwd: prepared.cwd.clone(),
             conversation,
-            transcript: None,
+            transcript: prepared.transcript,
             started_at: self.clock.now(),
             ended_at: None,
         };

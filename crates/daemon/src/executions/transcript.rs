@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use missiond_adapters::{TranscriptFact, TranscriptSearch, TranscriptTail, adapter};
+use missiond_adapters::{
+    TailedLine, TranscriptFact, TranscriptMemory, TranscriptSearch, TranscriptTail, adapter,
+};
 use missiond_core::CliEngine;
 use missiond_store::executions::{self, ExecutionRow};
 use serde::{Deserialize, Serialize};
@@ -17,9 +19,37 @@ use super::{Context, ExecutionError, facts};
 
 /// Where a transcript is and how far it was read, as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Place {
+pub(super) struct Place {
     conversation: String,
     tail: TranscriptTail,
+}
+
+impl Place {
+    /// Behind what an earlier execution has read of a conversation that goes on.
+    pub(super) fn behind(
+        engine: &CliEngine,
+        cwd: &Path,
+        conversation: &str,
+        environment: &BTreeMap<String, String>,
+    ) -> Option<Self> {
+        let environment = |name: &str| environment.get(name).cloned();
+        let search = TranscriptSearch {
+            conversation: Some(conversation),
+            cwd,
+            started_at: SystemTime::UNIX_EPOCH,
+            environment: &environment,
+        };
+        let mut found = adapter(engine).transcript(&search)?;
+        found.tail.skip_to_end().ok()?;
+        Some(Self {
+            conversation: found.conversation,
+            tail: found.tail,
+        })
+    }
+
+    pub(super) fn written(&self) -> Option<String> {
+        serde_json::to_string(self).ok()
+    }
 }
 
 #[derive(Debug)]
@@ -31,14 +61,13 @@ pub(super) struct Transcript {
     place: Option<Place>,
     /// Calls under way: the end of one names the call, not the tool.
     calls: HashMap<String, String>,
+    memory: TranscriptMemory,
 }
 
 /// What one look at the file gave.
 struct Read {
     place: Place,
-    /// The facts of each line, with its index and text.
-    lines: Vec<(String, Vec<TranscriptFact>)>,
-    offset: u64,
+    lines: Vec<TailedLine>,
     more: bool,
 }
 
@@ -55,6 +84,7 @@ impl Transcript {
                 .as_deref()
                 .and_then(|place| serde_json::from_str(place).ok()),
             calls: HashMap::new(),
+            memory: TranscriptMemory::default(),
         }
     }
 
@@ -73,7 +103,7 @@ impl Transcript {
                 let conversation = conversation.as_deref();
                 find(&engine, &cwd, started_at, conversation, &places)
             });
-            place.map(|place| read(&engine, place)).transpose()
+            place.map(read).transpose()
         })
         .await?;
         let read = match read {
@@ -101,12 +131,13 @@ impl Transcript {
 
     fn seen(&mut self, read: &Read) -> Vec<Seen> {
         let mut all = Vec::new();
-        for (index, (text, said)) in read.lines.iter().enumerate() {
+        let adapter = adapter(&self.engine);
+        for line in &read.lines {
+            let said = adapter.transcript_facts(&line.text, &mut self.memory);
             let line = facts::Line {
                 conversation: &read.place.conversation,
-                offset: read.offset,
-                index,
-                text,
+                place: &line.place,
+                text: &line.text,
             };
             for (index, fact) in said.iter().enumerate() {
                 let tool = match fact {
@@ -132,7 +163,7 @@ impl Transcript {
         let id = run.id;
         let conversation = place.conversation.clone();
         let new = self.conversation.as_ref() != Some(&conversation);
-        let Ok(written) = serde_json::to_string(&place) else {
+        let Some(written) = place.written() else {
             return Ok(());
         };
         context
@@ -171,27 +202,14 @@ fn find(
     let found = adapter(engine).transcript(&search)?;
     Some(Place {
         conversation: found.conversation,
-        tail: TranscriptTail::new(&found.path),
+        tail: found.tail,
     })
 }
 
-fn read(engine: &CliEngine, mut place: Place) -> Result<Read, missiond_adapters::TailError> {
-    let adapter = adapter(engine);
-    let before = place.tail.offset();
+fn read(mut place: Place) -> Result<Read, missiond_adapters::TailError> {
     let tailed = place.tail.advance()?;
-    // A file that was cut or replaced is read from its beginning.
-    let offset = if place.tail.offset() < before {
-        0
-    } else {
-        before
-    };
-    let lines = tailed.lines.into_iter().map(|line| {
-        let facts = adapter.transcript_facts(&line);
-        (line, facts)
-    });
     Ok(Read {
-        lines: lines.collect(),
-        offset,
+        lines: tailed.lines,
         more: tailed.more,
         place,
     })

@@ -53,7 +53,7 @@ pub fn tools(allowed: &[SignalType]) -> Vec<ToolDescriptor> {
 }
 
 fn tool(signal: &SignalDescriptor) -> ToolDescriptor {
-    let mut input_schema = signal.schema();
+    let mut input_schema = portable(signal.schema());
     let properties = input_schema
         .ensure_object()
         .entry("properties")
@@ -74,8 +74,38 @@ fn tool(signal: &SignalDescriptor) -> ToolDescriptor {
         title: signal.title,
         description: signal.description,
         input_schema,
-        output_schema: schemars::schema_for!(crate::policy::Acknowledgement),
+        output_schema: portable(schemars::schema_for!(crate::policy::Acknowledgement)),
         annotations: ToolAnnotations::SIGNAL,
+    }
+}
+
+/// Without the sizes of numbers (`uint64`), which JSON Schema does not know: some
+/// clients complain of them on the terminal their interface is drawn on.
+fn portable(mut schema: Schema) -> Schema {
+    for value in schema.ensure_object().values_mut() {
+        without_number_formats(value);
+    }
+    schema
+}
+
+fn without_number_formats(value: &mut Value) {
+    match value {
+        Value::Object(object) => {
+            let is_number = |kind: &Value| {
+                let names = kind
+                    .as_array()
+                    .map_or(std::slice::from_ref(kind), Vec::as_slice);
+                names
+                    .iter()
+                    .any(|name| name == "integer" || name == "number")
+            };
+            if object.get("type").is_some_and(is_number) {
+                object.remove("format");
+            }
+            object.values_mut().for_each(without_number_formats);
+        }
+        Value::Array(values) => values.iter_mut().for_each(without_number_formats),
+        _ => {}
     }
 }
 
@@ -136,6 +166,14 @@ mod tests {
                 .into()
             )
         );
+    }
+
+    #[test]
+    fn schemas_say_nothing_that_json_schema_does_not_know() {
+        for tool in tools(SignalType::ALL) {
+            let shown = serde_json::to_string(&tool).unwrap();
+            assert!(!shown.contains(r#""format":"uint"#), "{shown}");
+        }
     }
 
     #[test]

@@ -232,7 +232,8 @@ impl<'a> Effects<'a> {
             PtyState::Unknown | PtyState::Error => self.activity(Activity::Unknown),
             PtyState::Starting | PtyState::Exited => {}
         }
-        if state.is_working() {
+        // A dialog that is gone was answered, also when the agent then rests.
+        if state.is_working() || state == PtyState::Idle {
             self.working();
         }
     }
@@ -251,10 +252,11 @@ impl<'a> Effects<'a> {
                     filesystem_mutating: kind == Some(TargetKind::File),
                     ..now
                 });
+                // A call may have begun and still wait to be allowed: whether a
+                // question stands is for the screen and the hooks to say.
                 if let Some(target) = &tool.target {
                     self.target(CurrentTarget::On(target.clone()));
                 }
-                self.working();
             }
             Edge::Ended => {
                 self.capabilities(|now| CapabilitySnapshot {
