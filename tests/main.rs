@@ -8,6 +8,7 @@ mod bad_input;
 #[cfg(target_os = "linux")]
 mod bench;
 mod command_line;
+mod contract;
 mod crash;
 mod documents;
 mod execution_access;
@@ -27,7 +28,6 @@ mod lifecycle;
 mod manifests;
 #[cfg(target_os = "linux")]
 mod power_loss;
-mod real_clis;
 mod rehearsal;
 mod requests;
 mod screenshots;

@@ -17,8 +17,6 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use crate::harness::PATIENCE;
 
 const LOOK: Duration = Duration::from_millis(20);
-/// A key that shows no effect for so long was not taken.
-const TAKEN_WITHIN: Duration = Duration::from_secs(3);
 
 pub(crate) struct Watched {
     pub(crate) session: Session,
@@ -109,12 +107,6 @@ impl Watched {
         });
     }
 
-    pub(crate) fn wait_for_state(&mut self, state: PtyState) {
-        self.wait_for(&format!("the reading {}", state.as_str()), |watched| {
-            watched.reading().state == state
-        });
-    }
-
     /// Reads on until it is so.
     pub(crate) fn wait_for(&mut self, what: &str, mut condition: impl FnMut(&mut Self) -> bool) {
         let deadline = Instant::now() + PATIENCE;
@@ -126,31 +118,6 @@ impl Watched {
             }
             self.read_on();
         }
-    }
-
-    /// Presses a key until it has its effect. Some programs drop a key that comes
-    /// right after text or right after a dialog was drawn.
-    pub(crate) fn press_until(
-        &mut self,
-        key: &str,
-        what: &str,
-        mut condition: impl FnMut(&mut Self) -> bool,
-    ) {
-        let mut pressed: Option<Instant> = None;
-        self.wait_for(what, |watched| {
-            if condition(watched) {
-                return true;
-            }
-            if pressed.is_none_or(|at| at.elapsed() > TAKEN_WITHIN) {
-                watched.send(key);
-                pressed = Some(Instant::now());
-            }
-            false
-        });
-    }
-
-    pub(crate) fn has_ended(&mut self) -> bool {
-        matches!(self.child.try_wait(), Ok(Some(_)))
     }
 
     /// Waits until the program has ended by itself, with all it had to say.

@@ -43,7 +43,9 @@ pub(crate) fn stream(parts: &[Part], body: &Value, number: usize) -> Vec<Emit> {
                     thought.chain([signature]).collect(),
                 )
             }
-            Part::Tool { name, arguments } => {
+            Part::Tool {
+                name, arguments, ..
+            } => {
                 stop = "tool_use";
                 let id = format!("toolu_{number:06}_{index}");
                 (

@@ -38,7 +38,9 @@ pub(crate) fn stream(parts: &[Part], body: &Value, number: usize) -> Vec<Emit> {
                 let thought = |piece: &String| delta(json!({"reasoning_content": piece}));
                 out.extend(pieces(text).iter().map(thought));
             }
-            Part::Tool { name, arguments } => {
+            Part::Tool {
+                name, arguments, ..
+            } => {
                 let id = format!("call_{number:06}_{calls}");
                 let function = json!({"name": name, "arguments": arguments.to_string()});
                 let call =

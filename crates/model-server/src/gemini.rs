@@ -40,7 +40,9 @@ pub(crate) fn stream(parts: &[Part], number: usize) -> Vec<Emit> {
                 let thought = |piece: &String| chunk(json!({"text": piece, "thought": true}), None);
                 out.extend(pieces(text).iter().map(thought));
             }
-            Part::Tool { name, arguments } => {
+            Part::Tool {
+                name, arguments, ..
+            } => {
                 let call = json!({"functionCall": {"name": name, "args": arguments}});
                 out.push(chunk(call, None));
             }

@@ -17,6 +17,8 @@ pub(crate) enum Part {
     Text(String),
     Reasoning(String),
     Tool {
+        /// Where the API groups tools: the group's name.
+        namespace: Option<String>,
         name: String,
         arguments: Value,
     },
@@ -58,8 +60,21 @@ impl Reply {
     /// Calls a tool of the CLI, by the name it offers it under.
     #[must_use]
     pub fn call(self, name: &str, arguments: Value) -> Self {
-        let name = name.to_owned();
-        self.with(Part::Tool { name, arguments })
+        self.with(Part::Tool {
+            namespace: None,
+            name: name.to_owned(),
+            arguments,
+        })
+    }
+
+    /// Calls a tool of a group, where the API has groups.
+    #[must_use]
+    pub fn call_in(self, namespace: &str, name: &str, arguments: Value) -> Self {
+        self.with(Part::Tool {
+            namespace: Some(namespace.to_owned()),
+            name: name.to_owned(),
+            arguments,
+        })
     }
 
     #[must_use]

@@ -95,9 +95,13 @@ pub(crate) fn stream(parts: &[Part], body: &Value, number: usize) -> Vec<Emit> {
                 between.push(("response.reasoning_summary_text.done", whole));
                 stream.item(&begun, done, &between);
             }
-            Part::Tool { name, arguments } => {
+            Part::Tool {
+                namespace,
+                name,
+                arguments,
+            } => {
                 // A text is the input of a free-form tool, anything else that of a function.
-                let done = match arguments {
+                let mut done = match arguments {
                     Value::String(input) => json!({
                         "id": id, "type": "custom_tool_call", "call_id": format!("call_{id}"),
                         "name": name, "input": input, "status": "completed",
@@ -107,6 +111,9 @@ pub(crate) fn stream(parts: &[Part], body: &Value, number: usize) -> Vec<Emit> {
                         "name": name, "arguments": arguments.to_string(), "status": "completed",
                     }),
                 };
+                if let Some(namespace) = namespace {
+                    done["namespace"] = json!(namespace);
+                }
                 let mut begun = done.clone();
                 begun["status"] = json!("in_progress");
                 stream.item(&begun, done, &[]);

@@ -1,0 +1,147 @@
+//! Claude Code.
+
+use missiond_model_server::{Api, Reply};
+use serde_json::json;
+
+use super::{Cli, Clis, KEY, MADE, NOWHERE, Room, platform};
+
+#[test]
+fn claude_code_keeps_the_contract() {
+    let Some(clis) = Clis::installed() else {
+        return;
+    };
+    let program = clis.file(&format!("@anthropic-ai/claude-code-{}/claude", platform()));
+    let room = Room::new("claude", &program);
+    let config = json!({
+        "hasCompletedOnboarding": true, "lastOnboardingVersion": "9.9.9", "theme": "dark",
+        "numStartups": 5, "autoUpdates": false,
+        "officialMarketplaceAutoInstallAttempted": true,
+        "customApiKeyResponses": {"approved": [KEY], "rejected": []},
+    });
+    room.write("home/.claude/.claude.json", &config.to_string());
+    let cli = Cli {
+        engine: "claude",
+        api: Api::Anthropic,
+        args: Vec::new(),
+        environment: vec![
+            (
+                "CLAUDE_CONFIG_DIR",
+                room.path("home/.claude").display().to_string(),
+            ),
+            ("ANTHROPIC_API_KEY", KEY.to_owned()),
+            ("ANTHROPIC_BASE_URL", room.model.url()),
+            ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1".to_owned()),
+            ("DISABLE_AUTOUPDATER", "1".to_owned()),
+            ("DISABLE_TELEMETRY", "1".to_owned()),
+            ("HTTPS_PROXY", NOWHERE.to_owned()),
+        ],
+        write: |room, name| {
+            let file = room.path("work").join(name);
+            Reply::new().call("Write", json!({"file_path": file, "content": MADE}))
+        },
+        signal: |tool, arguments| {
+            Reply::new().call(&format!("mcp__mission-execution__{tool}"), arguments)
+        },
+        allow: "Yes",
+        deny: "No",
+        farewell: "/exit",
+        hooks: [HOOKS, RESUMED_HOOKS],
+        transcript: [TRANSCRIPT, RESUMED],
+    };
+    cli.converse(&room);
+}
+
+const HOOKS: &str = r#"
+    turn began
+    turn ended
+    turn began
+    mcp__mission-execution__progress began
+    mcp__mission-execution__progress ended
+    turn ended
+    turn began
+    mcp__mission-execution__needs_input began
+    mcp__mission-execution__needs_input ended
+    turn ended
+    turn began
+    turn ended
+    turn began
+    Write began
+    Write ended
+    turn ended
+    turn began
+    Write began
+    turn began
+    turn ended
+    turn began
+    turn began
+    mcp__mission-execution__completed_claim began
+    mcp__mission-execution__completed_claim ended
+    turn ended
+"#;
+
+const RESUMED_HOOKS: &str = r#"
+    turn began
+    turn ended
+"#;
+
+const TRANSCRIPT: &str = r#"
+    operator: what is the answer
+    agent: The answer has two lines. / This is the first one of them.
+    usage 100 in, 20 out
+    agent: The second says forty-two.
+    turn ended
+    operator: report how far you are
+    mcp__mission-execution__progress began
+    usage 100 in, 20 out
+    mcp__mission-execution__progress ended succeeded
+    agent: It is reported.
+    usage 100 in, 20 out
+    turn ended
+    operator: ask me for the port
+    mcp__mission-execution__needs_input began
+    usage 100 in, 20 out
+    mcp__mission-execution__needs_input ended succeeded
+    agent: The port was asked for.
+    usage 100 in, 20 out
+    turn ended
+    operator: 8080
+    agent: Port 8080 it is.
+    usage 100 in, 20 out
+    turn ended
+    operator: write the file
+    Write began
+    usage 100 in, 20 out
+    Write ended succeeded
+    agent: It was written.
+    usage 100 in, 20 out
+    turn ended
+    operator: write another
+    Write began
+    usage 100 in, 20 out
+    Write ended denied
+    turn ended
+    turn ended
+    operator: take your time
+    agent: One thing first. / Then there is another.
+    usage 100 in, 20 out
+    agent: And that was all.
+    turn ended
+    operator: count to a million
+    agent: One, two, three. / Four, five, six.
+    usage 100 in, 1 out
+    turn ended
+    operator: say that it is done
+    mcp__mission-execution__completed_claim began
+    usage 100 in, 20 out
+    mcp__mission-execution__completed_claim ended succeeded
+    agent: It is claimed.
+    usage 100 in, 20 out
+    turn ended
+"#;
+
+const RESUMED: &str = r#"
+    operator: which port was it
+    agent: It was eighty-eighty.
+    usage 100 in, 20 out
+    turn ended
+"#;

@@ -1,0 +1,117 @@
+//! Codex.
+
+use missiond_model_server::{Api, Reply};
+use serde_json::json;
+
+use super::{Cli, Clis, KEY, MADE, NOWHERE, Room};
+
+#[test]
+fn codex_keeps_the_contract() {
+    let Some(clis) = Clis::installed() else {
+        return;
+    };
+    let room = Room::new("codex", &clis.file("@openai/codex/bin/codex.js"));
+    let config = format!(
+        r#"
+model = "gpt-5.5"
+model_provider = "scripted"
+[analytics]
+enabled = false
+[model_providers.scripted]
+name = "Scripted"
+base_url = "{}/v1"
+env_key = "SCRIPTED_API_KEY"
+wire_api = "responses"
+[tui.model_availability_nux]
+"gpt-6.1-sol" = 9
+[notice.model_migrations]
+"gpt-5.5" = "gpt-6-sol"
+"#,
+        room.model.url()
+    );
+    room.write("home/.codex/config.toml", &config);
+    let cli = Cli {
+        engine: "codex",
+        api: Api::Responses,
+        args: Vec::new(),
+        environment: vec![
+            ("SCRIPTED_API_KEY", KEY.to_owned()),
+            ("HTTPS_PROXY", NOWHERE.to_owned()),
+        ],
+        write: |_, name| {
+            let shell = json!({
+                "cmd": format!("printf '{MADE}' > {name}"), "yield_time_ms": 15_000,
+                "sandbox_permissions": "require_escalated",
+                "justification": "May it write a file?",
+            });
+            Reply::new().call("exec_command", shell)
+        },
+        signal: |tool, arguments| Reply::new().call_in("mcp__mission_execution", tool, arguments),
+        allow: "Yes, proceed",
+        deny: "No",
+        farewell: "/quit",
+        hooks: ["", ""],
+        transcript: [TRANSCRIPT, RESUMED],
+    };
+    cli.converse(&room);
+}
+
+const TRANSCRIPT: &str = r#"
+    operator: what is the answer
+    agent: The answer has two lines. / This is the first one of them.
+    agent: The second says forty-two.
+    usage 100 in, 20 out
+    turn ended
+    operator: report how far you are
+    mcp__mission_execution__progress began
+    usage 100 in, 20 out
+    mcp__mission_execution__progress ended succeeded
+    agent: It is reported.
+    usage 100 in, 20 out
+    turn ended
+    operator: ask me for the port
+    mcp__mission_execution__needs_input began
+    usage 100 in, 20 out
+    mcp__mission_execution__needs_input ended succeeded
+    agent: The port was asked for.
+    usage 100 in, 20 out
+    turn ended
+    operator: 8080
+    agent: Port 8080 it is.
+    usage 100 in, 20 out
+    turn ended
+    operator: write the file
+    exec_command began
+    usage 100 in, 20 out
+    exec_command ended succeeded
+    agent: It was written.
+    usage 100 in, 20 out
+    turn ended
+    operator: write another
+    exec_command began
+    usage 100 in, 20 out
+    exec_command ended denied
+    turn ended
+    operator: take your time
+    agent: One thing first. / Then there is another.
+    agent: And that was all.
+    usage 100 in, 20 out
+    turn ended
+    operator: count to a million
+    agent: One, two, three. / Four, five, six.
+    turn ended
+    operator: say that it is done
+    mcp__mission_execution__completed_claim began
+    usage 100 in, 20 out
+    mcp__mission_execution__completed_claim ended succeeded
+    agent: It is claimed.
+    usage 100 in, 20 out
+    turn ended
+"#;
+
+const RESUMED: &str = r#"
+    operator: which port was it
+    agent: It was eighty-eighty.
+    usage 100 in, 20 out
+    turn ended
+"#;

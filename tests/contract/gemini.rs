@@ -1,0 +1,127 @@
+//! Gemini CLI.
+
+use missiond_model_server::{Api, Reply};
+use serde_json::json;
+
+use super::{Cli, Clis, KEY, MADE, Room};
+
+#[test]
+fn gemini_cli_keeps_the_contract() {
+    let Some(clis) = Clis::installed() else {
+        return;
+    };
+    let room = Room::new("gemini", &clis.file("@google/gemini-cli/bundle/gemini.js"));
+    let settings = json!({
+        "security": {"auth": {"selectedType": "gemini-api-key"}},
+        "general": {"enableAutoUpdate": false, "enableAutoUpdateNotification": false},
+        "privacy": {"usageStatisticsEnabled": false},
+        "telemetry": {"enabled": false},
+    });
+    room.write("home/.gemini/settings.json", &settings.to_string());
+    let cli = Cli {
+        engine: "gemini",
+        api: Api::Gemini,
+        args: vec!["-m", "gemini-2.5-flash"],
+        // It sends everything through a proxy, loopback too, so it gets none.
+        environment: vec![
+            ("GEMINI_API_KEY", KEY.to_owned()),
+            ("GOOGLE_GEMINI_BASE_URL", room.model.url()),
+            ("GEMINI_TELEMETRY_ENABLED", "false".to_owned()),
+        ],
+        write: |_, name| {
+            Reply::new().call("write_file", json!({"file_path": name, "content": MADE}))
+        },
+        signal: |tool, arguments| {
+            Reply::new().call(&format!("mcp_mission-execution_{tool}"), arguments)
+        },
+        allow: "Allow once",
+        deny: "No",
+        farewell: "/quit",
+        hooks: [HOOKS, RESUMED_HOOKS],
+        transcript: [TRANSCRIPT, RESUMED],
+    };
+    cli.converse(&room);
+}
+
+const HOOKS: &str = r#"
+    turn began
+    turn ended
+    turn began
+    mcp_mission-execution_progress began
+    mcp_mission-execution_progress ended
+    turn ended
+    turn began
+    mcp_mission-execution_needs_input began
+    mcp_mission-execution_needs_input ended
+    turn ended
+    turn began
+    turn ended
+    turn began
+    write_file began
+    write_file ended
+    turn ended
+    turn began
+    write_file began
+    turn began
+    turn ended
+    turn began
+    turn ended
+    turn began
+    mcp_mission-execution_completed_claim began
+    mcp_mission-execution_completed_claim ended
+    turn ended
+"#;
+
+const RESUMED_HOOKS: &str = r#"
+    turn began
+    turn ended
+"#;
+
+const TRANSCRIPT: &str = r#"
+    operator: what is the answer
+    agent: The answer has two lines. / This is the first one of them. / The second says forty-two.
+    usage 100 in, 20 out
+    operator: report how far you are
+    usage 100 in, 20 out
+    mcp_mission-execution_progress began
+    mcp_mission-execution_progress ended succeeded
+    agent: It is reported.
+    usage 100 in, 20 out
+    operator: ask me for the port
+    usage 100 in, 20 out
+    mcp_mission-execution_needs_input began
+    mcp_mission-execution_needs_input ended succeeded
+    agent: The port was asked for.
+    usage 100 in, 20 out
+    operator: 8080
+    agent: Port 8080 it is.
+    usage 100 in, 20 out
+    operator: write the file
+    usage 100 in, 20 out
+    write_file began
+    write_file ended succeeded
+    agent: It was written.
+    usage 100 in, 20 out
+    operator: write another
+    usage 100 in, 20 out
+    write_file began
+    write_file ended denied
+    turn ended
+    operator: take your time
+    agent: One thing first. / Then there is another. / And that was all.
+    usage 100 in, 20 out
+    operator: count to a million
+    turn ended
+    operator: say that it is done
+    usage 100 in, 20 out
+    mcp_mission-execution_completed_claim began
+    mcp_mission-execution_completed_claim ended succeeded
+    agent: It is claimed.
+    usage 100 in, 20 out
+"#;
+
+const RESUMED: &str = r#"
+    operator: which port was it
+    agent: It was eighty-eighty.
+    usage 100 in, 20 out
+"#;

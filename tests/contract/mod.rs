@@ -1,0 +1,457 @@
+//! The contract with the real agent CLIs, at the versions of `tests/clis`: each
+//! is run as an execution (daemon, slot, journal, its own MCP server) against a
+//! scripted model on this machine. One conversation is the same for all; what
+//! differs between them is data. `cargo xtask clis` installs them into
+//! `target/clis`; MISSION_TEST_SKIP_CLIS leaves these tests out.
+
+mod claude;
+mod codex;
+mod gemini;
+mod journal;
+mod opencode;
+mod room;
+
+use std::time::{Duration, Instant};
+
+use missiond_model_server::{Api, Gate, Purpose, Reply};
+use serde_json::{Value, json};
+
+use crate::harness::text;
+use journal::{Strands, has_in_order, strands};
+use room::{Clis, KEY, NOWHERE, Room, platform};
+
+/// Some of the CLIs take a minute to start on a machine that is busy.
+const PATIENCE: Duration = Duration::from_secs(150);
+
+/// What the model has the CLI write.
+const MADE: &str = "made by a tool";
+
+/// What is different about one CLI.
+struct Cli {
+    engine: &'static str,
+    api: Api,
+    /// For the program, after what its adapter says.
+    args: Vec<&'static str>,
+    environment: Vec<(&'static str, String)>,
+    /// The call of a tool that writes this file and must be asked about.
+    write: fn(&Room, &str) -> Reply,
+    /// The call of this tool of the execution's own server.
+    signal: fn(&str, Value) -> Reply,
+    /// The option of the dialog that lets it write, and the one that does not.
+    allow: &'static str,
+    deny: &'static str,
+    farewell: &'static str,
+    /// What its hooks report of the first execution and of the one that goes on,
+    /// a line each.
+    hooks: [&'static str; 2],
+    /// What its transcript says of them.
+    transcript: [&'static str; 2],
+}
+
+impl Cli {
+    /// The whole conversation, and its continuation by another execution.
+    fn converse(&self, room: &Room) {
+        let agent = self.answers(room);
+        agent.reports();
+        agent.asks_and_is_answered();
+        agent.writes_what_it_may();
+        agent.leaves_what_it_may_not();
+        agent.outlives_the_daemon();
+        agent.is_interrupted();
+        agent.claims();
+        let conversation = agent.show()["conversation"].clone();
+        self.check(agent.says_farewell(), 0);
+        let conversation = conversation.as_str().expect("its conversation has a name");
+        self.check(self.goes_on(room, conversation).says_farewell(), 1);
+        for turn in room.model.turns() {
+            assert_eq!((turn.api, turn.purpose), (self.api, Purpose::Turn));
+        }
+    }
+
+    /// Compares a journal with what must be in it, strand by strand.
+    fn check(&self, mut journal: Strands, which: usize) {
+        let lines = |text: &str| -> Vec<String> {
+            let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+            lines.map(str::to_owned).collect()
+        };
+        let screen = journal.remove("terminal").unwrap();
+        assert!(
+            has_in_order(&screen, [&SCREEN[..], &["idle", "exited"]][which]),
+            "{screen:?}"
+        );
+        let dialogs = journal.remove("dialogs").unwrap_or_default();
+        assert!(dialogs.iter().all(|line| line == "dialog began"));
+        assert!(dialogs.len() <= [2, 0][which], "{dialogs:?}");
+        let farewell = format!("prompt {:?}", self.farewell);
+        let messages = journal.get_mut("messages").unwrap();
+        // How its delivery ends is a race with the end of the program.
+        let end = messages.iter().position(|line| *line == farewell).unwrap();
+        messages.truncate(end);
+
+        let mut expected = Strands::from([
+            ("header", vec![format!("{} by mcp_tool", self.engine)]),
+            ("process", lines("started\nexited 0")),
+            ("daemon", lines("session")),
+            ("messages", lines(MESSAGES[which])),
+            ("effects", lines(EFFECTS[which])),
+            ("mcp_tool", lines([SIGNALS, ""][which])),
+            ("hook", lines(self.hooks[which])),
+            ("transcript", lines(self.transcript[which])),
+        ]);
+        expected.retain(|_, lines| !lines.is_empty());
+        assert_eq!(journal, expected);
+    }
+
+    /// Launch, prompt, stream. The model says nothing until the screen is read
+    /// as thinking, and stops half-way until it is read as responding.
+    fn answers<'r>(&'r self, room: &'r Room) -> Agent<'r> {
+        let (begin, finish) = (Gate::closed(), Gate::closed());
+        room.model.reply(
+            Reply::new()
+                .hold(&begin)
+                .say("The answer has two lines.\n\nThis is the first one of them.\n\n")
+                .hold(&finish)
+                .say("The second says forty-two."),
+        );
+        let agent = Agent::start(self, room, "what is the answer", &[]);
+        agent.wait("thinking", |details| details["activity"] == "reasoning");
+        begin.open();
+        agent.wait_for_text("The answer has two lines.");
+        agent.wait("responding", |details| {
+            details["activity"] == "communicating"
+        });
+        finish.open();
+        agent.wait_for_rest("forty-two");
+        agent
+    }
+
+    fn goes_on<'r>(&'r self, room: &'r Room, conversation: &str) -> Agent<'r> {
+        room.model.reply(Reply::new().say("It was eighty-eighty."));
+        let agent = Agent::start(self, room, "which port was it", &["--resume", conversation]);
+        agent.wait_for_rest("It was eighty-eighty.");
+        let asked = room.model.turns().last().unwrap().body.to_string();
+        assert!(asked.contains("Port 8080 it is."), "it has forgotten");
+        assert_eq!(agent.show()["conversation"], conversation);
+        agent
+    }
+}
+
+/// The states every CLI goes through in the first execution, whatever is
+/// between: it answers, writes after a question, does not write after another,
+/// answers across a restart of the daemon, is interrupted, ends.
+const SCREEN: [&str; 16] = [
+    "idle",
+    "thinking",
+    "responding",
+    "idle",
+    "thinking",
+    "confirming",
+    "idle",
+    "thinking",
+    "confirming",
+    "idle",
+    "responding",
+    "idle",
+    "responding",
+    "idle",
+    "thinking",
+    "exited",
+];
+
+const MESSAGES: [&str; 2] = [
+    r#"
+    prompt "what is the answer"
+    delivering
+    delivered
+    prompt "report how far you are"
+    delivering
+    delivered
+    prompt "ask me for the port"
+    delivering
+    delivered
+    answer "8080": attention awaiting_system, request answered
+    delivering
+    delivered
+    prompt "write the file"
+    delivering
+    delivered
+    prompt "write another"
+    delivering
+    delivered
+    prompt "take your time"
+    delivering
+    delivered
+    prompt "count to a million"
+    delivering
+    delivered
+    interrupt ""
+    delivering
+    delivered
+    prompt "say that it is done"
+    delivering
+    delivered
+    "#,
+    r#"
+    prompt "which port was it"
+    delivering
+    delivered
+    "#,
+];
+
+const SIGNALS: &str = r#"
+    progress {"percent":50,"summary":"half of it"}: changed_state, progress "half of it"
+    needs_input {"question":"Which port?"}: changed_state, attention awaiting_operator, request opened, input_requested "due"
+    completed_claim {"summary":"all of it is done"}: promoted, completion_claimed "due"
+"#;
+
+const EFFECTS: [&str; 2] = [
+    r#"
+    input_requested "applied"
+    completion_claimed "applied"
+    run_ended "applied"
+    "#,
+    r#"
+    run_ended "applied"
+    "#,
+];
+
+struct Agent<'r> {
+    cli: &'r Cli,
+    room: &'r Room,
+    execution: String,
+}
+
+impl Drop for Agent<'_> {
+    /// What was there when a test failed.
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            for what in [["slot", "read", "agent"], ["execution", "show", "agent"]] {
+                eprintln!("{}", text(&self.room.home.mission(&what).stdout));
+            }
+        }
+    }
+}
+
+impl<'r> Agent<'r> {
+    fn start(cli: &'r Cli, room: &'r Room, prompt: &str, options: &[&str]) -> Self {
+        let work = room.path("work").display().to_string();
+        let mut command = vec!["run", prompt, "--engine", cli.engine, "--trust"];
+        command.extend(["--cwd", &work, "--name", "agent"]);
+        command.extend(options);
+        let environment = room
+            .environment()
+            .into_iter()
+            .chain(cli.environment.clone());
+        let variables: Vec<_> = environment
+            .map(|(name, value)| format!("--env={name}={value}"))
+            .collect();
+        command.extend(variables.iter().map(String::as_str));
+        command.push("--");
+        command.extend(&cli.args);
+        let started = room.home.json(&command);
+        Self {
+            cli,
+            room,
+            execution: started["execution"].as_str().unwrap().to_owned(),
+        }
+    }
+
+    fn show(&self) -> Value {
+        self.room.home.json(&["execution", "show", &self.execution])
+    }
+
+    fn wait(&self, what: &str, so: impl Fn(&Value) -> bool) -> Value {
+        let mut last = Value::Null;
+        wait_for(what, || {
+            last = self.show();
+            so(&last)
+        });
+        last
+    }
+
+    fn screen(&self) -> Value {
+        self.room.home.json(&["slot", "read", "agent"])
+    }
+
+    fn wait_for_text(&self, words: &str) {
+        let shows = || {
+            let screen = self.screen();
+            let lines = screen["lines"].as_array().unwrap();
+            lines
+                .iter()
+                .any(|line| line.as_str().unwrap().contains(words))
+        };
+        wait_for(words, shows);
+    }
+
+    /// The agent has said this and waits for the next prompt.
+    fn wait_for_rest(&self, words: &str) {
+        self.wait_for_text(words);
+        self.wait("rest", |details| details["activity"] == "idle");
+        wait_for("the prompt", || self.screen()["reading"]["state"] == "idle");
+    }
+
+    /// Sends a message and waits until it was typed.
+    fn told(&self, words: &str) {
+        let sent = self
+            .room
+            .home
+            .json(&["execution", "message", "agent", words]);
+        self.wait_for_delivery(&sent);
+    }
+
+    fn wait_for_delivery(&self, sent: &Value) {
+        self.wait("its delivery", |details| {
+            let messages = details["messages"].as_array().unwrap();
+            let message = messages
+                .iter()
+                .find(|one| one["message"] == sent["message"]);
+            let message = message.unwrap();
+            assert_ne!(message["status"], "failed", "{message}");
+            message["status"] == "delivered"
+        });
+    }
+
+    fn reports(&self) {
+        let model = &self.room.model;
+        let report = json!({"summary": "half of it", "percent": 50});
+        model.reply((self.cli.signal)("progress", report));
+        model.reply(Reply::new().say("It is reported."));
+        self.told("report how far you are");
+        self.wait_for_rest("It is reported.");
+        assert_eq!(self.show()["progress"], "half of it");
+    }
+
+    fn asks_and_is_answered(&self) {
+        let model = &self.room.model;
+        let question = json!({"question": "Which port?"});
+        model.reply((self.cli.signal)("needs_input", question));
+        model.reply(Reply::new().say("The port was asked for."));
+        self.told("ask me for the port");
+        self.wait_for_rest("The port was asked for.");
+        let asking = self.show();
+        assert_eq!(asking["questions"][0]["question"], "Which port?");
+        assert_eq!(asking["attention"], "awaiting_operator");
+        model.reply(Reply::new().say("Port 8080 it is."));
+        let answer = self
+            .room
+            .home
+            .json(&["execution", "answer", "agent", "8080"]);
+        self.wait_for_delivery(&answer);
+        self.wait_for_rest("Port 8080 it is.");
+        assert_eq!(self.show()["questions"], json!([]));
+    }
+
+    /// Has the model write a file, and answers the question that comes up.
+    fn asks_to_write(&self, name: &str, prompt: &str, answer: &str, then: Option<Reply>) {
+        self.room.model.reply((self.cli.write)(self.room, name));
+        self.told(prompt);
+        // Some report the question before they have drawn it.
+        wait_for("the options of a dialog", || {
+            let reading = self.screen()["reading"].clone();
+            reading["state"] == "confirming" && reading["waiting_for"] == "permission"
+        });
+        self.wait("the question to be seen", |details| {
+            details["attention"] == "awaiting_operator"
+        });
+        assert!(!self.room.path("work").join(name).exists());
+        if let Some(reply) = then {
+            self.room.model.reply(reply);
+        }
+        let answered = ["slot", "answer", "agent", answer, "--wait", "30"];
+        self.room.home.json(&answered);
+    }
+
+    fn writes_what_it_may(&self) {
+        let written = Reply::new().say("It was written.");
+        self.asks_to_write("made.txt", "write the file", self.cli.allow, Some(written));
+        self.wait_for_rest("It was written.");
+        let made = std::fs::read_to_string(self.room.path("work/made.txt")).unwrap();
+        assert_eq!(made.trim_end(), MADE);
+    }
+
+    fn leaves_what_it_may_not(&self) {
+        let turns = self.room.model.turns().len();
+        self.asks_to_write("never.txt", "write another", self.cli.deny, None);
+        self.wait("rest", |details| details["activity"] == "idle");
+        wait_for("the prompt", || self.screen()["reading"]["state"] == "idle");
+        assert!(!self.room.path("work/never.txt").exists());
+        assert_eq!(self.room.model.turns().len(), turns + 1);
+    }
+
+    fn pid(&self) -> Value {
+        self.room.home.json(&["slot", "list"])["slots"][0]["program"]["pid"].clone()
+    }
+
+    /// The daemon is killed in the middle of an answer.
+    fn outlives_the_daemon(&self) {
+        let finish = Gate::closed();
+        self.room.model.reply(
+            Reply::new()
+                .say("One thing first.\n\nThen there is another.\n\n")
+                .hold(&finish)
+                .say("And that was all."),
+        );
+        self.told("take your time");
+        self.wait_for_text("One thing first.");
+        let pid = self.pid();
+        self.room.home.kill();
+        self.room.home.start();
+        assert_eq!(self.pid(), pid, "the same program goes on");
+        finish.open();
+        self.wait_for_rest("And that was all.");
+    }
+
+    fn is_interrupted(&self) {
+        let never = Gate::closed();
+        self.room.model.reply(
+            Reply::new()
+                .say("One, two, three.\n\nFour, five, six.\n\n")
+                .hold(&never),
+        );
+        self.told("count to a million");
+        self.wait_for_text("One, two, three.");
+        self.wait("counting", |details| details["activity"] == "communicating");
+        let sent = self.room.home.json(&["execution", "interrupt", "agent"]);
+        self.wait_for_delivery(&sent);
+        self.wait("rest", |details| details["activity"] == "idle");
+    }
+
+    fn claims(&self) {
+        let claim = json!({"summary": "all of it is done"});
+        let model = &self.room.model;
+        model.reply((self.cli.signal)("completed_claim", claim));
+        model.reply(Reply::new().say("It is claimed."));
+        self.told("say that it is done");
+        self.wait_for_rest("It is claimed.");
+        assert_eq!(self.show()["lifecycle"], "running", "a claim ends nothing");
+    }
+
+    /// Leaves the program by its own command; the journal of the whole run.
+    fn says_farewell(self) -> Strands {
+        let home = &self.room.home;
+        home.json(&["execution", "message", "agent", self.cli.farewell]);
+        let ended = self.wait("the end", |details| !details["ended_at"].is_null());
+        assert_eq!(ended["lifecycle"], "completed", "{ended}");
+        let launches = home.home().run_dir().join("launches");
+        assert!(!launches.join(&self.execution).exists());
+        let verified = home.mission(&["journal", "verify", &self.execution]);
+        assert!(verified.status.success(), "{}", text(&verified.stdout));
+        let path = ended["journal"].as_str().unwrap();
+        let lines = std::fs::read_to_string(path).unwrap();
+        let records: Vec<_> = lines
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
+        strands(&records)
+    }
+}
+
+/// Looks again and again until it is so.
+fn wait_for(what: &str, mut condition: impl FnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !condition() {
+        assert!(Instant::now() < deadline, "waited in vain for {what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}

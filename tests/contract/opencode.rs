@@ -1,0 +1,109 @@
+//! OpenCode.
+
+use missiond_model_server::{Api, Reply};
+use serde_json::json;
+
+use super::{Cli, Clis, KEY, MADE, NOWHERE, Room, platform};
+
+#[test]
+fn opencode_keeps_the_contract() {
+    let Some(clis) = Clis::installed() else {
+        return;
+    };
+    let program = clis.file(&format!("opencode-{}/bin/opencode", platform()));
+    let room = Room::new("opencode", &program);
+    let config = json!({
+        "autoupdate": false, "share": "disabled",
+        "provider": {"scripted": {
+            "npm": "@ai-sdk/openai-compatible", "name": "Scripted",
+            "options": {"baseURL": format!("{}/v1", room.model.url()), "apiKey": KEY},
+            "models": {"model": {
+                "name": "Scripted model", "tool_call": true,
+                "limit": {"context": 200_000, "output": 8000},
+            }},
+        }},
+        "model": "scripted/model", "small_model": "scripted/model",
+    });
+    room.write("home/.config/opencode/opencode.json", &config.to_string());
+    let cli = Cli {
+        engine: "opencode",
+        api: Api::Chat,
+        args: Vec::new(),
+        environment: vec![
+            ("OPENCODE_DISABLE_AUTOUPDATE", "1".to_owned()),
+            ("OPENCODE_DISABLE_MODELS_FETCH", "1".to_owned()),
+            ("OPENCODE_DISABLE_LSP_DOWNLOAD", "1".to_owned()),
+            ("OPENCODE_DISABLE_DEFAULT_PLUGINS", "1".to_owned()),
+            ("HTTPS_PROXY", NOWHERE.to_owned()),
+        ],
+        write: |room, name| {
+            let file = room.path("work").join(name);
+            Reply::new().call("write", json!({"filePath": file, "content": MADE}))
+        },
+        signal: |tool, arguments| {
+            Reply::new().call(&format!("mission-execution_{tool}"), arguments)
+        },
+        allow: "Allow once",
+        deny: "Reject",
+        farewell: "/exit",
+        hooks: ["", ""],
+        transcript: [TRANSCRIPT, RESUMED],
+    };
+    cli.converse(&room);
+}
+
+const TRANSCRIPT: &str = r#"
+    operator: what is the answer
+    agent: The answer has two lines. / This is the first one of them. / The second says forty-two.
+    usage 100 in, 20 out
+    turn ended
+    operator: report how far you are
+    mission-execution_progress began
+    mission-execution_progress ended succeeded
+    usage 100 in, 20 out
+    agent: It is reported.
+    usage 100 in, 20 out
+    turn ended
+    operator: ask me for the port
+    mission-execution_needs_input began
+    mission-execution_needs_input ended succeeded
+    usage 100 in, 20 out
+    agent: The port was asked for.
+    usage 100 in, 20 out
+    turn ended
+    operator: 8080
+    agent: Port 8080 it is.
+    usage 100 in, 20 out
+    turn ended
+    operator: write the file
+    write began
+    write ended succeeded
+    usage 100 in, 20 out
+    agent: It was written.
+    usage 100 in, 20 out
+    turn ended
+    operator: write another
+    write began
+    write ended denied
+    usage 100 in, 20 out
+    operator: take your time
+    agent: One thing first. / Then there is another. / And that was all.
+    usage 100 in, 20 out
+    turn ended
+    operator: count to a million
+    agent: One, two, three. / Four, five, six.
+    operator: say that it is done
+    mission-execution_completed_claim began
+    mission-execution_completed_claim ended succeeded
+    usage 100 in, 20 out
+    agent: It is claimed.
+    usage 100 in, 20 out
+    turn ended
+"#;
+
+const RESUMED: &str = r#"
+    operator: which port was it
+    agent: It was eighty-eighty.
+    usage 100 in, 20 out
+    turn ended
+"#;
