@@ -12,6 +12,7 @@ use missiond_daemon::Instance;
 use missiond_daemon::config::Config;
 use missiond_pty::{load_manifest, manifest_files};
 use missiond_store::MissionDb;
+use missiond_workspace::Git;
 use serde::Serialize;
 
 use crate::connect::Reach;
@@ -57,6 +58,7 @@ pub(super) fn doctor(reach: &Reach, output: &mut Output) -> Result<ExitCode, Fai
         database(&reach.home),
         port(&reach.home),
         containment(),
+        git(),
     ];
     findings.extend(agents.into_iter().filter_map(|agent| agent.join().ok()));
     let failed = findings
@@ -212,6 +214,30 @@ fn containment() -> Finding {
     Finding {
         check: "slot processes",
         verdict: Verdict::Ok,
+        detail,
+    }
+}
+
+/// Without it everything works but tasks that have a repository.
+fn git() -> Finding {
+    let found = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| error.to_string())
+        .and_then(|runtime| {
+            let found = runtime.block_on(Git::find());
+            found.map_err(|error| error.to_string())
+        });
+    let (verdict, detail) = match found {
+        Ok(git) => (
+            Verdict::Ok,
+            format!("{} ({})", git.version(), git.program().display()),
+        ),
+        Err(error) => (Verdict::Warning, error),
+    };
+    Finding {
+        check: "git",
+        verdict,
         detail,
     }
 }
