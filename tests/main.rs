@@ -7,6 +7,7 @@ mod attach;
 mod bad_input;
 #[cfg(target_os = "linux")]
 mod bench;
+mod board;
 mod command_line;
 mod contract;
 mod crash;

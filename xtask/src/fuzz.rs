@@ -12,6 +12,7 @@ const TARGETS: &[&str] = &[
     "manifest",
     "marker",
     "journal_line",
+    "task_files",
 ];
 
 const CARGO_FUZZ: &str = "0.13.2";

@@ -136,6 +136,19 @@ impl Home {
         self.config.join("manifests")
     }
 
+    /// The user's task templates.
+    #[must_use]
+    pub fn templates_dir(&self) -> PathBuf {
+        self.config.join("templates")
+    }
+
+    /// Files of tasks on their way in and out. The daemon reads and writes such
+    /// files here alone, so that nobody can make it read any other.
+    #[must_use]
+    pub fn exchange_dir(&self) -> PathBuf {
+        self.data.join("exchange")
+    }
+
     /// Sockets and records of the processes that hold slots.
     #[must_use]
     pub fn slots_dir(&self) -> PathBuf {

@@ -3,7 +3,7 @@
 use schemars::{JsonSchema, Schema, schema_for};
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::operations::{communication, compute, execution, system};
+use crate::operations::{board, communication, compute, execution, system};
 
 /// Which part of the system an operation belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -84,6 +84,18 @@ impl OperationSpec {
 
 /// Every operation there is.
 pub const CATALOGUE: &[OperationSpec] = &[
+    board::BoardAdd::SPEC,
+    board::BoardList::SPEC,
+    board::BoardShow::SPEC,
+    board::BoardEdit::SPEC,
+    board::BoardReady::SPEC,
+    board::BoardGraph::SPEC,
+    board::BoardDecompose::SPEC,
+    board::BoardNote::SPEC,
+    board::BoardRetry::SPEC,
+    board::BoardCancel::SPEC,
+    board::BoardImport::SPEC,
+    board::BoardExport::SPEC,
     communication::TimelineQuery::SPEC,
     communication::TimelineTrace::SPEC,
     communication::TimelineWait::SPEC,

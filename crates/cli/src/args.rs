@@ -2,6 +2,7 @@
 
 mod execution;
 mod journal;
+mod task;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -13,6 +14,10 @@ use missiond_core::{Category, Clock, IncidentId, Seq, SystemClock, Timestamp, Tr
 use crate::failure::EXIT_CODES;
 pub(crate) use execution::{AccessArg, ExecutionCommand, RunArgs};
 pub(crate) use journal::{JournalCommand, JournalFormat};
+pub(crate) use task::{
+    AddArgs, DraftArgs, EditArgs, ExportFormatArg, ImportArgs, ImportFormatArg, ListArgs,
+    TaskCommand,
+};
 
 /// Run many coding agents from one place.
 ///
@@ -97,6 +102,9 @@ With --wait the exit code says how it went:
     /// Runs of agents: what each is doing, messages, answers.
     #[command(subcommand)]
     Execution(ExecutionCommand),
+    /// The board: tasks with dependencies, what is ready and what waits for what.
+    #[command(subcommand)]
+    Task(TaskCommand),
     /// Run programs in terminals that outlive the daemon, and look after them.
     #[command(subcommand)]
     Slot(SlotCommand),

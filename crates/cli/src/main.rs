@@ -8,6 +8,7 @@ mod failure;
 mod output;
 mod process;
 mod term;
+mod words;
 
 use std::process::ExitCode;
 

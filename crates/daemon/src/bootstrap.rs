@@ -15,6 +15,7 @@ use missiond_store::{DbUrl, MissionDb, StoreError};
 use tokio::sync::watch;
 
 use crate::activity::Activity;
+use crate::board::Board;
 use crate::config::{Config, ConfigError};
 #[cfg(unix)]
 use crate::executions::{ExecutionError, Executions};
@@ -182,6 +183,13 @@ async fn infrastructure(
         &config.timeline,
     )
     .await?;
+    let board = Arc::new(Board::new(
+        &home,
+        id,
+        db.clone(),
+        timeline.clone(),
+        Arc::clone(&clock),
+    ));
     #[cfg(unix)]
     let slots = Arc::new(Slots::new(
         &home,
@@ -211,6 +219,7 @@ async fn infrastructure(
         db_url,
         db,
         timeline,
+        board,
         #[cfg(unix)]
         slots,
         #[cfg(unix)]

@@ -5,6 +5,7 @@
 //! is reached, in `transport`; what happens is on the `timeline`.
 
 mod activity;
+pub mod board;
 mod bootstrap;
 pub mod config;
 pub mod database_journal;

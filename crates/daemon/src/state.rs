@@ -8,6 +8,7 @@ use missiond_core::{Clock, DaemonId, Timestamp};
 use missiond_store::{DbUrl, MissionDb};
 use tokio::sync::watch;
 
+use crate::board::Board;
 use crate::config::Config;
 use crate::logging::Logging;
 use crate::metrics::Metrics;
@@ -30,6 +31,7 @@ pub(crate) struct DaemonState {
     pub db_url: DbUrl,
     pub db: MissionDb,
     pub timeline: Timeline,
+    pub board: Arc<Board>,
     #[cfg(unix)]
     pub slots: Arc<crate::slots::Slots>,
     #[cfg(unix)]

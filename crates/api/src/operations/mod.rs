@@ -1,5 +1,6 @@
 //! The operations, by domain: parameters, results and what they are for.
 
+pub mod board;
 pub mod communication;
 pub mod compute;
 pub mod execution;

@@ -26,6 +26,7 @@ mod service;
 mod shell;
 mod slot;
 mod status;
+mod task;
 mod timeline;
 
 use std::process::ExitCode;
@@ -77,6 +78,7 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<ExitCode, Failure> {
         Command::Run(args) => run::run(args, &reach, output),
         Command::Execution(command) => execution::run(command, &reach, output),
         Command::Slot(command) => slot::run(command, &reach, output),
+        Command::Task(command) => task::run(command, &reach, output),
         Command::Call(args) => call::call(args, &reach, output),
         Command::Bench(command) => bench::run(&command, output),
         #[cfg(unix)]

@@ -5,6 +5,7 @@
 //! an error, and counts and tells the outcome. No presentation does any of that
 //! for itself.
 
+mod board;
 mod communication;
 #[cfg(unix)]
 mod compute;
@@ -72,6 +73,7 @@ impl Operations {
             daemon,
             handlers: HashMap::with_capacity(CATALOGUE.len()),
         };
+        board::register(&mut operations);
         communication::register(&mut operations);
         #[cfg(unix)]
         compute::register(&mut operations);

@@ -1,0 +1,266 @@
+//! How tasks are shown to people.
+
+use missiond_api::operations::board::{ReadyReport, TaskDetails, TaskLink, TaskPage, TaskSummary};
+use missiond_core::{Attempt, BoardTaskStatus, Check, Clock, Evidence, SystemClock, Timestamp};
+
+use crate::output::Output;
+use crate::term::{Paint, Style, duration, printable};
+
+pub(super) fn list(output: &mut Output, page: &TaskPage) {
+    if page.tasks.is_empty() {
+        output.line("There are no such tasks. Add one with: mission task add \"what to do\"");
+        return;
+    }
+    let row = |task: &TaskSummary| {
+        vec![
+            task.number.to_string(),
+            task.status.as_str().to_owned(),
+            task.priority.as_str().to_owned(),
+            task.phase.as_str().to_owned(),
+            task.engine
+                .as_ref()
+                .map_or_else(|| "any".to_owned(), ToString::to_string),
+            printable(&task.title),
+            printable(&task.labels.join(", ")),
+        ]
+    };
+    let rows: Vec<_> = page.tasks.iter().map(row).collect();
+    let header = [
+        "TASK", "STATUS", "PRIORITY", "PHASE", "ENGINE", "TITLE", "LABELS",
+    ];
+    output.table(&header, &rows);
+    let more = page.total.saturating_sub(page.tasks.len() as u64);
+    if more > 0 {
+        output.line(format!("… and {more} more; --limit shows more of them"));
+    }
+}
+
+pub(super) fn line(task: &TaskSummary) -> String {
+    format!("{}  {}", task.number, printable(&task.title))
+}
+
+pub(super) fn ready(output: &mut Output, report: &ReadyReport) {
+    if report.open_total == 0 {
+        output.line("Nothing is open. Add a task with: mission task add \"what to do\"");
+        return;
+    }
+    let heading = format!("Ready ({})", report.ready_total);
+    let heading = output.paint.apply(Style::Bold, &heading);
+    output.line(heading);
+    for task in &report.ready {
+        output.line(format!("  {}", line(task)));
+    }
+    let more = report.ready_total.saturating_sub(report.ready.len() as u64);
+    if more > 0 {
+        output.line(format!("  … and {more} more"));
+    }
+    if report.waiting.is_empty() {
+        return;
+    }
+    let waiting = report.open_total.saturating_sub(report.ready_total);
+    let heading = format!("Waiting ({waiting})");
+    let heading = output.paint.apply(Style::Bold, &heading);
+    output.line(heading);
+    for waiting in &report.waiting {
+        output.line(format!("  {}", line(&waiting.task)));
+        for wait in &waiting.waits {
+            let text = output.paint.apply(Style::Dim, &printable(&wait.sentence));
+            output.line(format!("      {text}"));
+        }
+    }
+    let more = waiting.saturating_sub(report.waiting.len() as u64);
+    if more > 0 {
+        output.line(format!("  … and {more} more"));
+    }
+}
+
+pub(super) fn details(output: &mut Output, details: &TaskDetails) {
+    let task = &details.task;
+    let title = format!("{}  {}", task.number, printable(&task.title));
+    let title = output.paint.apply(Style::Bold, &title);
+    output.line(title);
+    let now = SystemClock.now();
+    let mut field = |name: &str, value: &str| {
+        output.line(format!("  {name:<11} {}", printable(value)));
+    };
+    field("id", &task.id.to_string());
+    let status = match &task.blocked {
+        Some(reason) => format!("{}: {reason}", task.status),
+        None => task.status.to_string(),
+    };
+    field("status", &status);
+    for wait in &details.waits {
+        field("", &wait.sentence);
+    }
+    field("priority", task.priority.as_str());
+    let phases: Vec<_> = task.phases.iter().map(|phase| phase.as_str()).collect();
+    field("phase", &format!("{} of {}", task.phase, phases.join(", ")));
+    if let Some(due) = task.due {
+        field("due", &due.to_string());
+    }
+    if !task.labels.is_empty() {
+        field("labels", &task.labels.join(", "));
+    }
+    if let Some(repository) = &task.repository {
+        field("repository", &repository.display().to_string());
+    }
+    let base = task
+        .base
+        .as_deref()
+        .map_or_else(String::new, |base| format!(" from {base}"));
+    field(
+        "works in",
+        &format!("{}{base}, then {}", task.isolation, task.finish),
+    );
+    if let Some(engine) = &task.engine {
+        let model = task
+            .model
+            .as_deref()
+            .map_or_else(String::new, |model| format!(", {model}"));
+        field("engine", &format!("{engine}{model}"));
+    }
+    if !task.touches.is_empty() {
+        field("touches", &task.touches.join(", "));
+    }
+    let commands = [
+        ("setup", &task.setup),
+        ("check", &task.checks),
+        ("teardown", &task.teardown),
+    ];
+    for (name, commands) in commands {
+        for command in commands {
+            field(name, &check(command));
+        }
+    }
+    field(
+        "attempts",
+        &format!("{} of {} failed", task.tries, task.max_attempts),
+    );
+    field("added", &ago(task.created_at, now));
+    let links = details.parent.iter().map(|link| ("part of", link));
+    let links = links.chain(details.depends_on.iter().map(|link| ("after", link)));
+    let links = links.chain(details.dependents.iter().map(|link| ("before", link)));
+    let links = links.chain(details.children.iter().map(|link| ("has part", link)));
+    for (name, link) in links {
+        field(name, &link_text(link));
+    }
+    if !task.description.is_empty() {
+        output.line("");
+        for line in task.description.lines() {
+            output.line(format!("  {}", printable(line)));
+        }
+    }
+    for note in &details.notes {
+        output.line("");
+        let head = format!("{}, {}:", note.author, ago(note.at, now));
+        output.line(format!(
+            "  {}",
+            output.paint.apply(Style::Dim, &printable(&head))
+        ));
+        for line in note.text.lines() {
+            output.line(format!("  {}", printable(line)));
+        }
+    }
+    for attempt in &details.attempts {
+        output.line("");
+        let lines = attempt_lines(attempt, now);
+        for line in lines {
+            output.line(format!("  {line}"));
+        }
+        let mine = details
+            .evidence
+            .iter()
+            .filter(|said| said.attempt == attempt.id);
+        for said in mine {
+            let lines = evidence_lines(said, output.paint);
+            for line in lines {
+                output.line(format!("    {line}"));
+            }
+        }
+    }
+}
+
+fn link_text(link: &TaskLink) -> String {
+    match link.status {
+        BoardTaskStatus::Open => format!("{}  {}", link.number, link.title),
+        status => format!("{}  {} ({status})", link.number, link.title),
+    }
+}
+
+fn check(check: &Check) -> String {
+    let mut text = check.label();
+    if check.name.is_some() {
+        text = format!("{text}: {}", check.run.join(" "));
+    }
+    if check.expected_exit != 0 {
+        text = format!("{text} (exit {})", check.expected_exit);
+    }
+    format!("{text}, {} s", check.timeout_secs)
+}
+
+fn attempt_lines(attempt: &Attempt, now: Timestamp) -> Vec<String> {
+    let outcome = match attempt.outcome {
+        Some(outcome) => outcome.as_str().replace('_', " "),
+        None => "running".to_owned(),
+    };
+    let reason = attempt
+        .reason
+        .as_deref()
+        .map_or_else(String::new, |why| format!(": {why}"));
+    let head = format!(
+        "Attempt {}, {}: {outcome}{reason}",
+        attempt.number,
+        ago(attempt.started_at, now)
+    );
+    let mut lines = vec![printable(&head)];
+    if let Some(claim) = &attempt.claim {
+        let kind = claim.kind.as_str().replace('_', " ");
+        lines.push(printable(&format!(
+            "  the agent said {kind}: {}",
+            claim.text
+        )));
+    }
+    if let Some(execution) = attempt.execution {
+        lines.push(format!("  execution {execution}"));
+    }
+    if let Some(worktree) = &attempt.worktree {
+        let branch = attempt.branch.as_deref().unwrap_or("no branch");
+        lines.push(printable(&format!("  {} on {branch}", worktree.display())));
+    }
+    lines
+}
+
+fn evidence_lines(said: &Evidence, paint: Paint) -> Vec<String> {
+    let how = match (said.timed_out, said.exit, said.signal) {
+        (true, ..) => "took too long".to_owned(),
+        (_, Some(exit), _) => format!("exit {exit}"),
+        (_, None, Some(signal)) => format!("signal {signal}"),
+        (_, None, None) => "did not run".to_owned(),
+    };
+    let (style, word) = match said.passed {
+        true => (Style::Green, "passed"),
+        false => (Style::Red, "failed"),
+    };
+    let head = format!(
+        "round {}: {} {} ({how}, {} ms)",
+        said.round,
+        printable(&said.check),
+        paint.apply(style, word),
+        said.millis
+    );
+    let mut lines = vec![head];
+    if !said.passed {
+        let tail: Vec<_> = said.tail.lines().collect();
+        let shown = tail.len().saturating_sub(8);
+        lines.extend(
+            tail[shown..]
+                .iter()
+                .map(|line| format!("  {}", printable(line))),
+        );
+    }
+    lines
+}
+
+fn ago(at: Timestamp, now: Timestamp) -> String {
+    format!("{} ago", duration(now.since(at).as_secs()))
+}

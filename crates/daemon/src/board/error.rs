@@ -1,0 +1,60 @@
+//! Why the board did not do what it was asked.
+
+use missiond_core::{DraftError, ErrorCode};
+use missiond_exchange::ImportError;
+use missiond_store::StoreError;
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BoardError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Draft(#[from] DraftError),
+    /// A template or a repository's defaults.
+    #[error("{file}{place}: {message}", place = line.map(|line| format!(", line {line}")).unwrap_or_default())]
+    File {
+        file: String,
+        line: Option<usize>,
+        message: String,
+    },
+    #[error("there is no template `{name}`; {known}")]
+    NoTemplate { name: String, known: String },
+    #[error("there is no folder {0}: name the repository the task is to be done in")]
+    NoRepository(String),
+    #[error("the note is empty: say something")]
+    EmptyNote,
+    #[error("the note is longer than {} KiB: put it into a file and name that", most / 1024)]
+    LongNote { most: usize },
+    /// Nothing of the file was kept.
+    #[error("{0}; nothing was imported")]
+    Import(ImportError),
+    #[error("{message}")]
+    Exchange { message: String },
+    #[error("a task is divided into 1 to {most} steps, not {count}")]
+    StepCount { count: usize, most: usize },
+    #[error("step {place} (`{key}`): {message}")]
+    Step {
+        place: usize,
+        key: String,
+        message: String,
+    },
+}
+
+impl BoardError {
+    #[must_use]
+    pub const fn code(&self) -> ErrorCode {
+        match self {
+            Self::Store(error) => error.code(),
+            Self::File { .. } => ErrorCode::InvalidConfig,
+            Self::NoTemplate { .. } => ErrorCode::NotFound,
+            Self::Draft(_)
+            | Self::Import(_)
+            | Self::Exchange { .. }
+            | Self::NoRepository(_)
+            | Self::EmptyNote
+            | Self::LongNote { .. }
+            | Self::StepCount { .. }
+            | Self::Step { .. } => ErrorCode::InvalidParams,
+        }
+    }
+}
