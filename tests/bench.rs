@@ -46,6 +46,28 @@ fn the_bench_of_terminals_prints_every_metric_and_leaves_nothing_running() {
 }
 
 #[test]
+fn the_bench_of_the_board_claims_nothing_twice() {
+    let home = TestHome::new();
+    let args = ["bench", "board", "--quick", "--claims", "128"];
+    let report = home.json(&args);
+    assert_eq!(report["bench"], "board");
+    assert_eq!(report["metrics"]["duplicate_claims"], 0.0);
+    let positive = |metric: &str| {
+        let value = report["metrics"][metric].as_f64();
+        assert!(value.is_some_and(|value| value > 0.0), "{metric}: {report}");
+    };
+    positive("ready_1k_ms");
+    positive("ready_100k_ms");
+    let measured = report["conditions"]["postgres"].is_null();
+    for claimers in [1, 8, 64] {
+        positive(&format!("claims_per_s_sqlite_{claimers}"));
+        if measured {
+            positive(&format!("claims_per_s_postgres_{claimers}"));
+        }
+    }
+}
+
+#[test]
 fn an_interrupted_bench_ends_what_it_started() {
     let home = TestHome::new();
     let mut bench = quick_bench(&home)

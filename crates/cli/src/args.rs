@@ -690,6 +690,18 @@ pub(crate) enum BenchCommand {
         #[arg(long, env = "MISSION_BENCH_POSTGRES")]
         postgres: Option<String>,
     },
+    /// Claims of tasks per second, and how long it takes to say what is ready.
+    Board {
+        /// Tasks to claim in each round.
+        #[arg(long, default_value_t = 3_000, value_parser = clap::value_parser!(u32).range(64..))]
+        claims: u32,
+        /// A PostgreSQL server to measure as well; a private one is started when left out.
+        #[arg(long, env = "MISSION_BENCH_POSTGRES")]
+        postgres: Option<String>,
+        /// Few claims and small boards: shows that it works, measures nothing.
+        #[arg(long, hide = true)]
+        quick: bool,
+    },
     /// Calls per second and latency of a no-op through the socket.
     Ipc {
         #[arg(long, default_value_t = 20_000)]

@@ -2,6 +2,7 @@
 //! numbers. What is compared is measured in the same run, in turns, because a
 //! shared machine is never the same twice.
 
+mod board;
 mod ipc;
 mod journal;
 mod start;
@@ -30,6 +31,18 @@ pub(super) fn run(command: &BenchCommand, output: &mut Output) -> Result<ExitCod
             events,
             ref postgres,
         } => timeline::run(events, postgres.as_deref(), output)?,
+        BenchCommand::Board {
+            claims,
+            ref postgres,
+            quick,
+        } => {
+            let scale = if quick {
+                board::Scale::Quick
+            } else {
+                board::Scale::Full
+            };
+            board::run(claims, scale, postgres.as_deref(), output)?
+        }
         BenchCommand::Ipc { calls } => ipc::run(calls, output)?,
         BenchCommand::Journal { records } => journal::run(records, output)?,
         BenchCommand::Start { rounds } => start::run(rounds, output)?,
