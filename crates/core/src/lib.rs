@@ -13,6 +13,7 @@ mod error;
 mod event;
 mod ids;
 pub mod machines;
+mod question;
 mod trace;
 
 pub use board::{
@@ -36,5 +37,8 @@ pub use ids::{
 pub use machines::{
     BoardTaskStatus, DeliveryStatus, EngineeringPhase, ExecutionActivity, ExecutionAttention,
     ExecutionLifecycle, ExtractionPhase, IllegalMove, PtyState, QuestionStatus, TaskStatus,
+};
+pub use question::{
+    InvalidQuestionRef, PermissionAsked, Question, QuestionNumber, QuestionOrigin, QuestionRef,
 };
 pub use trace::{InvalidTraceId, SpanId, TraceContext, TraceId};

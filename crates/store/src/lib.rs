@@ -26,6 +26,7 @@
 //! the promises and measurements in `docs/storage.md`.
 
 pub mod activity;
+mod attention_numbers;
 pub mod baseline;
 pub mod board;
 pub mod capabilities;
@@ -37,9 +38,11 @@ pub mod incidents;
 pub mod journals;
 pub mod leases;
 mod migrate;
+pub mod permissions;
 mod postgres;
 pub mod private_postgres;
 mod progress;
+pub mod questions;
 pub mod slots;
 mod sqlite;
 pub mod suite;

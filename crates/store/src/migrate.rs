@@ -33,6 +33,7 @@ pub(crate) const MIGRATIONS: &[Migration] = migrations! {
     3 "0003_journals",
     4 "0004_executions",
     5 "0005_board",
+    6 "0006_questions",
 };
 
 /// Where the record of applied migrations is kept.

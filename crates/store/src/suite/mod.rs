@@ -14,6 +14,8 @@ mod board;
 mod executions;
 mod fixtures;
 mod leases;
+mod permissions;
+mod questions;
 mod records;
 mod tasks;
 mod timeline;
@@ -23,6 +25,8 @@ mod upgrade;
 pub use board::*;
 pub use executions::*;
 pub use leases::*;
+pub use permissions::*;
+pub use questions::*;
 pub use records::*;
 pub use tasks::*;
 pub use timeline::*;
@@ -81,6 +85,13 @@ macro_rules! for_each_store_case {
             board_tasks_are_edited_noted_and_found,
             board_every_limit_explains_itself,
             board_random_changes_keep_the_graph_whole,
+            a_question_is_asked_once_and_answered_once,
+            a_dialog_may_ask_again_and_an_input_request_may_not,
+            questions_raised_at_once_have_numbers_of_their_own,
+            an_answer_on_its_way_keeps_others_away,
+            people_are_notified_once_and_not_too_often,
+            a_permission_rule_is_used_as_often_as_it_says,
+            a_permission_decision_is_kept_with_what_became_of_it,
             every_earlier_version_upgrades_and_keeps_its_data,
             a_newer_database_is_refused_untouched,
             a_changed_migration_is_refused,

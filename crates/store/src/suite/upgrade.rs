@@ -116,6 +116,27 @@ const HOLDINGS: &[Holding] = &[
         ask: "SELECT title, status FROM board_tasks",
         answer: &["card", "open"],
     },
+    Holding {
+        since: 6,
+        write: "INSERT INTO agent_questions (id, number, origin, origin_key, question, options, \
+             blocks, stands, asked_at) VALUES ('q1', 1, '{}', 'k', 'Which?', '[]', 1, 1, 5)",
+        ask: "SELECT question, origin_key FROM agent_questions",
+        answer: &["Which?", "k"],
+    },
+    Holding {
+        since: 6,
+        write: "INSERT INTO permission_rules (number, effect, tool, scope, created_by, \
+             created_at) VALUES (1, 'deny', 'Bash', '{}', 'person', 5)",
+        ask: "SELECT effect, tool FROM permission_rules",
+        answer: &["deny", "Bash"],
+    },
+    Holding {
+        since: 6,
+        write: "INSERT INTO permission_decisions (id, slot, asked, effect, decided_by, reason, \
+             decided_at) VALUES (1, 's1', '{}', 'deny', 'P-1', 'no', 5)",
+        ask: "SELECT decided_by, reason FROM permission_decisions",
+        answer: &["P-1", "no"],
+    },
 ];
 
 pub async fn every_earlier_version_upgrades_and_keeps_its_data(url: DbUrl) {
@@ -253,6 +274,10 @@ async fn wipe(db: &MissionDb) {
             "DROP TABLE board_dependencies",
             "DROP TABLE board_tasks",
             "DROP TABLE board_head",
+            "DROP TABLE permission_decisions",
+            "DROP TABLE permission_rules",
+            "DROP TABLE attention_numbers",
+            "DROP TABLE agent_questions",
             "DROP TABLE execution_capabilities",
             "DROP TABLE executions",
             "DROP TABLE journal_lines",
