@@ -11,6 +11,7 @@ use regex::Regex;
 use serde::Serialize;
 
 use crate::region::{RegionId, Regions, flowing_text, is_frame, unframed};
+use crate::request::{PermissionRule, ToolRequest, find_request};
 use crate::screen::{Row, Screen, Style};
 
 /// More than any dialog offers; a longer list is a menu.
@@ -32,6 +33,9 @@ pub struct Dialog {
     /// Index of the marked option.
     pub selected: Option<usize>,
     pub layout: DialogLayout,
+    /// What permission is asked for, where that can be read with certainty.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request: Option<ToolRequest>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -66,6 +70,7 @@ impl Dialog {
         };
         (&self.question, &self.tool, &self.arguments, self.layout)
             == (&other.question, &other.tool, &other.arguments, other.layout)
+            && self.request == other.request
             && letters(self) == letters(other)
             && offered(self) == offered(other)
     }
@@ -93,7 +98,12 @@ pub(crate) struct DialogRule {
     pub(crate) buttons: Option<Regex>,
 }
 
-pub(crate) fn find_dialog(rule: &DialogRule, screen: &Screen, regions: &Regions) -> Option<Dialog> {
+pub(crate) fn find_dialog(
+    rule: &DialogRule,
+    permission: Option<&PermissionRule>,
+    screen: &Screen,
+    regions: &Regions,
+) -> Option<Dialog> {
     let rows = regions.rows(rule.region)?;
     let (options, selected, layout) = match buttons(rule, screen, rows.clone()) {
         Some((options, selected)) => (options, selected, DialogLayout::Buttons),
@@ -114,6 +124,8 @@ pub(crate) fn find_dialog(rule: &DialogRule, screen: &Screen, regions: &Regions)
             .or_else(|| tool.name.as_ref().map(|_| shown()))
     });
     let text = flowing_text(&screen.rows[above.clone()]);
+    let request =
+        permission.and_then(|rule| find_request(rule, screen, regions, &options, &question));
     Some(Dialog {
         title: screen.rows[above]
             .iter()
@@ -128,6 +140,7 @@ pub(crate) fn find_dialog(rule: &DialogRule, screen: &Screen, regions: &Regions)
         options,
         selected,
         layout,
+        request,
     })
 }
 
@@ -374,6 +387,7 @@ mod tests {
     fn find(screen: &Screen) -> Option<Dialog> {
         find_dialog(
             &rule(),
+            None,
             screen,
             &Regions::find(&[RegionRule::whole_screen()], screen),
         )

@@ -126,7 +126,8 @@ impl<'a> View<'a> {
     }
 
     pub(crate) fn dialog(&self) -> Option<&Dialog> {
-        let find = |rule| find_dialog(rule, self.screen, self.regions);
+        let permission = self.manifest.permission.as_ref();
+        let find = |rule| find_dialog(rule, permission, self.screen, self.regions);
         self.dialog
             .get_or_init(|| self.manifest.dialog.iter().find_map(find))
             .as_ref()

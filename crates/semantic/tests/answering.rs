@@ -177,6 +177,7 @@ fn a_dialog(count: usize, selected: usize) -> Dialog {
         options: (0..count).map(option).collect(),
         selected: Some(selected % count),
         layout: DialogLayout::List,
+        request: None,
     }
 }
 

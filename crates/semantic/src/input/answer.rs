@@ -410,6 +410,7 @@ mod tests {
             options: labels.iter().enumerate().map(option).collect(),
             selected: Some(0),
             layout: DialogLayout::List,
+            request: None,
         }
     }
 

@@ -5,6 +5,7 @@
 //! with its line. A new engine is a new manifest and no new code.
 
 mod parse;
+mod parse_permission;
 
 use std::time::Duration;
 
@@ -16,6 +17,7 @@ use crate::dialog::DialogRule;
 use crate::fingerprint::Fingerprint;
 use crate::input::InputRule;
 use crate::region::{RegionId, RegionRule};
+use crate::request::PermissionRule;
 use crate::rule::{Condition, Rule, View};
 use crate::tool::ToolPattern;
 
@@ -33,6 +35,7 @@ pub struct Manifest {
     pub(crate) region_names: Vec<String>,
     pub(crate) fingerprints: Vec<NamedFingerprint>,
     pub(crate) dialog: Vec<DialogRule>,
+    pub(crate) permission: Option<PermissionRule>,
     pub(crate) tools: Vec<ToolPattern>,
     pub(crate) input: InputRule,
     pub(crate) holds: Vec<Hold>,

@@ -33,6 +33,7 @@ const TOP: &[&str] = &[
     "regions",
     "fingerprints",
     "dialog",
+    "permission",
     "tools",
     "input",
     "hold",
@@ -94,7 +95,7 @@ pub(super) fn manifest(text: &str) -> Result<Manifest, ManifestError> {
 }
 
 #[derive(Default)]
-struct Parser {
+pub(super) struct Parser {
     patterns: BTreeMap<String, String>,
     regions: Vec<RegionRule>,
     fingerprints: Vec<NamedFingerprint>,
@@ -152,6 +153,9 @@ impl Parser {
             .into_iter()
             .filter_map(|node| self.dialog(node))
             .collect();
+        let permission = fields
+            .get("permission")
+            .and_then(|node| self.permission(node));
         let tools = fields.get("tools").and_then(Node::list).unwrap_or_default();
         let tools = tools
             .into_iter()
@@ -195,6 +199,7 @@ impl Parser {
             regions: self.regions,
             fingerprints: self.fingerprints,
             dialog,
+            permission,
             tools,
             input: input.unwrap_or_default(),
             holds,
@@ -238,7 +243,7 @@ impl Parser {
         region
     }
 
-    fn region_id(&self, node: Node<'_>) -> Option<RegionId> {
+    pub(super) fn region_id(&self, node: Node<'_>) -> Option<RegionId> {
         let name = node.text()?;
         let found = self.regions.iter().position(|region| region.name == name);
         if found.is_none() {
@@ -271,7 +276,7 @@ impl Parser {
         Some(expanded)
     }
 
-    fn pattern(&self, node: Node<'_>) -> Option<Regex> {
+    pub(super) fn pattern(&self, node: Node<'_>) -> Option<Regex> {
         let expanded = self.expand(node)?;
         match regex::RegexBuilder::new(&expanded)
             .size_limit(1 << 20)
