@@ -29,6 +29,7 @@ mod lifecycle;
 mod manifests;
 #[cfg(target_os = "linux")]
 mod power_loss;
+mod questions;
 mod rehearsal;
 mod requests;
 mod screenshots;

@@ -3,7 +3,7 @@
 use schemars::{JsonSchema, Schema, schema_for};
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::operations::{board, communication, compute, execution, system};
+use crate::operations::{attention, board, communication, compute, execution, system};
 
 /// Which part of the system an operation belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -101,6 +101,13 @@ pub const CATALOGUE: &[OperationSpec] = &[
     communication::TimelineWait::SPEC,
     communication::TimelineNote::SPEC,
     communication::TimelineActivity::SPEC,
+    attention::QuestionList::SPEC,
+    attention::QuestionAnswer::SPEC,
+    attention::QuestionDismiss::SPEC,
+    attention::permission::PermissionList::SPEC,
+    attention::permission::PermissionAdd::SPEC,
+    attention::permission::PermissionRemove::SPEC,
+    attention::permission::PermissionTest::SPEC,
     compute::SlotSpawn::SPEC,
     compute::SlotList::SPEC,
     compute::SlotRead::SPEC,

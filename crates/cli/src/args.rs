@@ -1,5 +1,6 @@
 //! The command line: every command, flag and example.
 
+mod attention;
 mod execution;
 mod journal;
 mod task;
@@ -12,6 +13,9 @@ use missiond_api::operations::compute::ScreenshotFormat;
 use missiond_core::{Category, Clock, IncidentId, Seq, SystemClock, Timestamp, TraceId};
 
 use crate::failure::EXIT_CODES;
+pub(crate) use attention::{
+    AnswerArgs, DismissArgs, InboxArgs, PermissionAddArgs, PermissionCommand, PermissionTestArgs,
+};
 pub(crate) use execution::{AccessArg, ExecutionCommand, RunArgs};
 pub(crate) use journal::{JournalCommand, JournalFormat};
 pub(crate) use task::{
@@ -105,6 +109,27 @@ With --wait the exit code says how it went:
     /// The board: tasks with dependencies, what is ready and what waits for what.
     #[command(subcommand)]
     Task(TaskCommand),
+    /// What waits for you: the questions of agents and tasks.
+    #[command(after_help = "\
+Examples:
+  mission inbox
+  mission inbox --watch")]
+    Inbox(InboxArgs),
+    /// Answer a question; the answer goes to the dialog, agent or task that asked.
+    #[command(after_help = "\
+Examples:
+  mission answer Q-7 yes
+  mission answer Q-7 1 --for 1h
+  mission answer Q-8 \"use the staging database\"
+
+An approval is one approval, unless --for or --scope makes a rule of it.")]
+    Answer(AnswerArgs),
+    /// Close a question without an answer; who asked goes on waiting.
+    #[command(after_help = "Example:\n  mission dismiss Q-7")]
+    Dismiss(DismissArgs),
+    /// What agents may do without asking.
+    #[command(subcommand)]
+    Permission(PermissionCommand),
     /// Run programs in terminals that outlive the daemon, and look after them.
     #[command(subcommand)]
     Slot(SlotCommand),

@@ -23,7 +23,13 @@ use crate::incidents::IncidentRecorder;
 use crate::instance::{Instance, InstanceError};
 use crate::logging::Logging;
 use crate::metrics::Metrics;
+#[cfg(unix)]
+use crate::notifications::Notifications;
 use crate::operations::Operations;
+#[cfg(unix)]
+use crate::permissions::{self, Permissions};
+#[cfg(unix)]
+use crate::questions::{QuestionError, Questions};
 use crate::runs;
 use crate::shutdown::{Shutdown, Stage};
 use crate::signals::Signals;
@@ -61,6 +67,9 @@ pub enum StartError {
     #[cfg(unix)]
     #[error(transparent)]
     Executions(#[from] ExecutionError),
+    #[cfg(unix)]
+    #[error(transparent)]
+    Questions(#[from] QuestionError),
     #[error("cannot listen to signals: {0}")]
     Signals(io::Error),
 }
@@ -78,6 +87,8 @@ impl StartError {
             Self::Slots(error) => error.code(),
             #[cfg(unix)]
             Self::Executions(error) => error.code(),
+            #[cfg(unix)]
+            Self::Questions(error) => error.code(),
             Self::Ipc(_) | Self::Signals(_) => ErrorCode::Internal,
         }
     }
@@ -201,19 +212,47 @@ async fn infrastructure(
         config.anomalies.clone(),
     )?);
     #[cfg(unix)]
-    let executions = Executions::new(
+    let executions = Arc::new(Executions::new(
         &home,
         db.clone(),
         timeline.clone(),
         Arc::clone(&clock),
         Arc::clone(&slots),
-    )?;
+    )?);
+    let config = watch::Sender::new(Arc::new(config));
+    #[cfg(unix)]
+    let questions = Arc::new(Questions::new(
+        id,
+        db.clone(),
+        timeline.clone(),
+        Arc::clone(&clock),
+        Arc::clone(&slots),
+        Arc::clone(&executions),
+    ));
+    #[cfg(unix)]
+    let permissions = Arc::new(Permissions::new(permissions::Parts {
+        home: home.clone(),
+        db: db.clone(),
+        timeline: timeline.clone(),
+        clock: Arc::clone(&clock),
+        config: config.subscribe(),
+        slots: Arc::clone(&slots),
+        executions: Arc::clone(&executions),
+        questions: Arc::clone(&questions),
+    }));
+    #[cfg(unix)]
+    let notifications = Arc::new(Notifications::new(
+        db.clone(),
+        timeline.clone(),
+        Arc::clone(&clock),
+        config.subscribe(),
+    ));
     Ok(Arc::new(DaemonState {
         id,
         host: host_name(),
         started_at: clock.now(),
         clock,
-        config: watch::Sender::new(Arc::new(config)),
+        config,
         logging,
         metrics,
         db_url,
@@ -224,6 +263,12 @@ async fn infrastructure(
         slots,
         #[cfg(unix)]
         executions,
+        #[cfg(unix)]
+        questions,
+        #[cfg(unix)]
+        permissions,
+        #[cfg(unix)]
+        notifications,
         consumers: Mutex::new(None),
         http: Mutex::new(None),
         shutdown: Shutdown::default(),
@@ -270,6 +315,12 @@ async fn workers(daemon: &Daemon) -> Result<tokio::task::JoinHandle<()>, StartEr
     daemon.slots.find_again().await?;
     #[cfg(unix)]
     daemon.executions.find_again().await?;
+    #[cfg(unix)]
+    daemon.questions.start().await?;
+    #[cfg(unix)]
+    daemon.permissions.start().await?;
+    #[cfg(unix)]
+    daemon.notifications.start();
     Ok(runs::start_beating(daemon))
 }
 
@@ -305,6 +356,12 @@ async fn engines(daemon: &Daemon, operations: Arc<Operations>) -> Result<Served,
 }
 
 async fn stop_workers(daemon: &Daemon) {
+    #[cfg(unix)]
+    daemon.notifications.let_go().await;
+    #[cfg(unix)]
+    daemon.permissions.let_go().await;
+    #[cfg(unix)]
+    daemon.questions.let_go().await;
     #[cfg(unix)]
     daemon.executions.let_go().await;
     #[cfg(unix)]

@@ -15,7 +15,13 @@ mod incidents;
 mod instance;
 mod logging;
 mod metrics;
+#[cfg(unix)]
+mod notifications;
 mod operations;
+#[cfg(unix)]
+mod permissions;
+#[cfg(unix)]
+mod questions;
 mod reload;
 mod runs;
 mod shutdown;

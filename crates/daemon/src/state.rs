@@ -35,7 +35,13 @@ pub(crate) struct DaemonState {
     #[cfg(unix)]
     pub slots: Arc<crate::slots::Slots>,
     #[cfg(unix)]
-    pub executions: crate::executions::Executions,
+    pub executions: Arc<crate::executions::Executions>,
+    #[cfg(unix)]
+    pub questions: Arc<crate::questions::Questions>,
+    #[cfg(unix)]
+    pub permissions: Arc<crate::permissions::Permissions>,
+    #[cfg(unix)]
+    pub notifications: Arc<crate::notifications::Notifications>,
     pub consumers: Mutex<Option<Consumers>>,
     pub http: Mutex<Option<std::net::SocketAddr>>,
     pub shutdown: Shutdown,

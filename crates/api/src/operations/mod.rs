@@ -1,6 +1,7 @@
 //! The operations, by domain: parameters, results and what they are for.
 
 pub mod board;
+pub mod attention;
 pub mod communication;
 pub mod compute;
 pub mod execution;

@@ -4,6 +4,7 @@
 mod agent_link;
 #[cfg(unix)]
 mod attach;
+mod attention;
 mod bench;
 #[cfg(unix)]
 mod bridge;
@@ -17,6 +18,7 @@ mod hook;
 mod incident;
 mod journal;
 mod logs;
+mod permission;
 mod picture;
 #[cfg(unix)]
 mod rehearse;
@@ -77,6 +79,10 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<ExitCode, Failure> {
         Command::Config(command) => config::run(command, &reach, output),
         Command::Run(args) => run::run(args, &reach, output),
         Command::Execution(command) => execution::run(command, &reach, output),
+        Command::Inbox(args) => attention::inbox(&args, &reach, output),
+        Command::Answer(args) => attention::answer(args, &reach, output),
+        Command::Dismiss(args) => attention::dismiss(args, &reach, output),
+        Command::Permission(command) => permission::run(command, &reach, output),
         Command::Slot(command) => slot::run(command, &reach, output),
         Command::Task(command) => task::run(command, &reach, output),
         Command::Call(args) => call::call(args, &reach, output),

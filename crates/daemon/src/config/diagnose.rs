@@ -209,6 +209,23 @@ fn check_values(config: &Config) -> Result<(), (&'static str, String)> {
         anomalies.crash_window_secs,
         1..=86_400,
     )?;
+    let notifications = &config.notifications;
+    range(
+        "notifications.dwell_secs",
+        notifications.dwell_secs,
+        0..=86_400,
+    )?;
+    range(
+        "notifications.cooldown_secs",
+        notifications.cooldown_secs,
+        0..=86_400,
+    )?;
+    if let Some(trouble) = notifications.trouble() {
+        return Err(trouble);
+    }
+    if let Err(trouble) = config.permissions.rules() {
+        return Err(("permissions.rules", trouble));
+    }
     if !config.http.listen.ip().is_loopback() {
         let message = format!("must be a loopback address, but is {}", config.http.listen);
         return Err(("http.listen", message));

@@ -134,4 +134,31 @@ pub const KEYS: &[KeySpec] = &[
         "anomalies.crash_window_secs",
         "Seconds within which failures are counted, 1 to 86400.",
     ),
+    live(
+        "notifications.desktop",
+        "Show a notification on the desktop (notify-send, or osascript on macOS) when a question \
+         waits.",
+    ),
+    live(
+        "notifications.webhook_url",
+        "POST a question that waits to this address: https, or http to this machine. Empty means \
+         none.",
+    ),
+    live(
+        "notifications.webhook_secret_file",
+        "A file of mode 0600 with the secret that signs what is posted. Empty means unsigned.",
+    ),
+    live(
+        "notifications.dwell_secs",
+        "Seconds a question must have waited before anybody is notified, 0 to 86400.",
+    ),
+    live(
+        "notifications.cooldown_secs",
+        "Seconds after a notification in which nobody is notified about the same slot, 0 to 86400.",
+    ),
+    live(
+        "permissions.rules",
+        "Rules on what agents may do, each a table: `effect` (allow, ask or deny), `tool`, \
+         `argument`, `path`, `server`, `engine`, `slot`. What is left out is everything.",
+    ),
 ];

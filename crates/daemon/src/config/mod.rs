@@ -4,6 +4,7 @@
 //! type or out of range is refused with the file, the line and, for a key, the
 //! nearest one that exists.
 
+mod attention;
 mod diagnose;
 mod keys;
 
@@ -14,6 +15,7 @@ use std::time::Duration;
 use missiond_store::DbUrl;
 use serde::{Deserialize, Serialize};
 
+pub use attention::{NotificationsConfig, PermissionRuleConfig, PermissionsConfig};
 pub use diagnose::ConfigError;
 pub use keys::{KEYS, KeySpec, Reload};
 
@@ -29,6 +31,8 @@ pub struct Config {
     pub recording: RecordingConfig,
     pub otlp: OtlpConfig,
     pub anomalies: AnomaliesConfig,
+    pub permissions: PermissionsConfig,
+    pub notifications: NotificationsConfig,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -351,6 +355,62 @@ mod tests {
         assert!(refused("[http]\nlisten = \"0.0.0.0:80\"\n").contains("loopback"));
         assert!(refused("[database]\nurl = \"mysql://x\"\n").contains("line 2"));
         assert!(refused("[otlp]\nendpoint = \"https://x\"\n").contains("http://"));
+    }
+
+    #[test]
+    fn a_permission_rule_is_read_and_a_wrong_one_refused() {
+        let rule = "[[permissions.rules]]\n";
+        let text = format!("{rule}effect = \"deny\"\npath = \"~/.ssh/**\"\n");
+        let config = Config::parse(Path::new("c"), &text).unwrap();
+        let rules = config.permissions.rules().unwrap();
+        assert_eq!(rules[0].sentence(), "deny * on ~/.ssh/**");
+        for (wrong, expected) in [
+            (
+                "effect = \"allow\"\n",
+                "rule 1: a rule that allows everything",
+            ),
+            ("effect = \"maybe\"\n", "unknown variant `maybe`"),
+            ("tool = \"Bash\"\n", "missing field `effect`"),
+            (
+                "effect = \"deny\"\npath = \"../x\"\n",
+                "is not a path pattern",
+            ),
+            (
+                "effect = \"deny\"\nargumnet = \"x\"\n",
+                "unknown field `argumnet`",
+            ),
+        ] {
+            let error = refused(&format!("{rule}{wrong}"));
+            assert!(error.contains(expected), "{error}");
+            assert!(error.contains("line "), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_webhook_is_https_or_on_this_machine() {
+        let url = |url: &str| format!("[notifications]\nwebhook_url = \"{url}\"\n");
+        for fine in [
+            "https://hooks.example/x",
+            "http://127.0.0.1:9/x",
+            "http://[::1]:9",
+            "http://localhost/",
+        ] {
+            assert!(Config::parse(Path::new("c"), &url(fine)).is_ok(), "{fine}");
+        }
+        for wrong in [
+            "http://hooks.example/x",
+            "http://10.0.0.1/",
+            "ftp://x",
+            "x",
+            "https:///",
+        ] {
+            let error = refused(&url(wrong));
+            assert!(
+                error.contains("line 2: `notifications.webhook_url`"),
+                "{error}"
+            );
+        }
+        assert!(refused("[notifications]\nwebhook_secret_file = \"s\"\n").contains("absolute"));
     }
 
     #[test]

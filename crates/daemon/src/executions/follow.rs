@@ -18,7 +18,7 @@ use tokio::time::{Instant, MissedTickBehavior};
 use super::messages::Retry;
 use super::run::{Notice, Run, Seen};
 use super::transcript::Transcript;
-use super::{Context, ExecutionError, facts, messages};
+use super::{Context, ExecutionError, asked, facts, messages};
 use crate::slots::Answer;
 
 /// How often a transcript is looked at.
@@ -37,8 +37,6 @@ pub(super) struct Follow {
     markers: Option<Expected>,
     exit: Option<i32>,
     retry: Retry,
-    /// Questions at the start that the launch has allowed to be answered.
-    dialogs: Vec<StartupDialog>,
 }
 
 impl Follow {
@@ -55,6 +53,7 @@ impl Follow {
             let execution = state.execution;
             key.map(|key| Expected { execution, key })
         })?;
+        run.startup.expect(dialogs);
         Ok(Self {
             context,
             transcript: Transcript::new(row),
@@ -62,7 +61,6 @@ impl Follow {
             markers,
             exit: None,
             retry: Retry::default(),
-            dialogs,
         })
     }
 
@@ -140,7 +138,7 @@ impl Follow {
         let Some(open) = self.context.slots.find(&self.run.slot.to_string()) else {
             return Ok(Going::On);
         };
-        let Some(look) = messages::look(&open).await else {
+        let Some(look) = open.look().await else {
             return Ok(Going::On);
         };
         let rows: Vec<_> = look
@@ -177,16 +175,11 @@ impl Follow {
         let Some(open) = slots.find(&self.run.slot.to_string()) else {
             return;
         };
-        let dialog = messages::look(&open)
-            .await
-            .and_then(|look| look.reading.dialog);
+        let dialog = open.look().await.and_then(|look| look.reading.dialog);
         let Some(dialog) = dialog else {
             return;
         };
-        let asked = format!("{} {} {}", dialog.title, dialog.text, dialog.question);
-        let fits = |known: &StartupDialog| known.asks.iter().find(|asks| asked.contains(**asks));
-        let known = self.dialogs.iter().position(|known| fits(known).is_some());
-        let Some(known) = known.map(|index| self.dialogs.remove(index)) else {
+        let Some(known) = self.run.startup.begin(&dialog) else {
             return;
         };
         let labels: Vec<_> = dialog.options.iter().map(|option| &option.label).collect();
@@ -195,14 +188,17 @@ impl Follow {
             .iter()
             .find(|yes| labels.iter().any(|label| label.starts_with(**yes)));
         let Some(yes) = yes else {
+            self.run.startup.done();
             return;
         };
         let answer = Answer {
             option: (*yes).to_owned(),
-            expect: fits(&known).map(|asks| (*asks).to_owned()),
+            expect: asked::words_of(&known, &dialog).map(str::to_owned),
             wait: STARTUP_ANSWER,
         };
-        match slots.answer(&open, answer).await {
+        let answered = slots.answer(&open, answer).await;
+        self.run.startup.done();
+        match answered {
             Ok(answered) => {
                 tracing::info!(execution = %self.run.id, question = answered.question, "answered");
             }

@@ -14,11 +14,10 @@ use missiond_journal::policy::MessageOutcome;
 use missiond_journal::record::{InputRequest, Sender};
 use missiond_journal::{MessageKey, NewMessage, Text};
 use missiond_semantic::{DeliveryRefusal, Force, Landed, Submit, When};
-use tokio::sync::oneshot;
 
 use super::run::Run;
 use super::{Context, ExecutionError};
-use crate::slots::{InputError, Look, Message, OpenSlot, Order, Slots};
+use crate::slots::{InputError, Message, OpenSlot, Slots};
 
 /// How long the program may take to be ready, once its screen says that it is.
 const READY_WITHIN: Duration = Duration::from_secs(5);
@@ -184,7 +183,7 @@ pub(super) async fn deliver_next(
     let Some(open) = context.slots.find(&run.slot.to_string()) else {
         return Ok(());
     };
-    let Some(look) = look(&open).await else {
+    let Some(look) = open.look().await else {
         return Ok(());
     };
     if let Some(reason) = hindrance(look.reading.state) {
@@ -232,7 +231,7 @@ pub(super) async fn settle_interrupted(
         return Ok(());
     }
     let shown = match context.slots.find(&run.slot.to_string()) {
-        Some(open) => look(&open).await.is_some_and(|look| {
+        Some(open) => open.look().await.is_some_and(|look| {
             let rows: Vec<_> = look
                 .screen
                 .rows
@@ -273,12 +272,6 @@ fn hindrance(state: PtyState) -> Option<&'static str> {
         PtyState::Unknown => Some("it is not known what the program is doing"),
         PtyState::Exited => Some("the program has ended"),
     }
-}
-
-pub(super) async fn look(open: &OpenSlot) -> Option<Look> {
-    let (done, look) = oneshot::channel();
-    open.orders.send(Order::Look(done)).await.ok()?;
-    look.await.ok()
 }
 
 /// What came of giving a text to the agent.

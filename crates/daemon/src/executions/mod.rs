@@ -7,6 +7,7 @@
 //! and in one row of the database.
 
 pub(crate) mod access;
+mod asked;
 mod error;
 mod facts;
 mod follow;
@@ -37,6 +38,7 @@ use tokio::task::JoinSet;
 use crate::slots::{Order, Slots};
 use crate::timeline::Timeline;
 
+pub(crate) use asked::AskedInput;
 pub(crate) use error::ExecutionError;
 pub(crate) use messages::Accepted;
 pub(crate) use run::Run;

@@ -20,6 +20,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::{Mutex, Notify};
 
 use super::ExecutionError;
+use super::asked::Startup;
 use crate::timeline::Timeline;
 
 /// Something seen of an execution, before it is recorded.
@@ -64,6 +65,8 @@ pub(crate) struct Run {
     pub(super) message: Notify,
     /// The program has written something.
     pub(super) output: Notify,
+    /// What is answered by the launch itself.
+    pub(super) startup: Startup,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,6 +106,7 @@ impl Run {
             notices,
             message: Notify::new(),
             output: Notify::new(),
+            startup: Startup::default(),
         };
         Ok((run, received))
     }

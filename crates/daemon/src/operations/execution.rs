@@ -140,13 +140,20 @@ async fn message(call: Call, params: ExecutionMessageParams) -> Result<MessageRe
 
 async fn answer(call: Call, params: ExecutionAnswerParams) -> Result<MessageResult, ApiError> {
     let id = id_of(&call, &params.execution).await?;
-    let executions = &call.daemon.executions;
-    let accepted = executions
-        .answer(id, params.request, &params.text, params.key)
+    let questions = &call.daemon.questions;
+    let accepted = questions
+        .answer_input(
+            id,
+            params.request,
+            &params.text,
+            params.key,
+            "person",
+            call.trace,
+        )
         .await;
     Ok(message_result(
         id,
-        accepted.map_err(|error| of_execution(&error))?,
+        accepted.map_err(|error| ApiError::new(error.code(), error.to_string()))?,
     ))
 }
 

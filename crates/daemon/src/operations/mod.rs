@@ -6,6 +6,8 @@
 //! for itself.
 
 mod board;
+#[cfg(unix)]
+mod attention;
 mod communication;
 #[cfg(unix)]
 mod compute;
@@ -74,6 +76,8 @@ impl Operations {
             handlers: HashMap::with_capacity(CATALOGUE.len()),
         };
         board::register(&mut operations);
+        #[cfg(unix)]
+        attention::register(&mut operations);
         communication::register(&mut operations);
         #[cfg(unix)]
         compute::register(&mut operations);

@@ -6,10 +6,19 @@ use missiond_semantic::{Answered, Delivered};
 use tokio::sync::oneshot;
 
 use super::typing::{Answer, InputError, Job, Message};
-use super::{OpenSlot, Order, OrderError, Slots};
+use super::{Look, OpenSlot, Order, OrderError, Slots};
 
 /// Two presses that come at once are one key to some programs.
 const BETWEEN_PRESSES: Duration = Duration::from_millis(300);
+
+impl OpenSlot {
+    /// What it shows now; nothing when it has just been closed.
+    pub(crate) async fn look(&self) -> Option<Look> {
+        let (done, look) = oneshot::channel();
+        self.orders.send(Order::Look(done)).await.ok()?;
+        look.await.ok()
+    }
+}
 
 impl Slots {
     /// Types a text into a slot and returns when it is known what became of it.

@@ -17,7 +17,7 @@ use missiond_pty::host::{
 };
 use missiond_pty::screenshot::{Picture, PictureError};
 use missiond_pty::{Keys, MAX_SIZE, MIN_SIZE, Session, TimedReading, View};
-use missiond_semantic::{Explanation, Manifest, Reading, Screen, Size};
+use missiond_semantic::{Dialog, DialogOption, Explanation, Manifest, Reading, Screen, Size};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 
@@ -122,6 +122,7 @@ pub(super) async fn follow(
     }
     let mut live = Live {
         published: session.reader().current().state,
+        asked: None,
         session,
         checkpoint: Due::after(offset),
         stalled: None,
@@ -196,6 +197,8 @@ struct Live {
     terminal: TerminalEnd,
     /// The state the timeline knows.
     published: PtyState,
+    /// The dialog the timeline knows.
+    asked: Option<Dialog>,
     manifest_changes: watch::Receiver<u64>,
     typing: Typing,
     watch: Watch,
@@ -522,18 +525,42 @@ impl Live {
 
     async fn publish(&mut self, changes: &mut Vec<TimedReading>) {
         for TimedReading { reading, .. } in changes.drain(..) {
-            if reading.state == self.published {
-                continue;
+            if reading.state != self.published {
+                let changed = Event::PtyStateChanged {
+                    slot: self.slot.id,
+                    from: self.published,
+                    to: reading.state,
+                    confidence: reading.confidence,
+                    reason: reading.reason,
+                };
+                self.published = reading.state;
+                self.record(changed).await;
             }
-            let changed = Event::PtyStateChanged {
+            self.tell_dialog(reading.dialog).await;
+        }
+    }
+
+    /// Tells of a dialog that is not the one that was told of. A moved mark makes
+    /// no other dialog.
+    async fn tell_dialog(&mut self, dialog: Option<Dialog>) {
+        let same = match (&dialog, &self.asked) {
+            (Some(dialog), Some(asked)) => dialog.is_same_as(asked),
+            (None, None) => true,
+            _ => false,
+        };
+        if same {
+            return;
+        }
+        self.asked = dialog;
+        if let Some(dialog) = &self.asked {
+            let label = |option: &DialogOption| option.label.clone();
+            let required = Event::ConfirmRequired {
                 slot: self.slot.id,
-                from: self.published,
-                to: reading.state,
-                confidence: reading.confidence,
-                reason: reading.reason,
+                execution: None,
+                title: dialog.title.clone(),
+                options: dialog.options.iter().map(label).collect(),
             };
-            self.published = reading.state;
-            self.record(changed).await;
+            self.record(required).await;
         }
     }
 

@@ -41,6 +41,11 @@ impl Part {
     pub(super) fn shown(&self) -> &str {
         &self.written
     }
+
+    /// With its quotes and without.
+    pub(super) fn spellings(&self) -> impl Iterator<Item = &str> {
+        [self.written.as_str(), self.plain.as_str()].into_iter()
+    }
 }
 
 /// Every way to read rows of a screen as a line: as they are, as one line that

@@ -98,6 +98,31 @@ pub fn decide(rules: &[Rule], request: &Request, now: Timestamp) -> Verdict {
     }
 }
 
+/// A pattern that fits each part of this very command and nothing else; none
+/// when the command cannot be judged part by part.
+#[must_use]
+pub fn exactly_command(text: &str) -> Option<Pattern> {
+    let mut parts: Vec<String> = Vec::new();
+    for reading in command::readings(text) {
+        for part in command::parts(&reading).ok()? {
+            parts.extend(part.spellings().map(regex::escape));
+        }
+    }
+    parts.sort();
+    parts.dedup();
+    match parts.is_empty() {
+        true => None,
+        false => format!("re:{}", parts.join("|")).parse().ok(),
+    }
+}
+
+/// A pattern that fits this very text and nothing else; none when it has more
+/// than one line.
+#[must_use]
+pub fn exactly_text(text: &str) -> Option<Pattern> {
+    format!("re:{}", regex::escape(text)).parse().ok()
+}
+
 /// The rules that together allow all of it, or why they do not.
 fn allowed<'r>(rules: &[&'r Rule], request: &Request) -> Result<Vec<&'r Rule>, String> {
     if request.tool.is_none() {

@@ -223,6 +223,37 @@ fn a_denied_command_is_found_however_it_is_wrapped_in() {
 }
 
 #[test]
+fn a_pattern_made_of_a_command_fits_it_and_no_other() {
+    for command in [
+        "git status",
+        "ls *.rs && echo 'a;b' | wc -l",
+        "git log\n--oneline",
+        "echo \"it's\" a.b",
+    ] {
+        let rules = [Rule {
+            argument: Some(exactly_command(command).unwrap()),
+            ..rule("P-1", Effect::Allow, "Bash")
+        }];
+        assert_eq!(effect(&rules, &bash(command)), Effect::Allow, "{command:?}");
+        for other in [
+            format!("{command} x"),
+            format!("{command}; rm x"),
+            format!("x {command}"),
+            command
+                .replace('.', "x")
+                .replace("git", "gitx")
+                .replace("ls *", "ls x"),
+        ] {
+            assert_eq!(effect(&rules, &bash(&other)), Effect::Ask, "{other:?}");
+        }
+    }
+    assert_eq!(exactly_command("rm $(cat x)"), None);
+    assert_eq!(exactly_command(""), None);
+    assert!(exactly_text("{\"a\": 1}").unwrap().matches("{\"a\": 1}"));
+    assert_eq!(exactly_text("a\nb"), None);
+}
+
+#[test]
 fn a_path_is_judged_without_its_dots_and_by_every_name() {
     let rules = [
         on(Effect::Allow, "*", "**"),

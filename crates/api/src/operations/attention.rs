@@ -1,0 +1,299 @@
+//! Attention: what people are asked, and what agents may do without asking.
+
+use missiond_core::{BoardTaskId, CliEngine, ExecutionId, PermissionAsked, Question, Timestamp};
+use missiond_core::{QuestionStatus, SlotId};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::operations;
+
+operations! {
+    Communication;
+
+    QuestionList = "question_list" (ReadOnly, "attention"):
+        QuestionListParams => QuestionPage,
+        "List the questions that wait for a person, those first that waited longest and block most.";
+
+    QuestionAnswer = "question_answer" (Additive, "attention"):
+        QuestionAnswerParams => QuestionAnswerResult,
+        "Answer a question; the answer goes to the dialog, agent or task that asked.";
+
+    QuestionDismiss = "question_dismiss" (Idempotent, "attention"):
+        QuestionDismissParams => QuestionResult,
+        "Close a question without an answer; who asked goes on waiting.";
+}
+
+/// The rules have their operations in the domain of the system.
+pub mod permission {
+    use super::super::operations;
+    use super::{
+        PermissionAddParams, PermissionAddResult, PermissionListParams, PermissionPage,
+        PermissionRemoveParams, PermissionRemoveResult, PermissionTestParams, PermissionVerdict,
+    };
+
+    operations! {
+        System;
+
+        PermissionList = "permission_list" (ReadOnly, "attention"):
+            PermissionListParams => PermissionPage,
+            "List the rules on what agents may do, and what was decided by them last.";
+
+        PermissionAdd = "permission_add" (Additive, "attention"):
+            PermissionAddParams => PermissionAddResult,
+            "Add a rule that allows, denies or has a person asked when an agent wants to use a tool.";
+
+        PermissionRemove = "permission_remove" (Idempotent, "attention"):
+            PermissionRemoveParams => PermissionRemoveResult,
+            "Remove a rule that was added.";
+
+        PermissionTest = "permission_test" (ReadOnly, "attention"):
+            PermissionTestParams => PermissionVerdict,
+            "Say what the rules decide about a use of a tool, and which one decides.";
+    }
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct QuestionListParams {
+    /// Also those that are closed, the newest first.
+    pub all: bool,
+    /// With `all`: at most so many, 1 to 1000; 50 when left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct QuestionPage {
+    pub questions: Vec<Question>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct QuestionAnswerParams {
+    /// Its number, such as `Q-7`, or its id.
+    pub question: String,
+    /// The answer. Where options are offered: the number of one, its words or how they begin.
+    pub answer: String,
+    /// Who answers; `person` when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// Let the answer hold for this very use of the tool again, for a time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grant: Option<GrantParams>,
+}
+
+/// An approval is one approval, unless it is given a time or a scope.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GrantParams {
+    /// For so many seconds, at most 30 days; an hour when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<u64>,
+    #[serde(default)]
+    pub scope: GrantScope,
+}
+
+/// For whom an approval holds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum GrantScope {
+    /// The slot that asked.
+    #[default]
+    Slot,
+    /// The execution that asked.
+    Execution,
+    /// The task the agent works on.
+    Task,
+    /// Every agent.
+    Everywhere,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct QuestionAnswerResult {
+    pub question: Question,
+    /// The rule the grant has become.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct QuestionDismissParams {
+    /// Its number, such as `Q-7`, or its id.
+    pub question: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct QuestionResult {
+    pub question: Question,
+}
+
+impl QuestionResult {
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.question.status == QuestionStatus::Pending
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PermissionEffect {
+    Allow,
+    /// A person is asked.
+    Ask,
+    Deny,
+}
+
+/// What a rule is about. What is left out is everything.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct PermissionSubject {
+    /// The tool: `*` stands for any characters; capital letters do not matter.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
+    /// The argument or command, as a glob, or after `re:` as a regular expression.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub argument: Option<String>,
+    /// The file: `**` for any folders; relative ones begin in the agent's folder.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// The MCP server the tool belongs to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub engine: Option<CliEngine>,
+    /// A slot, by its id or its name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slot: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub execution: Option<ExecutionId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task: Option<BoardTaskId>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct PermissionListParams {
+    /// So many of the last decisions too, at most 1000.
+    pub decisions: u32,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PermissionPage {
+    pub rules: Vec<PermissionRule>,
+    /// The last ones, newest first.
+    pub decisions: Vec<PermissionDecision>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PermissionRule {
+    /// `P-3`, or where it comes from.
+    pub name: String,
+    pub effect: PermissionEffect,
+    #[serde(flatten)]
+    pub subject: PermissionSubject,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uses_left: Option<u32>,
+    /// It has neither expired nor been used up.
+    pub in_force: bool,
+    pub source: PermissionSource,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub created_by: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub created_at: Option<Timestamp>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PermissionSource {
+    BuiltIn,
+    Configuration,
+    Added,
+}
+
+/// What was decided about one permission.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PermissionDecision {
+    pub slot: SlotId,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub execution: Option<ExecutionId>,
+    pub asked: PermissionAsked,
+    /// `allow` or `deny`.
+    pub effect: String,
+    /// The rules that decided.
+    pub decided_by: String,
+    pub reason: String,
+    pub decided_at: Timestamp,
+    /// `taken` when the dialog took it, else why it did not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PermissionAddParams {
+    pub effect: PermissionEffect,
+    #[serde(default)]
+    pub subject: PermissionSubject,
+    /// It holds for so many seconds; for ever when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<u64>,
+    /// It decides so often; without a limit when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uses: Option<u32>,
+    /// Who adds it; `person` when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PermissionAddResult {
+    /// `P-3`.
+    pub name: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PermissionRemoveParams {
+    /// `P-3`.
+    pub rule: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PermissionRemoveResult {
+    pub name: String,
+}
+
+/// A use of a tool, as an agent would ask for it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct PermissionTestParams {
+    pub tool: String,
+    /// A command where the tool runs commands (Bash, Run, Shell), else any text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub argument: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
+    /// `claude` when left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub engine: Option<CliEngine>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slot: Option<String>,
+    /// The folder the agent works in; the root when left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PermissionVerdict {
+    pub effect: PermissionEffect,
+    /// The rules that decide; none when nothing is known.
+    pub rules: Vec<String>,
+    pub reason: String,
+}

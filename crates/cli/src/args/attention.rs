@@ -1,0 +1,210 @@
+//! `mission inbox`, `answer`, `dismiss` and `permission …`.
+
+use std::time::Duration;
+
+use clap::{Args, Subcommand, ValueEnum};
+use missiond_api::operations::attention::{GrantScope, PermissionEffect};
+use missiond_core::{BoardTaskId, CliEngine, ExecutionId};
+
+#[derive(Debug, Args)]
+pub(crate) struct InboxArgs {
+    /// Show it anew whenever something changes, until Ctrl-C.
+    #[arg(long)]
+    pub(crate) watch: bool,
+    /// Also what was answered or dismissed, the newest first.
+    #[arg(long, conflicts_with = "watch")]
+    pub(crate) all: bool,
+    /// With --all: at most so many.
+    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) limit: u32,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AnswerArgs {
+    /// Its number, such as Q-7.
+    pub(crate) question: String,
+    /// The answer: words, or an option by its number, its words or how they begin; `-` reads it
+    /// from standard input.
+    pub(crate) answer: String,
+    /// Let it hold for this very use of the tool again, for so long: 30s, 10m, 1h, 2d.
+    #[arg(long = "for", value_name = "TIME", value_parser = time)]
+    pub(crate) for_time: Option<Duration>,
+    /// For whom it holds then; for an hour when --for is left out.
+    #[arg(long, value_enum)]
+    pub(crate) scope: Option<ScopeArg>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ScopeArg {
+    /// The slot that asked.
+    Slot,
+    /// The execution that asked.
+    Execution,
+    /// The task its agent works on.
+    Task,
+    /// Every agent.
+    Everywhere,
+}
+
+impl From<ScopeArg> for GrantScope {
+    fn from(scope: ScopeArg) -> Self {
+        match scope {
+            ScopeArg::Slot => Self::Slot,
+            ScopeArg::Execution => Self::Execution,
+            ScopeArg::Task => Self::Task,
+            ScopeArg::Everywhere => Self::Everywhere,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DismissArgs {
+    /// Its number, such as Q-7.
+    pub(crate) question: String,
+    /// Why, for whoever reads it later.
+    #[arg(long)]
+    pub(crate) reason: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum PermissionCommand {
+    /// List the rules, and with --decisions what they decided last.
+    List {
+        /// So many of the last decisions.
+        #[arg(long, value_name = "COUNT", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1000))]
+        decisions: u32,
+    },
+    /// Add a rule.
+    #[command(after_help = "\
+Examples:
+  mission permission add allow --tool Bash --argument 'cargo test*'
+  mission permission add allow --tool Edit --path 'src/**' --slot fix --for 8h
+  mission permission add deny --path '~/.ssh/**'
+  mission permission add allow --tool search --server docs --uses 5
+
+A rule that denies wins over every other, one that asks over those that allow. A
+command is allowed only if each of its parts is.")]
+    Add(Box<PermissionAddArgs>),
+    /// Remove a rule that was added.
+    Remove {
+        /// Its name, such as P-3.
+        rule: String,
+    },
+    /// Say what the rules decide about a use of a tool, and which one decides.
+    #[command(after_help = "\
+Example:
+  mission permission test --tool Bash --argument 'rm -rf /'")]
+    Test(PermissionTestArgs),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum EffectArg {
+    Allow,
+    /// A person is asked.
+    Ask,
+    Deny,
+}
+
+impl From<EffectArg> for PermissionEffect {
+    fn from(effect: EffectArg) -> Self {
+        match effect {
+            EffectArg::Allow => Self::Allow,
+            EffectArg::Ask => Self::Ask,
+            EffectArg::Deny => Self::Deny,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PermissionAddArgs {
+    #[arg(value_enum)]
+    pub(crate) effect: EffectArg,
+    /// The tool; `*` stands for any characters.
+    #[arg(long)]
+    pub(crate) tool: Option<String>,
+    /// The argument or command: a glob, or after `re:` a regular expression.
+    #[arg(long)]
+    pub(crate) argument: Option<String>,
+    /// The file: `**` for any folders; a relative one begins in the agent's folder.
+    #[arg(long)]
+    pub(crate) path: Option<String>,
+    /// The MCP server the tool belongs to.
+    #[arg(long)]
+    pub(crate) server: Option<String>,
+    /// Only agents of this engine.
+    #[arg(long)]
+    pub(crate) engine: Option<CliEngine>,
+    /// Only this slot, by its id or its name.
+    #[arg(long)]
+    pub(crate) slot: Option<String>,
+    /// Only this execution.
+    #[arg(long)]
+    pub(crate) execution: Option<ExecutionId>,
+    /// Only agents that work on this task.
+    #[arg(long)]
+    pub(crate) task: Option<BoardTaskId>,
+    /// It holds for so long: 30s, 10m, 1h, 2d.
+    #[arg(long = "for", value_name = "TIME", value_parser = time)]
+    pub(crate) for_time: Option<Duration>,
+    /// It decides so often and no more.
+    #[arg(long)]
+    pub(crate) uses: Option<u32>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PermissionTestArgs {
+    #[arg(long)]
+    pub(crate) tool: String,
+    /// A command for Bash, Run and Shell, otherwise any text.
+    #[arg(long)]
+    pub(crate) argument: Option<String>,
+    #[arg(long)]
+    pub(crate) path: Option<String>,
+    #[arg(long)]
+    pub(crate) server: Option<String>,
+    #[arg(long)]
+    pub(crate) engine: Option<CliEngine>,
+    /// As if an agent in this slot asked.
+    #[arg(long)]
+    pub(crate) slot: Option<String>,
+}
+
+/// A time as people write it: 30s, 10m, 1h, 2d.
+fn time(text: &str) -> Result<Duration, String> {
+    let wrong = || format!("`{text}` is not a time: write 30s, 10m, 1h or 2d");
+    let unit = match text.chars().last() {
+        Some('s') => 1,
+        Some('m') => 60,
+        Some('h') => 3600,
+        Some('d') => 86_400,
+        _ => return Err(wrong()),
+    };
+    let count: u64 = text[..text.len() - 1].parse().map_err(|_| wrong())?;
+    let seconds = count.checked_mul(unit).filter(|seconds| *seconds > 0);
+    seconds.map(Duration::from_secs).ok_or_else(wrong)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_a_number_and_a_unit() {
+        for (text, seconds) in [("30s", 30), ("10m", 600), ("1h", 3600), ("2d", 172_800)] {
+            assert_eq!(time(text), Ok(Duration::from_secs(seconds)));
+        }
+        for text in [
+            "",
+            "h",
+            "1",
+            "1w",
+            "-1h",
+            "0h",
+            "1.5h",
+            "99999999999999999999d",
+            "1ĥ",
+        ] {
+            assert!(time(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! `mission inbox`, `answer` and `dismiss`.
+
+use std::process::ExitCode;
+
+use missiond_api::Client;
+use missiond_api::operations::attention::{
+    GrantParams, QuestionAnswer, QuestionAnswerParams, QuestionDismiss, QuestionDismissParams,
+    QuestionList, QuestionListParams, QuestionPage,
+};
+use missiond_api::operations::communication::{TimelineWait, TimelineWaitParams};
+use missiond_core::{Clock, Question, QuestionOrigin, QuestionStatus, SystemClock, Timestamp};
+
+use super::slot::text_or_stdin;
+use crate::args::{AnswerArgs, DismissArgs, InboxArgs};
+use crate::connect::Reach;
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::term::{Style, duration, printable};
+
+/// The daemon answers a wait within this time, with or without an event.
+const LONGEST_WAIT_MS: u64 = 50_000;
+const WATCHED: [&str; 3] = [
+    "question_created",
+    "question_answered",
+    "question_dismissed",
+];
+/// More of a context than this is for `--json`.
+const CONTEXT_SHOWN: usize = 400;
+
+pub(super) fn inbox(
+    args: &InboxArgs,
+    reach: &Reach,
+    output: &mut Output,
+) -> Result<ExitCode, Failure> {
+    let mut client = reach.client(output)?;
+    if args.watch {
+        return watch(&mut client, output);
+    }
+    let page = list(&mut client, args.all, args.limit)?;
+    output.result(&page, show);
+    Ok(ExitCode::SUCCESS)
+}
+
+fn list(client: &mut Client, all: bool, limit: u32) -> Result<QuestionPage, Failure> {
+    let limit = Some(limit);
+    Ok(client.call::<QuestionList>(&QuestionListParams { all, limit })?)
+}
+
+fn watch(client: &mut Client, output: &mut Output) -> Result<ExitCode, Failure> {
+    output.end_with_reader();
+    let mut after = None;
+    loop {
+        let page = list(client, false, 1000)?;
+        output.result(&page, show);
+        // Until something changes; a wait that ended empty begins again.
+        loop {
+            let params = TimelineWaitParams {
+                kinds: WATCHED.map(str::to_owned).to_vec(),
+                after,
+                timeout_ms: LONGEST_WAIT_MS,
+            };
+            let waited = client.call::<TimelineWait>(&params)?;
+            match waited.events.last() {
+                Some(event) => {
+                    after = event.seq;
+                    break;
+                }
+                None => after = after.or(Some(waited.head)),
+            }
+        }
+        if !output.is_json() {
+            output.line("");
+        }
+    }
+}
+
+fn show(output: &mut Output, page: &QuestionPage) {
+    if page.questions.is_empty() {
+        output.line("Nobody waits for you.");
+    }
+    let now = SystemClock.now();
+    for question in &page.questions {
+        show_one(output, question, now);
+    }
+}
+
+fn show_one(output: &mut Output, question: &Question, now: Timestamp) {
+    let number = question.number.to_string();
+    let number = output.paint.apply(Style::Bold, &number);
+    let from = printable(&who_asks(question));
+    let sentence = one_line(&question.question);
+    let age = duration(now.since(question.asked_at).as_secs());
+    let state = match (&question.status, &question.answer, &question.reason) {
+        (QuestionStatus::Pending, _, _) => format!("waits {age}"),
+        (_, Some(answer), _) => format!("answered “{}”", one_line(answer)),
+        (_, None, Some(reason)) => format!("closed: {}", one_line(reason)),
+        (_, None, None) => "dismissed".to_owned(),
+    };
+    let by = question.closed_by.as_deref().map(printable);
+    let by = by.map_or_else(String::new, |by| format!(" by {by}"));
+    output.line(format!("{number}  {from}  {state}{by}"));
+    let sentence = output.paint.apply(Style::Yellow, &sentence);
+    output.line(format!("    {sentence}"));
+    if question.status != QuestionStatus::Pending {
+        return;
+    }
+    if let Some(context) = &question.context {
+        let context = one_line(context);
+        let shown: String = context.chars().take(CONTEXT_SHOWN).collect();
+        let more = if shown.len() < context.len() {
+            " …"
+        } else {
+            ""
+        };
+        let shown = output.paint.apply(Style::Dim, &format!("{shown}{more}"));
+        output.line(format!("    {shown}"));
+    }
+    for (index, option) in question.options.iter().enumerate() {
+        output.line(format!("      {}. {}", index + 1, one_line(option)));
+    }
+}
+
+fn who_asks(question: &Question) -> String {
+    match &question.origin {
+        QuestionOrigin::Dialog {
+            slot_name,
+            permission,
+            ..
+        } => match permission.as_ref().and_then(|asked| asked.tool.as_ref()) {
+            Some(tool) => format!("{slot_name} wants {tool}"),
+            None => slot_name.clone(),
+        },
+        QuestionOrigin::NeedsInput { execution, .. } => execution.to_string(),
+        QuestionOrigin::Task { task, .. } => task.to_string(),
+        QuestionOrigin::Tool {
+            execution: Some(execution),
+            ..
+        } => execution.to_string(),
+        QuestionOrigin::Tool {
+            execution: None,
+            key,
+        } => key.clone(),
+    }
+}
+
+fn one_line(text: &str) -> String {
+    printable(&text.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+pub(super) fn answer(
+    args: AnswerArgs,
+    reach: &Reach,
+    output: &mut Output,
+) -> Result<ExitCode, Failure> {
+    let mut client = reach.client(output)?;
+    let grant = (args.for_time.is_some() || args.scope.is_some()).then(|| GrantParams {
+        seconds: args.for_time.map(|time| time.as_secs()),
+        scope: args.scope.map(Into::into).unwrap_or_default(),
+    });
+    let params = QuestionAnswerParams {
+        question: args.question,
+        answer: text_or_stdin(args.answer)?,
+        by: None,
+        grant,
+    };
+    let result = client.call::<QuestionAnswer>(&params)?;
+    output.result(&result, |output, result| {
+        let question = &result.question;
+        let answer = one_line(question.answer.as_deref().unwrap_or_default());
+        output.line(format!("{} is answered: {answer}", question.number));
+        if let Some(rule) = &result.rule {
+            output.line(format!(
+                "{rule} decides from now on (`mission permission remove {rule}` takes it back)."
+            ));
+        }
+    });
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(super) fn dismiss(
+    args: DismissArgs,
+    reach: &Reach,
+    output: &mut Output,
+) -> Result<ExitCode, Failure> {
+    let mut client = reach.client(output)?;
+    let params = QuestionDismissParams {
+        question: args.question,
+        reason: args.reason,
+    };
+    let result = client.call::<QuestionDismiss>(&params)?;
+    output.result(&result, |output, result| {
+        output.line(format!("{} is dismissed.", result.question.number));
+    });
+    Ok(ExitCode::SUCCESS)
+}

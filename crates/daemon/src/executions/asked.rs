@@ -1,0 +1,195 @@
+//! What agents have asked in structure and what became of it, for the questions
+//! that stand for it.
+
+use missiond_adapters::StartupDialog;
+use missiond_core::{BoardTaskId, ExecutionId, ObservationId, SlotId};
+use missiond_journal::catalogue::MessageContent;
+use missiond_journal::{ExecutionState, OwnerEntity};
+use missiond_semantic::Dialog;
+use missiond_store::executions;
+
+use super::{ExecutionError, Executions};
+
+/// An open request of an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct OpenRequest {
+    pub slot: SlotId,
+    pub request: ObservationId,
+    pub question: String,
+    pub choices: Vec<String>,
+}
+
+/// What became of a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum AskedInput {
+    Open,
+    Answered(String),
+    /// The agent went on without an answer.
+    Withdrawn,
+    /// The execution has ended.
+    Ended,
+}
+
+impl Executions {
+    /// Those that this daemon follows.
+    pub(crate) fn running_here(&self) -> Vec<ExecutionId> {
+        self.context.runs().keys().copied().collect()
+    }
+
+    /// Whether its journal is in this daemon's home.
+    pub(crate) async fn is_ours(&self, execution: ExecutionId) -> Result<bool, ExecutionError> {
+        let file = self.journal_file(execution);
+        Ok(tokio::task::spawn_blocking(move || file.exists()).await?)
+    }
+
+    /// What an agent waits for; nothing when it does not run here.
+    pub(crate) fn open_requests(
+        &self,
+        execution: ExecutionId,
+    ) -> Result<Vec<OpenRequest>, ExecutionError> {
+        let Some(run) = self.context.run(execution) else {
+            return Ok(Vec::new());
+        };
+        let slot = run.slot;
+        let requests = run.journal().peek(|state| {
+            let open = state.requests.values().map(|request| OpenRequest {
+                slot,
+                request: request.id,
+                question: request.question.as_str().to_owned(),
+                choices: request
+                    .choices
+                    .iter()
+                    .map(|choice| choice.label.as_str().to_owned())
+                    .collect(),
+            });
+            open.collect()
+        })?;
+        Ok(requests)
+    }
+
+    /// The request an answer without one is meant for, if there is one alone.
+    pub(crate) fn only_request(
+        &self,
+        execution: ExecutionId,
+    ) -> Result<Option<ObservationId>, ExecutionError> {
+        let open = self.open_requests(execution)?;
+        Ok(match &open[..] {
+            [one] => Some(one.request),
+            _ => None,
+        })
+    }
+
+    pub(crate) async fn asked_input(
+        &self,
+        execution: ExecutionId,
+        request: ObservationId,
+    ) -> Result<AskedInput, ExecutionError> {
+        if let Some(run) = self.context.run(execution) {
+            return Ok(run.journal().peek(|state| became(state, request))?);
+        }
+        let row = self
+            .context
+            .db
+            .read(move |tx| Box::pin(executions::get(tx, execution)))
+            .await?;
+        let Some(row) = row else {
+            return Ok(AskedInput::Ended);
+        };
+        let shown = self.show(row).await?;
+        Ok(match shown.state {
+            Ok(state) => match became(&state, request) {
+                AskedInput::Open => AskedInput::Ended,
+                other => other,
+            },
+            Err(_) => AskedInput::Ended,
+        })
+    }
+
+    /// The execution that runs in a slot, and the task it works for.
+    pub(crate) fn in_slot(&self, slot: SlotId) -> Option<(ExecutionId, Option<BoardTaskId>)> {
+        let run = self.context.run_in(slot)?;
+        let task = run.journal().peek(|state| {
+            let owner = &state.owner;
+            let is_task = owner.entity == OwnerEntity::Task;
+            is_task.then(|| owner.id.as_str().parse().ok()).flatten()
+        });
+        Some((run.id, task.ok().flatten()))
+    }
+
+    /// Whether the launch of what runs in a slot answers this dialog by itself.
+    pub(crate) fn answers_itself(&self, slot: SlotId, dialog: &Dialog) -> bool {
+        let run = self.context.run_in(slot);
+        run.is_some_and(|run| run.startup.answers(dialog))
+    }
+}
+
+fn became(state: &ExecutionState, request: ObservationId) -> AskedInput {
+    if state.requests.contains_key(&request) {
+        return AskedInput::Open;
+    }
+    let mut messages = state.messages.values();
+    let answer = messages.find(|message| message.answers == Some(request));
+    match answer.map(|message| &message.content) {
+        Some(Some(MessageContent::Answer(answer))) => {
+            AskedInput::Answered(answer.text.as_str().to_owned())
+        }
+        Some(_) => AskedInput::Answered("answered".to_owned()),
+        None => AskedInput::Withdrawn,
+    }
+}
+
+/// The questions a CLI asks at its start that the launch has answered already.
+/// Each is answered once; what comes again is for the person.
+#[derive(Debug, Default)]
+pub(super) struct Startup(std::sync::Mutex<StartupDialogs>);
+
+#[derive(Debug, Default)]
+struct StartupDialogs {
+    left: Vec<StartupDialog>,
+    under_way: Option<StartupDialog>,
+}
+
+impl Startup {
+    pub(super) fn expect(&self, dialogs: Vec<StartupDialog>) {
+        self.dialogs().left = dialogs;
+    }
+
+    /// The one that fits; it is under way until [`Startup::done`].
+    pub(super) fn begin(&self, dialog: &Dialog) -> Option<StartupDialog> {
+        let mut dialogs = self.dialogs();
+        let index = dialogs.left.iter().position(|known| asks(known, dialog))?;
+        let known = dialogs.left.remove(index);
+        dialogs.under_way = Some(known.clone());
+        Some(known)
+    }
+
+    pub(super) fn done(&self) {
+        self.dialogs().under_way = None;
+    }
+
+    fn answers(&self, dialog: &Dialog) -> bool {
+        let dialogs = self.dialogs();
+        let mut known = dialogs.left.iter().chain(&dialogs.under_way);
+        known.any(|known| asks(known, dialog))
+    }
+
+    fn dialogs(&self) -> std::sync::MutexGuard<'_, StartupDialogs> {
+        self.0
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+fn asks(known: &StartupDialog, dialog: &Dialog) -> bool {
+    words_of(known, dialog).is_some()
+}
+
+/// The words by which a start-up question is known, if this is it.
+pub(super) fn words_of(known: &StartupDialog, dialog: &Dialog) -> Option<&'static str> {
+    let asked = format!("{} {} {}", dialog.title, dialog.text, dialog.question);
+    known
+        .asks
+        .iter()
+        .find(|asks| asked.contains(**asks))
+        .copied()
+}

@@ -1,0 +1,275 @@
+//! Questions to people: raised by dialogs, agents, tasks and tools, kept until
+//! they are answered, dismissed or gone.
+//!
+//! A question is raised once, however often what asks it is seen or told again.
+//! Its answer goes back where it came from: into the dialog, if that is still
+//! the same one, as a message to the agent, or, by the event of the answer, to
+//! whoever works on the task.
+
+mod answer;
+mod dialog;
+mod error;
+mod inputs;
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use missiond_core::{Clock, DaemonId, Event, Question, QuestionId, QuestionRef, TraceContext};
+use missiond_store::questions::{self, Closing, QuestionFilter, Raised};
+use missiond_store::{MissionDb, NewEvent, StoreError, timeline};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use crate::executions::Executions;
+use crate::slots::Slots;
+use crate::timeline::Timeline;
+
+pub(crate) use dialog::identity;
+pub(crate) use error::QuestionError;
+pub(crate) use missiond_store::questions::NewQuestion;
+
+/// Who closes what nobody needs to answer any more.
+pub(crate) const DAEMON: &str = "missiond";
+
+/// The longest question and context that are kept; more is cut.
+const LONGEST_QUESTION: usize = 2_000;
+const LONGEST_CONTEXT: usize = 16_000;
+const MOST_OPTIONS: usize = 50;
+/// No answer of a person is longer.
+const LONGEST_ANSWER: usize = 32_000;
+
+#[derive(Debug)]
+pub(crate) struct Questions {
+    daemon: DaemonId,
+    db: MissionDb,
+    timeline: Timeline,
+    clock: Arc<dyn Clock>,
+    slots: Arc<Slots>,
+    executions: Arc<Executions>,
+    /// Counts what makes the dialogs worth another look: an answer that did not
+    /// arrive, a rule that changed.
+    second_looks: watch::Sender<u64>,
+    tasks: Mutex<JoinSet<()>>,
+}
+
+impl Questions {
+    pub(crate) fn new(
+        daemon: DaemonId,
+        db: MissionDb,
+        timeline: Timeline,
+        clock: Arc<dyn Clock>,
+        slots: Arc<Slots>,
+        executions: Arc<Executions>,
+    ) -> Self {
+        Self {
+            daemon,
+            db,
+            timeline,
+            clock,
+            slots,
+            executions,
+            second_looks: watch::Sender::new(0),
+            tasks: Mutex::default(),
+        }
+    }
+
+    /// Takes up the questions of agents, and follows what they ask from then on.
+    pub(crate) async fn start(self: &Arc<Self>) -> Result<(), QuestionError> {
+        // Before the first look, so that nothing asked in between is missed.
+        let follower = self.timeline.follow();
+        self.reconcile_inputs().await?;
+        let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        tasks.spawn(inputs::follow(Arc::clone(self), follower));
+        Ok(())
+    }
+
+    pub(crate) async fn let_go(&self) {
+        let mut tasks =
+            std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner));
+        tasks.shutdown().await;
+    }
+
+    /// Asks a person. What stands already is not asked again; the one that is
+    /// there is returned, answered or not.
+    pub(crate) async fn raise(
+        &self,
+        new: NewQuestion,
+        trace: TraceContext,
+    ) -> Result<QuestionId, QuestionError> {
+        let new = bounded(new);
+        let (daemon, now) = (self.daemon, self.clock.now());
+        let raised = self
+            .db
+            .write(move |tx| {
+                Box::pin(async move {
+                    let raised = questions::raise(tx, &new, now).await?;
+                    if let Raised::New(question) = &raised {
+                        let created = Event::QuestionCreated {
+                            question: question.id,
+                            task: question.origin.task(),
+                            slot: question.origin.slot(),
+                        };
+                        let event = event(daemon, now, trace, created);
+                        timeline::append(tx, &[event]).await?;
+                    }
+                    Ok(raised)
+                })
+            })
+            .await?;
+        if let Raised::New(question) = &raised {
+            tracing::info!(question = %question.number, key = question.origin.key(), "asked");
+        }
+        Ok(raised.question().id)
+    }
+
+    /// The open questions: those first that have waited longest and block most.
+    pub(crate) async fn attention(&self) -> Result<Vec<Question>, QuestionError> {
+        let mut open = self.list(QuestionFilter::Open).await?;
+        let now = self.clock.now();
+        open.sort_by_key(|question| {
+            let weight = std::cmp::Reverse(question.weight(now));
+            (weight, question.number)
+        });
+        Ok(open)
+    }
+
+    pub(crate) async fn list(
+        &self,
+        filter: QuestionFilter,
+    ) -> Result<Vec<Question>, QuestionError> {
+        let listed = self
+            .db
+            .read(move |tx| Box::pin(questions::list(tx, filter)))
+            .await?;
+        Ok(listed)
+    }
+
+    pub(crate) async fn find(&self, reference: QuestionRef) -> Result<Question, QuestionError> {
+        let found = self
+            .db
+            .read(move |tx| Box::pin(questions::find(tx, reference)))
+            .await?;
+        found.ok_or_else(|| {
+            QuestionError::NotFound(match reference {
+                QuestionRef::Number(number) => number.to_string(),
+                QuestionRef::Id(id) => id.to_string(),
+            })
+        })
+    }
+
+    /// Closes a question without an answer. Whoever waits goes on waiting: a
+    /// dialog stays open for whoever sits at its terminal.
+    pub(crate) async fn dismiss(
+        &self,
+        reference: QuestionRef,
+        reason: Option<String>,
+        by: &str,
+        trace: TraceContext,
+    ) -> Result<Question, QuestionError> {
+        let question = self.find(reference).await?;
+        self.close(question.id, Closing::Dismissed { reason }, by, trace)
+            .await
+    }
+
+    /// What asked is gone: nobody can answer any more, or needs to.
+    pub(crate) async fn close_gone(
+        &self,
+        id: QuestionId,
+        reason: &str,
+    ) -> Result<(), QuestionError> {
+        let closing = Closing::Dismissed {
+            reason: Some(reason.to_owned()),
+        };
+        match self.close(id, closing, DAEMON, TraceContext::root()).await {
+            // Somebody was faster.
+            Ok(_) | Err(QuestionError::Store(StoreError::Conflict { .. })) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// It was answered elsewhere: by a rule, or at the terminal.
+    pub(crate) async fn settle(
+        &self,
+        id: QuestionId,
+        answer: String,
+        by: &str,
+    ) -> Result<(), QuestionError> {
+        let closing = Closing::Answered { answer };
+        match self.close(id, closing, by, TraceContext::root()).await {
+            // Somebody was faster.
+            Ok(_) | Err(QuestionError::Store(StoreError::Conflict { .. })) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Has every dialog looked at once more.
+    pub(crate) fn look_again(&self) {
+        self.second_looks.send_modify(|count| *count += 1);
+    }
+
+    pub(crate) fn second_looks(&self) -> watch::Receiver<u64> {
+        self.second_looks.subscribe()
+    }
+
+    /// Closes a question and tells so, in one transaction.
+    async fn close(
+        &self,
+        id: QuestionId,
+        closing: Closing,
+        by: &str,
+        trace: TraceContext,
+    ) -> Result<Question, QuestionError> {
+        let (daemon, now, by) = (self.daemon, self.clock.now(), by.to_owned());
+        let closed = self
+            .db
+            .write(move |tx| {
+                Box::pin(async move {
+                    let closed = questions::close(tx, id, &closing, &by, now).await?;
+                    let told = match closing {
+                        Closing::Answered { .. } => Event::QuestionAnswered { question: id, by },
+                        Closing::Dismissed { .. } => Event::QuestionDismissed { question: id, by },
+                    };
+                    timeline::append(tx, &[event(daemon, now, trace, told)]).await?;
+                    Ok(closed)
+                })
+            })
+            .await?;
+        Ok(closed)
+    }
+}
+
+fn event(
+    daemon: DaemonId,
+    at: missiond_core::Timestamp,
+    trace: TraceContext,
+    event: Event,
+) -> NewEvent {
+    NewEvent {
+        at,
+        daemon,
+        trace,
+        event,
+    }
+}
+
+/// What an agent wrote is cut to a size that can be kept and shown.
+fn bounded(new: NewQuestion) -> NewQuestion {
+    let cut = |text: String, limit: usize| -> String {
+        // The store holds no NUL.
+        let text = text.replace('\0', " ");
+        match text.char_indices().nth(limit) {
+            Some((end, _)) => format!("{}…", &text[..end]),
+            None => text,
+        }
+    };
+    NewQuestion {
+        question: cut(new.question, LONGEST_QUESTION),
+        context: new.context.map(|context| cut(context, LONGEST_CONTEXT)),
+        options: new
+            .options
+            .into_iter()
+            .take(MOST_OPTIONS)
+            .map(|option| cut(option, LONGEST_QUESTION))
+            .collect(),
+        ..new
+    }
+}
