@@ -4,6 +4,8 @@
 
 mod anomalies;
 mod attach;
+#[cfg(unix)]
+mod autopilot;
 mod bad_input;
 #[cfg(target_os = "linux")]
 mod bench;

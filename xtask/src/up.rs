@@ -1,4 +1,5 @@
-//! `cargo xtask up`: from a clone to a running daemon.
+//! `cargo xtask up`: from a clone to a running daemon; where no agent CLI is
+//! installed, also to the demo, which needs none.
 
 use std::process::Command;
 
@@ -16,7 +17,22 @@ pub(crate) fn up(arguments: &[String]) -> Result<(), String> {
     ]))?;
     let program = run::target_folder()?.join("release").join("mission");
     run::run(Command::new(&program).arg("up"))?;
+    if !has_agent() {
+        println!("\nNo agent CLI is installed here. This is what it looks like with agents that");
+        println!("follow scripts:\n");
+        run::run(Command::new(&program).arg("demo"))?;
+    }
     println!("\nThe program is {}.", program.display());
     println!("`cargo install --path crates/cli` puts it into your PATH.");
     Ok(())
+}
+
+/// Whether one of the agent CLIs is in PATH.
+fn has_agent() -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let installed =
+        |name: &str| std::env::split_paths(&path).any(|folder| folder.join(name).is_file());
+    ["claude", "codex", "gemini", "opencode"]
+        .iter()
+        .any(|name| installed(name))
 }

@@ -12,7 +12,7 @@ use crate::plan::{
     StartupDialog, StartupQuestion, text,
 };
 use crate::transcript::{
-    CallOutcome, TokenUsage, TranscriptFact, TranscriptMemory, number, text_of,
+    CallOutcome, TokenUsage, TranscriptFact, TranscriptMemory, fingerprint, number, text_of,
 };
 use crate::{Adapter, FoundTranscript, TranscriptSearch};
 
@@ -99,6 +99,10 @@ impl Adapter for ClaudeCode {
             instructions: Instructions::given_if(launch.instructions.is_some()),
             signals: SignalTransport::of(launch.mcp.as_ref()),
         })
+    }
+
+    fn exit_command(&self) -> Option<&'static str> {
+        Some("/exit")
     }
 
     fn startup_dialogs(&self) -> &'static [StartupDialog] {
@@ -228,6 +232,7 @@ fn of_assistant(entry: &Value) -> Vec<TranscriptFact> {
             Some("tool_use") => facts.push(TranscriptFact::ToolStarted {
                 call: block["id"].as_str().unwrap_or_default().to_owned(),
                 tool: block["name"].as_str().unwrap_or_default().to_owned(),
+                arguments: fingerprint(&block["input"]),
             }),
             _ => {}
         }
@@ -357,7 +362,8 @@ mod tests {
                 },
                 TranscriptFact::ToolStarted {
                     call: "t1".to_owned(),
-                    tool: "Bash".to_owned()
+                    tool: "Bash".to_owned(),
+                    arguments: fingerprint(&json!({})),
                 },
                 TranscriptFact::Used {
                     request: "req_1".to_owned(),

@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::launch::{Conversation, Launch, McpServer, PermissionMode};
 use crate::plan::{ConversationId, Instructions, LaunchPlan, PlanError, SignalTransport, text};
 use crate::transcript::{
-    CallOutcome, TokenUsage, TranscriptFact, TranscriptMemory, number, text_of,
+    CallOutcome, TokenUsage, TranscriptFact, TranscriptMemory, fingerprint, number, text_of,
 };
 use crate::{Adapter, FoundTranscript, TranscriptSearch, recent_files};
 
@@ -79,6 +79,10 @@ impl Adapter for Codex {
         })
     }
 
+    fn exit_command(&self) -> Option<&'static str> {
+        Some("/quit")
+    }
+
     fn transcript(&self, search: &TranscriptSearch<'_>) -> Option<FoundTranscript> {
         let config = match search.variable("CODEX_HOME") {
             Some(folder) => PathBuf::from(folder),
@@ -113,6 +117,10 @@ impl Adapter for Codex {
                         Some(namespace) => format!("{namespace}__{}", word(&payload["name"])),
                         None => word(&payload["name"]),
                     },
+                    arguments: fingerprint(match &payload["arguments"] {
+                        Value::Null => &payload["input"],
+                        arguments => arguments,
+                    }),
                 }]
             }
             (Some("response_item"), Some("function_call_output" | "custom_tool_call_output")) => {

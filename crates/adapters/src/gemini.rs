@@ -16,7 +16,7 @@ use crate::plan::{
     SignalTransport, StartupDialog, StartupQuestion, text,
 };
 use crate::transcript::{
-    CallOutcome, TokenUsage, TranscriptFact, TranscriptMemory, number, text_of,
+    CallOutcome, TokenUsage, TranscriptFact, TranscriptMemory, fingerprint, number, text_of,
 };
 use crate::{Adapter, FoundTranscript, TranscriptSearch, recent_files};
 
@@ -103,6 +103,10 @@ impl Adapter for GeminiCli {
         Ok(plan)
     }
 
+    fn exit_command(&self) -> Option<&'static str> {
+        Some("/quit")
+    }
+
     fn startup_dialogs(&self) -> &'static [StartupDialog] {
         &[StartupDialog {
             question: StartupQuestion::TrustFolder,
@@ -169,6 +173,7 @@ fn of_answer(entry: &Value, said: Option<String>) -> Vec<TranscriptFact> {
         facts.push(TranscriptFact::ToolStarted {
             call: word(&call["id"]),
             tool: word(&call["name"]),
+            arguments: fingerprint(&call["args"]),
         });
         if let Some(status) = call["status"].as_str() {
             facts.push(TranscriptFact::ToolEnded {

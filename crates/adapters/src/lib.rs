@@ -61,6 +61,11 @@ pub trait Adapter: std::fmt::Debug + Send + Sync {
         &[]
     }
 
+    /// What is typed at its prompt to end the CLI in order.
+    fn exit_command(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Where the CLI keeps the transcript of a conversation, when that can be
     /// told from outside.
     fn transcript(&self, _search: &TranscriptSearch<'_>) -> Option<FoundTranscript> {

@@ -13,7 +13,7 @@ use crate::plan::{
 };
 use crate::tail::TranscriptTail;
 use crate::transcript::{
-    CallOutcome, TokenUsage, TranscriptFact, TranscriptMemory, number, text_of,
+    CallOutcome, TokenUsage, TranscriptFact, TranscriptMemory, fingerprint, number, text_of,
 };
 use crate::{Adapter, FoundTranscript, TranscriptSearch};
 
@@ -27,6 +27,10 @@ impl Adapter for OpenCode {
 
     fn program(&self) -> &str {
         "opencode"
+    }
+
+    fn exit_command(&self) -> Option<&'static str> {
+        Some("/exit")
     }
 
     fn plan(&self, launch: &Launch) -> Result<LaunchPlan, PlanError> {
@@ -123,6 +127,7 @@ impl Adapter for OpenCode {
                     TranscriptFact::ToolStarted {
                         call: call.clone(),
                         tool,
+                        arguments: fingerprint(&part["state"]["input"]),
                     },
                     TranscriptFact::ToolEnded { call, outcome },
                 ]
@@ -232,7 +237,8 @@ mod tests {
             [
                 TranscriptFact::ToolStarted {
                     call: "c".to_owned(),
-                    tool: "write".to_owned()
+                    tool: "write".to_owned(),
+                    arguments: fingerprint(&Value::Null),
                 },
                 TranscriptFact::ToolEnded {
                     call: "c".to_owned(),

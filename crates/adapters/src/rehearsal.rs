@@ -91,6 +91,10 @@ impl Adapter for Rehearsal {
         })
     }
 
+    fn exit_command(&self) -> Option<&'static str> {
+        Some("/exit")
+    }
+
     /// Beside the session, in the data folder of missiond.
     fn transcript(&self, search: &TranscriptSearch<'_>) -> Option<FoundTranscript> {
         let id = search.conversation?;

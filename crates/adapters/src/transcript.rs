@@ -1,6 +1,8 @@
 //! What an agent CLI's own record of a conversation says, in words all of them
 //! share. Private reasoning has no word here: it is never taken over.
 
+use std::hash::{Hash, Hasher};
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -22,6 +24,9 @@ pub enum TranscriptFact {
     ToolStarted {
         call: String,
         tool: String,
+        /// Tells calls with other arguments apart; the arguments themselves may
+        /// hold anything.
+        arguments: u64,
     },
     ToolEnded {
         call: String,
@@ -78,6 +83,13 @@ pub(crate) fn text_of(content: &Value) -> Option<String> {
     };
     let text = text.trim();
     (!text.is_empty()).then(|| text.chars().take(LONGEST_TEXT).collect())
+}
+
+/// A number for a value, the same for the same value.
+pub(crate) fn fingerprint(value: &Value) -> u64 {
+    let mut hasher = std::hash::DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
 }
 
 pub(crate) fn number(value: &Value) -> u64 {

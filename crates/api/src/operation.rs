@@ -3,7 +3,7 @@
 use schemars::{JsonSchema, Schema, schema_for};
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::operations::{attention, board, communication, compute, execution, system};
+use crate::operations::{attention, autopilot, board, communication, compute, execution, system};
 
 /// Which part of the system an operation belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -124,6 +124,8 @@ pub const CATALOGUE: &[OperationSpec] = &[
     execution::ExecutionAnswer::SPEC,
     execution::ExecutionInterrupt::SPEC,
     execution::ExecutionCancel::SPEC,
+    autopilot::AutopilotShow::SPEC,
+    autopilot::AutopilotSet::SPEC,
     system::Health::SPEC,
     system::DaemonStatus::SPEC,
     system::DaemonStats::SPEC,

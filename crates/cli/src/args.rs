@@ -1,6 +1,7 @@
 //! The command line: every command, flag and example.
 
 mod attention;
+mod autopilot;
 mod execution;
 mod journal;
 mod task;
@@ -16,6 +17,7 @@ use crate::failure::EXIT_CODES;
 pub(crate) use attention::{
     AnswerArgs, DismissArgs, InboxArgs, PermissionAddArgs, PermissionCommand, PermissionTestArgs,
 };
+pub(crate) use autopilot::{AutopilotCommand, DemoArgs, WhyArg};
 pub(crate) use execution::{AccessArg, ExecutionCommand, RunArgs};
 pub(crate) use journal::{JournalCommand, JournalFormat};
 pub(crate) use task::{
@@ -109,6 +111,16 @@ With --wait the exit code says how it went:
     /// The board: tasks with dependencies, what is ready and what waits for what.
     #[command(subcommand)]
     Task(TaskCommand),
+    /// Watch five tasks being done by agents, from claim to merge, in two minutes.
+    ///
+    /// In a folder of its own, with a daemon and a small repository of its own:
+    /// two branches at once, a permission, a failing check that is mended, a
+    /// question. Everything is left there to be looked at.
+    #[cfg(unix)]
+    #[command(
+        after_help = "Examples:\n  mission demo\n  mission demo --json\n  mission demo --engine claude"
+    )]
+    Demo(DemoArgs),
     /// What waits for you: the questions of agents and tasks.
     #[command(after_help = "\
 Examples:
@@ -130,6 +142,9 @@ An approval is one approval, unless --for or --scope makes a rule of it.")]
     /// What agents may do without asking.
     #[command(subcommand)]
     Permission(PermissionCommand),
+    /// Work on the tasks of the board without anybody watching.
+    #[command(subcommand)]
+    Autopilot(AutopilotCommand),
     /// Run programs in terminals that outlive the daemon, and look after them.
     #[command(subcommand)]
     Slot(SlotCommand),

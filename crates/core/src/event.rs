@@ -355,6 +355,9 @@ events! {
             operation: String, micros: u64, error: Option<ErrorCode>,
         }
         Persistent
+        /// The autopilot was switched to another mode.
+        AutopilotChanged = "autopilot_changed" { mode: String, by: String, reason: String }
+        Persistent
         /// A person or a script marked this moment.
         NoteAdded = "note_added" { text: String, author: String }
         Persistent

@@ -15,6 +15,8 @@ use missiond_store::{DbUrl, MissionDb, StoreError};
 use tokio::sync::watch;
 
 use crate::activity::Activity;
+#[cfg(unix)]
+use crate::autopilot::Autopilot;
 use crate::board::Board;
 use crate::config::{Config, ConfigError};
 #[cfg(unix)]
@@ -264,6 +266,8 @@ async fn infrastructure(
         #[cfg(unix)]
         executions,
         #[cfg(unix)]
+        autopilot: Autopilot::default(),
+        #[cfg(unix)]
         questions,
         #[cfg(unix)]
         permissions,
@@ -321,6 +325,8 @@ async fn workers(daemon: &Daemon) -> Result<tokio::task::JoinHandle<()>, StartEr
     daemon.permissions.start().await?;
     #[cfg(unix)]
     daemon.notifications.start();
+    #[cfg(unix)]
+    daemon.autopilot.start(daemon);
     Ok(runs::start_beating(daemon))
 }
 
@@ -356,6 +362,8 @@ async fn engines(daemon: &Daemon, operations: Arc<Operations>) -> Result<Served,
 }
 
 async fn stop_workers(daemon: &Daemon) {
+    #[cfg(unix)]
+    daemon.autopilot.let_go().await;
     #[cfg(unix)]
     daemon.notifications.let_go().await;
     #[cfg(unix)]

@@ -5,6 +5,8 @@
 //! is reached, in `transport`; what happens is on the `timeline`.
 
 mod activity;
+#[cfg(unix)]
+mod autopilot;
 pub mod board;
 mod bootstrap;
 pub mod config;

@@ -42,6 +42,8 @@ pub(crate) struct DaemonState {
     pub permissions: Arc<crate::permissions::Permissions>,
     #[cfg(unix)]
     pub notifications: Arc<crate::notifications::Notifications>,
+    #[cfg(unix)]
+    pub autopilot: crate::autopilot::Autopilot,
     pub consumers: Mutex<Option<Consumers>>,
     pub http: Mutex<Option<std::net::SocketAddr>>,
     pub shutdown: Shutdown,

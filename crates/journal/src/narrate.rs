@@ -207,6 +207,7 @@ fn of_fact(fact: &Fact) -> String {
             Control::Resumed => "resumed".to_owned(),
             Control::Cancelled { reason } => format!("cancelled{}", quoted(reason)),
             Control::Terminated { reason } => format!("terminated{}", quoted(reason)),
+            Control::Finished { reason } => format!("finished{}", quoted(reason)),
             Control::Withdrew { request } => format!("question {request} withdrawn"),
         },
         Fact::Diagnostic(diagnostic) => {

@@ -27,6 +27,7 @@
 
 pub mod activity;
 mod attention_numbers;
+pub mod autopilot;
 pub mod baseline;
 pub mod board;
 pub mod capabilities;
@@ -43,11 +44,13 @@ mod postgres;
 pub mod private_postgres;
 mod progress;
 pub mod questions;
+pub mod slot_sessions;
 pub mod slots;
 mod sqlite;
 pub mod suite;
 pub mod tasks;
 pub mod timeline;
+pub mod token_usage;
 mod tx;
 mod url;
 mod value;

@@ -34,6 +34,7 @@ pub(crate) const MIGRATIONS: &[Migration] = migrations! {
     4 "0004_executions",
     5 "0005_board",
     6 "0006_questions",
+    7 "0007_autopilot",
 };
 
 /// Where the record of applied migrations is kept.

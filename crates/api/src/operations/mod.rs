@@ -1,7 +1,8 @@
 //! The operations, by domain: parameters, results and what they are for.
 
-pub mod board;
 pub mod attention;
+pub mod autopilot;
+pub mod board;
 pub mod communication;
 pub mod compute;
 pub mod execution;

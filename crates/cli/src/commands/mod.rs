@@ -5,12 +5,15 @@ mod agent_link;
 #[cfg(unix)]
 mod attach;
 mod attention;
+mod autopilot;
 mod bench;
 #[cfg(unix)]
 mod bridge;
 mod call;
 mod config;
 mod daemon;
+#[cfg(unix)]
+mod demo;
 mod doctor;
 mod execution;
 #[cfg(unix)]
@@ -56,6 +59,8 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<ExitCode, Failure> {
         #[cfg(unix)]
         Command::Rehearse(args) => return rehearse::run(args, output),
         #[cfg(unix)]
+        Command::Demo(args) => return demo::run(&args, output),
+        #[cfg(unix)]
         Command::PtyHost => {
             missiond_pty::host::run()?;
             return Ok(ExitCode::SUCCESS);
@@ -83,12 +88,13 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<ExitCode, Failure> {
         Command::Answer(args) => attention::answer(args, &reach, output),
         Command::Dismiss(args) => attention::dismiss(args, &reach, output),
         Command::Permission(command) => permission::run(command, &reach, output),
+        Command::Autopilot(command) => autopilot::run(command, &reach, output),
         Command::Slot(command) => slot::run(command, &reach, output),
         Command::Task(command) => task::run(command, &reach, output),
         Command::Call(args) => call::call(args, &reach, output),
         Command::Bench(command) => bench::run(&command, output),
         #[cfg(unix)]
-        Command::Rehearse(_) | Command::Hook(_) => Ok(ExitCode::SUCCESS),
+        Command::Rehearse(_) | Command::Hook(_) | Command::Demo(_) => Ok(ExitCode::SUCCESS),
         Command::Completions { .. }
         | Command::Man
         | Command::Semantic(_)

@@ -36,6 +36,8 @@ pub enum Outcome {
     Cancelled,
     /// The lease ended without a sign of its holder.
     Expired,
+    /// Only a person can say how it goes on.
+    NeedsPerson,
     /// It was given back without a verdict.
     Superseded,
     /// missiond could not do its part.
@@ -60,7 +62,7 @@ impl Outcome {
     pub const fn consequence(self) -> Consequence {
         match self {
             Self::Verified => Consequence::Done,
-            Self::ChecksFailed | Self::Conflict => Consequence::Block,
+            Self::ChecksFailed | Self::Conflict | Self::NeedsPerson => Consequence::Block,
             Self::AgentLost | Self::Stalled | Self::Expired | Self::Error => Consequence::TryAgain,
             Self::Cancelled => Consequence::Fail,
             Self::Superseded => Consequence::Reopen,
@@ -116,6 +118,7 @@ words!(Outcome, "outcome", {
     Stalled = "stalled",
     Cancelled = "cancelled",
     Expired = "expired",
+    NeedsPerson = "needs_person",
     Superseded = "superseded",
     Error = "error",
 });

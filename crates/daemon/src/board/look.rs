@@ -108,12 +108,8 @@ impl Board {
     }
 
     /// What is ready and what waits, at most `limit` of each.
-    pub async fn readiness(&self, limit: u32) -> Result<Readiness, BoardError> {
+    pub async fn readiness(&self, limits: ReadyLimits) -> Result<Readiness, BoardError> {
         let now = self.clock.now();
-        let limits = ReadyLimits {
-            limit,
-            ..ReadyLimits::default()
-        };
         let found = self.db.read(move |tx| {
             Box::pin(async move {
                 let open = TaskFilter {

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use missiond_store::DbUrl;
 use toml::de::{DeTable, DeValue};
 
+use super::autopilot::check_slots;
 use super::{Config, KEYS};
 
 /// Why a configuration is refused.
@@ -226,6 +227,32 @@ fn check_values(config: &Config) -> Result<(), (&'static str, String)> {
     if let Err(trouble) = config.permissions.rules() {
         return Err(("permissions.rules", trouble));
     }
+    let autopilot = &config.autopilot;
+    range(
+        "autopilot.max_agents",
+        autopilot.max_agents.into(),
+        1..=1000,
+    )?;
+    range(
+        "autopilot.check_rounds",
+        autopilot.check_rounds.into(),
+        1..=100,
+    )?;
+    range(
+        "autopilot.unchanged_rounds",
+        autopilot.unchanged_rounds.into(),
+        1..=100,
+    )?;
+    range("autopilot.settle_ms", autopilot.settle_ms, 50..=600_000)?;
+    range("autopilot.stall_secs", autopilot.stall_secs, 1..=86_400)?;
+    range("autopilot.lease_secs", autopilot.lease_secs, 1..=86_400)?;
+    range(
+        "autopilot.limit_resumes",
+        autopilot.limit_resumes.into(),
+        0..=100,
+    )?;
+    autopilot.check()?;
+    check_slots(&config.slots)?;
     if !config.http.listen.ip().is_loopback() {
         let message = format!("must be a loopback address, but is {}", config.http.listen);
         return Err(("http.listen", message));

@@ -161,4 +161,63 @@ pub const KEYS: &[KeySpec] = &[
         "Rules on what agents may do, each a table: `effect` (allow, ask or deny), `tool`, \
          `argument`, `path`, `server`, `engine`, `slot`. What is left out is everything.",
     ),
+    live(
+        "autopilot.engine",
+        "The agent CLI of tasks that name none: claude, codex, gemini, opencode or the name of a \
+         manifest.",
+    ),
+    live(
+        "autopilot.max_agents",
+        "Agents that may work on tasks at once, 1 to 1000.",
+    ),
+    live(
+        "autopilot.engine_limits",
+        "Agents of one engine that may work on tasks at once, for example `[\"claude=2\"]`.",
+    ),
+    live(
+        "autopilot.check_rounds",
+        "Rounds of checks an attempt may fail before a person is asked, 1 to 100.",
+    ),
+    live(
+        "autopilot.unchanged_rounds",
+        "Rounds of failed checks in a row without a change by the agent before a person is asked, 1 \
+         to 100.",
+    ),
+    live(
+        "autopilot.settle_ms",
+        "Milliseconds an agent that has worked must rest until its turn counts as over, 50 to \
+         600000; ten times as long when nobody saw it work.",
+    ),
+    live(
+        "autopilot.stall_secs",
+        "Seconds without a sign of an agent that works before its attempt is given up, 1 to 86400.",
+    ),
+    live(
+        "autopilot.lease_secs",
+        "Seconds a claim lasts without a sign of the daemon that holds it, 1 to 86400.",
+    ),
+    live(
+        "autopilot.limit_resumes",
+        "How often a task goes on by itself after a vendor's usage limit, 0 to 100; then a person \
+         is asked.",
+    ),
+    live(
+        "autopilot.tokens_per_day",
+        "Tokens all agents of tasks may use in a day (UTC), without what came from a cache; 0 means \
+         no budget.",
+    ),
+    live(
+        "autopilot.engine_tokens_per_day",
+        "The same for the agents of one engine.",
+    ),
+    live(
+        "autopilot.quiet_hours",
+        "Parts of the day in which no task is begun, by this machine's clock, for example \
+         `[\"22:00-06:30\"]`.",
+    ),
+    live(
+        "slots",
+        "Slots that are always there: `[[slots]]` with `name`, `engine` and, if wanted, \
+         `tokens_per_day`. A task of the engine runs in a free one under its name.",
+    ),
 ];

@@ -5,8 +5,10 @@
 //! nearest one that exists.
 
 mod attention;
+mod autopilot;
 mod diagnose;
 mod keys;
+mod quiet_hours;
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -16,6 +18,7 @@ use missiond_store::DbUrl;
 use serde::{Deserialize, Serialize};
 
 pub use attention::{NotificationsConfig, PermissionRuleConfig, PermissionsConfig};
+pub use autopilot::{AutopilotConfig, SlotConfig};
 pub use diagnose::ConfigError;
 pub use keys::{KEYS, KeySpec, Reload};
 
@@ -33,6 +36,8 @@ pub struct Config {
     pub anomalies: AnomaliesConfig,
     pub permissions: PermissionsConfig,
     pub notifications: NotificationsConfig,
+    pub autopilot: AutopilotConfig,
+    pub slots: Vec<SlotConfig>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

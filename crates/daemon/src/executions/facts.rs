@@ -143,6 +143,18 @@ pub(super) fn of_cancel(reason: &str) -> Seen {
     }
 }
 
+/// The work of the run is over, whatever its program does from now on.
+pub(super) fn of_finish(reason: &str) -> Seen {
+    Seen {
+        key: key("control:finished"),
+        source: Source::Daemon,
+        confidence: Confidence::Authoritative,
+        observed: fact(Control::Finished {
+            reason: some_text(reason),
+        }),
+    }
+}
+
 /// The operating system's word. A run has one beginning and one end.
 pub(super) fn of_process(process: Process) -> Seen {
     let name = match process {

@@ -266,6 +266,7 @@ pub(super) async fn close(context: &Context, run: &Arc<Run>) {
         tracing::error!(execution = %run.id, %error, "its end is not in the database");
     }
     context.runs().remove(&run.id);
+    run.closed.notify_waiters();
 }
 
 async fn fail_undelivered(run: &Arc<Run>) -> Result<(), ExecutionError> {

@@ -261,14 +261,14 @@ fn shows(rows: &[&str], text: &str) -> bool {
 /// Why the agent cannot be given a text now.
 fn hindrance(state: PtyState) -> Option<&'static str> {
     match state {
-        PtyState::Idle => None,
+        // What ended with an error is left by the next prompt.
+        PtyState::Idle | PtyState::Error => None,
         PtyState::Starting => Some("the program is starting"),
         PtyState::Thinking | PtyState::Responding | PtyState::ToolRunning => {
             Some("the agent is working")
         }
         PtyState::Confirming => Some("the program asks something that must be answered first"),
         PtyState::SlashMenu => Some("a menu is open in the program"),
-        PtyState::Error => Some("the program shows an error"),
         PtyState::Unknown => Some("it is not known what the program is doing"),
         PtyState::Exited => Some("the program has ended"),
     }

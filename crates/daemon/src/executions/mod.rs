@@ -8,8 +8,10 @@
 
 pub(crate) mod access;
 mod asked;
+mod circles;
 mod error;
 mod facts;
+mod finish;
 mod follow;
 mod interrupt;
 mod messages;
@@ -43,10 +45,10 @@ pub(crate) use error::ExecutionError;
 pub(crate) use messages::Accepted;
 pub(crate) use run::Run;
 use run::Seen;
-pub(crate) use start::NewExecution;
-pub(crate) use view::Shown;
+pub(crate) use start::{Identity, NewExecution, Owner};
+pub(crate) use view::{Known, Shown};
 
-/// How long a cancelled program may take to end by itself.
+/// How long a program that is ended may take to end by itself.
 const CANCEL_GRACE: Duration = Duration::from_secs(5);
 
 /// The executions of this daemon.

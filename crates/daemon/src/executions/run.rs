@@ -21,6 +21,7 @@ use tokio::sync::{Mutex, Notify};
 
 use super::ExecutionError;
 use super::asked::Startup;
+use super::circles::Circles;
 use crate::timeline::Timeline;
 
 /// Something seen of an execution, before it is recorded.
@@ -67,6 +68,9 @@ pub(crate) struct Run {
     pub(super) output: Notify,
     /// What is answered by the launch itself.
     pub(super) startup: Startup,
+    /// Nothing is left of it but its records.
+    pub(super) closed: Notify,
+    pub(super) circles: Circles,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,6 +111,8 @@ impl Run {
             message: Notify::new(),
             output: Notify::new(),
             startup: Startup::default(),
+            closed: Notify::new(),
+            circles: Circles::default(),
         };
         Ok((run, received))
     }

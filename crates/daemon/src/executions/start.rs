@@ -10,7 +10,7 @@ use missiond_adapters::{
     McpServer, PermissionMode, PlannedFile, ProgramSource, StartupDialog, StartupQuestion, adapter,
     find_program,
 };
-use missiond_core::{CliEngine, Event, ExecutionId, SlotId, TraceContext};
+use missiond_core::{BoardTaskId, CliEngine, Event, ExecutionId, SlotId, TraceContext};
 use missiond_journal::catalogue::{MessageContent, Process, Prompt, SignalType};
 use missiond_journal::marker::{self, MarkerKey};
 use missiond_journal::record::Sender;
@@ -23,7 +23,7 @@ use missiond_store::executions::{self, ExecutionRow};
 use super::follow::{self, Follow};
 use super::run::Run;
 use super::transcript::Place;
-use super::{Context, ExecutionError, Executions, access, facts};
+use super::{Context, ExecutionError, Executions, Known, access, facts};
 use crate::slots::{self, NewSlot};
 
 /// What an agent is told about markers, until it has been told.
@@ -32,9 +32,31 @@ const INSTRUCTIONS: &str = "instructions.txt";
 /// Where the agent's program looks for things, to find its transcript later.
 const PLACES: &str = "places.json";
 
+/// What an execution and its slot are called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Identity {
+    Fresh,
+    /// Chosen and stored before the start, so that whoever comes after a crash
+    /// can tell what was begun. What exists under this id is not started again.
+    Given {
+        execution: ExecutionId,
+        slot: SlotId,
+    },
+}
+
+/// Whom an execution works for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Owner {
+    /// The repository it runs in, or else the system.
+    Folder,
+    Task(BoardTaskId),
+}
+
 /// An execution as it is asked for.
 #[derive(Debug)]
 pub(crate) struct NewExecution {
+    pub identity: Identity,
+    pub owner: Owner,
     pub engine: CliEngine,
     /// For the agent's program; for an engine without an adapter, the program
     /// itself and its arguments.
@@ -72,12 +94,20 @@ struct Prepared {
 }
 
 impl Executions {
-    /// Starts an agent; returns when its program runs.
+    /// Starts an agent; returns when its program runs. One that was started
+    /// under the given id before is returned as it is.
     pub(crate) async fn start(
         &self,
         new: NewExecution,
         trace: TraceContext,
     ) -> Result<Arc<Run>, ExecutionError> {
+        if let Identity::Given { execution, .. } = new.identity {
+            match self.known(execution).await? {
+                Known::Never => {}
+                Known::Running(run) => return Ok(run),
+                Known::Ended => return Err(ExecutionError::NotRunning { execution }),
+            }
+        }
         let prepared = self.context.prepare(new)?;
         let header = prepared.header.clone();
         let dialogs = prepared.dialogs.clone();
@@ -115,7 +145,10 @@ impl Executions {
 
 impl Context {
     fn prepare(&self, new: NewExecution) -> Result<Prepared, ExecutionError> {
-        let (id, slot) = (ExecutionId::generate(), SlotId::generate());
+        let (id, slot) = match new.identity {
+            Identity::Fresh => (ExecutionId::generate(), SlotId::generate()),
+            Identity::Given { execution, slot } => (execution, slot),
+        };
         if !new.cwd.is_dir() {
             let message = format!("{} is not a folder", new.cwd.display());
             return Err(ExecutionError::Invalid(message));
@@ -172,7 +205,13 @@ impl Context {
         let cwd = cwd.ok_or_else(|| {
             ExecutionError::Invalid(format!("{} is not a path in text", new.cwd.display()))
         })?;
-        let mut header = JournalHeader::new(id, owner(&new.cwd), new.engine.clone(), signals, cwd);
+        let mut header = JournalHeader::new(
+            id,
+            owner(new.owner, &new.cwd),
+            new.engine.clone(),
+            signals,
+            cwd,
+        );
         if signals == Transport::Marker {
             let key = MarkerKey::generate().map_err(|e| ExecutionError::Random(e.to_string()))?;
             header = header.with_marker_key(key.hash(id));
@@ -362,8 +401,14 @@ fn places(mut environment: BTreeMap<String, String>, added: &BTreeMap<String, St
     serde_json::json!(environment).to_string()
 }
 
-/// A run in a repository belongs to it, any other to the system.
-fn owner(cwd: &Path) -> OwnerRef {
+/// A run for a task belongs to it, another one to the repository it is in.
+fn owner(owner: Owner, cwd: &Path) -> OwnerRef {
+    if let Owner::Task(task) = owner {
+        return OwnerRef {
+            entity: OwnerEntity::Task,
+            id: Text::new(task.to_string()).expect("an id is short"),
+        };
+    }
     let root = cwd.ancestors().find(|place| place.join(".git").exists());
     let root = root
         .and_then(Path::to_str)

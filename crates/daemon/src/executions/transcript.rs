@@ -14,6 +14,7 @@ use missiond_core::CliEngine;
 use missiond_store::executions::{self, ExecutionRow};
 use serde::{Deserialize, Serialize};
 
+use super::circles::Circles;
 use super::run::{Run, Seen};
 use super::{Context, ExecutionError, facts};
 
@@ -122,14 +123,14 @@ impl Transcript {
             run.observe(facts::of_conversation(&read.place.conversation, path))
                 .await?;
         }
-        for seen in self.seen(&read) {
+        for seen in self.seen(&read, &run.circles) {
             run.observe(seen).await?;
         }
         self.store(context, run, read.place).await?;
         Ok(read.more)
     }
 
-    fn seen(&mut self, read: &Read) -> Vec<Seen> {
+    fn seen(&mut self, read: &Read, circles: &Circles) -> Vec<Seen> {
         let mut all = Vec::new();
         let adapter = adapter(&self.engine);
         for line in &read.lines {
@@ -140,8 +141,9 @@ impl Transcript {
                 text: &line.text,
             };
             for (index, fact) in said.iter().enumerate() {
+                circles.note(fact);
                 let tool = match fact {
-                    TranscriptFact::ToolStarted { call, tool } => {
+                    TranscriptFact::ToolStarted { call, tool, .. } => {
                         self.calls.insert(call.clone(), tool.clone());
                         None
                     }

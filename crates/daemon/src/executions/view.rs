@@ -7,6 +7,7 @@ use missiond_core::ExecutionId;
 use missiond_journal::{ExecutionState, replay};
 use missiond_store::executions::{self, ExecutionFilter, ExecutionRow};
 
+use super::run::Run;
 use super::{ExecutionError, Executions};
 
 /// An execution as its row and its journal tell it.
@@ -17,7 +18,59 @@ pub(crate) struct Shown {
     pub state: Result<Box<ExecutionState>, String>,
 }
 
+/// What is known of an execution whose id was chosen before its start.
+#[derive(Debug)]
+pub(crate) enum Known {
+    /// Nothing was begun under this id.
+    Never,
+    Running(Arc<Run>),
+    /// It is over, or a daemon stopped before its program ran.
+    Ended,
+}
+
 impl Executions {
+    pub(crate) async fn known(&self, execution: ExecutionId) -> Result<Known, ExecutionError> {
+        if let Some(run) = self.context.run(execution) {
+            return Ok(Known::Running(run));
+        }
+        let row = self
+            .context
+            .db
+            .read(move |tx| Box::pin(executions::get(tx, execution)))
+            .await?;
+        // A journal is made before the row, and both before the program.
+        let begun = row.is_some() || self.journal_file(execution).exists();
+        Ok(if begun { Known::Ended } else { Known::Never })
+    }
+
+    /// What the journal of an execution that has not ended says.
+    pub(crate) fn peek<T>(
+        &self,
+        execution: ExecutionId,
+        read: impl FnOnce(&ExecutionState) -> T,
+    ) -> Option<T> {
+        let run = self.context.run(execution)?;
+        run.journal().peek(read).ok()
+    }
+
+    /// The last tool a running agent called, and how often in a row with the
+    /// same arguments.
+    pub(crate) fn repeated(&self, execution: ExecutionId) -> Option<(String, u32)> {
+        self.context.run(execution)?.circles.last()
+    }
+
+    /// What the journal of an execution that has ended says.
+    pub(crate) async fn ended(
+        &self,
+        execution: ExecutionId,
+    ) -> Result<ExecutionState, ExecutionError> {
+        let journals = Arc::clone(&self.context.journals);
+        let replayed = tokio::task::spawn_blocking(move || replay(&*journals, execution)).await?;
+        Ok(replayed
+            .map_err(missiond_journal::JournalError::from)?
+            .state)
+    }
+
     /// The execution with this id, or the newest in the open slot of this name.
     pub(crate) async fn find(&self, reference: &str) -> Result<ExecutionRow, ExecutionError> {
         let shown: String = reference.chars().take(64).collect();

@@ -11,7 +11,7 @@ use missiond_api::operations::board::{
     TaskPage, TaskSummary, WaitingTask,
 };
 use missiond_core::{BoardTask, Note, Wait};
-use missiond_store::board::{Clearable, Dependency, TaskEdit, TaskFilter};
+use missiond_store::board::{Clearable, Dependency, ReadyLimits, TaskEdit, TaskFilter};
 
 use super::{Call, Operations};
 use crate::board::{BoardError, Change, Part, Source, Wanted};
@@ -103,7 +103,11 @@ async fn edit(call: Call, params: BoardEditParams) -> Result<BoardTask, ApiError
 
 async fn ready(call: Call, params: BoardReadyParams) -> Result<ReadyReport, ApiError> {
     let limit = within("limit", params.limit, 50, 200)?;
-    let found = call.daemon.board.readiness(limit).await;
+    let limits = ReadyLimits {
+        limit,
+        ..limits(&call).await?
+    };
+    let found = call.daemon.board.readiness(limits).await;
     let found = found.map_err(|error| of_board(&error))?;
     let waiting = found.waiting.into_iter().map(|waiting| WaitingTask {
         task: (&waiting.task).into(),
@@ -115,6 +119,18 @@ async fn ready(call: Call, params: BoardReadyParams) -> Result<ReadyReport, ApiE
         waiting: waiting.collect(),
         open_total: found.open_total,
     })
+}
+
+/// What the autopilot would wait for.
+#[cfg(unix)]
+async fn limits(call: &Call) -> Result<ReadyLimits, ApiError> {
+    let limits = call.daemon.autopilot.holds(&call.daemon).await;
+    limits.map_err(|error| super::of_store(&error))
+}
+
+#[cfg(not(unix))]
+async fn limits(_: &Call) -> Result<ReadyLimits, ApiError> {
+    Ok(ReadyLimits::default())
 }
 
 async fn graph(call: Call, params: BoardGraphParams) -> Result<GraphReport, ApiError> {

@@ -18,7 +18,7 @@ use missiond_journal::{ExecutionState, Transport};
 use missiond_store::executions::ExecutionFilter;
 
 use super::{Call, Operations};
-use crate::executions::{Accepted, ExecutionError, NewExecution, Shown};
+use crate::executions::{Accepted, ExecutionError, Identity, NewExecution, Owner, Shown};
 use crate::slots::DEFAULT_SIZE;
 
 const USUAL_LIMIT: u32 = 50;
@@ -41,6 +41,8 @@ async fn start(call: Call, params: ExecutionStartParams) -> Result<ExecutionSumm
         return Err(ApiError::invalid_params(message));
     }
     let new = NewExecution {
+        identity: Identity::Fresh,
+        owner: Owner::Folder,
         engine: params.engine,
         args: params.args,
         prompt: params.prompt,

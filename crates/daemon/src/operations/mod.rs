@@ -5,9 +5,11 @@
 //! an error, and counts and tells the outcome. No presentation does any of that
 //! for itself.
 
-mod board;
 #[cfg(unix)]
 mod attention;
+#[cfg(unix)]
+mod autopilot;
+mod board;
 mod communication;
 #[cfg(unix)]
 mod compute;
@@ -78,6 +80,7 @@ impl Operations {
         board::register(&mut operations);
         #[cfg(unix)]
         attention::register(&mut operations);
+        autopilot::register(&mut operations);
         communication::register(&mut operations);
         #[cfg(unix)]
         compute::register(&mut operations);

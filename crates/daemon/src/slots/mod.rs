@@ -514,7 +514,7 @@ fn recording(home: &Home, slot: SlotId) -> PathBuf {
     home.recordings_dir().join(format!("{slot}.cast"))
 }
 
-fn is_slot_name(name: &str) -> bool {
+pub(crate) fn is_slot_name(name: &str) -> bool {
     let allowed = |b: u8| b.is_ascii_alphanumeric() || b"-_.".contains(&b);
     (1..=64).contains(&name.len())
         && name.bytes().all(allowed)

@@ -172,6 +172,10 @@ pub enum Control {
     Terminated {
         reason: Text<{ limits::SIGNAL_TEXT }>,
     },
+    /// Its work is over, and its program was asked to end.
+    Finished {
+        reason: Text<{ limits::SIGNAL_TEXT }>,
+    },
     /// Nobody waits for this answer any more.
     Withdrew {
         request: missiond_core::ObservationId,

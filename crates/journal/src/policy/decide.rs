@@ -11,7 +11,7 @@ use crate::catalogue::{
     Control, Diagnostic, DiagnosticCode, Edge, Fact, FactType, Process, Signal, TargetKind,
     ToolUse, Usage,
 };
-use crate::observation::{Observation, Observed, ObservedType};
+use crate::observation::{Observation, Observed, ObservedType, Source};
 use crate::record::{
     ActivityUpdated, CapabilitySnapshot, CurrentTarget, EffectKey, EffectStatus, InputRequest,
     OwnerEffect, OwnerEffectKind, ProgressSnapshot, RecordBody, RequestChange, StateChanged,
@@ -239,6 +239,13 @@ impl<'a> Effects<'a> {
     }
 
     fn of_tool(&mut self, tool: &ToolUse) {
+        // A transcript lags behind the screen: what it says an agent that rests
+        // has begun is over already.
+        let late =
+            self.observation.source == Source::Transcript && self.state.activity == Activity::Idle;
+        if late && tool.edge == Edge::Began {
+            return;
+        }
         let kind = tool.target.as_ref().map(|target| target.kind);
         match tool.edge {
             Edge::Began => {
@@ -291,6 +298,7 @@ impl<'a> Effects<'a> {
             Control::Resumed => self.lifecycle(Lifecycle::Running),
             Control::Cancelled { .. } => self.end(Lifecycle::Cancelled),
             Control::Terminated { .. } => self.end(Lifecycle::Terminated),
+            Control::Finished { .. } => self.end(Lifecycle::Completed),
             Control::Withdrew { request } => {
                 if !self.state.requests.contains_key(request) {
                     return Err(Reason::NoSuchRequest);

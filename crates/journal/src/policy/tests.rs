@@ -432,3 +432,31 @@ fn thinking_has_no_place_for_words() {
     let smuggled = r#"{"edge":"began","text":"secret plan"}"#;
     assert!(Fact::parse(crate::catalogue::FactType::Thinking, smuggled).is_err());
 }
+
+#[test]
+fn a_tool_that_a_transcript_tells_of_late_wakes_nobody_who_rests() {
+    use crate::catalogue::{Edge, ToolUse};
+    use missiond_core::ExecutionActivity;
+    let began = || {
+        Observed::Fact(Fact::ToolUse(ToolUse {
+            edge: Edge::Began,
+            tool: "Bash".try_into().unwrap(),
+            target: None,
+            outcome: None,
+        }))
+    };
+    let mut state = running();
+    let decided = |state: &ExecutionState, source| {
+        let observation = seen(state, source, Confidence::High, began());
+        decide(&Policy::standard(), state, &observation)
+    };
+    state.activity = ExecutionActivity::Idle;
+    let late = decided(&state, Source::Transcript);
+    assert_eq!(late.reason, Reason::NothingChanged);
+    assert_eq!(decided(&state, Source::Hook).verdict, Verdict::Accepted);
+    state.activity = ExecutionActivity::Unknown;
+    assert_eq!(
+        decided(&state, Source::Transcript).verdict,
+        Verdict::Accepted
+    );
+}

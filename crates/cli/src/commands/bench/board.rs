@@ -115,6 +115,19 @@ pub(super) fn run(
         }
         Err(error) => report.condition("postgres", format!("not measured: {error}")),
     }
+    #[cfg(unix)]
+    {
+        let _progress = Progress::start(output, "measuring dispatch");
+        report.condition(
+            "dispatch",
+            "from the commit that makes a task done to the next agent's process running; a chain \
+             of rehearsal agents, each with a git worktree of its own",
+        );
+        let mut took = super::dispatch::hand_overs()?;
+        report.condition("dispatches", took.len());
+        report.metric("dispatch_p50_ms", millis(percentile(&mut took, 0.50)));
+        report.metric("dispatch_p90_ms", millis(percentile(&mut took, 0.90)));
+    }
     // Every round that was counted was looked through.
     report.metric("duplicate_claims", 0.0);
     Ok(report)

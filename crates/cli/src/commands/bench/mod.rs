@@ -3,6 +3,8 @@
 //! shared machine is never the same twice.
 
 mod board;
+#[cfg(unix)]
+mod dispatch;
 mod ipc;
 mod journal;
 mod start;

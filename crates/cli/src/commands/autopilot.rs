@@ -1,0 +1,87 @@
+//! `mission autopilot …`
+
+use std::process::ExitCode;
+
+use missiond_api::operations::NoParams;
+use missiond_api::operations::autopilot::{
+    AutopilotMode, AutopilotReport, AutopilotSet, AutopilotSetParams, AutopilotShow,
+};
+
+use crate::args::{AutopilotCommand, WhyArg};
+use crate::connect::Reach;
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::term::{Style, printable};
+
+pub(super) fn run(
+    command: AutopilotCommand,
+    reach: &Reach,
+    output: &mut Output,
+) -> Result<ExitCode, Failure> {
+    let mut client = reach.client(output)?;
+    let (mode, WhyArg { reason }) = match command {
+        AutopilotCommand::Status => {
+            let report = client.call::<AutopilotShow>(&NoParams {})?;
+            output.result(&report, show);
+            return Ok(ExitCode::SUCCESS);
+        }
+        AutopilotCommand::Resume(why) => (AutopilotMode::Running, why),
+        AutopilotCommand::Pause(why) => (AutopilotMode::Paused, why),
+        AutopilotCommand::Drain(why) => (AutopilotMode::Draining, why),
+        AutopilotCommand::Stop(why) => (AutopilotMode::Stopped, why),
+    };
+    let report = client.call::<AutopilotSet>(&AutopilotSetParams { mode, reason })?;
+    output.result(&report, show);
+    Ok(ExitCode::SUCCESS)
+}
+
+fn show(output: &mut Output, report: &AutopilotReport) {
+    let (style, mode) = match report.mode {
+        AutopilotMode::Running => (Style::Green, "running"),
+        AutopilotMode::Paused => (Style::Yellow, "paused"),
+        AutopilotMode::Draining => (Style::Yellow, "draining"),
+        AutopilotMode::Stopped => (Style::Red, "stopped"),
+    };
+    let mode = output.paint.apply(style, mode);
+    output.line(format!(
+        "The autopilot is {mode} ({} by {}).",
+        printable(&report.reason),
+        printable(&report.changed_by)
+    ));
+    output.line(format!(
+        "{} of {} agents work on tasks.",
+        report.attempts.len(),
+        report.max_agents
+    ));
+    if report.tokens_per_day > 0 {
+        output.line(format!(
+            "{} of {} tokens are used today.",
+            report.tokens_today, report.tokens_per_day
+        ));
+    }
+    let rows: Vec<_> = report
+        .attempts
+        .iter()
+        .map(|attempt| {
+            vec![
+                attempt.task.to_string(),
+                attempt.number.to_string(),
+                attempt.slot.clone().unwrap_or_else(|| "-".to_owned()),
+                attempt.check_rounds.to_string(),
+                printable(&attempt.title),
+            ]
+        })
+        .collect();
+    if !rows.is_empty() {
+        output.table(&["task", "attempt", "slot", "checked", "title"], &rows);
+    }
+    for parked in &report.parked {
+        output.line(format!(
+            "{} waits for {} until {}: {}",
+            parked.task,
+            parked.engine,
+            parked.until,
+            printable(&parked.reason)
+        ));
+    }
+}

@@ -1,0 +1,356 @@
+//! `mission demo`: five tasks done by agents, from claim to merge, in a folder,
+//! a home and with a daemon of their own. The demo plays the person: it puts the
+//! tasks on the board, allows one command and answers one question. Everything
+//! else is the product at work, and is left there to be looked at.
+
+mod sample;
+mod view;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+use missiond_api::operations::NoParams;
+use missiond_api::operations::attention::permission::PermissionAdd;
+use missiond_api::operations::attention::{
+    PermissionAddParams, PermissionEffect, PermissionSubject, QuestionAnswer, QuestionAnswerParams,
+    QuestionList, QuestionListParams,
+};
+use missiond_api::operations::autopilot::{
+    AutopilotMode, AutopilotReport, AutopilotSet, AutopilotSetParams, AutopilotShow,
+};
+use missiond_api::operations::board::{
+    BoardAdd, BoardAddParams, BoardList, BoardListParams, BoardShow, BoardTaskParams, TaskSummary,
+};
+use missiond_api::operations::communication::{Order, TimelineQuery, TimelineQueryParams};
+use missiond_api::operations::execution::{ExecutionList, ExecutionListParams, ExecutionSummary};
+use missiond_api::{Client, Home};
+use missiond_core::{
+    BoardTaskStatus, ErrorCode, Question, QuestionOrigin, Seq, TaskNumber, TaskRef, TimelineEvent,
+};
+use serde::Serialize;
+
+use self::sample::{Stage, TASKS};
+use self::view::View;
+use crate::args::DemoArgs;
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::process::{self, Force};
+use crate::term::Style;
+
+/// Rehearsal agents need a third of this.
+const REHEARSAL_LIMIT: Duration = Duration::from_secs(110);
+const REAL_LIMIT: Duration = Duration::from_secs(20 * 60);
+const LOOK: Duration = Duration::from_millis(200);
+/// How long a question can be read before it is answered.
+const READING_TIME: Duration = Duration::from_millis(1500);
+/// What the demo answers where it is offered.
+const ANSWER: &str = "three exclamation marks";
+
+pub(super) fn run(args: &DemoArgs, output: &mut Output) -> Result<ExitCode, Failure> {
+    let folder = fresh_folder(&Home::from_env()?)?;
+    let stage = Stage::build(&folder)?;
+    let root = folder.join("home");
+    start_daemon(&root)?;
+    let home = Home::under(&root);
+    let played = play(&home, &stage, args, output);
+    if !args.keep {
+        process::stop(&home, Force::Kill)?;
+    }
+    let report = played?;
+    let done = report.verified;
+    output.result(&report, |output, report| {
+        tell(output, report, &stage, &root)
+    });
+    Ok(if done {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+/// What became of it.
+#[derive(Debug, Serialize)]
+struct Report {
+    /// Every task is done, and all tests pass where the work was merged.
+    verified: bool,
+    seconds: f64,
+    folder: PathBuf,
+    repository: PathBuf,
+    tasks: Vec<TaskReport>,
+    questions_answered: usize,
+}
+
+#[derive(Debug, Serialize)]
+struct TaskReport {
+    task: TaskNumber,
+    title: String,
+    status: BoardTaskStatus,
+    attempts: usize,
+    check_rounds: u32,
+    /// What the last check said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    blocked: Option<String>,
+}
+
+fn fresh_folder(home: &Home) -> Result<PathBuf, Failure> {
+    let demos = home.data_dir().join("demos");
+    std::fs::create_dir_all(&demos)?;
+    for number in 1..10_000 {
+        let folder = demos.join(number.to_string());
+        let mut builder = std::fs::DirBuilder::new();
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        match builder.create(&folder) {
+            Ok(()) => return Ok(folder),
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let message = format!("{} is full of demos: remove some", demos.display());
+    Err(Failure::new(ErrorCode::Conflict, message))
+}
+
+fn start_daemon(root: &Path) -> Result<(), Failure> {
+    let started = Command::new(std::env::current_exe()?)
+        .args(["daemon", "start"])
+        .env("MISSION_HOME", root)
+        .stdin(Stdio::null())
+        .output()?;
+    if started.status.success() {
+        return Ok(());
+    }
+    let why = String::from_utf8_lossy(&started.stderr).trim().to_owned();
+    let message = format!("the demo's daemon did not start: {why}");
+    Err(Failure::new(ErrorCode::Internal, message))
+}
+
+fn play(
+    home: &Home,
+    stage: &Stage,
+    args: &DemoArgs,
+    output: &mut Output,
+) -> Result<Report, Failure> {
+    let began = Instant::now();
+    let mut client = Client::connect(home)?;
+    client.call::<PermissionAdd>(&allowed())?;
+    let tasks = add_tasks(&mut client, stage, args)?;
+    switch(&mut client, AutopilotMode::Running, "the demo begins")?;
+    let limit = match args.engine {
+        Some(_) => REAL_LIMIT,
+        None => REHEARSAL_LIMIT,
+    };
+    let mut view = View::new(output.is_json());
+    let mut seen = Seq::default();
+    let mut asked: BTreeMap<String, Instant> = BTreeMap::new();
+    let mut answered = 0;
+    let page = loop {
+        let look = Look::take(&mut client, &mut seen)?;
+        view.show(output, &look, began.elapsed());
+        answered += answer(&mut client, &look, &mut asked)?;
+        if look.is_over() || began.elapsed() > limit {
+            break look.tasks;
+        }
+        std::thread::sleep(LOOK);
+    };
+    view.end();
+    let done = page.iter().all(|task| task.status == BoardTaskStatus::Done);
+    if !done {
+        stop_agents(&mut client)?;
+    }
+    let mut reports = Vec::new();
+    for task in &tasks {
+        reports.push(report_of(&mut client, *task)?);
+    }
+    Ok(Report {
+        verified: done && stage.tests_pass(),
+        seconds: began.elapsed().as_secs_f64(),
+        folder: stage.folder.clone(),
+        repository: stage.repository.clone(),
+        tasks: reports,
+        questions_answered: answered,
+    })
+}
+
+/// The one rule of the demo: the sample's tests may be run.
+fn allowed() -> PermissionAddParams {
+    PermissionAddParams {
+        effect: PermissionEffect::Allow,
+        subject: PermissionSubject {
+            argument: Some("sh tests/run.sh*".to_owned()),
+            ..PermissionSubject::default()
+        },
+        seconds: None,
+        uses: None,
+        by: Some("demo".to_owned()),
+    }
+}
+
+fn add_tasks(
+    client: &mut Client,
+    stage: &Stage,
+    args: &DemoArgs,
+) -> Result<Vec<TaskNumber>, Failure> {
+    let mut numbers: BTreeMap<&str, TaskNumber> = BTreeMap::new();
+    let mut order = Vec::new();
+    for task in &TASKS {
+        let depends_on = task.after.iter().filter_map(|name| numbers.get(name));
+        let added = client.call::<BoardAdd>(&BoardAddParams {
+            task: stage.draft(task, args.engine.as_ref()),
+            depends_on: depends_on.copied().map(TaskRef::Number).collect(),
+            ..BoardAddParams::default()
+        })?;
+        numbers.insert(task.name, added.task.number);
+        order.push(added.task.number);
+    }
+    Ok(order)
+}
+
+fn switch(
+    client: &mut Client,
+    mode: AutopilotMode,
+    reason: &str,
+) -> Result<AutopilotReport, Failure> {
+    let reason = Some(reason.to_owned());
+    Ok(client.call::<AutopilotSet>(&AutopilotSetParams { mode, reason })?)
+}
+
+/// Nothing of the demo runs on when it is over.
+fn stop_agents(client: &mut Client) -> Result<(), Failure> {
+    switch(client, AutopilotMode::Stopped, "the demo is over")?;
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while Instant::now() < deadline {
+        let under_way = client.call::<AutopilotShow>(&NoParams {})?.attempts;
+        let running = client.call::<ExecutionList>(&ExecutionListParams::default())?;
+        if under_way.is_empty() && running.executions.is_empty() {
+            break;
+        }
+        std::thread::sleep(LOOK);
+    }
+    Ok(())
+}
+
+/// Everything the view shows of one moment.
+struct Look {
+    tasks: Vec<TaskSummary>,
+    autopilot: AutopilotReport,
+    agents: Vec<ExecutionSummary>,
+    questions: Vec<Question>,
+    events: Vec<TimelineEvent>,
+}
+
+impl Look {
+    fn take(client: &mut Client, seen: &mut Seq) -> Result<Self, Failure> {
+        let events = client.call::<TimelineQuery>(&TimelineQueryParams {
+            kinds: view::TOLD.map(str::to_owned).to_vec(),
+            after: Some(*seen),
+            order: Some(Order::OldestFirst),
+            limit: Some(500),
+            ..TimelineQueryParams::default()
+        })?;
+        if let Some(newest) = events.events.last().and_then(|event| event.seq) {
+            *seen = newest;
+        }
+        let mut tasks = client.call::<BoardList>(&BoardListParams::default())?.tasks;
+        tasks.sort_by_key(|task| task.number);
+        Ok(Self {
+            tasks,
+            autopilot: client.call::<AutopilotShow>(&NoParams {})?,
+            agents: client
+                .call::<ExecutionList>(&ExecutionListParams::default())?
+                .executions,
+            questions: client
+                .call::<QuestionList>(&QuestionListParams::default())?
+                .questions,
+            events: events.events,
+        })
+    }
+
+    /// Nothing will change any more without a person.
+    fn is_over(&self) -> bool {
+        use BoardTaskStatus::{Blocked, Done, Failed};
+        let stands = |task: &TaskSummary| matches!(task.status, Done | Failed | Blocked);
+        let all_done = self.tasks.iter().all(|task| task.status == Done);
+        let stuck = self
+            .tasks
+            .iter()
+            .any(|task| matches!(task.status, Failed | Blocked))
+            && self.autopilot.attempts.is_empty();
+        all_done || stuck || self.tasks.iter().all(stands)
+    }
+}
+
+/// Answers the questions of agents that could be read for a while; how many.
+fn answer(
+    client: &mut Client,
+    look: &Look,
+    asked: &mut BTreeMap<String, Instant>,
+) -> Result<usize, Failure> {
+    let mut answered = 0;
+    for question in &look.questions {
+        // Dialogs are for the rules, and else for the person.
+        let QuestionOrigin::NeedsInput { .. } = question.origin else {
+            continue;
+        };
+        let number = question.number.to_string();
+        let since = *asked.entry(number.clone()).or_insert_with(Instant::now);
+        if since.elapsed() < READING_TIME {
+            continue;
+        }
+        let offered = question.options.iter().find(|option| *option == ANSWER);
+        let chosen = offered.or_else(|| question.options.first());
+        let answer = chosen.map_or_else(|| ANSWER.to_owned(), Clone::clone);
+        client.call::<QuestionAnswer>(&QuestionAnswerParams {
+            question: number,
+            answer,
+            by: Some("demo".to_owned()),
+            grant: None,
+        })?;
+        answered += 1;
+    }
+    Ok(answered)
+}
+
+fn report_of(client: &mut Client, task: TaskNumber) -> Result<TaskReport, Failure> {
+    let details = client.call::<BoardShow>(&BoardTaskParams {
+        task: TaskRef::Number(task),
+    })?;
+    Ok(TaskReport {
+        task,
+        title: details.task.title,
+        status: details.task.status,
+        attempts: details.attempts.len(),
+        check_rounds: details
+            .attempts
+            .iter()
+            .map(|attempt| attempt.check_rounds)
+            .sum(),
+        blocked: details.task.blocked,
+    })
+}
+
+fn tell(output: &mut Output, report: &Report, stage: &Stage, root: &Path) {
+    let words = match report.verified {
+        true => output
+            .paint
+            .apply(Style::Green, "All five tasks are done and checked"),
+        false => output.paint.apply(Style::Red, "Not every task is done"),
+    };
+    output.line(format!("\n{words}, after {:.0} s.", report.seconds));
+    output.line("Everything is left to be looked at:");
+    let home = format!("MISSION_HOME={}", root.display());
+    for command in [
+        format!("{home} mission task list --all"),
+        format!("{home} mission task show T-3"),
+        format!("{home} mission timeline list"),
+        format!("{home} mission execution list --all"),
+        format!(
+            "git -C {} log --graph --oneline",
+            stage.repository.display()
+        ),
+        format!("sh {}/bin/greet shout", stage.repository.display()),
+    ] {
+        output.line(format!("  {command}"));
+    }
+    output.line(format!("Remove it with: rm -r {}", stage.folder.display()));
+}

@@ -1,0 +1,2 @@
+. tests/expect.sh
+expect "Goodbye, Ada!" bye Ada

@@ -1,0 +1,2 @@
+. tests/expect.sh
+expect "Hello, Ada!" hello Ada

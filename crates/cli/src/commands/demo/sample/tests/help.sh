@@ -1,0 +1,2 @@
+. tests/expect.sh
+expect "bye hello help hola shout version" help

@@ -1,0 +1,2 @@
+. tests/expect.sh
+expect "Hola, Ada!" hola Ada

@@ -1,0 +1,2 @@
+. tests/expect.sh
+expect "greet 1.0" version

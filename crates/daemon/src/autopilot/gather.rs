@@ -1,0 +1,351 @@
+//! Gathering what is known of the attempts of this daemon: rows of the board,
+//! states of journals, and what was seen of the agents since.
+
+use std::collections::HashMap;
+
+use jiff::tz::TimeZone;
+use missiond_core::machines::Machine;
+use missiond_core::{
+    Attempt, BoardTask, ClaimKind, DeliveryStatus, Evidence, ExecutionActivity, ExecutionAttention, ExecutionId,
+    ExecutionLifecycle, Timestamp,
+};
+use missiond_journal::{ExecutionState, MessageKey};
+use missiond_store::autopilot::{self, Conflicts, Parked};
+use missiond_store::token_usage::Tokens;
+use missiond_store::{StoreError, board};
+
+use super::view::{Agent, Busy, Ending, Mode, Rest, Round, Stuck, Told, View, Watched};
+use super::watch::Watches;
+use super::{limits, prompts, usage};
+use crate::executions::Known;
+use crate::slots::{OpenSlot, Order};
+use crate::state::Daemon;
+
+/// The rows an answer to "what now?" needs.
+#[derive(Debug)]
+pub(super) struct Rows {
+    pub mode: Mode,
+    pub attempts: Vec<AttemptRows>,
+    pub parked: Vec<Parked>,
+}
+
+#[derive(Debug)]
+pub(super) struct AttemptRows {
+    pub task: BoardTask,
+    pub attempt: Attempt,
+    pub evidence: Vec<Evidence>,
+    pub conflicts: Option<Conflicts>,
+}
+
+/// Reads the attempts that this holder has under way.
+pub(super) async fn rows(daemon: &Daemon, holder: &str) -> Result<Rows, StoreError> {
+    let holder = holder.to_owned();
+    daemon
+        .db
+        .read(move |tx| {
+            Box::pin(async move {
+                let mode = autopilot::mode(tx).await?.mode;
+                let live = board::live_attempts(tx).await?;
+                let mut attempts = Vec::new();
+                for attempt in live.into_iter().filter(|attempt| attempt.holder == holder) {
+                    let Some(task) = board::get(tx, attempt.task).await? else {
+                        continue;
+                    };
+                    attempts.push(AttemptRows {
+                        evidence: board::evidence(tx, attempt.id).await?,
+                        conflicts: autopilot::conflicts(tx, attempt.id).await?,
+                        task,
+                        attempt,
+                    });
+                }
+                Ok(Rows {
+                    // A mode that a later version knows is none to act on.
+                    mode: Mode::named(&mode).unwrap_or(Mode::Paused),
+                    attempts,
+                    parked: autopilot::parked(tx).await?,
+                })
+            })
+        })
+        .await
+}
+
+/// A claim found in a journal that is not on the board yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct NewClaim {
+    pub kind: ClaimKind,
+    pub text: String,
+    pub at: Timestamp,
+}
+
+/// One attempt as it stands, and what its agent claims that is news.
+pub(super) async fn view(
+    daemon: &Daemon,
+    watches: &mut Watches,
+    endings: &mut HashMap<ExecutionId, Ending>,
+    rows: AttemptRows,
+    parked: &[Parked],
+    busy: Busy,
+) -> Result<(View, Option<NewClaim>), StoreError> {
+    let AttemptRows {
+        task,
+        attempt,
+        evidence,
+        conflicts,
+    } = rows;
+    let mut round = last_round(&attempt, &evidence);
+    let mut claim = None;
+    let mut spent = None;
+    let agent = match attempt.execution {
+        None => Agent::NotStarted,
+        Some(execution) => {
+            let keys = Keys::of(&task, &attempt, round);
+            match daemon
+                .executions
+                .peek(execution, |state| glance(state, &keys))
+            {
+                Some(seen) if !seen.lifecycle.is_final() => {
+                    if let Some(round) = &mut round {
+                        round.told = seen.round_told;
+                    }
+                    claim = seen.claim.clone().filter(|claim| {
+                        attempt
+                            .claim
+                            .as_ref()
+                            .is_none_or(|known| known.at < claim.at)
+                    });
+                    spent = usage::settle(daemon, watches, &task, &attempt, &seen).await?;
+                    Agent::Running(watched(daemon, watches, &attempt, seen).await)
+                }
+                Some(seen) => Agent::Ended(seen.ending()),
+                None => ended(daemon, endings, execution, &keys).await,
+            }
+        }
+    };
+    let view = View {
+        resumes: parked
+            .iter()
+            .find(|parked| parked.task == task.id)
+            .map_or(0, |parked| parked.resumes + 1),
+        conflicts: conflicts.as_ref().map_or(0, |conflicts| conflicts.times),
+        conflict_round: conflicts.map(|conflicts| conflicts.round),
+        task,
+        attempt,
+        busy,
+        agent,
+        round,
+        spent,
+    };
+    Ok((view, claim))
+}
+
+fn last_round(attempt: &Attempt, evidence: &[Evidence]) -> Option<Round> {
+    let number = attempt.check_rounds;
+    let of = |round| evidence.iter().filter(move |said| said.round == round);
+    let last = of(number).last()?;
+    let commit = |round| of(round).find_map(|said| said.commit.clone());
+    let here = commit(number);
+    let same = |round: &u32| here.is_some() && commit(*round) == here;
+    let unchanged = (1..number).rev().take_while(same).count();
+    Some(Round {
+        number,
+        failed: u32::try_from(of(number).filter(|said| !said.passed).count()).unwrap_or(u32::MAX),
+        unchanged: u32::try_from(unchanged).unwrap_or(u32::MAX),
+        at: last.at,
+        told: Told::No,
+    })
+}
+
+/// The keys of what the agent may have been told.
+struct Keys {
+    prompt: Option<MessageKey>,
+    round: Vec<MessageKey>,
+}
+
+impl Keys {
+    fn of(task: &BoardTask, attempt: &Attempt, round: Option<Round>) -> Self {
+        let round = round.map(|round| {
+            [
+                prompts::checks_key(attempt, round.number),
+                prompts::conflict_key(attempt, round.number),
+            ]
+        });
+        let keys = round.into_iter().flatten();
+        Self {
+            prompt: MessageKey::new(prompts::phase_key(attempt, task.phase)).ok(),
+            round: keys.filter_map(|key| MessageKey::new(key).ok()).collect(),
+        }
+    }
+}
+
+/// What a journal says that matters here.
+#[derive(Debug, Clone)]
+pub(super) struct Seen {
+    lifecycle: ExecutionLifecycle,
+    attention: ExecutionAttention,
+    activity: ExecutionActivity,
+    requests: usize,
+    undelivered: usize,
+    prompted: Told,
+    round_told: Told,
+    heard_at: Timestamp,
+    claim: Option<NewClaim>,
+    /// Why the last message never reached it.
+    unreachable: Option<String>,
+    why: Option<String>,
+    pub(super) model_requests: u64,
+    pub(super) tokens: Tokens,
+}
+
+impl Seen {
+    fn ending(&self) -> Ending {
+        Ending {
+            lifecycle: self.lifecycle,
+            prompted: self.prompted,
+            why: self.why.clone(),
+        }
+    }
+}
+
+fn glance(state: &ExecutionState, keys: &Keys) -> Seen {
+    let told = |key: &MessageKey| state.message_of(key).is_some();
+    let claims = state.timeline.items().filter_map(|item| {
+        let kind = match item.title.as_str() {
+            "claims completion" => ClaimKind::Completed,
+            "ready for verification" => ClaimKind::ReadyForVerification,
+            "claims failure" => ClaimKind::Failed,
+            "blocked" => ClaimKind::Blocked,
+            _ => return None,
+        };
+        Some(NewClaim {
+            kind,
+            text: item.text.clone(),
+            at: item.at,
+        })
+    });
+    let last_words = state.timeline.items().filter_map(|item| {
+        let tells = matches!(item.title.as_str(), "diagnostic" | "process lost");
+        tells.then(|| item.text.clone())
+    });
+    Seen {
+        lifecycle: state.lifecycle,
+        attention: state.attention,
+        activity: state.activity,
+        requests: state.requests.len(),
+        undelivered: state.undelivered().count(),
+        prompted: told_if(keys.prompt.as_ref().is_some_and(told)),
+        round_told: told_if(keys.round.iter().any(told)),
+        heard_at: state.updated_at,
+        claim: claims.last(),
+        unreachable: state
+            .messages
+            .values()
+            .next_back()
+            .filter(|message| message.status == DeliveryStatus::Failed)
+            .map(|message| message.reason.clone().unwrap_or_default()),
+        why: last_words.last(),
+        model_requests: state.telemetry.requests,
+        tokens: Tokens {
+            input: state.telemetry.input_tokens,
+            output: state.telemetry.output_tokens,
+            cache_read: state.telemetry.cache_read_tokens,
+            cache_write: state.telemetry.cache_write_tokens,
+        },
+    }
+}
+
+fn told_if(told: bool) -> Told {
+    if told { Told::Yes } else { Told::No }
+}
+
+async fn watched(daemon: &Daemon, watches: &mut Watches, attempt: &Attempt, seen: Seen) -> Watched {
+    let now = daemon.clock.now();
+    let execution = attempt.execution.unwrap_or_else(ExecutionId::generate);
+    let watch = watches.of(execution, attempt.slot, seen.activity, now);
+    let limit = match &watch.rest {
+        Rest::Working => None,
+        Rest::Resting { since, .. } => {
+            let known = watch.looked.as_ref().filter(|(at, _)| at == since);
+            match known {
+                Some((_, limit)) => limit.clone(),
+                None => {
+                    let since = *since;
+                    let limit = shown_limit(daemon, attempt, now).await;
+                    // A screen may still be drawn when the rest begins.
+                    if now.since(since) > std::time::Duration::from_secs(1) {
+                        watch.looked = Some((since, limit.clone()));
+                    }
+                    limit
+                }
+            }
+        }
+    };
+    let spoken_to = watch.spoken_to_at;
+    let after_a_word = match &watch.rest {
+        Rest::Resting { since, .. } => spoken_to.is_some_and(|at| *since > at),
+        Rest::Working => false,
+    };
+    // A conversation that goes on shows what was said before.
+    let limit = limit.filter(|_| after_a_word);
+    let circling = daemon.executions.repeated(execution);
+    let circling = circling.filter(|(_, times)| *times >= usage::IDENTICAL_CALLS);
+    let stuck = match (circling, &watch.stuck) {
+        (Some((call, times)), _) => Some(Stuck::Circling(format!("{call}, {times} times"))),
+        (None, Some(why)) => Some(Stuck::Still(why.clone())),
+        (None, None) => None,
+    };
+    Watched {
+        attention: seen.attention,
+        requests: seen.requests,
+        prompted: seen.prompted,
+        undelivered: seen.undelivered,
+        unreachable: seen.unreachable,
+        rest: watch.rest.clone(),
+        spoken_to_at: watch.spoken_to_at,
+        heard_at: seen.heard_at,
+        limit,
+        stuck,
+    }
+}
+
+/// The vendor's limit that the screen of a resting agent speaks of.
+async fn shown_limit(
+    daemon: &Daemon,
+    attempt: &Attempt,
+    now: Timestamp,
+) -> Option<super::view::Limit> {
+    let open: OpenSlot = daemon.slots.find(&attempt.slot?.to_string())?;
+    let (done, look) = tokio::sync::oneshot::channel();
+    open.orders.send(Order::Look(done)).await.ok()?;
+    let look = look.await.ok()?;
+    let rows = look.screen.rows.iter().map(|row| row.text.as_str());
+    limits::in_lines(rows, now, &TimeZone::system())
+}
+
+/// What the journal of an agent that is gone says of its end.
+async fn ended(
+    daemon: &Daemon,
+    endings: &mut HashMap<ExecutionId, Ending>,
+    execution: ExecutionId,
+    keys: &Keys,
+) -> Agent {
+    if let Some(ending) = endings.get(&execution) {
+        return Agent::Ended(ending.clone());
+    }
+    let unknown = |why: String| Ending {
+        lifecycle: ExecutionLifecycle::Terminated,
+        prompted: Told::No,
+        why: Some(why),
+    };
+    let ending = match daemon.executions.known(execution).await {
+        Ok(Known::Never) => return Agent::NotStarted,
+        // It came up between the two questions: the next pass sees it.
+        Ok(Known::Running(_)) => return Agent::Ended(unknown("it is starting".to_owned())),
+        Ok(Known::Ended) => match daemon.executions.ended(execution).await {
+            Ok(state) => glance(&state, keys).ending(),
+            Err(error) => unknown(error.to_string()),
+        },
+        Err(error) => unknown(error.to_string()),
+    };
+    endings.insert(execution, ending.clone());
+    Agent::Ended(ending)
+}

@@ -1,0 +1,110 @@
+//! What beside dependencies and paths is in the way of a task: places, limits of
+//! vendors and budgets. The one who claims and the one who explains ask here.
+
+use std::collections::BTreeMap;
+
+use missiond_core::{BoardTaskStatus, BudgetScope, Timestamp, Wait};
+use missiond_store::board::{self, ReadyLimits, TaskFilter};
+use missiond_store::{StoreError, Tx, autopilot, token_usage};
+
+use super::Autopilot;
+use crate::config::AutopilotConfig;
+use crate::state::DaemonState;
+
+/// As many tasks are told that the budget of the day is used up.
+const TOLD: u32 = 1000;
+
+impl Autopilot {
+    /// The limits in force now, for whoever asks what is ready.
+    pub(crate) async fn holds(&self, daemon: &DaemonState) -> Result<ReadyLimits, StoreError> {
+        let (config, now) = (daemon.config().autopilot.clone(), daemon.clock.now());
+        daemon
+            .db
+            .read(move |tx| {
+                Box::pin(async move {
+                    let mut limits = in_force(tx, &config, now).await?;
+                    limits.capacity = Some(config.max_agents);
+                    if day_is_spent(tx, &config, now).await? {
+                        hold_all(tx, &mut limits, now).await?;
+                    }
+                    Ok(limits)
+                })
+            })
+            .await
+    }
+}
+
+/// Whether the budget of the day is used up.
+pub(super) async fn day_is_spent(
+    tx: &mut Tx<'_>,
+    config: &AutopilotConfig,
+    now: Timestamp,
+) -> Result<bool, StoreError> {
+    let budget = config.tokens_per_day;
+    Ok(budget > 0 && token_usage::of_day(tx, now).await? >= budget)
+}
+
+/// Everything but the places, which each daemon has of its own.
+pub(super) async fn in_force(
+    tx: &mut Tx<'_>,
+    config: &AutopilotConfig,
+    now: Timestamp,
+) -> Result<ReadyLimits, StoreError> {
+    let mut quotas = BTreeMap::new();
+    for parked in autopilot::parked(tx).await? {
+        if parked.until > now {
+            let known = quotas.entry(parked.engine).or_insert(Some(parked.until));
+            *known = (*known).max(Some(parked.until));
+        }
+    }
+    let mut held = BTreeMap::new();
+    let budget = config.engine_tokens_per_day;
+    if budget > 0 {
+        let used = token_usage::engines_of_day(tx, now).await?;
+        for (engine, _) in used.into_iter().filter(|(_, used)| *used >= budget) {
+            for task in open_tasks(tx).await? {
+                if *task.engine.as_ref().unwrap_or(&config.engine) == engine {
+                    let scope = BudgetScope::Engine {
+                        engine: engine.clone(),
+                    };
+                    held.insert(task.id, until_tomorrow(scope, now));
+                }
+            }
+        }
+    }
+    Ok(ReadyLimits {
+        default_engine: Some(config.engine.clone()),
+        quotas,
+        per_engine: config.per_engine(),
+        held,
+        ..ReadyLimits::default()
+    })
+}
+
+async fn hold_all(
+    tx: &mut Tx<'_>,
+    limits: &mut ReadyLimits,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    for task in open_tasks(tx).await? {
+        let wait = until_tomorrow(BudgetScope::Day, now);
+        limits.held.insert(task.id, wait);
+    }
+    Ok(())
+}
+
+fn until_tomorrow(scope: BudgetScope, now: Timestamp) -> Wait {
+    Wait::Budget {
+        scope,
+        until: Some(token_usage::end_of_day(now)),
+    }
+}
+
+async fn open_tasks(tx: &mut Tx<'_>) -> Result<Vec<missiond_core::BoardTask>, StoreError> {
+    let filter = TaskFilter {
+        status: vec![BoardTaskStatus::Open],
+        limit: TOLD,
+        ..TaskFilter::default()
+    };
+    board::list(tx, &filter).await
+}

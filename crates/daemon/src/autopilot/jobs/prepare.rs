@@ -1,0 +1,140 @@
+//! A place to work in: a worktree of the attempt's own, the one an earlier
+//! attempt left, the repository's tree, or a folder.
+
+use std::path::{Path, PathBuf};
+
+use missiond_core::{Attempt, Isolation, Outcome, TraceContext};
+use missiond_store::board::{self, Place};
+use missiond_workspace::{Repository, WorkspaceError, Worktree, WorktreePlan};
+
+use super::super::places;
+use super::{JobError, Work, check};
+
+pub(super) async fn prepare(work: &Work) -> Result<(), JobError> {
+    let place = match work.task.isolation {
+        Isolation::Worktree => worktree(work).await?,
+        Isolation::Shared => Place {
+            worktree: Some(repository(work).await?.path().to_owned()),
+            ..Place::default()
+        },
+        Isolation::None => Place {
+            worktree: Some(folder(work).await?),
+            ..Place::default()
+        },
+    };
+    if let Some(path) = &place.worktree {
+        set_up(work, path).await?;
+    }
+    let board = &work.daemon.board;
+    board
+        .record_place(&work.attempt, place, TraceContext::root())
+        .await?;
+    Ok(())
+}
+
+async fn worktree(work: &Work) -> Result<Place, JobError> {
+    let worktree = match inherited(work).await? {
+        Some(worktree) => worktree,
+        None => {
+            let repository = repository(work).await?;
+            let data = work.daemon.home.data_dir();
+            let place = places::worktree(data, repository.common_dir(), &work.task, &work.attempt);
+            let branch = places::branch(&work.task, &work.attempt);
+            let mut plan = WorktreePlan::new(place, branch);
+            plan.base.clone_from(&work.task.base);
+            repository.prepare(&plan).await.map_err(for_person)?
+        }
+    };
+    Ok(Place {
+        worktree: Some(worktree.path().to_owned()),
+        branch: Some(worktree.branch().to_owned()),
+        base_commit: Some(worktree.base_commit().to_owned()),
+        ..Place::default()
+    })
+}
+
+/// What the last attempt left: its work goes on where it is. An attempt whose
+/// lease ran out may still have somebody at work in its place.
+async fn inherited(work: &Work) -> Result<Option<Worktree>, JobError> {
+    let Some(before) = before(work).await? else {
+        return Ok(None);
+    };
+    let data = work.daemon.home.data_dir();
+    let ours = before.outcome != Some(Outcome::Expired) || before.holder == work.attempt.holder;
+    match before
+        .worktree
+        .filter(|path| ours && path.starts_with(&data))
+    {
+        // One that is gone or not ours any more is simply not gone on with.
+        Some(path) => Ok(Worktree::open(&path).await.ok()),
+        None => Ok(None),
+    }
+}
+
+/// The attempt before this one.
+pub(super) async fn before(work: &Work) -> Result<Option<Attempt>, JobError> {
+    let (task, number) = (work.task.id, work.attempt.number);
+    let all = work
+        .daemon
+        .db
+        .read(move |tx| Box::pin(board::attempts(tx, task)))
+        .await?;
+    Ok(all.into_iter().rfind(|attempt| attempt.number < number))
+}
+
+async fn repository(work: &Work) -> Result<Repository, JobError> {
+    let path = work.task.repository.as_ref().ok_or_else(|| {
+        let number = work.task.number;
+        JobError::NeedsPerson(format!(
+            "it has no repository to work in: give it one with `mission task edit {number} \
+             --repository PATH`, or `--isolation none`"
+        ))
+    })?;
+    Repository::open(path).await.map_err(for_person)
+}
+
+/// What is wrong with a repository is the person's to mend.
+fn for_person(error: WorkspaceError) -> JobError {
+    match error {
+        WorkspaceError::GitTimedOut { .. }
+        | WorkspaceError::Locked { .. }
+        | WorkspaceError::Io { .. } => error.into(),
+        error => JobError::NeedsPerson(error.to_string()),
+    }
+}
+
+async fn folder(work: &Work) -> Result<PathBuf, JobError> {
+    let folder = match &work.task.repository {
+        Some(folder) => folder.clone(),
+        None => places::folder(&work.daemon.home.data_dir(), &work.task),
+    };
+    let made = folder.clone();
+    let making = tokio::task::spawn_blocking(move || {
+        let mut builder = std::fs::DirBuilder::new();
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.recursive(true).create(made)
+    });
+    let failed = |source| JobError::Io {
+        what: format!("cannot make the folder {}", folder.display()),
+        source,
+    };
+    match making.await {
+        Ok(made) => made.map_err(failed)?,
+        Err(error) => return Err(failed(std::io::Error::other(error))),
+    }
+    Ok(folder)
+}
+
+async fn set_up(work: &Work, path: &Path) -> Result<(), JobError> {
+    for step in &work.task.setup {
+        let ran = check::run(work, step, path, missiond_workspace::Leftovers::Keep).await;
+        if !ran.passed() {
+            return Err(JobError::NeedsPerson(format!(
+                "the setup `{}` failed: {ran}\n{}",
+                step.label(),
+                ran.tail.trim_end()
+            )));
+        }
+    }
+    Ok(())
+}

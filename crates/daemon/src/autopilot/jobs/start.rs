@@ -1,0 +1,130 @@
+//! Starting the agent of an attempt, under the ids that were stored with the
+//! claim; with the conversation of the last attempt, where there is one.
+
+use std::path::{Path, PathBuf};
+
+use missiond_adapters::PermissionMode;
+use missiond_core::{CliEngine, ExecutionId, SlotId};
+use missiond_store::slot_sessions::{self, SlotSession};
+
+use super::super::places;
+use super::{JobError, Work};
+use crate::executions::{ExecutionError, Identity, NewExecution, Owner};
+use crate::slots::{DEFAULT_SIZE, SlotsError};
+
+pub(super) async fn start(work: &Work) -> Result<(), JobError> {
+    let attempt = &work.attempt;
+    let (Some(execution), Some(slot), Some(cwd)) =
+        (attempt.execution, attempt.slot, attempt.worktree.clone())
+    else {
+        let why = "it was claimed without a place to run in".to_owned();
+        return Err(JobError::NeedsPerson(why));
+    };
+    let engine = work.engine();
+    let name = reserve_slot(work, &engine);
+    let started = start_in(work, execution, slot, cwd, engine, name.clone()).await;
+    work.daemon.autopilot.names().remove(&name);
+    started
+}
+
+/// A free slot, which nobody else is given until the agent runs in it.
+fn reserve_slot(work: &Work, engine: &CliEngine) -> String {
+    let config = work.daemon.config();
+    let mut names = work.daemon.autopilot.names();
+    let taken = |name: &str| names.contains(name) || work.daemon.slots.find(name).is_some();
+    let name = places::slot(&config.slots, engine, &taken, &work.task, &work.attempt);
+    names.insert(name.clone());
+    name
+}
+
+async fn start_in(
+    work: &Work,
+    execution: ExecutionId,
+    slot: SlotId,
+    cwd: PathBuf,
+    engine: CliEngine,
+    name: String,
+) -> Result<(), JobError> {
+    let attempt = &work.attempt;
+    let session = SlotSession {
+        execution,
+        slot_name: name.clone(),
+        engine: engine.clone(),
+        task: work.task.id,
+        attempt: attempt.id,
+        cwd: cwd.clone(),
+        conversation: None,
+        prompted_at: None,
+        started_at: work.daemon.clock.now(),
+        ended_at: None,
+    };
+    let resume = conversation(work, &cwd).await?;
+    work.daemon
+        .db
+        .write(move |tx| Box::pin(async move { slot_sessions::begin(tx, &session).await }))
+        .await?;
+    let new = NewExecution {
+        identity: Identity::Given { execution, slot },
+        owner: Owner::Task(work.task.id),
+        engine,
+        args: work.task.args.clone(),
+        prompt: None,
+        cwd,
+        model: work.task.model.clone(),
+        permission: permission(work)?,
+        name: Some(name),
+        env: [("MISSION_TASK".to_owned(), work.task.number.to_string())].into(),
+        resume,
+        signals: None,
+        // Whoever put the task on the board said where it is to be done.
+        trust_folder: true,
+        size: DEFAULT_SIZE,
+    };
+    let trace = missiond_core::TraceContext::root();
+    match work.daemon.executions.start(new, trace).await {
+        Ok(_) => Ok(()),
+        // Nothing was begun, and nothing will change by itself.
+        Err(
+            error @ (ExecutionError::Detect(_)
+            | ExecutionError::Plan(_)
+            | ExecutionError::Invalid(_)
+            | ExecutionError::Slots(SlotsError::Invalid(_))),
+        ) => Err(JobError::NeedsPerson(error.to_string())),
+        // Its journal says why it ended: the next pass finds it.
+        Err(_) if work.daemon.executions.journal_file(execution).exists() => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The conversation of an earlier attempt in the same place.
+pub(super) async fn conversation(work: &Work, cwd: &Path) -> Result<Option<String>, JobError> {
+    let task = work.task.id;
+    let (engine, execution) = (work.engine(), work.attempt.execution);
+    let sessions = work
+        .daemon
+        .db
+        .read(move |tx| Box::pin(slot_sessions::of_task(tx, task)))
+        .await?;
+    let before = sessions
+        .into_iter()
+        .find(|session| Some(session.execution) != execution);
+    let fits = |session: &SlotSession| {
+        session.engine == engine && session.cwd == cwd && session.prompted_at.is_some()
+    };
+    Ok(before.filter(fits).and_then(|session| session.conversation))
+}
+
+fn permission(work: &Work) -> Result<PermissionMode, JobError> {
+    Ok(match work.task.permission.as_deref() {
+        None | Some("ask") => PermissionMode::Ask,
+        Some("accept-edits") => PermissionMode::AcceptEdits,
+        Some("plan") => PermissionMode::Plan,
+        Some("bypass") => PermissionMode::Bypass,
+        Some(other) => {
+            return Err(JobError::NeedsPerson(format!(
+                "`{other}` is no permission an agent can be given: use ask, accept-edits, plan or \
+                 bypass"
+            )));
+        }
+    })
+}

@@ -1,0 +1,104 @@
+//! What is left behind: agents without a task, worktrees without work.
+
+use std::sync::Arc;
+
+use missiond_core::{ExecutionId, Isolation, Outcome};
+use missiond_store::{StoreError, board, slot_sessions};
+use missiond_workspace::{Leftovers, Removal, Worktree};
+
+use super::{Report, Work, check};
+use crate::state::Daemon;
+
+/// Takes up what an earlier daemon did not get to: agents whose attempt is over,
+/// and the places of tasks that are done.
+pub(in super::super) async fn tidy_up(daemon: Daemon, holder: Arc<str>) -> Report {
+    if let Err(error) = sessions(&daemon, &holder).await {
+        tracing::error!(%error, "what earlier attempts left behind cannot be read");
+    }
+    Report::Done
+}
+
+async fn sessions(daemon: &Daemon, holder: &str) -> Result<(), StoreError> {
+    let open = daemon
+        .db
+        .read(|tx| Box::pin(slot_sessions::open(tx)))
+        .await?;
+    for session in open {
+        let (id, task) = (session.attempt, session.task);
+        let found = daemon
+            .db
+            .read(move |tx| {
+                Box::pin(
+                    async move { Ok((board::attempt(tx, id).await?, board::get(tx, task).await?)) },
+                )
+            })
+            .await?;
+        let (Some(attempt), Some(task)) = found else {
+            continue;
+        };
+        if attempt.ended_at.is_none() || attempt.holder != holder {
+            continue;
+        }
+        let done = attempt.outcome == Some(Outcome::Verified);
+        let work = Work {
+            daemon: Arc::clone(daemon),
+            task,
+            attempt,
+        };
+        super::conclude::end_agent(&work, "its attempt is over").await;
+        if done {
+            leave(&work).await;
+        }
+    }
+    Ok(())
+}
+
+/// Ends an agent whose attempt somebody else has ended.
+pub(in super::super) async fn dismiss(daemon: Daemon, execution: ExecutionId) -> Report {
+    let ended = daemon
+        .executions
+        .finish(execution, "its attempt is over")
+        .await;
+    if let Err(error) = ended {
+        tracing::error!(%execution, %error, "an agent goes on without a task");
+    }
+    let now = daemon.clock.now();
+    let noted = daemon
+        .db
+        .write(move |tx| Box::pin(slot_sessions::end(tx, execution, now)))
+        .await;
+    if let Err(error) = noted {
+        tracing::warn!(%execution, %error, "the end of its session is not on record");
+    }
+    Report::Done
+}
+
+/// Leaves the place of a task that is done: its teardown runs, and a worktree
+/// that holds nothing of its own is removed.
+pub(super) async fn leave(work: &Work) {
+    let Some(path) = &work.attempt.worktree else {
+        return;
+    };
+    if !path.exists() {
+        return;
+    }
+    for step in &work.task.teardown {
+        let ran = check::run(work, step, path, Leftovers::End).await;
+        if !ran.passed() {
+            tracing::warn!(task = %work.task.number, step = step.label(), %ran, "a teardown failed");
+        }
+    }
+    if work.task.isolation != Isolation::Worktree {
+        return;
+    }
+    let removed = async {
+        let worktree = Worktree::open(path).await?;
+        match worktree.removal().await? {
+            Removal::Safe => worktree.remove().await,
+            Removal::Holds { .. } => Ok(()),
+        }
+    };
+    if let Err(error) = removed.await {
+        tracing::warn!(task = %work.task.number, path = %path.display(), %error, "a worktree stays");
+    }
+}

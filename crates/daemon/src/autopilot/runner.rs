@@ -1,0 +1,401 @@
+//! The loop of the autopilot: it listens, passes, and begins jobs. It waits for
+//! the database, never for an agent, a check or git.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use missiond_core::{AttemptId, ExecutionId, TraceContext};
+use missiond_store::StoreError;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use super::decide::decide;
+use super::gather::{self, Rows};
+use super::jobs::{self, Failed, Report, Work};
+use super::view::{Action, Busy, Ending, Hours, Mode, Rules, Snapshot};
+use super::watch::Watches;
+use crate::board::BoardError;
+use crate::config::AutopilotConfig;
+use crate::state::Daemon;
+use crate::timeline::FollowError;
+
+const TICK: Duration = Duration::from_millis(500);
+/// The same while nothing is under way and nothing may begin.
+const IDLE_TICK: Duration = Duration::from_secs(5);
+/// Events come in flocks: what they add up to is decided once.
+const GATHERING: Duration = Duration::from_millis(5);
+/// How long a job that failed for a reason that may pass is left alone, at first
+/// and at most.
+const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+/// How often the answers about blocked tasks are looked for.
+const LOOK_AFTER: Duration = Duration::from_secs(1);
+/// As often may a step fail before its attempt is given up.
+const MOST_FAILURES: u32 = 5;
+
+pub(super) async fn run(daemon: Daemon) {
+    let mut runner = Runner::new(daemon);
+    runner.take_up().await;
+    runner.listen().await;
+}
+
+struct Runner {
+    daemon: Daemon,
+    holder: Arc<str>,
+    watches: Watches,
+    /// The agents of attempts that were under way a moment ago.
+    agents: HashMap<ExecutionId, AttemptId>,
+    endings: HashMap<ExecutionId, Ending>,
+    jobs: JoinSet<Report>,
+    busy: HashSet<AttemptId>,
+    dispatching: bool,
+    failures: HashMap<AttemptId, Failure>,
+    beaten_at: Option<Instant>,
+    looking_after: bool,
+    looked_after_at: Option<Instant>,
+    drained: bool,
+    passed_at: Instant,
+    idle: bool,
+}
+
+/// A step that failed for a reason that may pass.
+struct Failure {
+    times: u32,
+    again_at: Instant,
+}
+
+impl Runner {
+    fn new(daemon: Daemon) -> Self {
+        Self {
+            holder: holder(&daemon).into(),
+            daemon,
+            watches: Watches::default(),
+            agents: HashMap::new(),
+            endings: HashMap::new(),
+            jobs: JoinSet::new(),
+            busy: HashSet::new(),
+            dispatching: false,
+            failures: HashMap::new(),
+            beaten_at: None,
+            looking_after: false,
+            looked_after_at: None,
+            drained: false,
+            passed_at: Instant::now(),
+            idle: false,
+        }
+    }
+
+    /// What this home's last daemon had under way is this one's now, under a new
+    /// token: whatever the old one still tries to write is too late.
+    async fn take_up(&mut self) {
+        loop {
+            match self.adopt().await {
+                Ok(()) => break,
+                Err(error) => {
+                    tracing::error!(%error, "the attempts under way cannot be read: trying again");
+                    tokio::time::sleep(SHORTEST_PAUSE).await;
+                }
+            }
+        }
+        let daemon = Arc::clone(&self.daemon);
+        self.jobs
+            .spawn(jobs::tidy_up(daemon, Arc::clone(&self.holder)));
+    }
+
+    async fn adopt(&self) -> Result<(), BoardError> {
+        let rows = gather::rows(&self.daemon, &self.holder).await?;
+        for found in rows.attempts {
+            let ttl = self.config().lease();
+            let (id, holder) = (found.attempt.id, self.holder.to_string());
+            let board = &self.daemon.board;
+            let adopted = board.adopt(id, holder, ttl, TraceContext::root()).await?;
+            if let Some(place) = &adopted.attempt.worktree {
+                // A check that was under way runs again.
+                missiond_workspace::end_strays(place).await;
+            }
+            tracing::info!(
+                task = %adopted.task.number, attempt = adopted.attempt.number, "taken up again"
+            );
+        }
+        Ok(())
+    }
+
+    async fn listen(&mut self) {
+        let daemon = Arc::clone(&self.daemon);
+        let mut follower = daemon.timeline.follow();
+        let mut due = Some(Instant::now());
+        loop {
+            let tick = if self.idle { IDLE_TICK } else { TICK };
+            tokio::select! {
+                event = follower.next() => match event {
+                    Ok(event) => {
+                        if self.watches.note(&event) {
+                            due.get_or_insert_with(|| Instant::now() + GATHERING);
+                        }
+                    }
+                    Err(FollowError::Closed) => return,
+                    Err(error) => {
+                        tracing::error!(%error, "the timeline cannot be read: trying again");
+                        tokio::time::sleep(SHORTEST_PAUSE).await;
+                    }
+                },
+                Some(report) = self.jobs.join_next() => {
+                    match report {
+                        Ok(report) => self.take(report),
+                        Err(error) => tracing::error!(%error, "a job of the autopilot failed"),
+                    }
+                    due = Some(Instant::now());
+                }
+                () = daemon.autopilot.wake.notified() => due = Some(Instant::now()),
+                () = at(due.or(Some(self.passed_at + tick))) => {
+                    due = None;
+                    self.passed_at = Instant::now();
+                    if let Err(error) = self.pass().await {
+                        tracing::error!(%error, "a pass of the autopilot failed");
+                        tokio::time::sleep(SHORTEST_PAUSE).await;
+                    }
+                }
+            }
+        }
+    }
+
+    fn config(&self) -> AutopilotConfig {
+        self.daemon.config().autopilot.clone()
+    }
+
+    async fn pass(&mut self) -> Result<(), BoardError> {
+        self.beat().await?;
+        let Rows {
+            mode,
+            attempts,
+            parked,
+        } = gather::rows(&self.daemon, &self.holder).await?;
+        let running = attempts.len();
+        self.forget(&attempts);
+        let mut views = Vec::with_capacity(running);
+        let mut works = HashMap::with_capacity(running);
+        for rows in attempts {
+            let id = rows.attempt.id;
+            let busy = self.is_busy(id);
+            let (view, claim) = gather::view(
+                &self.daemon,
+                &mut self.watches,
+                &mut self.endings,
+                rows,
+                &parked,
+                busy,
+            )
+            .await?;
+            let work = Work {
+                daemon: Arc::clone(&self.daemon),
+                task: view.task.clone(),
+                attempt: view.attempt.clone(),
+            };
+            if let (Busy::No, Some(claim)) = (busy, claim) {
+                // On record before anything follows from it.
+                self.begin(id, jobs::record_claim(work, claim));
+                continue;
+            }
+            works.insert(id, work);
+            views.push(view);
+        }
+        let config = self.config();
+        let places = config
+            .max_agents
+            .saturating_sub(u32::try_from(running).unwrap_or(u32::MAX));
+        let snapshot = Snapshot {
+            now: self.daemon.clock.now(),
+            mode,
+            hours: match config.quiet().include(jiff::Zoned::now().time()) {
+                true => Hours::Quiet,
+                false => Hours::Open,
+            },
+            free_places: if self.dispatching { 0 } else { places },
+            rules: rules(&config),
+            attempts: views,
+        };
+        for action in decide(&snapshot) {
+            match action {
+                Action::Dispatch { places } => {
+                    self.dispatching = true;
+                    let (daemon, holder) = (Arc::clone(&self.daemon), Arc::clone(&self.holder));
+                    self.jobs.spawn(jobs::dispatch(daemon, holder, places));
+                }
+                Action::For(id, step) => {
+                    if let Some(work) = works.remove(&id) {
+                        self.begin(id, jobs::take(work, step));
+                    }
+                }
+            }
+        }
+        self.idle = running == 0 && matches!(mode, Mode::Paused | Mode::Stopped);
+        self.look_after_blocked(mode);
+        self.note_drained(mode, running).await;
+        Ok(())
+    }
+
+    /// What was answered about blocked tasks is done.
+    fn look_after_blocked(&mut self, mode: Mode) {
+        let lately = |at: Instant| at.elapsed() < LOOK_AFTER;
+        if self.looking_after || self.looked_after_at.is_some_and(lately) || mode == Mode::Stopped {
+            return;
+        }
+        self.looking_after = true;
+        self.looked_after_at = Some(Instant::now());
+        let (daemon, holder) = (Arc::clone(&self.daemon), Arc::clone(&self.holder));
+        self.jobs.spawn(jobs::look_after(daemon, holder));
+    }
+
+    fn begin(&mut self, id: AttemptId, job: impl Future<Output = Report> + Send + 'static) {
+        self.busy.insert(id);
+        self.jobs.spawn(job);
+    }
+
+    fn is_busy(&self, id: AttemptId) -> Busy {
+        let waits = self
+            .failures
+            .get(&id)
+            .is_some_and(|failure| failure.again_at > Instant::now());
+        match self.busy.contains(&id) || waits {
+            true => Busy::Yes,
+            false => Busy::No,
+        }
+    }
+
+    fn take(&mut self, report: Report) {
+        match report {
+            Report::Dispatched => self.dispatching = false,
+            Report::Done => {}
+            Report::LookedAfter => self.looking_after = false,
+            Report::Taken(id, Ok(())) => {
+                self.busy.remove(&id);
+                self.failures.remove(&id);
+            }
+            Report::Taken(id, Err(failed)) => {
+                self.busy.remove(&id);
+                self.put_off(id, failed);
+            }
+        }
+    }
+
+    /// Tries the step again later, and gives the attempt up when that does not
+    /// help.
+    fn put_off(&mut self, id: AttemptId, failed: Failed) {
+        tracing::warn!(attempt = %id, error = %failed.why, "a step failed");
+        let failure = self.failures.entry(id).or_insert(Failure {
+            times: 0,
+            again_at: Instant::now(),
+        });
+        failure.times += 1;
+        let pause = SHORTEST_PAUSE * 2_u32.saturating_pow(failure.times - 1);
+        failure.again_at = Instant::now() + pause.min(LONGEST_PAUSE);
+        if failure.times >= MOST_FAILURES {
+            self.failures.remove(&id);
+            self.begin(id, jobs::give_up(failed));
+        }
+    }
+
+    /// Keeps the leases, and collects those that others let run out.
+    async fn beat(&mut self) -> Result<(), BoardError> {
+        let ttl = self.config().lease();
+        if self.beaten_at.is_some_and(|at| at.elapsed() < ttl / 3) {
+            return Ok(());
+        }
+        let board = &self.daemon.board;
+        let rows = gather::rows(&self.daemon, &self.holder).await?;
+        for found in rows.attempts {
+            let beaten = board.heartbeat(&found.attempt, ttl, TraceContext::root());
+            match beaten.await {
+                Ok(_) => {}
+                // The machine slept, and nobody else has taken it since.
+                Err(BoardError::Store(StoreError::StaleLease { .. })) => {
+                    let (id, holder) = (found.attempt.id, self.holder.to_string());
+                    match board.adopt(id, holder, ttl, TraceContext::root()).await {
+                        Ok(_) => tracing::warn!(attempt = %id, "its lease had run out"),
+                        Err(error) => tracing::warn!(attempt = %id, %error, "it is lost"),
+                    }
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        let ended = board.expire(TraceContext::root()).await?;
+        for ended in ended {
+            tracing::warn!(task = %ended.task.number, holder = ended.attempt.holder, "its lease ran out");
+        }
+        self.beaten_at = Some(Instant::now());
+        Ok(())
+    }
+
+    /// Agents whose attempt is over, by whatever hand, have nothing left to do.
+    fn forget(&mut self, live: &[gather::AttemptRows]) {
+        let known: Vec<_> = live
+            .iter()
+            .filter_map(|rows| rows.attempt.execution)
+            .collect();
+        let is_live = |id: &AttemptId| live.iter().any(|rows| rows.attempt.id == *id);
+        self.watches.forget_all_but(&known);
+        self.endings
+            .retain(|execution, _| known.contains(execution));
+        self.failures.retain(|id, _| is_live(id));
+        let busy = &self.busy;
+        // One whose last step is still under way is ended by that step.
+        let over = |id: &AttemptId| !is_live(id) && !busy.contains(id);
+        let left = self.agents.extract_if(|_, id| over(id)).collect::<Vec<_>>();
+        for (execution, _) in left {
+            let daemon = Arc::clone(&self.daemon);
+            self.jobs.spawn(jobs::dismiss(daemon, execution));
+        }
+        let agents = live
+            .iter()
+            .filter_map(|rows| Some((rows.attempt.execution?, rows.attempt.id)));
+        self.agents.extend(agents);
+    }
+
+    /// A drain that has nothing left to wait for ends in a pause.
+    async fn note_drained(&mut self, mode: Mode, running: usize) {
+        if mode != Mode::Draining || running > 0 {
+            self.drained = false;
+            return;
+        }
+        if std::mem::replace(&mut self.drained, true) {
+            return;
+        }
+        let trace = TraceContext::root();
+        let (reason, by) = ("everything that ran is done", "autopilot");
+        let paused = self
+            .daemon
+            .autopilot
+            .set_mode(&self.daemon, Mode::Paused, reason, by, trace)
+            .await;
+        if let Err(error) = paused {
+            tracing::error!(%error, "the end of the drain is not on record");
+        }
+    }
+}
+
+/// Who claims: this home on this machine, whichever run of the daemon it is.
+fn holder(daemon: &Daemon) -> String {
+    format!("{}:{}", daemon.host, daemon.home.data_dir().display())
+}
+
+fn rules(config: &AutopilotConfig) -> Rules {
+    let settle = Duration::from_millis(config.settle_ms);
+    Rules {
+        check_rounds: config.check_rounds,
+        unchanged_rounds: config.unchanged_rounds,
+        conflicts: 1,
+        limit_resumes: config.limit_resumes,
+        claimed_settle: settle.min(Duration::from_millis(200)),
+        settle,
+        unseen_settle: 10 * settle,
+        stall: Duration::from_secs(config.stall_secs),
+    }
+}
+
+async fn at(due: Option<Instant>) {
+    match due {
+        Some(due) => tokio::time::sleep_until(due).await,
+        None => std::future::pending().await,
+    }
+}

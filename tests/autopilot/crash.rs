@@ -1,0 +1,151 @@
+//! A daemon that is killed in every phase of a task: the next one goes on where
+//! it was, nothing runs twice and nothing is forgotten.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::{Field, notes, outcome, waits_for};
+use crate::harness::wait_for;
+
+/// An agent that waits to be let go, notes that it began, and mends its work
+/// after the first check.
+fn turns(field: &Field) -> String {
+    format!(
+        "  - steps:\n{}{}      - write: {{file: a.txt, text: \"wrong\\n\"}}\n      \
+         - signal: {{type: completed_claim, payload: {{summary: Done.}}}}\n  \
+         - when: {{contains: is not done yet}}\n    steps:\n{}{}      \
+         - write: {{file: a.txt, text: \"right\\n\"}}\n      \
+         - signal: {{type: completed_claim, payload: {{summary: Mended.}}}}\n",
+        notes(&field.file("turns"), "first"),
+        waits_for(&field.file("go-first")),
+        notes(&field.file("turns"), "second"),
+        waits_for(&field.file("go-second")),
+    )
+}
+
+/// A check that waits to be let go and notes that it ran.
+fn checks(field: &Field) -> Value {
+    let command = format!(
+        "echo ran >> '{}'; until [ -e '{}' ]; do sleep 0.05; done; grep -q right a.txt",
+        field.file("checks").display(),
+        field.file("go-check").display(),
+    );
+    json!([{"run": ["sh", "-c", command], "timeout_secs": 60}])
+}
+
+fn restart(field: &Field) {
+    field.home.kill();
+    field.home.start();
+}
+
+#[test]
+fn killed_in_every_phase_a_task_is_done_once() {
+    let field = Field::new();
+    let task = field.task("survivor", &turns(&field), json!({"checks": checks(&field)}));
+
+    // While it is claimed, prepared and started: the kill comes as soon as it is.
+    field.wait(&task, "claimed", |details| !details["attempts"][0].is_null());
+    restart(&field);
+    wait_for("the agent to have its prompt", || field.lines("turns") == ["first"]);
+
+    // While the agent works.
+    restart(&field);
+    field.touch("go-first");
+    wait_for("the check to run", || !field.lines("checks").is_empty());
+
+    // While a check runs: it is run again, and the one before does not go on.
+    restart(&field);
+    wait_for("the check to run again", || field.lines("checks").len() >= 2);
+    field.touch("go-check");
+
+    // While the agent mends.
+    wait_for("the second turn", || field.lines("turns") == ["first", "second"]);
+    restart(&field);
+    field.touch("go-second");
+    let details = field.wait_status(&task, "done");
+
+    assert_eq!(field.lines("turns"), ["first", "second"], "no prompt came twice");
+    let attempts = details["attempts"].as_array().unwrap();
+    let lost = attempts.len() - 1;
+    assert!(lost <= 1, "{details:#}");
+    assert_eq!(outcome(&details, lost), "verified");
+    let started = field.events("execution_started").len();
+    assert_eq!(started, attempts.len(), "one start for each attempt");
+    assert_eq!(field.on_main("a.txt"), "right");
+    let merges = field.git(&["log", "--merges", "--oneline", "main"]);
+    assert_eq!(merges.lines().count(), 1, "{merges}");
+    // Right after the merge.
+    restart(&field);
+    field.wait_for_quiet();
+    assert_eq!(field.show(&task)["task"]["status"], "done");
+}
+
+#[test]
+fn killed_again_and_again_a_board_of_tasks_is_done_once_each() {
+    let field = Field::new();
+    let names = ["a", "b", "c", "d", "e", "f"];
+    let tasks = names.map(|name| {
+        let turns = format!(
+            "  - steps:\n{}      - think: 20\n      - write: {{file: {name}.txt, text: \"x\\n\"}}\n      \
+             - signal: {{type: completed_claim, payload: {{summary: Done.}}}}\n",
+            notes(&field.file("turns"), name)
+        );
+        let check = format!("test -s {name}.txt");
+        field.task(name, &turns, json!({"checks": [{"run": ["sh", "-c", check]}]}))
+    });
+    // At moments nobody chose.
+    for pause in [30, 110, 250, 70, 410, 190, 20, 330] {
+        std::thread::sleep(Duration::from_millis(pause));
+        restart(&field);
+    }
+    for task in &tasks {
+        wait_for("the task to be done", || {
+            let details = field.show(task);
+            let status = details["task"]["status"].as_str().unwrap().to_owned();
+            assert!(status != "failed" && status != "blocked", "{details:#}");
+            // Nobody waits for a backoff here.
+            if !details["task"]["not_before"].is_null() {
+                field.home.json(&["call", "board_retry", &json!({"task": task}).to_string()]);
+            }
+            status == "done"
+        });
+        let details = field.show(task);
+        let verified = details["attempts"].as_array().unwrap().iter();
+        assert_eq!(verified.filter(|one| one["outcome"] == "verified").count(), 1);
+    }
+    let merges = field.git(&["log", "--merges", "--oneline", "main"]);
+    assert_eq!(merges.lines().count(), names.len(), "{merges}");
+    let mut turns = field.lines("turns");
+    turns.sort();
+    turns.dedup();
+    assert_eq!(turns, names);
+    field.wait_for_quiet();
+}
+
+#[test]
+fn a_lost_agent_is_followed_by_one_that_knows_what_was_said() {
+    let field = Field::new();
+    let turns = format!(
+        "  - steps:\n{}{}      - say: never\n  - when: {{contains: go on with your task}}\n    steps:\n{}      \
+         - write: {{file: a.txt, text: \"x\\n\"}}\n      \
+         - signal: {{type: completed_claim, payload: {{summary: Done.}}}}\n",
+        notes(&field.file("turns"), "first"),
+        waits_for(&field.file("never")),
+        notes(&field.file("turns"), "second"),
+    );
+    let task = field.task("lost", &turns, json!({}));
+    wait_for("the agent to work", || field.lines("turns") == ["first"]);
+    // As after a reboot: neither the daemon nor the agent is there any more.
+    field.home.kill();
+    field.home.end_slots();
+    field.home.start();
+    field.wait(&task, "lost", |details| outcome(details, 0) == "agent_lost");
+    field.home.json(&["call", "board_retry", &json!({"task": task}).to_string()]);
+    let details = field.wait_status(&task, "done");
+    assert_eq!(field.lines("turns"), ["first", "second"]);
+    assert_eq!(
+        details["attempts"][0]["worktree"], details["attempts"][1]["worktree"],
+        "in the same place"
+    );
+}

@@ -1,0 +1,329 @@
+//! Tasks that go well in the end: one after another and side by side.
+
+use serde_json::{Value, json};
+
+use super::{Field, notes, outcome, waits_for, writes};
+use crate::harness::{text, wait_for};
+
+#[test]
+fn a_diamond_of_tasks_is_worked_off_in_its_order_and_merged() {
+    let field = Field::new();
+    let step = |name: &str| {
+        format!(
+            "  - steps:\n{}      - write: {{file: {name}.txt, text: \"{name}\\n\"}}\n      \
+             - signal: {{type: completed_claim, payload: {{summary: Written.}}}}\n",
+            notes(&field.file("order"), name)
+        )
+    };
+    let check = |names: &str| {
+        let all = format!("for f in {names}; do test -s $f.txt || exit 1; done");
+        json!([{"run": ["sh", "-c", all]}])
+    };
+    let top = field.task("top", &step("top"), json!({"checks": check("top")}));
+    let left = field.task(
+        "left",
+        &step("left"),
+        json!({"depends_on": [top], "checks": check("top left")}),
+    );
+    let right = field.task(
+        "right",
+        &step("right"),
+        json!({"depends_on": [top], "checks": check("top right")}),
+    );
+    let end = field.task(
+        "end",
+        &step("end"),
+        json!({"depends_on": [left, right], "checks": check("top left right end")}),
+    );
+    for task in [&top, &left, &right, &end] {
+        let details = field.wait_status(task, "done");
+        assert_eq!(outcome(&details, 0), "verified");
+        assert_eq!(details["attempts"][0]["claim"]["kind"], "completed");
+        let evidence = details["evidence"].as_array().unwrap();
+        assert_eq!(evidence.len(), 1);
+        assert_eq!(evidence[0]["exit"], 0);
+        assert_eq!(evidence[0]["commit"].as_str().unwrap().len(), 40);
+    }
+    let order = field.lines("order");
+    assert_eq!(order.len(), 4, "each agent had its prompt once: {order:?}");
+    assert_eq!([&order[0][..], &order[3][..]], ["top", "end"]);
+    for file in ["top", "left", "right", "end"] {
+        assert_eq!(field.on_main(&format!("{file}.txt")), file);
+    }
+    // The checkout the person has open has followed.
+    assert!(field.repository().join("end.txt").exists());
+    field.wait_for_quiet();
+    let ended = field.home.json(&["execution", "list", "--all"]);
+    for execution in ended["executions"].as_array().unwrap() {
+        assert_eq!(execution["lifecycle"], "completed", "{execution}");
+    }
+    wait_for("the worktrees to be gone", || {
+        field.git(&["worktree", "list"]).lines().count() == 1
+    });
+}
+
+/// Two tasks whose agents wait until the test lets them go on.
+fn two_that_wait(field: &Field, more: &[Value; 2]) -> [String; 2] {
+    ["first", "second"].map(|name| {
+        let turns = format!(
+            "  - steps:\n{}{}      - write: {{file: {name}.txt, text: \"x\\n\"}}\n      \
+             - signal: {{type: completed_claim, payload: {{summary: Written.}}}}\n",
+            notes(&field.file("started"), name),
+            waits_for(&field.file("go")),
+        );
+        let more = &more[usize::from(name == "second")];
+        field.task(name, &turns, more.clone())
+    })
+}
+
+fn wait_reason(field: &Field, task: &str) -> String {
+    let waiting = field.home.json(&["call", "board_ready", "{}"]);
+    let waiting = waiting["waiting"].as_array().unwrap().clone();
+    let number: Value = task.trim_start_matches("T-").parse::<i64>().unwrap().into();
+    let one = waiting.iter().find(|one| {
+        one["task"]["number"] == number || one["task"]["number"] == task
+    });
+    one.map_or_else(String::new, |one| one["waits"][0]["sentence"].as_str().unwrap().to_owned())
+}
+
+#[test]
+fn no_more_agents_work_at_once_than_may() {
+    let field = Field::with_config("[autopilot]\nsettle_ms = 200\nmax_agents = 1\n");
+    let tasks = two_that_wait(&field, &[json!({}), json!({})]);
+    wait_for("the first agent", || field.lines("started").len() == 1);
+    let status = field.home.json(&["autopilot", "status"]);
+    assert_eq!(status["attempts"].as_array().unwrap().len(), 1);
+    field.touch("go");
+    for task in &tasks {
+        field.wait_status(task, "done");
+    }
+    assert_eq!(field.lines("started").len(), 2);
+}
+
+#[test]
+fn tasks_that_touch_the_same_paths_never_run_together() {
+    let field = Field::new();
+    let touching = |glob: &str| json!({"touches": [glob]});
+    let tasks = two_that_wait(&field, &[touching("src/**"), touching("src/a.rs")]);
+    wait_for("the first agent", || field.lines("started").len() == 1);
+    let why = wait_reason(&field, &tasks[1]);
+    assert!(why.contains("touches the same paths"), "{why}");
+    field.touch("go");
+    for task in &tasks {
+        field.wait_status(task, "done");
+    }
+}
+
+#[test]
+fn a_failing_check_goes_back_to_the_same_conversation_and_passes_then() {
+    let field = Field::new();
+    let turns = r#"
+  - steps:
+      - write: {file: answer.txt, text: "41\n"}
+      - signal: {type: completed_claim, payload: {summary: It is 41.}}
+  - when: {contains: "exit code 1"}
+    steps:
+      - write: {file: answer.txt, text: "42\n"}
+      - signal: {type: completed_claim, payload: {summary: It is 42.}}
+"#;
+    let check = "grep -q 42 answer.txt || { echo it must be forty-two; exit 1; }";
+    let checks = json!([{"name": "answer", "run": ["sh", "-c", check]}]);
+    let task = field.task("answer", turns, json!({"checks": checks}));
+    let details = field.wait_status(&task, "done");
+    assert_eq!(details["attempts"].as_array().unwrap().len(), 1);
+    assert_eq!(details["attempts"][0]["check_rounds"], 2);
+    assert_eq!(field.on_main("answer.txt"), "42");
+    let finished = field.events("checks_finished");
+    let failed: Vec<_> = finished.iter().map(|event| event["failed"].clone()).collect();
+    assert_eq!(failed, [json!(1), json!(0)]);
+    let execution = details["attempts"][0]["execution"].as_str().unwrap();
+    let shown = field.home.json(&["execution", "show", execution]);
+    let told: Vec<_> = shown["timeline"].as_array().unwrap().iter()
+        .filter(|item| item["title"] == "prompt")
+        .map(|item| item["text"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(told.len(), 2);
+    assert!(told[1].contains("it must be forty-two"), "{told:?}");
+}
+
+#[test]
+fn a_check_that_hangs_is_ended_and_counts_as_failed() {
+    let field = Field::with_config("[autopilot]\nsettle_ms = 200\ncheck_rounds = 1\n");
+    let checks = json!([{"run": ["sh", "-c", "sleep 600"], "timeout_secs": 1}]);
+    let task = field.task("hangs", &writes("a.txt", "x"), json!({"checks": checks}));
+    let details = field.wait_status(&task, "blocked");
+    assert_eq!(outcome(&details, 0), "checks_failed");
+    assert_eq!(details["evidence"][0]["timed_out"], true);
+    field.wait_for_quiet();
+}
+
+#[test]
+fn a_check_that_does_not_exist_is_for_a_person() {
+    let field = Field::new();
+    let checks = json!([{"run": ["no-such-program"]}]);
+    let task = field.task("nothing", &writes("a.txt", "x"), json!({"checks": checks}));
+    let details = field.wait_status(&task, "blocked");
+    assert_eq!(outcome(&details, 0), "needs_person");
+    let why = details["task"]["blocked"].as_str().unwrap();
+    assert!(why.contains("`no-such-program` cannot be run"), "{why}");
+}
+
+/// Changes the same line of the same file, after the other has begun.
+fn rival(field: &Field, word: &str, mends: bool) -> String {
+    let mend = format!(
+        "  - when: {{contains: git merge}}\n    steps:\n      \
+         - run: {{argv: [sh, -c, \"git merge main; printf 'both {word}\\\\n' > list.txt; git add -A; git commit -qm Both\"]}}\n      \
+         - signal: {{type: completed_claim, payload: {{summary: Merged.}}}}\n"
+    );
+    let keep = "  - uses: always\n    steps:\n      - signal: {type: completed_claim, payload: {summary: As it was.}}\n";
+    format!(
+        "  - steps:\n{}{}      - write: {{file: list.txt, text: \"{word}\\n\"}}\n      \
+         - signal: {{type: completed_claim, payload: {{summary: Written.}}}}\n{}",
+        notes(&field.file("started"), word),
+        waits_for(&field.file(&format!("go-{word}"))),
+        if mends { mend.as_str() } else { keep },
+    )
+}
+
+#[test]
+fn a_conflict_goes_back_to_the_agent_once_and_then_to_the_person() {
+    for mends in [true, false] {
+        let field = Field::new();
+        let first = field.task("first", &rival(&field, "first", true), json!({}));
+        let second = field.task("second", &rival(&field, "second", mends), json!({}));
+        wait_for("both agents", || field.lines("started").len() == 2);
+        field.touch("go-first");
+        field.wait_status(&first, "done");
+        field.touch("go-second");
+        if mends {
+            let details = field.wait_status(&second, "done");
+            assert_eq!(details["attempts"][0]["check_rounds"], 2);
+            assert_eq!(field.on_main("list.txt"), "both second");
+        } else {
+            let details = field.wait_status(&second, "blocked");
+            assert_eq!(outcome(&details, 0), "conflict");
+            assert_eq!(field.on_main("list.txt"), "first", "nothing was overwritten");
+            let worktree = details["attempts"][0]["worktree"].as_str().unwrap();
+            assert!(std::path::Path::new(worktree).exists(), "the work is kept");
+        }
+        field.wait_for_quiet();
+    }
+}
+
+#[test]
+fn phases_are_asked_for_one_after_the_other() {
+    let field = Field::new();
+    let turns = format!(
+        "  - when: {{contains: Make a plan}}\n    steps:\n{}      - say: First this, then that.\n  \
+         - when: {{contains: carry the plan out}}\n    steps:\n{}      \
+         - write: {{file: a.txt, text: \"x\\n\"}}\n      \
+         - signal: {{type: completed_claim, payload: {{summary: Done.}}}}\n",
+        notes(&field.file("phases"), "plan"),
+        notes(&field.file("phases"), "execute"),
+    );
+    let task = field.task("phased", &turns, json!({"phases": ["plan", "execute"]}));
+    field.wait_status(&task, "done");
+    assert_eq!(field.lines("phases"), ["plan", "execute"]);
+    let changed = field.events("board_phase_changed");
+    assert_eq!(changed.len(), 1);
+    assert_eq!(changed[0]["to"], "execute");
+}
+
+#[test]
+fn an_agent_may_ask_the_daemon_while_its_own_task_runs() {
+    let field = Field::new();
+    let list = field.file("asked.json");
+    let binary = crate::harness::binary();
+    let ask = format!(
+        "'{}' --json autopilot status > '{}'",
+        binary.display(),
+        list.display()
+    );
+    let turns = format!(
+        "  - steps:\n      - run: {{argv: [sh, -c, {}], exit: 0}}\n      \
+         - write: {{file: a.txt, text: \"x\\n\"}}\n      \
+         - signal: {{type: completed_claim, payload: {{summary: Done.}}}}\n",
+        json!(ask)
+    );
+    let task = field.task("asks", &turns, json!({}));
+    field.wait_status(&task, "done");
+    let seen: Value = serde_json::from_slice(&std::fs::read(list).unwrap()).unwrap();
+    assert_eq!(seen["attempts"].as_array().unwrap().len(), 1, "its own");
+}
+
+#[test]
+fn a_paused_autopilot_begins_nothing_and_a_stopped_one_ends_what_runs() {
+    let field = Field::new();
+    field.home.json(&["autopilot", "pause", "--reason", "lunch"]);
+    let tasks = two_that_wait(&field, &[json!({}), json!({})]);
+    let status = field.home.json(&["autopilot", "status"]);
+    assert_eq!([&status["mode"], &status["reason"]], ["paused", "lunch"]);
+    assert_eq!(status["attempts"], json!([]));
+    field.home.kill();
+    field.home.start();
+    let status = field.home.json(&["autopilot", "status"]);
+    assert_eq!(status["mode"], "paused", "it survives a crash");
+    assert_eq!(field.lines("started"), [""; 0]);
+
+    field.resume();
+    wait_for("both agents", || field.lines("started").len() == 2);
+    field.home.json(&["autopilot", "stop"]);
+    field.wait_for_quiet();
+    for task in &tasks {
+        let details = field.show(task);
+        assert_eq!(details["task"]["status"], "open", "given back");
+        assert_eq!(outcome(&details, 0), "superseded");
+        assert_eq!(details["task"]["tries"], 0, "nobody failed");
+    }
+    field.touch("go");
+    field.resume();
+    for task in &tasks {
+        field.wait_status(task, "done");
+    }
+    field.home.json(&["autopilot", "drain"]);
+    wait_for("the drain to end", || {
+        field.home.json(&["autopilot", "status"])["mode"] == "paused"
+    });
+}
+
+#[test]
+fn bad_repositories_are_for_a_person_with_a_sentence() {
+    let field = Field::new();
+    let empty = field.file("empty");
+    std::fs::create_dir(&empty).unwrap();
+    let init = std::process::Command::new("git")
+        .args(["init", "--quiet"])
+        .current_dir(&empty)
+        .output()
+        .unwrap();
+    assert!(init.status.success(), "{}", text(&init.stderr));
+    let cases = [
+        (json!({"repository": empty}), "has no commits yet"),
+        (json!({"repository": field.folder.path()}), "is in no git repository"),
+        (json!({"base": "no-such-branch"}), "has no commit called `no-such-branch`"),
+    ];
+    for (index, (more, sentence)) in cases.into_iter().enumerate() {
+        let task = field.task(&format!("bad {index}"), &writes("a.txt", "x"), more);
+        let details = field.wait_status(&task, "blocked");
+        let why = details["task"]["blocked"].as_str().unwrap();
+        assert!(why.contains(sentence), "{why}");
+    }
+    // A detached head has no branch to bring the work back to.
+    field.git(&["checkout", "--quiet", "--detach"]);
+    let task = field.task("detached", &writes("a.txt", "x"), json!({}));
+    let details = field.wait_status(&task, "blocked");
+    let why = details["task"]["blocked"].as_str().unwrap();
+    assert!(why.contains("detached head"), "{why}");
+}
+
+#[test]
+fn work_is_not_merged_over_changes_the_person_has_not_committed() {
+    let field = Field::new();
+    let task = field.task("dirty", &writes("list.txt", "two"), json!({}));
+    std::fs::write(field.repository().join("list.txt"), "mine\n").unwrap();
+    let details = field.wait_status(&task, "blocked");
+    let why = details["task"]["blocked"].as_str().unwrap();
+    assert!(why.contains("changes that are not committed"), "{why}");
+    let mine = std::fs::read_to_string(field.repository().join("list.txt")).unwrap();
+    assert_eq!(mine, "mine\n");
+}
