@@ -56,7 +56,9 @@ pub async fn claim(
     }
     let none = ReadyLimits::default();
     let in_the_way = match dependencies_done(tx, id).await? {
-        true => Running::read(tx).await?.in_the_way(&task, act.now, &none),
+        true => Running::beside(tx, &task, &none)
+            .await?
+            .in_the_way(&task, act.now, &none),
         false => ready::waits_of(tx, &task, act.now, &none).await?,
     };
     if let Some(wait) = in_the_way.first() {
@@ -81,7 +83,6 @@ pub async fn claim_next(
 ) -> Result<Option<Claimed>, StoreError> {
     let skip_locked = tx.for_update_skip_locked();
     let mut after = Order::start();
-    let mut running = None;
     let mut touches_locked = false;
     loop {
         let found = candidates(tx, &after, 1, skip_locked).await?;
@@ -92,16 +93,11 @@ pub async fn claim_next(
         if !task.touches.is_empty() && !touches_locked {
             lock(tx, "touches").await?;
             touches_locked = true;
-            // Somebody may have begun while this one waited.
-            running = None;
         }
-        if running.is_none() {
-            running = Some(Running::read(tx).await?);
-        }
-        let free = running
-            .as_ref()
-            .is_some_and(|running| running.in_the_way(&task, act.now, limits).is_empty());
-        if free && let Ok(claimed) = start(tx, task, claimant, act).await? {
+        let running = Running::beside(tx, &task, limits).await?;
+        if running.in_the_way(&task, act.now, limits).is_empty()
+            && let Ok(claimed) = start(tx, task, claimant, act).await?
+        {
             return Ok(Some(claimed));
         }
     }
@@ -375,7 +371,7 @@ async fn start(
     task.status = task.status.transition(BoardTaskStatus::Running)?;
     task.not_before = None;
     task.updated_at = act.now;
-    rows::store(tx, &task).await?;
+    rows::store_standing(tx, &task).await?;
     let sql = "SELECT count(*) FROM board_attempts WHERE task = $1";
     let before: u32 = match tx.query_one(sql, &[Value::written(task.id)]).await? {
         Some(row) => row.get(0)?,
@@ -457,7 +453,7 @@ async fn end(
     if matches!(status, BoardTaskStatus::Done | BoardTaskStatus::Failed) {
         task.finished_at = Some(act.now);
     }
-    rows::store(tx, &task).await?;
+    rows::store_standing(tx, &task).await?;
     if status == BoardTaskStatus::Done {
         graph::release_dependents(tx, task.id).await?;
     }

@@ -46,7 +46,7 @@ pub async fn depend(
             )));
         }
         changed.updated_at = act.now;
-        rows::store(tx, &changed).await?;
+        rows::store_standing(tx, &changed).await?;
         act.tell(tx, vec![updated(&changed)]).await?;
     }
     Ok(changed)
@@ -76,7 +76,7 @@ pub async fn undepend(
         tx.execute(sql, &[Value::written(task), open.into()])
             .await?;
         changed.updated_at = act.now;
-        rows::store(tx, &changed).await?;
+        rows::store_standing(tx, &changed).await?;
         act.tell(tx, vec![updated(&changed)]).await?;
     }
     Ok(changed)

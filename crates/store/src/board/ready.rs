@@ -64,7 +64,7 @@ pub async fn ready(
     now: Timestamp,
     limits: &ReadyLimits,
 ) -> Result<Vec<BoardTask>, StoreError> {
-    let mut running = Running::read(tx).await?;
+    let mut running = Running::read(tx, limits).await?;
     let mut found = Vec::new();
     let mut after = Place::start();
     while found.len() < limits.limit as usize {
@@ -101,7 +101,7 @@ pub async fn waiting(
     now: Timestamp,
     limits: &ReadyLimits,
 ) -> Result<Vec<Waiting>, StoreError> {
-    let running = Running::read(tx).await?;
+    let running = Running::read(tx, limits).await?;
     let mut open = running.clone();
     let mut found = Vec::new();
     let mut after = Place::start();
@@ -148,7 +148,7 @@ pub async fn waits_of(
     now: Timestamp,
     limits: &ReadyLimits,
 ) -> Result<Vec<Wait>, StoreError> {
-    let running = Running::read(tx).await?;
+    let running = Running::read(tx, limits).await?;
     all_waits(tx, task, &running, now, limits).await
 }
 
@@ -236,24 +236,45 @@ struct Touching {
 }
 
 impl Running {
-    pub(super) async fn read(tx: &mut Tx<'_>) -> Result<Self, StoreError> {
-        let sql = "SELECT id, number, repository, touches, engine FROM board_tasks \
-             WHERE status = 'running' ORDER BY number";
+    /// All that matters to any task.
+    async fn read(tx: &mut Tx<'_>, limits: &ReadyLimits) -> Result<Self, StoreError> {
+        let mut running = Self::counted(tx, limits).await?;
+        running.tasks = touching(tx).await?;
+        Ok(running)
+    }
+
+    /// What matters to this task.
+    pub(super) async fn beside(
+        tx: &mut Tx<'_>,
+        task: &BoardTask,
+        limits: &ReadyLimits,
+    ) -> Result<Self, StoreError> {
+        let mut running = Self::counted(tx, limits).await?;
+        if !task.touches.is_empty() {
+            running.tasks = touching(tx).await?;
+        }
+        Ok(running)
+    }
+
+    /// Counted only when there is a limit to be held to.
+    async fn counted(tx: &mut Tx<'_>, limits: &ReadyLimits) -> Result<Self, StoreError> {
         let mut running = Self {
             tasks: Vec::new(),
             count: 0,
             engines: BTreeMap::new(),
             unnamed: 0,
         };
+        if limits.capacity.is_none() && limits.per_engine.is_empty() {
+            return Ok(running);
+        }
+        let sql = "SELECT engine, count(*) FROM board_tasks WHERE status = 'running' \
+             GROUP BY engine";
         for row in tx.query(sql, &[]).await? {
-            running.count += 1;
-            match row.parse_optional::<CliEngine>(4)? {
-                Some(engine) => *running.engines.entry(engine).or_default() += 1,
-                None => running.unnamed += 1,
-            }
-            let task = touching(&row)?;
-            if !task.touches.is_empty() {
-                running.tasks.push(task);
+            let count: u32 = row.get(1)?;
+            running.count += count;
+            match row.parse_optional::<CliEngine>(0)? {
+                Some(engine) => *running.engines.entry(engine).or_default() += count,
+                None => running.unnamed += count,
             }
         }
         Ok(running)
@@ -330,15 +351,21 @@ impl Running {
     }
 }
 
-fn touching(row: &Row) -> Result<Touching, StoreError> {
-    let touches = serde_json::from_str(row.text(3)?)
-        .map_err(|error| StoreError::internal(format!("touches: {error}")))?;
-    Ok(Touching {
-        id: row.parse(0)?,
-        number: TaskNumber(row.get(1)?),
-        repository: row.get(2)?,
-        touches,
-    })
+/// The running tasks that touch paths.
+async fn touching(tx: &mut Tx<'_>) -> Result<Vec<Touching>, StoreError> {
+    let sql = "SELECT id, number, repository, touches FROM board_tasks \
+         WHERE status = 'running' AND touches <> '[]' ORDER BY number";
+    let one = |row: &Row| {
+        let touches = serde_json::from_str(row.text(3)?)
+            .map_err(|error| StoreError::internal(format!("touches: {error}")))?;
+        Ok(Touching {
+            id: row.parse(0)?,
+            number: TaskNumber(row.get(1)?),
+            repository: row.get(2)?,
+            touches,
+        })
+    };
+    tx.query(sql, &[]).await?.iter().map(one).collect()
 }
 
 fn meet(these: &[String], those: &[String]) -> bool {

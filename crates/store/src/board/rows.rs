@@ -215,6 +215,24 @@ pub(super) async fn store(tx: &mut Tx<'_>, task: &BoardTask) -> Result<(), Store
     tx.execute(&sql, &task_values(task)?).await.map(drop)
 }
 
+/// Writes where a task stands, and leaves alone what it says: no index but
+/// those over its status has to be touched.
+pub(super) async fn store_standing(tx: &mut Tx<'_>, task: &BoardTask) -> Result<(), StoreError> {
+    let sql = "UPDATE board_tasks SET status = $2, phase = $3, tries = $4, not_before = $5, \
+         blocked = $6, updated_at = $7, finished_at = $8 WHERE id = $1";
+    let params = [
+        Value::written(task.id),
+        task.status.as_str().into(),
+        task.phase.as_str().into(),
+        task.tries.into(),
+        task.not_before.into(),
+        task.blocked.as_ref().into(),
+        task.updated_at.into(),
+        task.finished_at.into(),
+    ];
+    tx.execute(sql, &params).await.map(drop)
+}
+
 /// A task's row, locked in a write transaction.
 pub(super) async fn locked(tx: &mut Tx<'_>, id: BoardTaskId) -> Result<BoardTask, StoreError> {
     let sql = format!(

@@ -358,7 +358,7 @@ pub async fn retry(tx: &mut Tx<'_>, id: BoardTaskId, act: &Act) -> Result<BoardT
     task.blocked = None;
     task.finished_at = None;
     task.updated_at = act.now;
-    rows::store(tx, &task).await?;
+    rows::store_standing(tx, &task).await?;
     act.tell(tx, vec![updated(&task)]).await?;
     Ok(task)
 }
@@ -378,7 +378,7 @@ pub async fn cancel(
     task.not_before = None;
     task.updated_at = act.now;
     task.finished_at = Some(act.now);
-    rows::store(tx, &task).await?;
+    rows::store_standing(tx, &task).await?;
     if was_running {
         attempts::end_running(tx, id, Outcome::Cancelled, Some(reason), act).await?;
         leases::revoke(tx, &super::resource(id), act.now).await?;
@@ -404,7 +404,7 @@ pub async fn block(
     task.status = task.status.transition(BoardTaskStatus::Blocked)?;
     task.blocked = Some(reason.to_owned());
     task.updated_at = act.now;
-    rows::store(tx, &task).await?;
+    rows::store_standing(tx, &task).await?;
     act.tell(tx, vec![updated(&task)]).await?;
     Ok(task)
 }
@@ -420,7 +420,7 @@ pub async fn set_phase(
     let from = task.phase;
     task.phase = from.transition(to)?;
     task.updated_at = act.now;
-    rows::store(tx, &task).await?;
+    rows::store_standing(tx, &task).await?;
     let changed = Event::BoardPhaseChanged { task: id, from, to };
     act.tell(tx, vec![changed]).await?;
     Ok(task)
