@@ -42,12 +42,20 @@ fn restart(field: &Field) {
 #[test]
 fn killed_in_every_phase_a_task_is_done_once() {
     let field = Field::new();
-    let task = field.task("survivor", &turns(&field), json!({"checks": checks(&field)}));
+    let task = field.task(
+        "survivor",
+        &turns(&field),
+        json!({"checks": checks(&field)}),
+    );
 
     // While it is claimed, prepared and started: the kill comes as soon as it is.
-    field.wait(&task, "claimed", |details| !details["attempts"][0].is_null());
+    field.wait(&task, "claimed", |details| {
+        !details["attempts"][0].is_null()
+    });
     restart(&field);
-    wait_for("the agent to have its prompt", || field.lines("turns") == ["first"]);
+    wait_for("the agent to have its prompt", || {
+        field.lines("turns") == ["first"]
+    });
 
     // While the agent works.
     restart(&field);
@@ -56,16 +64,24 @@ fn killed_in_every_phase_a_task_is_done_once() {
 
     // While a check runs: it is run again, and the one before does not go on.
     restart(&field);
-    wait_for("the check to run again", || field.lines("checks").len() >= 2);
+    wait_for("the check to run again", || {
+        field.lines("checks").len() >= 2
+    });
     field.touch("go-check");
 
     // While the agent mends.
-    wait_for("the second turn", || field.lines("turns") == ["first", "second"]);
+    wait_for("the second turn", || {
+        field.lines("turns") == ["first", "second"]
+    });
     restart(&field);
     field.touch("go-second");
     let details = field.wait_status(&task, "done");
 
-    assert_eq!(field.lines("turns"), ["first", "second"], "no prompt came twice");
+    assert_eq!(
+        field.lines("turns"),
+        ["first", "second"],
+        "no prompt came twice"
+    );
     let attempts = details["attempts"].as_array().unwrap();
     let lost = attempts.len() - 1;
     assert!(lost <= 1, "{details:#}");
@@ -106,13 +122,18 @@ fn killed_again_and_again_a_board_of_tasks_is_done_once_each() {
             assert!(status != "failed" && status != "blocked", "{details:#}");
             // Nobody waits for a backoff here.
             if !details["task"]["not_before"].is_null() {
-                field.home.json(&["call", "board_retry", &json!({"task": task}).to_string()]);
+                field
+                    .home
+                    .json(&["call", "board_retry", &json!({"task": task}).to_string()]);
             }
             status == "done"
         });
         let details = field.show(task);
         let verified = details["attempts"].as_array().unwrap().iter();
-        assert_eq!(verified.filter(|one| one["outcome"] == "verified").count(), 1);
+        assert_eq!(
+            verified.filter(|one| one["outcome"] == "verified").count(),
+            1
+        );
     }
     let merges = field.git(&["log", "--merges", "--oneline", "main"]);
     assert_eq!(merges.lines().count(), names.len(), "{merges}");
@@ -141,7 +162,9 @@ fn a_lost_agent_is_followed_by_one_that_knows_what_was_said() {
     field.home.end_slots();
     field.home.start();
     field.wait(&task, "lost", |details| outcome(details, 0) == "agent_lost");
-    field.home.json(&["call", "board_retry", &json!({"task": task}).to_string()]);
+    field
+        .home
+        .json(&["call", "board_retry", &json!({"task": task}).to_string()]);
     let details = field.wait_status(&task, "done");
     assert_eq!(field.lines("turns"), ["first", "second"]);
     assert_eq!(

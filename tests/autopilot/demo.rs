@@ -22,7 +22,10 @@ fn the_demo_ends_with_every_task_verified_and_leaves_nothing_running() {
         assert_eq!(task["status"], "done", "{task}");
         assert_eq!(task["attempts"], 1, "{task}");
     }
-    let rounds: Vec<_> = tasks.iter().map(|task| task["check_rounds"].as_u64().unwrap()).collect();
+    let rounds: Vec<_> = tasks
+        .iter()
+        .map(|task| task["check_rounds"].as_u64().unwrap())
+        .collect();
     assert_eq!(rounds, [1, 1, 2, 1, 1], "one check failed first");
     assert_eq!(report["questions_answered"], 1);
 

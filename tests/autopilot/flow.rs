@@ -80,10 +80,12 @@ fn wait_reason(field: &Field, task: &str) -> String {
     let waiting = field.home.json(&["call", "board_ready", "{}"]);
     let waiting = waiting["waiting"].as_array().unwrap().clone();
     let number: Value = task.trim_start_matches("T-").parse::<i64>().unwrap().into();
-    let one = waiting.iter().find(|one| {
-        one["task"]["number"] == number || one["task"]["number"] == task
-    });
-    one.map_or_else(String::new, |one| one["waits"][0]["sentence"].as_str().unwrap().to_owned())
+    let one = waiting
+        .iter()
+        .find(|one| one["task"]["number"] == number || one["task"]["number"] == task);
+    one.map_or_else(String::new, |one| {
+        one["waits"][0]["sentence"].as_str().unwrap().to_owned()
+    })
 }
 
 #[test]
@@ -134,11 +136,17 @@ fn a_failing_check_goes_back_to_the_same_conversation_and_passes_then() {
     assert_eq!(details["attempts"][0]["check_rounds"], 2);
     assert_eq!(field.on_main("answer.txt"), "42");
     let finished = field.events("checks_finished");
-    let failed: Vec<_> = finished.iter().map(|event| event["failed"].clone()).collect();
+    let failed: Vec<_> = finished
+        .iter()
+        .map(|event| event["failed"].clone())
+        .collect();
     assert_eq!(failed, [json!(1), json!(0)]);
     let execution = details["attempts"][0]["execution"].as_str().unwrap();
     let shown = field.home.json(&["execution", "show", execution]);
-    let told: Vec<_> = shown["timeline"].as_array().unwrap().iter()
+    let told: Vec<_> = shown["timeline"]
+        .as_array()
+        .unwrap()
+        .iter()
         .filter(|item| item["title"] == "prompt")
         .map(|item| item["text"].as_str().unwrap().to_owned())
         .collect();
@@ -202,7 +210,11 @@ fn a_conflict_goes_back_to_the_agent_once_and_then_to_the_person() {
         } else {
             let details = field.wait_status(&second, "blocked");
             assert_eq!(outcome(&details, 0), "conflict");
-            assert_eq!(field.on_main("list.txt"), "first", "nothing was overwritten");
+            assert_eq!(
+                field.on_main("list.txt"),
+                "first",
+                "nothing was overwritten"
+            );
             let worktree = details["attempts"][0]["worktree"].as_str().unwrap();
             assert!(std::path::Path::new(worktree).exists(), "the work is kept");
         }
@@ -254,7 +266,9 @@ fn an_agent_may_ask_the_daemon_while_its_own_task_runs() {
 #[test]
 fn a_paused_autopilot_begins_nothing_and_a_stopped_one_ends_what_runs() {
     let field = Field::new();
-    field.home.json(&["autopilot", "pause", "--reason", "lunch"]);
+    field
+        .home
+        .json(&["autopilot", "pause", "--reason", "lunch"]);
     let tasks = two_that_wait(&field, &[json!({}), json!({})]);
     let status = field.home.json(&["autopilot", "status"]);
     assert_eq!([&status["mode"], &status["reason"]], ["paused", "lunch"]);
@@ -299,8 +313,14 @@ fn bad_repositories_are_for_a_person_with_a_sentence() {
     assert!(init.status.success(), "{}", text(&init.stderr));
     let cases = [
         (json!({"repository": empty}), "has no commits yet"),
-        (json!({"repository": field.folder.path()}), "is in no git repository"),
-        (json!({"base": "no-such-branch"}), "has no commit called `no-such-branch`"),
+        (
+            json!({"repository": field.folder.path()}),
+            "is in no git repository",
+        ),
+        (
+            json!({"base": "no-such-branch"}),
+            "has no commit called `no-such-branch`",
+        ),
     ];
     for (index, (more, sentence)) in cases.into_iter().enumerate() {
         let task = field.task(&format!("bad {index}"), &writes("a.txt", "x"), more);

@@ -87,16 +87,17 @@ fn a_late_result_of_an_expired_lease_is_refused() {
     field.home.signal(Signal::STOP);
     let other = database.home();
     other.start();
-    let show = |home: &TestHome| {
-        home.json(&["call", "board_show", &json!({"task": task}).to_string()])
-    };
+    let show =
+        |home: &TestHome| home.json(&["call", "board_show", &json!({"task": task}).to_string()]);
     wait_for("the lease to run out", || {
         show(&other)["attempts"][0]["outcome"] == "expired"
     });
     other.json(&["call", "board_retry", &json!({"task": task}).to_string()]);
     wait_for("the second check", || field.lines("checks").len() == 2);
     field.touch("go");
-    wait_for("the task to be done", || show(&other)["task"]["status"] == "done");
+    wait_for("the task to be done", || {
+        show(&other)["task"]["status"] == "done"
+    });
     let merged = field.on_main("a.txt");
 
     // The first one comes back with a result that nobody waits for.
@@ -111,7 +112,11 @@ fn a_late_result_of_an_expired_lease_is_refused() {
     assert_eq!(details["task"]["status"], "done");
     assert_eq!(details["attempts"].as_array().unwrap().len(), 2);
     assert_eq!(details["attempts"][1]["outcome"], "verified");
-    assert_eq!(field.on_main("a.txt"), merged, "the late work is not merged");
+    assert_eq!(
+        field.on_main("a.txt"),
+        merged,
+        "the late work is not merged"
+    );
     let merges = field.git(&["log", "--merges", "--oneline", "main"]);
     assert_eq!(merges.lines().count(), 1, "{merges}");
 }

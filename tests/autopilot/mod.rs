@@ -103,10 +103,9 @@ impl Field {
         }
         params["task"] = task;
         let added = self.home.json(&["call", "board_add", &params.to_string()]);
-        added["task"]["number"].as_str().map_or_else(
-            || format!("T-{}", added["task"]["number"]),
-            str::to_owned,
-        )
+        added["task"]["number"]
+            .as_str()
+            .map_or_else(|| format!("T-{}", added["task"]["number"]), str::to_owned)
     }
 
     fn show(&self, task: &str) -> Value {
@@ -127,7 +126,9 @@ impl Field {
         self.wait(task, status, |details| {
             let now = &details["task"]["status"];
             let final_states = ["done", "failed", "blocked"];
-            let other = final_states.iter().find(|other| **other != status && now == **other);
+            let other = final_states
+                .iter()
+                .find(|other| **other != status && now == **other);
             assert_eq!(other, None, "{task} is not {status}: {details:#}");
             now == status
         })
@@ -188,5 +189,7 @@ fn waits_for(path: &Path) -> String {
 }
 
 fn outcome(details: &Value, attempt: usize) -> &str {
-    details["attempts"][attempt]["outcome"].as_str().unwrap_or("none")
+    details["attempts"][attempt]["outcome"]
+        .as_str()
+        .unwrap_or("none")
 }

@@ -23,7 +23,10 @@ fn a_usage_limit_parks_the_task_and_its_conversation_goes_on_after_the_reset() {
     let waiting = ready["waiting"].as_array().unwrap();
     if let Some(waiting) = waiting.first() {
         let why = waiting["waits"][0]["sentence"].as_str().unwrap();
-        assert!(why.contains("the usage limit of rehearsal is reached until"), "{why}");
+        assert!(
+            why.contains("the usage limit of rehearsal is reached until"),
+            "{why}"
+        );
     }
     let details = field.wait_status(&task, "done");
     assert_eq!(details["attempts"].as_array().unwrap().len(), 2);
@@ -81,7 +84,10 @@ fn an_agent_that_exits_at_once_is_started_only_as_often_as_allowed() {
         let details = field.wait(&task, "tried", |details| {
             details["task"]["tries"].as_u64() >= Some(tries)
         });
-        assert_eq!(outcome(&details, usize::try_from(tries).unwrap() - 1), "agent_lost");
+        assert_eq!(
+            outcome(&details, usize::try_from(tries).unwrap() - 1),
+            "agent_lost"
+        );
         if tries < 10 {
             // A person who will not wait for the backoff.
             assert!(!details["task"]["not_before"].is_null(), "it waits first");
@@ -113,7 +119,10 @@ fn what_a_task_may_use_is_counted_and_its_budget_ends_it() {
         usage.replace('"', "\\\""),
         sessions.display(),
     );
-    let turns = format!("  - steps:\n      - run: {{argv: [sh, -c, {}]}}\n", json!(write).to_string().replace("\\\\\\\"", "\\\""));
+    let turns = format!(
+        "  - steps:\n      - run: {{argv: [sh, -c, {}]}}\n",
+        json!(write).to_string().replace("\\\\\\\"", "\\\"")
+    );
     let task = field.task("costly", &turns, json!({"budget": {"tokens": 3000}}));
     let details = field.wait_status(&task, "blocked");
     assert_eq!(outcome(&details, 0), "needs_person");
@@ -140,14 +149,20 @@ fn an_agent_that_says_it_failed_is_believed_and_a_person_is_asked() {
     // What the person says goes with the next attempt, in the same conversation.
     std::fs::write(
         field.file("gives-up.yaml"),
-        format!("rehearsal: 1\nstartup: 0.1\nturns:\n{}", writes("there.txt", "x")),
+        format!(
+            "rehearsal: 1\nstartup: 0.1\nturns:\n{}",
+            writes("there.txt", "x")
+        ),
     )
     .unwrap();
     field.home.json(&["answer", &number, "Make it yourself."]);
     let details = field.wait_status(&task, "done");
     assert_eq!(details["attempts"].as_array().unwrap().len(), 2);
     let notes = details["notes"].as_array().unwrap();
-    assert!(notes.iter().any(|note| note["text"] == "Make it yourself."), "{notes:?}");
+    assert!(
+        notes.iter().any(|note| note["text"] == "Make it yourself."),
+        "{notes:?}"
+    );
     wait_for("no question to be open", || {
         field.home.json(&["inbox"])["questions"] == json!([])
     });

@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use jiff::tz::TimeZone;
 use missiond_core::machines::Machine;
 use missiond_core::{
-    Attempt, BoardTask, ClaimKind, DeliveryStatus, Evidence, ExecutionActivity, ExecutionAttention, ExecutionId,
-    ExecutionLifecycle, Timestamp,
+    Attempt, BoardTask, ClaimKind, DeliveryStatus, Evidence, ExecutionActivity, ExecutionAttention,
+    ExecutionId, ExecutionLifecycle, Timestamp,
 };
 use missiond_journal::{ExecutionState, MessageKey};
 use missiond_store::autopilot::{self, Conflicts, Parked};
@@ -18,7 +18,6 @@ use super::view::{Agent, Busy, Ending, Mode, Rest, Round, Stuck, Told, View, Wat
 use super::watch::Watches;
 use super::{limits, prompts, usage};
 use crate::executions::Known;
-use crate::slots::{OpenSlot, Order};
 use crate::state::Daemon;
 
 /// The rows an answer to "what now?" needs.
@@ -313,10 +312,8 @@ async fn shown_limit(
     attempt: &Attempt,
     now: Timestamp,
 ) -> Option<super::view::Limit> {
-    let open: OpenSlot = daemon.slots.find(&attempt.slot?.to_string())?;
-    let (done, look) = tokio::sync::oneshot::channel();
-    open.orders.send(Order::Look(done)).await.ok()?;
-    let look = look.await.ok()?;
+    let open = daemon.slots.find(&attempt.slot?.to_string())?;
+    let look = open.look().await?;
     let rows = look.screen.rows.iter().map(|row| row.text.as_str());
     limits::in_lines(rows, now, &TimeZone::system())
 }

@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 
 use missiond_core::{DeliveryStatus, MessageId, PtyState};
 
-use super::messages::look;
 use super::run::Run;
 use super::{Context, ExecutionError};
 
@@ -28,7 +27,7 @@ pub(super) async fn deliver(
     let Some(open) = context.slots.find(&run.slot.to_string()) else {
         return failed("the program has ended").await;
     };
-    match look(&open).await.map(|look| look.reading.state) {
+    match open.look().await.map(|look| look.reading.state) {
         Some(state) if state.is_working() => {}
         Some(PtyState::Confirming) => {
             return failed("the program asks something: an answer says what is to be done").await;
@@ -44,7 +43,7 @@ pub(super) async fn deliver(
     }
     let until = Instant::now() + STOPS_WITHIN;
     while Instant::now() < until {
-        match look(&open).await {
+        match open.look().await {
             Some(look) if look.reading.state.is_working() => {
                 tokio::time::sleep(LOOK_AGAIN).await;
             }

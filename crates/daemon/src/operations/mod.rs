@@ -80,6 +80,7 @@ impl Operations {
         board::register(&mut operations);
         #[cfg(unix)]
         attention::register(&mut operations);
+        #[cfg(unix)]
         autopilot::register(&mut operations);
         communication::register(&mut operations);
         #[cfg(unix)]
