@@ -41,3 +41,4 @@ mod start_failures;
 mod subscriptions;
 mod timeline_load;
 mod watched;
+mod worktrees;

@@ -130,6 +130,12 @@ impl Home {
         self.data.join("journals")
     }
 
+    /// Where attempts work, by repository.
+    #[must_use]
+    pub fn worktrees_dir(&self) -> PathBuf {
+        self.data.join("worktrees")
+    }
+
     /// The user's manifests, put over the built-in ones.
     #[must_use]
     pub fn manifests_dir(&self) -> PathBuf {

@@ -3,7 +3,9 @@
 use schemars::{JsonSchema, Schema, schema_for};
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::operations::{attention, autopilot, board, communication, compute, execution, system};
+use crate::operations::{
+    attention, autopilot, board, communication, compute, execution, system, worktree,
+};
 
 /// Which part of the system an operation belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -133,6 +135,9 @@ pub const CATALOGUE: &[OperationSpec] = &[
     system::ConfigShow::SPEC,
     system::IncidentList::SPEC,
     system::IncidentResolve::SPEC,
+    worktree::WorktreeList::SPEC,
+    worktree::WorktreeFinish::SPEC,
+    worktree::WorktreeClean::SPEC,
 ];
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ mod autopilot;
 mod execution;
 mod journal;
 mod task;
+mod worktree;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -24,6 +25,7 @@ pub(crate) use task::{
     AddArgs, DraftArgs, EditArgs, ExportFormatArg, ImportArgs, ImportFormatArg, ListArgs,
     TaskCommand,
 };
+pub(crate) use worktree::WorktreeCommand;
 
 /// Run many coding agents from one place.
 ///
@@ -148,6 +150,9 @@ An approval is one approval, unless --for or --scope makes a rule of it.")]
     /// Run programs in terminals that outlive the daemon, and look after them.
     #[command(subcommand)]
     Slot(SlotCommand),
+    /// Worktrees of attempts: what each holds, bringing it back, removing them.
+    #[command(subcommand)]
+    Worktree(WorktreeCommand),
     /// Report an event of an agent's CLI; run by that CLI, with the event on its input.
     #[cfg(unix)]
     #[command(hide = true)]

@@ -33,6 +33,8 @@ mod slots;
 mod state;
 pub mod timeline;
 mod transport;
+#[cfg(unix)]
+mod worktrees;
 
 pub use bootstrap::{Ready, StartError, database_url, run};
 pub use instance::{Instance, InstanceError, PidRecord};

@@ -15,6 +15,7 @@ mod graph;
 mod ready;
 mod rows;
 mod tasks;
+mod worktrees;
 
 use std::time::Duration;
 
@@ -36,6 +37,7 @@ pub use tasks::{
     Clearable, TaskEdit, TaskFilter, add, add_graph, block, by_number, cancel, children, count,
     edit, export_page, find, get, list, note, notes, retry, set_phase,
 };
+pub use worktrees::attempts_in;
 
 /// Who does something to the board, when, and as part of what.
 #[derive(Debug, Clone, Copy)]

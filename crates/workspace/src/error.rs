@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::git::{GitVersion, OLDEST_GIT};
+use crate::removal::held;
 use crate::status::InProgress;
 
 #[derive(Debug, thiserror::Error)]
@@ -49,7 +50,7 @@ pub enum WorkspaceError {
     #[error("{} is no worktree that missiond made", .0.display())]
     NotOurs(PathBuf),
 
-    #[error("{} has changes that are not committed: {}; commit them first", path.display(), some(files))]
+    #[error("{} has changes that are not committed: {}; commit them first", path.display(), named_files(files))]
     Uncommitted { path: PathBuf, files: Vec<PathBuf> },
     #[error("{} is in the middle of {operation}: finish or abort it first", path.display())]
     InProgress {
@@ -71,7 +72,7 @@ pub enum WorkspaceError {
     #[error(
         "`{branch}` is checked out in {} with changes that are not committed: {}; commit or stash \
          them, then finish again",
-        path.display(), some(files)
+        path.display(), named_files(files)
     )]
     TargetDirty {
         branch: String,
@@ -98,7 +99,7 @@ pub enum WorkspaceError {
         "`{branch}` was moved by others {times} times while the work was brought in: try again"
     )]
     TargetKeepsMoving { branch: String, times: u32 },
-    #[error("{}: not removed, because it holds {}", path.display(), holds(files, *unmerged, submodules))]
+    #[error("{}: not removed, because it holds {}", path.display(), held(files, *unmerged, submodules))]
     HoldsWork {
         path: PathBuf,
         files: Vec<PathBuf>,
@@ -144,7 +145,8 @@ impl WorkspaceError {
 }
 
 /// The first few of a list, and how many more there are.
-pub(crate) fn some(files: &[PathBuf]) -> String {
+#[must_use]
+pub fn named_files(files: &[PathBuf]) -> String {
     const SHOWN: usize = 5;
     let mut names: Vec<String> = files
         .iter()
@@ -162,23 +164,4 @@ fn on(branch: Option<&String>) -> String {
         Some(branch) => format!("on `{branch}`"),
         None => "on none".to_owned(),
     }
-}
-
-fn holds(files: &[PathBuf], unmerged: u64, submodules: &[PathBuf]) -> String {
-    let mut parts = Vec::new();
-    if !files.is_empty() {
-        parts.push(format!("uncommitted changes ({})", some(files)));
-    }
-    match unmerged {
-        0 => {}
-        1 => parts.push("a commit that is nowhere else".to_owned()),
-        n => parts.push(format!("{n} commits that are nowhere else")),
-    }
-    if !submodules.is_empty() {
-        parts.push(format!(
-            "submodules with commits that none of their remotes has ({})",
-            some(submodules)
-        ));
-    }
-    parts.join(" and ")
 }

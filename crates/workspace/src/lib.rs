@@ -29,7 +29,7 @@ mod target;
 mod worktree;
 
 pub use command::{Command, Ending, Leftovers, Ran, run};
-pub use error::WorkspaceError;
+pub use error::{WorkspaceError, named_files};
 pub use finish::{FinishPlan, Finished, Foreseen};
 pub use git::{Git, GitVersion, OLDEST_GIT};
 pub use listing::{Listed, worktrees};

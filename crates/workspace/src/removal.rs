@@ -3,10 +3,13 @@
 //! Nothing that exists only in the worktree is ever deleted: changes, new files,
 //! commits that nobody else has. Files that git ignores are not work and go.
 
+use std::fmt;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use crate::error::WorkspaceError;
+use crate::error::{WorkspaceError, named_files};
 use crate::process_tree::end_strays;
+use crate::status::WorktreeStatus;
 use crate::worktree::Worktree;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,12 +26,50 @@ pub enum Removal {
     },
 }
 
+impl fmt::Display for Removal {
+    /// What would be lost, as the object of a sentence.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Safe => f.write_str("nothing of its own"),
+            Self::Holds {
+                changed,
+                unmerged,
+                submodules,
+            } => f.write_str(&held(changed, *unmerged, submodules)),
+        }
+    }
+}
+
+/// Lists what a worktree holds.
+pub(crate) fn held(changed: &[PathBuf], unmerged: u64, submodules: &[PathBuf]) -> String {
+    let mut parts = Vec::new();
+    if !changed.is_empty() {
+        parts.push(format!("uncommitted changes ({})", named_files(changed)));
+    }
+    match unmerged {
+        0 => {}
+        1 => parts.push("a commit that is nowhere else".to_owned()),
+        n => parts.push(format!("{n} commits that are nowhere else")),
+    }
+    if !submodules.is_empty() {
+        parts.push(format!(
+            "submodules with commits that none of their remotes has ({})",
+            named_files(submodules)
+        ));
+    }
+    parts.join(" and ")
+}
+
 impl Worktree {
     /// What removing it would lose.
     pub async fn removal(&self) -> Result<Removal, WorkspaceError> {
-        let status = self.status().await?;
-        let mut changed = status.changed;
-        changed.extend(status.untracked);
+        self.removal_of(&self.status().await?).await
+    }
+
+    /// The same for a status that was just read.
+    pub async fn removal_of(&self, status: &WorktreeStatus) -> Result<Removal, WorkspaceError> {
+        let mut changed = status.changed.clone();
+        changed.extend_from_slice(&status.untracked);
         let unmerged = match status.merged_into_base {
             true => 0,
             false => self.unmerged(&status.head).await?,
@@ -68,9 +109,10 @@ impl Worktree {
         end_strays(self.path()).await;
         let asked = self.repository().call("remove the worktree");
         let asked = asked.args(["worktree", "remove"]);
-        // Without force git looks once more for itself; where there was a
+        // Without force git looks once more for itself; where there is a
         // submodule it would refuse whatever it finds.
-        let asked = match self.admin().join("modules").exists() {
+        let submodules = !self.links().await?.is_empty() || self.admin().join("modules").exists();
+        let asked = match submodules {
             true => asked.args(["--force"]),
             false => asked,
         };
@@ -118,19 +160,39 @@ impl Worktree {
         Ok(finished.is_some_and(|finished| finished.commit.is_some()))
     }
 
-    /// Submodules, by their git folders, with something that no remote has.
+    /// Submodules, and other repositories inside, with something that no remote has.
     async fn submodules(&self) -> Result<Vec<PathBuf>, WorkspaceError> {
         let root = self.admin().join("modules");
+        let modules = git_folders(&root).into_iter().map(|folder| {
+            let name = folder.strip_prefix(&root).map(ToOwned::to_owned);
+            (name.unwrap_or_else(|_| folder.clone()), folder)
+        });
+        let links = self.links().await?.into_iter();
+        let own = links.map(|link| (link.clone(), self.path().join(link).join(".git")));
         let mut holding = Vec::new();
-        for module in git_folders(&root) {
-            let asked = self.git().call(&module, "look into a submodule");
+        for (name, folder) in modules.chain(own.filter(|(_, folder)| folder.is_dir())) {
+            let asked = self.git().call(&folder, "look into a submodule");
             let asked = asked.args(["--git-dir=.", "rev-list", "-n1", "HEAD", "--all"]);
             let answer = asked.args(["--not", "--remotes"]).answer().await?;
             if answer.code != Some(0) || !answer.output.is_empty() {
-                holding.extend(module.strip_prefix(&root).map(ToOwned::to_owned));
+                holding.push(name);
             }
         }
         Ok(holding)
+    }
+
+    /// Paths that are recorded as a commit of another repository.
+    async fn links(&self) -> Result<Vec<PathBuf>, WorkspaceError> {
+        let asked = self
+            .call("list the submodules")
+            .args(["ls-files", "-z", "--stage"]);
+        let output = asked.output().await?;
+        let links = output.split(|byte| *byte == 0).filter_map(|entry| {
+            let link = entry.strip_prefix(b"160000 ")?;
+            let tab = link.iter().position(|byte| *byte == b'\t')?;
+            Some(PathBuf::from(std::ffi::OsStr::from_bytes(&link[tab + 1..])))
+        });
+        Ok(links.collect())
     }
 }
 

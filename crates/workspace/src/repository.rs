@@ -66,6 +66,16 @@ impl Repository {
         &self.common
     }
 
+    /// Where the person has it: beside its git folder, or for a bare repository the
+    /// repository itself; the same from every worktree.
+    #[must_use]
+    pub fn main_path(&self) -> &Path {
+        match (self.common.file_name(), self.common.parent()) {
+            (Some(name), Some(parent)) if name == ".git" => parent,
+            _ => &self.common,
+        }
+    }
+
     #[must_use]
     pub fn checkout(&self) -> Option<&Path> {
         self.checkout.as_deref()

@@ -44,7 +44,8 @@ pub(crate) async fn swap(
                 .call(tree, "move the checkout")
                 .holding(lock)?;
             let asked = asked.args(["merge", "--ff-only", "--quiet", "--no-stat"]);
-            asked.args(["--no-autostash", step.to]).answer().await?
+            let asked = asked.args(["--no-autostash", "--no-squash", "--commit", "--no-edit"]);
+            asked.arg(step.to).answer().await?
         }
         None => {
             let name = format!("refs/heads/{}", step.branch);

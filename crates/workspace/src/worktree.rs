@@ -1,5 +1,7 @@
 //! A worktree that we made, known by its path.
 
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use crate::error::WorkspaceError;
@@ -96,15 +98,22 @@ impl Worktree {
     }
 
     /// Commits every change and every new file that git does not ignore, on the
-    /// branch that was made for it. Nothing when there is nothing to commit.
+    /// branch that was made for it. Nothing when there is nothing to commit. Another
+    /// repository inside is left out: git would record only that it is there.
     pub async fn commit_all(&self, message: &str) -> Result<Option<String>, WorkspaceError> {
         self.expect_settled()?;
         self.expect_on_branch().await?;
         self.expect_unlocked()?;
-        self.call("stage the changes")
-            .args(["add", "--all"])
-            .output()
-            .await?;
+        let asked = self
+            .call("stage the changes")
+            .args(["add", "--all", "--", "."]);
+        let embedded = self.embedded_repositories().await?;
+        let left_out = embedded.iter().map(|path| {
+            let mut pathspec = OsString::from(":(exclude,top,literal)");
+            pathspec.push(path);
+            pathspec
+        });
+        asked.args(left_out).output().await?;
         let asked = self.call("look for staged changes");
         let answer = asked.args(["diff", "--cached", "--quiet"]).answer().await?;
         if answer.code == Some(0) {
@@ -115,6 +124,13 @@ impl Worktree {
         let asked = asked.args(["--cleanup=whitespace", "--allow-empty-message", "--file=-"]);
         asked.input(message).output().await?;
         self.head().await.map(Some)
+    }
+
+    async fn embedded_repositories(&self) -> Result<Vec<PathBuf>, WorkspaceError> {
+        let mut untracked = status::changes(self.git(), &self.path).await?.untracked;
+        // Every file is listed by itself; only a repository is listed as a folder.
+        untracked.retain(|path| path.as_os_str().as_bytes().ends_with(b"/"));
+        Ok(untracked)
     }
 
     pub(crate) fn git(&self) -> &Git {

@@ -33,6 +33,7 @@ mod slot;
 mod status;
 mod task;
 mod timeline;
+mod worktree;
 
 use std::process::ExitCode;
 
@@ -91,6 +92,7 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<ExitCode, Failure> {
         Command::Autopilot(command) => autopilot::run(command, &reach, output),
         Command::Slot(command) => slot::run(command, &reach, output),
         Command::Task(command) => task::run(command, &reach, output),
+        Command::Worktree(command) => worktree::run(command, &reach, output),
         Command::Call(args) => call::call(args, &reach, output),
         Command::Bench(command) => bench::run(&command, output),
         #[cfg(unix)]

@@ -20,6 +20,8 @@ mod screenshot;
 mod system;
 #[cfg(unix)]
 mod viewing;
+#[cfg(unix)]
+mod worktree;
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -90,6 +92,8 @@ impl Operations {
         #[cfg(unix)]
         screenshot::register(&mut operations);
         system::register(&mut operations);
+        #[cfg(unix)]
+        worktree::register(&mut operations);
         Arc::new(operations)
     }
 

@@ -587,6 +587,13 @@ pub async fn board_claim_evidence_and_outcome_are_three_facts(url: DbUrl) {
     assert_eq!(attempts[0].outcome, Some(Outcome::ChecksFailed));
     assert_eq!(attempts[0].check_rounds, 2);
     assert_eq!(attempts[0].worktree.as_deref(), Some("/trees/a b".as_ref()));
+    let there = db.read(|tx| {
+        Box::pin(async move {
+            let folders = ["/trees/a b".into(), "/trees/elsewhere".into()];
+            board::attempts_in(tx, &folders).await
+        })
+    });
+    assert_eq!(there.await.unwrap(), attempts);
 }
 
 pub async fn board_a_cancelled_task_fences_out_its_holder(url: DbUrl) {

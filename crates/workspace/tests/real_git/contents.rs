@@ -163,6 +163,19 @@ async fn sparse_paths_are_all_that_is_checked_out_and_work_there_merges() {
 }
 
 #[tokio::test]
+async fn a_sparse_checkout_makes_sparse_worktrees() {
+    let sample = Sample::new();
+    sample.write("lib/one/x", "x\n");
+    sample.write("lib/two/y", "y\n");
+    commit_all(&sample.repository);
+    sample.git(["sparse-checkout", "set", "lib/one"]);
+    let worktree = sample.worktree("1-1").await;
+    assert!(worktree.path().join("lib/one/x").exists());
+    assert!(!worktree.path().join("lib/two").exists());
+    assert!(worktree.status().await.unwrap().is_clean());
+}
+
+#[tokio::test]
 async fn a_bare_repository_needs_no_checkout() {
     let sample = Sample::new();
     let bare = sample.path("bare.git");
@@ -215,6 +228,8 @@ async fn submodules_stay_empty_until_somebody_fills_them_and_then_keep_the_workt
             .is_none()
     );
     assert!(worktree.status().await.unwrap().is_clean());
+    let empty = sample.worktree("2-1").await;
+    empty.remove().await.unwrap();
     git(
         worktree.path(),
         ["-c", allow, "submodule", "--quiet", "update", "--init"],
@@ -255,6 +270,42 @@ async fn submodules_stay_empty_until_somebody_fills_them_and_then_keep_the_workt
     let path = worktree.path().to_owned();
     worktree.remove().await.unwrap();
     assert!(!path.exists());
+}
+
+#[tokio::test]
+async fn a_repository_inside_is_neither_swallowed_nor_lost() {
+    let sample = Sample::new();
+    let worktree = sample.worktree("1-1").await;
+    let inner = worktree.path().join("inner [x]");
+    sample.git(["clone", "--quiet", ".", inner.to_str().unwrap()]);
+    git(&inner, ["config", "user.name", "Sample Person"]);
+    git(&inner, ["config", "user.email", "sample@example.com"]);
+    write(&inner, "made", "here\n");
+    commit_all(&inner);
+    write(worktree.path(), "code/b", "b\n");
+    worktree.commit_all("Add b").await.unwrap().unwrap();
+    let status = worktree.status().await.unwrap();
+    assert_eq!(status.untracked, [Path::new("inner [x]/")]);
+    let refused = worktree
+        .finish(&into_main(Finish::Merge))
+        .await
+        .unwrap_err();
+    assert!(
+        matches!(refused, WorkspaceError::Uncommitted { .. }),
+        "{refused}"
+    );
+    // Recorded by the agent itself: what it points to is still only here.
+    commit_all(worktree.path());
+    worktree.finish(&into_main(Finish::Merge)).await.unwrap();
+    let expected = Removal::Holds {
+        changed: vec![],
+        unmerged: 0,
+        submodules: vec!["inner [x]".into()],
+    };
+    assert_eq!(worktree.removal().await.unwrap(), expected);
+    let path = worktree.path().to_owned();
+    assert!(worktree.remove().await.is_err());
+    assert!(path.join("inner [x]/made").exists());
 }
 
 #[tokio::test]

@@ -1,0 +1,127 @@
+//! Worktrees of attempts: what is in them, bringing it back, removing them.
+
+use missiond_core::{Finish, TaskNumber};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{NoParams, operations};
+
+operations! {
+    Compute;
+
+    WorktreeList = "worktree_list" (ReadOnly, "board"):
+        NoParams => WorktreePage,
+        "List the worktrees of attempts: whose each is, and whether it holds work of its own.";
+
+    WorktreeFinish = "worktree_finish" (Destructive, "board"):
+        WorktreeFinishParams => WorktreeFinished,
+        "Bring the work of a worktree back: by merge, rebase, branch or patch. Says what it would \
+         do unless confirmed.";
+
+    WorktreeClean = "worktree_clean" (Destructive, "board"):
+        WorktreeCleanParams => WorktreesCleaned,
+        "Remove worktrees that hold nothing of their own. Says which unless confirmed; work that \
+         is nowhere else is never removed.";
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WorktreePage {
+    pub worktrees: Vec<WorktreeSummary>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WorktreeSummary {
+    pub path: String,
+    /// The repository it belongs to; absent when the worktree cannot be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repository: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
+    /// The branch it started from, where its work goes unless said otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<String>,
+    /// Commits since the base.
+    pub commits: u64,
+    /// The task of the attempt that was last made in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskNumber>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempt: Option<u32>,
+    pub standing: WorktreeStanding,
+    /// What it holds, who uses it, or why it cannot be read.
+    pub reason: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WorktreeStanding {
+    /// An attempt is being made in it, or a program runs in it.
+    InUse,
+    /// It has changes or commits that are nowhere else.
+    HoldsWork,
+    /// Nothing would be lost with it.
+    Removable,
+    Unreadable,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WorktreeFinishParams {
+    /// Its path, its branch, or its task (`T-12`).
+    pub worktree: String,
+    /// As the task says when left out, else by merge.
+    #[serde(default)]
+    pub how: Option<Finish>,
+    /// The branch the work goes into; the one it started from when left out.
+    #[serde(default)]
+    pub into: Option<String>,
+    /// Do it. Without this nothing is changed and the answer says what would be.
+    #[serde(default)]
+    pub confirmed: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WorktreeFinished {
+    pub worktree: WorktreeSummary,
+    pub how: Finish,
+    pub into: String,
+    pub result: FinishResult,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum FinishResult {
+    /// Not done: it would bring this many commits.
+    WouldBring { commits: u64 },
+    /// The target has the work at this commit.
+    Merged { commit: String },
+    /// The target had the work already.
+    AlreadyThere,
+    /// Nothing was committed since the base.
+    NothingToBring,
+    /// The work is left on this branch.
+    Branch { name: String },
+    /// The work is in this file.
+    Patch { path: String },
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WorktreeCleanParams {
+    /// Only these, each by its path, its branch or its task; all when empty.
+    #[serde(default)]
+    pub worktrees: Vec<String>,
+    /// Do it. Without this nothing is changed and the answer says what would be.
+    #[serde(default)]
+    pub confirmed: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WorktreesCleaned {
+    /// Whether they are removed, or only would be.
+    pub done: bool,
+    pub removed: Vec<WorktreeSummary>,
+    pub kept: Vec<WorktreeSummary>,
+}

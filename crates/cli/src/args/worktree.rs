@@ -1,0 +1,41 @@
+//! `mission worktree …`.
+
+use clap::Subcommand;
+use missiond_core::Finish;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum WorktreeCommand {
+    /// List the worktrees of attempts: whose each is and what it holds.
+    List,
+    /// Bring the work of a worktree back. Shows what it would do; `--yes` does it.
+    #[command(after_help = "\
+Examples:
+  mission worktree finish T-12
+  mission worktree finish T-12 --how rebase --into develop --yes")]
+    Finish {
+        /// Its task (T-12), its branch or its path.
+        worktree: String,
+        /// merge, rebase, branch or patch; as the task says when left out.
+        #[arg(long, value_parser = parse_finish)]
+        how: Option<Finish>,
+        /// The branch the work goes into; the one it started from when left out.
+        #[arg(long, value_name = "BRANCH")]
+        into: Option<String>,
+        /// Do it.
+        #[arg(long)]
+        yes: bool,
+    },
+    /// Remove worktrees that hold nothing of their own. Shows which; `--yes` removes them.
+    Clean {
+        /// Only these: tasks, branches or paths.
+        worktrees: Vec<String>,
+        /// Do it.
+        #[arg(long)]
+        yes: bool,
+    },
+}
+
+fn parse_finish(text: &str) -> Result<Finish, String> {
+    let found = Finish::ALL.iter().copied().find(|how| how.as_str() == text);
+    found.ok_or_else(|| "use merge, rebase, branch or patch".to_owned())
+}

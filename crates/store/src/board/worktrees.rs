@@ -1,0 +1,31 @@
+//! Attempts by the place they were made in.
+
+use std::path::PathBuf;
+
+use missiond_core::Attempt;
+
+use super::rows::{self, ATTEMPT};
+use crate::{StoreError, Tx, Value};
+
+/// So many parameters fit into any statement.
+const AT_ONCE: usize = 500;
+
+/// Every attempt that was made in one of these folders, the oldest first. Several
+/// attempts may have gone on in the same one.
+pub async fn attempts_in(tx: &mut Tx<'_>, folders: &[PathBuf]) -> Result<Vec<Attempt>, StoreError> {
+    let mut found = Vec::new();
+    // A folder whose name is no text is on no record.
+    let folders: Vec<&str> = folders
+        .iter()
+        .filter_map(|folder| folder.to_str())
+        .collect();
+    for some in folders.chunks(AT_ONCE) {
+        let sql = format!(
+            "SELECT {ATTEMPT} FROM board_attempts WHERE worktree IN ({}) ORDER BY started_at, id",
+            rows::places(1, some.len())
+        );
+        let params: Vec<Value> = some.iter().map(|folder| Value::from(*folder)).collect();
+        found.extend(rows::attempts(&tx.query(&sql, &params).await?)?);
+    }
+    Ok(found)
+}
