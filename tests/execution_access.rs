@@ -230,7 +230,27 @@ fn the_bridge_is_a_server_of_both_eras_and_ends_with_its_input() {
     assert_eq!(answer["result"]["serverInfo"]["name"], "mission-execution");
     bridge.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
     let listed = bridge.ask(2, "tools/list", &json!({}));
-    assert_eq!(listed["result"]["tools"].as_array().unwrap().len(), 7);
+    let names: Vec<_> = listed["result"]["tools"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|tool| tool["name"].as_str().unwrap())
+        .collect();
+    let offered = [
+        "progress",
+        "needs_input",
+        "blocked",
+        "completed_claim",
+        "failed_claim",
+        "message",
+    ];
+    assert_eq!(names, offered, "nobody verifies a run that no task owns");
+    let refused = bridge.call(9, "ready_for_verification", &json!({"summary": "look"}));
+    let why = refused["error"]["message"].as_str().unwrap();
+    assert!(
+        why.contains("no tool `ready_for_verification`"),
+        "{refused}"
+    );
     let newer = json!({"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}});
     let found = bridge.ask(3, "server/discover", &newer);
     assert_eq!(found["result"]["resultType"], "complete");

@@ -8,13 +8,13 @@ use serde_json::{Value, json};
 use crate::harness::{TestHome, text, wait_for};
 
 /// A home with a daemon, and a folder an agent works in.
-struct Stage {
-    home: TestHome,
+pub(crate) struct Stage {
+    pub(crate) home: TestHome,
     folder: tempfile::TempDir,
 }
 
 impl Stage {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             home: TestHome::started(),
             folder: tempfile::Builder::new()
@@ -24,7 +24,7 @@ impl Stage {
         }
     }
 
-    fn file(&self, name: &str) -> PathBuf {
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
@@ -44,18 +44,23 @@ impl Stage {
         command.into_iter().map(str::to_owned).collect()
     }
 
-    fn start(&self, turns: &str, options: &[&str], prompt: &str) -> Value {
+    pub(crate) fn start(&self, turns: &str, options: &[&str], prompt: &str) -> Value {
         let command = self.command(turns, options, prompt);
         let command: Vec<_> = command.iter().map(String::as_str).collect();
         self.home.json(&command)
     }
 
-    fn show(&self, execution: &Value) -> Value {
+    pub(crate) fn show(&self, execution: &Value) -> Value {
         let id = execution["execution"].as_str().unwrap();
         self.home.json(&["execution", "show", id])
     }
 
-    fn wait(&self, execution: &Value, what: &str, so: impl Fn(&Value) -> bool) -> Value {
+    pub(crate) fn wait(
+        &self,
+        execution: &Value,
+        what: &str,
+        mut so: impl FnMut(&Value) -> bool,
+    ) -> Value {
         let mut last = Value::Null;
         wait_for(what, || {
             last = self.show(execution);
@@ -85,7 +90,7 @@ impl Stage {
     }
 }
 
-fn journal(details: &Value) -> Vec<Value> {
+pub(crate) fn journal(details: &Value) -> Vec<Value> {
     let path = details["journal"].as_str().unwrap();
     let lines = std::fs::read_to_string(path).unwrap();
     lines
@@ -94,7 +99,7 @@ fn journal(details: &Value) -> Vec<Value> {
         .collect()
 }
 
-fn of_kind<'a>(records: &'a [Value], kind: &str) -> Vec<&'a Value> {
+pub(crate) fn of_kind<'a>(records: &'a [Value], kind: &str) -> Vec<&'a Value> {
     let wanted = records.iter().filter(|record| record["type"] == kind);
     wanted.map(|record| &record["data"]).collect()
 }
@@ -330,6 +335,101 @@ fn a_cancelled_run_ends_with_its_program_and_its_messages() {
     let kinds = stage.home.kinds();
     let ends = kinds.iter().filter(|kind| *kind == "execution_ended");
     assert_eq!(ends.count(), 1, "{kinds:?}");
+}
+
+#[test]
+fn an_interrupt_stops_the_work_and_leaves_the_rest_alone() {
+    let stage = Stage::new();
+    let run = stage.start(WAITS, &["--signals", "none"], "first");
+    stage.wait(&run, "the agent to work", |details| {
+        details["activity"] == "executing"
+    });
+    // It goes before what was there already.
+    stage
+        .home
+        .json(&["execution", "message", "agent", "second"]);
+    let interrupt = || {
+        let sent = stage.home.json(&["execution", "interrupt", "agent"]);
+        let mut settled = Value::Null;
+        stage.wait(&run, "its outcome", |details| {
+            let messages = details["messages"].as_array().unwrap();
+            let message = messages
+                .iter()
+                .find(|one| one["message"] == sent["message"]);
+            settled = message.unwrap().clone();
+            settled["status"] == "delivered" || settled["status"] == "failed"
+        });
+        settled
+    };
+    assert_eq!(interrupt()["status"], "delivered");
+    let details = stage.wait(&run, "the next prompt", |details| {
+        delivered(details) == 3 && details["activity"] == "idle"
+    });
+    assert_eq!(details["lifecycle"], "running");
+    assert_eq!(stage.prompts(&run), ["first", "second"]);
+    let refused = interrupt();
+    assert_eq!(refused["status"], "failed");
+    assert_eq!(refused["reason"], "the agent is not working");
+}
+
+#[test]
+fn a_program_that_a_signal_ended_is_recorded_as_such() {
+    let stage = Stage::new();
+    let run = stage.start(WAITS, &["--signals", "none"], "work");
+    stage.wait(&run, "the agent to work", |details| {
+        details["activity"] == "executing"
+    });
+    let pid = stage.home.json(&["slot", "list"])["slots"][0]["program"]["pid"].clone();
+    let pid = i32::try_from(pid.as_i64().unwrap()).unwrap();
+    let pid = rustix::process::Pid::from_raw(pid).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+    let details = stage.wait(&run, "the end", |details| !details["ended_at"].is_null());
+    assert_eq!(details["lifecycle"], "terminated");
+    let records = journal(&details);
+    let observed = of_kind(&records, "observation.recorded");
+    let last = observed.iter().rev().find(|one| one["source"] == "process");
+    assert_eq!(
+        last.unwrap()["observed"]["fact"]["payload"],
+        json!({"event": "exited", "code": null, "signal": 9})
+    );
+}
+
+#[test]
+fn agents_cannot_keep_each_other_busy_for_ever() {
+    let stage = Stage::new();
+    let run = stage.start(WAITS, &["--signals", "none"], "first");
+    stage.wait(&run, "the first prompt", |details| delivered(details) == 1);
+    let other = "exec_01jq8v5f7k3m9n2p4r6t8w0y1z";
+    let send = |words: &str, from: Option<&str>| {
+        let mut command = stage
+            .home
+            .command(&["execution", "message", "agent", words]);
+        match from {
+            Some(execution) => command.env("MISSION_EXECUTION", execution),
+            None => command.env_remove("MISSION_EXECUTION"),
+        };
+        command.output().unwrap()
+    };
+    for number in 0..6 {
+        assert!(
+            send(&format!("note {number}"), Some(other))
+                .status
+                .success()
+        );
+    }
+    let refused = send("one more", Some(other));
+    assert_eq!(refused.status.code(), Some(5));
+    assert!(text(&refused.stderr).contains("too many messages"));
+    assert!(send("from a person", None).status.success());
+    let details = stage.show(&run);
+    assert_eq!(details["messages"].as_array().unwrap().len(), 8);
+    let records = journal(&details);
+    let senders: Vec<_> = of_kind(&records, "message.accepted")
+        .iter()
+        .map(|one| one["from"].clone())
+        .collect();
+    assert_eq!(senders[1], json!({"execution": other}));
+    assert_eq!(senders[7], "operator");
 }
 
 #[test]

@@ -29,6 +29,7 @@ mod journals;
 mod lifecycle;
 #[cfg(unix)]
 mod manifests;
+mod markers;
 #[cfg(target_os = "linux")]
 mod power_loss;
 mod questions;

@@ -5,7 +5,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use missiond_core::ExecutionId;
-use missiond_journal::marker::{Expected, Found, MarkerKey, StreamDecoder, find_in_rows};
+use missiond_journal::marker::{Broken, Expected, Found, MarkerKey, StreamDecoder, find_in_rows};
 
 fuzz_target!(|data: &[u8]| {
     let execution: ExecutionId = "exec_01jq8v00000000000000000000".parse().unwrap();
@@ -22,7 +22,7 @@ fuzz_target!(|data: &[u8]| {
 });
 
 fn found(expected: Expected, pieces: &[&[u8]]) -> Vec<Found> {
-    let mut decoder = StreamDecoder::new(expected);
+    let mut decoder = StreamDecoder::new(expected, Broken::Refused);
     let mut found: Vec<_> = pieces.iter().flat_map(|piece| decoder.push(piece)).collect();
     found.extend(decoder.finish());
     found

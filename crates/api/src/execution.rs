@@ -20,6 +20,10 @@ pub const METHOD_HOOK: &str = "hook";
 /// large to be passed on.
 pub const METHOD_OVERSIZED: &str = "oversized";
 
+/// In the environment of an agent: its execution. It proves nothing; it tells the
+/// messages of agents from those of people.
+pub const EXECUTION_VARIABLE: &str = "MISSION_EXECUTION";
+
 /// A secret. It is never shown, not even by `Debug`.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]

@@ -25,8 +25,9 @@ pub use attachment::{
 pub use client::{Client, ClientError, Subscription};
 pub use error::ApiError;
 pub use execution::{
-    AccessFile, AccessFileError, AccessToken, ExecutionHelloParams, ExecutionWelcome, HookParams,
-    METHOD_EXECUTION_HELLO, METHOD_HOOK, METHOD_OVERSIZED, OversizedParams,
+    AccessFile, AccessFileError, AccessToken, EXECUTION_VARIABLE, ExecutionHelloParams,
+    ExecutionWelcome, HookParams, METHOD_EXECUTION_HELLO, METHOD_HOOK, METHOD_OVERSIZED,
+    OversizedParams,
 };
 pub use frame::{Frame, FrameDecoder, MAX_FRAME};
 pub use home::{Home, HomeError};

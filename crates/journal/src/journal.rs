@@ -342,6 +342,9 @@ impl Journal {
                 if live.state.lifecycle.is_final() {
                     return rejected(Reason::Stopped);
                 }
+                if chatters(&live.state, &new.from, at) {
+                    return rejected(Reason::TooMuchChatter);
+                }
                 let id = MessageId::generate();
                 let Some(change) = answered(&live.state, id, &new.content) else {
                     return rejected(Reason::NoSuchRequest);
@@ -592,6 +595,16 @@ impl Live {
         self.head = head;
         Ok(first)
     }
+}
+
+/// Whether an agent has sent this one as much as an agent may. People and the
+/// system send what they like.
+fn chatters(state: &ExecutionState, from: &Sender, at: Timestamp) -> bool {
+    let Sender::Execution(_) = from else {
+        return false;
+    };
+    let since = at.minus(limits::CHATTER_WINDOW);
+    state.messages_from(from, since) >= limits::CHATTER
 }
 
 /// What accepting the message changes; `None` when it answers nothing that is

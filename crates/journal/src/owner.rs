@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::bounded::Text;
-use crate::catalogue::limits;
+use crate::catalogue::{SignalType, limits};
 
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
@@ -19,6 +19,24 @@ pub enum OwnerEntity {
     Mission,
     Task,
     Artifact,
+}
+
+impl OwnerEntity {
+    /// The signals an execution of this owner may send. What asks for a
+    /// verification is for owners that verify.
+    #[must_use]
+    pub fn signals(self) -> Vec<SignalType> {
+        let all = SignalType::ALL.iter().copied();
+        all.filter(|&signal| self.takes(signal)).collect()
+    }
+
+    #[must_use]
+    pub(crate) const fn takes(self, signal: SignalType) -> bool {
+        match self {
+            Self::Mission | Self::Task | Self::Artifact => true,
+            Self::System | Self::Repository => !matches!(signal, SignalType::ReadyForVerification),
+        }
+    }
 }
 
 /// The daemon's word on who owns an execution; an agent never supplies it.

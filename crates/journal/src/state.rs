@@ -65,6 +65,7 @@ pub struct ExecutionState {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MessageState {
     pub accepted: Sequence,
+    pub accepted_at: Timestamp,
     pub from: Sender,
     pub status: DeliveryStatus,
     /// Why it is held or failed.
@@ -208,6 +209,14 @@ impl ExecutionState {
         open.map(|(&id, message)| (id, message))
     }
 
+    /// How many messages of this sender were accepted since this moment.
+    #[must_use]
+    pub fn messages_from(&self, sender: &Sender, since: Timestamp) -> usize {
+        let recent =
+            |message: &&MessageState| message.accepted_at >= since && message.from == *sender;
+        self.messages.values().filter(recent).count()
+    }
+
     /// Takes one record in. After an error the state is as it was or worse:
     /// whoever gets one stops using it.
     pub fn apply(&mut self, record: Record) -> Result<(), Inconsistent> {
@@ -221,7 +230,7 @@ impl ExecutionState {
         self.timeline.add(sequence, at, &body);
         match body {
             RecordBody::Header(_) => return Err(Inconsistent::SecondHeader),
-            RecordBody::MessageAccepted(accepted) => self.accept(sequence, accepted),
+            RecordBody::MessageAccepted(accepted) => self.accept(sequence, at, accepted),
             RecordBody::MessageDelivery(delivery) => self.deliver(delivery)?,
             RecordBody::Observation(observation) => {
                 self.undecided
@@ -238,7 +247,12 @@ impl ExecutionState {
         Ok(())
     }
 
-    fn accept(&mut self, sequence: Sequence, accepted: crate::record::MessageAccepted) {
+    fn accept(
+        &mut self,
+        sequence: Sequence,
+        at: Timestamp,
+        accepted: crate::record::MessageAccepted,
+    ) {
         let answers = match &accepted.content {
             MessageContent::Answer(answer) => Some(answer.request),
             _ => None,
@@ -248,6 +262,7 @@ impl ExecutionState {
             accepted.id,
             MessageState {
                 accepted: sequence,
+                accepted_at: at,
                 from: accepted.from,
                 status: DeliveryStatus::Queued,
                 reason: None,

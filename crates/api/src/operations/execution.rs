@@ -229,6 +229,10 @@ pub struct ExecutionMessageParams {
     /// again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
+    /// The execution whose agent sends it, when an agent does. What agents send
+    /// each other is limited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<ExecutionId>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

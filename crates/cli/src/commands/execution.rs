@@ -2,14 +2,14 @@
 
 use std::process::ExitCode;
 
-use missiond_api::Client;
 use missiond_api::operations::execution::{
     ExecutionAnswer, ExecutionAnswerParams, ExecutionCancel, ExecutionCancelParams,
     ExecutionDetails, ExecutionInterrupt, ExecutionList, ExecutionListParams, ExecutionMessage,
     ExecutionMessageParams, ExecutionParams, ExecutionShow, ExecutionSummary, Happening,
     MessageOutcome, MessageResult,
 };
-use missiond_core::{Clock, ExecutionAttention, SystemClock, Timestamp};
+use missiond_api::{Client, EXECUTION_VARIABLE};
+use missiond_core::{Clock, ExecutionAttention, ExecutionId, SystemClock, Timestamp};
 
 use super::slot::text_or_stdin;
 use crate::args::ExecutionCommand;
@@ -46,6 +46,7 @@ pub(super) fn run(
                 execution,
                 text,
                 key,
+                from: own_execution(),
             };
             let result = client.call::<ExecutionMessage>(&params)?;
             output.result(&result, accepted);
@@ -77,6 +78,11 @@ pub(super) fn run(
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The execution this command runs in, when an agent runs it.
+fn own_execution() -> Option<ExecutionId> {
+    std::env::var(EXECUTION_VARIABLE).ok()?.parse().ok()
 }
 
 fn list(all: bool, limit: u32, client: &mut Client, output: &mut Output) -> Result<(), Failure> {

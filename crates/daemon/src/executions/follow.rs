@@ -8,15 +8,16 @@ use std::time::Duration;
 use missiond_adapters::{Equipment, StartupDialog};
 use missiond_core::{DeliveryStatus, Event, PtyState, Seq};
 use missiond_journal::catalogue::Process;
-use missiond_journal::marker::{self, Expected};
+use missiond_journal::marker::{self, Expected, Found};
 use missiond_journal::{Confidence, Source, Text, Transport};
 use missiond_store::capabilities;
 use missiond_store::executions::{self, ExecutionRow};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, MissedTickBehavior};
 
+use super::heard::Heard;
 use super::messages::Retry;
-use super::run::{Notice, Run, Seen};
+use super::run::{Exit, Notice, Run, Seen};
 use super::transcript::Transcript;
 use super::{Context, ExecutionError, asked, facts, messages};
 use crate::slots::Answer;
@@ -33,9 +34,10 @@ pub(super) struct Follow {
     context: Arc<Context>,
     run: Arc<Run>,
     transcript: Transcript,
-    /// What a marker must show, where markers are how the agent speaks.
-    markers: Option<Expected>,
-    exit: Option<i32>,
+    /// What a marker must show, where markers are how the agent speaks, and what
+    /// is heard of them in the output.
+    markers: Option<(Expected, Arc<Heard>)>,
+    exit: Exit,
     retry: Retry,
 }
 
@@ -54,12 +56,13 @@ impl Follow {
             key.map(|key| Expected { execution, key })
         })?;
         run.startup.expect(dialogs);
+        let markers = markers.map(|expected| (expected, Arc::new(Heard::new(expected))));
         Ok(Self {
             context,
             transcript: Transcript::new(row),
             run,
             markers,
-            exit: None,
+            exit: Exit::default(),
             retry: Retry::default(),
         })
     }
@@ -69,6 +72,11 @@ impl Follow {
         poll.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let run = Arc::clone(&self.run);
         let (mut look_at, mut looked_at) = (None, Instant::now());
+        if let Some((_, heard)) = &self.markers {
+            heard.listen(&self.context, &run).await;
+            // What was written before anybody listened.
+            run.output.notify_one();
+        }
         loop {
             let done = tokio::select! {
                 notice = notices.recv() => match notice {
@@ -118,10 +126,13 @@ impl Follow {
                     _ => {}
                 }
             }
-            Notice::Exited { status } => self.exit = status,
+            Notice::Exited(exit) => self.exit = exit,
             Notice::Closed { reason } => {
                 // What it wrote last may still be on its way.
                 let read = self.read_transcript().await;
+                if let Some((_, heard)) = &self.markers {
+                    self.take_markers(heard.take_last()).await?;
+                }
                 let ended = ended(self.exit, &reason);
                 self.run.observe(facts::of_process(ended)).await?;
                 read?;
@@ -132,24 +143,24 @@ impl Follow {
     }
 
     async fn find_markers(&mut self) -> Result<Going, ExecutionError> {
-        let Some(expected) = self.markers else {
+        let Some((expected, heard)) = &self.markers else {
             return Ok(Going::On);
         };
-        let Some(open) = self.context.slots.find(&self.run.slot.to_string()) else {
-            return Ok(Going::On);
-        };
-        let Some(look) = open.look().await else {
-            return Ok(Going::On);
-        };
-        let rows: Vec<_> = look
-            .screen
-            .rows
-            .iter()
-            .map(|row| row.text.as_str())
-            .collect();
-        for found in marker::find_in_rows(&rows, &expected) {
+        let mut found = heard.take();
+        if let Some(open) = self.context.slots.find(&self.run.slot.to_string())
+            && let Some(look) = open.look().await
+        {
+            let rows = look.screen.rows.iter().map(|row| row.text.as_str());
+            let rows: Vec<_> = rows.collect();
+            found.extend(marker::find_in_rows(&rows, expected));
+        }
+        self.take_markers(found).await
+    }
+
+    async fn take_markers(&self, found: Vec<Found>) -> Result<Going, ExecutionError> {
+        for found in found {
             let (key, observed) = found.into_observed();
-            // A screen is looked at again and again.
+            // What is heard is also seen, and a screen is looked at again and again.
             if self
                 .run
                 .journal()
@@ -227,13 +238,12 @@ async fn sleep_until(moment: Option<Instant>) {
 }
 
 /// What became of the program, by what its slot said.
-pub(super) fn ended(exit: Option<i32>, reason: &str) -> Process {
+pub(super) fn ended(exit: Exit, reason: &str) -> Process {
     match exit {
-        Some(code) => Process::Exited {
-            code: Some(code),
-            signal: None,
-        },
-        None => Process::Lost {
+        Exit { code, signal } if code.is_some() || signal.is_some() => {
+            Process::Exited { code, signal }
+        }
+        _ => Process::Lost {
             reason: Text::excerpt(reason)
                 .or_else(|| Text::excerpt("its slot is gone"))
                 .expect("one of them is a text"),
@@ -309,12 +319,16 @@ pub(super) fn route(context: &Context, seq: Option<Seq>, event: &Event) {
             }),
         ),
         Event::SessionCompleted {
-            slot, exit_status, ..
+            slot,
+            exit_status,
+            signal,
+            ..
         } => (
             *slot,
-            Some(Notice::Exited {
-                status: *exit_status,
-            }),
+            Some(Notice::Exited(Exit {
+                code: *exit_status,
+                signal: *signal,
+            })),
         ),
         Event::SlotClosed { slot, reason } => (
             *slot,

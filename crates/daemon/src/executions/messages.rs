@@ -56,10 +56,11 @@ pub(super) async fn prompt(
     run: &Arc<Run>,
     text: String,
     key: Option<String>,
+    from: Sender,
 ) -> Result<Accepted, ExecutionError> {
     let text = Text::new(text).map_err(|error| invalid(&error))?;
     let content = MessageContent::Prompt(Prompt { text });
-    accept(run, key, content).await
+    accept(run, key, from, content).await
 }
 
 /// Accepts the answer to an open question: the one named, or the only one.
@@ -88,12 +89,13 @@ pub(super) async fn answer(
         request: request.id,
         text: Text::new(told(request, text)).map_err(|error| invalid(&error))?,
     });
-    accept(run, key, content).await
+    accept(run, key, Sender::Operator, content).await
 }
 
 /// Accepts the wish that the agent stops what it is doing.
 pub(super) async fn interrupt(run: &Arc<Run>) -> Result<Accepted, ExecutionError> {
-    accept(run, None, MessageContent::Interrupt(Interrupt {})).await
+    let content = MessageContent::Interrupt(Interrupt {});
+    accept(run, None, Sender::Operator, content).await
 }
 
 /// What the agent is told when the person chose one of its answers by its label.
@@ -106,12 +108,13 @@ fn told(request: &InputRequest, text: &str) -> String {
 async fn accept(
     run: &Arc<Run>,
     key: Option<String>,
+    from: Sender,
     content: MessageContent,
 ) -> Result<Accepted, ExecutionError> {
     let key = key.unwrap_or_else(|| MessageId::generate().to_string());
     let new = NewMessage {
         key: MessageKey::new(key).map_err(|error| invalid(&error))?,
-        from: Sender::Operator,
+        from,
         content,
     };
     match run.accept(new).await?.outcome {

@@ -13,6 +13,7 @@ mod error;
 mod facts;
 mod finish;
 mod follow;
+mod heard;
 mod interrupt;
 mod messages;
 mod recover;
@@ -30,9 +31,11 @@ use std::time::Duration;
 use missiond_adapters::HookReport;
 use missiond_api::Home;
 use missiond_core::{Clock, ExecutionId, ObservationId, SlotId};
-use missiond_journal::catalogue::parse_tool_call;
+use missiond_journal::catalogue::{SignalType, parse_tool_call};
+use missiond_journal::record::Sender;
 use missiond_journal::{
-    Acknowledgement, Confidence, FileStore, JournalStore, Observed, Policy, Reason, Source,
+    Acknowledgement, Confidence, FileStore, JournalStore, Observed, OwnerEntity, Policy, Reason,
+    Source,
 };
 use missiond_store::{MissionDb, executions};
 use tokio::task::JoinSet;
@@ -122,6 +125,13 @@ impl Executions {
         run.observe(seen).await
     }
 
+    /// The signals that the agent of this execution may send.
+    pub(crate) fn offered(&self, execution: ExecutionId) -> Vec<SignalType> {
+        let run = self.context.run(execution);
+        let owner = run.and_then(|run| run.journal().peek(|state| state.owner.entity).ok());
+        owner.map(OwnerEntity::signals).unwrap_or_default()
+    }
+
     /// What a hook of the agent's program reported. Hooks are numbered by the
     /// program that hands them over, so that one handed over twice counts once.
     pub(crate) async fn hook(
@@ -146,9 +156,11 @@ impl Executions {
         execution: ExecutionId,
         text: String,
         key: Option<String>,
+        from: Option<ExecutionId>,
     ) -> Result<Accepted, ExecutionError> {
         let run = self.running(execution)?;
-        messages::prompt(&run, text, key).await
+        let from = from.map_or(Sender::Operator, Sender::Execution);
+        messages::prompt(&run, text, key, from).await
     }
 
     /// Answers an open question of the agent: the one named, or the only one.

@@ -13,7 +13,7 @@ use missiond_store::executions::{self, ExecutionFilter, ExecutionRow};
 use missiond_store::timeline::{self, TimelineFilter};
 
 use super::follow::{self, Follow};
-use super::run::Run;
+use super::run::{Exit, Run};
 use super::{Context, ExecutionError, Executions, facts, messages, spooled};
 
 /// An event is on the timeline before it is in a journal, by much less than this.
@@ -158,8 +158,8 @@ impl Context {
         &self,
         slot: SlotId,
         since: Timestamp,
-    ) -> Result<(Option<i32>, String), ExecutionError> {
-        let (mut exit, mut reason) = (None, "its slot is gone".to_owned());
+    ) -> Result<(Exit, String), ExecutionError> {
+        let (mut exit, mut reason) = (Exit::default(), "its slot is gone".to_owned());
         let mut after = None;
         loop {
             let filter = TimelineFilter {
@@ -178,8 +178,14 @@ impl Context {
                     Event::SessionCompleted {
                         slot: of,
                         exit_status,
+                        signal,
                         ..
-                    } if of == slot => exit = exit_status,
+                    } if of == slot => {
+                        exit = Exit {
+                            code: exit_status,
+                            signal,
+                        };
+                    }
                     Event::SlotClosed {
                         slot: of,
                         reason: why,

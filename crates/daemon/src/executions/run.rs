@@ -33,6 +33,13 @@ pub(super) struct Seen {
     pub observed: Observed,
 }
 
+/// How a program ended, as far as it was seen.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Exit {
+    pub code: Option<i32>,
+    pub signal: Option<i32>,
+}
+
 /// What happened to the slot of an execution.
 #[derive(Debug)]
 pub(super) enum Notice {
@@ -42,9 +49,7 @@ pub(super) enum Notice {
         confidence: f32,
         reason: String,
     },
-    Exited {
-        status: Option<i32>,
-    },
+    Exited(Exit),
     Closed {
         reason: String,
     },

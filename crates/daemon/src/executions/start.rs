@@ -10,8 +10,9 @@ use missiond_adapters::{
     McpServer, PermissionMode, PlannedFile, ProgramSource, StartupDialog, StartupQuestion, adapter,
     find_program,
 };
+use missiond_api::EXECUTION_VARIABLE;
 use missiond_core::{BoardTaskId, CliEngine, Event, ExecutionId, SlotId, TraceContext};
-use missiond_journal::catalogue::{MessageContent, Process, Prompt, SignalType};
+use missiond_journal::catalogue::{MessageContent, Process, Prompt};
 use missiond_journal::marker::{self, MarkerKey};
 use missiond_journal::record::Sender;
 use missiond_journal::{
@@ -154,6 +155,8 @@ impl Context {
             return Err(ExecutionError::Invalid(message));
         }
         let mut env = new.env;
+        // A message this agent sends to another is known to be an agent's.
+        env.insert(EXECUTION_VARIABLE.to_owned(), id.to_string());
         // An agent that calls `mission` speaks to the daemon that runs it.
         if let Ok(home) = std::env::var("MISSION_HOME") {
             env.entry("MISSION_HOME".to_owned()).or_insert(home);
@@ -167,8 +170,9 @@ impl Context {
             ProgramSource::Installed | ProgramSource::OwnBinary => Transport::McpTool,
             ProgramSource::FirstArgument => Transport::Marker,
         });
+        let owner = owner(new.owner, &new.cwd);
         let equipped = match signals {
-            Transport::McpTool => Some(own_server(&access::file_in(&folder))?),
+            Transport::McpTool => Some(own_server(&access::file_in(&folder), owner.entity)?),
             Transport::Marker | Transport::None => None,
         };
         let launch = Launch {
@@ -205,20 +209,15 @@ impl Context {
         let cwd = cwd.ok_or_else(|| {
             ExecutionError::Invalid(format!("{} is not a path in text", new.cwd.display()))
         })?;
-        let mut header = JournalHeader::new(
-            id,
-            owner(new.owner, &new.cwd),
-            new.engine.clone(),
-            signals,
-            cwd,
-        );
+        let mut header = JournalHeader::new(id, owner, new.engine.clone(), signals, cwd);
         if signals == Transport::Marker {
             let key = MarkerKey::generate().map_err(|e| ExecutionError::Random(e.to_string()))?;
+            let offered = header.owner.entity.signals();
             header = header.with_marker_key(key.hash(id));
             // Typed before the first prompt, because arguments are for all to see.
             plan.files.push(PlannedFile {
                 path: folder.join(INSTRUCTIONS),
-                contents: marker::instructions(id, &key, SignalType::ALL),
+                contents: marker::instructions(id, &key, &offered),
             });
         }
         let may = |dialog: &&StartupDialog| match dialog.question {
@@ -336,7 +335,10 @@ impl Context {
 
 /// This binary as the execution's MCP server and as the command of its hooks.
 /// The capability is in the file; its path is no secret.
-fn own_server(access: &Path) -> Result<(McpServer, HookCommand), ExecutionError> {
+fn own_server(
+    access: &Path,
+    owner: OwnerEntity,
+) -> Result<(McpServer, HookCommand), ExecutionError> {
     let command =
         std::env::current_exe().map_err(|error| ExecutionError::Invalid(error.to_string()))?;
     let access = access.to_str().map(str::to_owned).ok_or_else(|| {
@@ -346,8 +348,9 @@ fn own_server(access: &Path) -> Result<(McpServer, HookCommand), ExecutionError>
         name: "mission-execution".to_owned(),
         command: command.clone(),
         args: vec!["execution".to_owned(), "mcp".to_owned(), access.clone()],
-        tools: SignalType::ALL
-            .iter()
+        tools: owner
+            .signals()
+            .into_iter()
             .map(|signal| signal.name().to_owned())
             .collect(),
     };

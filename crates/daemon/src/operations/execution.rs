@@ -133,7 +133,9 @@ async fn show(call: Call, params: ExecutionParams) -> Result<ExecutionDetails, A
 async fn message(call: Call, params: ExecutionMessageParams) -> Result<MessageResult, ApiError> {
     let id = id_of(&call, &params.execution).await?;
     let executions = &call.daemon.executions;
-    let accepted = executions.message(id, params.text, params.key).await;
+    let accepted = executions
+        .message(id, params.text, params.key, params.from)
+        .await;
     Ok(message_result(
         id,
         accepted.map_err(|error| of_execution(&error))?,

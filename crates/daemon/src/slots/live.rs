@@ -40,6 +40,12 @@ pub(crate) enum Order {
     Explain(oneshot::Sender<Box<Explanation>>),
     /// A text or an answer.
     Input(Box<Job>),
+    /// Let somebody hear what the program writes from now on; answered with the
+    /// number of the first byte they will hear.
+    Listen {
+        listener: Arc<dyn Listener>,
+        done: oneshot::Sender<u64>,
+    },
     /// Press a key.
     Key {
         bytes: &'static [u8],
@@ -67,6 +73,11 @@ pub(crate) enum Order {
         grace: Duration,
         done: oneshot::Sender<String>,
     },
+}
+
+/// Who hears every byte a program writes. It must not block.
+pub(crate) trait Listener: std::fmt::Debug + Send + Sync {
+    fn hear(&self, bytes: &[u8]);
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -135,6 +146,7 @@ pub(super) async fn follow(
         begun: Instant::now(),
         killers: Vec::new(),
         viewers: Viewers::new(),
+        listener: None,
         context,
         slot,
         record,
@@ -206,6 +218,7 @@ struct Live {
     begun: Instant,
     killers: Vec<(oneshot::Sender<String>, String)>,
     viewers: Viewers,
+    listener: Option<Arc<dyn Listener>>,
     orders: mpsc::Receiver<Order>,
 }
 
@@ -236,7 +249,7 @@ impl Live {
             match HostConnection::connect(&self.files.socket, self.offset).await {
                 Ok(mut host) => match self.converse(&mut host).await {
                     Ok(Parted::Exited(status)) => {
-                        self.ended(&status.to_string(), status.code).await;
+                        self.ended(&status.to_string(), status).await;
                         let _ = host.send(&ToHost::ExitNoted).await;
                         // The host removes its files and goes; then it is over.
                         while let Ok(Some(_)) = host.next().await {}
@@ -265,11 +278,12 @@ impl Live {
         let records = HostFiles::records(&self.context.home.slots_dir()).unwrap_or_default();
         let last = records.iter().find(|record| record.slot == self.slot.id);
         match last.and_then(|record| record.exited) {
-            Some(status) => self.ended(&status.to_string(), status.code).await,
+            Some(status) => self.ended(&status.to_string(), status).await,
             None => {
                 let record = self.record.clone();
                 let _ = tokio::task::spawn_blocking(move || record.end_leftovers()).await;
-                self.ended("its terminal host was killed", None).await;
+                self.ended("its terminal host was killed", ExitStatus::UNSEEN)
+                    .await;
             }
         }
         self.files.remove();
@@ -354,6 +368,9 @@ impl Live {
         self.session
             .advance_to(now + Duration::from_micros(1), changes);
         self.viewers.screen_changed(Instant::now());
+        if let Some(listener) = &self.listener {
+            listener.hear(bytes);
+        }
         self.offset += bytes.len() as u64;
         self.watch.output(bytes.len() as u64, self.begun.elapsed());
         let output = Event::PtyOutput {
@@ -427,6 +444,10 @@ impl Live {
                 let _ = done.send(Box::new(self.session.explain(now)));
             }
             Order::Input(job) => self.typing.accept(*job),
+            Order::Listen { listener, done } => {
+                self.listener = Some(listener);
+                let _ = done.send(self.offset);
+            }
             Order::Key { bytes, done } => {
                 self.give_way(bytes).await;
                 self.keys(host, bytes, changes).await?;
@@ -573,12 +594,12 @@ impl Live {
         .await;
     }
 
-    async fn ended(&mut self, reason: &str, code: Option<i32>) {
+    async fn ended(&mut self, reason: &str, status: ExitStatus) {
         let mut changes = Vec::new();
         let now = self.now();
         self.session.exited(now, &mut changes);
         self.end_typing().await;
-        let closed = self.close(reason, code, &mut changes).await;
+        let closed = self.close(reason, status, &mut changes).await;
         if let Err(error) = closed {
             tracing::error!(slot = %self.slot.id, %error, "the end of the slot is not on record");
         }
@@ -591,7 +612,7 @@ impl Live {
     async fn close(
         &mut self,
         reason: &str,
-        code: Option<i32>,
+        status: ExitStatus,
         changes: &mut Vec<TimedReading>,
     ) -> Result<(), SlotsError> {
         let id = self.slot.id;
@@ -605,11 +626,12 @@ impl Live {
             return Ok(());
         }
         self.publish(changes).await;
-        self.note_end(code).await;
+        self.note_end(status.code).await;
         self.record(Event::SessionCompleted {
             slot: id,
             conversation: None,
-            exit_status: code,
+            exit_status: status.code,
+            signal: status.signal,
         })
         .await;
         self.context.close(id, reason).await

@@ -40,7 +40,7 @@ use tokio::task::JoinSet;
 use crate::config::AnomaliesConfig;
 use crate::timeline::{Timeline, TimelineError};
 
-pub(crate) use live::{Look, Order, OrderError};
+pub(crate) use live::{Listener, Look, Order, OrderError};
 use manifests::Manifests;
 pub(crate) use manifests::Refreshed;
 pub(crate) use typing::{Answer, InputError, Message};

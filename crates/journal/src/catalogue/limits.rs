@@ -31,3 +31,8 @@ pub const GROUP_RECORDS: usize = 64;
 pub const RECORDED_REFUSALS: u32 = 256;
 /// Items the timeline projection keeps.
 pub const TIMELINE_ITEMS: usize = 200;
+
+/// Messages one agent may send another within [`CHATTER_WINDOW`]: enough to work
+/// together, too few for two agents to keep each other busy.
+pub const CHATTER: usize = 6;
+pub const CHATTER_WINDOW: std::time::Duration = std::time::Duration::from_secs(60);

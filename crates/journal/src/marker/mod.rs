@@ -26,7 +26,7 @@ pub use envelope::encode;
 pub use instructions::instructions;
 pub use key::{InvalidMarkerKey, MarkerKey, MarkerKeyHash};
 pub use rows::find_in_rows;
-pub use stream::StreamDecoder;
+pub use stream::{Broken, StreamDecoder};
 
 /// What a marker begins with, directly before its `{`.
 pub const PREFIX: &str = "@mission::";

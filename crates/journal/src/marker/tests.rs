@@ -56,7 +56,7 @@ fn code(found: &Found) -> DiagnosticCode {
 }
 
 fn in_stream(agent: &Agent, text: &str) -> Vec<Found> {
-    let mut decoder = StreamDecoder::new(agent.expected());
+    let mut decoder = StreamDecoder::new(agent.expected(), Broken::Refused);
     let mut found = decoder.push(text.as_bytes());
     found.extend(decoder.finish());
     found
@@ -331,13 +331,39 @@ fn a_key_is_not_shown_by_accident() {
     assert_eq!(key.reveal().parse::<MarkerKey>().unwrap(), key);
 }
 
+#[test]
+fn the_output_of_a_screen_is_read_as_far_as_it_is_whole() {
+    let agent = Agent::new();
+    let marker = agent.marker("e1", &progress("built it"));
+    let beside_screen = |text: &str| {
+        let mut decoder = StreamDecoder::new(agent.expected(), Broken::LeftToTheScreen);
+        let mut found = decoder.push(text.as_bytes());
+        found.extend(decoder.finish());
+        found
+    };
+    let sent = [sent("e1", progress("built it"))];
+    // Drawn at a place of its own, in another character set, over an older line.
+    for drawn in [
+        format!("words\u{1b}[5;1H\u{1b}(B{marker}\u{1b}[6;1Hmore"),
+        format!("an older line\r{marker}\u{1b}[K\r\n"),
+        format!("\u{1b}7{marker}\u{1b}8"),
+    ] {
+        assert_eq!(beside_screen(&drawn), sent, "{drawn:?}");
+    }
+    // Cells that already showed the right letter are passed over: what is left
+    // is not what was meant.
+    let (head, tail) = marker.split_at(marker.len() - 8);
+    assert_eq!(beside_screen(&format!("{head}\u{1b}[C{tail}\r\n")), []);
+    assert_eq!(beside_screen(&format!("{head}\r\n  {tail}\r\n")), []);
+}
+
 proptest! {
     #[test]
     fn any_chunking_finds_the_same(cuts in prop::collection::vec(1usize..40, 0..60), noise in "[ -~\n\u{1b}äß]{0,80}") {
         let agent = Agent::new();
         let text = format!("{noise}\n{}\n{noise}\n", agent.marker("e", &progress("ünïcödé")));
         let whole = in_stream(&agent, &text);
-        let mut decoder = StreamDecoder::new(agent.expected());
+        let mut decoder = StreamDecoder::new(agent.expected(), Broken::Refused);
         let (mut found, mut rest) = (Vec::new(), text.as_bytes());
         for cut in cuts {
             let (now, later) = rest.split_at(cut.min(rest.len()));

@@ -39,6 +39,11 @@ pub fn decide(policy: &Policy, state: &ExecutionState, observation: &Observation
     let Some(rule) = policy.rule(kind, observation.source) else {
         return without_effect(Verdict::Refused, Reason::SourceMayNotReport);
     };
+    if let ObservedType::Signal(signal) = kind
+        && !state.owner.entity.takes(signal)
+    {
+        return without_effect(Verdict::Refused, Reason::NotOffered);
+    }
     if let Observed::Fact(Fact::Diagnostic(diagnostic)) = &observation.observed {
         return on_diagnostic(diagnostic);
     }

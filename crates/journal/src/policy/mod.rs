@@ -62,6 +62,10 @@ pub enum Reason {
     Unsupported,
     /// There is no such execution.
     UnknownExecution,
+    /// The owner of the execution has no use for this type.
+    NotOffered,
+    /// The agent that sends it has sent this one too much already.
+    TooMuchChatter,
 }
 
 impl Reason {
@@ -86,6 +90,11 @@ impl Reason {
             Self::Oversized => "refused: it is larger than allowed",
             Self::Unsupported => "refused: there is no such type of signal",
             Self::UnknownExecution => "refused: there is no such execution",
+            Self::NotOffered => "refused: this execution has no such report",
+            Self::TooMuchChatter => {
+                "refused: this agent has sent the other one too many messages within a minute; \
+                 wait, or ask a person"
+            }
         }
     }
 }

@@ -7,11 +7,12 @@ use super::*;
 use crate::bounded::List;
 use crate::catalogue::{
     CompletedClaim, Control, Fact, FailedClaim, NeedsInput, Process, Reading, ReadyForVerification,
-    Signal, limits,
+    Signal, SignalType, limits,
 };
 use crate::file::FileStore;
 use crate::journal::Journal;
 use crate::observation::{Confidence, Observation, ObservationKey, Observed, ObservedType, Source};
+use crate::owner::OwnerEntity;
 use crate::record::{Record, RecordBody};
 use crate::state::ExecutionState;
 use crate::store::{ReadLimit, window};
@@ -354,7 +355,7 @@ fn without_provenance(journal: &Journal, store: &FileStore) -> Vec<serde_json::V
 #[test]
 fn a_signal_by_marker_and_by_tool_gives_the_same_records_but_for_provenance() {
     use crate::catalogue::parse_tool_call;
-    use crate::marker::{Expected, MarkerKey, StreamDecoder, encode};
+    use crate::marker::{Broken, Expected, MarkerKey, StreamDecoder, encode};
 
     let folder = tempfile::tempdir().unwrap();
     let store = FileStore::open(folder.path()).unwrap();
@@ -380,10 +381,13 @@ fn a_signal_by_marker_and_by_tool_gives_the_same_records_but_for_provenance() {
     let by_marker = create(Arc::new(store.clone()));
     let execution = by_marker.execution();
     let key = MarkerKey::generate().unwrap();
-    let mut decoder = StreamDecoder::new(Expected {
-        execution,
-        key: key.hash(execution),
-    });
+    let mut decoder = StreamDecoder::new(
+        Expected {
+            execution,
+            key: key.hash(execution),
+        },
+        Broken::Refused,
+    );
     for (name, arguments) in calls {
         let (event, signal) = parse_tool_call(name, arguments).unwrap();
         let event = event.unwrap();
@@ -459,4 +463,36 @@ fn a_tool_that_a_transcript_tells_of_late_wakes_nobody_who_rests() {
         decided(&state, Source::Transcript).verdict,
         Verdict::Accepted
     );
+}
+
+#[test]
+fn what_the_owner_has_no_use_for_is_refused() {
+    let mut state = running();
+    let claim = Signal::from(ReadyForVerification {
+        summary: "look".try_into().unwrap(),
+        artifacts: Default::default(),
+    });
+    let decided = |state: &ExecutionState| {
+        let observed = Observed::Signal(claim.clone());
+        let seen = seen(state, Source::McpTool, Confidence::High, observed);
+        let decision = decide(&Policy::standard(), state, &seen);
+        (decision.verdict, decision.reason, decision.effects.len())
+    };
+    for owner in [
+        OwnerEntity::Task,
+        OwnerEntity::Mission,
+        OwnerEntity::Artifact,
+    ] {
+        state.owner.entity = owner;
+        assert_eq!(
+            decided(&state),
+            (Verdict::Promoted, Reason::ClaimForOwner, 1)
+        );
+        assert_eq!(owner.signals(), SignalType::ALL);
+    }
+    for owner in [OwnerEntity::System, OwnerEntity::Repository] {
+        state.owner.entity = owner;
+        assert_eq!(decided(&state), (Verdict::Refused, Reason::NotOffered, 0));
+        assert!(!owner.signals().contains(&SignalType::ReadyForVerification));
+    }
 }

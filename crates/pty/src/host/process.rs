@@ -101,6 +101,14 @@ pub struct ExitStatus {
     pub signal: Option<i32>,
 }
 
+impl ExitStatus {
+    /// Of a program whose end nobody saw.
+    pub const UNSEEN: Self = Self {
+        code: None,
+        signal: None,
+    };
+}
+
 impl From<std::process::ExitStatus> for ExitStatus {
     fn from(status: std::process::ExitStatus) -> Self {
         Self {

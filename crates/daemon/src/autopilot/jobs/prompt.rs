@@ -86,7 +86,7 @@ async fn say(work: &Work, text: String, key: String) -> Result<(), JobError> {
     };
     work.daemon
         .executions
-        .message(execution, text, Some(key))
+        .message(execution, text, Some(key), None)
         .await?;
     Ok(())
 }

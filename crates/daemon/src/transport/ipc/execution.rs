@@ -54,8 +54,9 @@ pub(super) async fn serve(daemon: Daemon, stream: Stream, decoder: FrameDecoder,
         return;
     }
     let per_second = daemon.config().ipc.requests_per_second;
+    let offered = daemon.executions.offered(caller.execution);
     let mut connection = ExecutionConnection {
-        face: face(),
+        face: face(&offered),
         rate: RateLimit::new(per_second, std::time::Instant::now()),
         daemon,
         caller,
@@ -136,13 +137,13 @@ impl Caller {
     }
 }
 
-fn face() -> Face {
+fn face(offered: &[SignalType]) -> Face {
     let identity = Identity {
         name: "mission-execution".to_owned(),
         version: VERSION.to_owned(),
         instructions: INSTRUCTIONS.to_owned(),
     };
-    let tools = tools(SignalType::ALL);
+    let tools = tools(offered);
     let described = tools
         .iter()
         .filter_map(|tool| serde_json::to_value(tool).ok());
