@@ -16,6 +16,10 @@ pub fn read(file: &Path) -> Result<Vec<Card>, ImportError> {
     };
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(file, flags).map_err(refused)?;
+    // What its schema may have been made to call is nothing to run here.
+    connection
+        .pragma_update(None, "trusted_schema", false)
+        .map_err(refused)?;
     let shape = Shape::of(&connection).map_err(refused)?;
     if !shape.has_tasks {
         let message = "this is not a database of vibe-kanban: it has no tasks";

@@ -10,6 +10,7 @@
 //! for each other: the graph's lock, the numbers, what is depended on, what
 //! depends on it, the touches' lock, a lease, and last the timeline.
 
+mod attempt_rows;
 mod attempts;
 mod graph;
 mod ready;

@@ -83,7 +83,10 @@ impl Board {
                             On::Task(task) => store::find(tx, task).await?.id,
                         });
                     }
-                    new.depends_on.extend(before.iter().map(|on| on.id));
+                    // A step after another step comes after what that one waits for.
+                    if !new.depends_on.iter().any(|on| ids.contains(on)) {
+                        new.depends_on.extend(before.iter().map(|on| on.id));
+                    }
                 }
                 let also: Vec<_> = ids.iter().map(|id| (parent.id, *id)).collect();
                 let steps = store::add_graph(tx, new, &also, &act).await?;

@@ -14,9 +14,9 @@ use missiond_core::{
     Evidence, ExecutionId, FencingToken, Lease, Outcome, SlotId, backoff,
 };
 
+use super::attempt_rows::{self, ATTEMPT, EVIDENCE};
 use super::ready::{Place as Order, ReadyLimits, Running, candidates, dependencies_done};
-use super::rows::{self, ATTEMPT, EVIDENCE};
-use super::{Act, Claimant, Claimed, graph, lock, ready, resource, updated};
+use super::{Act, Claimant, Claimed, graph, lock, ready, resource, rows, updated};
 use crate::leases::{self, Claim as LeaseClaim};
 use crate::{StoreError, Tx, Value};
 
@@ -168,7 +168,7 @@ pub async fn record_place(
     attempt.worktree = place.worktree.clone().or(attempt.worktree);
     attempt.branch = place.branch.clone().or(attempt.branch);
     attempt.base_commit = place.base_commit.clone().or(attempt.base_commit);
-    store(tx, &attempt).await?;
+    attempt_rows::store(tx, &attempt).await?;
     Ok(attempt)
 }
 
@@ -182,7 +182,7 @@ pub async fn record_claim(
 ) -> Result<Attempt, StoreError> {
     let (task, mut attempt) = held(tx, id, token, act).await?;
     attempt.claim = Some(claim);
-    store(tx, &attempt).await?;
+    attempt_rows::store(tx, &attempt).await?;
     act.tell(tx, vec![updated(&task)]).await?;
     Ok(attempt)
 }
@@ -223,7 +223,7 @@ pub async fn record_evidence(
         tx.execute(&sql, &params).await?;
     }
     attempt.check_rounds = round;
-    store(tx, &attempt).await?;
+    attempt_rows::store(tx, &attempt).await?;
     let passed = evidence.iter().filter(|said| said.passed).count();
     let failed = evidence.len() - passed;
     let finished = Event::ChecksFinished {
@@ -295,13 +295,13 @@ pub async fn expire(tx: &mut Tx<'_>, act: &Act) -> Result<Vec<Ended>, StoreError
 }
 
 pub async fn attempt(tx: &mut Tx<'_>, id: AttemptId) -> Result<Option<Attempt>, StoreError> {
-    rows::one_attempt(tx, id).await
+    attempt_rows::one(tx, id).await
 }
 
 /// The attempts of a task, the first one first.
 pub async fn attempts(tx: &mut Tx<'_>, task: BoardTaskId) -> Result<Vec<Attempt>, StoreError> {
     let sql = format!("SELECT {ATTEMPT} FROM board_attempts WHERE task = $1 ORDER BY number");
-    rows::attempts(&tx.query(&sql, &[Value::written(task)]).await?)
+    attempt_rows::attempts(&tx.query(&sql, &[Value::written(task)]).await?)
 }
 
 /// The newest attempt an execution works on.
@@ -314,7 +314,7 @@ pub async fn attempt_of_execution(
          ORDER BY started_at DESC, id DESC LIMIT 1"
     );
     let row = tx.query_one(&sql, &[Value::written(execution)]).await?;
-    row.as_ref().map(rows::attempt).transpose()
+    row.as_ref().map(attempt_rows::attempt).transpose()
 }
 
 /// Every attempt that has not ended, the oldest first.
@@ -322,7 +322,7 @@ pub async fn live_attempts(tx: &mut Tx<'_>) -> Result<Vec<Attempt>, StoreError> 
     let sql = format!(
         "SELECT {ATTEMPT} FROM board_attempts WHERE ended_at IS NULL ORDER BY started_at, id"
     );
-    rows::attempts(&tx.query(&sql, &[]).await?)
+    attempt_rows::attempts(&tx.query(&sql, &[]).await?)
 }
 
 /// What the checks of an attempt said, in the order they ran.
@@ -330,7 +330,7 @@ pub async fn evidence(tx: &mut Tx<'_>, id: AttemptId) -> Result<Vec<Evidence>, S
     let sql =
         format!("SELECT {EVIDENCE} FROM board_evidence WHERE attempt = $1 ORDER BY round, place");
     let found = tx.query(&sql, &[Value::written(id)]).await?;
-    found.iter().map(rows::evidence).collect()
+    found.iter().map(attempt_rows::evidence).collect()
 }
 
 /// Ends the running attempt of a task whose row is locked.
@@ -352,7 +352,7 @@ pub(super) async fn end_running(
         act.now.into(),
     ];
     let row = tx.query_one(&sql, &params).await?;
-    row.as_ref().map(rows::attempt).transpose()
+    row.as_ref().map(attempt_rows::attempt).transpose()
 }
 
 /// Leases a locked, open task and begins its attempt. Who holds the lease is
@@ -396,7 +396,7 @@ async fn start(
         started_at: act.now,
         ended_at: None,
     };
-    insert(tx, &attempt).await?;
+    attempt_rows::insert(tx, &attempt).await?;
     act.tell(tx, vec![claimed_event(&attempt), updated(&task)])
         .await?;
     Ok(Ok(Claimed {
@@ -479,67 +479,7 @@ async fn held(
 }
 
 async fn known(tx: &mut Tx<'_>, id: AttemptId) -> Result<Attempt, StoreError> {
-    rows::one_attempt(tx, id)
+    attempt_rows::one(tx, id)
         .await?
         .ok_or_else(|| StoreError::not_found("attempt", id))
-}
-
-fn text(path: Option<&PathBuf>) -> Result<Value, StoreError> {
-    match path.map(|path| path.to_str().ok_or(path)) {
-        None => Ok(Value::Null),
-        Some(Ok(text)) => Ok(text.into()),
-        Some(Err(path)) => Err(StoreError::InvalidValue {
-            detail: format!("the path {} is not text", path.display()),
-        }),
-    }
-}
-
-async fn insert(tx: &mut Tx<'_>, attempt: &Attempt) -> Result<(), StoreError> {
-    let sql = format!(
-        "INSERT INTO board_attempts ({ATTEMPT}) VALUES ({})",
-        rows::places(1, 19)
-    );
-    tx.execute(&sql, &values(attempt)?).await.map(drop)
-}
-
-async fn store(tx: &mut Tx<'_>, attempt: &Attempt) -> Result<(), StoreError> {
-    let sets: Vec<_> = ATTEMPT
-        .split(',')
-        .enumerate()
-        .skip(1)
-        .map(|(index, name)| format!("{} = ${}", name.trim(), index + 1))
-        .collect();
-    let sql = format!(
-        "UPDATE board_attempts SET {} WHERE id = $1",
-        sets.join(", ")
-    );
-    tx.execute(&sql, &values(attempt)?).await.map(drop)
-}
-
-fn values(attempt: &Attempt) -> Result<Vec<Value>, StoreError> {
-    let claim = attempt.claim.as_ref();
-    Ok(vec![
-        Value::written(attempt.id),
-        Value::written(attempt.task),
-        attempt.number.into(),
-        attempt.token.into(),
-        (&attempt.holder).into(),
-        Value::written(attempt.daemon),
-        attempt.slot.map(|slot| slot.to_string()).into(),
-        attempt
-            .execution
-            .map(|execution| execution.to_string())
-            .into(),
-        text(attempt.worktree.as_ref())?,
-        attempt.branch.as_ref().into(),
-        attempt.base_commit.as_ref().into(),
-        claim.map(|claim| claim.kind.as_str()).into(),
-        claim.map(|claim| claim.text.as_str()).into(),
-        claim.map(|claim| claim.at).into(),
-        attempt.outcome.map(Outcome::as_str).into(),
-        attempt.reason.as_ref().into(),
-        attempt.check_rounds.into(),
-        attempt.started_at.into(),
-        attempt.ended_at.into(),
-    ])
 }

@@ -1,11 +1,9 @@
-//! Tasks, attempts and evidence as rows. Lists are JSON in a text column:
+//! Tasks and notes as rows. Lists are JSON in a text column:
 //! nobody asks the database for one of their parts.
 
 use std::path::PathBuf;
 
-use missiond_core::{
-    Attempt, AttemptId, BoardTask, BoardTaskId, Claim, Evidence, Note, Priority, TaskNumber,
-};
+use missiond_core::{BoardTask, BoardTaskId, Note, Priority, TaskNumber};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -15,13 +13,6 @@ pub(super) const TASK: &str = "id, number, title, description, status, phase, ph
      rank, parent, labels, touches, due, engine, args, permission, model, repository, isolation, \
      base, finish, checks, setup, teardown, max_attempts, budget, tries, not_before, blocked, \
      created_at, updated_at, finished_at";
-
-pub(super) const ATTEMPT: &str = "id, task, number, token, holder, daemon, slot, execution, \
-     worktree, branch, base_commit, claim_kind, claim_text, claim_at, outcome, reason, \
-     check_rounds, started_at, ended_at";
-
-pub(super) const EVIDENCE: &str = "attempt, round, check_name, exit_code, signal, timed_out, \
-     passed, tail, commit_id, at, millis";
 
 fn json<T: Serialize>(value: &T) -> Result<Value, StoreError> {
     let text = serde_json::to_string(value);
@@ -133,62 +124,6 @@ pub(super) fn tasks(rows: &[Row]) -> Result<Vec<BoardTask>, StoreError> {
     rows.iter().map(task).collect()
 }
 
-pub(super) fn attempt(row: &Row) -> Result<Attempt, StoreError> {
-    let claim = match row.parse_optional(11)? {
-        Some(kind) => Some(Claim {
-            kind,
-            text: row.get(12)?,
-            at: row.get(13)?,
-        }),
-        None => None,
-    };
-    Ok(Attempt {
-        id: row.parse(0)?,
-        task: row.parse(1)?,
-        number: row.get(2)?,
-        token: row.get(3)?,
-        holder: row.get(4)?,
-        daemon: row.parse(5)?,
-        slot: row.parse_optional(6)?,
-        execution: row.parse_optional(7)?,
-        worktree: row.get::<Option<String>>(8)?.map(PathBuf::from),
-        branch: row.get(9)?,
-        base_commit: row.get(10)?,
-        claim,
-        outcome: row.parse_optional(14)?,
-        reason: row.get(15)?,
-        check_rounds: row.get(16)?,
-        started_at: row.get(17)?,
-        ended_at: row.get(18)?,
-    })
-}
-
-pub(super) fn attempts(rows: &[Row]) -> Result<Vec<Attempt>, StoreError> {
-    rows.iter().map(attempt).collect()
-}
-
-pub(super) fn evidence(row: &Row) -> Result<Evidence, StoreError> {
-    let small = |index| -> Result<Option<i32>, StoreError> {
-        let number: Option<i64> = row.get(index)?;
-        let fits = number.map(i32::try_from).transpose();
-        fits.map_err(|_| StoreError::internal(format!("column {index} is too large")))
-    };
-    let millis: i64 = row.get(10)?;
-    Ok(Evidence {
-        attempt: row.parse(0)?,
-        round: row.get(1)?,
-        check: row.get(2)?,
-        exit: small(3)?,
-        signal: small(4)?,
-        timed_out: row.get(5)?,
-        passed: row.get(6)?,
-        tail: row.get(7)?,
-        commit: row.get(8)?,
-        at: row.get(9)?,
-        millis: u64::try_from(millis).unwrap_or(0),
-    })
-}
-
 pub(super) fn note(row: &Row) -> Result<Note, StoreError> {
     Ok(Note {
         task: row.parse(0)?,
@@ -243,15 +178,6 @@ pub(super) async fn locked(tx: &mut Tx<'_>, id: BoardTaskId) -> Result<BoardTask
         Some(row) => task(&row),
         None => Err(StoreError::not_found("task", id)),
     }
-}
-
-pub(super) async fn one_attempt(
-    tx: &mut Tx<'_>,
-    id: AttemptId,
-) -> Result<Option<Attempt>, StoreError> {
-    let sql = format!("SELECT {ATTEMPT} FROM board_attempts WHERE id = $1");
-    let row = tx.query_one(&sql, &[Value::written(id)]).await?;
-    row.as_ref().map(attempt).transpose()
 }
 
 /// `$from, $from+1 …` for so many parameters.

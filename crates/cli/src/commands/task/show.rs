@@ -1,7 +1,9 @@
 //! How tasks are shown to people.
 
 use missiond_api::operations::board::{ReadyReport, TaskDetails, TaskLink, TaskPage, TaskSummary};
-use missiond_core::{Attempt, BoardTaskStatus, Check, Clock, Evidence, SystemClock, Timestamp};
+use missiond_core::{
+    Attempt, BoardTaskStatus, Check, Clock, Evidence, Isolation, SystemClock, Timestamp,
+};
 
 use crate::output::Output;
 use crate::term::{Paint, Style, duration, printable};
@@ -94,7 +96,10 @@ pub(super) fn details(output: &mut Output, details: &TaskDetails) {
     }
     field("priority", task.priority.as_str());
     let phases: Vec<_> = task.phases.iter().map(|phase| phase.as_str()).collect();
-    field("phase", &format!("{} of {}", task.phase, phases.join(", ")));
+    match phases.as_slice() {
+        [only] => field("phase", only),
+        _ => field("phase", &format!("{} of {}", task.phase, phases.join(", "))),
+    }
     if let Some(due) = task.due {
         field("due", &due.to_string());
     }
@@ -104,14 +109,15 @@ pub(super) fn details(output: &mut Output, details: &TaskDetails) {
     if let Some(repository) = &task.repository {
         field("repository", &repository.display().to_string());
     }
-    let base = task
-        .base
-        .as_deref()
-        .map_or_else(String::new, |base| format!(" from {base}"));
-    field(
-        "works in",
-        &format!("{}{base}, then {}", task.isolation, task.finish),
-    );
+    let base = task.base.as_deref();
+    let base = base.map_or_else(String::new, |base| format!(" from {base}"));
+    match task.isolation {
+        Isolation::None => field("works in", "no repository"),
+        Isolation::Worktree | Isolation::Shared => {
+            let place = format!("{}{base}, then {}", task.isolation, task.finish);
+            field("works in", &place);
+        }
+    }
     if let Some(engine) = &task.engine {
         let model = task
             .model
