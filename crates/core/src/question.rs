@@ -110,7 +110,7 @@ pub enum QuestionOrigin {
         dialog: String,
         /// What permission is asked for, as far as it can be read.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        permission: Option<PermissionAsked>,
+        permission: Option<Box<PermissionAsked>>,
         /// The option that allows it this once.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         allows: Option<String>,

@@ -167,7 +167,7 @@ fn read(
     };
     if let Some(body) = &rule.body {
         let lines = body_lines(body, screen, body_start..body_end)?;
-        found.take_body(body, lines);
+        found.take_body(body, &lines);
     }
     // A file that is named twice is the same both times; the question may leave
     // out its folders.
@@ -232,13 +232,13 @@ impl Found {
         asked.path = asked.path.take().or_else(|| group("path"));
     }
 
-    fn take_body(&mut self, rule: &BodyRule, lines: Vec<String>) {
+    fn take_body(&mut self, rule: &BodyRule, lines: &[String]) {
         let asked = &mut self.asked;
         asked.shown_in_part |= rule.mixed || lines.is_empty();
         match rule.is {
             BodyIs::Command => asked.command = Some(lines.join("\n")),
             BodyIs::Argument => asked.argument = Some(lines.join("\n")),
-            BodyIs::Path => match &lines[..] {
+            BodyIs::Path => match lines {
                 [one] => asked.path = Some(one.clone()),
                 _ => asked.shown_in_part = true,
             },

@@ -159,7 +159,7 @@ impl Startup {
         let mut dialogs = self.dialogs();
         let index = dialogs.left.iter().position(|known| asks(known, dialog))?;
         let known = dialogs.left.remove(index);
-        dialogs.under_way = Some(known.clone());
+        dialogs.under_way = Some(known);
         Some(known)
     }
 

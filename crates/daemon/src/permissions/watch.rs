@@ -101,12 +101,12 @@ impl Watched {
     async fn take(&mut self, permissions: &Arc<Permissions>, event: &Event) {
         match event {
             Event::ConfirmRequired { slot, .. } => self.look(permissions, *slot),
+            // Most changes are no business of dialogs.
             Event::PtyStateChanged { slot, to, .. }
-            | Event::SlotStateChanged { slot, state: to } => {
-                // Most changes are no business of dialogs.
-                if *to == PtyState::Confirming || self.slots.contains_key(slot) {
-                    self.look(permissions, *slot);
-                }
+            | Event::SlotStateChanged { slot, state: to }
+                if *to == PtyState::Confirming || self.slots.contains_key(slot) =>
+            {
+                self.look(permissions, *slot);
             }
             Event::DialogAnswered {
                 slot,
@@ -276,7 +276,7 @@ impl Watcher {
             slot_name: open.slot.name.clone(),
             execution,
             dialog: name.to_owned(),
-            permission: request.map(|request| request.asked.clone()),
+            permission: request.map(|request| Box::new(request.asked.clone())),
             allows: label(request.and_then(|request| request.allow)),
             denies: label(request.and_then(|request| request.deny)),
         }
@@ -386,7 +386,7 @@ impl Watcher {
         else {
             return Ok(Given::Elsewhere);
         };
-        let (execution, wanted) = (*execution, permission.clone());
+        let (execution, wanted) = (*execution, permission.as_deref().cloned());
         let decision = self.record(execution, wanted, verdict).await?;
         let Some(decision) = decision else {
             return Ok(Given::Elsewhere);

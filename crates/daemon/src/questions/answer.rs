@@ -148,7 +148,7 @@ impl Questions {
             }
             Err(error) => {
                 self.give_up(question).await;
-                Err(refused(question, error))
+                Err(refused(question, &error))
             }
         }
     }
@@ -166,7 +166,7 @@ impl Questions {
     }
 }
 
-fn refused(question: &Question, error: InputError) -> QuestionError {
+fn refused(question: &Question, error: &InputError) -> QuestionError {
     QuestionError::NotTaken {
         number: question.number,
         why: error.to_string(),
