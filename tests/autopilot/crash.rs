@@ -157,6 +157,13 @@ fn a_lost_agent_is_followed_by_one_that_knows_what_was_said() {
     );
     let task = field.task("lost", &turns, json!({}));
     wait_for("the agent to work", || field.lines("turns") == ["first"]);
+    let execution = field.show(&task)["attempts"][0]["execution"].clone();
+    wait_for("its prompt to count as delivered", || {
+        let shown = field
+            .home
+            .json(&["execution", "show", execution.as_str().unwrap()]);
+        shown["messages"][0]["status"] == "delivered"
+    });
     // As after a reboot: neither the daemon nor the agent is there any more.
     field.home.kill();
     field.home.end_slots();

@@ -6,6 +6,7 @@ mod crash;
 mod demo;
 mod flow;
 mod lease;
+mod real;
 mod trouble;
 
 use std::path::{Path, PathBuf};

@@ -156,7 +156,7 @@ fn an_agent_that_says_it_failed_is_believed_and_a_person_is_asked() {
     )
     .unwrap();
     field.home.json(&["answer", &number, "Make it yourself."]);
-    let details = field.wait_status(&task, "done");
+    let details = field.wait(&task, "done", |details| details["task"]["status"] == "done");
     assert_eq!(details["attempts"].as_array().unwrap().len(), 2);
     let notes = details["notes"].as_array().unwrap();
     assert!(

@@ -18,7 +18,8 @@ use serde_json::{Value, json};
 
 use crate::harness::text;
 use journal::{Strands, has_in_order, strands};
-use room::{Clis, KEY, NOWHERE, Room, platform};
+use room::Room;
+pub(crate) use room::{Clis, KEY, NOWHERE, platform};
 
 /// Some of the CLIs take a minute to start on a machine that is busy.
 const PATIENCE: Duration = Duration::from_secs(150);

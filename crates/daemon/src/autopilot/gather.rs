@@ -20,6 +20,9 @@ use super::{limits, prompts, usage};
 use crate::executions::Known;
 use crate::state::Daemon;
 
+/// How long a look at the screen of a resting agent is good for.
+const LOOK_AGAIN: std::time::Duration = std::time::Duration::from_millis(500);
+
 /// The rows an answer to "what now?" needs.
 #[derive(Debug)]
 pub(super) struct Rows {
@@ -260,31 +263,25 @@ async fn watched(daemon: &Daemon, watches: &mut Watches, attempt: &Attempt, seen
     let now = daemon.clock.now();
     let execution = attempt.execution.unwrap_or_else(ExecutionId::generate);
     let watch = watches.of(execution, attempt.slot, seen.activity, now);
-    let limit = match &watch.rest {
+    let limit = match watch.rest {
         Rest::Working => None,
-        Rest::Resting { since, .. } => {
-            let known = watch.looked.as_ref().filter(|(at, _)| at == since);
-            match known {
-                Some((_, limit)) => limit.clone(),
-                None => {
-                    let since = *since;
-                    let limit = shown_limit(daemon, attempt, now).await;
-                    // A screen may still be drawn when the rest begins.
-                    if now.since(since) > std::time::Duration::from_secs(1) {
-                        watch.looked = Some((since, limit.clone()));
-                    }
-                    limit
-                }
+        Rest::Resting { .. } => match &watch.looked {
+            Some((at, limit)) if now.since(*at) < LOOK_AGAIN => limit.clone(),
+            _ => {
+                let limit = shown_limit(daemon, attempt, now).await;
+                watch.looked = Some((now, limit.clone()));
+                limit
             }
-        }
-    };
-    let spoken_to = watch.spoken_to_at;
-    let after_a_word = match &watch.rest {
-        Rest::Resting { since, .. } => spoken_to.is_some_and(|at| *since > at),
-        Rest::Working => false,
+        },
     };
     // A conversation that goes on shows what was said before.
-    let limit = limit.filter(|_| after_a_word);
+    let limit = match watch.spoken_to_at {
+        None => {
+            watch.old_limit = limit.map(|limit| limit.said);
+            None
+        }
+        Some(_) => limit.filter(|limit| watch.old_limit.as_ref() != Some(&limit.said)),
+    };
     let circling = daemon.executions.repeated(execution);
     let circling = circling.filter(|(_, times)| *times >= usage::IDENTICAL_CALLS);
     let stuck = match (circling, &watch.stuck) {

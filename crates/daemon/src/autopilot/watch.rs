@@ -14,8 +14,10 @@ pub(super) struct Watch {
     pub(super) rest: Rest,
     pub(super) spoken_to_at: Option<Timestamp>,
     pub(super) stuck: Option<String>,
-    /// The rest whose screen was looked at for a limit, and what it showed.
+    /// When its screen was last looked at for a limit, and what it showed.
     pub(super) looked: Option<(Timestamp, Option<Limit>)>,
+    /// What was said of a limit before it was first spoken to.
+    pub(super) old_limit: Option<String>,
     /// The requests whose tokens are on record.
     pub(super) requests: u64,
     pub(super) spent: Option<missiond_core::BudgetScope>,
@@ -36,6 +38,7 @@ impl Watch {
             spoken_to_at: None,
             stuck: None,
             looked: None,
+            old_limit: None,
             requests: 0,
             spent: None,
         }

@@ -15,9 +15,11 @@ use missiond_journal::record::{InputRequest, Sender};
 use missiond_journal::{MessageKey, NewMessage, Text};
 use missiond_semantic::{DeliveryRefusal, Force, Landed, Submit, When};
 
+use tokio::sync::oneshot;
+
 use super::run::Run;
 use super::{Context, ExecutionError};
-use crate::slots::{InputError, Message, OpenSlot, Slots};
+use crate::slots::{InputError, Message, OpenSlot, Order, Slots};
 
 /// How long the program may take to be ready, once its screen says that it is.
 const READY_WITHIN: Duration = Duration::from_secs(5);
@@ -233,24 +235,37 @@ pub(super) async fn settle_interrupted(
     if next.status != DeliveryStatus::Delivering {
         return Ok(());
     }
-    let shown = match context.slots.find(&run.slot.to_string()) {
-        Some(open) => open.look().await.is_some_and(|look| {
-            let rows: Vec<_> = look
-                .screen
-                .rows
-                .iter()
-                .map(|row| row.text.as_str())
-                .collect();
-            next.text.as_deref().is_some_and(|text| shows(&rows, text))
-        }),
-        None => false,
+    let open = context.slots.find(&run.slot.to_string());
+    let look = match &open {
+        Some(open) => open.look().await,
+        None => None,
     };
-    if shown {
-        return run.deliver(next.id, DeliveryStatus::Delivered, None).await;
+    if let (Some(open), Some(look), Some(text)) = (open, look, next.text) {
+        let rows = look.screen.rows.iter().map(|row| row.text.as_str());
+        let drafted = look.draft.is_some_and(|draft| shows(&[&draft], &text));
+        // It was typed and not sent: one key is missing, and no text comes twice.
+        let sent = match drafted {
+            true => send_draft(&open).await,
+            false => shows(&rows.collect::<Vec<_>>(), &text),
+        };
+        if sent {
+            let _ = tokio::fs::remove_file(context.instructions_file(run.id)).await;
+            return run.deliver(next.id, DeliveryStatus::Delivered, None).await;
+        }
     }
     let reason = "the daemon stopped while it was typed: whether it arrived is not known";
     run.deliver(next.id, DeliveryStatus::Failed, Some(reason))
         .await
+}
+
+/// Presses the key that sends what stands in the prompt.
+async fn send_draft(open: &OpenSlot) -> bool {
+    let (done, pressed) = oneshot::channel();
+    let bytes = b"\r";
+    if open.orders.send(Order::Key { bytes, done }).await.is_err() {
+        return false;
+    }
+    matches!(pressed.await, Ok(Ok(_)))
 }
 
 /// Whether a screen shows how a text begins, however it is wrapped.

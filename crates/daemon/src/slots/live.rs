@@ -96,6 +96,8 @@ pub(crate) struct Look {
     pub screen: Screen,
     pub reading: Reading,
     pub offset: u64,
+    /// What stands in the program's prompt and was not sent.
+    pub draft: Option<String>,
     /// What keeps the program from working, or this daemon from seeing it.
     pub trouble: Option<String>,
 }
@@ -429,7 +431,11 @@ impl Live {
     ) -> Result<(), HostError> {
         match order {
             Order::Look(done) => {
+                let now = self.now();
+                let prompt = self.session.glance(now).prompt;
+                let drafted = prompt.filter(|prompt| !prompt.is_empty());
                 let _ = done.send(Look {
+                    draft: drafted.map(|prompt| prompt.text()),
                     screen: self.session.screen().clone(),
                     reading: self.session.reader().current().clone(),
                     offset: self.offset,

@@ -31,7 +31,7 @@ pub(super) async fn conclude(work: &Work, outcome: Outcome, reason: &str) -> Res
 
 /// Gives the task back until the vendor's limit has reset. Its conversation goes
 /// on then.
-pub(super) async fn park(work: &Work, limit: Limit) -> Result<(), JobError> {
+pub(super) async fn park(work: &Work, limit: &Limit) -> Result<(), JobError> {
     work.note_session().await?;
     let (id, token, act) = (work.attempt.id, work.attempt.token, act(&work.daemon));
     let until = limit

@@ -96,7 +96,7 @@ pub(super) async fn take(work: Work, step: Step) -> Report {
         Step::SendBack { round } => prompt::send_back(&work, round).await,
         Step::SendConflict => prompt::send_conflict(&work).await,
         Step::Integrate => integrate::integrate(&work).await,
-        Step::Park(limit) => conclude::park(&work, limit).await,
+        Step::Park(limit) => conclude::park(&work, &limit).await,
         Step::Conclude { outcome, reason } => conclude::conclude(&work, outcome, &reason).await,
     };
     let taken = match taken {

@@ -4,7 +4,8 @@
 use std::path::{Path, PathBuf};
 
 use missiond_adapters::PermissionMode;
-use missiond_core::{CliEngine, ExecutionId, SlotId};
+use missiond_core::{CliEngine, DeliveryStatus, ExecutionId, SlotId};
+use missiond_journal::state::MessageState;
 use missiond_store::slot_sessions::{self, SlotSession};
 
 use super::super::places;
@@ -108,10 +109,22 @@ pub(super) async fn conversation(work: &Work, cwd: &Path) -> Result<Option<Strin
     let before = sessions
         .into_iter()
         .find(|session| Some(session.execution) != execution);
-    let fits = |session: &SlotSession| {
-        session.engine == engine && session.cwd == cwd && session.prompted_at.is_some()
+    let fits = |session: &SlotSession| session.engine == engine && session.cwd == cwd;
+    let Some(before) = before.filter(fits) else {
+        return Ok(None);
     };
-    Ok(before.filter(fits).and_then(|session| session.conversation))
+    if let (Some(conversation), Some(_)) = (before.conversation, before.prompted_at) {
+        return Ok(Some(conversation));
+    }
+    // The daemon died before it could note that; the journal knows.
+    let executions = &work.daemon.executions;
+    let Ok(state) = executions.ended(before.execution).await else {
+        return Ok(None);
+    };
+    let reached = |message: &MessageState| message.status == DeliveryStatus::Delivered;
+    let prompted = state.messages.values().any(reached);
+    let session = state.session.filter(|_| prompted);
+    Ok(session.map(|session| session.id.as_str().to_owned()))
 }
 
 fn permission(work: &Work) -> Result<PermissionMode, JobError> {
