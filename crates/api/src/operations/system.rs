@@ -69,6 +69,9 @@ pub struct StatusReport {
     pub database: DatabaseStatus,
     pub consumers: Vec<ConsumerStatus>,
     pub open_incidents: u64,
+    /// Questions that wait for a person.
+    #[serde(default)]
+    pub open_questions: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -1,5 +1,6 @@
 //! `mission inbox`, `answer` and `dismiss`.
 
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use missiond_api::Client;
@@ -7,8 +8,11 @@ use missiond_api::operations::attention::{
     GrantParams, QuestionAnswer, QuestionAnswerParams, QuestionDismiss, QuestionDismissParams,
     QuestionList, QuestionListParams, QuestionPage,
 };
+use missiond_api::operations::board::{BoardShow, BoardTaskParams};
 use missiond_api::operations::communication::{TimelineWait, TimelineWaitParams};
-use missiond_core::{Clock, Question, QuestionOrigin, QuestionStatus, SystemClock, Timestamp};
+use missiond_core::{
+    BoardTaskId, Clock, Question, QuestionOrigin, QuestionStatus, SystemClock, TaskRef, Timestamp,
+};
 
 use super::slot::text_or_stdin;
 use crate::args::{AnswerArgs, DismissArgs, InboxArgs};
@@ -37,7 +41,8 @@ pub(super) fn inbox(
         return watch(&mut client, output);
     }
     let page = list(&mut client, args.all, args.limit)?;
-    output.result(&page, show);
+    let tasks = tasks_of(&mut client, &page);
+    output.result(&page, |output, page| show(output, page, &tasks));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -51,7 +56,8 @@ fn watch(client: &mut Client, output: &mut Output) -> Result<ExitCode, Failure> 
     let mut after = None;
     loop {
         let page = list(client, false, 1000)?;
-        output.result(&page, show);
+        let tasks = tasks_of(client, &page);
+        output.result(&page, |output, page| show(output, page, &tasks));
         // Until something changes; a wait that ended empty begins again.
         loop {
             let params = TimelineWaitParams {
@@ -74,20 +80,40 @@ fn watch(client: &mut Client, output: &mut Output) -> Result<ExitCode, Failure> 
     }
 }
 
-fn show(output: &mut Output, page: &QuestionPage) {
+/// What people call the tasks that ask.
+type Tasks = BTreeMap<BoardTaskId, String>;
+
+fn tasks_of(client: &mut Client, page: &QuestionPage) -> Tasks {
+    let mut tasks = Tasks::new();
+    for question in &page.questions {
+        let QuestionOrigin::Task { task, .. } = &question.origin else {
+            continue;
+        };
+        let params = BoardTaskParams {
+            task: TaskRef::Id(*task),
+        };
+        if let Ok(shown) = client.call::<BoardShow>(&params) {
+            let name = format!("{} {}", shown.task.number, shown.task.title);
+            tasks.insert(*task, name);
+        }
+    }
+    tasks
+}
+
+fn show(output: &mut Output, page: &QuestionPage, tasks: &Tasks) {
     if page.questions.is_empty() {
         output.line("Nobody waits for you.");
     }
     let now = SystemClock.now();
     for question in &page.questions {
-        show_one(output, question, now);
+        show_one(output, question, tasks, now);
     }
 }
 
-fn show_one(output: &mut Output, question: &Question, now: Timestamp) {
+fn show_one(output: &mut Output, question: &Question, tasks: &Tasks, now: Timestamp) {
     let number = question.number.to_string();
     let number = output.paint.apply(Style::Bold, &number);
-    let from = printable(&who_asks(question));
+    let from = printable(&who_asks(question, tasks));
     let sentence = one_line(&question.question);
     let age = duration(now.since(question.asked_at).as_secs());
     let state = match (&question.status, &question.answer, &question.reason) {
@@ -120,7 +146,7 @@ fn show_one(output: &mut Output, question: &Question, now: Timestamp) {
     }
 }
 
-fn who_asks(question: &Question) -> String {
+fn who_asks(question: &Question, tasks: &Tasks) -> String {
     match &question.origin {
         QuestionOrigin::Dialog {
             slot_name,
@@ -131,7 +157,10 @@ fn who_asks(question: &Question) -> String {
             None => slot_name.clone(),
         },
         QuestionOrigin::NeedsInput { execution, .. } => execution.to_string(),
-        QuestionOrigin::Task { task, .. } => task.to_string(),
+        QuestionOrigin::Task { task, .. } => match tasks.get(task) {
+            Some(name) => name.clone(),
+            None => task.to_string(),
+        },
         QuestionOrigin::Tool {
             execution: Some(execution),
             ..

@@ -107,10 +107,18 @@ fn describe(output: &mut Output, report: &StatusReport) {
         );
         field("trouble", &text);
     }
-    if report.open_incidents > 0 {
-        let text = open_incidents(report.open_incidents);
+    let questions = (report.open_questions > 0).then(|| open_questions(report.open_questions));
+    let incidents = (report.open_incidents > 0).then(|| open_incidents(report.open_incidents));
+    for text in questions.into_iter().chain(incidents) {
         let text = output.paint.apply(Style::Yellow, &text);
         output.line(format!("  {:<11}{text}", "attention"));
+    }
+}
+
+fn open_questions(count: u64) -> String {
+    match count {
+        1 => "1 question waits for you: `mission inbox`".to_owned(),
+        n => format!("{n} questions wait for you: `mission inbox`"),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Why the board did not do what it was asked.
 
-use missiond_core::{DraftError, ErrorCode};
+use missiond_core::{DraftError, ErrorCode, IllegalMove};
 use missiond_exchange::ImportError;
 use missiond_store::StoreError;
 
@@ -41,6 +41,15 @@ pub enum BoardError {
 }
 
 impl BoardError {
+    /// The move the task does not have, if that is why.
+    #[must_use]
+    pub const fn illegal_move(&self) -> Option<&IllegalMove> {
+        match self {
+            Self::Store(StoreError::IllegalMove(illegal)) => Some(illegal),
+            _ => None,
+        }
+    }
+
     #[must_use]
     pub const fn code(&self) -> ErrorCode {
         match self {

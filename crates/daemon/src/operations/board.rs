@@ -10,7 +10,7 @@ use missiond_api::operations::board::{
     GraphNode, GraphReport, Imported, ReadyReport, TaskAdded, TaskDetails, TaskField, TaskLink,
     TaskPage, TaskSummary, WaitingTask,
 };
-use missiond_core::{BoardTask, Note, Wait};
+use missiond_core::{BoardTask, ErrorCode, Note, Wait};
 use missiond_store::board::{Clearable, Dependency, ReadyLimits, TaskEdit, TaskFilter};
 
 use super::{Call, Operations};
@@ -179,7 +179,13 @@ async fn note(call: Call, params: BoardNoteParams) -> Result<Note, ApiError> {
 
 async fn retry(call: Call, params: BoardTaskParams) -> Result<BoardTask, ApiError> {
     let retried = call.daemon.board.retry(params.task, call.trace).await;
-    retried.map_err(|error| of_board(&error))
+    retried.map_err(|error| match error.illegal_move() {
+        Some(illegal) => conflict(format!(
+            "{} is {}: only what is blocked or failed is tried again",
+            params.task, illegal.from
+        )),
+        None => of_board(&error),
+    })
 }
 
 async fn cancel(call: Call, params: BoardCancelParams) -> Result<BoardTask, ApiError> {
@@ -191,7 +197,13 @@ async fn cancel(call: Call, params: BoardCancelParams) -> Result<BoardTask, ApiE
         .board
         .cancel(params.task, reason, call.trace)
         .await;
-    cancelled.map_err(|error| of_board(&error))
+    cancelled.map_err(|error| match error.illegal_move() {
+        Some(illegal) => conflict(format!(
+            "{} is {}: there is nothing to cancel",
+            params.task, illegal.from
+        )),
+        None => of_board(&error),
+    })
 }
 
 async fn import(call: Call, params: BoardImportParams) -> Result<Imported, ApiError> {
@@ -225,6 +237,10 @@ async fn export(call: Call, params: BoardExportParams) -> Result<Exported, ApiEr
         file: file.display().to_string(),
         tasks,
     })
+}
+
+fn conflict(message: String) -> ApiError {
+    ApiError::new(ErrorCode::Conflict, message)
 }
 
 fn of_board(error: &BoardError) -> ApiError {

@@ -61,6 +61,8 @@ async fn status(call: Call, _: NoParams) -> Result<StatusReport, ApiError> {
         .as_ref()
         .map(|consumers| consumers.status(head))
         .unwrap_or_default();
+    let waiting = daemon.questions.attention().await;
+    let waiting = waiting.map_err(|error| ApiError::new(error.code(), error.to_string()))?;
     Ok(StatusReport {
         state: match daemon.shutdown.stage() {
             Stage::Running => DaemonState::Running,
@@ -85,6 +87,7 @@ async fn status(call: Call, _: NoParams) -> Result<StatusReport, ApiError> {
         },
         consumers,
         open_incidents: open.len() as u64,
+        open_questions: waiting.len() as u64,
     })
 }
 

@@ -102,17 +102,21 @@ impl Permissions {
     pub(crate) async fn remove(&self, name: &str) -> Result<(), QuestionError> {
         let unknown = || {
             let shown: String = name.chars().take(64).collect();
-            QuestionError::NotFound(format!("rule {}", shown.escape_default()))
+            QuestionError::NoSuchRule(shown.escape_default().to_string())
         };
         let number = name.strip_prefix("P-").or_else(|| name.strip_prefix("p-"));
         let Some(number) = number.unwrap_or(name).parse::<i64>().ok() else {
             let known = self.rules().await?;
-            return Err(match known.iter().any(|known| known.rule.name == name) {
-                true => QuestionError::Invalid(format!(
+            let source = known.iter().find(|known| known.rule.name == name);
+            return Err(match source.map(|known| &known.source) {
+                Some(RuleSource::BuiltIn) => QuestionError::Invalid(format!(
+                    "{name} is built in: agents stay away from what the daemon keeps of them"
+                )),
+                Some(_) => QuestionError::Invalid(format!(
                     "{name} does not come from `mission permission add`: change it in the \
                      configuration"
                 )),
-                false => unknown(),
+                None => unknown(),
             });
         };
         let now = self.clock.now();

@@ -9,6 +9,8 @@ use crate::executions::ExecutionError;
 pub enum QuestionError {
     #[error("there is no question {0}; `mission inbox` lists those that wait")]
     NotFound(String),
+    #[error("there is no rule {0}; `mission permission list` lists them")]
+    NoSuchRule(String),
     #[error("{number} can no longer be answered: {why}")]
     Gone { number: QuestionNumber, why: String },
     #[error("an answer has 1 to {} characters", super::LONGEST_ANSWER)]
@@ -38,7 +40,7 @@ impl QuestionError {
     #[must_use]
     pub(crate) fn code(&self) -> ErrorCode {
         match self {
-            Self::NotFound(_) => ErrorCode::NotFound,
+            Self::NotFound(_) | Self::NoSuchRule(_) => ErrorCode::NotFound,
             Self::Gone { .. } | Self::NotTaken { .. } => ErrorCode::Conflict,
             Self::AnswerLength
             | Self::NoSuchOption { .. }

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use missiond_core::Attempt;
 
-use super::rows::{self, ATTEMPT};
+use super::attempt_rows::{self, ATTEMPT};
+use super::rows::places;
 use crate::{StoreError, Tx, Value};
 
 /// So many parameters fit into any statement.
@@ -22,10 +23,10 @@ pub async fn attempts_in(tx: &mut Tx<'_>, folders: &[PathBuf]) -> Result<Vec<Att
     for some in folders.chunks(AT_ONCE) {
         let sql = format!(
             "SELECT {ATTEMPT} FROM board_attempts WHERE worktree IN ({}) ORDER BY started_at, id",
-            rows::places(1, some.len())
+            places(1, some.len())
         );
         let params: Vec<Value> = some.iter().map(|folder| Value::from(*folder)).collect();
-        found.extend(rows::attempts(&tx.query(&sql, &params).await?)?);
+        found.extend(attempt_rows::attempts(&tx.query(&sql, &params).await?)?);
     }
     Ok(found)
 }

@@ -24,6 +24,7 @@ use missiond_api::operations::board::{
     BoardAdd, BoardAddParams, BoardList, BoardListParams, BoardShow, BoardTaskParams, TaskSummary,
 };
 use missiond_api::operations::communication::{Order, TimelineQuery, TimelineQueryParams};
+use missiond_api::operations::compute::{SlotList, SlotListParams};
 use missiond_api::operations::execution::{ExecutionList, ExecutionListParams, ExecutionSummary};
 use missiond_api::{Client, Home};
 use missiond_core::{
@@ -155,9 +156,7 @@ fn play(
     };
     view.end();
     let done = page.iter().all(|task| task.status == BoardTaskStatus::Done);
-    if !done {
-        stop_agents(&mut client)?;
-    }
+    stop_agents(&mut client)?;
     let mut reports = Vec::new();
     for task in &tasks {
         reports.push(report_of(&mut client, *task)?);
@@ -222,7 +221,8 @@ fn stop_agents(client: &mut Client) -> Result<(), Failure> {
     while Instant::now() < deadline {
         let under_way = client.call::<AutopilotShow>(&NoParams {})?.attempts;
         let running = client.call::<ExecutionList>(&ExecutionListParams::default())?;
-        if under_way.is_empty() && running.executions.is_empty() {
+        let open = client.call::<SlotList>(&SlotListParams { all: false })?;
+        if under_way.is_empty() && running.executions.is_empty() && open.slots.is_empty() {
             break;
         }
         std::thread::sleep(LOOK);
@@ -342,7 +342,7 @@ fn tell(output: &mut Output, report: &Report, stage: &Stage, root: &Path) {
     for command in [
         format!("{home} mission task list --all"),
         format!("{home} mission task show T-3"),
-        format!("{home} mission timeline list"),
+        format!("{home} mission timeline query"),
         format!("{home} mission execution list --all"),
         format!(
             "git -C {} log --graph --oneline",
@@ -352,5 +352,8 @@ fn tell(output: &mut Output, report: &Report, stage: &Stage, root: &Path) {
     ] {
         output.line(format!("  {command}"));
     }
-    output.line(format!("Remove it with: rm -r {}", stage.folder.display()));
+    output.line(format!(
+        "Stop its daemon with `{home} mission down` and remove it with `rm -r {}`.",
+        stage.folder.display()
+    ));
 }

@@ -161,14 +161,14 @@ impl View {
                 failed,
                 ..
             } => match failed {
-                0 => format!("{} passes its {passed} check(s)", number(task)),
-                n => format!("{} fails {n} check(s): back to its agent", number(task)),
+                0 => format!("{} passes {}", number(task), checks(*passed)),
+                n => format!("{} fails {}: back to its agent", number(task), checks(*n)),
             },
             Event::DialogAnswered { option, .. } => {
                 format!("a permission is given by a rule: {}", printable(option))
             }
             Event::QuestionCreated { .. } => "an agent asks something".to_owned(),
-            Event::QuestionAnswered { by, .. } => format!("answered by {}", printable(by)),
+            Event::QuestionAnswered { by, .. } => format!("it is answered by {}", printable(by)),
             Event::UsageLimitReached { engine, .. } => format!("{engine} has reached its limit"),
             Event::LeaseExpired { resource, .. } => format!("the lease of {resource} ran out"),
             Event::StaleWriteRefused { resource, .. } => {
@@ -176,6 +176,13 @@ impl View {
             }
             _ => return None,
         })
+    }
+}
+
+fn checks(count: u32) -> String {
+    match count {
+        1 => "its check".to_owned(),
+        n => format!("{n} checks"),
     }
 }
 

@@ -9,6 +9,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use missiond_api::Client;
+use missiond_api::operations::NoParams;
+use missiond_api::operations::autopilot::{AutopilotMode, AutopilotShow};
 use missiond_api::operations::board::{
     BoardAdd, BoardAddParams, BoardCancel, BoardCancelParams, BoardDecompose, BoardDecomposeParams,
     BoardEdit, BoardEditParams, BoardGraph, BoardGraphParams, BoardList, BoardListParams,
@@ -93,6 +95,7 @@ fn add(args: AddArgs, client: &mut Client, output: &mut Output) -> Result<(), Fa
         depends_on: args.after,
     };
     let added = client.call::<BoardAdd>(&params)?;
+    let autopilot = client.call::<AutopilotShow>(&NoParams {})?.mode;
     for warning in &added.warnings {
         output.notice(&format!("warning: {warning}"));
     }
@@ -107,6 +110,9 @@ fn add(args: AddArgs, client: &mut Client, output: &mut Output) -> Result<(), Fa
                     waits.join("; ")
                 ));
             }
+        }
+        if autopilot != AutopilotMode::Running {
+            output.line("Nobody works on it yet: `mission autopilot resume` has agents do so.");
         }
     });
     Ok(())
@@ -132,7 +138,25 @@ fn list(args: ListArgs, client: &mut Client, output: &mut Output) -> Result<(), 
         limit: Some(args.limit),
     };
     let page = client.call::<BoardList>(&params)?;
-    output.result(&page, show::list);
+    let failed = match params.status == unfinished {
+        false => 0,
+        true => {
+            let failed = BoardListParams {
+                status: vec![BoardTaskStatus::Failed],
+                limit: Some(1),
+                ..params
+            };
+            client.call::<BoardList>(&failed)?.total
+        }
+    };
+    output.result(&page, |output, page| {
+        show::list(output, page);
+        if failed > 0 {
+            output.line(format!(
+                "{failed} failed: mission task list --status failed"
+            ));
+        }
+    });
     Ok(())
 }
 
