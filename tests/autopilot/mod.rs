@@ -96,10 +96,13 @@ impl Field {
             "repository": self.repository(),
         });
         let mut params = json!({});
-        for (key, value) in more.as_object().unwrap() {
+        let Value::Object(more) = more else {
+            panic!("what else is to be said of {title} is an object");
+        };
+        for (key, value) in more {
             match key.as_str() {
-                "depends_on" => params["depends_on"] = value.clone(),
-                _ => task[key] = value.clone(),
+                "depends_on" => params["depends_on"] = value,
+                _ => task[key] = value,
             }
         }
         params["task"] = task;

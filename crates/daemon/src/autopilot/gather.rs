@@ -143,7 +143,7 @@ pub(super) async fn view(
 fn last_round(attempt: &Attempt, evidence: &[Evidence]) -> Option<Round> {
     let number = attempt.check_rounds;
     let of = |round| evidence.iter().filter(move |said| said.round == round);
-    let last = of(number).last()?;
+    let last = of(number).next_back()?;
     let commit = |round| of(round).find_map(|said| said.commit.clone());
     let here = commit(number);
     let same = |round: &u32| here.is_some() && commit(*round) == here;
@@ -210,7 +210,7 @@ impl Seen {
 
 fn glance(state: &ExecutionState, keys: &Keys) -> Seen {
     let told = |key: &MessageKey| state.message_of(key).is_some();
-    let claims = state.timeline.items().filter_map(|item| {
+    let mut claims = state.timeline.items().filter_map(|item| {
         let kind = match item.title.as_str() {
             "claims completion" => ClaimKind::Completed,
             "ready for verification" => ClaimKind::ReadyForVerification,
@@ -224,7 +224,7 @@ fn glance(state: &ExecutionState, keys: &Keys) -> Seen {
             at: item.at,
         })
     });
-    let last_words = state.timeline.items().filter_map(|item| {
+    let mut last_words = state.timeline.items().filter_map(|item| {
         let tells = matches!(item.title.as_str(), "diagnostic" | "process lost");
         tells.then(|| item.text.clone())
     });
@@ -237,14 +237,14 @@ fn glance(state: &ExecutionState, keys: &Keys) -> Seen {
         prompted: told_if(keys.prompt.as_ref().is_some_and(told)),
         round_told: told_if(keys.round.iter().any(told)),
         heard_at: state.updated_at,
-        claim: claims.last(),
+        claim: claims.next_back(),
         unreachable: state
             .messages
             .values()
             .next_back()
             .filter(|message| message.status == DeliveryStatus::Failed)
             .map(|message| message.reason.clone().unwrap_or_default()),
-        why: last_words.last(),
+        why: last_words.next_back(),
         model_requests: state.telemetry.requests,
         tokens: Tokens {
             input: state.telemetry.input_tokens,

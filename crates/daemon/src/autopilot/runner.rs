@@ -274,7 +274,7 @@ impl Runner {
             }
             Report::Taken(id, Err(failed)) => {
                 self.busy.remove(&id);
-                self.put_off(id, failed);
+                self.put_off(id, *failed);
             }
         }
     }

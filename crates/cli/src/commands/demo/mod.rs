@@ -62,7 +62,7 @@ pub(super) fn run(args: &DemoArgs, output: &mut Output) -> Result<ExitCode, Fail
     let report = played?;
     let done = report.verified;
     output.result(&report, |output, report| {
-        tell(output, report, &stage, &root)
+        tell(output, report, &stage, &root);
     });
     Ok(if done {
         ExitCode::SUCCESS

@@ -34,7 +34,7 @@ pub(super) enum Report {
     /// Something that belongs to no attempt under way.
     Done,
     LookedAfter,
-    Taken(AttemptId, Result<(), Failed>),
+    Taken(AttemptId, Result<(), Box<Failed>>),
 }
 
 /// One attempt, as it stood when the step was decided.
@@ -110,17 +110,17 @@ pub(super) async fn take(work: Work, step: Step) -> Report {
 
 /// Somebody else has the task: what this one did counts for nothing. Anything
 /// else may pass.
-async fn settled(work: Work, taken: Result<(), JobError>) -> Result<(), Failed> {
+async fn settled(work: Work, taken: Result<(), JobError>) -> Result<(), Box<Failed>> {
     match taken {
         Ok(()) => Ok(()),
         Err(JobError::Board(BoardError::Store(StoreError::StaleLease { .. }))) => {
             conclude::end_agent(&work, "its lease was lost").await;
             Ok(())
         }
-        Err(error) => Err(Failed {
+        Err(error) => Err(Box::new(Failed {
             why: error.to_string(),
             work,
-        }),
+        })),
     }
 }
 

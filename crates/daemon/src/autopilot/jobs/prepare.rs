@@ -63,7 +63,7 @@ async fn inherited(work: &Work) -> Result<Option<Worktree>, JobError> {
     let ours = before.outcome != Some(Outcome::Expired) || before.holder == work.attempt.holder;
     match before
         .worktree
-        .filter(|path| ours && path.starts_with(&data))
+        .filter(|path| ours && path.starts_with(data))
     {
         // One that is gone or not ours any more is simply not gone on with.
         Some(path) => Ok(Worktree::open(&path).await.ok()),
@@ -106,7 +106,7 @@ fn for_person(error: WorkspaceError) -> JobError {
 async fn folder(work: &Work) -> Result<PathBuf, JobError> {
     let folder = match &work.task.repository {
         Some(folder) => folder.clone(),
-        None => places::folder(&work.daemon.home.data_dir(), &work.task),
+        None => places::folder(work.daemon.home.data_dir(), &work.task),
     };
     let made = folder.clone();
     let making = tokio::task::spawn_blocking(move || {
