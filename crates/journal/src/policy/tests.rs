@@ -457,11 +457,11 @@ fn a_tool_that_a_transcript_tells_of_late_wakes_nobody_who_rests() {
     state.activity = ExecutionActivity::Idle;
     let late = decided(&state, Source::Transcript);
     assert_eq!(late.reason, Reason::NothingChanged);
-    assert_eq!(decided(&state, Source::Hook).verdict, Verdict::Accepted);
+    assert_eq!(decided(&state, Source::Hook).verdict, Verdict::ChangedState);
     state.activity = ExecutionActivity::Unknown;
     assert_eq!(
         decided(&state, Source::Transcript).verdict,
-        Verdict::Accepted
+        Verdict::ChangedState
     );
 }
 
