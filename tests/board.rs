@@ -54,7 +54,8 @@ fn a_diamond_is_added_explained_and_drawn() {
     );
     assert_eq!(
         added,
-        "T-4 is on the board; it waits for T-2; waits for T-3."
+        "T-4 is on the board; it waits for T-2; waits for T-3.\n\
+         Nobody works on it yet: `mission autopilot resume` has agents do so."
     );
 
     let ready = home.json(&["task", "ready"]);

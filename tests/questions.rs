@@ -429,10 +429,13 @@ fn what_is_wrong_with_a_rule_or_a_number_is_said() {
             &["permission", "add", "deny", "--path", "../x"],
             "path pattern",
         ),
-        (&["permission", "remove", "P-9"], "P-9"),
+        (
+            &["permission", "remove", "P-9"],
+            "there is no rule P-9; `mission permission list`",
+        ),
         (
             &["permission", "remove", "built-in-journals"],
-            "configuration",
+            "is built in",
         ),
         (&["answer", "Q-9", "yes"], "there is no question Q-9"),
         (&["answer", "nine", "yes"], "is not a question"),
