@@ -137,6 +137,41 @@ const HOLDINGS: &[Holding] = &[
         ask: "SELECT decided_by, reason FROM permission_decisions",
         answer: &["P-1", "no"],
     },
+    Holding {
+        since: 7,
+        write: "UPDATE autopilot SET mode = 'running', changed_by = 'person'",
+        ask: "SELECT mode, changed_by FROM autopilot",
+        answer: &["running", "person"],
+    },
+    Holding {
+        since: 7,
+        write: "INSERT INTO slot_sessions (execution, slot_name, engine, task, attempt, cwd, \
+             conversation, started_at) VALUES ('e1', 'T-1', 'claude', 'b1', 'a1', '/src', 'c1', 5)",
+        ask: "SELECT slot_name, conversation FROM slot_sessions",
+        answer: &["T-1", "c1"],
+    },
+    Holding {
+        since: 7,
+        write: "INSERT INTO token_usage (execution, day, task, slot_name, engine, input_tokens, \
+             output_tokens, cache_read_tokens, cache_write_tokens, updated_at) \
+             VALUES ('e1', 1, 'b1', 'T-1', 'claude', 10, 20, 0, 0, 5)",
+        ask: "SELECT engine, CAST(output_tokens AS text) FROM token_usage",
+        answer: &["claude", "20"],
+    },
+    Holding {
+        since: 7,
+        write: "INSERT INTO parked_tasks (task, engine, until, resumes, reason, parked_at) \
+             VALUES ('b1', 'claude', 9, 0, 'limit', 5)",
+        ask: "SELECT task, reason FROM parked_tasks",
+        answer: &["b1", "limit"],
+    },
+    Holding {
+        since: 7,
+        write: "INSERT INTO attempt_conflicts (attempt, conflicts, round, files) \
+             VALUES ('a1', 1, 2, '[]')",
+        ask: "SELECT attempt, files FROM attempt_conflicts",
+        answer: &["a1", "[]"],
+    },
 ];
 
 pub async fn every_earlier_version_upgrades_and_keeps_its_data(url: DbUrl) {
