@@ -113,7 +113,7 @@ With --wait the exit code says how it went:
     /// The board: tasks with dependencies, what is ready and what waits for what.
     #[command(subcommand)]
     Task(TaskCommand),
-    /// Watch five tasks being done by agents, from claim to merge, in two minutes.
+    /// Watch five tasks being done by agents, from claim to merge, in half a minute.
     ///
     /// In a folder of its own, with a daemon and a small repository of its own:
     /// two branches at once, a permission, a failing check that is mended, a
@@ -132,7 +132,7 @@ Examples:
     /// Answer a question; the answer goes to the dialog, agent or task that asked.
     #[command(after_help = "\
 Examples:
-  mission answer Q-7 yes
+  mission answer Q-7 1
   mission answer Q-7 1 --for 1h
   mission answer Q-8 \"use the staging database\"
 

@@ -303,6 +303,11 @@ async fn wipe(db: &MissionDb) {
     run(
         db,
         vec![
+            "DROP TABLE attempt_conflicts",
+            "DROP TABLE parked_tasks",
+            "DROP TABLE token_usage",
+            "DROP TABLE slot_sessions",
+            "DROP TABLE autopilot",
             "DROP TABLE board_evidence",
             "DROP TABLE board_attempts",
             "DROP TABLE board_notes",
