@@ -367,6 +367,15 @@ fn an_interrupt_stops_the_work_and_leaves_the_rest_alone() {
     });
     assert_eq!(details["lifecycle"], "running");
     assert_eq!(stage.prompts(&run), ["first", "second"]);
+    // It was idle before the second prompt too; now it is after it.
+    wait_for("the second turn to be over", || {
+        let screen = stage.home.json(&["slot", "read", "agent"]);
+        let lines = screen["lines"].as_array().unwrap();
+        let answered = lines
+            .iter()
+            .any(|line| line.as_str().unwrap().contains("More."));
+        answered && screen["reading"]["state"] == "idle"
+    });
     let refused = interrupt();
     assert_eq!(refused["status"], "failed");
     assert_eq!(refused["reason"], "the agent is not working");
