@@ -13,6 +13,9 @@ use super::{JobError, Work};
 use crate::executions::{ExecutionError, Identity, NewExecution, Owner};
 use crate::slots::{DEFAULT_SIZE, SlotsError};
 
+/// So many earlier sessions are looked into.
+const LOOKED_BACK: usize = 5;
+
 pub(super) async fn start(work: &Work) -> Result<(), JobError> {
     let attempt = &work.attempt;
     let (Some(execution), Some(slot), Some(cwd)) =
@@ -97,7 +100,9 @@ async fn start_in(
     }
 }
 
-/// The conversation of an earlier attempt in the same place.
+/// The conversation of an earlier attempt in the same place. The journal says
+/// whether there is anything in it: a program that ended before it took a prompt
+/// has none that could be gone on with.
 pub(super) async fn conversation(work: &Work, cwd: &Path) -> Result<Option<String>, JobError> {
     let task = work.task.id;
     let (engine, execution) = (work.engine(), work.attempt.execution);
@@ -106,25 +111,20 @@ pub(super) async fn conversation(work: &Work, cwd: &Path) -> Result<Option<Strin
         .db
         .read(move |tx| Box::pin(slot_sessions::of_task(tx, task)))
         .await?;
-    let before = sessions
-        .into_iter()
-        .find(|session| Some(session.execution) != execution);
-    let fits = |session: &SlotSession| session.engine == engine && session.cwd == cwd;
-    let Some(before) = before.filter(fits) else {
-        return Ok(None);
-    };
-    if let (Some(conversation), Some(_)) = (before.conversation, before.prompted_at) {
-        return Ok(Some(conversation));
-    }
-    // The daemon died before it could note that; the journal knows.
-    let executions = &work.daemon.executions;
-    let Ok(state) = executions.ended(before.execution).await else {
-        return Ok(None);
+    let fits = |session: &SlotSession| {
+        Some(session.execution) != execution && session.engine == engine && session.cwd == cwd
     };
     let reached = |message: &MessageState| message.status == DeliveryStatus::Delivered;
-    let prompted = state.messages.values().any(reached);
-    let session = state.session.filter(|_| prompted);
-    Ok(session.map(|session| session.id.as_str().to_owned()))
+    for before in sessions.into_iter().filter(fits).take(LOOKED_BACK) {
+        let Ok(state) = work.daemon.executions.ended(before.execution).await else {
+            continue;
+        };
+        if state.messages.values().any(reached) {
+            let told = state.session.map(|session| session.id.as_str().to_owned());
+            return Ok(before.conversation.or(told));
+        }
+    }
+    Ok(None)
 }
 
 fn permission(work: &Work) -> Result<PermissionMode, JobError> {
