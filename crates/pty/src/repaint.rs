@@ -8,7 +8,7 @@
 use std::fmt::Write;
 
 use alacritty_terminal::Term;
-use alacritty_terminal::grid::Dimensions;
+use alacritty_terminal::grid::{Dimensions, Row};
 use alacritty_terminal::index::{Column, Line};
 use alacritty_terminal::term::TermMode;
 use alacritty_terminal::term::cell::{Cell, Flags};
@@ -82,7 +82,15 @@ fn rows<T>(term: &Term<T>, out: &mut String) {
         let end = end.max(usize::from(continued));
         for column in 0..end {
             if is_leading_without_wide(term, line, column) {
-                out.push(' ');
+                change(&mut look, Look::of(&row[Column(column)]), out);
+                if wrapped && line < last {
+                    // Another wide character leaves it free, and is taken away.
+                    out.push('\u{3000}');
+                    change(&mut look, Look::default(), out);
+                    out.push_str("\r\x1b[K");
+                } else {
+                    out.push(' ');
+                }
                 continue;
             }
             cell(&row[Column(column)], &mut look, out);
@@ -90,6 +98,11 @@ fn rows<T>(term: &Term<T>, out: &mut String) {
                 // A row that came by scrolling took the colour at hand.
                 change(&mut look, Look::default(), out);
                 out.push_str("\x1b[K");
+            }
+            if is_half(row, column) {
+                // The place of the other half, counted from one.
+                change(&mut look, Look::default(), out);
+                let _ = write!(out, "\x1b[{}G\x1b[X", column + 2);
             }
         }
         continued = wrapped;
@@ -133,25 +146,31 @@ fn is_leading_without_wide<T>(term: &Term<T>, line: i32, column: usize) -> bool 
                 .contains(Flags::WIDE_CHAR))
 }
 
+/// A wide character whose second half was erased.
+fn is_half(row: &Row<Cell>, column: usize) -> bool {
+    let has = |column: usize, flag| row[Column(column)].flags.contains(flag);
+    has(column, Flags::WIDE_CHAR)
+        && column + 1 < row.len()
+        && !has(column + 1, Flags::WIDE_CHAR_SPACER)
+}
+
 fn is_blank(cell: &Cell) -> bool {
     matches!(cell.c, ' ' | '\t') && Look::of(cell) == Look::default() && cell.zerowidth().is_none()
 }
 
 fn cursor<T>(term: &Term<T>, out: &mut String) {
     let cursor = &term.grid().cursor;
-    let mut point = cursor.point;
-    let mut look = Look::default();
-    if cursor.input_needs_wrap {
-        // Only a character in the last column makes the next one wrap.
-        let half = term.grid()[point].flags.contains(Flags::WIDE_CHAR_SPACER);
-        point.column -= usize::from(half);
-    }
-    let (row, column) = (point.line.0 + 1, point.column.0 + 1);
+    let (row, column) = (cursor.point.line.0 + 1, cursor.point.column.0 + 1);
     let _ = write!(out, "\x1b[{row};{column}H");
     if cursor.input_needs_wrap {
-        cell(&term.grid()[point], &mut look, out);
+        // A wide character that has no room and may not wrap changes no cell, but
+        // has the next one wrap.
+        out.push_str("\x1b[?7l\u{3000}");
+        if term.mode().contains(TermMode::LINE_WRAP) {
+            out.push_str("\x1b[?7h");
+        }
     }
-    change(&mut look, Look::of(&cursor.template), out);
+    change(&mut Look::default(), Look::of(&cursor.template), out);
 }
 
 /// Titles and what else a program says beside its picture.
