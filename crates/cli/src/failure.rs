@@ -56,7 +56,7 @@ impl Failure {
 
 fn exit_number(code: ErrorCode) -> u8 {
     match code {
-        ErrorCode::InvalidRequest | ErrorCode::Internal => 1,
+        ErrorCode::InvalidRequest | ErrorCode::Internal | ErrorCode::Upstream => 1,
         ErrorCode::InvalidParams | ErrorCode::UnknownOperation => 2,
         ErrorCode::Unreachable | ErrorCode::ShuttingDown | ErrorCode::VersionMismatch => 3,
         ErrorCode::NotFound => 4,

@@ -49,10 +49,12 @@ pub enum ErrorCode {
     Internal,
     /// The daemon cannot be reached.
     Unreachable,
+    /// Something outside missiond failed: a tool server, for instance.
+    Upstream,
 }
 
 impl ErrorCode {
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::InvalidRequest,
         Self::InvalidParams,
         Self::UnknownOperation,
@@ -73,6 +75,7 @@ impl ErrorCode {
         Self::VersionMismatch,
         Self::Internal,
         Self::Unreachable,
+        Self::Upstream,
     ];
 
     /// Whether the same request may succeed later without any change.

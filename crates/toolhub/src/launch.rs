@@ -1,0 +1,259 @@
+//! Starting a server's program, with the environment it may have and nothing
+//! more, and ending it with everything that came of it.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
+
+use crate::config::{Transport, expand};
+
+/// Passed on from our own environment. Secrets are not among them, nor is what
+/// reaches a person's session (agents of keys, buses, displays).
+const PASSED_ON: [&str; 18] = [
+    "HOME",
+    "LANG",
+    "LANGUAGE",
+    "LOGNAME",
+    "NODE_EXTRA_CA_CERTS",
+    "PATH",
+    "SHELL",
+    "SSL_CERT_DIR",
+    "SSL_CERT_FILE",
+    "SYSTEMROOT",
+    "TMPDIR",
+    "TZ",
+    "USER",
+    "XDG_CACHE_HOME",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "XDG_RUNTIME_DIR",
+    "XDG_STATE_HOME",
+];
+
+/// After its input was closed a server has this long to end.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+/// After it was told to end, its keeper has this long for all of it.
+const ENDING: Duration = Duration::from_secs(6);
+
+/// The command that runs [`crate::keep`]. The number of this process, `--`, the
+/// program and its arguments are put behind it.
+#[derive(Debug, Clone)]
+pub struct KeeperCommand {
+    pub program: PathBuf,
+    pub arguments: Vec<String>,
+}
+
+/// A server's program, under its keeper.
+#[derive(Debug)]
+pub(crate) struct Process {
+    child: Child,
+}
+
+/// The ends of its pipes.
+#[derive(Debug)]
+pub(crate) struct Pipes {
+    pub stdin: ChildStdin,
+    pub stdout: ChildStdout,
+    pub stderr: ChildStderr,
+}
+
+impl Process {
+    /// Starts it. The error is a sentence for the person.
+    pub(crate) fn start(
+        transport: &Transport,
+        keeper: &KeeperCommand,
+    ) -> Result<(Self, Pipes), String> {
+        let Transport::Stdio {
+            command,
+            args,
+            env,
+            pass_env,
+            cwd,
+        } = transport
+        else {
+            return Err("it has no program".to_owned());
+        };
+        let own: BTreeMap<String, String> = std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+            .collect();
+        let environment = environment(&own, env, pass_env)?;
+        let program = resolve(
+            command,
+            environment.get("PATH").map(String::as_str),
+            cwd.as_deref(),
+        )?;
+        let mut started = Command::new(&keeper.program);
+        started
+            .args(&keeper.arguments)
+            .arg(std::process::id().to_string())
+            .arg("--")
+            .arg(program)
+            .args(args)
+            .env_clear()
+            .envs(environment)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0)
+            .kill_on_drop(false);
+        if let Some(cwd) = cwd {
+            started.current_dir(cwd);
+        }
+        let mut child = started
+            .spawn()
+            .map_err(|error| format!("it cannot be run: {error}"))?;
+        let pipes = match (child.stdin.take(), child.stdout.take(), child.stderr.take()) {
+            (Some(stdin), Some(stdout), Some(stderr)) => Pipes {
+                stdin,
+                stdout,
+                stderr,
+            },
+            _ => return Err("it has no pipes".to_owned()),
+        };
+        Ok((Self { child }, pipes))
+    }
+
+    /// Ends it; its input must be closed already. Returns when nothing of it is
+    /// left, and in any case soon.
+    pub(crate) async fn end(mut self) {
+        if tokio::time::timeout(FAREWELL, self.child.wait())
+            .await
+            .is_ok()
+        {
+            return;
+        }
+        self.tell_keeper();
+        if tokio::time::timeout(ENDING, self.child.wait())
+            .await
+            .is_err()
+        {
+            let _ = self.child.kill().await;
+        }
+    }
+
+    /// How it ended, once it has.
+    pub(crate) async fn ended(&mut self) -> String {
+        match self.child.wait().await {
+            Ok(status) => match status.code() {
+                Some(code) => format!("its program ended with status {code}"),
+                None => "its keeper was killed".to_owned(),
+            },
+            Err(error) => format!("its program cannot be watched: {error}"),
+        }
+    }
+
+    /// The process number of the keeper.
+    pub(crate) fn id(&self) -> Option<u32> {
+        self.child.id()
+    }
+
+    fn tell_keeper(&self) {
+        let pid = self
+            .child
+            .id()
+            .and_then(|id| rustix::process::Pid::from_raw(id.cast_signed()));
+        if let Some(pid) = pid {
+            let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+        }
+    }
+}
+
+impl Drop for Process {
+    /// A keeper ends its server when it is told, also when nobody waits.
+    fn drop(&mut self) {
+        self.tell_keeper();
+    }
+}
+
+fn environment(
+    own: &BTreeMap<String, String>,
+    wanted: &BTreeMap<String, String>,
+    passed: &[String],
+) -> Result<BTreeMap<String, String>, String> {
+    let mut environment: BTreeMap<_, _> = own
+        .iter()
+        .filter(|(name, _)| {
+            PASSED_ON.contains(&name.as_str()) || name.starts_with("LC_") || passed.contains(name)
+        })
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
+    for (name, value) in wanted {
+        let value =
+            expand(value, |name| own.get(name).cloned()).map_err(|variable| missing(&variable))?;
+        environment.insert(name.clone(), value);
+    }
+    Ok(environment)
+}
+
+pub(crate) fn missing(variable: &str) -> String {
+    format!(
+        "it needs the variable `{variable}`, which is not in the environment it is started from"
+    )
+}
+
+/// The file a command means.
+fn resolve(command: &str, path: Option<&str>, cwd: Option<&Path>) -> Result<OsString, String> {
+    if command.contains('/') {
+        let file = cwd.map_or_else(|| PathBuf::from(command), |cwd| cwd.join(command));
+        return if file.is_file() {
+            Ok(file.into_os_string())
+        } else {
+            Err(format!("there is no file {}", file.display()))
+        };
+    }
+    let folders = std::env::split_paths(path.unwrap_or_default());
+    let found = folders.map(|folder| folder.join(command)).find(|file| {
+        file.metadata().is_ok_and(|facts| {
+            facts.is_file()
+                && std::os::unix::fs::PermissionsExt::mode(&facts.permissions()) & 0o111 != 0
+        })
+    });
+    found.map(PathBuf::into_os_string).ok_or_else(|| {
+        format!("`{command}` is not in the PATH: install it, or give its whole path")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_gets_what_it_was_given_and_no_secret_beside() {
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let own = BTreeMap::from([
+            pair("PATH", "/bin"),
+            pair("LC_ALL", "C"),
+            pair("API_KEY", "secret"),
+            pair("SSH_AUTH_SOCK", "/run/agent"),
+            pair("TOKEN", "t"),
+        ]);
+        let wanted = BTreeMap::from([pair("PATH", "/opt:${PATH}"), pair("KEY", "${API_KEY}")]);
+        let given = environment(&own, &wanted, &["TOKEN".to_owned()]).unwrap();
+        let expected = BTreeMap::from([
+            pair("KEY", "secret"),
+            pair("LC_ALL", "C"),
+            pair("PATH", "/opt:/bin"),
+            pair("TOKEN", "t"),
+        ]);
+        assert_eq!(given, expected);
+        let lacking = BTreeMap::from([pair("A", "${NOT_THERE}")]);
+        let error = environment(&own, &lacking, &[]).unwrap_err();
+        assert!(error.contains("`NOT_THERE`"), "{error}");
+    }
+
+    #[test]
+    fn a_program_is_found_as_a_shell_would() {
+        assert_eq!(
+            resolve("sh", Some("/nowhere:/bin:/usr/bin"), None).unwrap(),
+            OsString::from("/bin/sh")
+        );
+        let error = resolve("no-such-server", Some("/bin"), None).unwrap_err();
+        assert!(error.contains("is not in the PATH"), "{error}");
+        assert!(resolve("/no/such/file", None, None).is_err());
+    }
+}

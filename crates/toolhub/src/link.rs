@@ -1,0 +1,289 @@
+//! A connection to a server, whichever way it goes: requests out, answers back
+//! to exactly the caller they belong to, and what the server says unasked.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use tokio::sync::{Notify, mpsc};
+
+use crate::error::Sent;
+use crate::http::HttpLink;
+use crate::stdio::StdioLink;
+use crate::wire::{RpcError, shown};
+
+/// Why a request has no result, before the server's name is put to it.
+#[derive(Debug, Clone)]
+pub(crate) enum RequestError {
+    Rpc(RpcError),
+    /// The connection is gone.
+    Closed {
+        why: String,
+        sent: Sent,
+    },
+    Timeout {
+        limit: Duration,
+        sent: Sent,
+    },
+    TooLarge,
+    /// HTTP said no, without an error of the protocol.
+    Http {
+        status: u16,
+        why: String,
+    },
+    Protocol(String),
+}
+
+/// How far a tool says it has come.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Progress {
+    pub progress: f64,
+    pub total: Option<f64>,
+    pub message: Option<String>,
+}
+
+pub(crate) type ProgressSink = mpsc::Sender<Progress>;
+
+/// One request, beside its method and parameters.
+#[derive(Debug, Default)]
+pub(crate) struct Ask {
+    pub limit: Duration,
+    pub progress: Option<ProgressSink>,
+    /// What HTTP carries beside the body.
+    pub headers: Vec<(String, String)>,
+}
+
+impl Ask {
+    pub(crate) fn within(limit: Duration) -> Self {
+        Self {
+            limit,
+            ..Self::default()
+        }
+    }
+}
+
+/// What a server says unasked, and its last words.
+#[derive(Debug)]
+pub(crate) struct Inbox {
+    tools_stale: AtomicBool,
+    changed: Notify,
+    began: Instant,
+    heard_ms: AtomicU64,
+    stray: AtomicU64,
+    stderr: Mutex<VecDeque<String>>,
+}
+
+/// Lines of standard error that are kept for error messages.
+const TAIL: usize = 20;
+
+impl Inbox {
+    pub(crate) fn new() -> Arc<Self> {
+        Arc::new(Self {
+            tools_stale: AtomicBool::new(false),
+            changed: Notify::new(),
+            began: Instant::now(),
+            heard_ms: AtomicU64::new(0),
+            stray: AtomicU64::new(0),
+            stderr: Mutex::new(VecDeque::new()),
+        })
+    }
+
+    /// The server has changed its tools since this was last asked.
+    pub(crate) fn take_tools_stale(&self) -> bool {
+        self.tools_stale.swap(false, Ordering::AcqRel)
+    }
+
+    pub(crate) fn tools_are_stale(&self) {
+        self.tools_stale.store(true, Ordering::Release);
+        self.changed.notify_one();
+    }
+
+    pub(crate) fn is_tools_stale(&self) -> bool {
+        self.tools_stale.load(Ordering::Acquire)
+    }
+
+    pub(crate) async fn changed(&self) {
+        self.changed.notified().await;
+    }
+
+    pub(crate) fn heard(&self) {
+        let now = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.heard_ms.store(now, Ordering::Relaxed);
+    }
+
+    /// How long the server has said nothing at all.
+    pub(crate) fn silence(&self) -> Duration {
+        let heard = Duration::from_millis(self.heard_ms.load(Ordering::Relaxed));
+        self.began.elapsed().saturating_sub(heard)
+    }
+
+    /// Something that cannot be used. Told in the log, but only so often.
+    pub(crate) fn stray(&self, server: &str, what: &str) {
+        let before = self.stray.fetch_add(1, Ordering::Relaxed);
+        if before < 5 {
+            tracing::warn!(
+                server,
+                what,
+                "an MCP server said something that cannot be used"
+            );
+        }
+    }
+
+    pub(crate) fn stderr_line(&self, line: String) {
+        let mut tail = self.stderr.lock().unwrap_or_else(PoisonError::into_inner);
+        if tail.len() == TAIL {
+            tail.pop_front();
+        }
+        tail.push_back(line);
+    }
+
+    /// The last lines of standard error.
+    pub(crate) fn stderr_tail(&self) -> Vec<String> {
+        let tail = self.stderr.lock().unwrap_or_else(PoisonError::into_inner);
+        tail.iter().cloned().collect()
+    }
+
+    /// A reason with the server's last words, for a person.
+    pub(crate) fn with_last_words(&self, why: &str) -> String {
+        let tail = self.stderr_tail();
+        let last: Vec<_> = tail
+            .iter()
+            .rev()
+            .take(3)
+            .rev()
+            .map(String::as_str)
+            .collect();
+        if last.is_empty() {
+            why.to_owned()
+        } else {
+            format!("{why}; it last said: {}", shown(&last.join(" | "), 400))
+        }
+    }
+}
+
+/// Takes a notice of the server. Progress goes to whoever waits for it.
+pub(crate) fn take_notice(
+    server: &str,
+    inbox: &Inbox,
+    method: &str,
+    params: Option<&RawValue>,
+    progress_of: impl FnOnce(u64) -> Option<ProgressSink>,
+) {
+    match method {
+        "notifications/tools/list_changed" => inbox.tools_are_stale(),
+        "notifications/progress" => {
+            let params = parsed(params);
+            let sink = params["progressToken"].as_u64().and_then(progress_of);
+            if let (Some(sink), Some(progress)) = (sink, params["progress"].as_f64()) {
+                // Whoever is behind misses a step, not the end.
+                let _ = sink.try_send(Progress {
+                    progress,
+                    total: params["total"].as_f64(),
+                    message: params["message"].as_str().map(|text| shown(text, 200)),
+                });
+            }
+        }
+        "notifications/message" => {
+            let params = parsed(params);
+            let text = match &params["data"] {
+                Value::String(text) => text.clone(),
+                data => data.to_string(),
+            };
+            let level = params["level"].as_str().unwrap_or("info");
+            tracing::debug!(
+                server,
+                level,
+                text = shown(&text, 500),
+                "an MCP server logs"
+            );
+        }
+        _ => {}
+    }
+}
+
+fn parsed(params: Option<&RawValue>) -> Value {
+    params
+        .and_then(|params| serde_json::from_str(params.get()).ok())
+        .unwrap_or_default()
+}
+
+/// The line that answers what a server asks of us. We offer it nothing, so only
+/// a sign of life is answered with yes.
+pub(crate) fn answer_line(id: &RawValue, method: &str) -> String {
+    let answer = match method {
+        "ping" => json!({ "jsonrpc": "2.0", "id": id, "result": {} }),
+        _ => json!({ "jsonrpc": "2.0", "id": id, "error": {
+            "code": -32601, "message": "this client does not offer that",
+        }}),
+    };
+    answer.to_string()
+}
+
+pub(crate) fn request_line(id: u64, method: &str, params: &Value) -> String {
+    json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string()
+}
+
+pub(crate) fn notice_line(method: &str, params: &Value) -> String {
+    json!({ "jsonrpc": "2.0", "method": method, "params": params }).to_string()
+}
+
+/// A connection, one way or the other.
+#[derive(Debug)]
+pub(crate) enum Link {
+    Stdio(StdioLink),
+    Http(Box<HttpLink>),
+}
+
+impl Link {
+    pub(crate) async fn request(
+        &self,
+        method: &str,
+        params: &Value,
+        ask: Ask,
+    ) -> Result<Box<RawValue>, RequestError> {
+        match self {
+            Self::Stdio(link) => link.request(method, params, ask).await,
+            Self::Http(link) => link.request(method, params, ask).await,
+        }
+    }
+
+    pub(crate) async fn notify(&self, method: &str, params: &Value) -> Result<(), RequestError> {
+        match self {
+            Self::Stdio(link) => link.notify(method, params),
+            Self::Http(link) => link.notify(method, params).await,
+        }
+    }
+
+    /// Returns why, when the connection has ended.
+    pub(crate) async fn closed(&self) -> String {
+        match self {
+            Self::Stdio(link) => link.closed().await,
+            Self::Http(link) => link.closed().await,
+        }
+    }
+
+    pub(crate) fn is_open(&self) -> bool {
+        match self {
+            Self::Stdio(link) => link.is_open(),
+            Self::Http(link) => link.is_open(),
+        }
+    }
+
+    /// Ends it, and on this machine the server with it.
+    pub(crate) async fn stop(&self) {
+        match self {
+            Self::Stdio(link) => link.stop().await,
+            Self::Http(link) => link.stop().await,
+        }
+    }
+
+    pub(crate) fn process(&self) -> Option<u32> {
+        match self {
+            Self::Stdio(link) => link.process(),
+            Self::Http(_) => None,
+        }
+    }
+}

@@ -1,0 +1,443 @@
+//! A server on the pipes of its program.
+//!
+//! One task reads and one writes; callers wait on the answer to their own id and
+//! on nothing else, so any number of them share the connection and a slow one
+//! holds up nobody. A caller that goes away takes its request back.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
+use tokio::sync::{mpsc, oneshot, watch};
+
+use crate::config::Transport;
+use crate::error::Sent;
+use crate::launch::{KeeperCommand, Pipes, Process};
+use crate::link::{
+    Ask, Inbox, ProgressSink, RequestError, answer_line, notice_line, request_line, take_notice,
+};
+use crate::wire::{Incoming, Line, LineCutter, shown};
+
+/// Messages on their way to a server that has not read them.
+const OUTGOING: usize = 1024;
+
+/// How long the last words of a server that has ended are waited for.
+const LAST_WORDS: Duration = Duration::from_millis(200);
+
+/// Lines of standard error that go into the log in one second; more are counted.
+const LOGGED_PER_SECOND: u32 = 50;
+
+#[derive(Debug)]
+pub(crate) struct StdioLink {
+    shared: Arc<Shared>,
+    out: mpsc::Sender<String>,
+    stop: watch::Sender<bool>,
+    /// Whether everything of the server is gone.
+    ended: watch::Receiver<bool>,
+    process: Option<u32>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    server: String,
+    inbox: Arc<Inbox>,
+    next: AtomicU64,
+    waiting: Mutex<HashMap<u64, Waiting>>,
+    closed: watch::Sender<Option<String>>,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    answer: oneshot::Sender<Result<Box<RawValue>, RequestError>>,
+    progress: Option<ProgressSink>,
+}
+
+impl StdioLink {
+    /// Starts the program. The error is a sentence.
+    pub(crate) fn start(
+        server: &str,
+        transport: &Transport,
+        keeper: &KeeperCommand,
+        inbox: &Arc<Inbox>,
+    ) -> Result<Self, String> {
+        let (process, pipes) = Process::start(transport, keeper)?;
+        let shared = Arc::new(Shared {
+            server: server.to_owned(),
+            inbox: Arc::clone(inbox),
+            next: AtomicU64::new(1),
+            waiting: Mutex::new(HashMap::new()),
+            closed: watch::Sender::new(None),
+        });
+        let (out, outgoing) = mpsc::channel(OUTGOING);
+        let (stop, stopped) = watch::channel(false);
+        let (gone, ended) = watch::channel(false);
+        let id = process.id();
+        let Pipes {
+            stdin,
+            stdout,
+            stderr,
+        } = pipes;
+        let writing = tokio::spawn(write(stdin, outgoing));
+        let errors = tokio::spawn(listen_to_errors(
+            server.to_owned(),
+            stderr,
+            Arc::clone(inbox),
+        ));
+        let reader = Reader {
+            shared: Arc::clone(&shared),
+            replies: out.clone(),
+            stopped,
+            errors,
+        };
+        tokio::spawn(async move {
+            reader.run(stdout, process, writing).await;
+            gone.send_replace(true);
+        });
+        Ok(Self {
+            shared,
+            out,
+            stop,
+            ended,
+            process: id,
+        })
+    }
+
+    pub(crate) async fn request(
+        &self,
+        method: &str,
+        params: &Value,
+        ask: Ask,
+    ) -> Result<Box<RawValue>, RequestError> {
+        let deadline = tokio::time::Instant::now() + ask.limit;
+        let id = self.shared.next.fetch_add(1, Ordering::Relaxed);
+        let mut params = params.clone();
+        if ask.progress.is_some() {
+            params["_meta"]["progressToken"] = json!(id);
+        }
+        let line = request_line(id, method, &params);
+        let (answer, mut answered) = oneshot::channel();
+        let waiting = Waiting {
+            answer,
+            progress: ask.progress,
+        };
+        self.shared.lock().insert(id, waiting);
+        // From here on the request is taken back however this ends.
+        let mut recall = Recall {
+            link: self,
+            id,
+            sent: Sent::No,
+            is_over: false,
+            may_cancel: method != "initialize",
+        };
+        // Looked at after the entry is there: whoever closes fails all entries.
+        if let Some(why) = self.why_closed() {
+            return Err(RequestError::Closed {
+                why,
+                sent: Sent::No,
+            });
+        }
+        match tokio::time::timeout_at(deadline, self.out.send(line)).await {
+            Ok(Ok(())) => recall.sent = Sent::Yes,
+            Ok(Err(_)) => {
+                let why = self
+                    .why_closed()
+                    .unwrap_or_else(|| "it does not read".to_owned());
+                return Err(RequestError::Closed {
+                    why,
+                    sent: Sent::No,
+                });
+            }
+            Err(_) => {
+                return Err(RequestError::Timeout {
+                    limit: ask.limit,
+                    sent: Sent::No,
+                });
+            }
+        }
+        match tokio::time::timeout_at(deadline, &mut answered).await {
+            Ok(Ok(answer)) => {
+                recall.is_over = true;
+                answer
+            }
+            Ok(Err(_)) => Err(RequestError::Closed {
+                why: "it was let go".to_owned(),
+                sent: Sent::Yes,
+            }),
+            Err(_) => Err(RequestError::Timeout {
+                limit: ask.limit,
+                sent: Sent::Yes,
+            }),
+        }
+    }
+
+    pub(crate) fn notify(&self, method: &str, params: &Value) -> Result<(), RequestError> {
+        self.out
+            .try_send(notice_line(method, params))
+            .map_err(|_| RequestError::Closed {
+                why: self
+                    .why_closed()
+                    .unwrap_or_else(|| "it does not read".to_owned()),
+                sent: Sent::No,
+            })
+    }
+
+    /// Asks without waiting: what comes of it are notices.
+    pub(crate) fn send_and_forget(&self, method: &str, params: &Value) {
+        let id = self.shared.next.fetch_add(1, Ordering::Relaxed);
+        let _ = self.out.try_send(request_line(id, method, params));
+    }
+
+    fn why_closed(&self) -> Option<String> {
+        self.shared.closed.borrow().clone()
+    }
+
+    pub(crate) fn is_open(&self) -> bool {
+        self.shared.closed.borrow().is_none()
+    }
+
+    pub(crate) async fn closed(&self) -> String {
+        let mut closed = self.shared.closed.subscribe();
+        match closed.wait_for(Option::is_some).await {
+            Ok(why) => why.clone().unwrap_or_default(),
+            Err(_) => "it was let go".to_owned(),
+        }
+    }
+
+    pub(crate) async fn stop(&self) {
+        self.stop.send_replace(true);
+        let _ = self.ended.clone().wait_for(|ended| *ended).await;
+    }
+
+    pub(crate) fn process(&self) -> Option<u32> {
+        self.process
+    }
+}
+
+impl Drop for StdioLink {
+    fn drop(&mut self) {
+        self.stop.send_replace(true);
+    }
+}
+
+/// Takes a request back that is not waited for any more.
+struct Recall<'a> {
+    link: &'a StdioLink,
+    id: u64,
+    sent: Sent,
+    is_over: bool,
+    may_cancel: bool,
+}
+
+impl Drop for Recall<'_> {
+    fn drop(&mut self) {
+        if self.is_over {
+            return;
+        }
+        let was_waiting = self.link.shared.lock().remove(&self.id).is_some();
+        if was_waiting && self.sent == Sent::Yes && self.may_cancel {
+            let params = json!({ "requestId": self.id, "reason": "nobody waits for it any more" });
+            let _ = self.link.notify("notifications/cancelled", &params);
+        }
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<u64, Waiting>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn answer(&self, id: u64, answer: Result<Box<RawValue>, RequestError>) {
+        let waiting = self.lock().remove(&id);
+        match waiting {
+            Some(waiting) => drop(waiting.answer.send(answer)),
+            // Late, twice, or never asked.
+            None => self.inbox.stray(&self.server, "an answer nobody waits for"),
+        }
+    }
+
+    fn close(&self, why: &str) {
+        self.closed.send_replace(Some(why.to_owned()));
+        let waiting: Vec<_> = self.lock().drain().collect();
+        for (_, waiting) in waiting {
+            let _ = waiting.answer.send(Err(RequestError::Closed {
+                why: why.to_owned(),
+                sent: Sent::Yes,
+            }));
+        }
+    }
+}
+
+struct Reader {
+    shared: Arc<Shared>,
+    replies: mpsc::Sender<String>,
+    stopped: watch::Receiver<bool>,
+    errors: tokio::task::JoinHandle<()>,
+}
+
+impl Reader {
+    /// Reads until the server ends or is stopped, and sees it to its end.
+    async fn run(
+        mut self,
+        mut stdout: ChildStdout,
+        mut process: Process,
+        writing: tokio::task::JoinHandle<()>,
+    ) {
+        let mut cutter = LineCutter::default();
+        let mut chunk = vec![0; 64 * 1024];
+        let why = loop {
+            let read = tokio::select! {
+                read = stdout.read(&mut chunk) => read,
+                _ = self.stopped.wait_for(|stopped| *stopped) => break "it was stopped".to_owned(),
+            };
+            match read {
+                Ok(read) if read > 0 => {
+                    self.shared.inbox.heard();
+                    cutter.feed(&chunk[..read], |line| self.take(line));
+                }
+                _ => {
+                    let ended = tokio::time::timeout(Duration::from_secs(1), process.ended()).await;
+                    let why = ended.unwrap_or_else(|_| "it closed its output".to_owned());
+                    // Its last words may still be on their way.
+                    let _ = tokio::time::timeout(LAST_WORDS, &mut self.errors).await;
+                    break self.shared.inbox.with_last_words(&why);
+                }
+            }
+        };
+        self.shared.close(&why);
+        // With the writer goes its input: that is how a server is told to end.
+        writing.abort();
+        let _ = writing.await;
+        process.end().await;
+    }
+
+    fn take(&self, line: Line) {
+        let shared = &self.shared;
+        let line = match line {
+            Line::Whole(line) => line,
+            Line::TooLarge(id) => {
+                // Without an id it can only be meant for the one who waits alone.
+                let alone = || {
+                    let waiting = shared.lock();
+                    let mut ids = waiting.keys().copied();
+                    ids.next().filter(|_| ids.next().is_none())
+                };
+                match id.or_else(alone) {
+                    Some(id) => shared.answer(id, Err(RequestError::TooLarge)),
+                    None => shared
+                        .inbox
+                        .stray(&shared.server, "a message over the limit"),
+                }
+                return;
+            }
+        };
+        match Incoming::parse(&line) {
+            Incoming::Answer { id, outcome } => {
+                shared.answer(id, outcome.map_err(RequestError::Rpc));
+            }
+            Incoming::Request { id, method } => {
+                // A server that asks faster than it reads gets no answer.
+                let _ = self.replies.try_send(answer_line(&id, &method));
+            }
+            Incoming::Notice { method, params } => {
+                take_notice(
+                    &shared.server,
+                    &shared.inbox,
+                    &method,
+                    params.as_deref(),
+                    |id| {
+                        shared
+                            .lock()
+                            .get(&id)
+                            .and_then(|waiting| waiting.progress.clone())
+                    },
+                );
+            }
+            Incoming::Complaint(error) => {
+                // Some servers answer what they cannot read without its id.
+                let probe = shared.lock().remove(&1);
+                match probe {
+                    Some(probe) => drop(probe.answer.send(Err(RequestError::Rpc(error)))),
+                    None => shared
+                        .inbox
+                        .stray(&shared.server, &shown(&error.message, 100)),
+                }
+            }
+            Incoming::Stray => {
+                let text = shown(&String::from_utf8_lossy(&line), 100);
+                shared.inbox.stray(&shared.server, &text);
+            }
+        }
+    }
+}
+
+async fn write(mut stdin: ChildStdin, mut outgoing: mpsc::Receiver<String>) {
+    let mut buffer = Vec::new();
+    while let Some(line) = outgoing.recv().await {
+        buffer.clear();
+        buffer.extend_from_slice(line.as_bytes());
+        buffer.push(b'\n');
+        // What waits already goes in the same write.
+        while buffer.len() < 64 * 1024
+            && let Ok(line) = outgoing.try_recv()
+        {
+            buffer.extend_from_slice(line.as_bytes());
+            buffer.push(b'\n');
+        }
+        if stdin.write_all(&buffer).await.is_err() {
+            // It has ended; the reader says so.
+            return;
+        }
+    }
+}
+
+/// Reads standard error to its end, whatever is in it: a server must never wait
+/// because nobody listens.
+async fn listen_to_errors(server: String, stderr: ChildStderr, inbox: Arc<Inbox>) {
+    let mut reader = BufReader::with_capacity(16 * 1024, stderr);
+    let mut line = Vec::new();
+    let mut second = Instant::now();
+    let mut logged = 0;
+    let mut unlogged: u64 = 0;
+    loop {
+        let piece = match reader.fill_buf().await {
+            Ok(piece) if !piece.is_empty() => piece,
+            _ => break,
+        };
+        let end = memchr::memchr(b'\n', piece);
+        let part = &piece[..end.unwrap_or(piece.len())];
+        // A line without end is kept short, and read all the same.
+        let room = 4096usize.saturating_sub(line.len());
+        line.extend_from_slice(&part[..part.len().min(room)]);
+        let used = end.map_or(piece.len(), |end| end + 1);
+        reader.consume(used);
+        if end.is_none() {
+            continue;
+        }
+        let text = shown(String::from_utf8_lossy(&line).trim_end(), 1000);
+        line.clear();
+        if text.is_empty() {
+            continue;
+        }
+        if second.elapsed() > Duration::from_secs(1) {
+            if unlogged > 0 {
+                tracing::warn!(server, unlogged, "lines of an MCP server were not logged");
+            }
+            (second, logged, unlogged) = (Instant::now(), 0, 0);
+        }
+        if logged < LOGGED_PER_SECOND {
+            logged += 1;
+            tracing::info!(server, text, "an MCP server wrote to its standard error");
+        } else {
+            unlogged += 1;
+        }
+        inbox.stderr_line(text);
+    }
+    if !line.is_empty() {
+        inbox.stderr_line(shown(String::from_utf8_lossy(&line).trim_end(), 1000));
+    }
+}
