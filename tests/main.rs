@@ -41,5 +41,9 @@ mod slots;
 mod start_failures;
 mod subscriptions;
 mod timeline_load;
+#[cfg(unix)]
+mod toolhub;
+#[cfg(unix)]
+mod toolhub_hostile;
 mod watched;
 mod worktrees;

@@ -136,6 +136,12 @@ impl Home {
         self.data.join("worktrees")
     }
 
+    /// Which tools of external MCP servers were accepted.
+    #[must_use]
+    pub fn tool_pins(&self) -> PathBuf {
+        self.data.join("toolhub/pins.json")
+    }
+
     /// The user's manifests, put over the built-in ones.
     #[must_use]
     pub fn manifests_dir(&self) -> PathBuf {

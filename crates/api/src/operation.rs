@@ -4,7 +4,7 @@ use schemars::{JsonSchema, Schema, schema_for};
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::operations::{
-    attention, autopilot, board, communication, compute, execution, system, worktree,
+    attention, autopilot, board, communication, compute, execution, system, tools, worktree,
 };
 
 /// Which part of the system an operation belongs to.
@@ -135,6 +135,13 @@ pub const CATALOGUE: &[OperationSpec] = &[
     system::ConfigShow::SPEC,
     system::IncidentList::SPEC,
     system::IncidentResolve::SPEC,
+    tools::McpServerList::SPEC,
+    tools::McpServerControl::SPEC,
+    tools::McpToolList::SPEC,
+    tools::McpToolCall::SPEC,
+    tools::McpPromptList::SPEC,
+    tools::McpPromptGet::SPEC,
+    tools::McpPin::SPEC,
     worktree::WorktreeList::SPEC,
     worktree::WorktreeFinish::SPEC,
     worktree::WorktreeClean::SPEC,

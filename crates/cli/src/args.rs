@@ -4,6 +4,8 @@ mod attention;
 mod autopilot;
 mod execution;
 mod journal;
+#[cfg(unix)]
+mod mcp;
 mod task;
 mod worktree;
 
@@ -21,6 +23,8 @@ pub(crate) use attention::{
 pub(crate) use autopilot::{AutopilotCommand, DemoArgs, WhyArg};
 pub(crate) use execution::{AccessArg, ExecutionCommand, RunArgs};
 pub(crate) use journal::{JournalCommand, JournalFormat};
+#[cfg(unix)]
+pub(crate) use mcp::{ImportFrom, KeepArgs, McpAddArgs, McpArgs, McpCommand};
 pub(crate) use task::{
     AddArgs, DraftArgs, EditArgs, ExportFormatArg, ImportArgs, ImportFormatArg, ListArgs,
     TaskCommand,
@@ -179,6 +183,13 @@ Examples:
     /// Be the program in a slot that is measured; started by `bench terminal`.
     #[command(subcommand, hide = true)]
     BenchWriter(WriterMode),
+    /// Other people's MCP servers: list, call, add, import.
+    #[cfg(unix)]
+    Mcp(McpArgs),
+    /// Be the process above an MCP server; started by whoever keeps it.
+    #[cfg(unix)]
+    #[command(hide = true)]
+    McpKeep(KeepArgs),
     /// Call an operation of the catalogue by name.
     #[command(after_help = "\
 Examples:
@@ -762,6 +773,19 @@ pub(crate) enum BenchCommand {
     Start {
         #[arg(long, default_value_t = 10)]
         rounds: u32,
+    },
+    /// A tool call through the daemon, without it, and by the server alone.
+    #[cfg(unix)]
+    Mcp {
+        /// Calls through a kept connection, and as many by the server alone.
+        #[arg(long, default_value_t = 2000)]
+        calls: u32,
+        /// Fresh processes for each way that needs one.
+        #[arg(long, default_value_t = 20)]
+        rounds: u32,
+        /// The server, if not the one that `cargo xtask mcp-servers` installs.
+        #[arg(last = true)]
+        command: Vec<String>,
     },
     /// Output through emulator and parser, and what idle and busy slots cost.
     #[cfg(unix)]

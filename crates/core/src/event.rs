@@ -370,6 +370,24 @@ events! {
         Persistent
         /// A consumer could not handle events and will try again.
         ConsumerFailed = "consumer_failed" { consumer: String, error: String, attempt: u32 }
+        Persistent
+        /// A tool of an external MCP server was called. `outcome` is `done`,
+        /// `tool_error` (the tool said so itself), `failed` or `cancelled`.
+        McpToolCalled = "mcp_tool_called" {
+            server: String, tool: String, micros: u64, outcome: String, error: Option<ErrorCode>,
+        }
+        Persistent
+        McpServerStateChanged = "mcp_server_state_changed" {
+            server: String, from: String, to: String, reason: Option<String>,
+        }
+        Persistent
+        /// The tools of a server were listed and are not what they were.
+        McpToolsListed = "mcp_tools_listed" { server: String, tools: u32, held: Vec<String> }
+        Ephemeral
+        /// How far a tool says it has come.
+        McpToolProgress = "mcp_tool_progress" {
+            server: String, tool: String, progress: f64, total: Option<f64>, message: Option<String>,
+        }
         Ephemeral
         WorkerProgress = "worker_progress" { worker: String, done: u64, total: Option<u64> }
     }

@@ -39,6 +39,8 @@ use crate::signals::Signals;
 use crate::slots::{Slots, SlotsError};
 use crate::state::{Daemon, DaemonState, VERSION};
 use crate::timeline::{Consumers, Timeline, TimelineError};
+#[cfg(unix)]
+use crate::toolhub::Toolhub;
 use crate::transport::http::{HttpError, HttpServer};
 use crate::transport::ipc::{IpcError, IpcServer};
 use crate::transport::otlp;
@@ -72,6 +74,9 @@ pub enum StartError {
     #[cfg(unix)]
     #[error(transparent)]
     Questions(#[from] QuestionError),
+    #[cfg(unix)]
+    #[error("cannot find the program of this process: {0}")]
+    Toolhub(io::Error),
     #[error("cannot listen to signals: {0}")]
     Signals(io::Error),
 }
@@ -91,6 +96,8 @@ impl StartError {
             Self::Executions(error) => error.code(),
             #[cfg(unix)]
             Self::Questions(error) => error.code(),
+            #[cfg(unix)]
+            Self::Toolhub(_) => ErrorCode::Internal,
             Self::Ipc(_) | Self::Signals(_) => ErrorCode::Internal,
         }
     }
@@ -249,6 +256,8 @@ async fn infrastructure(
         Arc::clone(&clock),
         config.subscribe(),
     ));
+    #[cfg(unix)]
+    let toolhub = Toolhub::new(&home, &timeline, &metrics).map_err(StartError::Toolhub)?;
     Ok(Arc::new(DaemonState {
         id,
         host: host_name(),
@@ -273,6 +282,8 @@ async fn infrastructure(
         permissions,
         #[cfg(unix)]
         notifications,
+        #[cfg(unix)]
+        toolhub,
         consumers: Mutex::new(None),
         http: Mutex::new(None),
         shutdown: Shutdown::default(),
@@ -370,6 +381,8 @@ async fn stop_workers(daemon: &Daemon) {
     daemon.permissions.let_go().await;
     #[cfg(unix)]
     daemon.questions.let_go().await;
+    #[cfg(unix)]
+    daemon.toolhub.hub.stop().await;
     #[cfg(unix)]
     daemon.executions.let_go().await;
     #[cfg(unix)]

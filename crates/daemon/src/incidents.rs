@@ -108,6 +108,34 @@ fn incident_of(event: &Event) -> Option<Report> {
                  changed; look at what runs beside its agent."
             ),
         ),
+        Event::McpServerStateChanged {
+            server, to, reason, ..
+        } if to == "parked" => incident(
+            "mcp_server_parked",
+            server,
+            Severity::Warning,
+            format!(
+                "The MCP server {server} keeps failing and is left alone for a while: {}. `mission \
+                 mcp health {server} --restart` tries at once.",
+                reason.as_deref().unwrap_or("it says nothing")
+            ),
+        ),
+        Event::McpToolsListed { server, held, .. } if !held.is_empty() => incident(
+            "mcp_tools_held",
+            server,
+            Severity::Warning,
+            format!(
+                "The MCP server {server} changed what was accepted of it, and {} cannot be \
+                 called: {}. Look with `mission mcp list-tools {server} --schema`; `mission mcp \
+                 pin {server}` accepts it.",
+                if held.len() == 1 {
+                    "a tool"
+                } else {
+                    "some tools"
+                },
+                held.join(", ")
+            ),
+        ),
         Event::PromptStalled { slot, .. } => incident(
             Anomaly::PromptLost.incident_kind(),
             &slot.to_string(),
@@ -138,6 +166,12 @@ fn over(event: &Event) -> Vec<(&'static str, String)> {
         Event::SlotAnomalyOver {
             subject, anomaly, ..
         } => vec![(anomaly.incident_kind(), subject.clone())],
+        Event::McpServerStateChanged { server, to, .. } if to == "ready" => {
+            vec![("mcp_server_parked", server.clone())]
+        }
+        Event::McpToolsListed { server, held, .. } if held.is_empty() => {
+            vec![("mcp_tools_held", server.clone())]
+        }
         // A closed slot has no troubles; that its like fail is not its own.
         Event::SlotClosed { slot, .. } => Anomaly::ALL
             .into_iter()

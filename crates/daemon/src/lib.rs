@@ -32,6 +32,8 @@ mod signals;
 mod slots;
 mod state;
 pub mod timeline;
+#[cfg(unix)]
+pub mod toolhub;
 mod transport;
 #[cfg(unix)]
 mod worktrees;

@@ -44,6 +44,8 @@ pub(crate) struct DaemonState {
     pub notifications: Arc<crate::notifications::Notifications>,
     #[cfg(unix)]
     pub autopilot: crate::autopilot::Autopilot,
+    #[cfg(unix)]
+    pub toolhub: crate::toolhub::Toolhub,
     pub consumers: Mutex<Option<Consumers>>,
     pub http: Mutex<Option<std::net::SocketAddr>>,
     pub shutdown: Shutdown,

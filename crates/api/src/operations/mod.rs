@@ -7,6 +7,7 @@ pub mod communication;
 pub mod compute;
 pub mod execution;
 pub mod system;
+pub mod tools;
 pub mod worktree;
 
 /// Declares the operations of a file: a unit struct each, bound to its types.

@@ -21,6 +21,8 @@ mod hook;
 mod incident;
 mod journal;
 mod logs;
+#[cfg(unix)]
+mod mcp;
 mod permission;
 mod picture;
 #[cfg(unix)]
@@ -62,6 +64,8 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<ExitCode, Failure> {
         #[cfg(unix)]
         Command::Demo(args) => return demo::run(&args, output),
         #[cfg(unix)]
+        Command::McpKeep(args) => return Ok(missiond_toolhub::keep(args.parent, &args.argv)?),
+        #[cfg(unix)]
         Command::PtyHost => {
             missiond_pty::host::run()?;
             return Ok(ExitCode::SUCCESS);
@@ -94,9 +98,13 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<ExitCode, Failure> {
         Command::Task(command) => task::run(command, &reach, output),
         Command::Worktree(command) => worktree::run(command, &reach, output),
         Command::Call(args) => call::call(args, &reach, output),
+        #[cfg(unix)]
+        Command::Mcp(args) => mcp::run(args, &reach, output),
         Command::Bench(command) => bench::run(&command, output),
         #[cfg(unix)]
-        Command::Rehearse(_) | Command::Hook(_) | Command::Demo(_) => Ok(ExitCode::SUCCESS),
+        Command::Rehearse(_) | Command::Hook(_) | Command::Demo(_) | Command::McpKeep(_) => {
+            Ok(ExitCode::SUCCESS)
+        }
         Command::Completions { .. }
         | Command::Man
         | Command::Semantic(_)

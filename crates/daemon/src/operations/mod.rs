@@ -19,6 +19,8 @@ mod execution;
 mod screenshot;
 mod system;
 #[cfg(unix)]
+mod tools;
+#[cfg(unix)]
 mod viewing;
 #[cfg(unix)]
 mod worktree;
@@ -92,6 +94,8 @@ impl Operations {
         #[cfg(unix)]
         screenshot::register(&mut operations);
         system::register(&mut operations);
+        #[cfg(unix)]
+        tools::register(&mut operations);
         #[cfg(unix)]
         worktree::register(&mut operations);
         Arc::new(operations)

@@ -89,6 +89,7 @@ fn subject(event: &Event) -> String {
         } => format!("{execution} {tool}"),
         Event::OperationFinished { operation, .. } => operation.clone(),
         Event::WorkerProgress { worker, .. } => worker.clone(),
+        Event::McpToolProgress { server, tool, .. } => format!("{server} {tool}"),
         // One of a kind; persistent events never come here.
         _ => String::new(),
     }

@@ -7,6 +7,8 @@ mod board;
 mod dispatch;
 mod ipc;
 mod journal;
+#[cfg(unix)]
+mod mcp;
 mod start;
 mod temporary;
 #[cfg(unix)]
@@ -48,6 +50,12 @@ pub(super) fn run(command: &BenchCommand, output: &mut Output) -> Result<ExitCod
         BenchCommand::Ipc { calls } => ipc::run(calls, output)?,
         BenchCommand::Journal { records } => journal::run(records, output)?,
         BenchCommand::Start { rounds } => start::run(rounds, output)?,
+        #[cfg(unix)]
+        BenchCommand::Mcp {
+            calls,
+            rounds,
+            ref command,
+        } => mcp::run(calls, rounds, command, output)?,
         #[cfg(unix)]
         BenchCommand::Terminal { quick } => {
             let scale = if quick {

@@ -1,0 +1,117 @@
+//! Other people's MCP servers, kept for everyone who asks.
+//!
+//! The hub itself is a crate of its own and knows no daemon. Here it is given
+//! its places, its events become events of the timeline, and its answers the
+//! results of operations. The same answers serve a command that has no daemon
+//! ([`requests`]), so both ways say the same.
+
+mod requests;
+
+use std::sync::Arc;
+
+use missiond_api::Home;
+use missiond_core::{Event, TraceContext};
+use missiond_toolhub::{Hub, HubEvent, HubSettings, KeeperCommand, ServerState};
+use tokio::sync::mpsc;
+
+use crate::metrics::Metrics;
+use crate::timeline::Timeline;
+
+pub(crate) use requests::fits;
+pub use requests::{control, pin, prompt_get, prompts, servers, tool_call, tools};
+
+/// Events of servers that wait for the timeline. More are left out: they say
+/// how a server is, and that can be asked.
+const WAITING_EVENTS: usize = 1024;
+
+/// A hub for this home. Its events go to `listener`.
+pub fn hub(
+    home: &Home,
+    listener: impl Fn(HubEvent) + Send + Sync + 'static,
+) -> std::io::Result<Hub> {
+    Ok(Hub::new(HubSettings {
+        config: home.config_dir().to_owned(),
+        pins: home.tool_pins(),
+        keeper: KeeperCommand {
+            program: std::env::current_exe()?,
+            arguments: vec!["mcp-keep".to_owned()],
+        },
+        listener: Box::new(listener),
+    }))
+}
+
+/// The daemon's hub.
+#[derive(Debug)]
+pub(crate) struct Toolhub {
+    pub(crate) hub: Arc<Hub>,
+}
+
+impl Toolhub {
+    pub(crate) fn new(
+        home: &Home,
+        timeline: &Timeline,
+        metrics: &Arc<Metrics>,
+    ) -> std::io::Result<Self> {
+        let (events, mut waiting) = mpsc::channel::<HubEvent>(WAITING_EVENTS);
+        let counted = Arc::clone(metrics);
+        let hub = hub(home, move |event| {
+            if let HubEvent::State { from, to, .. } = &event {
+                count(&counted, from, to);
+            }
+            if events.try_send(event).is_err() {
+                tracing::warn!("an event of an MCP server is not on the timeline: it is too slow");
+            }
+        })?;
+        let timeline = timeline.clone();
+        tokio::spawn(async move {
+            while let Some(event) = waiting.recv().await {
+                let stored = timeline.record(of_hub(event), TraceContext::root()).await;
+                if let Err(error) = stored {
+                    tracing::warn!(%error, "an event of an MCP server is not on the timeline");
+                }
+            }
+        });
+        Ok(Self { hub: Arc::new(hub) })
+    }
+}
+
+fn of_hub(event: HubEvent) -> Event {
+    match event {
+        HubEvent::State { server, from, to } => Event::McpServerStateChanged {
+            server: server.to_string(),
+            from: from.name().to_owned(),
+            to: to.name().to_owned(),
+            reason: to.why().map(str::to_owned),
+        },
+        HubEvent::Tools {
+            server,
+            count,
+            held,
+        } => Event::McpToolsListed {
+            server: server.to_string(),
+            tools: u32::try_from(count).unwrap_or(u32::MAX),
+            held,
+        },
+    }
+}
+
+/// Keeps the numbers of `mission daemon stats`.
+fn count(metrics: &Metrics, from: &ServerState, to: &ServerState) {
+    let is_connected =
+        |state: &ServerState| matches!(state, ServerState::Ready | ServerState::Unwell { .. });
+    let is_well = |state: &ServerState| *state == ServerState::Ready;
+    for (gauge, before, now) in [
+        (
+            &metrics.servers_connected,
+            is_connected(from),
+            is_connected(to),
+        ),
+        (&metrics.servers_healthy, is_well(from), is_well(to)),
+    ] {
+        match (before, now) {
+            (false, true) => gauge.up(),
+            (true, false) => gauge.down(),
+            _ => {}
+        }
+    }
+}
