@@ -30,6 +30,8 @@ mod lifecycle;
 #[cfg(unix)]
 mod manifests;
 mod markers;
+#[cfg(unix)]
+mod mcp_servers;
 #[cfg(target_os = "linux")]
 mod power_loss;
 mod questions;

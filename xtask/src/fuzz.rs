@@ -13,6 +13,7 @@ const TARGETS: &[&str] = &[
     "marker",
     "journal_line",
     "task_files",
+    "mcp_wire",
 ];
 
 const CARGO_FUZZ: &str = "0.13.2";

@@ -8,6 +8,7 @@
 mod clis;
 mod fuzz;
 mod licences;
+mod mcp_servers;
 mod node;
 mod packages;
 mod run;
@@ -21,8 +22,10 @@ cargo xtask up               build mission and start it
 cargo xtask test [FILTER]    check and test everything
   --skip-postgres            without the tests that need a PostgreSQL server
   --skip-clis                without the tests that run the real agent CLIs
+  --skip-mcp-servers         without the tests that run other people's MCP servers
   --quick                    tests only: no formatting, lints or licences
 cargo xtask clis             install the agent CLIs the tests run, into target/clis
+cargo xtask mcp-servers      install the MCP servers the tests run, into target/mcp-servers
 cargo xtask fuzz [TARGET]    fuzz the parsers
   --seconds N                for each target (60)
 cargo xtask licences         check the licences of all dependencies
@@ -39,6 +42,7 @@ fn main() -> ExitCode {
         "up" => up::up(&arguments),
         "test" => tests::test(&arguments),
         "clis" => clis::install(),
+        "mcp-servers" => mcp_servers::install(),
         "fuzz" => fuzz::fuzz(&arguments),
         "licences" => licences::check().map(|count| println!("{count} packages, all allowed")),
         "" | "help" | "--help" | "-h" => {

@@ -5,11 +5,18 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::packages::{self, Postgres};
-use crate::{clis, licences, node, run};
+use crate::{clis, licences, mcp_servers, node, run};
 
 /// Whether the tests that run the real agent CLIs run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RealClis {
+    Tested,
+    Skipped,
+}
+
+/// Whether the tests that run other people's MCP servers run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum McpServers {
     Tested,
     Skipped,
 }
@@ -23,7 +30,12 @@ pub(crate) struct Suite {
 
 pub(crate) fn test(arguments: &[String]) -> Result<(), String> {
     let flag = |name: &str| arguments.iter().any(|argument| argument == name);
-    let known = ["--skip-postgres", "--skip-clis", "--quick"];
+    let known = [
+        "--skip-postgres",
+        "--skip-clis",
+        "--skip-mcp-servers",
+        "--quick",
+    ];
     if let Some(unknown) = arguments
         .iter()
         .find(|argument| argument.starts_with("--") && !known.contains(&argument.as_str()))
@@ -46,6 +58,12 @@ pub(crate) fn test(arguments: &[String]) -> Result<(), String> {
     } else {
         clis::install()?;
         RealClis::Tested
+    };
+    let mcp_servers = if flag("--skip-mcp-servers") {
+        McpServers::Skipped
+    } else {
+        mcp_servers::install()?;
+        McpServers::Tested
     };
 
     let mut suites = Vec::new();
@@ -74,7 +92,7 @@ pub(crate) fn test(arguments: &[String]) -> Result<(), String> {
         Postgres::Skipped => None,
     };
     suites.push(checked("unit and product tests", || {
-        run_tests(&filters, server.as_ref(), real_clis)
+        run_tests(&filters, server.as_ref(), real_clis, mcp_servers)
     })?);
     if filters.is_empty() {
         suites.extend(node::test()?);
@@ -102,6 +120,9 @@ pub(crate) fn test(arguments: &[String]) -> Result<(), String> {
     if real_clis == RealClis::Skipped {
         println!("the tests with the real agent CLIs were skipped");
     }
+    if mcp_servers == McpServers::Skipped {
+        println!("the tests with other people's MCP servers were skipped");
+    }
     let total: u64 = suites.iter().map(|suite| suite.tests).sum();
     println!("{total} passed, 0 failed");
     Ok(())
@@ -126,6 +147,7 @@ fn run_tests(
     filters: &[&str],
     server: Option<&Server>,
     real_clis: RealClis,
+    mcp_servers: McpServers,
 ) -> Result<u64, String> {
     let nextest = run::output(&mut run::cargo(&["nextest", "--version"])).is_ok();
     let mut command = if nextest {
@@ -146,6 +168,9 @@ fn run_tests(
     };
     if real_clis == RealClis::Skipped {
         command.env("MISSION_TEST_SKIP_CLIS", "1");
+    }
+    if mcp_servers == McpServers::Skipped {
+        command.env("MISSION_TEST_SKIP_MCP_SERVERS", "1");
     }
     counted(command.args(filters))
 }
