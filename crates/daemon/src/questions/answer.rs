@@ -69,6 +69,9 @@ impl Questions {
             Some(request) => Some(request),
             None => self.executions.only_request(execution)?,
         };
+        // The journal keeps what the agent is told, which is not what the person
+        // said: nobody else may close the question in between.
+        let _giving = request.map(|request| self.under_way.begin(execution, request));
         // The same question is answered by one message, whoever sends it again.
         let key = key.or_else(|| request.map(|request| format!("answer/{request}")));
         let accepted = self
@@ -81,7 +84,7 @@ impl Questions {
                 QuestionOrigin::NeedsInput { request: asked, .. } if Some(asked) == request);
             if is_it {
                 match self.answered(&question, text.to_owned(), by, trace).await {
-                    // The journal was looked at in between.
+                    // Somebody answered the same at the same time.
                     Ok(_) | Err(QuestionError::Store(StoreError::Conflict { .. })) => {}
                     Err(error) => return Err(error),
                 }

@@ -86,7 +86,12 @@ impl Questions {
         else {
             return Ok(());
         };
-        match self.executions.asked_input(execution, request).await? {
+        let became = self.executions.asked_input(execution, request).await?;
+        // In this order: an answer that is in the journal was under way before.
+        if self.under_way.has(execution, request) {
+            return Ok(());
+        }
+        match became {
             AskedInput::Open => Ok(()),
             AskedInput::Answered(answer) => self.settle(question.id, answer, "person").await,
             AskedInput::Withdrawn => {

@@ -10,6 +10,7 @@ mod answer;
 mod dialog;
 mod error;
 mod inputs;
+mod under_way;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -26,6 +27,7 @@ use crate::timeline::Timeline;
 pub(crate) use dialog::identity;
 pub(crate) use error::QuestionError;
 pub(crate) use missiond_store::questions::NewQuestion;
+use under_way::UnderWay;
 
 /// Who closes what nobody needs to answer any more.
 pub(crate) const DAEMON: &str = "missiond";
@@ -48,6 +50,8 @@ pub(crate) struct Questions {
     /// Counts what makes the dialogs worth another look: an answer that did not
     /// arrive, a rule that changed.
     second_looks: watch::Sender<u64>,
+    /// Requests of agents that are being answered from here.
+    under_way: UnderWay,
     tasks: Mutex<JoinSet<()>>,
 }
 
@@ -68,6 +72,7 @@ impl Questions {
             slots,
             executions,
             second_looks: watch::Sender::new(0),
+            under_way: UnderWay::default(),
             tasks: Mutex::default(),
         }
     }
