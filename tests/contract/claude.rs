@@ -3,13 +3,33 @@
 use missiond_model_server::{Api, Reply};
 use serde_json::json;
 
-use super::{Cli, Clis, KEY, MADE, NOWHERE, Room, platform};
+use super::{Agent, Cli, Clis, KEY, MADE, NOWHERE, Room, platform};
 
 #[test]
 fn claude_code_keeps_the_contract() {
-    let Some(clis) = Clis::installed() else {
+    if let Some((room, cli)) = prepared() {
+        cli.converse(&room);
+    }
+}
+
+#[test]
+fn a_daemon_that_takes_over_answers_what_the_launch_has_answered() {
+    let Some((room, cli)) = prepared() else {
         return;
     };
+    room.model.reply(Reply::new().say("It is a short one."));
+    let agent = Agent::start(&cli, &room, "what is the answer", &[]);
+    // Claude Code has not asked yet whether it may trust the folder.
+    room.home.kill();
+    room.home.start();
+    agent.wait_for_rest("It is a short one.");
+    let asked = room.home.json(&["inbox", "--all"]);
+    assert_eq!(asked["questions"], json!([]), "nobody was bothered");
+}
+
+/// A room with Claude Code in it, past its first start.
+fn prepared() -> Option<(Room, Cli)> {
+    let clis = Clis::installed()?;
     let program = clis.file(&format!("@anthropic-ai/claude-code-{}/claude", platform()));
     let room = Room::new("claude", &program);
     let config = json!({
@@ -48,7 +68,7 @@ fn claude_code_keeps_the_contract() {
         hooks: [HOOKS, RESUMED_HOOKS],
         transcript: [TRANSCRIPT, RESUMED],
     };
-    cli.converse(&room);
+    Some((room, cli))
 }
 
 const HOOKS: &str = r#"

@@ -125,6 +125,10 @@ impl Adapter for ClaudeCode {
         ]
     }
 
+    fn words_are_on_record(&self) -> bool {
+        true
+    }
+
     fn transcript(&self, search: &TranscriptSearch<'_>) -> Option<FoundTranscript> {
         let id = search.conversation?;
         let config = match search.variable("CLAUDE_CONFIG_DIR") {

@@ -83,6 +83,10 @@ impl Adapter for Codex {
         Some("/quit")
     }
 
+    fn words_are_on_record(&self) -> bool {
+        true
+    }
+
     fn transcript(&self, search: &TranscriptSearch<'_>) -> Option<FoundTranscript> {
         let config = match search.variable("CODEX_HOME") {
             Some(folder) => PathBuf::from(folder),

@@ -115,6 +115,10 @@ impl Adapter for GeminiCli {
         }]
     }
 
+    fn words_are_on_record(&self) -> bool {
+        true
+    }
+
     fn transcript(&self, search: &TranscriptSearch<'_>) -> Option<FoundTranscript> {
         let id = search.conversation?;
         let chats = their_folder(&|name| search.variable(name))?.join("tmp");

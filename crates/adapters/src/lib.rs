@@ -66,6 +66,13 @@ pub trait Adapter: std::fmt::Debug + Send + Sync {
         None
     }
 
+    /// Whether what its agent says is on record already, because its transcript
+    /// is read. Such an agent is not offered a signal for plain words: they would
+    /// be there twice.
+    fn words_are_on_record(&self) -> bool {
+        false
+    }
+
     /// Where the CLI keeps the transcript of a conversation, when that can be
     /// told from outside.
     fn transcript(&self, _search: &TranscriptSearch<'_>) -> Option<FoundTranscript> {

@@ -86,6 +86,10 @@ impl Adapter for OpenCode {
         })
     }
 
+    fn words_are_on_record(&self) -> bool {
+        true
+    }
+
     fn transcript(&self, search: &TranscriptSearch<'_>) -> Option<FoundTranscript> {
         let data = match search.variable("XDG_DATA_HOME") {
             Some(folder) => folder.into(),

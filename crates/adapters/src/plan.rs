@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use missiond_core::CliEngine;
+use serde::{Deserialize, Serialize};
 
 use crate::launch::McpServer;
 
@@ -107,7 +108,8 @@ pub struct StartupDialog {
 
 /// What a start-up dialog is about. Which ones may be answered is decided by the
 /// launch, not by the dialog.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum StartupQuestion {
     TrustFolder,
     KeyFromEnvironment,

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::bounded::{List, Text};
-use crate::catalogue::{Choice, MessageContent, Percent, Session, Target, limits};
+use crate::catalogue::{Choice, MessageContent, Percent, Session, SignalType, Target, limits};
 use crate::frame::{Digest, Sequence};
 use crate::marker::MarkerKeyHash;
 use crate::observation::{MessageKey, Observation};
@@ -165,6 +165,9 @@ pub struct JournalHeader {
     /// What a marker must prove to know; none when markers are not accepted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub marker_key: Option<MarkerKeyHash>,
+    /// The signals its agent was offered; all that its owner takes when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signals: Option<Vec<SignalType>>,
     /// What the records before this one were, if they were compacted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compacted: Option<Compacted>,
@@ -188,6 +191,7 @@ impl JournalHeader {
             transport,
             working_directory,
             marker_key: None,
+            signals: None,
             compacted: None,
         }
     }
@@ -195,6 +199,13 @@ impl JournalHeader {
     #[must_use]
     pub const fn with_marker_key(mut self, key: MarkerKeyHash) -> Self {
         self.marker_key = Some(key);
+        self
+    }
+
+    /// Offers the agent only these of the signals that its owner takes.
+    #[must_use]
+    pub fn with_signals(mut self, signals: Vec<SignalType>) -> Self {
+        self.signals = Some(signals);
         self
     }
 }

@@ -11,11 +11,11 @@ use missiond_core::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::catalogue::{MessageContent, Session};
+use crate::catalogue::{MessageContent, Session, SignalType};
 use crate::frame::Sequence;
 use crate::marker::MarkerKeyHash;
 use crate::observation::{MessageKey, ObservationKey};
-use crate::owner::OwnerRef;
+use crate::owner::{OwnerEntity, OwnerRef};
 use crate::policy::{Reason, Verdict};
 use crate::record::{
     ActivityUpdated, CapabilitySnapshot, CurrentTarget, EffectKey, EffectStatus, InputRequest,
@@ -32,6 +32,8 @@ pub struct ExecutionState {
     pub engine: CliEngine,
     pub transport: Transport,
     pub marker_key: Option<MarkerKeyHash>,
+    /// The signals its agent may send.
+    pub signals: Vec<SignalType>,
     /// The newest record.
     pub head: Sequence,
     pub updated_at: Timestamp,
@@ -112,6 +114,18 @@ pub struct ActiveDelivery {
     pub attempted_at: Timestamp,
 }
 
+/// A header can narrow what an owner takes, and never widen it.
+fn offered(owner: OwnerEntity, signals: Option<Vec<SignalType>>) -> Vec<SignalType> {
+    let taken = owner.signals();
+    match signals {
+        Some(signals) => taken
+            .into_iter()
+            .filter(|one| signals.contains(one))
+            .collect(),
+        None => taken,
+    }
+}
+
 /// A record that cannot follow the ones before it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Inconsistent {
@@ -149,6 +163,7 @@ impl ExecutionState {
             });
         }
         Ok(Self {
+            signals: offered(header.owner.entity, header.signals),
             execution: header.execution,
             owner: header.owner,
             engine: header.engine,

@@ -51,6 +51,7 @@ pub mod suite;
 pub mod tasks;
 pub mod timeline;
 pub mod token_usage;
+pub mod told_effects;
 mod tx;
 mod url;
 mod value;

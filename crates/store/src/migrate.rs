@@ -35,6 +35,7 @@ pub(crate) const MIGRATIONS: &[Migration] = migrations! {
     5 "0005_board",
     6 "0006_questions",
     7 "0007_autopilot",
+    8 "0008_told_effects",
 };
 
 /// Where the record of applied migrations is kept.

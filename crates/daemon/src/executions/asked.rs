@@ -1,7 +1,6 @@
 //! What agents have asked in structure and what became of it, for the questions
 //! that stand for it.
 
-use missiond_adapters::StartupDialog;
 use missiond_core::{BoardTaskId, ExecutionId, ObservationId, SlotId};
 use missiond_journal::catalogue::MessageContent;
 use missiond_journal::{ExecutionState, OwnerEntity};
@@ -136,60 +135,4 @@ fn became(state: &ExecutionState, request: ObservationId) -> AskedInput {
         Some(_) => AskedInput::Answered("answered".to_owned()),
         None => AskedInput::Withdrawn,
     }
-}
-
-/// The questions a CLI asks at its start that the launch has answered already.
-/// Each is answered once; what comes again is for the person.
-#[derive(Debug, Default)]
-pub(super) struct Startup(std::sync::Mutex<StartupDialogs>);
-
-#[derive(Debug, Default)]
-struct StartupDialogs {
-    left: Vec<StartupDialog>,
-    under_way: Option<StartupDialog>,
-}
-
-impl Startup {
-    pub(super) fn expect(&self, dialogs: Vec<StartupDialog>) {
-        self.dialogs().left = dialogs;
-    }
-
-    /// The one that fits; it is under way until [`Startup::done`].
-    pub(super) fn begin(&self, dialog: &Dialog) -> Option<StartupDialog> {
-        let mut dialogs = self.dialogs();
-        let index = dialogs.left.iter().position(|known| asks(known, dialog))?;
-        let known = dialogs.left.remove(index);
-        dialogs.under_way = Some(known);
-        Some(known)
-    }
-
-    pub(super) fn done(&self) {
-        self.dialogs().under_way = None;
-    }
-
-    fn answers(&self, dialog: &Dialog) -> bool {
-        let dialogs = self.dialogs();
-        let mut known = dialogs.left.iter().chain(&dialogs.under_way);
-        known.any(|known| asks(known, dialog))
-    }
-
-    fn dialogs(&self) -> std::sync::MutexGuard<'_, StartupDialogs> {
-        self.0
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
-    }
-}
-
-fn asks(known: &StartupDialog, dialog: &Dialog) -> bool {
-    words_of(known, dialog).is_some()
-}
-
-/// The words by which a start-up question is known, if this is it.
-pub(super) fn words_of(known: &StartupDialog, dialog: &Dialog) -> Option<&'static str> {
-    let asked = format!("{} {} {}", dialog.title, dialog.text, dialog.question);
-    known
-        .asks
-        .iter()
-        .find(|asks| asked.contains(**asks))
-        .copied()
 }

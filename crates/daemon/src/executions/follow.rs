@@ -12,6 +12,7 @@ use missiond_journal::marker::{self, Expected, Found};
 use missiond_journal::{Confidence, Source, Text, Transport};
 use missiond_store::capabilities;
 use missiond_store::executions::{self, ExecutionRow};
+use missiond_store::told_effects;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, MissedTickBehavior};
 
@@ -19,7 +20,7 @@ use super::heard::Heard;
 use super::messages::Retry;
 use super::run::{Exit, Notice, Run, Seen};
 use super::transcript::Transcript;
-use super::{Context, ExecutionError, asked, facts, messages};
+use super::{Context, ExecutionError, facts, messages, startup};
 use crate::slots::Answer;
 
 /// How often a transcript is looked at.
@@ -204,10 +205,12 @@ impl Follow {
         };
         let answer = Answer {
             option: (*yes).to_owned(),
-            expect: asked::words_of(&known, &dialog).map(str::to_owned),
+            expect: startup::words_of(&known, &dialog).map(str::to_owned),
             wait: STARTUP_ANSWER,
         };
         let answered = slots.answer(&open, answer).await;
+        let (context, run) = (&self.context, &self.run);
+        context.keep_startup(run.id, &run.startup).await;
         self.run.startup.done();
         match answered {
             Ok(answered) => {
@@ -268,6 +271,7 @@ pub(super) async fn close(context: &Context, run: &Arc<Run>) {
         .write(move |tx| {
             Box::pin(async move {
                 capabilities::revoke(tx, id, at).await?;
+                told_effects::forget(tx, id).await?;
                 executions::end(tx, id, at).await
             })
         })

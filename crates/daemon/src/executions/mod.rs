@@ -20,6 +20,9 @@ mod recover;
 mod run;
 mod spooled;
 mod start;
+mod startup;
+#[cfg(test)]
+mod told_once;
 mod transcript;
 mod view;
 
@@ -34,8 +37,7 @@ use missiond_core::{Clock, ExecutionId, ObservationId, SlotId};
 use missiond_journal::catalogue::{SignalType, parse_tool_call};
 use missiond_journal::record::Sender;
 use missiond_journal::{
-    Acknowledgement, Confidence, FileStore, JournalStore, Observed, OwnerEntity, Policy, Reason,
-    Source,
+    Acknowledgement, Confidence, FileStore, JournalStore, Observed, Outcome, Policy, Reason, Source,
 };
 use missiond_store::{MissionDb, executions};
 use tokio::task::JoinSet;
@@ -128,8 +130,8 @@ impl Executions {
     /// The signals that the agent of this execution may send.
     pub(crate) fn offered(&self, execution: ExecutionId) -> Vec<SignalType> {
         let run = self.context.run(execution);
-        let owner = run.and_then(|run| run.journal().peek(|state| state.owner.entity).ok());
-        owner.map(OwnerEntity::signals).unwrap_or_default()
+        let offered = run.and_then(|run| run.journal().peek(|state| state.signals.clone()).ok());
+        offered.unwrap_or_default()
     }
 
     /// What a hook of the agent's program reported. Hooks are numbered by the

@@ -60,7 +60,8 @@ impl Executions {
             tracing::info!(execution = %run.id, "found again");
             messages::settle_interrupted(context, &run).await?;
             spooled::take(context, &run).await;
-            let follow = Follow::new(Arc::clone(context), Arc::clone(&run), &row, Vec::new())?;
+            let dialogs = context.startup_left(run.id, &run.engine).await;
+            let follow = Follow::new(Arc::clone(context), Arc::clone(&run), &row, dialogs)?;
             self.spawn(follow.until_closed(notices));
             // It was cancelled, and the daemon died before its program did.
             if run.journal().peek(|state| state.lifecycle.is_final())? {

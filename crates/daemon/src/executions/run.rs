@@ -2,7 +2,8 @@
 //!
 //! An observation is recorded as one group; what came of it is then told on the
 //! timeline. Effects for the owner are told before they are recorded as applied,
-//! so a crash in between tells one twice and loses none.
+//! and the timeline knows which it was told: a crash in between loses none and
+//! tells none twice.
 
 use std::sync::Arc;
 
@@ -20,8 +21,8 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::{Mutex, Notify};
 
 use super::ExecutionError;
-use super::asked::Startup;
 use super::circles::Circles;
+use super::startup::Startup;
 use crate::timeline::Timeline;
 
 /// Something seen of an execution, before it is recorded.
@@ -277,9 +278,17 @@ impl Run {
             *told = now;
         }
         for effect in due {
-            if self.record(self.event_of(&effect)).await {
+            let key = effect.key;
+            let event = self.event_of(&effect);
+            let told = self
+                .timeline
+                .record_effect(self.id, key.to_string(), event)
+                .await;
+            if let Err(error) = &told {
+                tracing::error!(execution = %self.id, %key, %error, "an effect is not on the timeline");
+            }
+            if told.is_ok() {
                 let at = self.clock.now();
-                let key = effect.key;
                 let settled = self
                     .blocking(move |journal| journal.settle_effect(at, key, EffectStatus::Applied))
                     .await;

@@ -12,7 +12,7 @@ use missiond_adapters::{
 };
 use missiond_api::EXECUTION_VARIABLE;
 use missiond_core::{BoardTaskId, CliEngine, Event, ExecutionId, SlotId, TraceContext};
-use missiond_journal::catalogue::{MessageContent, Process, Prompt};
+use missiond_journal::catalogue::{Meaning, MessageContent, Process, Prompt, SignalType};
 use missiond_journal::marker::{self, MarkerKey};
 use missiond_journal::record::Sender;
 use missiond_journal::{
@@ -24,7 +24,7 @@ use missiond_store::executions::{self, ExecutionRow};
 use super::follow::{self, Follow};
 use super::run::Run;
 use super::transcript::Place;
-use super::{Context, ExecutionError, Executions, Known, access, facts};
+use super::{Context, ExecutionError, Executions, Known, access, facts, startup};
 use crate::slots::{self, NewSlot};
 
 /// What an agent is told about markers, until it has been told.
@@ -171,8 +171,9 @@ impl Context {
             ProgramSource::FirstArgument => Transport::Marker,
         });
         let owner = owner(new.owner, &new.cwd);
+        let offered = offered(owner.entity, &*adapter);
         let equipped = match signals {
-            Transport::McpTool => Some(own_server(&access::file_in(&folder), owner.entity)?),
+            Transport::McpTool => Some(own_server(&access::file_in(&folder), &offered)?),
             Transport::Marker | Transport::None => None,
         };
         let launch = Launch {
@@ -209,10 +210,10 @@ impl Context {
         let cwd = cwd.ok_or_else(|| {
             ExecutionError::Invalid(format!("{} is not a path in text", new.cwd.display()))
         })?;
-        let mut header = JournalHeader::new(id, owner, new.engine.clone(), signals, cwd);
+        let mut header = JournalHeader::new(id, owner, new.engine.clone(), signals, cwd)
+            .with_signals(offered.clone());
         if signals == Transport::Marker {
             let key = MarkerKey::generate().map_err(|e| ExecutionError::Random(e.to_string()))?;
-            let offered = header.owner.entity.signals();
             header = header.with_marker_key(key.hash(id));
             // Typed before the first prompt, because arguments are for all to see.
             plan.files.push(PlannedFile {
@@ -226,8 +227,10 @@ impl Context {
             StartupQuestion::KeyFromEnvironment => false,
         };
         let dialogs = adapter.startup_dialogs().iter().filter(may).copied();
+        let dialogs: Vec<_> = dialogs.collect();
+        plan.files.push(startup::planned(&folder, &dialogs));
         Ok(Prepared {
-            dialogs: dialogs.collect(),
+            dialogs,
             transcript: transcript.and_then(|place| place.written()),
             id,
             slot,
@@ -333,11 +336,21 @@ impl Context {
     }
 }
 
+/// What the agent may say: what its owner takes, but for what its CLI puts on
+/// record by itself.
+fn offered(owner: OwnerEntity, adapter: &dyn Adapter) -> Vec<SignalType> {
+    let mut offered = owner.signals();
+    if adapter.words_are_on_record() {
+        offered.retain(|signal| signal.descriptor().traits != Meaning::Conversation);
+    }
+    offered
+}
+
 /// This binary as the execution's MCP server and as the command of its hooks.
 /// The capability is in the file; its path is no secret.
 fn own_server(
     access: &Path,
-    owner: OwnerEntity,
+    offered: &[SignalType],
 ) -> Result<(McpServer, HookCommand), ExecutionError> {
     let command =
         std::env::current_exe().map_err(|error| ExecutionError::Invalid(error.to_string()))?;
@@ -348,9 +361,8 @@ fn own_server(
         name: "mission-execution".to_owned(),
         command: command.clone(),
         args: vec!["execution".to_owned(), "mcp".to_owned(), access.clone()],
-        tools: owner
-            .signals()
-            .into_iter()
+        tools: offered
+            .iter()
             .map(|signal| signal.name().to_owned())
             .collect(),
     };

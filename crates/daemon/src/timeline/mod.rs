@@ -9,6 +9,7 @@
 
 mod backoff;
 mod consumer;
+mod effects;
 mod ephemeral;
 mod follower;
 mod writer;

@@ -40,7 +40,7 @@ pub fn decide(policy: &Policy, state: &ExecutionState, observation: &Observation
         return without_effect(Verdict::Refused, Reason::SourceMayNotReport);
     };
     if let ObservedType::Signal(signal) = kind
-        && !state.owner.entity.takes(signal)
+        && !state.signals.contains(&signal)
     {
         return without_effect(Verdict::Refused, Reason::NotOffered);
     }

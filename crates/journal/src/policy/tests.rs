@@ -38,6 +38,15 @@ fn running() -> ExecutionState {
     state
 }
 
+fn owned_by(owner: OwnerEntity, offered: Option<Vec<SignalType>>) -> ExecutionState {
+    let mut header = header(ExecutionId::generate());
+    header.owner.entity = owner;
+    header.signals = offered;
+    let mut state = ExecutionState::begin(crate::Sequence(1), at(0), header).unwrap();
+    state.lifecycle = ExecutionLifecycle::Running;
+    state
+}
+
 fn seen(
     state: &ExecutionState,
     source: Source,
@@ -467,7 +476,6 @@ fn a_tool_that_a_transcript_tells_of_late_wakes_nobody_who_rests() {
 
 #[test]
 fn what_the_owner_has_no_use_for_is_refused() {
-    let mut state = running();
     let claim = Signal::from(ReadyForVerification {
         summary: "look".try_into().unwrap(),
         artifacts: Default::default(),
@@ -483,7 +491,7 @@ fn what_the_owner_has_no_use_for_is_refused() {
         OwnerEntity::Mission,
         OwnerEntity::Artifact,
     ] {
-        state.owner.entity = owner;
+        let state = owned_by(owner, None);
         assert_eq!(
             decided(&state),
             (Verdict::Promoted, Reason::ClaimForOwner, 1)
@@ -491,8 +499,15 @@ fn what_the_owner_has_no_use_for_is_refused() {
         assert_eq!(owner.signals(), SignalType::ALL);
     }
     for owner in [OwnerEntity::System, OwnerEntity::Repository] {
-        state.owner.entity = owner;
-        assert_eq!(decided(&state), (Verdict::Refused, Reason::NotOffered, 0));
+        // What its header offers cannot widen that.
+        for offered in [None, Some(SignalType::ALL.to_vec())] {
+            let state = owned_by(owner, offered);
+            assert_eq!(decided(&state), (Verdict::Refused, Reason::NotOffered, 0));
+        }
         assert!(!owner.signals().contains(&SignalType::ReadyForVerification));
     }
+    // What its CLI was not offered is refused whoever owns it.
+    let some = vec![SignalType::Progress, SignalType::NeedsInput];
+    let state = owned_by(OwnerEntity::Task, Some(some));
+    assert_eq!(decided(&state), (Verdict::Refused, Reason::NotOffered, 0));
 }

@@ -71,6 +71,7 @@ macro_rules! for_each_store_case {
             a_run_without_an_end_is_found_by_the_next,
             activity_is_counted_by_the_hour,
             an_execution_is_found_until_and_after_its_end,
+            an_effect_is_told_once,
             a_capability_is_known_by_its_hash_and_can_be_taken_back,
             board_a_diamond_opens_level_by_level,
             board_a_cycle_is_refused_and_named,

@@ -172,6 +172,13 @@ const HOLDINGS: &[Holding] = &[
         ask: "SELECT attempt, files FROM attempt_conflicts",
         answer: &["a1", "[]"],
     },
+    Holding {
+        since: 8,
+        write: "INSERT INTO told_effects (execution, effect, told_at) \
+             VALUES ('e1', 'obs_1/run_ended', 5)",
+        ask: "SELECT execution, effect FROM told_effects",
+        answer: &["e1", "obs_1/run_ended"],
+    },
 ];
 
 pub async fn every_earlier_version_upgrades_and_keeps_its_data(url: DbUrl) {
@@ -303,6 +310,7 @@ async fn wipe(db: &MissionDb) {
     run(
         db,
         vec![
+            "DROP TABLE told_effects",
             "DROP TABLE attempt_conflicts",
             "DROP TABLE parked_tasks",
             "DROP TABLE token_usage",

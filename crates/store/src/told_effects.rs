@@ -1,0 +1,40 @@
+//! Effects of executions that the timeline has been told. An effect becomes due
+//! in a journal, is told as an event, and is then settled in the journal. The
+//! event and the note that it was told are one transaction, so a crash between
+//! telling and settling tells it once.
+
+use missiond_core::ExecutionId;
+
+use crate::{NewEvent, StoreError, Tx, Value, timeline};
+
+/// Whether an effect was new to the timeline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Telling {
+    First,
+    /// Its event is on the timeline already; none was added.
+    Again,
+}
+
+/// Tells an effect by its event, unless that was done before. `effect` is its
+/// key within the execution.
+pub async fn tell(
+    tx: &mut Tx<'_>,
+    execution: ExecutionId,
+    effect: &str,
+    event: &NewEvent,
+) -> Result<Telling, StoreError> {
+    let sql = "INSERT INTO told_effects (execution, effect, told_at) VALUES ($1, $2, $3) \
+         ON CONFLICT (execution, effect) DO NOTHING";
+    let params = [Value::written(execution), effect.into(), event.at.into()];
+    if tx.execute(sql, &params).await? == 0 {
+        return Ok(Telling::Again);
+    }
+    timeline::append(tx, std::slice::from_ref(event)).await?;
+    Ok(Telling::First)
+}
+
+/// The execution has ended: its journal is never told from again.
+pub async fn forget(tx: &mut Tx<'_>, execution: ExecutionId) -> Result<u64, StoreError> {
+    let sql = "DELETE FROM told_effects WHERE execution = $1";
+    tx.execute(sql, &[Value::written(execution)]).await
+}
