@@ -112,18 +112,8 @@ fn hurry(field: &Field, task: &str, tries: u64) {
 fn what_a_task_may_use_is_counted_and_its_budget_ends_it() {
     let field = Field::new();
     // The agent reports its tokens in its transcript, as Claude Code does.
-    let usage = r#"{"type":"assistant","requestId":"REQ","message":{"id":"m1","role":"assistant","content":[{"type":"text","text":"hm"}],"usage":{"input_tokens":900,"output_tokens":200}}}"#;
-    let sessions = field.home.home().data_dir().join("rehearsals");
-    let write = format!(
-        "for n in 1 2 3; do echo '{}' | sed \"s/REQ/r$n/\" >> '{}'/{{{{session}}}}.jsonl; sleep 0.2; done; sleep 60",
-        usage.replace('"', "\\\""),
-        sessions.display(),
-    );
-    let turns = format!(
-        "  - steps:\n      - run: {{argv: [sh, -c, {}]}}\n",
-        json!(write).to_string().replace("\\\\\\\"", "\\\"")
-    );
-    let task = field.task("costly", &turns, json!({"budget": {"tokens": 3000}}));
+    let turns = "  - steps:\n      - repeat: {times: 3, steps: [{usage: {input: 900, output: 200}}]}\n      - run: [sleep, '60']\n";
+    let task = field.task("costly", turns, json!({"budget": {"tokens": 3000}}));
     let details = field.wait_status(&task, "blocked");
     assert_eq!(outcome(&details, 0), "needs_person");
     let why = details["task"]["blocked"].as_str().unwrap();

@@ -11,8 +11,12 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use crate::script::Usage;
 use crate::session::{SessionId, open_private_log};
 use crate::view::{Panel, Permission, View};
+
+/// The model a rehearsal says it uses.
+const MODEL: &str = "rehearsal";
 
 /// JSON lines: what was said, in the shape of an API's messages.
 #[derive(Debug)]
@@ -37,6 +41,20 @@ impl Transcript {
 
     pub(crate) fn said(&mut self, text: &str) -> io::Result<()> {
         self.message("assistant", &json!([{"type": "text", "text": text}]))
+    }
+
+    /// What a request to a model cost, had there been one.
+    pub(crate) fn used(&mut self, usage: Usage) -> io::Result<()> {
+        let request = format!("req_{}", Uuid::now_v7().simple());
+        let usage = json!({
+            "input_tokens": usage.input, "output_tokens": usage.output,
+            "cache_read_input_tokens": usage.cache_read,
+            "cache_creation_input_tokens": usage.cache_write,
+        });
+        let message = json!({
+            "role": "assistant", "model": MODEL, "content": [], "usage": usage,
+        });
+        self.line(&json!({"type": "assistant", "requestId": request, "message": message}))
     }
 
     /// A tool call and its result.

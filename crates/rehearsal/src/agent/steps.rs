@@ -65,6 +65,10 @@ impl Agent {
                 Ok(())
             }
             Step::Error(failure) => self.fail_and_retry(failure).await,
+            Step::Usage(usage) => {
+                self.transcript.used(*usage)?;
+                Ok(())
+            }
             Step::UsageLimit { resets } => {
                 let text = format!("Limit reached, resets {}", self.fill(resets));
                 Err(self.fail(text))

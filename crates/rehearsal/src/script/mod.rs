@@ -102,6 +102,7 @@ pub(crate) enum Step {
     Call(Call),
     Question(Template),
     Error(Failure),
+    Usage(Usage),
     UsageLimit { resets: Template },
     Sleep(Duration),
     Hang,
@@ -116,6 +117,16 @@ pub(crate) struct Say {
     pub(crate) text: Template,
     /// Characters a second.
     pub(crate) rate: f64,
+}
+
+/// Tokens the agent says it used. Nothing is used by a rehearsal; the numbers are
+/// the script's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Usage {
+    pub(crate) input: u64,
+    pub(crate) output: u64,
+    pub(crate) cache_read: u64,
+    pub(crate) cache_write: u64,
 }
 
 /// Asks for permission; what follows hangs on the answer.

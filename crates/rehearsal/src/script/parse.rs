@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 
 use super::{
     AfterRetries, Ask, Call, Crash, Edit, FORMAT, Failure, FileText, Run, Say, Script, ScriptError,
-    Shape, Signal, Step, Template, Turn, Uses, When,
+    Shape, Signal, Step, Template, Turn, Usage, Uses, When,
 };
 
 const MAX_BYTES: usize = 1 << 20;
@@ -18,6 +18,7 @@ const MAX_TIMES: i64 = 100_000;
 const MAX_SECONDS: f64 = 86_400.0;
 const USUAL_RATE: f64 = 120.0;
 const USUAL_TAIL: i64 = 5;
+const MAX_TOKENS: i64 = 1_000_000_000;
 
 const TOP: &[&str] = &["rehearsal", "description", "startup", "turns"];
 const STEPS: &[&str] = &[
@@ -32,6 +33,7 @@ const STEPS: &[&str] = &[
     "call",
     "question",
     "error",
+    "usage",
     "usage_limit",
     "sleep",
     "hang",
@@ -152,6 +154,7 @@ fn step(node: Node<'_>, depth: usize) -> Option<Step> {
         "call" => Step::Call(call(value)?),
         "question" => Step::Question(template(value)?),
         "error" => Step::Error(failure(value)?),
+        "usage" => Step::Usage(usage(value)?),
         "usage_limit" => {
             let fields = value.fields("a usage limit", &["resets"])?;
             Step::UsageLimit {
@@ -306,6 +309,20 @@ fn call(node: Node<'_>) -> Option<Call> {
     Some(Call {
         tool: fields.require("tool")?.text()?.to_owned(),
         arguments: optional_shape(&fields, "arguments")?,
+    })
+}
+
+fn usage(node: Node<'_>) -> Option<Usage> {
+    let fields = node.fields("`usage`", &["input", "output", "cache_read", "cache_write"])?;
+    let tokens = |key: &str| match fields.get(key) {
+        Some(node) => whole_number(node, 0..=MAX_TOKENS),
+        None => Some(0),
+    };
+    Some(Usage {
+        input: tokens("input")?,
+        output: tokens("output")?,
+        cache_read: tokens("cache_read")?,
+        cache_write: tokens("cache_write")?,
     })
 }
 
