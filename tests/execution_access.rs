@@ -512,3 +512,30 @@ fn a_hook_never_fails() {
     assert_eq!(text(&missing.stdout), "");
     assert!(text(&missing.stderr).contains("cannot be read"));
 }
+
+#[test]
+fn a_hook_speaks_for_its_slot_until_the_screen_has_the_last_word() {
+    let home = TestHome::started();
+    let agent = Agent::start(&home, QUIET, None);
+    let readings = || -> Vec<(String, String)> {
+        let events = home.events().into_iter().map(|one| one["event"].clone());
+        let word = |event: &Value, name: &str| event[name].as_str().unwrap().to_owned();
+        events
+            .filter(|event| event["type"] == "pty_state_changed")
+            .map(|event| (word(&event, "to"), word(&event, "reason")))
+            .collect()
+    };
+    wait_for("the prompt", || {
+        readings().last().is_some_and(|(state, _)| state == "idle")
+    });
+    let before = readings().len();
+    agent.hook("UserPromptSubmit", "");
+    // Nothing is drawn, so the hook's word stands, and then no longer.
+    wait_for("the hook's word and its end", || {
+        readings().len() >= before + 2
+    });
+    let after = readings().split_off(before);
+    let said = "a hook says that it took a prompt";
+    assert_eq!(after[0], ("thinking".to_owned(), said.to_owned()));
+    assert_eq!(after[1].0, "idle");
+}

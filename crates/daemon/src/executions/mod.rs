@@ -145,8 +145,14 @@ impl Executions {
         let Some(run) = self.context.run(execution) else {
             return Err(ExecutionError::NotRunning { execution });
         };
+        let mut is_news = false;
         for seen in facts::of_hook(sequence, &report) {
-            run.observe(seen).await?;
+            let taken = run.observe(seen).await?;
+            is_news |= !matches!(taken.outcome, Outcome::Duplicate { .. });
+        }
+        if is_news && let Some(open) = self.context.slots.find(&run.slot.to_string()) {
+            // It is one voice among others: no hook waits for a slot that is busy.
+            let _ = open.orders.try_send(Order::Said(report.event));
         }
         Ok(())
     }

@@ -10,6 +10,7 @@ mod tending;
 use std::sync::Arc;
 use std::time::Duration;
 
+use missiond_adapters::HookEvent;
 use missiond_core::{Event, PtyState, Slot, TraceContext};
 use missiond_pty::host::{
     ExitStatus, FromHost, HostConnection, HostError, HostFiles, HostRecord, MAX_INPUT, Recording,
@@ -23,6 +24,7 @@ use tokio::time::Instant;
 
 use super::anomalies::Watch;
 use super::checkpoint::{Checkpoint, Due};
+use super::fusing::Fusing;
 use super::rebuild::{self, Rebuilt};
 use super::typing::{Job, Typing};
 use super::viewers::{ViewerId, Viewers, Viewing};
@@ -46,6 +48,8 @@ pub(crate) enum Order {
         listener: Arc<dyn Listener>,
         done: oneshot::Sender<u64>,
     },
+    /// A hook of the program said something.
+    Said(HookEvent),
     /// Press a key.
     Key {
         bytes: &'static [u8],
@@ -149,6 +153,7 @@ pub(super) async fn follow(
         killers: Vec::new(),
         viewers: Viewers::new(),
         listener: None,
+        fusing: Fusing::default(),
         context,
         slot,
         record,
@@ -221,6 +226,7 @@ struct Live {
     killers: Vec<(oneshot::Sender<String>, String)>,
     viewers: Viewers,
     listener: Option<Arc<dyn Listener>>,
+    fusing: Fusing,
     orders: mpsc::Receiver<Order>,
 }
 
@@ -365,6 +371,7 @@ impl Live {
 
     fn take_output(&mut self, bytes: &[u8], changes: &mut Vec<TimedReading>) {
         let now = self.now();
+        self.fusing.drawn(now);
         self.session.feed(bytes, now, changes);
         // A frame the program marked as complete is read without waiting.
         self.session
@@ -437,7 +444,7 @@ impl Live {
                 let _ = done.send(Look {
                     draft: drafted.map(|prompt| prompt.text()),
                     screen: self.session.screen().clone(),
-                    reading: self.session.reader().current().clone(),
+                    reading: self.fusing.fuse(self.session.reader().current(), now),
                     offset: self.offset,
                     trouble: self.trouble(),
                 });
@@ -453,6 +460,11 @@ impl Live {
             Order::Listen { listener, done } => {
                 self.listener = Some(listener);
                 let _ = done.send(self.offset);
+            }
+            Order::Said(event) => {
+                let now = self.now();
+                self.fusing.heard(&event, now);
+                self.tell_fused(now).await;
             }
             Order::Key { bytes, done } => {
                 self.give_way(bytes).await;
@@ -529,6 +541,9 @@ impl Live {
         input(host, bytes).await?;
         let now = self.now();
         self.session.sent(bytes, now, changes);
+        if self.fusing.typed(now) {
+            self.tell_fused(now).await;
+        }
         Ok(())
     }
 
@@ -539,10 +554,21 @@ impl Live {
             .deadline()
             .map(|due| Instant::now() + due.saturating_sub(self.now()) + Duration::from_millis(1));
         let watch = self.watch.wake().map(|due| self.begun + due);
-        [session, self.typing.wake(), watch, self.viewers.due()]
-            .into_iter()
-            .flatten()
-            .min()
+        let now = self.now();
+        let fusing = self
+            .fusing
+            .deadline(now)
+            .map(|due| Instant::now() + due.saturating_sub(now) + Duration::from_millis(1));
+        [
+            session,
+            fusing,
+            self.typing.wake(),
+            watch,
+            self.viewers.due(),
+        ]
+        .into_iter()
+        .flatten()
+        .min()
     }
 
     /// Time on the recording's clock.
@@ -551,20 +577,35 @@ impl Live {
     }
 
     async fn publish(&mut self, changes: &mut Vec<TimedReading>) {
+        let now = self.now();
         for TimedReading { reading, .. } in changes.drain(..) {
-            if reading.state != self.published {
-                let changed = Event::PtyStateChanged {
-                    slot: self.slot.id,
-                    from: self.published,
-                    to: reading.state,
-                    confidence: reading.confidence,
-                    reason: reading.reason,
-                };
-                self.published = reading.state;
-                self.record(changed).await;
-            }
-            self.tell_dialog(reading.dialog).await;
+            let reading = self.fusing.fuse(&reading, now);
+            self.tell_reading(reading).await;
         }
+        if self.fusing.expire(now) || self.fusing.hears() {
+            self.tell_fused(now).await;
+        }
+    }
+
+    /// Tells what is so by the screen and the hooks together.
+    async fn tell_fused(&mut self, now: Duration) {
+        let fused = self.fusing.fuse(self.session.reader().current(), now);
+        self.tell_reading(fused).await;
+    }
+
+    async fn tell_reading(&mut self, reading: Reading) {
+        if reading.state != self.published {
+            let changed = Event::PtyStateChanged {
+                slot: self.slot.id,
+                from: self.published,
+                to: reading.state,
+                confidence: reading.confidence,
+                reason: reading.reason,
+            };
+            self.published = reading.state;
+            self.record(changed).await;
+        }
+        self.tell_dialog(reading.dialog).await;
     }
 
     /// Tells of a dialog that is not the one that was told of. A moved mark makes

@@ -11,6 +11,7 @@ mod checkpoint;
 mod crashes;
 mod deliver;
 mod environment;
+mod fusing;
 mod live;
 mod manifests;
 mod rebuild;
