@@ -453,3 +453,34 @@ fn a_program_that_waits_for_a_full_disk_can_be_ended() {
     assert!(ended.status.success(), "{ended:?}");
     assert!(!process_exists(host.program_pid));
 }
+
+#[test]
+fn a_daemon_that_asks_and_does_not_listen_takes_no_memory() {
+    let home = TestHome::started();
+    let slot = spawn(&home, "asked", "echo ready; sleep 1000");
+    wait_for_text(&home, "asked", "ready");
+    let (socket, record) = (socket_of(&home, &slot), record_of(&home, &slot));
+    home.kill();
+    // Every one of these needs an answer: there is no such byte to go on from.
+    let mut deaf = Wire::hello(&socket, 0);
+    let no_such_byte = {
+        let content = u64::MAX.to_le_bytes();
+        let length = u32::try_from(content.len() + 1).unwrap();
+        [&length.to_le_bytes(), &b"h"[..], &content].concat()
+    };
+    let many = no_such_byte.repeat(5_000);
+    let patience = std::time::Duration::from_secs(2);
+    deaf.stream.set_write_timeout(Some(patience)).unwrap();
+    let sent = (0..400).take_while(|_| deaf.stream.write_all(&many).is_ok());
+    assert!(sent.count() < 400, "it stops listening");
+    let status = std::fs::read_to_string(format!("/proc/{}/status", record.host_pid)).unwrap();
+    let resident = status
+        .lines()
+        .find(|line| line.starts_with("VmRSS"))
+        .unwrap();
+    let kilobytes: u64 = resident.split_whitespace().nth(1).unwrap().parse().unwrap();
+    assert!(kilobytes < 64 << 10, "{resident}");
+    // Whoever comes next is served.
+    let (first, bytes) = Wire::hello(&socket, 0).output_until(5);
+    assert_eq!((first, &bytes[..5]), (0, &b"ready"[..]));
+}

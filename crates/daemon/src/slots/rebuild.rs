@@ -79,17 +79,21 @@ pub(super) fn rebuild(path: &Path, manifest: Arc<Manifest>) -> Result<Rebuilt, C
             (_, recorded) => moments.push((now, recorded)),
         }
     }
-    let last = moments.split_off(moments.len().saturating_sub(READ));
+    let last = moments.split_off(first_read(&moments));
     for (at, recorded) in moments {
         match recorded {
             Recorded::Output(bytes) => session.terminal().feed(&bytes, at),
             Recorded::Resize(size) => session.terminal().resize(size, at),
+            Recorded::Input(_) => {}
         }
     }
     for (at, recorded) in last {
         match recorded {
             Recorded::Output(bytes) => session.feed(&bytes, at, &mut changes),
             Recorded::Resize(size) => session.resize(size, at, &mut changes),
+            // What a screen means may depend on it: a text that was sent and
+            // not taken up yet leaves a prompt that looks free.
+            Recorded::Input(bytes) => session.sent(&bytes, at, &mut changes),
         }
         changes.clear();
     }
@@ -100,6 +104,18 @@ pub(super) fn rebuild(path: &Path, manifest: Arc<Manifest>) -> Result<Rebuilt, C
         offset,
         at,
     })
+}
+
+/// Where the moments begin that are read.
+fn first_read(moments: &[(Duration, Recorded)]) -> usize {
+    let drawn = |(_, recorded): &&(Duration, Recorded)| !matches!(recorded, Recorded::Input(_));
+    let drawn = moments.iter().filter(drawn).count();
+    let mut skipped = 0;
+    let first = moments.iter().position(|(_, recorded)| {
+        skipped += usize::from(!matches!(recorded, Recorded::Input(_)));
+        skipped + READ > drawn
+    });
+    first.unwrap_or(moments.len())
 }
 
 /// The screen a program left when it ended, and how much it had written.
@@ -114,4 +130,60 @@ pub(super) fn last_screen(
     } = rebuild(path, manifest)?;
     session.exited(at + LATER, &mut Vec::new());
     Ok((session, offset))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+
+    use missiond_core::PtyState;
+    use missiond_pty::{CastEvent, CastHeader, CastWriter, EventKind};
+    use missiond_semantic::Catalogue;
+
+    use super::*;
+
+    const PROMPT: &str = "\x1b[?2026h\x1b[2J\x1b[H› Ask Codex to do anything\r\n\r\n  \
+                          model default · /home/x\x1b[?2026l";
+
+    fn event(seconds: u64, kind: EventKind) -> CastEvent {
+        let at = Duration::from_secs(seconds);
+        CastEvent { at, kind }
+    }
+
+    /// The state a slot is found in two seconds after the last of these.
+    fn found(events: &[CastEvent]) -> PtyState {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("slot.cast");
+        let header = r#"{"version": 2, "width": 80, "height": 24}"#;
+        let header: CastHeader = serde_json::from_str(header).unwrap();
+        let mut writer = CastWriter::new(File::create(&path).unwrap(), &header).unwrap();
+        for event in events {
+            writer.write(event).unwrap();
+        }
+        drop(writer);
+        let catalogue = Catalogue::shipped().unwrap();
+        let manifest = catalogue.for_engine(Some("codex")).unwrap().clone();
+        let Rebuilt {
+            mut session, at, ..
+        } = rebuild(&path, manifest).unwrap();
+        session.advance_to(at + Duration::from_secs(2), &mut Vec::new());
+        session.reader().current().state
+    }
+
+    #[test]
+    fn a_text_that_was_sent_and_not_taken_up_is_remembered() {
+        let output = |seconds| event(seconds, EventKind::Output(PROMPT.to_owned()));
+        let typed = |seconds, keys: &str| event(seconds, EventKind::Input(keys.to_owned()));
+        let (free, sent) = (
+            vec![output(0), output(5)],
+            vec![output(0), output(5), typed(10, "fix it"), typed(11, "\r")],
+        );
+        assert_eq!(found(&free), PtyState::Idle);
+        assert_ne!(found(&sent), PtyState::Idle, "it was just given something");
+        // However much was drawn before.
+        let mut long: Vec<_> = (0..40).map(output).collect();
+        assert_eq!(found(&long), PtyState::Idle);
+        long.extend([typed(50, "fix it"), typed(51, "\r")]);
+        assert_ne!(found(&long), PtyState::Idle);
+    }
 }

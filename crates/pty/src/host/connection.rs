@@ -22,6 +22,8 @@ use super::segments::{Recorded, Recording, RecordingReader};
 
 /// Encoded frames that wait for the socket.
 const QUEUED: usize = 128 << 10;
+/// Answers that wait for the socket, at most, before no more is asked.
+const CHOKED: usize = 256 << 10;
 /// The program waits when a connected daemon is this many bytes behind.
 const FAR_BEHIND: u64 = 512 << 10;
 
@@ -212,12 +214,18 @@ impl Outgoing {
                     self.older = Some(older);
                     return Ok((begin, bytes));
                 }
-                Some((_, Recorded::Resize(_))) => {}
+                Some((_, Recorded::Resize(_) | Recorded::Input(_))) => {}
                 None => break,
             }
         }
         let missing = format!("the recording ends before byte {next}");
         Err(io::Error::new(io::ErrorKind::UnexpectedEof, missing))
+    }
+
+    /// Whether the daemon does not take what it is told. Then it is not listened
+    /// to either: each of its frames may need an answer.
+    pub(super) fn is_choked(&self) -> bool {
+        self.queue.len() > CHOKED
     }
 
     pub(super) fn has_queued(&self) -> bool {

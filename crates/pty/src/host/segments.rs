@@ -22,11 +22,13 @@ pub(super) const MARK_EVERY: u64 = 64 << 10;
 /// Below this a search is slower than reading.
 const NEAR: u64 = 2 * MARK_EVERY;
 
-/// What a recording says happened to the screen.
+/// What a recording says happened at the terminal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Recorded {
     Output(Vec<u8>),
     Resize(Size),
+    /// Keys, and what the terminal answered by itself.
+    Input(Vec<u8>),
 }
 
 /// The segments of a recording that are still there.
@@ -186,6 +188,7 @@ impl RecordingReader {
             match self.next().transpose()? {
                 None => break,
                 Some((_, Recorded::Resize(size))) => self.size = size,
+                Some((_, Recorded::Input(_))) => {}
                 Some((at, Recorded::Output(mut bytes))) => {
                     if self.position > offset {
                         let skip = usize::try_from(offset - begin).unwrap_or(usize::MAX);
@@ -214,7 +217,7 @@ impl RecordingReader {
                     raw = label.strip_prefix(RAW_MARKER).and_then(unhex);
                     continue;
                 }
-                EventKind::Input(_) => continue,
+                EventKind::Input(text) => Recorded::Input(text.into_bytes()),
             };
             return Ok(Some((self.after + event.at, recorded)));
         }

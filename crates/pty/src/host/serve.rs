@@ -214,12 +214,13 @@ impl Host {
             }
         });
         let queued = self.outgoing.as_ref().is_some_and(Outgoing::has_queued);
+        let choked = self.outgoing.as_ref().is_some_and(Outgoing::is_choked);
         tokio::select! {
             read = self.reader.read(buffer), if may_read => Happened::Output(read),
             taken = self.writer.write(&self.input), if may_write => Happened::InputTaken(taken),
             accepted = self.listener.accept() => Happened::Connected(accepted.map(|(stream, _)| stream)),
             Some(greeted) = self.greeted.recv() => Happened::Greeted(greeted),
-            frame = next_frame(self.incoming.as_mut()) => Happened::Frame(frame),
+            frame = next_frame(self.incoming.as_mut()), if !choked => Happened::Frame(frame),
             sent = send(self.outgoing.as_mut()), if queued => Happened::Sent(sent),
             status = self.child.wait(), if self.status.is_none() => Happened::Exited(status),
             _ = children.recv() => Happened::ChildChanged,
