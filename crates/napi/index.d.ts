@@ -107,6 +107,11 @@ export class SemanticTerminal {
   /** Takes what the program wrote; returns the readings that changed before it. */
   feed(bytes: Uint8Array, atMs?: number): Reading[];
   resize(columns: number, rows: number, atMs?: number): Reading[];
+  /**
+   * Tells what was written to the program's input. A prompt that was just given a
+   * text is not free, whatever the screen still shows.
+   */
+  sent(bytes: Uint8Array, atMs?: number): Reading[];
   /** Lets time pass; call it at the latest at {@link deadline}. */
   advance(atMs?: number): Reading[];
   /** No more output will come: reads what is left. */

@@ -79,6 +79,13 @@ impl SemanticTerminal {
         Ok(changes(|changes| self.session.resize(size, at, changes)))
     }
 
+    /// Something was sent to the program: what its screen means may depend on it.
+    #[napi(catch_unwind)]
+    pub fn sent(&mut self, bytes: Uint8Array, at_ms: Option<f64>) -> napi::Result<Vec<Reading>> {
+        let at = self.time(at_ms)?;
+        Ok(changes(|changes| self.session.sent(&bytes, at, changes)))
+    }
+
     /// Lets time pass up to and including this moment.
     #[napi(catch_unwind)]
     pub fn advance(&mut self, at_ms: Option<f64>) -> napi::Result<Vec<Reading>> {

@@ -81,6 +81,18 @@ test('time alone makes a change known, at the deadline', () => {
   assert.notEqual(terminal.reading.state, 'idle');
 });
 
+test('a prompt that was just given a text is not free', () => {
+  const terminal = new SemanticTerminal({ engine: 'codex', columns: 80, rows: 24 });
+  const prompt = '› Ask Codex to do anything\r\n\r\n  model default · /home/x';
+  terminal.feed(Buffer.from(`\x1b[?2026h\x1b[2J\x1b[H${prompt}\x1b[?2026l`), 0);
+  terminal.advance(5000);
+  assert.equal(terminal.reading.state, 'idle');
+  terminal.sent(Buffer.from('fix it'), 6000);
+  terminal.sent(Buffer.from('\r'), 6100);
+  terminal.advance(8000);
+  assert.equal(terminal.reading.state, 'thinking');
+});
+
 test('the screen, the answers and the end', () => {
   const terminal = new SemanticTerminal({ engine: 'generic', columns: 20, rows: 3 });
   terminal.feed(Buffer.from('one\r\n\x1b]0;a title\x07two\x1b[6n'), 0);

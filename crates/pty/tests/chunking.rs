@@ -1,13 +1,14 @@
 //! The same bytes at the same times give the same screens, answers and
 //! readings, however they are split; and no bytes at all can break the reader.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout)]
+#![allow(clippy::unwrap_used)]
 
 use std::io::Cursor;
 use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
+use missiond_core::PtyState;
 use missiond_pty::{
     CastEvent, CastHeader, CastReader, CastWriter, EventKind, Senses, Session, TimedReading, replay,
 };
@@ -113,6 +114,39 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
+/// Whole screens of a program.
+const FRAMES: &[&str] = &[
+    "› Ask Codex to do anything\r\n\r\n  model default · /home/x",
+    "• Working (3s • esc to interrupt)\r\n\r\n› \r\n\r\n  model default · /home/x",
+    "  Would you like to run it?\r\n\r\n› 1. Yes (y)\r\n  2. No (esc)\r\n",
+    "• It is done.\r\n\r\n› Ask Codex to do anything\r\n\r\n  model default · /home/x",
+];
+
+fn redraw(frame: &str) -> Vec<u8> {
+    format!("\x1b[?2026h\x1b[2J\x1b[3J\x1b[H{frame}\x1b[?2026l").into_bytes()
+}
+
+fn moment() -> impl Strategy<Value = u64> {
+    prop::sample::select(vec![0, 1, 40, 160, 500, 2500])
+}
+
+/// Sizes the screens above fit into.
+fn resizes() -> impl Strategy<Value = Vec<Size>> {
+    let size = (50u16..140, 10u16..50).prop_map(|(columns, rows)| Size { columns, rows });
+    prop::collection::vec(size, 0..4)
+}
+
+/// When the state changed, and to what.
+fn states(outcome: &Outcome) -> Vec<(Duration, PtyState)> {
+    let mut states: Vec<_> = outcome
+        .readings
+        .iter()
+        .map(|timed| (timed.at, timed.reading.state))
+        .collect();
+    states.dedup_by_key(|(_, state)| *state);
+    states
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 192, ..ProptestConfig::default() })]
 
@@ -124,6 +158,32 @@ proptest! {
         for engine in ["codex", "nobody-knows-it"] {
             let manifest = manifest(engine);
             prop_assert_eq!(run(&steps, &[], &manifest), run(&steps, &cuts, &manifest));
+        }
+    }
+
+    #[test]
+    fn any_resize_history_gives_the_same_readings(
+        story in prop::collection::vec((0..FRAMES.len(), moment(), resizes()), 1..8),
+    ) {
+        for engine in ["codex", "nobody-knows-it"] {
+            let manifest = manifest(engine);
+            let (mut plain, mut resized) = (Vec::new(), Vec::new());
+            for (frame, wait, sizes) in &story {
+                let draw = || Step::Write(redraw(FRAMES[*frame]));
+                plain.push(draw());
+                resized.push(draw());
+                // A program draws itself anew for each size it is given.
+                for size in sizes {
+                    resized.extend([Step::Resize(*size), draw()]);
+                }
+                resized.extend([Step::Resize(SIZE), draw()]);
+                for steps in [&mut plain, &mut resized] {
+                    steps.push(Step::Wait(*wait));
+                }
+            }
+            let (plain, resized) = (run(&plain, &[], &manifest), run(&resized, &[], &manifest));
+            prop_assert_eq!(states(&plain), states(&resized));
+            prop_assert_eq!(plain.screen.rows, resized.screen.rows);
         }
     }
 
@@ -266,19 +326,15 @@ fn a_broken_cast_says_which_line() {
 
 /// Every recording at hand, its output cut in pieces within the same times.
 #[test]
+#[cfg_attr(not(recordings), ignore = "no recordings beside the repository")]
 fn recordings_read_the_same_when_their_output_is_split() {
-    let Some(folder) = recordings() else {
-        println!("no recordings beside the repository: nothing to split");
-        return;
-    };
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/recordings");
     for file in [
         "codex/0.166.0/tool_accept.cast",
         "gemini/0.61.0/ask_user.cast",
         "claude/2.0.77/edit_accept.cast",
     ] {
-        let Ok(text) = std::fs::read_to_string(folder.join(file)) else {
-            continue;
-        };
+        let text = std::fs::read_to_string(folder.join(file)).unwrap();
         let engine = file.split('/').next().unwrap();
         let whole = replay(
             CastReader::new(text.as_bytes()).unwrap(),
@@ -314,9 +370,4 @@ fn split_output(text: &str) -> Vec<u8> {
         }
     }
     writer.into_inner()
-}
-
-fn recordings() -> Option<PathBuf> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/recordings");
-    folder.is_dir().then_some(folder)
 }

@@ -25,12 +25,9 @@ struct Tally {
 }
 
 #[test]
+#[cfg_attr(not(recordings), ignore = "no recordings beside the repository")]
 fn what_is_typed_is_seen_and_an_empty_prompt_is_empty() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/recordings");
-    if !folder.is_dir() {
-        println!("{} is not there: nothing to read", folder.display());
-        return;
-    }
     let mut casts = Vec::new();
     collect(&folder, &mut casts);
     let mut tally = Tally::default();
