@@ -1,7 +1,8 @@
 //! A journal as strands, one for each source: what each of them said, in its
 //! order, one line a record. How strands lie beside each other is chance (a hook
 //! and the transcript tell of the same thing at their own pace), so it is not
-//! compared; that every group is whole is.
+//! compared, but for what cannot be chance (`order.rs`); that every group is whole
+//! is.
 //!
 //! Readings of the screen differ in number from run to run: they are in a strand
 //! of their own, `terminal`, without repetitions. A message that waits for the

@@ -9,6 +9,7 @@ mod codex;
 mod gemini;
 mod journal;
 mod opencode;
+mod order;
 mod room;
 
 use std::time::{Duration, Instant};
@@ -444,6 +445,7 @@ impl<'r> Agent<'r> {
             .lines()
             .map(|line| serde_json::from_str(line).unwrap())
             .collect();
+        order::assert_causes_come_first(&records);
         strands(&records)
     }
 }
