@@ -283,5 +283,5 @@ fn metrics_are_served_to_local_names_only() {
     );
     assert!(get("/healthz", "localhost").ends_with("ok\n"));
     assert!(get("/metrics", "evil.example").starts_with("HTTP/1.1 403"));
-    assert!(get("/nothing", "localhost").starts_with("HTTP/1.1 404"));
+    assert!(get("/nothing.txt", "localhost").starts_with("HTTP/1.1 404"));
 }

@@ -24,6 +24,8 @@ mod fault_fs;
 mod fleet;
 mod harness;
 mod hosts;
+#[cfg(unix)]
+mod http;
 mod input;
 mod journals;
 mod lifecycle;

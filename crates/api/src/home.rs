@@ -142,6 +142,13 @@ impl Home {
         self.data.join("toolhub/pins.json")
     }
 
+    /// What the HTTP server keeps: the key its secrets are hashed with, and the
+    /// port it had.
+    #[must_use]
+    pub fn http_dir(&self) -> PathBuf {
+        self.data.join("http")
+    }
+
     /// The user's manifests, put over the built-in ones.
     #[must_use]
     pub fn manifests_dir(&self) -> PathBuf {

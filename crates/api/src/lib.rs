@@ -13,6 +13,7 @@ mod execution;
 mod frame;
 mod home;
 mod hook_spool;
+mod openapi;
 mod operation;
 pub mod operations;
 mod protocol;
@@ -32,7 +33,8 @@ pub use execution::{
 pub use frame::{Frame, FrameDecoder, MAX_FRAME};
 pub use home::{Home, HomeError};
 pub use hook_spool::{HookSpool, Spooled};
-pub use operation::{CATALOGUE, Domain, Effect, Operation, OperationSpec};
+pub use openapi::openapi;
+pub use operation::{CATALOGUE, Domain, Effect, Operation, OperationSpec, Reach};
 pub use protocol::{
     CancelParams, EventNotice, HelloParams, METHOD_CANCEL, METHOD_EVENT, METHOD_HELLO,
     METHOD_SUBSCRIBE, METHOD_UNSUBSCRIBE, PROTOCOL_VERSION, SubscribeParams, SubscribeResult,

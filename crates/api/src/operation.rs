@@ -1,10 +1,10 @@
 //! What an operation is, and the list of all of them.
 
-use schemars::{JsonSchema, Schema, schema_for};
+use schemars::{JsonSchema, Schema, SchemaGenerator, schema_for};
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::operations::{
-    attention, autopilot, board, communication, compute, execution, system, tools, worktree,
+    access, attention, autopilot, board, communication, compute, execution, system, tools, worktree,
 };
 
 /// Which part of the system an operation belongs to.
@@ -32,6 +32,16 @@ pub enum Effect {
     Destructive,
 }
 
+/// From where an operation can be called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reach {
+    Anywhere,
+    /// By the user of this machine on the daemon's socket alone: it lets others
+    /// in, so whoever was let in over the network must not have it.
+    Socket,
+}
+
 /// One operation: its name and its types. The description and the rest are in
 /// the [`OperationSpec`].
 pub trait Operation: 'static {
@@ -49,8 +59,10 @@ pub struct OperationSpec {
     pub toolset: &'static str,
     /// One sentence, written for a model that chooses by it.
     pub description: &'static str,
+    pub reach: Reach,
     params_schema: fn() -> Schema,
     result_schema: fn() -> Schema,
+    schemas_in: fn(&mut SchemaGenerator) -> (Schema, Schema),
 }
 
 impl OperationSpec {
@@ -68,9 +80,21 @@ impl OperationSpec {
             effect,
             toolset,
             description,
+            reach: Reach::Anywhere,
             params_schema: || schema_for!(P),
             result_schema: || schema_for!(R),
+            schemas_in: |generator| {
+                (
+                    generator.subschema_for::<P>(),
+                    generator.subschema_for::<R>(),
+                )
+            },
         }
+    }
+
+    #[must_use]
+    pub const fn reached_from(self, reach: Reach) -> Self {
+        Self { reach, ..self }
     }
 
     #[must_use]
@@ -81,6 +105,12 @@ impl OperationSpec {
     #[must_use]
     pub fn result_schema(&self) -> Schema {
         (self.result_schema)()
+    }
+
+    /// The schemas of parameters and result, with what they share in the
+    /// generator's definitions.
+    pub(crate) fn schemas_in(&self, generator: &mut SchemaGenerator) -> (Schema, Schema) {
+        (self.schemas_in)(generator)
     }
 }
 
@@ -113,7 +143,9 @@ pub const CATALOGUE: &[OperationSpec] = &[
     compute::SlotSpawn::SPEC,
     compute::SlotList::SPEC,
     compute::SlotRead::SPEC,
+    compute::SlotScreenshot::SPEC,
     compute::SlotSend::SPEC,
+    compute::SlotAnswer::SPEC,
     compute::SlotKeys::SPEC,
     compute::SlotInterrupt::SPEC,
     compute::SlotResize::SPEC,
@@ -135,6 +167,10 @@ pub const CATALOGUE: &[OperationSpec] = &[
     system::ConfigShow::SPEC,
     system::IncidentList::SPEC,
     system::IncidentResolve::SPEC,
+    access::WebLogin::SPEC,
+    access::TokenCreate::SPEC,
+    access::TokenList::SPEC,
+    access::TokenRevoke::SPEC,
     tools::McpServerList::SPEC,
     tools::McpServerControl::SPEC,
     tools::McpToolList::SPEC,

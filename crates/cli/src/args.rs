@@ -7,6 +7,7 @@ mod journal;
 #[cfg(unix)]
 mod mcp;
 mod task;
+mod web;
 mod worktree;
 
 use std::path::PathBuf;
@@ -29,6 +30,7 @@ pub(crate) use task::{
     AddArgs, DraftArgs, EditArgs, ExportFormatArg, ImportArgs, ImportFormatArg, ListArgs,
     TaskCommand,
 };
+pub(crate) use web::{OpenArgs, TokenCommand};
 pub(crate) use worktree::WorktreeCommand;
 
 /// Run many coding agents from one place.
@@ -148,6 +150,12 @@ An approval is one approval, unless --for or --scope makes a rule of it.")]
     /// What agents may do without asking.
     #[command(subcommand)]
     Permission(PermissionCommand),
+    /// Open the web board in a browser, logged in.
+    #[command(after_help = "Examples:\n  mission open\n  mission open --print")]
+    Open(OpenArgs),
+    /// Tokens with which programs use the daemon over HTTP, and browsers that are logged in.
+    #[command(subcommand)]
+    Token(TokenCommand),
     /// Work on the tasks of the board without anybody watching.
     #[command(subcommand)]
     Autopilot(AutopilotCommand),
@@ -621,13 +629,16 @@ pub(crate) struct RehearseArgs {
 #[derive(Debug, Args)]
 pub(crate) struct CallArgs {
     /// The operation's name.
-    #[arg(required_unless_present = "list")]
+    #[arg(required_unless_present_any = ["list", "openapi"])]
     pub(crate) operation: Option<String>,
     /// Its parameters as JSON; `-` reads them from standard input.
     pub(crate) params: Option<String>,
     /// List the operations.
     #[arg(long, conflicts_with_all = ["operation", "params"])]
     pub(crate) list: bool,
+    /// Print the OpenAPI document of what HTTP serves.
+    #[arg(long, conflicts_with_all = ["operation", "params", "list"])]
+    pub(crate) openapi: bool,
 }
 
 #[derive(Debug, Subcommand)]

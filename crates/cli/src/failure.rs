@@ -61,7 +61,11 @@ fn exit_number(code: ErrorCode) -> u8 {
         ErrorCode::Unreachable | ErrorCode::ShuttingDown | ErrorCode::VersionMismatch => 3,
         ErrorCode::NotFound => 4,
         ErrorCode::Conflict | ErrorCode::StaleLease => 5,
-        ErrorCode::Forbidden | ErrorCode::TooLarge | ErrorCode::RateLimited | ErrorCode::Busy => 6,
+        ErrorCode::Forbidden
+        | ErrorCode::Unauthenticated
+        | ErrorCode::TooLarge
+        | ErrorCode::RateLimited
+        | ErrorCode::Busy => 6,
         ErrorCode::InvalidConfig => 7,
         ErrorCode::StorageFull | ErrorCode::StorageCorrupt | ErrorCode::StorageUnavailable => 8,
         ErrorCode::Timeout | ErrorCode::Cancelled => 9,

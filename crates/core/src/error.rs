@@ -51,10 +51,12 @@ pub enum ErrorCode {
     Unreachable,
     /// Something outside missiond failed: a tool server, for instance.
     Upstream,
+    /// The caller has not said who it is, or no longer counts as that.
+    Unauthenticated,
 }
 
 impl ErrorCode {
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 22] = [
         Self::InvalidRequest,
         Self::InvalidParams,
         Self::UnknownOperation,
@@ -76,6 +78,7 @@ impl ErrorCode {
         Self::Internal,
         Self::Unreachable,
         Self::Upstream,
+        Self::Unauthenticated,
     ];
 
     /// Whether the same request may succeed later without any change.

@@ -237,6 +237,8 @@ kinds! {
     EntryId, Entry = "entry";
     /// Something that went wrong and wants attention.
     IncidentId, Incident = "incident";
+    /// What lets somebody in over HTTP: the login of a browser, or a token.
+    AccessId, Access = "access";
 }
 
 /// Grows with every claim of a resource. A write that presents an older token

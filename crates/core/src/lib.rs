@@ -5,6 +5,7 @@
 //! error codes. Nothing here does I/O, knows an async runtime or depends on
 //! another crate of the workspace.
 
+mod access;
 mod board;
 mod clock;
 mod engine;
@@ -16,6 +17,7 @@ pub mod machines;
 mod question;
 mod trace;
 
+pub use access::{AccessKind, UnknownAccessKind};
 pub use board::{
     Attempt, BoardTask, Budget, BudgetScope, Check, Claim, ClaimKind, Consequence,
     DEFAULT_CHECK_TIMEOUT_SECS, DEFAULT_MAX_ATTEMPTS, DraftError, EVIDENCE_TAIL_BYTES, Evidence,
@@ -30,8 +32,8 @@ pub use entity::{
 pub use error::ErrorCode;
 pub use event::{Category, Durability, Event, KINDS, KindSpec, Seq, TimelineEvent, kind_spec};
 pub use ids::{
-    AttemptId, BoardTaskId, ConversationId, DaemonId, EntryId, ExecutionId, FencingToken, Id,
-    IncidentId, InvalidId, Kind, MessageId, ObservationId, QuestionId, SlotId, TaskId, TurnId,
+    AccessId, AttemptId, BoardTaskId, ConversationId, DaemonId, EntryId, ExecutionId, FencingToken,
+    Id, IncidentId, InvalidId, Kind, MessageId, ObservationId, QuestionId, SlotId, TaskId, TurnId,
     kind,
 };
 pub use machines::{

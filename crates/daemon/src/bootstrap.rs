@@ -21,6 +21,7 @@ use crate::board::Board;
 use crate::config::{Config, ConfigError};
 #[cfg(unix)]
 use crate::executions::{ExecutionError, Executions};
+use crate::http_access::HttpAccess;
 use crate::incidents::IncidentRecorder;
 use crate::instance::{Instance, InstanceError};
 use crate::logging::Logging;
@@ -77,6 +78,8 @@ pub enum StartError {
     #[cfg(unix)]
     #[error("cannot find the program of this process: {0}")]
     Toolhub(io::Error),
+    #[error("what the HTTP server keeps cannot be used: {0}")]
+    HttpAccess(io::Error),
     #[error("cannot listen to signals: {0}")]
     Signals(io::Error),
 }
@@ -86,7 +89,9 @@ impl StartError {
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Instance(InstanceError::AlreadyRunning { .. }) => ErrorCode::Conflict,
-            Self::Instance(_) | Self::Log { .. } => ErrorCode::StorageUnavailable,
+            Self::Instance(_) | Self::Log { .. } | Self::HttpAccess(_) => {
+                ErrorCode::StorageUnavailable
+            }
             Self::Config(_) | Self::Http(_) => ErrorCode::InvalidConfig,
             Self::Store(error) => error.code(),
             Self::Timeline(error) => error.code(),
@@ -258,6 +263,8 @@ async fn infrastructure(
     ));
     #[cfg(unix)]
     let toolhub = Toolhub::new(&home, &timeline, &metrics).map_err(StartError::Toolhub)?;
+    let http_access =
+        HttpAccess::new(&home, db.clone(), Arc::clone(&clock)).map_err(StartError::HttpAccess)?;
     Ok(Arc::new(DaemonState {
         id,
         host: host_name(),
@@ -284,6 +291,7 @@ async fn infrastructure(
         notifications,
         #[cfg(unix)]
         toolhub,
+        http_access,
         consumers: Mutex::new(None),
         http: Mutex::new(None),
         shutdown: Shutdown::default(),
@@ -361,9 +369,10 @@ impl Served {
 async fn engines(daemon: &Daemon, operations: Arc<Operations>) -> Result<Served, StartError> {
     let config = daemon.config();
     let http = if config.http.enabled {
-        let server = HttpServer::bind(config.http.listen).await?;
+        let server = HttpServer::bind(&config.http, &daemon.home).await?;
         *daemon.http.lock().unwrap_or_else(PoisonError::into_inner) = server.address().ok();
-        Some(tokio::spawn(server.serve(Arc::clone(daemon))))
+        let operations = Arc::clone(&operations);
+        Some(tokio::spawn(server.serve(Arc::clone(daemon), operations)))
     } else {
         None
     };

@@ -13,6 +13,7 @@ pub mod config;
 pub mod database_journal;
 #[cfg(unix)]
 mod executions;
+mod http_access;
 mod incidents;
 mod instance;
 mod logging;

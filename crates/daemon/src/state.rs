@@ -46,6 +46,7 @@ pub(crate) struct DaemonState {
     pub autopilot: crate::autopilot::Autopilot,
     #[cfg(unix)]
     pub toolhub: crate::toolhub::Toolhub,
+    pub http_access: crate::http_access::HttpAccess,
     pub consumers: Mutex<Option<Consumers>>,
     pub http: Mutex<Option<std::net::SocketAddr>>,
     pub shutdown: Shutdown,

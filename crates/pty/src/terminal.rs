@@ -248,7 +248,8 @@ impl Terminal {
         self.term.mode().contains(TermMode::BRACKETED_PASTE)
     }
 
-    pub(crate) fn size(&self) -> Size {
+    #[must_use]
+    pub fn size(&self) -> Size {
         self.screen.size
     }
 

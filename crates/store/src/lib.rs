@@ -35,6 +35,7 @@ pub mod daemon_state;
 mod db;
 mod error;
 pub mod executions;
+pub mod http_access;
 pub mod incidents;
 pub mod journals;
 pub mod leases;

@@ -36,6 +36,7 @@ pub(crate) const MIGRATIONS: &[Migration] = migrations! {
     6 "0006_questions",
     7 "0007_autopilot",
     8 "0008_told_effects",
+    9 "0009_http_access",
 };
 
 /// Where the record of applied migrations is kept.

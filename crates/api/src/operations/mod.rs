@@ -1,5 +1,6 @@
 //! The operations, by domain: parameters, results and what they are for.
 
+pub mod access;
 pub mod attention;
 pub mod autopilot;
 pub mod board;
@@ -12,7 +13,7 @@ pub mod worktree;
 
 /// Declares the operations of a file: a unit struct each, bound to its types.
 macro_rules! operations {
-    ($domain:ident; $($operation:ident = $name:literal ($effect:ident, $toolset:literal):
+    ($domain:ident; $($operation:ident = $name:literal ($effect:ident, $toolset:literal $(, $reach:ident)?):
         $params:ty => $result:ty, $description:literal;)*) => {$(
         #[derive(Debug)]
         pub struct $operation;
@@ -26,7 +27,7 @@ macro_rules! operations {
                 crate::Effect::$effect,
                 $toolset,
                 $description,
-            );
+            )$(.reached_from(crate::Reach::$reach))?;
         }
     )*};
 }

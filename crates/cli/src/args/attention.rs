@@ -170,7 +170,7 @@ pub(crate) struct PermissionTestArgs {
 }
 
 /// A time as people write it: 30s, 10m, 1h, 2d.
-fn time(text: &str) -> Result<Duration, String> {
+pub(super) fn time(text: &str) -> Result<Duration, String> {
     let wrong = || format!("`{text}` is not a time: write 30s, 10m, 1h or 2d");
     let unit = match text.chars().last() {
         Some('s') => 1,

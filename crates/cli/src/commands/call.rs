@@ -17,6 +17,10 @@ pub(super) fn call(
     reach: &Reach,
     output: &mut Output,
 ) -> Result<ExitCode, Failure> {
+    if args.openapi {
+        output.line(format!("{:#}", missiond_api::openapi()));
+        return Ok(ExitCode::SUCCESS);
+    }
     let Some(operation) = args.operation else {
         list(output);
         return Ok(ExitCode::SUCCESS);

@@ -35,6 +35,7 @@ mod slot;
 mod status;
 mod task;
 mod timeline;
+mod web;
 mod worktree;
 
 use std::process::ExitCode;
@@ -93,6 +94,8 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<ExitCode, Failure> {
         Command::Answer(args) => attention::answer(args, &reach, output),
         Command::Dismiss(args) => attention::dismiss(args, &reach, output),
         Command::Permission(command) => permission::run(command, &reach, output),
+        Command::Open(args) => web::open(&args, &reach, output),
+        Command::Token(command) => web::token(command, &reach, output),
         Command::Autopilot(command) => autopilot::run(command, &reach, output),
         Command::Slot(command) => slot::run(command, &reach, output),
         Command::Task(command) => task::run(command, &reach, output),

@@ -93,7 +93,7 @@ fn describe(output: &mut Output, report: &StatusReport) {
     );
     field("socket", &report.socket);
     if let Some(http) = &report.http {
-        field("metrics", &format!("{http}/metrics"));
+        field("web", &format!("{http} (`mission open` logs in)"));
     }
     field("log", &report.log_file);
     for consumer in report

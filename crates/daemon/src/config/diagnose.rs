@@ -253,9 +253,26 @@ fn check_values(config: &Config) -> Result<(), (&'static str, String)> {
     )?;
     autopilot.check()?;
     check_slots(&config.slots)?;
-    if !config.http.listen.ip().is_loopback() {
-        let message = format!("must be a loopback address, but is {}", config.http.listen);
+    range(
+        "http.requests_per_second",
+        config.http.requests_per_second.into(),
+        1..=1_000_000,
+    )?;
+    if !config.http.listen.ip().is_loopback() && !config.http.allow_public {
+        let message = format!(
+            "must be a loopback address, but is {}; others could reach it, without encryption, \
+             and `http.allow_public = true` says that you want that",
+            config.http.listen
+        );
         return Err(("http.listen", message));
+    }
+    let is_name = |host: &String| {
+        let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | ':');
+        !host.is_empty() && host.chars().all(fits)
+    };
+    if let Some(host) = config.http.hosts.iter().find(|host| !is_name(host)) {
+        let message = format!("takes names of hosts or addresses, and `{host}` is none");
+        return Err(("http.hosts", message));
     }
     if !config.database.url.is_empty()
         && let Err(error) = config.database.url.parse::<DbUrl>()

@@ -58,10 +58,28 @@ pub const KEYS: &[KeySpec] = &[
         "ipc.request_timeout_secs",
         "How long one request may take, 1 to 3600.",
     ),
-    restart("http.enabled", "Serve metrics over HTTP on this machine."),
+    restart(
+        "http.enabled",
+        "Serve the web board, the operations and metrics over HTTP on this machine.",
+    ),
     restart(
         "http.listen",
-        "Loopback address and port for HTTP; port 0 takes a free one, which `mission status` shows.",
+        "Loopback address and port for HTTP; port 0 takes a free one and keeps to it, and \
+         `mission status` shows it.",
+    ),
+    restart(
+        "http.allow_public",
+        "Allow `http.listen` to be an address that others can reach. Nothing is encrypted: put a \
+         proxy with TLS before it.",
+    ),
+    restart(
+        "http.hosts",
+        "Names besides those of the loopback under which HTTP may be reached, for example \
+         `[\"board.example\"]`; requests for any other are refused.",
+    ),
+    live(
+        "http.requests_per_second",
+        "Requests per second of one browser or token over HTTP, 1 to 1000000.",
     ),
     live(
         "log.level",

@@ -67,6 +67,9 @@ pub struct IpcConfig {
 pub struct HttpConfig {
     pub enabled: bool,
     pub listen: SocketAddr,
+    pub allow_public: bool,
+    pub hosts: Vec<String>,
+    pub requests_per_second: u32,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -145,6 +148,9 @@ impl Default for HttpConfig {
         Self {
             enabled: true,
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+            allow_public: false,
+            hosts: Vec::new(),
+            requests_per_second: 200,
         }
     }
 }
@@ -357,7 +363,12 @@ mod tests {
             refused("[ipc]\n\nmax_connections = 0\n"),
             "/c/config.toml, line 3: `ipc.max_connections` must be between 1 and 10000, but is 0"
         );
-        assert!(refused("[http]\nlisten = \"0.0.0.0:80\"\n").contains("loopback"));
+        assert!(
+            refused("[http]\nlisten = \"0.0.0.0:80\"\n").contains("`http.allow_public = true`")
+        );
+        let public = "[http]\nlisten = \"0.0.0.0:80\"\nallow_public = true\n";
+        assert!(Config::parse(Path::new("c"), public).is_ok());
+        assert!(refused("[http]\nhosts = [\"a/b\"]\n").contains("line 2: `http.hosts`"));
         assert!(refused("[database]\nurl = \"mysql://x\"\n").contains("line 2"));
         assert!(refused("[otlp]\nendpoint = \"https://x\"\n").contains("http://"));
     }

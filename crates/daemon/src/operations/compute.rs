@@ -254,7 +254,7 @@ pub(super) async fn open(call: &Call, reference: &str) -> Result<OpenSlot, ApiEr
 }
 
 /// The slot that is on record but not open: by its id, or the newest of its name.
-async fn closed(call: &Call, reference: &str) -> Result<Slot, ApiError> {
+pub(super) async fn closed(call: &Call, reference: &str) -> Result<Slot, ApiError> {
     let shown: String = reference.chars().take(64).collect();
     let missing = || {
         not_found(format!(

@@ -5,6 +5,7 @@
 //! an error, and counts and tells the outcome. No presentation does any of that
 //! for itself.
 
+mod access;
 #[cfg(unix)]
 mod attention;
 #[cfg(unix)]
@@ -33,7 +34,7 @@ use std::time::Instant;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use missiond_api::{ApiError, CATALOGUE, Operation};
+use missiond_api::{ApiError, CATALOGUE, Operation, Reach};
 use missiond_core::{ErrorCode, Event, KINDS, TraceContext, kind_spec};
 use missiond_store::StoreError;
 use serde_json::value::{RawValue, to_raw_value};
@@ -43,7 +44,9 @@ use crate::state::Daemon;
 use crate::timeline::TimelineError;
 
 #[cfg(unix)]
-pub(crate) use viewing::attach;
+pub(crate) use screenshot::picture;
+#[cfg(unix)]
+pub(crate) use viewing::{Terminal, attach, recording};
 
 /// What a handler is given beside its parameters.
 #[derive(Debug, Clone)]
@@ -81,6 +84,7 @@ impl Operations {
             daemon,
             handlers: HashMap::with_capacity(CATALOGUE.len()),
         };
+        access::register(&mut operations);
         board::register(&mut operations);
         #[cfg(unix)]
         attention::register(&mut operations);
@@ -126,6 +130,21 @@ impl Operations {
         });
         let before = self.handlers.insert(name, typed);
         debug_assert!(before.is_none(), "{name} has two handlers");
+    }
+
+    /// As [`Operations::call`], for somebody who is not on the socket. What lets
+    /// others in is not there for them.
+    pub(crate) async fn call_from_afar(
+        &self,
+        name: &str,
+        params: Option<Box<RawValue>>,
+    ) -> Result<Box<RawValue>, ApiError> {
+        let mut near = CATALOGUE.iter().filter(|spec| spec.reach == Reach::Socket);
+        if near.any(|spec| spec.name == name) {
+            let message = format!("`{name}` is there on the daemon's socket only");
+            return Err(ApiError::new(ErrorCode::Forbidden, message));
+        }
+        self.call(name, params).await
     }
 
     /// Carries out an operation.

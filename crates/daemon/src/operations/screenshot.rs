@@ -7,12 +7,13 @@ use missiond_api::operations::compute::{
     PictureEncoding, ScreenshotFormat, SlotPicture, SlotScreenshot, SlotScreenshotParams,
 };
 use missiond_api::{ApiError, MAX_FRAME};
-use missiond_core::{ErrorCode, SlotId};
+use missiond_core::{ErrorCode, SlotId, TraceContext};
 use missiond_pty::screenshot::{Format, Picture, PictureError};
 
 use super::compute::{ask, last_session};
 use super::{Call, Operations};
 use crate::slots::Order;
+use crate::state::Daemon;
 
 /// What of a message is not the picture: the names and the other fields.
 const ENVELOPE: usize = 1024;
@@ -37,6 +38,22 @@ async fn screenshot(call: Call, params: SlotScreenshotParams) -> Result<SlotPict
         encoding,
         content,
     })
+}
+
+/// The screen of a slot as a file.
+pub(crate) async fn picture(
+    daemon: Daemon,
+    slot: &str,
+    format: Format,
+) -> Result<Vec<u8>, ApiError> {
+    let call = Call {
+        daemon,
+        trace: TraceContext::root(),
+    };
+    let (_, picture) = picture_of(&call, slot).await?;
+    let drawn = tokio::task::spawn_blocking(move || picture.render(format)).await;
+    let drawn = drawn.map_err(|_| ApiError::internal("the picture could not be drawn"))?;
+    drawn.map_err(|error| of_picture(&error))
 }
 
 async fn picture_of(call: &Call, reference: &str) -> Result<(SlotId, Picture), ApiError> {

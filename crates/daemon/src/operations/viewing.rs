@@ -2,14 +2,83 @@
 //! way.
 
 use missiond_api::{ApiError, AttachParams, Attached, ViewAccess};
-use missiond_core::TraceContext;
+use missiond_core::{ErrorCode, TraceContext};
+use missiond_pty::host::JoinedCast;
 use missiond_pty::{Keys, MAX_SIZE, MIN_SIZE, View};
 use missiond_semantic::Size;
 
 use super::Call;
-use super::compute::{ask, open};
-use crate::slots::{Order, Viewing};
+use super::compute::{ask, closed, open};
+use crate::slots::{OpenSlot, Order, ViewerId, Viewing};
 use crate::state::Daemon;
+
+/// A slot as a page has it: looked at, and when it is taken, typed into.
+#[derive(Debug)]
+pub(crate) struct Terminal {
+    open: OpenSlot,
+    viewer: ViewerId,
+}
+
+impl Terminal {
+    /// Joins the viewers of a slot, to look at all of its screen.
+    pub(crate) async fn look(daemon: Daemon, slot: &str) -> Result<(Self, Viewing), ApiError> {
+        let call = Call {
+            daemon,
+            trace: TraceContext::root(),
+        };
+        let open = open(&call, slot).await?;
+        let (view, keys) = (View::Same, Keys::NotSent);
+        let viewing = ask(&open, |done| Order::View { view, keys, done }).await?;
+        let viewer = viewing.id;
+        Ok((Self { open, viewer }, viewing))
+    }
+
+    /// Whether it may type now; somebody else does when not.
+    pub(crate) async fn take(&self) -> Result<bool, ApiError> {
+        let viewer = self.viewer;
+        ask(&self.open, |done| Order::Take { viewer, done }).await
+    }
+
+    pub(crate) async fn release(&self) -> Result<(), ApiError> {
+        let viewer = self.viewer;
+        ask(&self.open, |done| Order::Release { viewer, done }).await?;
+        Ok(())
+    }
+
+    /// What a person's keys send, as it is.
+    pub(crate) async fn type_keys(&self, bytes: Vec<u8>) -> Result<(), ApiError> {
+        let sent = ask(&self.open, |done| Order::RawKeys { bytes, done }).await?;
+        sent.map_err(|error| ApiError::new(ErrorCode::Conflict, error.to_string()))?;
+        Ok(())
+    }
+
+    pub(crate) async fn resize(&self, size: Size) -> Result<(), ApiError> {
+        let (size, viewer) = (checked(size)?, Some(self.viewer));
+        let resized = ask(&self.open, |done| Order::Resize { size, viewer, done }).await?;
+        resized.map_err(|error| ApiError::invalid_params(error.to_string()))?;
+        Ok(())
+    }
+}
+
+/// What a slot has shown so far, open or closed.
+pub(crate) async fn recording(daemon: Daemon, slot: &str) -> Result<JoinedCast, ApiError> {
+    let call = Call {
+        daemon,
+        trace: TraceContext::root(),
+    };
+    let (id, name) = match call.daemon.slots.find(slot) {
+        Some(open) => (open.slot.id, open.slot.name),
+        None => {
+            let slot = closed(&call, slot).await?;
+            (slot.id, slot.name)
+        }
+    };
+    let recorded = call.daemon.slots.recorded(id).await;
+    recorded.map_err(|error| {
+        let message = format!("the recording of the slot {name} cannot be read: {error}");
+        ApiError::new(ErrorCode::NotFound, message)
+    })
+}
 
 /// Joins the viewers of a slot.
 pub(crate) async fn attach(

@@ -72,6 +72,16 @@ pub(crate) enum Order {
         keys: Keys,
         done: oneshot::Sender<Viewing>,
     },
+    /// Let a viewer type, unless somebody else does.
+    Take {
+        viewer: ViewerId,
+        done: oneshot::Sender<bool>,
+    },
+    /// A viewer that typed only looks again.
+    Release {
+        viewer: ViewerId,
+        done: oneshot::Sender<bool>,
+    },
     /// Answered when every process is gone and the slot is closed.
     Kill {
         grace: Duration,
@@ -493,6 +503,13 @@ impl Live {
             }
             Order::View { view, keys, done } => {
                 let _ = done.send(self.viewers.join(view, keys, Instant::now()));
+                self.fit_viewers(host, changes).await?;
+            }
+            Order::Take { viewer, done } => {
+                let _ = done.send(self.viewers.take(viewer, Instant::now()));
+            }
+            Order::Release { viewer, done } => {
+                let _ = done.send(self.viewers.release(viewer, Instant::now()));
                 self.fit_viewers(host, changes).await?;
             }
             Order::Kill { grace, done } => {

@@ -28,11 +28,11 @@ use missiond_api::Home;
 use missiond_core::{
     Anomaly, CliEngine, Clock, DaemonId, ErrorCode, Event, Slot, SlotId, SlotKind, TraceContext,
 };
-use missiond_pty::Session;
 use missiond_pty::host::{
-    self, FromHost, HostConnection, HostFiles, HostRecord, LaunchSpec, Recording, RecordingLimits,
-    ToHost,
+    self, FromHost, HostConnection, HostFiles, HostRecord, JoinedCast, LaunchSpec, Recording,
+    RecordingLimits, ToHost,
 };
+use missiond_pty::{CastError, Session};
 use missiond_semantic::{GENERIC, Manifest, Size};
 use missiond_store::{Engine, MissionDb, StoreError, incidents, slots};
 use tokio::sync::{Notify, mpsc};
@@ -293,6 +293,13 @@ impl Slots {
             .await
             .ok()?
             .ok()
+    }
+
+    /// What the terminal of a slot has shown, open or closed.
+    pub(crate) async fn recorded(&self, id: SlotId) -> Result<JoinedCast, CastError> {
+        let path = recording(&self.context.home, id);
+        let opened = tokio::task::spawn_blocking(move || JoinedCast::open(&path)).await;
+        opened.map_err(|error| CastError::Io(std::io::Error::other(error)))?
     }
 
     /// Reads the person's manifests that have changed. Open slots go on with

@@ -4,6 +4,9 @@
 //! longer true. One that is slow asks seldom, and its next frame leads to the
 //! newest screen; so it never holds up the program or another viewer, and costs
 //! one picture of memory however far it is behind.
+//!
+//! Whoever types holds the slot. A terminal that is attached to type just does;
+//! a page asks first and is refused while somebody else holds it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,7 +15,7 @@ use std::time::Duration;
 
 use missiond_pty::{Keys, MAX_SIZE, MIN_SIZE, Painter, Terminal, View};
 use missiond_semantic::Size;
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::{Notify, mpsc, watch};
 use tokio::time::Instant;
 
 /// A program draws one picture in several writes; they are waited for this
@@ -35,8 +38,8 @@ impl ViewerId {
 /// What is sent to a viewer.
 #[derive(Debug)]
 pub(crate) enum ToViewer {
-    /// What to write to its terminal.
-    Frame(String),
+    /// What to write to its terminal, and the size that is to have.
+    Frame { text: String, size: Size },
     /// The slot is closed; how it ended.
     Ended(String),
 }
@@ -48,9 +51,15 @@ pub(crate) struct Viewing {
     frames: mpsc::Receiver<ToViewer>,
     wanted: Arc<AtomicBool>,
     bell: Arc<Notify>,
+    holder: watch::Receiver<Option<ViewerId>>,
 }
 
 impl Viewing {
+    /// Who types; changes whenever that does.
+    pub(crate) fn holder(&self) -> watch::Receiver<Option<ViewerId>> {
+        self.holder.clone()
+    }
+
     /// The next frame, as the screen is when it is due. `None` when the daemon
     /// lets go of the slot.
     pub(crate) async fn next(&mut self) -> Option<ToViewer> {
@@ -72,6 +81,7 @@ pub(super) struct Viewers {
     all: BTreeMap<ViewerId, Viewer>,
     /// Rung when a viewer wants a frame or has left.
     bell: Arc<Notify>,
+    holder: watch::Sender<Option<ViewerId>>,
 }
 
 #[derive(Debug)]
@@ -102,7 +112,11 @@ impl Viewer {
             self.wanted.store(false, Ordering::Release);
             self.rests_until = now + FRAME_EVERY;
             // One frame is asked for at a time, so there is room.
-            let _ = self.frames.try_send(ToViewer::Frame(text));
+            let size = match self.view {
+                View::Same => terminal.size(),
+                View::Of(size) => size,
+            };
+            let _ = self.frames.try_send(ToViewer::Frame { text, size });
         }
     }
 }
@@ -112,6 +126,7 @@ impl Viewers {
         Self {
             all: BTreeMap::new(),
             bell: Arc::default(),
+            holder: watch::Sender::new(None),
         }
     }
 
@@ -130,12 +145,59 @@ impl Viewers {
             rests_until: now,
         };
         self.all.insert(id, viewer);
+        self.tell_holder();
         Viewing {
             id,
             frames: received,
             wanted,
             bell: Arc::clone(&self.bell),
+            holder: self.holder.subscribe(),
         }
+    }
+
+    /// Lets a viewer type, unless another one does. False when it may not, or is
+    /// not there.
+    pub(super) fn take(&mut self, id: ViewerId, now: Instant) -> bool {
+        let other = |(known, viewer): (&ViewerId, &Viewer)| {
+            *known != id && viewer.keys == Keys::Sent && !viewer.frames.is_closed()
+        };
+        if self.all.iter().any(other) {
+            return false;
+        }
+        self.give_keys(id, Keys::Sent, now)
+    }
+
+    /// A viewer only looks from now on, at all of the slot's screen.
+    pub(super) fn release(&mut self, id: ViewerId, now: Instant) -> bool {
+        self.give_keys(id, Keys::NotSent, now)
+    }
+
+    fn give_keys(&mut self, id: ViewerId, keys: Keys, now: Instant) -> bool {
+        let Some(viewer) = self.all.get_mut(&id) else {
+            return false;
+        };
+        if viewer.keys != keys {
+            viewer.keys = keys;
+            if keys == Keys::NotSent {
+                viewer.view = View::Same;
+            }
+            // Which modes its terminal needs has changed with it.
+            viewer.painter = Painter::new(viewer.view, keys);
+            viewer.stale.get_or_insert(now);
+        }
+        self.tell_holder();
+        true
+    }
+
+    /// The first of those who type holds the slot.
+    fn tell_holder(&self) {
+        let types = |(_, viewer): &(&ViewerId, &Viewer)| viewer.keys == Keys::Sent;
+        let holder = self.all.iter().find(types).map(|(id, _)| *id);
+        self.holder.send_if_modified(|told| {
+            let changed = *told != holder;
+            *told = holder;
+            changed
+        });
     }
 
     /// The viewer's terminal has another size, so what it shows is unknown.
@@ -172,6 +234,7 @@ impl Viewers {
     pub(super) fn forget_departed(&mut self) -> bool {
         let before = self.all.len();
         self.all.retain(|_, viewer| !viewer.frames.is_closed());
+        self.tell_holder();
         self.all.len() < before
     }
 
@@ -226,7 +289,7 @@ mod tests {
 
     fn frame(viewing: &mut Viewing) -> Option<String> {
         match viewing.frames.try_recv() {
-            Ok(ToViewer::Frame(text)) => Some(text),
+            Ok(ToViewer::Frame { text, .. }) => Some(text),
             Ok(ToViewer::Ended(_)) | Err(_) => None,
         }
     }
@@ -249,6 +312,31 @@ mod tests {
         assert_eq!(viewers.size(), Some(size(80, 40)));
         drop(other);
         assert!(viewers.forget_departed());
+        assert_eq!(viewers.size(), None);
+    }
+
+    #[test]
+    fn one_at_a_time_types_and_everybody_is_told_who() {
+        let now = Instant::now();
+        let mut viewers = Viewers::new();
+        let one = viewers.join(View::Same, Keys::NotSent, now);
+        let other = viewers.join(View::Same, Keys::NotSent, now);
+        let holder = one.holder();
+        assert!(viewers.take(one.id, now) && viewers.take(one.id, now));
+        assert!(!viewers.take(other.id, now));
+        assert_eq!(*holder.borrow(), Some(one.id));
+        assert!(viewers.release(one.id, now));
+        assert_eq!(*holder.borrow(), None);
+        assert!(viewers.take(other.id, now));
+        let left = other.id;
+        drop(other);
+        assert!(viewers.take(one.id, now), "whoever has left holds nothing");
+        viewers.forget_departed();
+        assert_eq!(*holder.borrow(), Some(one.id));
+        assert!(!viewers.take(left, now));
+        assert!(viewers.resize(one.id, size(70, 20), now));
+        assert_eq!(viewers.size(), Some(size(70, 20)));
+        assert!(viewers.release(one.id, now));
         assert_eq!(viewers.size(), None);
     }
 

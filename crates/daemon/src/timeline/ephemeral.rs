@@ -81,7 +81,7 @@ impl Queue {
 
 /// What the event is about: two of one kind about one subject say the same
 /// thing at two times.
-fn subject(event: &Event) -> String {
+pub(crate) fn subject(event: &Event) -> String {
     match event {
         Event::PtyOutput { slot, .. } | Event::PtyScreenshot { slot, .. } => slot.to_string(),
         Event::CliToolActivity {

@@ -26,6 +26,7 @@ use crate::metrics::Metrics;
 
 pub use backoff::Backoff;
 pub use consumer::{Consumer, ConsumerHandle, Consumers, Pace};
+pub(crate) use ephemeral::subject;
 pub use follower::{FollowError, Follower};
 use writer::{Pending, Writer};
 

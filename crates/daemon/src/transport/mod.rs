@@ -4,3 +4,4 @@
 pub(crate) mod http;
 pub(crate) mod ipc;
 pub(crate) mod otlp;
+mod rate;

@@ -44,6 +44,8 @@ struct Segment {
     /// Number of its first byte of output.
     offset: u64,
     after: Duration,
+    /// When it began, in seconds since 1970.
+    timestamp: Option<i64>,
     size: Size,
 }
 
@@ -63,6 +65,7 @@ impl Recording {
                     number,
                     offset: cast.header().segment().offset,
                     after: seconds(cast.header().segment().after),
+                    timestamp: cast.header().timestamp,
                     size: cast.header().size(),
                     path,
                 }),
@@ -84,6 +87,19 @@ impl Recording {
     #[must_use]
     pub fn first_byte(&self) -> u64 {
         self.segments.front().map_or(0, |segment| segment.offset)
+    }
+
+    /// How long after the beginning the first byte that is still there came.
+    #[must_use]
+    pub fn begins_after(&self) -> Duration {
+        let first = self.segments.front();
+        first.map_or(Duration::ZERO, |segment| segment.after)
+    }
+
+    /// When that was, in seconds since 1970.
+    #[must_use]
+    pub fn timestamp(&self) -> Option<i64> {
+        self.segments.front()?.timestamp
     }
 
     /// Number of the byte that will come next.

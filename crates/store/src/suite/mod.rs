@@ -13,6 +13,7 @@
 mod board;
 mod executions;
 mod fixtures;
+mod http_access;
 mod leases;
 mod permissions;
 mod questions;
@@ -24,6 +25,7 @@ mod upgrade;
 
 pub use board::*;
 pub use executions::*;
+pub use http_access::*;
 pub use leases::*;
 pub use permissions::*;
 pub use questions::*;
@@ -93,6 +95,8 @@ macro_rules! for_each_store_case {
             people_are_notified_once_and_not_too_often,
             a_permission_rule_is_used_as_often_as_it_says,
             a_permission_decision_is_kept_with_what_became_of_it,
+            http_access_is_known_by_its_hash_until_it_is_taken_back,
+            http_access_of_another_home_is_neither_found_nor_listed,
             every_earlier_version_upgrades_and_keeps_its_data,
             a_newer_database_is_refused_untouched,
             a_changed_migration_is_refused,

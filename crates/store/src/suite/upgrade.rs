@@ -179,6 +179,13 @@ const HOLDINGS: &[Holding] = &[
         ask: "SELECT execution, effect FROM told_effects",
         answer: &["e1", "obs_1/run_ended"],
     },
+    Holding {
+        since: 9,
+        write: "INSERT INTO http_access (id, home, kind, name, secret_hash, created_at) \
+             VALUES ('access_1', 'h', 'token', 'ci', 'ab', 5)",
+        ask: "SELECT kind, name FROM http_access",
+        answer: &["token", "ci"],
+    },
 ];
 
 pub async fn every_earlier_version_upgrades_and_keeps_its_data(url: DbUrl) {
@@ -311,6 +318,7 @@ async fn wipe(db: &MissionDb) {
         db,
         vec![
             "DROP TABLE told_effects",
+            "DROP TABLE http_access",
             "DROP TABLE attempt_conflicts",
             "DROP TABLE parked_tasks",
             "DROP TABLE token_usage",

@@ -35,7 +35,7 @@ pub(super) async fn forward(
     let mut frame = 0;
     while let Some(news) = viewing.next().await {
         let text = match news {
-            ToViewer::Frame(text) => text,
+            ToViewer::Frame { text, .. } => text,
             ToViewer::Ended(outcome) => {
                 let ended = EndedNotice {
                     attachment,

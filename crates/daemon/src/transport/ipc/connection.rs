@@ -37,11 +37,11 @@ use tokio::time::Instant;
 use super::attachment::{self, Granted};
 #[cfg(unix)]
 use super::execution;
-use super::rate::RateLimit;
 use super::subscription;
 use crate::operations::{Operations, check_kinds};
 use crate::shutdown::Stage;
 use crate::state::{Daemon, VERSION};
+use crate::transport::rate::RateLimit;
 
 /// A peer must say hello within this time.
 const HELLO_LIMIT: Duration = Duration::from_secs(10);

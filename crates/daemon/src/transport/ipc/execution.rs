@@ -24,10 +24,10 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::Instant;
 
-use super::rate::RateLimit;
 use crate::executions::access::{self, AccessError};
 use crate::shutdown::Stage;
 use crate::state::{Daemon, VERSION};
+use crate::transport::rate::RateLimit;
 
 /// A message that has begun must be complete, and an answer must be taken,
 /// within this time.

@@ -6,7 +6,6 @@ mod attachment;
 mod connection;
 #[cfg(unix)]
 mod execution;
-mod rate;
 mod subscription;
 
 use std::io;

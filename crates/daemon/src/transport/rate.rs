@@ -3,14 +3,14 @@
 use std::time::{Duration, Instant};
 
 #[derive(Debug)]
-pub(super) struct RateLimit {
+pub(crate) struct RateLimit {
     per_second: f64,
     tokens: f64,
     filled_at: Instant,
 }
 
 impl RateLimit {
-    pub(super) fn new(per_second: u32, now: Instant) -> Self {
+    pub(crate) fn new(per_second: u32, now: Instant) -> Self {
         let per_second = f64::from(per_second);
         Self {
             per_second,
@@ -19,8 +19,13 @@ impl RateLimit {
         }
     }
 
+    /// Whether nothing was taken for a second.
+    pub(crate) fn is_full(&self, now: Instant) -> bool {
+        now.saturating_duration_since(self.filled_at) >= Duration::from_secs(1)
+    }
+
     /// Takes one token, or says how long until there is one.
-    pub(super) fn take(&mut self, now: Instant) -> Result<(), Duration> {
+    pub(crate) fn take(&mut self, now: Instant) -> Result<(), Duration> {
         let elapsed = now.saturating_duration_since(self.filled_at).as_secs_f64();
         self.tokens = (self.tokens + elapsed * self.per_second).min(self.per_second);
         self.filled_at = now;

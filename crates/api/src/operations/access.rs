@@ -1,0 +1,86 @@
+//! Who may reach the daemon over HTTP: logins of browsers and tokens of programs.
+//!
+//! What lets somebody in is given out on the daemon's socket alone, and each
+//! secret once: the daemon keeps only its hash.
+
+use missiond_core::{AccessId, AccessKind, Timestamp};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{NoParams, operations};
+
+operations! {
+    System;
+
+    WebLogin = "web_login" (Additive, "access", Socket):
+        NoParams => LoginLink,
+        "Make a link that logs one browser in to the web board, once and within two minutes.";
+
+    TokenCreate = "token_create" (Additive, "access", Socket):
+        TokenCreateParams => TokenCreated,
+        "Make a token with which a program can use the daemon over HTTP; it is shown this once.";
+
+    TokenList = "token_list" (ReadOnly, "access"):
+        NoParams => AccessPage,
+        "List the browsers that are logged in and the tokens of programs.";
+
+    TokenRevoke = "token_revoke" (Idempotent, "access"):
+        TokenRevokeParams => TokenRevoked,
+        "Take back a token, or log a browser out.";
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LoginLink {
+    /// To be opened in a browser on this machine.
+    pub link: String,
+    pub expires_at: Timestamp,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TokenCreateParams {
+    /// What it is for; by this it is listed and revoked.
+    pub name: String,
+    /// It holds for so many seconds; until it is revoked when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<u64>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TokenCreated {
+    pub access: AccessSummary,
+    /// What the program sends as `Authorization: Bearer ...`.
+    pub token: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AccessPage {
+    /// Those that let in now, the oldest first.
+    pub access: Vec<AccessSummary>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AccessSummary {
+    pub id: AccessId,
+    pub kind: AccessKind,
+    pub name: String,
+    pub created_at: Timestamp,
+    /// Absent when it holds until it is revoked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Timestamp>,
+    /// To the minute.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_used_at: Option<Timestamp>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TokenRevokeParams {
+    /// Its id or its name.
+    pub access: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TokenRevoked {
+    pub revoked: Vec<AccessSummary>,
+}

@@ -1,0 +1,133 @@
+//! `mission open` and `mission token …`: letting browsers and programs in.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+
+use missiond_api::Home;
+use missiond_api::operations::NoParams;
+use missiond_api::operations::access::{
+    AccessSummary, TokenCreate, TokenCreateParams, TokenList, TokenRevoke, TokenRevokeParams,
+    WebLogin,
+};
+
+use crate::args::{OpenArgs, TokenCommand};
+use crate::connect::Reach;
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::term::printable;
+
+pub(super) fn open(
+    args: &OpenArgs,
+    reach: &Reach,
+    output: &mut Output,
+) -> Result<ExitCode, Failure> {
+    let login = reach.client(output)?.call::<WebLogin>(&NoParams {})?;
+    if args.print || output.is_json() {
+        output.result(&login, |output, login| output.line(&login.link));
+        return Ok(ExitCode::SUCCESS);
+    }
+    match show(&reach.home, &login.link) {
+        Ok(()) => output.line("The web board opens in your browser."),
+        Err(error) => {
+            output.notice(&format!("No browser could be opened: {error}."));
+            output.notice("Open this on the same machine within two minutes:");
+            output.line(&login.link);
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Every user of a machine can see the arguments of every process. So the
+/// browser is given a private file that leads to the link, not the link.
+fn show(home: &Home, link: &str) -> io::Result<()> {
+    let page = home.run_dir().join("login.html");
+    let text = format!(
+        "<!doctype html><meta charset=\"utf-8\"><meta name=\"referrer\" content=\"no-referrer\">\
+         <meta http-equiv=\"refresh\" content=\"0;url={link}\"><title>mission</title>"
+    );
+    write_private(&page, &text)?;
+    open_with_desktop(&page)
+}
+
+fn write_private(path: &Path, text: &str) -> io::Result<()> {
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    io::Write::write_all(&mut options.open(path)?, text.as_bytes())
+}
+
+fn open_with_desktop(page: &PathBuf) -> io::Result<()> {
+    let opener = if cfg!(target_os = "macos") {
+        "open"
+    } else if cfg!(windows) {
+        "explorer"
+    } else {
+        "xdg-open"
+    };
+    let status = Command::new(opener)
+        .arg(page)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .map_err(|error| io::Error::new(error.kind(), format!("`{opener}`: {error}")))?;
+    if status.success() {
+        return Ok(());
+    }
+    Err(io::Error::other(format!("`{opener}` ended with {status}")))
+}
+
+pub(super) fn token(
+    command: TokenCommand,
+    reach: &Reach,
+    output: &mut Output,
+) -> Result<ExitCode, Failure> {
+    let mut client = reach.client(output)?;
+    match command {
+        TokenCommand::Create { name, expires } => {
+            let seconds = expires.map(|time| time.as_secs());
+            let created = client.call::<TokenCreate>(&TokenCreateParams { name, seconds })?;
+            output.result(&created, |output, created| {
+                output.notice("It is shown this once; keep it as you keep a password.");
+                output.line(&created.token);
+            });
+        }
+        TokenCommand::List => {
+            let page = client.call::<TokenList>(&NoParams {})?;
+            output.result(&page, |output, page| {
+                if page.access.is_empty() {
+                    output.line("No browser is logged in and there is no token.");
+                    return;
+                }
+                let rows: Vec<_> = page.access.iter().map(row).collect();
+                output.table(&["id", "kind", "name", "made", "last used", "until"], &rows);
+            });
+        }
+        TokenCommand::Revoke { access } => {
+            let revoked = client.call::<TokenRevoke>(&TokenRevokeParams { access })?;
+            output.result(&revoked, |output, revoked| {
+                for access in &revoked.revoked {
+                    let name = printable(&access.name);
+                    output.line(format!("The {} `{name}` lets nobody in.", access.kind));
+                }
+            });
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn row(access: &AccessSummary) -> Vec<String> {
+    let time = |at: Option<missiond_core::Timestamp>, never: &str| {
+        at.map_or_else(|| never.to_owned(), |at| at.to_string())
+    };
+    vec![
+        access.id.to_string(),
+        access.kind.to_string(),
+        printable(&access.name),
+        access.created_at.to_string(),
+        time(access.last_used_at, "never"),
+        time(access.expires_at, "revoked"),
+    ]
+}

@@ -1,0 +1,75 @@
+//! Handlers of who may reach the daemon over HTTP.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::time::Duration;
+
+use missiond_api::ApiError;
+use missiond_api::operations::NoParams;
+use missiond_api::operations::access::{
+    AccessPage, AccessSummary, LoginLink, TokenCreate, TokenCreateParams, TokenCreated, TokenList,
+    TokenRevoke, TokenRevokeParams, TokenRevoked, WebLogin,
+};
+use missiond_core::ErrorCode;
+use missiond_store::http_access::Access;
+
+use super::{Call, Operations};
+
+pub(super) fn register(operations: &mut Operations) {
+    operations.add::<WebLogin, _, _>(login);
+    operations.add::<TokenCreate, _, _>(create);
+    operations.add::<TokenList, _, _>(list);
+    operations.add::<TokenRevoke, _, _>(revoke);
+}
+
+async fn login(call: Call, _: NoParams) -> Result<LoginLink, ApiError> {
+    let Some(address) = call.daemon.http_address() else {
+        let message = "HTTP is switched off: set `http.enabled = true` and restart the daemon";
+        return Err(ApiError::new(ErrorCode::Conflict, message));
+    };
+    let (code, expires_at) = call.daemon.http_access.login_code()?;
+    let link = format!("http://{}/login#{}", near(address), code.reveal());
+    Ok(LoginLink { link, expires_at })
+}
+
+async fn create(call: Call, params: TokenCreateParams) -> Result<TokenCreated, ApiError> {
+    let lifetime = params.seconds.map(Duration::from_secs);
+    let access = &call.daemon.http_access;
+    let (made, secret) = access.create_token(&params.name, lifetime).await?;
+    Ok(TokenCreated {
+        access: summary(made),
+        token: secret.reveal().to_owned(),
+    })
+}
+
+async fn list(call: Call, _: NoParams) -> Result<AccessPage, ApiError> {
+    let access = call.daemon.http_access.list().await?;
+    let access = access.into_iter().map(summary).collect();
+    Ok(AccessPage { access })
+}
+
+async fn revoke(call: Call, params: TokenRevokeParams) -> Result<TokenRevoked, ApiError> {
+    let revoked = call.daemon.http_access.revoke(&params.access).await?;
+    let revoked = revoked.into_iter().map(summary).collect();
+    Ok(TokenRevoked { revoked })
+}
+
+fn summary(access: Access) -> AccessSummary {
+    AccessSummary {
+        id: access.id,
+        kind: access.kind,
+        name: access.name,
+        created_at: access.created_at,
+        expires_at: access.expires_at,
+        last_used_at: access.last_used_at,
+    }
+}
+
+/// Where a browser on this machine finds a server that listens there.
+fn near(address: SocketAddr) -> SocketAddr {
+    let ip = match address.ip() {
+        ip if !ip.is_unspecified() => ip,
+        IpAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
+    };
+    SocketAddr::new(ip, address.port())
+}

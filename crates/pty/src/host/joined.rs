@@ -1,0 +1,150 @@
+//! A recording as one asciicast, whatever number of files it has: what a player
+//! wants. Time begins with the first byte that is still there.
+
+use std::path::Path;
+use std::time::Duration;
+
+use super::segments::{Recorded, Recording, RecordingReader};
+use crate::cast::{CastError, CastEvent, CastHeader, CastWriter, EventKind};
+
+/// Reads a recording from its beginning to where it is now.
+#[derive(Debug)]
+pub struct JoinedCast {
+    reader: RecordingReader,
+    lines: CastWriter<Vec<u8>>,
+    begins: Duration,
+    /// Bytes of a character whose others are in the next piece of output.
+    half: Vec<u8>,
+}
+
+impl JoinedCast {
+    /// Opens the recording that began in the file `first`.
+    pub fn open(first: &Path) -> Result<Self, CastError> {
+        let recording = Recording::open(first)?;
+        let reader = recording.read()?;
+        let (begins, size) = (recording.begins_after(), reader.size());
+        let header = CastHeader {
+            version: 2,
+            width: size.columns,
+            height: size.rows,
+            timestamp: recording.timestamp(),
+            title: None,
+            env: None,
+            mission: None,
+        };
+        let lines = CastWriter::new(Vec::new(), &header)?;
+        Ok(Self {
+            reader,
+            lines,
+            begins,
+            half: Vec::new(),
+        })
+    }
+
+    /// The next lines, about so many bytes of them; nothing at the end.
+    pub fn next_lines(&mut self, about: usize) -> Result<Option<Vec<u8>>, CastError> {
+        while self.lines.get_mut().len() < about {
+            let Some((at, recorded)) = self.reader.next().transpose()? else {
+                break;
+            };
+            let kind = match recorded {
+                Recorded::Resize(size) => EventKind::Resize(size),
+                // What was typed without an echo, a password say, is not for a page.
+                Recorded::Input(_) => continue,
+                Recorded::Output(bytes) => match self.text(bytes) {
+                    text if text.is_empty() => continue,
+                    text => EventKind::Output(text),
+                },
+            };
+            let at = at.saturating_sub(self.begins);
+            self.lines.write(&CastEvent { at, kind })?;
+        }
+        let lines = std::mem::take(self.lines.get_mut());
+        Ok((!lines.is_empty()).then_some(lines))
+    }
+
+    /// The output as text. A character that is cut by the end of a piece is
+    /// kept for the next; what is no text is shown as such.
+    fn text(&mut self, bytes: Vec<u8>) -> String {
+        let mut all = std::mem::take(&mut self.half);
+        all.extend(bytes);
+        if let Err(error) = std::str::from_utf8(&all)
+            && error.error_len().is_none()
+        {
+            self.half = all.split_off(error.valid_up_to());
+        }
+        String::from_utf8_lossy(&all).into_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cast::CastReader;
+
+    fn segment(path: &Path, number: u32, offset: u64, after: f64, lines: &[&str]) {
+        let header = format!(
+            "{{\"version\":2,\"width\":80,\"height\":24,\"timestamp\":{},\"mission\":\
+             {{\"segment\":{{\"number\":{number},\"offset\":{offset},\"after\":{after}}}}}}}\n",
+            1000 + after as i64
+        );
+        let lines: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        std::fs::write(path, header + &lines).unwrap();
+    }
+
+    #[test]
+    fn several_files_read_as_one_cast_and_characters_stay_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let first = folder.path().join("s.cast");
+        segment(
+            &first,
+            1,
+            0,
+            0.0,
+            &[r#"[0.5, "o", "a"]"#, r#"[1.0, "r", "100x30"]"#],
+        );
+        let second = super::super::segments::segment_path(&first, 2);
+        segment(
+            &second,
+            2,
+            1,
+            10.0,
+            &[
+                r##"[0.0, "m", "#bytes c3"]"##,
+                r#"[0.0, "o", "?"]"#,
+                r##"[0.5, "m", "#bytes a4"]"##,
+                r#"[0.5, "o", "?"]"#,
+            ],
+        );
+        let mut joined = JoinedCast::open(&first).unwrap();
+        let mut whole = Vec::new();
+        // A few bytes at a time, as a slow reader would have it.
+        while let Some(lines) = joined.next_lines(1).unwrap() {
+            whole.extend(lines);
+        }
+        let cast = CastReader::new(whole.as_slice()).unwrap();
+        assert_eq!(cast.header().timestamp, Some(1000));
+        let events: Vec<_> = cast
+            .map(Result::unwrap)
+            .map(|e| (e.at.as_millis(), e.kind))
+            .collect();
+        let size = missiond_semantic::Size {
+            columns: 100,
+            rows: 30,
+        };
+        let expected = [
+            (500, EventKind::Output("a".into())),
+            (1000, EventKind::Resize(size)),
+            (10_500, EventKind::Output("ä".into())),
+        ];
+        assert_eq!(events, expected);
+
+        std::fs::remove_file(&first).unwrap();
+        let mut rest = JoinedCast::open(&first).unwrap();
+        let rest = rest.next_lines(1 << 20).unwrap().unwrap();
+        let rest = CastReader::new(rest.as_slice()).unwrap();
+        assert_eq!(rest.header().timestamp, Some(1010), "time begins later");
+        let times: Vec<_> = rest.map(|event| event.unwrap().at.as_millis()).collect();
+        assert_eq!(times, [500]);
+    }
+}

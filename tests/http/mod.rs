@@ -1,0 +1,11 @@
+//! HTTP as strangers, browsers and programs meet it: every byte by hand, so that
+//! what no client library would send is sent too.
+
+mod access;
+mod client;
+mod live;
+mod operations;
+mod socket;
+mod terminal;
+
+use client::{Http, Login};

@@ -1,0 +1,255 @@
+//! A slot on a page: the same screen as everywhere else, and one hand at a time.
+
+use std::time::Duration;
+
+use missiond_pty::Terminal;
+use missiond_semantic::Size;
+use serde_json::{Value, json};
+
+use super::Http;
+use super::client::token;
+use super::socket::{Said, Socket};
+use crate::harness::TestHome;
+
+/// A page: what it was sent, drawn as the terminal in it would.
+struct Page {
+    socket: Socket,
+    terminal: Terminal,
+    size: Size,
+    frames: usize,
+}
+
+impl Page {
+    fn open(http: &Http, token: &str, slot: &str) -> Self {
+        let path = format!("/api/v1/slots/{slot}/terminal");
+        let mut socket = Socket::open(http, token, &path);
+        let first = socket.text();
+        let size = size_of(&first);
+        Self {
+            socket,
+            terminal: Terminal::new(size),
+            size,
+            frames: 0,
+        }
+    }
+
+    fn rows(&mut self) -> Vec<String> {
+        let rows = &self.terminal.screen().rows;
+        rows.iter()
+            .map(|row| row.text.trim_end().to_owned())
+            .collect()
+    }
+
+    /// Draws until this is on the screen.
+    fn wait_for(&mut self, text: &str) {
+        while !self.rows().iter().any(|row| row.contains(text)) {
+            match self.socket.next() {
+                Said::Bytes(bytes) => self.draw(&bytes),
+                Said::Text(told) => self.hear(&told),
+                Said::Closed(code) => panic!("closed with {code:?} before {text}"),
+            }
+        }
+    }
+
+    /// Draws until this is told.
+    fn wait_told(&mut self, kind: &str) -> Value {
+        loop {
+            match self.socket.next() {
+                Said::Bytes(bytes) => self.draw(&bytes),
+                Said::Text(told) => {
+                    self.hear(&told);
+                    if told["type"] == kind {
+                        return told;
+                    }
+                }
+                Said::Closed(code) => panic!("closed with {code:?} before {kind}"),
+            }
+        }
+    }
+
+    fn draw(&mut self, bytes: &[u8]) {
+        self.terminal.feed(bytes, Duration::ZERO);
+        self.frames += 1;
+    }
+
+    fn hear(&mut self, told: &Value) {
+        if told["type"] == "size" {
+            self.size = size_of(told);
+            self.terminal.resize(self.size, Duration::ZERO);
+        }
+    }
+
+    fn say(&mut self, message: Value) {
+        self.socket.send(&message);
+    }
+}
+
+fn size_of(told: &Value) -> Size {
+    assert_eq!(told["type"], "size", "{told}");
+    let number = |name: &str| u16::try_from(told[name].as_u64().unwrap()).unwrap();
+    Size {
+        columns: number("columns"),
+        rows: number("rows"),
+    }
+}
+
+fn spawn(home: &TestHome, name: &str, script: &str) {
+    home.json(&["slot", "spawn", "--name", name, "--", "sh", "-c", script]);
+}
+
+#[test]
+fn a_page_shows_the_screen_of_the_slot() {
+    let home = TestHome::started();
+    let http = Http::of(&home);
+    let token = token(&home, "page");
+    spawn(
+        &home,
+        "colours",
+        r"printf 'one\r\n\033[31mtwo\033[0m\r\n\033[5;10Hfar ready'; cat",
+    );
+    let mut page = Page::open(&http, &token, "colours");
+    page.wait_for("far ready");
+    let read = home.json(&["slot", "read", "colours"]);
+    assert_eq!(json!(page.rows()), read["lines"]);
+    assert_eq!(page.wait_told("taken")["by"], "nobody");
+
+    home.json(&["slot", "kill", "colours"]);
+    page.wait_told("ended");
+    let gone = Socket::try_open(
+        &http,
+        "/api/v1/slots/nowhere/terminal",
+        &[("authorization", &format!("Bearer {token}"))],
+    );
+    assert_eq!(gone.err().unwrap().status, 404);
+}
+
+#[test]
+fn one_page_at_a_time_types() {
+    let home = TestHome::started();
+    let http = Http::of(&home);
+    let token = token(&home, "page");
+    spawn(
+        &home,
+        "typed",
+        "stty -echo; echo ready; while read line; do echo got $line; done",
+    );
+    let (mut one, mut other) = (
+        Page::open(&http, &token, "typed"),
+        Page::open(&http, &token, "typed"),
+    );
+    one.wait_for("ready");
+    assert_eq!(one.wait_told("taken")["by"], "nobody");
+    assert_eq!(other.wait_told("taken")["by"], "nobody");
+
+    one.say(json!({"type": "input", "data": "too early\r"}));
+    let refused = one.wait_told("refused");
+    assert!(
+        refused["message"].as_str().unwrap().contains("take"),
+        "{refused}"
+    );
+    one.say(json!({"type": "take"}));
+    assert_eq!(one.wait_told("taken")["by"], "you");
+    assert_eq!(other.wait_told("taken")["by"], "somebody");
+    other.say(json!({"type": "take"}));
+    let refused = other.wait_told("refused");
+    assert!(
+        refused["message"].as_str().unwrap().contains("somebody"),
+        "{refused}"
+    );
+
+    one.say(json!({"type": "input", "data": "hello\r"}));
+    one.wait_for("got hello");
+    other.wait_for("got hello");
+    assert!(!one.rows().iter().any(|row| row.contains("too early")));
+    one.say(json!({"type": "resize", "columns": 70, "rows": 20}));
+    let size = Size {
+        columns: 70,
+        rows: 20,
+    };
+    while other.size != size {
+        other.wait_told("size");
+    }
+    one.say(json!({"type": "resize", "columns": 1, "rows": 1}));
+    one.wait_told("refused");
+    one.say(json!({"type": "shout"}));
+    one.wait_told("refused");
+
+    one.say(json!({"type": "release"}));
+    assert_eq!(one.wait_told("taken")["by"], "nobody");
+    assert_eq!(other.wait_told("taken")["by"], "nobody");
+    other.say(json!({"type": "take"}));
+    assert_eq!(other.wait_told("taken")["by"], "you");
+    assert_eq!(one.wait_told("taken")["by"], "somebody");
+    drop(other);
+    assert_eq!(
+        one.wait_told("taken")["by"],
+        "nobody",
+        "whoever leaves lets go"
+    );
+}
+
+#[test]
+fn a_page_that_does_not_look_gets_the_newest_picture_and_no_backlog() {
+    let home = TestHome::started();
+    let http = Http::of(&home);
+    let token = token(&home, "page");
+    let flood = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); \
+        echo \"$i ......................................................\"; done; \
+        echo flood over; cat";
+    spawn(&home, "flood", flood);
+    let mut page = Page::open(&http, &token, "flood");
+    crate::harness::wait_for("the flood to be over", || {
+        let read = home.json(&["slot", "read", "flood"]);
+        read["lines"].to_string().contains("flood over")
+    });
+    page.wait_for("flood over");
+    // 200,000 lines are 10,000 screens.
+    assert!(page.frames < 5000, "{} frames", page.frames);
+}
+
+#[test]
+fn a_slot_is_seen_as_picture_and_as_recording() {
+    let home = TestHome::started();
+    let http = Http::of(&home);
+    let token = token(&home, "page");
+    let bearer = format!("Bearer {token}");
+    let headers = [("authorization", bearer.as_str())];
+    spawn(&home, "shown", "echo recorded; cat");
+    let mut page = Page::open(&http, &token, "shown");
+    page.wait_for("recorded");
+    let get = |what: &str| http.get(&format!("/api/v1/slots/shown/{what}"), &headers);
+    let png = get("screenshot.png");
+    assert_eq!(png.header("content-type"), Some("image/png"));
+    assert!(png.body.starts_with(b"\x89PNG"));
+    let svg = get("screenshot.svg");
+    assert_eq!(svg.header("content-type"), Some("image/svg+xml"));
+    assert!(String::from_utf8(svg.body).unwrap().contains("recorded"));
+    assert!(
+        String::from_utf8(get("screenshot.txt").body)
+            .unwrap()
+            .starts_with("recorded")
+    );
+    assert_eq!(
+        http.get("/api/v1/slots/shown/screenshot.png", &[]).status,
+        401
+    );
+
+    home.json(&["slot", "kill", "shown"]);
+    let cast = get("recording");
+    assert_eq!(cast.header("content-type"), Some("application/x-asciicast"));
+    let cast = String::from_utf8(cast.body).unwrap();
+    let mut lines = cast
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let header = lines.next().unwrap();
+    assert_eq!(
+        (&header["version"], &header["width"]),
+        (&json!(2), &json!(120))
+    );
+    assert!(lines.any(|event| event[2].as_str().unwrap().contains("recorded")));
+    assert_eq!(get("recording/nothing").status, 404);
+    assert_eq!(
+        http.get("/api/v1/slots/none/recording", &headers).status,
+        404
+    );
+}
