@@ -167,7 +167,7 @@ impl Worktree {
     }
 
     /// The commit that is finished: everything is committed, on our branch.
-    async fn finishable(&self) -> Result<String, WorkspaceError> {
+    pub(crate) async fn finishable(&self) -> Result<String, WorkspaceError> {
         self.expect_on_branch().await?;
         let files = crate::status::changes(self.git(), self.path()).await?.all();
         if !files.is_empty() {
@@ -204,7 +204,7 @@ impl Worktree {
         Ok(there.then_some(tip))
     }
 
-    async fn target_tip(&self, into: &str) -> Result<String, WorkspaceError> {
+    pub(crate) async fn target_tip(&self, into: &str) -> Result<String, WorkspaceError> {
         let tip = self.repository().branch_tip(into).await?;
         tip.ok_or_else(|| WorkspaceError::NoSuchTarget(into.to_owned()))
     }

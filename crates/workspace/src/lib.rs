@@ -25,6 +25,7 @@ mod replay;
 mod repository;
 mod status;
 mod tail;
+mod take_in;
 mod target;
 mod worktree;
 
@@ -39,4 +40,5 @@ pub use process_tree::end_strays;
 pub use removal::Removal;
 pub use repository::Repository;
 pub use status::{InProgress, WorktreeStatus};
+pub use take_in::TakenIn;
 pub use worktree::Worktree;

@@ -73,6 +73,12 @@ impl Repository {
         }
     }
 
+    /// Whether a worktree could start from this base, or without one from the
+    /// branch the checkout is on.
+    pub async fn can_start_from(&self, base: Option<&str>) -> Result<(), WorkspaceError> {
+        self.base(base).await.map(drop)
+    }
+
     /// The path of the plan without links above it; the folders are made.
     fn place(&self, path: &Path) -> Result<PathBuf, WorkspaceError> {
         let (Some(parent), Some(name), true) =
