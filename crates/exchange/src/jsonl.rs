@@ -156,10 +156,11 @@ pub(crate) fn assemble(draft: TaskDraft, beside: Beside, line: usize) -> Card {
 /// The parser counts lines of its own, and there is only one.
 pub(crate) fn not_json(error: &serde_json::Error) -> String {
     let text = error.to_string();
-    match text.split_once(" at line ") {
-        Some((what, _)) => format!("{what} (column {})", error.column()),
+    let what = match text.split_once(" at line ") {
+        Some((what, _)) => format!("{what}, column {}", error.column()),
         None => text,
-    }
+    };
+    format!("it is no object of JSON ({what}): write each task as {{\"title\": \"…\"}} on one line")
 }
 
 #[cfg(test)]
@@ -179,7 +180,7 @@ mod tests {
         let cases = [
             (
                 "{\"title\": \"a\"}\n{\"title\": }",
-                "line 2: expected value (column 11)",
+                "line 2: it is no object of JSON (expected value, column 11): write each task",
             ),
             ("{\"titel\": \"a\"}", "line 1: unknown field `titel`"),
             (

@@ -14,7 +14,9 @@ mod vibe_kanban;
 use missiond_core::{TaskDraft, Timestamp};
 
 pub use jsonl::{read as read_jsonl, write_card as write_jsonl};
-pub use markdown::{read as read_markdown, write as write_markdown};
+pub use markdown::{
+    read as read_markdown, read_noting as read_markdown_noting, write as write_markdown,
+};
 pub use vibe_kanban::read as read_vibe_kanban;
 
 pub use beads::read as read_beads;

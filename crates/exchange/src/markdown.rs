@@ -10,7 +10,7 @@
 //! An item is a task, `[x]` is done and `[-]` given up. An item below another
 //! is a part of it, and what has parts comes after them. The comment may hold
 //! whatever a line of our JSONL may; a task without a key goes by its title.
-//! Everything else in the file is passed over.
+//! Everything else in the file is passed over; which lines that were can be told.
 
 use serde_json::{Map, Value};
 
@@ -28,7 +28,14 @@ struct Item {
 
 /// Reads the checklists of a file.
 pub fn read(text: &str) -> Result<Vec<Card>, ImportError> {
+    read_noting(text).map(|(cards, _)| cards)
+}
+
+/// The same, with the lines that belong to no task. Blank lines and headings are
+/// none of them.
+pub fn read_noting(text: &str) -> Result<(Vec<Card>, Vec<usize>), ImportError> {
     let mut cards: Vec<Card> = Vec::new();
+    let mut passed_over = Vec::new();
     // From the outermost item to the one being read.
     let mut open: Vec<Item> = Vec::new();
     let mut fenced = false;
@@ -71,6 +78,8 @@ pub fn read(text: &str) -> Result<Vec<Card>, ImportError> {
                         .get((item.indent + 2).min(indent)..)
                         .unwrap_or_default();
                     item.description.push(text.to_owned());
+                } else if !blank && !line.starts_with('#') {
+                    passed_over.push(number);
                 }
             }
         }
@@ -82,7 +91,7 @@ pub fn read(text: &str) -> Result<Vec<Card>, ImportError> {
         let message = "there is no checklist in it: write tasks as `- [ ] what to do`";
         return Err(ImportError::File(message.to_owned()));
     }
-    checked(cards)
+    Ok((checked(cards)?, passed_over))
 }
 
 /// Writes cards as a checklist that reads back as them.
@@ -216,6 +225,14 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn lines_that_belong_to_no_task_are_known() {
+        let text = "# Plan\n\nSome words.\n- [ ] A\n  about it\n- [?] B\n- C\n";
+        let (cards, passed_over) = read_noting(text).unwrap();
+        assert_eq!(cards.len(), 1);
+        assert_eq!(passed_over, [3, 6, 7]);
+    }
 
     #[test]
     fn a_plain_checklist_is_read_with_its_parts() {
