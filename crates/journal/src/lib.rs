@@ -39,6 +39,7 @@ pub mod owner;
 pub mod policy;
 pub mod record;
 pub mod replay;
+pub mod said;
 pub mod state;
 pub mod store;
 #[cfg(any(test, feature = "suite"))]
@@ -56,5 +57,6 @@ pub use owner::{OwnerEntity, OwnerRef};
 pub use policy::{Acknowledgement, MessageAcknowledgement, Outcome, Policy, Reason, Verdict};
 pub use record::{JournalHeader, Record, RecordBody, RecordKind, Transport};
 pub use replay::{ReplayError, replay};
+pub use said::{ProgramEnd, Said, StatedClaim};
 pub use state::{ExecutionState, ProcessOverlay};
 pub use store::{JournalStore, JournalWriter, ReadLimit, Recovery, StoreError, Window};

@@ -22,6 +22,7 @@ use crate::record::{
     JournalHeader, OwnerEffect, ProgressSnapshot, Record, RecordBody, RequestChange, Sender,
     StateChanged, Telemetry, Transport,
 };
+use crate::said::Said;
 use crate::timeline::Timeline;
 
 /// An execution, as far as its journal tells.
@@ -54,6 +55,8 @@ pub struct ExecutionState {
     /// Owner effects that are due, oldest first.
     pub due: BTreeMap<EffectKey, OwnerEffect>,
     pub timeline: Timeline,
+    /// What the agent said of its work, and how its program ended.
+    pub said: Said,
     /// Refused observations that were recorded.
     pub refusals: u32,
 
@@ -183,6 +186,7 @@ impl ExecutionState {
             messages: BTreeMap::new(),
             due: BTreeMap::new(),
             timeline: Timeline::default(),
+            said: Said::default(),
             refusals: 0,
             observations: HashMap::new(),
             message_keys: HashMap::new(),
@@ -248,10 +252,14 @@ impl ExecutionState {
             RecordBody::MessageAccepted(accepted) => self.accept(sequence, at, accepted),
             RecordBody::MessageDelivery(delivery) => self.deliver(delivery)?,
             RecordBody::Observation(observation) => {
+                self.said.observe(&observation, at);
                 self.undecided
                     .insert(observation.id, (observation.key, sequence));
             }
-            RecordBody::Decision(decision) => self.settle(&decision)?,
+            RecordBody::Decision(decision) => {
+                self.said.decide(&decision);
+                self.settle(&decision)?;
+            }
             RecordBody::StateChanged(change) => self.change(change)?,
             RecordBody::ActivityUpdated(update) => self.update(update),
             RecordBody::OwnerEffect(effect) => self.effect(effect)?,

@@ -1,0 +1,118 @@
+//! What an agent said of its work and how its program ended: the newest of each
+//! that was believed, for whoever decides what comes next.
+
+use missiond_core::{ClaimKind, ObservationId, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use crate::catalogue::{DiagnosticCode, Fact, Process, Signal, Speaker};
+use crate::observation::{Observation, Observed};
+use crate::policy::Verdict;
+use crate::record::DecisionRecorded;
+
+/// So many characters of the last words are kept.
+const KEPT_WORDS: usize = 300;
+
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Said {
+    /// The last claim that was handed on to the owner.
+    pub claim: Option<StatedClaim>,
+    pub end: Option<ProgramEnd>,
+    /// The last thing that was found wrong with the program.
+    pub trouble: Option<String>,
+    /// How the agent's or its program's last words begin, and when they came.
+    pub last_words: Option<(String, Timestamp)>,
+    /// Observed last, and not decided on.
+    undecided: Option<(ObservationId, News)>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StatedClaim {
+    pub kind: ClaimKind,
+    pub text: String,
+    pub at: Timestamp,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProgramEnd {
+    Exited {
+        code: Option<i32>,
+        signal: Option<i32>,
+    },
+    /// Nobody saw how.
+    Lost { reason: String },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum News {
+    Claim(StatedClaim),
+    End(ProgramEnd),
+    Trouble(String),
+    Words(String, Timestamp),
+}
+
+impl Said {
+    pub(crate) fn observe(&mut self, observation: &Observation, at: Timestamp) {
+        let news = match &observation.observed {
+            Observed::Signal(signal) => of_signal(signal, at),
+            Observed::Fact(fact) => of_fact(fact, at),
+        };
+        self.undecided = news.map(|news| (observation.id, news));
+    }
+
+    pub(crate) fn decide(&mut self, decision: &DecisionRecorded) {
+        let Some((_, news)) = self
+            .undecided
+            .take_if(|(observation, _)| *observation == decision.observation)
+        else {
+            return;
+        };
+        match (news, decision.verdict) {
+            (_, Verdict::Refused) => {}
+            (News::Claim(claim), Verdict::Promoted) => self.claim = Some(claim),
+            // A claim that was not handed on is none to act on.
+            (News::Claim(_), _) => {}
+            (News::End(end), _) => self.end = Some(end),
+            (News::Trouble(trouble), _) => self.trouble = Some(trouble),
+            (News::Words(words, at), _) => self.last_words = Some((words, at)),
+        }
+    }
+}
+
+fn of_signal(signal: &Signal, at: Timestamp) -> Option<News> {
+    let (kind, text) = match signal {
+        Signal::CompletedClaim(claim) => (ClaimKind::Completed, claim.summary.as_str()),
+        Signal::ReadyForVerification(ready) => {
+            (ClaimKind::ReadyForVerification, ready.summary.as_str())
+        }
+        Signal::FailedClaim(claim) => (ClaimKind::Failed, claim.reason.as_str()),
+        Signal::Blocked(blocked) => (ClaimKind::Blocked, blocked.reason.as_str()),
+        Signal::Progress(_) | Signal::NeedsInput(_) | Signal::Message(_) => return None,
+    };
+    Some(News::Claim(StatedClaim {
+        kind,
+        text: text.to_owned(),
+        at,
+    }))
+}
+
+fn of_fact(fact: &Fact, at: Timestamp) -> Option<News> {
+    match fact {
+        Fact::Said(said) if said.by != Speaker::Operator => {
+            let words = said.text.chars().take(KEPT_WORDS).collect();
+            Some(News::Words(words, at))
+        }
+        Fact::Process(Process::Exited { code, signal }) => Some(News::End(ProgramEnd::Exited {
+            code: *code,
+            signal: *signal,
+        })),
+        Fact::Process(Process::Lost { reason }) => Some(News::End(ProgramEnd::Lost {
+            reason: reason.as_str().to_owned(),
+        })),
+        Fact::Diagnostic(found) if found.code == DiagnosticCode::Program => {
+            Some(News::Trouble(found.detail.as_str().to_owned()))
+        }
+        _ => None,
+    }
+}
