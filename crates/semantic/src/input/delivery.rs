@@ -58,6 +58,8 @@ pub enum When {
     Idle,
     /// Type: most programs queue the text.
     Now,
+    /// Only while the program asks for words: the text is the answer.
+    Asked,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,6 +99,12 @@ pub enum DeliveryRefusal {
         question: String,
         options: Vec<String>,
     },
+    #[error("the program asks for no words ({}): there is nothing to answer", .0.as_str())]
+    NotAsked(PtyState),
+    #[error(
+        "the program asks something and shows neither options nor a prompt: look at its screen and answer by hand"
+    )]
+    NoPrompt,
     #[error("a menu of commands is open: close it (Esc) or finish it first")]
     Menu,
     #[error("somebody's half-typed text stands in the prompt ({}): send or clear it first", quoted(.0))]
@@ -109,6 +117,17 @@ pub enum DeliveryRefusal {
         "the text has several lines, and this program takes no pasted text: send it line by line, or make it one line"
     )]
     Lines,
+}
+
+fn open_dialog(sight: &Sight<'_>) -> DeliveryRefusal {
+    let dialog = sight.glance.dialog.as_ref();
+    DeliveryRefusal::Dialog {
+        question: dialog.map_or_else(String::new, |dialog| dialog.question.clone()),
+        options: dialog.map_or_else(Vec::new, |dialog| {
+            let options = dialog.options.iter();
+            options.map(super::answer::shown).collect()
+        }),
+    }
 }
 
 fn asked(question: &str, options: &[String]) -> String {
@@ -266,17 +285,13 @@ impl Delivery {
         if self.request.force == Force::Yes {
             return None;
         }
+        if self.request.when == When::Asked {
+            return Self::obstacle_to_answer(sight);
+        }
         let known = self.knows_prompt();
         // A program nobody knows may ask for a line of text: `[y/n]`.
         if sight.dialog_open() && (known || sight.glance.dialog.is_some()) {
-            let dialog = sight.glance.dialog.as_ref();
-            let refusal = DeliveryRefusal::Dialog {
-                question: dialog.map_or_else(String::new, |dialog| dialog.question.clone()),
-                options: dialog.map_or_else(Vec::new, |dialog| {
-                    let options = dialog.options.iter();
-                    options.map(super::answer::shown).collect()
-                }),
-            };
+            let refusal = open_dialog(sight);
             // One that was just answered is believed in for a moment longer.
             return Some(match sight.glance.state {
                 Some(PtyState::Confirming) => Obstacle::Refuse(refusal),
@@ -303,6 +318,36 @@ impl Delivery {
             .then_some(Obstacle::Wait(DeliveryRefusal::Busy(sight.state)))
     }
 
+    /// What stands against answering in words what is asked in words.
+    fn obstacle_to_answer(sight: &Sight<'_>) -> Option<Obstacle> {
+        let asks = sight.glance.state == Some(PtyState::Confirming);
+        if !asks {
+            let state = sight.glance.state.unwrap_or(sight.state);
+            return Some(Obstacle::Wait(DeliveryRefusal::NotAsked(state)));
+        }
+        if sight.glance.dialog.is_some() {
+            return Some(Obstacle::Refuse(open_dialog(sight)));
+        }
+        match sight.glance.prompt.as_ref().filter(|_| sight.settled) {
+            None => Some(Obstacle::Wait(DeliveryRefusal::NoPrompt)),
+            Some(prompt) if !prompt.is_empty() => {
+                Some(Obstacle::Refuse(DeliveryRefusal::Draft(prompt.text())))
+            }
+            Some(_) => None,
+        }
+    }
+
+    /// Whether a dialog that this text is no answer to has the keyboard.
+    fn shut_out(&self, sight: &Sight<'_>) -> bool {
+        match (self.request.force, self.request.when) {
+            (Force::Yes, _) => false,
+            (Force::No, When::Asked) => sight.glance.dialog.is_some(),
+            (Force::No, When::Idle | When::Now) => {
+                sight.dialog_open() && (self.knows_prompt() || sight.glance.dialog.is_some())
+            }
+        }
+    }
+
     fn begin_landing(&mut self, sight: &Sight<'_>, now: Duration) -> Step<Outcome> {
         if let Phase::Typing { before, .. } = self.phase {
             self.phase = Phase::Landing {
@@ -319,6 +364,7 @@ impl Delivery {
         let (known, forced) = (self.knows_prompt(), self.request.force == Force::Yes);
         let echoes = self.echoes(sight);
         let in_prompt = known && self.in_prompt(sight);
+        let shut_out = self.shut_out(sight);
         let Phase::Landing {
             until,
             seen,
@@ -332,7 +378,7 @@ impl Delivery {
         }
         before.echoed |= echoes > before.echoes;
         let shown = in_prompt || !known || forced && before.echoed;
-        if !forced && sight.dialog_open() && (known || sight.glance.dialog.is_some()) {
+        if shut_out {
             return self.stalled("a dialog opened before Enter was pressed; Enter was not pressed");
         }
         let since = match (shown, *seen) {
@@ -373,6 +419,10 @@ impl Delivery {
 
     fn taking(&mut self, sight: &Sight<'_>, now: Duration) -> Step<Outcome> {
         let shown = self.in_prompt(sight);
+        let dialog = match self.request.when {
+            When::Asked => sight.glance.dialog.is_some(),
+            When::Idle | When::Now => sight.dialog_open(),
+        };
         let Phase::Taking {
             until,
             tries,
@@ -407,7 +457,6 @@ impl Delivery {
         if now < *until {
             return Step::Wait(*until);
         }
-        let dialog = sight.dialog_open();
         if *tries == 1 && shown && !dialog && self.alone {
             *tries = 2;
             *until = now + TAKE_LIMIT;
