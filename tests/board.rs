@@ -11,7 +11,22 @@ use crate::harness::{TestHome, text};
 /// A folder that looks like a repository, with a name that needs care.
 fn repository(home: &TestHome) -> PathBuf {
     let folder = home.path().join("it's a \"repo\"");
-    std::fs::create_dir_all(folder.join(".git")).unwrap();
+    std::fs::create_dir_all(&folder).unwrap();
+    let begin = ["commit", "--quiet", "--allow-empty", "-m", "Begin"];
+    let who = [
+        "-c",
+        "user.name=Tester",
+        "-c",
+        "user.email=tester@localhost",
+    ];
+    for args in [&["init", "--quiet"][..], &[&who[..], &begin[..]].concat()] {
+        let git = std::process::Command::new("git")
+            .args(args)
+            .current_dir(&folder)
+            .output()
+            .unwrap();
+        assert!(git.status.success(), "{}", text(&git.stderr));
+    }
     folder
 }
 
@@ -550,4 +565,70 @@ fn a_board_survives_its_daemon() {
     home.kill();
     let listed = home.json(&["task", "list"]);
     assert_eq!(listed["tasks"][0]["title"], "Kept");
+}
+
+#[test]
+fn a_file_that_was_imported_is_not_imported_again_by_accident() {
+    let home = TestHome::started();
+    let file = home.path().join("plan.md");
+    let text = "# Plan\n\nFirst things first.\n\n- [ ] One\n- [ ] Two\n- [?] Three\n";
+    std::fs::write(&file, text).unwrap();
+    let args = [
+        "task",
+        "import",
+        file.to_str().unwrap(),
+        "--isolation",
+        "none",
+    ];
+    let imported = home.json(&args);
+    assert_eq!(imported["tasks"], 2);
+    assert_eq!(
+        imported["passed_over"],
+        json!([3, 7]),
+        "and it is said which"
+    );
+    let (code, said) = home.failure(&args);
+    assert_eq!(code, 5, "{said}");
+    assert!(
+        said.contains("all 2 tasks of this file are on the board"),
+        "{said}"
+    );
+    let again = home.json(&[&args[..], &["--again"]].concat());
+    assert_eq!(again["last"], "T-4");
+    // One task more, and it is another plan.
+    std::fs::write(&file, format!("{text}- [ ] Four\n")).unwrap();
+    assert_eq!(home.json(&args)["tasks"], 3);
+}
+
+#[test]
+fn what_is_ready_is_counted_within_the_limits() {
+    let home = TestHome::with_config("[autopilot]\nmax_agents = 2\n");
+    home.start();
+    for title in ["a", "b", "c"] {
+        home.json(&["task", "add", title, "--isolation", "none"]);
+    }
+    let ready = home.json(&["task", "ready"]);
+    assert_eq!(ready["ready_total"], 2);
+    assert_eq!(ready["open_total"], 3);
+    let sentence = &ready["waiting"][0]["waits"][0]["sentence"];
+    assert_eq!(sentence, "waits for a place: 2 agents may run at once");
+}
+
+#[test]
+fn the_arguments_of_a_task_can_be_changed() {
+    let home = TestHome::started();
+    let add = [
+        "task",
+        "add",
+        "a",
+        "--isolation",
+        "none",
+        "--engine",
+        "rehearsal",
+    ];
+    let (_, said) = home.failure(&add);
+    assert!(said.contains("name one after `--`"), "{said}");
+    home.json(&[&add[..], &["--", "fail-then-fix"]].concat());
+    let edited = home.json(&["task", "edit", "T-1", "--", "hello", "--speed", "9"]);
+    assert_eq!(edited["args"], json!(["hello", "--speed", "9"]));
 }

@@ -41,6 +41,7 @@ mod rehearsal;
 mod requests;
 mod screenshots;
 mod semantic;
+mod slot_kinds;
 mod slots;
 mod start_failures;
 mod subscriptions;

@@ -550,3 +550,37 @@ fn a_webhook_is_told_of_a_question_once_and_signed() {
     assert_eq!(body["question"]["origin"]["slot_name"], "other");
     assert_eq!(body["question"]["number"], 2);
 }
+
+#[test]
+fn a_question_that_wants_words_is_in_the_inbox_and_answered_there() {
+    let stage = Stage::new();
+    let turns = "  - steps:\n      - question: Which colour is the bike shed?\n      \
+                 - write: {file: colour, text: \"{{answer}}\"}\n";
+    stage.slot("painter", turns);
+    let question = stage.question();
+    assert_eq!(question["question"], "Which colour is the bike shed?");
+    assert_eq!(question["options"], Value::Null, "{question:#}");
+    // Nothing else is typed into it, and whoever tries is told what helps.
+    let (_, said) = stage
+        .home
+        .failure(&["slot", "send", "painter", "do something else"]);
+    assert!(said.contains("slot answer painter WORDS"), "{said}");
+    let number = format!("Q-{}", question["number"]);
+    stage.home.json(&["answer", &number, "green, and matt"]);
+    stage.wait_for_file("colour");
+    let colour = std::fs::read_to_string(stage.file("colour")).unwrap();
+    assert_eq!(colour, "green, and matt");
+    assert_eq!(stage.inbox(), Vec::<Value>::new());
+}
+
+#[test]
+fn words_given_at_the_slot_close_the_question_too() {
+    let stage = Stage::new();
+    let turns = "  - steps:\n      - question: Which colour is the bike shed?\n      \
+                 - write: {file: colour, text: \"{{answer}}\"}\n";
+    stage.slot("painter", turns);
+    stage.question();
+    stage.home.json(&["slot", "answer", "painter", "red"]);
+    stage.wait_for_file("colour");
+    wait_for("the question to be closed", || stage.inbox().is_empty());
+}

@@ -1,8 +1,12 @@
 //! The demo, as a new user runs it.
 
+use std::process::Stdio;
+
+use missiond_api::Home;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::harness::{TestHome, text};
+use crate::harness::{TestHome, text, wait_for, wait_for_exit};
 
 #[test]
 fn the_demo_ends_with_every_task_verified_and_leaves_nothing_running() {
@@ -26,7 +30,14 @@ fn the_demo_ends_with_every_task_verified_and_leaves_nothing_running() {
         .iter()
         .map(|task| task["check_rounds"].as_u64().unwrap())
         .collect();
-    assert_eq!(rounds, [1, 1, 2, 1, 1], "one check failed first");
+    // One check failed first; what was overtaken by the other branch was checked
+    // once more with it.
+    let least = [1, 1, 2, 1, 1];
+    let enough = rounds
+        .iter()
+        .zip(least)
+        .all(|(rounds, least)| *rounds >= least);
+    assert!(enough, "{rounds:?}");
     assert_eq!(report["questions_answered"], 1);
 
     // What it left can be looked at, with the commands it names.
@@ -55,4 +66,52 @@ fn the_demo_ends_with_every_task_verified_and_leaves_nothing_running() {
         .map(|task| task["status"].clone())
         .collect();
     assert_eq!(kinds, ["done"; 5]);
+}
+
+#[test]
+fn an_interrupted_demo_leaves_nothing_running() {
+    let home = TestHome::new();
+    let mut demo = home
+        .command(&["demo"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let inside = Home::under(&home.home().data_dir().join("demos/1/home"));
+    let running = || {
+        let records = missiond_pty::host::HostFiles::records(&inside.slots_dir());
+        let records = records.unwrap_or_default();
+        records.iter().filter(|record| record.is_alive()).count()
+    };
+    wait_for("an agent of the demo", || running() > 0);
+    let pid = Pid::from_raw(demo.id().cast_signed()).unwrap();
+    kill_process(pid, Signal::INT).unwrap();
+    let status = wait_for_exit(&mut demo);
+    assert!(!status.success());
+    assert_eq!(running(), 0);
+    assert!(!missiond_daemon::Instance::is_held(&inside).unwrap());
+}
+
+#[test]
+fn an_engine_that_is_none_is_refused_before_anything_is_made() {
+    let home = TestHome::new();
+    let (code, said) = home.failure(&["demo", "--engine", "nope"]);
+    assert_eq!(code, 2, "{said}");
+    assert!(said.contains("use claude, codex"), "{said}");
+    assert!(!home.home().data_dir().join("demos").exists());
+}
+
+#[test]
+fn the_demo_runs_in_a_home_with_a_long_path() {
+    let home = TestHome::new();
+    let long = home.path().join("a".repeat(90));
+    let output = home
+        .command(&["demo", "--json"])
+        .env("MISSION_HOME", &long)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["verified"], true, "{report:#}");
+    std::fs::remove_dir_all(report["folder"].as_str().unwrap()).unwrap();
 }

@@ -2,10 +2,12 @@
 //! rehearsal agents, from the claim to the merge, and everything that can come
 //! between.
 
+mod budgets;
 mod crash;
 mod demo;
 mod flow;
 mod lease;
+mod overlap;
 mod real;
 mod trouble;
 

@@ -37,6 +37,38 @@ fn a_usage_limit_parks_the_task_and_its_conversation_goes_on_after_the_reset() {
 }
 
 #[test]
+fn a_usage_limit_that_only_the_transcript_tells_parks_the_task_too() {
+    let field = Field::new();
+    let notice = json!({
+        "type": "assistant",
+        "message": {
+            "id": "m1", "role": "assistant",
+            "content": [{"type": "text", "text": "Claude usage limit reached, resets in 2 s"}],
+        },
+    });
+    std::fs::write(field.file("notice"), format!("{notice}\n")).unwrap();
+    let sessions = field.home.home().data_dir().join("rehearsals");
+    let command = format!(
+        "cat '{}' >> '{}'/{{{{session}}}}.jsonl",
+        field.file("notice").display(),
+        sessions.display()
+    );
+    let turns = format!(
+        "  - steps:\n      - run: {{argv: [sh, -c, {}]}}\n  - when: {{contains: go on}}\n    \
+         steps:\n      - write: {{file: a.txt, text: \"x\\n\"}}\n      \
+         - signal: {{type: completed_claim, payload: {{summary: Done.}}}}\n",
+        json!(command)
+    );
+    let task = field.task("limited", &turns, json!({}));
+    field.wait(&task, "parked", |details| {
+        outcome(details, 0) == "superseded"
+    });
+    assert_eq!(field.events("usage_limit_reached").len(), 1);
+    let details = field.wait_status(&task, "done");
+    assert_eq!(details["attempts"].as_array().unwrap().len(), 2);
+}
+
+#[test]
 fn a_limit_that_comes_again_is_for_a_person() {
     let field = Field::new();
     let turns = "  - uses: always\n    steps:\n      - usage_limit: {resets: in 1 s}\n";
@@ -95,6 +127,12 @@ fn an_agent_that_exits_at_once_is_started_only_as_often_as_allowed() {
         }
     }
     let details = field.wait_status(&task, "failed");
+    // Why it ended is said, with what it showed last.
+    let why = details["task"]["blocked"].as_str().unwrap();
+    assert!(
+        why.contains("exit code 7") && why.contains("is not a valid script"),
+        "{why}"
+    );
     assert_eq!(details["attempts"].as_array().unwrap().len(), 10);
     assert_eq!(field.events("execution_started").len(), 10);
     field.wait_for_quiet();

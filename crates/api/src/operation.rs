@@ -147,6 +147,7 @@ pub const CATALOGUE: &[OperationSpec] = &[
     compute::SlotSend::SPEC,
     compute::SlotAnswer::SPEC,
     compute::SlotKeys::SPEC,
+    compute::SlotForeground::SPEC,
     compute::SlotInterrupt::SPEC,
     compute::SlotResize::SPEC,
     compute::SlotKill::SPEC,

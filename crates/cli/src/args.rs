@@ -22,7 +22,7 @@ pub(crate) use attention::{
     AnswerArgs, DismissArgs, InboxArgs, PermissionAddArgs, PermissionCommand, PermissionTestArgs,
 };
 pub(crate) use autopilot::{AutopilotCommand, DemoArgs, WhyArg};
-pub(crate) use execution::{AccessArg, ExecutionCommand, RunArgs};
+pub(crate) use execution::{ExecutionCommand, HookArgs, RunArgs};
 pub(crate) use journal::{JournalCommand, JournalFormat};
 #[cfg(unix)]
 pub(crate) use mcp::{ImportFrom, KeepArgs, McpAddArgs, McpArgs, McpCommand};
@@ -166,9 +166,15 @@ An approval is one approval, unless --for or --scope makes a rule of it.")]
     #[command(subcommand)]
     Worktree(WorktreeCommand),
     /// Report an event of an agent's CLI; run by that CLI, with the event on its input.
+    ///
+    /// As a hook of your own session it makes that session the foreground slot:
+    /// `mission slot list` shows what it does.
     #[cfg(unix)]
-    #[command(hide = true)]
-    Hook(AccessArg),
+    #[command(after_help = "\
+Example, in ~/.claude/settings.json, for SessionStart, UserPromptSubmit, PreToolUse,
+PostToolUse, Notification, Stop and SessionEnd:
+  {\"hooks\": {\"SessionStart\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"mission hook\"}]}]}}")]
+    Hook(HookArgs),
     /// What was said to an agent, observed of it and decided: read, verify, replay.
     #[command(subcommand)]
     Journal(JournalCommand),
@@ -487,7 +493,7 @@ Examples:
         #[arg(long)]
         force: bool,
     },
-    /// Take one option of the dialog a slot shows.
+    /// Take one option of the dialog a slot shows, or answer in words where it has none.
     #[command(after_help = "\
 The mark is moved to the option and looked at again before Enter; if the dialog
 is not the same any more, nothing is taken.
@@ -498,7 +504,8 @@ Examples:
     Answer {
         /// Its name or id.
         slot: String,
-        /// The number of the option, its text, or the beginning of its text.
+        /// The number of the option, its text, or the beginning of its text; the answer itself
+        /// where the dialog wants words.
         option: String,
         /// Answer only if these words stand in the dialog.
         #[arg(long, value_name = "WORDS")]

@@ -71,17 +71,21 @@ impl Output {
 
     /// A table with its columns aligned, the header first.
     pub(crate) fn table(&mut self, header: &[&str], rows: &[Vec<String>]) {
-        let widths: Vec<_> = (0..header.len())
+        let mut widths: Vec<_> = (0..header.len())
             .map(|column| {
                 let cells = rows.iter().filter_map(|row| row.get(column));
                 let widest = cells.map(|cell| cell.chars().count()).max().unwrap_or(0);
                 widest.max(header[column].chars().count())
             })
             .collect();
+        if let Some(room) = crate::term::columns() {
+            fit(&mut widths, room);
+        }
         let format = |cells: &[String]| {
             let mut line = String::new();
             for (cell, width) in cells.iter().zip(&widths) {
-                line.push_str(cell);
+                let cell = cut(cell, *width);
+                line.push_str(&cell);
                 line.extend(std::iter::repeat_n(' ', width - cell.chars().count() + 2));
             }
             line.trim_end().to_owned()
@@ -128,6 +132,29 @@ impl Output {
         if let Some(hint) = &failure.hint {
             let _ = writeln!(stderr, "{} {hint}", paint.apply(Style::Cyan, "hint:"));
         }
+    }
+}
+
+/// Makes the widest columns narrower until a row has room on the screen.
+fn fit(widths: &mut [usize], room: usize) {
+    const NARROWEST: usize = 8;
+    let gaps = 2 * widths.len().saturating_sub(1);
+    while widths.iter().sum::<usize>() + gaps > room {
+        match widths.iter_mut().max() {
+            Some(widest) if *widest > NARROWEST => *widest -= 1,
+            _ => return,
+        }
+    }
+}
+
+fn cut(cell: &str, width: usize) -> String {
+    match cell.chars().count() <= width {
+        true => cell.to_owned(),
+        false => cell
+            .chars()
+            .take(width.saturating_sub(1))
+            .chain(['…'])
+            .collect(),
     }
 }
 
@@ -185,5 +212,23 @@ fn write_line(line: &[u8]) {
             "error: the output could not be written: {error}"
         );
         std::process::exit(1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_that_is_too_wide_gives_up_room_where_it_has_most() {
+        let mut widths = [4, 60, 9, 40];
+        fit(&mut widths, 80);
+        assert_eq!(widths, [4, 31, 9, 30]);
+        assert_eq!(widths.iter().sum::<usize>() + 6, 80);
+        let mut narrow = [4, 9];
+        fit(&mut narrow, 10);
+        assert_eq!(narrow, [4, 8], "what is left can still be read");
+        assert_eq!(cut("Say goodbye", 6), "Say g…");
+        assert_eq!(cut("Say", 6), "Say");
     }
 }

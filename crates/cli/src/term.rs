@@ -16,6 +16,21 @@ pub(crate) enum Style {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Paint(bool);
 
+/// How wide the terminal is that standard output goes to; none for a file or pipe.
+pub(crate) fn columns() -> Option<usize> {
+    let stdout = std::io::stdout();
+    if !stdout.is_terminal() {
+        return None;
+    }
+    #[cfg(unix)]
+    let columns = rustix::termios::tcgetwinsize(&stdout)
+        .ok()
+        .map(|size| size.ws_col);
+    #[cfg(not(unix))]
+    let columns = None::<u16>;
+    columns.filter(|columns| *columns > 0).map(usize::from)
+}
+
 impl Paint {
     #[cfg(test)]
     pub(crate) fn plain() -> Self {

@@ -92,9 +92,6 @@ pub struct BoardTask {
 pub struct Budget {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u64>,
-    /// Millionths of the currency the prices are in.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cost_micros: Option<u64>,
 }
 
 /// What an agent said of its work.

@@ -263,7 +263,7 @@ events! {
         Persistent
         SessionCompleted = "session_completed" {
             slot: SlotId, conversation: Option<ConversationId>, exit_status: Option<i32>,
-            signal: Option<i32>,
+            signal: Option<i32>, last_words: Option<String>,
         }
     }
     Knowledge {

@@ -215,6 +215,7 @@ async fn infrastructure(
         timeline.clone(),
         Arc::clone(&clock),
     ));
+    let config = watch::Sender::new(Arc::new(config));
     #[cfg(unix)]
     let slots = Arc::new(Slots::new(
         &home,
@@ -222,8 +223,7 @@ async fn infrastructure(
         db.clone(),
         timeline.clone(),
         Arc::clone(&clock),
-        config.recording.limits(),
-        config.anomalies.clone(),
+        config.subscribe(),
     )?);
     #[cfg(unix)]
     let executions = Arc::new(Executions::new(
@@ -233,7 +233,6 @@ async fn infrastructure(
         Arc::clone(&clock),
         Arc::clone(&slots),
     )?);
-    let config = watch::Sender::new(Arc::new(config));
     #[cfg(unix)]
     let questions = Arc::new(Questions::new(
         id,
@@ -344,6 +343,8 @@ async fn workers(daemon: &Daemon) -> Result<tokio::task::JoinHandle<()>, StartEr
     daemon.permissions.start().await?;
     #[cfg(unix)]
     daemon.notifications.start();
+    #[cfg(unix)]
+    daemon.slots.tend(daemon);
     #[cfg(unix)]
     daemon.autopilot.start(daemon);
     Ok(runs::start_beating(daemon))

@@ -101,17 +101,7 @@ fn apply(daemon: &Daemon, new: &Config) -> Reloaded {
         }
     }
     daemon.logging.set_level(new.log.level);
-    // The keys that wait for a restart keep their running values, so that
-    // `config_show` says what is in force.
-    let running = Config {
-        daemon: new.daemon.clone(),
-        ipc: new.ipc.clone(),
-        log: crate::config::LogConfig {
-            level: new.log.level,
-            ..old.log.clone()
-        },
-        ..(*old).clone()
-    };
+    let running = old.after_reload(new);
     daemon.config.send_replace(Arc::new(running));
     outcome
 }

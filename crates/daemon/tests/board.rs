@@ -50,7 +50,8 @@ async fn a_late_result_is_refused_and_told() {
         },
         ..Wanted::default()
     };
-    board.add(wanted, trace).await.unwrap();
+    let limits = ReadyLimits::default();
+    board.add(wanted, limits, trace).await.unwrap();
     let claimant = Claimant {
         holder: "worker".into(),
         ttl: Duration::from_secs(60),

@@ -37,7 +37,7 @@ pub async fn set_mode(
     now: Timestamp,
 ) -> Result<bool, StoreError> {
     let sql = "UPDATE autopilot SET mode = $1, reason = $2, changed_by = $3, changed_at = $4 \
-         WHERE id = 1 AND mode <> $1";
+         WHERE id = 1 AND (mode <> $1 OR reason <> $2)";
     let params = [mode.into(), reason.into(), by.into(), now.into()];
     Ok(tx.execute(sql, &params).await? == 1)
 }

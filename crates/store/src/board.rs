@@ -35,8 +35,8 @@ pub use attempts::{
 pub use graph::{Dependency, depend, dependencies, dependents, edges_among, undepend};
 pub use ready::{ReadyLimits, Waiting, count_ready, ready, waiting, waits_of};
 pub use tasks::{
-    Clearable, TaskEdit, TaskFilter, add, add_graph, block, by_number, cancel, children, count,
-    edit, export_page, find, get, list, note, notes, retry, set_phase,
+    Clearable, TaskEdit, TaskFilter, add, add_graph, block, by_number, cancel, children, complete,
+    count, edit, export_page, find, get, list, note, notes, retry, set_phase,
 };
 pub use worktrees::attempts_in;
 

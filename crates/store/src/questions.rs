@@ -242,7 +242,7 @@ pub async fn close(
 }
 
 fn closed(question: &Question) -> StoreError {
-    let by = question.closed_by.as_deref().unwrap_or("somebody");
+    let by = question.closed_by.as_deref().unwrap_or("a person");
     StoreError::conflict(match (&question.answer, &question.reason) {
         (Some(answer), _) => {
             format!("{} was already answered by {by}: {answer}", question.number)

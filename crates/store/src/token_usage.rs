@@ -153,6 +153,21 @@ pub async fn engines_of_day(
     rows.iter().map(one).collect()
 }
 
+/// What was used in each slot on the day of a moment, by its name.
+pub async fn slots_of_day(
+    tx: &mut Tx<'_>,
+    now: Timestamp,
+) -> Result<Vec<(String, u64)>, StoreError> {
+    let sql =
+        format!("SELECT slot_name, {COUNTED} FROM token_usage WHERE day = $1 GROUP BY slot_name");
+    let rows = tx.query(&sql, &[day_of(now).into()]).await?;
+    let one = |row: &crate::Row| {
+        let used: i64 = row.get(1)?;
+        Ok((row.get(0)?, u64::try_from(used).unwrap_or(0)))
+    };
+    rows.iter().map(one).collect()
+}
+
 async fn sum(tx: &mut Tx<'_>, sql: &str, params: &[Value]) -> Result<u64, StoreError> {
     let row = tx.query_one(sql, params).await?;
     let sum: i64 = row.map_or(Ok(0), |row| row.get(0))?;

@@ -97,8 +97,11 @@ pub struct GrantParams {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum GrantScope {
-    /// The slot that asked.
+    /// The task the agent works on, also when a later attempt asks again; the slot
+    /// that asked where there is none.
     #[default]
+    Asker,
+    /// The slot that asked.
     Slot,
     /// The execution that asked.
     Execution,

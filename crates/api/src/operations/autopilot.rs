@@ -51,6 +51,9 @@ pub struct AutopilotReport {
     /// How many agents may work on tasks at once.
     pub max_agents: u32,
     pub attempts: Vec<AttemptUnderWay>,
+    /// Agents of attempts that are over, which are just being ended.
+    #[serde(default)]
+    pub leaving: u32,
     pub parked: Vec<ParkedTask>,
     /// Tokens that count against the budget of the day.
     pub tokens_today: u64,

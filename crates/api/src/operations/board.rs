@@ -354,6 +354,9 @@ pub struct BoardImportParams {
     /// Only look whether it could be done.
     #[serde(default)]
     pub dry_run: bool,
+    /// Also when all of its tasks are on the board already.
+    #[serde(default)]
+    pub again: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -377,6 +380,9 @@ pub struct Imported {
     pub first: Option<TaskNumber>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last: Option<TaskNumber>,
+    /// Lines of the file that belong to no task.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub passed_over: Vec<u64>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

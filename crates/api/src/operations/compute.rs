@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use missiond_core::{CliEngine, PtyState, SlotId, Timestamp};
+use missiond_core::{CliEngine, PtyState, SlotId, SlotKind, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -51,6 +51,11 @@ operations! {
         SlotKillParams => SlotKillResult,
         "End the program of a slot and every process it started, and close the slot.";
 
+    SlotForeground = "slot_foreground" (Additive, "slots"):
+        SlotForegroundParams => SlotForegroundResult,
+        "Tell what the person's own session does, as its hooks report it: it is registered as the \
+         foreground slot and never typed into or ended.";
+
     SlotExplain = "slot_explain" (ReadOnly, "slots"):
         SlotParams => SlotExplanation,
         "Say which rule decided what a slot is doing, on which rows, and which rules nearly did.";
@@ -85,6 +90,7 @@ pub struct SlotSpawnParams {
 pub struct SlotSummary {
     pub slot: SlotId,
     pub name: String,
+    pub kind: SlotKind,
     pub engine: CliEngine,
     pub created_at: Timestamp,
     pub closed_at: Option<Timestamp>,
@@ -93,8 +99,43 @@ pub struct SlotSummary {
     /// disk without room for the recording, a terminal the program has closed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trouble: Option<String>,
-    /// What runs; unknown for a slot that was closed.
+    /// What runs; unknown for a slot that was closed and for one that is not owned.
     pub program: Option<SlotProgram>,
+    /// The conversation of a foreground slot, by the name its program gave it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conversation: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SlotForegroundParams {
+    pub engine: CliEngine,
+    /// Where the session works.
+    pub cwd: String,
+    /// The conversation, by the name its program gave it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conversation: Option<String>,
+    pub does: ForegroundActivity,
+}
+
+/// What the hooks of a session can tell of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ForegroundActivity {
+    /// It waits for a prompt.
+    Idle,
+    Thinking,
+    UsesTool,
+    /// It asks the person something.
+    Asks,
+    Left,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SlotForegroundResult {
+    /// The foreground slot, if there is one now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub foreground: Option<SlotSummary>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

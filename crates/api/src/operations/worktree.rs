@@ -84,10 +84,15 @@ pub struct WorktreeFinishParams {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WorktreeFinished {
+    /// Whether it is done, or only said what would be.
+    pub done: bool,
     pub worktree: WorktreeSummary,
     pub how: Finish,
     pub into: String,
     pub result: FinishResult,
+    /// The task that is done with this, or would be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completes: Option<TaskNumber>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -160,6 +160,15 @@ Example, as an agent's CLI is told of it:
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct HookArgs {
+    /// The file with the access to an execution; left out in hooks of your own session.
+    pub(crate) access_file: Option<PathBuf>,
+    /// Which agent CLI the session is of.
+    #[arg(long, default_value = "claude")]
+    pub(crate) engine: CliEngine,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct AccessArg {
     /// The file with the access to the execution; made when the agent is started.
     pub(crate) access_file: PathBuf,

@@ -44,7 +44,8 @@ Examples:
 Examples:
   mission task edit T-2 --priority urgent --title \"Fix the lexer first\"
   mission task edit T-2 --after T-1 --not-after T-3
-  mission task edit T-2 --clear due,engine")]
+  mission task edit T-2 --clear due,engine
+  mission task edit T-2 --engine rehearsal -- other-script.yaml")]
     Edit(Box<EditArgs>),
     /// Say what can be worked on now, and what the rest waits for.
     #[command(after_help = "Example:\n  mission task ready")]
@@ -155,6 +156,9 @@ pub(crate) struct ImportArgs {
     /// Only look whether it could be done.
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// Also when all of its tasks are on the board already.
+    #[arg(long)]
+    pub(crate) again: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -308,6 +312,9 @@ pub(crate) struct EditArgs {
     /// What it is to be without, separated by commas.
     #[arg(long, value_enum, value_delimiter = ',')]
     pub(crate) clear: Vec<ClearArg>,
+    /// Other arguments for the engine's program, instead of those it had.
+    #[arg(last = true, value_name = "ARGS")]
+    pub(crate) args: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

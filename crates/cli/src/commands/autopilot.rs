@@ -53,6 +53,11 @@ fn show(output: &mut Output, report: &AutopilotReport) {
         report.attempts.len(),
         report.max_agents
     ));
+    match report.leaving {
+        0 => {}
+        1 => output.line("1 agent is being ended."),
+        n => output.line(format!("{n} agents are being ended.")),
+    }
     if report.tokens_per_day > 0 {
         output.line(format!(
             "{} of {} tokens are used today.",

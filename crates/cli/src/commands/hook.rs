@@ -9,23 +9,32 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use missiond_adapters::{HookReport, MAX_HOOK_INPUT};
-use missiond_api::{AccessFile, HookParams, HookSpool, METHOD_HOOK, Spooled};
+use missiond_adapters::{HookEvent, HookReport, MAX_HOOK_INPUT};
+use missiond_api::operations::compute::{ForegroundActivity, SlotForeground, SlotForegroundParams};
+use missiond_api::{
+    AccessFile, Client, EXECUTION_VARIABLE, Home, HookParams, HookSpool, METHOD_HOOK, Spooled,
+};
+use missiond_core::CliEngine;
 use serde_json::value::to_raw_value;
 
 use super::agent_link::{AgentLink, LinkError};
+use crate::args::HookArgs;
 
 const LIMIT: Duration = Duration::from_secs(2);
 /// What is left of the limit is for keeping the report.
 const DAEMON_LIMIT: Duration = Duration::from_millis(1_400);
 
-pub(super) fn run(access_file: &Path) -> ExitCode {
+pub(super) fn run(args: &HookArgs) -> ExitCode {
     let began = Instant::now();
     std::thread::spawn(|| {
         std::thread::sleep(LIMIT);
         std::process::exit(0);
     });
-    if let Err(why) = report(access_file, began) {
+    let reported = match &args.access_file {
+        Some(access_file) => report(access_file, began),
+        None => report_foreground(&args.engine),
+    };
+    if let Err(why) = reported {
         let _ = writeln!(io::stderr(), "mission hook: {why}");
     }
     ExitCode::SUCCESS
@@ -33,12 +42,7 @@ pub(super) fn run(access_file: &Path) -> ExitCode {
 
 fn report(access_file: &Path, began: Instant) -> Result<(), String> {
     let access = AccessFile::read(access_file).map_err(|error| error.to_string())?;
-    let mut input = Vec::new();
-    io::stdin()
-        .take(MAX_HOOK_INPUT as u64 + 1)
-        .read_to_end(&mut input)
-        .map_err(|error| format!("the event cannot be read: {error}"))?;
-    let Some(report) = HookReport::parse(&input).map_err(|error| error.to_string())? else {
+    let Some(report) = read_event()? else {
         return Ok(());
     };
     let spool = HookSpool::in_folder(access_file.parent().unwrap_or(Path::new(".")));
@@ -56,6 +60,47 @@ fn report(access_file: &Path, began: Instant) -> Result<(), String> {
             Err(error) => Err(format!("the event cannot be kept: {error}")),
         },
     }
+}
+
+fn read_event() -> Result<Option<HookReport>, String> {
+    let mut input = Vec::new();
+    io::stdin()
+        .take(MAX_HOOK_INPUT as u64 + 1)
+        .read_to_end(&mut input)
+        .map_err(|error| format!("the event cannot be read: {error}"))?;
+    HookReport::parse(&input).map_err(|error| error.to_string())
+}
+
+/// Tells what the person's own session does. Without a daemon there is nobody to
+/// tell, and an agent that is owned tells through its own access.
+fn report_foreground(engine: &CliEngine) -> Result<(), String> {
+    let Some(report) = read_event()? else {
+        return Ok(());
+    };
+    if std::env::var_os(EXECUTION_VARIABLE).is_some() {
+        return Ok(());
+    }
+    let home = Home::from_env().map_err(|error| error.to_string())?;
+    let Ok(mut client) = Client::connect(&home) else {
+        return Ok(());
+    };
+    let cwd = std::env::current_dir().map_err(|error| error.to_string())?;
+    let params = SlotForegroundParams {
+        engine: engine.clone(),
+        cwd: cwd.display().to_string(),
+        conversation: report.conversation,
+        does: match report.event {
+            HookEvent::ConversationStarted | HookEvent::TurnEnded => ForegroundActivity::Idle,
+            HookEvent::Prompted | HookEvent::ToolEnded { .. } | HookEvent::SubagentEnded => {
+                ForegroundActivity::Thinking
+            }
+            HookEvent::ToolStarting { .. } => ForegroundActivity::UsesTool,
+            HookEvent::Waiting { .. } => ForegroundActivity::Asks,
+            HookEvent::ConversationEnded { .. } => ForegroundActivity::Left,
+        },
+    };
+    let told = client.call::<SlotForeground>(&params);
+    told.map(drop).map_err(|error| error.to_string())
 }
 
 /// What waited goes first.

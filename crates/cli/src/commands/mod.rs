@@ -59,7 +59,7 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<ExitCode, Failure> {
         #[cfg(unix)]
         Command::Execution(ExecutionCommand::Mcp(args)) => return bridge::run(&args.access_file),
         #[cfg(unix)]
-        Command::Hook(args) => return Ok(hook::run(&args.access_file)),
+        Command::Hook(args) => return Ok(hook::run(&args)),
         #[cfg(unix)]
         Command::Rehearse(args) => return rehearse::run(args, output),
         #[cfg(unix)]

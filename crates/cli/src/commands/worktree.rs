@@ -105,7 +105,12 @@ fn show_finished(output: &mut Output, finished: &WorktreeFinished) {
         FinishResult::Patch { path } => format!("The work is in {}", printable(path)),
     };
     output.line(line);
-    if matches!(finished.result, FinishResult::WouldBring { .. }) {
+    match (finished.completes, finished.done) {
+        (Some(task), true) => output.line(format!("{task} is done.")),
+        (Some(task), false) => output.line(format!("{task} would be done with it.")),
+        (None, _) => {}
+    }
+    if !finished.done && finished.result != FinishResult::NothingToBring {
         output.line("Nothing was done: --yes does it.");
     }
 }

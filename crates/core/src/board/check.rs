@@ -47,12 +47,28 @@ impl Check {
     /// What it is called: its name, else its command.
     #[must_use]
     pub fn label(&self) -> String {
-        self.name.clone().unwrap_or_else(|| self.run.join(" "))
+        self.name.clone().unwrap_or_else(|| self.command_line())
+    }
+
+    /// Its words as somebody would type them, so that each can be told from the
+    /// next.
+    #[must_use]
+    pub fn command_line(&self) -> String {
+        let words: Vec<_> = self.run.iter().map(|word| quoted(word)).collect();
+        words.join(" ")
     }
 
     #[must_use]
     pub const fn timeout(&self) -> Duration {
         Duration::from_secs(self.timeout_secs)
+    }
+}
+
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "-_./=:,@%+".contains(c);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
     }
 }
 
@@ -104,6 +120,17 @@ impl<'de> Visitor<'de> for Written {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_command_is_shown_as_somebody_would_type_it() {
+        let check = |words: &[&str]| Check::of(words.iter().map(|&word| word.to_owned()).collect());
+        assert_eq!(
+            check(&["cargo", "test", "--all"]).label(),
+            "cargo test --all"
+        );
+        let shell = check(&["sh", "-c", "test -s 'a b' && exit 1", ""]);
+        assert_eq!(shell.label(), r"sh -c 'test -s '\''a b'\'' && exit 1' ''");
+    }
 
     #[test]
     fn a_check_needs_only_its_command() {

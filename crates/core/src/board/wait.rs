@@ -38,6 +38,8 @@ pub enum Wait {
         engine: Option<CliEngine>,
         limit: u32,
     },
+    /// Nothing begins at this hour.
+    QuietHours { hours: String },
     /// Something a person must do first.
     Blocked { reason: String },
 }
@@ -92,6 +94,9 @@ impl fmt::Display for Wait {
                 engine: Some(engine),
                 limit,
             } => write!(f, "waits for a place: {limit} of {engine} may run at once"),
+            Self::QuietHours { hours } => {
+                write!(f, "waits for the end of the quiet hours ({hours})")
+            }
             Self::Blocked { reason } => write!(f, "is blocked: {reason}"),
         }
     }

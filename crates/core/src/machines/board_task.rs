@@ -6,14 +6,15 @@ use serde::{Deserialize, Serialize};
 use super::{IllegalMove, Machine, states};
 
 /// Running goes back to Open when the lease is lost or given back. Done is
-/// final because it means verified; work that turns out wrong is a new card.
+/// final because it means verified, by the checks or by the person who brought
+/// the work back by hand; work that turns out wrong is a new card.
 ///
 /// | from    | to |
 /// |---------|----|
-/// | Open    | Running, Blocked, Failed |
+/// | Open    | Running, Done, Blocked, Failed |
 /// | Running | Open, Done, Failed, Blocked |
-/// | Blocked | Open, Failed |
-/// | Failed  | Open |
+/// | Blocked | Open, Done, Failed |
+/// | Failed  | Open, Done |
 /// | Done    | – |
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
@@ -45,10 +46,10 @@ impl Machine for BoardTaskStatus {
 
     fn transition(self, to: Self) -> Result<Self, IllegalMove> {
         match (self, to) {
-            (Self::Open, Self::Running | Self::Blocked | Self::Failed)
+            (Self::Open, Self::Running | Self::Done | Self::Blocked | Self::Failed)
             | (Self::Running, Self::Open | Self::Done | Self::Failed | Self::Blocked)
-            | (Self::Blocked, Self::Open | Self::Failed)
-            | (Self::Failed, Self::Open) => Ok(to),
+            | (Self::Blocked, Self::Open | Self::Done | Self::Failed)
+            | (Self::Failed, Self::Open | Self::Done) => Ok(to),
             _ => Err(self.illegal(to)),
         }
     }

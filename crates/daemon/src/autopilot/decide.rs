@@ -16,10 +16,7 @@ pub(super) fn decide(snapshot: &Snapshot) -> Vec<Action> {
     for view in &snapshot.attempts {
         let step = match (snapshot.mode, view.busy) {
             (Mode::Paused, _) | (_, Busy::Yes) => None,
-            (Mode::Stopped, Busy::No) => Some(conclude(
-                Outcome::Superseded,
-                "the autopilot was stopped".to_owned(),
-            )),
+            (Mode::Stopped, Busy::No) => Some(Step::Stop),
             (Mode::Running | Mode::Draining, Busy::No) => next(view, &snapshot.rules, snapshot.now),
         };
         actions.extend(step.map(|step| Action::For(view.attempt.id, step)));
@@ -63,8 +60,11 @@ fn after_checks(view: &View, rules: &Rules) -> Option<Step> {
             return None;
         }
         if view.conflicts > rules.conflicts {
-            let reason = "the work conflicts with what others did, also after the agent was told";
-            return Some(conclude(Outcome::Conflict, reason.to_owned()));
+            let files = named(&view.conflict_files);
+            let reason = format!(
+                "the work conflicts with what others did, also after the agent was told: {files}"
+            );
+            return Some(conclude(Outcome::Conflict, reason));
         }
         return Some(Step::SendConflict);
     }
@@ -202,6 +202,18 @@ fn after_the_end(view: &View, ending: &Ending) -> Step {
     } else {
         " before it took its task"
     })
+}
+
+/// The first few of these lines, in a sentence.
+fn named(lines: &str) -> String {
+    const NAMED: usize = 5;
+    let all: Vec<_> = lines.lines().collect();
+    let more = all.len().saturating_sub(NAMED);
+    let first = all[..all.len() - more].join(", ");
+    match more {
+        0 => first,
+        more => format!("{first} and {more} more"),
+    }
 }
 
 fn conclude(outcome: Outcome, reason: String) -> Step {

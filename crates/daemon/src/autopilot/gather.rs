@@ -6,10 +6,10 @@ use std::collections::HashMap;
 use jiff::tz::TimeZone;
 use missiond_core::machines::Machine;
 use missiond_core::{
-    Attempt, BoardTask, ClaimKind, DeliveryStatus, Evidence, ExecutionActivity, ExecutionAttention,
+    Attempt, BoardTask, DeliveryStatus, Evidence, ExecutionActivity, ExecutionAttention,
     ExecutionId, ExecutionLifecycle, Timestamp,
 };
-use missiond_journal::{ExecutionState, MessageKey};
+use missiond_journal::{ExecutionState, MessageKey, ProgramEnd, Said, StatedClaim};
 use missiond_store::autopilot::{self, Conflicts, Parked};
 use missiond_store::token_usage::Tokens;
 use missiond_store::{StoreError, board};
@@ -71,14 +71,6 @@ pub(super) async fn rows(daemon: &Daemon, holder: &str) -> Result<Rows, StoreErr
         .await
 }
 
-/// A claim found in a journal that is not on the board yet.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct NewClaim {
-    pub kind: ClaimKind,
-    pub text: String,
-    pub at: Timestamp,
-}
-
 /// One attempt as it stands, and what its agent claims that is news.
 pub(super) async fn view(
     daemon: &Daemon,
@@ -87,7 +79,7 @@ pub(super) async fn view(
     rows: AttemptRows,
     parked: &[Parked],
     busy: Busy,
-) -> Result<(View, Option<NewClaim>), StoreError> {
+) -> Result<(View, Option<StatedClaim>), StoreError> {
     let AttemptRows {
         task,
         attempt,
@@ -129,7 +121,8 @@ pub(super) async fn view(
             .find(|parked| parked.task == task.id)
             .map_or(0, |parked| parked.resumes + 1),
         conflicts: conflicts.as_ref().map_or(0, |conflicts| conflicts.times),
-        conflict_round: conflicts.map(|conflicts| conflicts.round),
+        conflict_round: conflicts.as_ref().map(|conflicts| conflicts.round),
+        conflict_files: conflicts.map_or_else(String::new, |conflicts| conflicts.files),
         task,
         attempt,
         busy,
@@ -190,10 +183,12 @@ pub(super) struct Seen {
     prompted: Told,
     round_told: Told,
     heard_at: Timestamp,
-    claim: Option<NewClaim>,
+    claim: Option<StatedClaim>,
     /// Why the last message never reached it.
     unreachable: Option<String>,
     why: Option<String>,
+    /// What the transcript or the stream said last, and when.
+    last_words: Option<(String, Timestamp)>,
     pub(super) model_requests: u64,
     pub(super) tokens: Tokens,
 }
@@ -210,24 +205,6 @@ impl Seen {
 
 fn glance(state: &ExecutionState, keys: &Keys) -> Seen {
     let told = |key: &MessageKey| state.message_of(key).is_some();
-    let mut claims = state.timeline.items().filter_map(|item| {
-        let kind = match item.title.as_str() {
-            "claims completion" => ClaimKind::Completed,
-            "ready for verification" => ClaimKind::ReadyForVerification,
-            "claims failure" => ClaimKind::Failed,
-            "blocked" => ClaimKind::Blocked,
-            _ => return None,
-        };
-        Some(NewClaim {
-            kind,
-            text: item.text.clone(),
-            at: item.at,
-        })
-    });
-    let mut last_words = state.timeline.items().filter_map(|item| {
-        let tells = matches!(item.title.as_str(), "diagnostic" | "process lost");
-        tells.then(|| item.text.clone())
-    });
     Seen {
         lifecycle: state.lifecycle,
         attention: state.attention,
@@ -237,14 +214,15 @@ fn glance(state: &ExecutionState, keys: &Keys) -> Seen {
         prompted: told_if(keys.prompt.as_ref().is_some_and(told)),
         round_told: told_if(keys.round.iter().any(told)),
         heard_at: state.updated_at,
-        claim: claims.next_back(),
+        claim: state.said.claim.clone(),
         unreachable: state
             .messages
             .values()
             .next_back()
             .filter(|message| message.status == DeliveryStatus::Failed)
             .map(|message| message.reason.clone().unwrap_or_default()),
-        why: last_words.next_back(),
+        why: how_it_ended(&state.said),
+        last_words: state.said.last_words.clone(),
         model_requests: state.telemetry.requests,
         tokens: Tokens {
             input: state.telemetry.input_tokens,
@@ -252,6 +230,27 @@ fn glance(state: &ExecutionState, keys: &Keys) -> Seen {
             cache_read: state.telemetry.cache_read_tokens,
             cache_write: state.telemetry.cache_write_tokens,
         },
+    }
+}
+
+/// Why a program is gone, as far as it was seen.
+fn how_it_ended(said: &Said) -> Option<String> {
+    let end = match said.end.as_ref()? {
+        ProgramEnd::Exited { code: Some(0), .. } => None,
+        ProgramEnd::Exited {
+            code: Some(code), ..
+        } => Some(format!("exit code {code}")),
+        ProgramEnd::Exited {
+            signal: Some(signal),
+            ..
+        } => Some(format!("signal {signal}")),
+        ProgramEnd::Exited { .. } => None,
+        ProgramEnd::Lost { reason } => Some(reason.clone()),
+    };
+    match (end, &said.trouble) {
+        (Some(end), Some(trouble)) => Some(format!("{end}; it said at its end: {trouble}")),
+        (Some(end), None) => Some(end),
+        (None, trouble) => trouble.clone(),
     }
 }
 
@@ -282,6 +281,10 @@ async fn watched(daemon: &Daemon, watches: &mut Watches, attempt: &Attempt, seen
         }
         Some(_) => limit.filter(|limit| watch.old_limit.as_ref() != Some(&limit.said)),
     };
+    let limit = limit.or_else(|| match (&watch.rest, watch.spoken_to_at) {
+        (Rest::Resting { .. }, Some(since)) => said_limit(&seen, since),
+        _ => None,
+    });
     let circling = daemon.executions.repeated(execution);
     let circling = circling.filter(|(_, times)| *times >= usage::IDENTICAL_CALLS);
     let stuck = match (circling, &watch.stuck) {
@@ -313,6 +316,17 @@ async fn shown_limit(
     let look = open.look().await?;
     let rows = look.screen.rows.iter().map(|row| row.text.as_str());
     limits::in_lines(rows, now, &TimeZone::system())
+}
+
+/// The limit that an agent's transcript or stream spoke of last, if it was not
+/// spoken to since. A notice is short: an agent that writes about limits at length
+/// has none.
+fn said_limit(seen: &Seen, since: Timestamp) -> Option<super::view::Limit> {
+    const LONGEST_NOTICE: usize = 200;
+    let (words, at) = seen.last_words.as_ref()?;
+    let notice = *at > since && words.chars().count() <= LONGEST_NOTICE;
+    let found = notice.then(|| limits::in_lines(words.lines(), *at, &TimeZone::system()));
+    found.flatten()
 }
 
 /// What the journal of an agent that is gone says of its end.

@@ -3,16 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use missiond_core::{BoardTaskStatus, BudgetScope, Timestamp, Wait};
-use missiond_store::board::{self, ReadyLimits, TaskFilter};
+use missiond_core::{BudgetScope, Timestamp, Wait};
+use missiond_store::board::ReadyLimits;
 use missiond_store::{StoreError, Tx, autopilot, token_usage};
 
 use super::Autopilot;
 use crate::config::AutopilotConfig;
 use crate::state::DaemonState;
-
-/// As many tasks are told that the budget of the day is used up.
-const TOLD: u32 = 1000;
 
 impl Autopilot {
     /// The limits in force now, for whoever asks what is ready.
@@ -25,7 +22,14 @@ impl Autopilot {
                     let mut limits = in_force(tx, &config, now).await?;
                     limits.capacity = Some(config.max_agents);
                     if day_is_spent(tx, &config, now).await? {
-                        hold_all(tx, &mut limits, now).await?;
+                        limits.all_wait.push(Wait::Budget {
+                            scope: BudgetScope::Day,
+                            until: Some(token_usage::end_of_day(now)),
+                        });
+                    }
+                    if config.quiet().include(jiff::Zoned::now().time()) {
+                        let hours = config.quiet_hours.join(", ");
+                        limits.all_wait.push(Wait::QuietHours { hours });
                     }
                     Ok(limits)
                 })
@@ -57,54 +61,18 @@ pub(super) async fn in_force(
             *known = (*known).max(Some(parked.until));
         }
     }
-    let mut held = BTreeMap::new();
+    let mut spent = BTreeMap::new();
     let budget = config.engine_tokens_per_day;
     if budget > 0 {
         let used = token_usage::engines_of_day(tx, now).await?;
-        for (engine, _) in used.into_iter().filter(|(_, used)| *used >= budget) {
-            for task in open_tasks(tx).await? {
-                if *task.engine.as_ref().unwrap_or(&config.engine) == engine {
-                    let scope = BudgetScope::Engine {
-                        engine: engine.clone(),
-                    };
-                    held.insert(task.id, until_tomorrow(scope, now));
-                }
-            }
-        }
+        let over = used.into_iter().filter(|(_, used)| *used >= budget);
+        spent.extend(over.map(|(engine, _)| (engine, Some(token_usage::end_of_day(now)))));
     }
     Ok(ReadyLimits {
         default_engine: Some(config.engine.clone()),
         quotas,
         per_engine: config.per_engine(),
-        held,
+        spent,
         ..ReadyLimits::default()
     })
-}
-
-async fn hold_all(
-    tx: &mut Tx<'_>,
-    limits: &mut ReadyLimits,
-    now: Timestamp,
-) -> Result<(), StoreError> {
-    for task in open_tasks(tx).await? {
-        let wait = until_tomorrow(BudgetScope::Day, now);
-        limits.held.insert(task.id, wait);
-    }
-    Ok(())
-}
-
-fn until_tomorrow(scope: BudgetScope, now: Timestamp) -> Wait {
-    Wait::Budget {
-        scope,
-        until: Some(token_usage::end_of_day(now)),
-    }
-}
-
-async fn open_tasks(tx: &mut Tx<'_>) -> Result<Vec<missiond_core::BoardTask>, StoreError> {
-    let filter = TaskFilter {
-        status: vec![BoardTaskStatus::Open],
-        limit: TOLD,
-        ..TaskFilter::default()
-    };
-    board::list(tx, &filter).await
 }

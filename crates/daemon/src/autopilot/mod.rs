@@ -35,6 +35,9 @@ pub(crate) use view::Mode;
 #[derive(Debug, Default)]
 pub(crate) struct Autopilot {
     wake: Notify,
+    /// Held from when the work was seen to stand on its target until the target
+    /// has it: nobody else of this daemon moves a target in between.
+    integrating: tokio::sync::Mutex<()>,
     /// Names of slots that agents are being started in.
     names: Mutex<HashSet<String>>,
     runner: Mutex<Option<JoinHandle<()>>>,

@@ -5,14 +5,15 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use missiond_core::{AttemptId, ExecutionId, TraceContext};
+use missiond_core::{Attempt, AttemptId, BoardTaskId, ExecutionId, TraceContext};
 use missiond_store::StoreError;
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::decide::decide;
 use super::gather::{self, Rows};
-use super::jobs::{self, Failed, Report, Work};
+use super::jobs::{self, Failed, Report, Wanted, Work};
 use super::view::{Action, Busy, Ending, Hours, Mode, Rules, Snapshot};
 use super::watch::Watches;
 use crate::board::BoardError;
@@ -48,7 +49,9 @@ struct Runner {
     agents: HashMap<ExecutionId, AttemptId>,
     endings: HashMap<ExecutionId, Ending>,
     jobs: JoinSet<Report>,
-    busy: HashSet<AttemptId>,
+    busy: HashMap<AttemptId, UnderWay>,
+    /// Agents without an attempt, on their way out.
+    leaving: HashSet<ExecutionId>,
     dispatching: bool,
     failures: HashMap<AttemptId, Failure>,
     beaten_at: Option<Instant>,
@@ -57,6 +60,12 @@ struct Runner {
     drained: bool,
     passed_at: Instant,
     idle: bool,
+}
+
+/// A step that was begun for an attempt.
+struct UnderWay {
+    task: BoardTaskId,
+    wanted: watch::Sender<Wanted>,
 }
 
 /// A step that failed for a reason that may pass.
@@ -74,7 +83,8 @@ impl Runner {
             agents: HashMap::new(),
             endings: HashMap::new(),
             jobs: JoinSet::new(),
-            busy: HashSet::new(),
+            busy: HashMap::new(),
+            leaving: HashSet::new(),
             dispatching: false,
             failures: HashMap::new(),
             beaten_at: None,
@@ -173,11 +183,15 @@ impl Runner {
         } = gather::rows(&self.daemon, &self.holder).await?;
         let running = attempts.len();
         self.forget(&attempts);
+        self.call_off(mode, &attempts);
         let mut views = Vec::with_capacity(running);
         let mut works = HashMap::with_capacity(running);
         for rows in attempts {
             let id = rows.attempt.id;
-            let busy = self.is_busy(id);
+            let busy = match self.others_at_work(&rows.attempt) {
+                true => Busy::Yes,
+                false => self.is_busy(id),
+            };
             let (view, claim) = gather::view(
                 &self.daemon,
                 &mut self.watches,
@@ -187,14 +201,11 @@ impl Runner {
                 busy,
             )
             .await?;
-            let work = Work {
-                daemon: Arc::clone(&self.daemon),
-                task: view.task.clone(),
-                attempt: view.attempt.clone(),
-            };
+            let daemon = Arc::clone(&self.daemon);
+            let work = Work::new(daemon, view.task.clone(), view.attempt.clone());
             if let (Busy::No, Some(claim)) = (busy, claim) {
                 // On record before anything follows from it.
-                self.begin(id, jobs::record_claim(work, claim));
+                self.begin(work, |work| jobs::record_claim(work, claim));
                 continue;
             }
             works.insert(id, work);
@@ -224,7 +235,7 @@ impl Runner {
                 }
                 Action::For(id, step) => {
                     if let Some(work) = works.remove(&id) {
-                        self.begin(id, jobs::take(work, step));
+                        self.begin(work, |work| jobs::take(work, step));
                     }
                 }
             }
@@ -247,9 +258,55 @@ impl Runner {
         self.jobs.spawn(jobs::look_after(daemon, holder));
     }
 
-    fn begin(&mut self, id: AttemptId, job: impl Future<Output = Report> + Send + 'static) {
-        self.busy.insert(id);
-        self.jobs.spawn(job);
+    fn begin<J>(&mut self, mut work: Work, job: impl FnOnce(Work) -> J)
+    where
+        J: Future<Output = Report> + Send + 'static,
+    {
+        let (id, task) = (work.attempt.id, work.task.id);
+        let (wanted, is_wanted) = watch::channel(Wanted::Yes);
+        work.wanted = is_wanted;
+        self.busy.insert(id, UnderWay { task, wanted });
+        self.jobs.spawn(job(work));
+    }
+
+    /// What takes long for an attempt that is over, or when everything is
+    /// stopped, is not seen through.
+    fn call_off(&self, mode: Mode, live: &[gather::AttemptRows]) {
+        for (id, under_way) in &self.busy {
+            let over = !live.iter().any(|rows| rows.attempt.id == *id);
+            if over || mode == Mode::Stopped {
+                let _ = under_way.wanted.send(Wanted::No);
+            }
+        }
+    }
+
+    /// Whether an earlier attempt of the same task is not quite over: its agent
+    /// or one of its steps may still be at work in the place this one would go on
+    /// in. An agent that nobody ends is ended.
+    fn others_at_work(&mut self, attempt: &Attempt) -> bool {
+        let of_task =
+            |(id, other): (&AttemptId, &UnderWay)| other.task == attempt.task && *id != attempt.id;
+        let steps = self.busy.iter().any(of_task);
+        let agents = self.daemon.executions.of_tasks().into_iter();
+        let others: Vec<_> = agents
+            .filter(|(execution, task)| {
+                *task == attempt.task && Some(*execution) != attempt.execution
+            })
+            .map(|(execution, _)| execution)
+            .collect();
+        for execution in &others {
+            if !steps {
+                self.dismiss(*execution);
+            }
+        }
+        steps || !others.is_empty()
+    }
+
+    fn dismiss(&mut self, execution: ExecutionId) {
+        if self.leaving.insert(execution) {
+            let daemon = Arc::clone(&self.daemon);
+            self.jobs.spawn(jobs::dismiss(daemon, execution));
+        }
     }
 
     fn is_busy(&self, id: AttemptId) -> Busy {
@@ -257,7 +314,7 @@ impl Runner {
             .failures
             .get(&id)
             .is_some_and(|failure| failure.again_at > Instant::now());
-        match self.busy.contains(&id) || waits {
+        match self.busy.contains_key(&id) || waits {
             true => Busy::Yes,
             false => Busy::No,
         }
@@ -267,6 +324,9 @@ impl Runner {
         match report {
             Report::Dispatched => self.dispatching = false,
             Report::Done => {}
+            Report::Dismissed(execution) => {
+                self.leaving.remove(&execution);
+            }
             Report::LookedAfter => self.looking_after = false,
             Report::Taken(id, Ok(())) => {
                 self.busy.remove(&id);
@@ -292,7 +352,8 @@ impl Runner {
         failure.again_at = Instant::now() + pause.min(LONGEST_PAUSE);
         if failure.times >= MOST_FAILURES {
             self.failures.remove(&id);
-            self.begin(id, jobs::give_up(failed));
+            let why = failed.why;
+            self.begin(failed.work, |work| jobs::give_up(Failed { work, why }));
         }
     }
 
@@ -340,11 +401,10 @@ impl Runner {
         self.failures.retain(|id, _| is_live(id));
         let busy = &self.busy;
         // One whose last step is still under way is ended by that step.
-        let over = |id: &AttemptId| !is_live(id) && !busy.contains(id);
+        let over = |id: &AttemptId| !is_live(id) && !busy.contains_key(id);
         let left = self.agents.extract_if(|_, id| over(id)).collect::<Vec<_>>();
         for (execution, _) in left {
-            let daemon = Arc::clone(&self.daemon);
-            self.jobs.spawn(jobs::dismiss(daemon, execution));
+            self.dismiss(execution);
         }
         let agents = live
             .iter()

@@ -89,6 +89,8 @@ pub(super) struct View {
     /// How often bringing the work back conflicted, and after which round last.
     pub conflicts: u32,
     pub conflict_round: Option<u32>,
+    /// The files of the last one, one a line.
+    pub conflict_files: String,
     /// How often the task was parked by a usage limit.
     pub resumes: u32,
     /// Whose budget is used up.
@@ -220,6 +222,8 @@ pub(super) enum Step {
         outcome: Outcome,
         reason: String,
     },
+    /// End its agent at once and give its task back.
+    Stop,
 }
 
 impl View {

@@ -10,7 +10,7 @@ use missiond_core::{BoardTask, BoardTaskStatus, TaskDraft, TaskRef, TraceContext
 use missiond_store::StoreError;
 use missiond_store::board::{self as store, NewBoardTask};
 
-use super::{Board, BoardError, fill};
+use super::{Board, BoardError, fill, vet};
 
 const MOST_STEPS: usize = 200;
 
@@ -54,6 +54,8 @@ impl Board {
                 .draft
                 .check()
                 .map_err(|error| refused(place, part, error.to_string()))?;
+            let vetted = vet::vet(&filled.draft).await;
+            vetted.map_err(|error| refused(place, part, error.to_string()))?;
             new.push(NewBoardTask {
                 parent: Some(parent.id),
                 ..NewBoardTask::open(filled.draft)

@@ -1,6 +1,6 @@
 //! Why the board did not do what it was asked.
 
-use missiond_core::{DraftError, ErrorCode, IllegalMove};
+use missiond_core::{CliEngine, DraftError, ErrorCode, IllegalMove};
 use missiond_exchange::ImportError;
 use missiond_store::StoreError;
 
@@ -21,6 +21,19 @@ pub enum BoardError {
     NoTemplate { name: String, known: String },
     #[error("there is no folder {0}: name the repository the task is to be done in")]
     NoRepository(String),
+    /// A repository or a base that no work can start from.
+    #[error("{message}")]
+    Place { message: String },
+    #[error(
+        "there is no engine `{engine}`; there are {known}. To run another program, name it after \
+         `--`: `mission task add … --engine {engine} -- PROGRAM ARGUMENTS`"
+    )]
+    UnknownEngine { engine: CliEngine, known: String },
+    #[error(
+        "the rehearsal agent follows a script: name one after `--`, such as `-- fail-then-fix` \
+         (`mission rehearse --list`)"
+    )]
+    NoScript,
     #[error("the note is empty: say something")]
     EmptyNote,
     #[error("the note is longer than {} KiB: put it into a file and name that", most / 1024)]
@@ -28,6 +41,12 @@ pub enum BoardError {
     /// Nothing of the file was kept.
     #[error("{0}; nothing was imported")]
     Import(ImportError),
+    #[error(
+        "{} on the board already, so nothing was imported; to have them twice, import with \
+         `--again`",
+        match count { 1 => "the task of this file is".to_owned(), n => format!("all {n} tasks of this file are") }
+    )]
+    KnownAlready { count: usize },
     #[error("{message}")]
     Exchange { message: String },
     #[error("a task is divided into 1 to {most} steps, not {count}")]
@@ -56,10 +75,14 @@ impl BoardError {
             Self::Store(error) => error.code(),
             Self::File { .. } => ErrorCode::InvalidConfig,
             Self::NoTemplate { .. } => ErrorCode::NotFound,
+            Self::KnownAlready { .. } => ErrorCode::Conflict,
             Self::Draft(_)
             | Self::Import(_)
             | Self::Exchange { .. }
             | Self::NoRepository(_)
+            | Self::Place { .. }
+            | Self::UnknownEngine { .. }
+            | Self::NoScript
             | Self::EmptyNote
             | Self::LongNote { .. }
             | Self::StepCount { .. }

@@ -1,7 +1,7 @@
 //! Boards on their way in and out. A file is taken whole or not at all; the
 //! sentence that refuses it names its line.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
 use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
@@ -31,6 +31,22 @@ pub enum Source {
     File(String),
 }
 
+/// What was read from a file.
+#[derive(Debug, Clone)]
+pub struct ReadCards {
+    pub cards: Vec<Card>,
+    /// Lines that belong to no task.
+    pub passed_over: Vec<usize>,
+}
+
+/// Whether tasks that are on the board already are taken in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Again {
+    /// A file whose every task is there already was imported before.
+    Refuse,
+    Take,
+}
+
 /// What was taken in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Taken {
@@ -45,7 +61,7 @@ impl Board {
         &self,
         format: ImportFormat,
         source: Source,
-    ) -> Result<Vec<Card>, BoardError> {
+    ) -> Result<ReadCards, BoardError> {
         let folder = self.home.exchange_dir();
         blocking(move || read(&folder, format, source)).await
     }
@@ -55,8 +71,10 @@ impl Board {
         &self,
         cards: Vec<Card>,
         defaults: TaskDraft,
+        again: Again,
         trace: TraceContext,
     ) -> Result<Taken, BoardError> {
+        self.refuse_known(&cards, again).await?;
         let tasks = cards.len() as u64;
         let new = blocking(move || tasks_of(cards, &defaults)).await?;
         let act = self.act(trace);
@@ -76,13 +94,46 @@ impl Board {
         &self,
         cards: Vec<Card>,
         defaults: TaskDraft,
+        again: Again,
     ) -> Result<Taken, BoardError> {
+        self.refuse_known(&cards, again).await?;
         let new = blocking(move || tasks_of(cards, &defaults)).await?;
         Ok(Taken {
             tasks: new.len() as u64,
             first: None,
             last: None,
         })
+    }
+
+    async fn refuse_known(&self, cards: &[Card], again: Again) -> Result<(), BoardError> {
+        if again == Again::Take || cards.is_empty() {
+            return Ok(());
+        }
+        let words = |draft: &TaskDraft| {
+            let words = (draft.title.clone(), draft.description.clone());
+            (words.0.unwrap_or_default(), words.1.unwrap_or_default())
+        };
+        let mut missing: HashSet<_> = cards.iter().map(|card| words(&card.draft)).collect();
+        let known = self.db.read(move |tx| {
+            Box::pin(async move {
+                let mut after = TaskNumber(0);
+                while !missing.is_empty() {
+                    let page = store::export_page(tx, after, PAGE).await?;
+                    let Some(last) = page.last() else {
+                        return Ok(None);
+                    };
+                    after = last.number;
+                    for task in page {
+                        missing.remove(&(task.title, task.description));
+                    }
+                }
+                Ok(Some(()))
+            })
+        });
+        match known.await? {
+            Some(()) => Err(BoardError::KnownAlready { count: cards.len() }),
+            None => Ok(()),
+        }
     }
 
     /// Writes the board to a new file in the exchange folder.
@@ -107,7 +158,7 @@ async fn blocking<T: Send + 'static>(
     })?
 }
 
-fn read(folder: &Path, format: ImportFormat, source: Source) -> Result<Vec<Card>, BoardError> {
+fn read(folder: &Path, format: ImportFormat, source: Source) -> Result<ReadCards, BoardError> {
     let cards = match (format, source) {
         (ImportFormat::VibeKanban, Source::Text(_)) => {
             return Err(BoardError::Exchange {
@@ -115,7 +166,7 @@ fn read(folder: &Path, format: ImportFormat, source: Source) -> Result<Vec<Card>
             });
         }
         (ImportFormat::VibeKanban, Source::File(name)) => {
-            missiond_exchange::read_vibe_kanban(&within(folder, &name)?)
+            missiond_exchange::read_vibe_kanban(&within(folder, &name)?).map(only_cards)
         }
         (format, Source::Text(text)) => read_text(format, &text),
         (format, Source::File(name)) => read_text(format, &read_bounded(&within(folder, &name)?)?),
@@ -123,11 +174,23 @@ fn read(folder: &Path, format: ImportFormat, source: Source) -> Result<Vec<Card>
     cards.map_err(BoardError::Import)
 }
 
-fn read_text(format: ImportFormat, text: &str) -> Result<Vec<Card>, ImportError> {
+fn read_text(format: ImportFormat, text: &str) -> Result<ReadCards, ImportError> {
     match format {
-        ImportFormat::Markdown => missiond_exchange::read_markdown(text),
-        ImportFormat::Beads => missiond_exchange::read_beads(text),
-        ImportFormat::Jsonl | ImportFormat::VibeKanban => missiond_exchange::read_jsonl(text),
+        ImportFormat::Markdown => {
+            let (cards, passed_over) = missiond_exchange::read_markdown_noting(text)?;
+            Ok(ReadCards { cards, passed_over })
+        }
+        ImportFormat::Beads => missiond_exchange::read_beads(text).map(only_cards),
+        ImportFormat::Jsonl | ImportFormat::VibeKanban => {
+            missiond_exchange::read_jsonl(text).map(only_cards)
+        }
+    }
+}
+
+fn only_cards(cards: Vec<Card>) -> ReadCards {
+    ReadCards {
+        cards,
+        passed_over: Vec::new(),
     }
 }
 

@@ -75,7 +75,7 @@ impl Board {
         Ok(listed.await?)
     }
 
-    pub async fn details(&self, task: TaskRef) -> Result<Details, BoardError> {
+    pub async fn details(&self, task: TaskRef, limits: ReadyLimits) -> Result<Details, BoardError> {
         let now = self.clock.now();
         let found = self.db.read(move |tx| {
             Box::pin(async move {
@@ -85,7 +85,7 @@ impl Board {
                     Some(parent) => store::get(tx, parent).await?,
                     None => None,
                 };
-                let waits = store::waits_of(tx, &task, now, &ReadyLimits::default()).await?;
+                let waits = store::waits_of(tx, &task, now, &limits).await?;
                 let attempts = store::attempts(tx, id).await?;
                 let evidence = match attempts.last() {
                     Some(newest) => store::evidence(tx, newest.id).await?,
@@ -116,9 +116,16 @@ impl Board {
                     status: vec![BoardTaskStatus::Open, BoardTaskStatus::Blocked],
                     ..TaskFilter::default()
                 };
+                let ready = store::ready(tx, now, &limits).await?;
+                let ready_total = match ready.len() < limits.limit as usize {
+                    true => ready.len() as u64,
+                    // More than were asked for: those behind them are not looked
+                    // at one by one.
+                    false => store::count_ready(tx, now).await?,
+                };
                 Ok(Readiness {
-                    ready: store::ready(tx, now, &limits).await?,
-                    ready_total: store::count_ready(tx, now).await?,
+                    ready,
+                    ready_total,
                     waiting: store::waiting(tx, now, &limits).await?,
                     open_total: store::count(tx, &open).await?,
                 })

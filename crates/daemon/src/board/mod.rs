@@ -8,6 +8,7 @@ mod error;
 mod exchange;
 mod fill;
 mod look;
+mod vet;
 
 use std::sync::Arc;
 
@@ -23,7 +24,7 @@ use crate::timeline::Timeline;
 
 pub use decompose::Part;
 pub use error::BoardError;
-pub use exchange::{Source, Taken};
+pub use exchange::{Again, ReadCards, Source, Taken};
 pub use look::{Details, Graph, Readiness};
 
 /// The longest note that is kept.
@@ -91,10 +92,18 @@ impl Board {
         }
     }
 
-    /// Adds a task, filled in from its template and its repository.
-    pub async fn add(&self, wanted: Wanted, trace: TraceContext) -> Result<Added, BoardError> {
+    /// Adds a task, filled in from its template and its repository; what it waits
+    /// for is said within these limits.
+    pub async fn add(
+        &self,
+        wanted: Wanted,
+        limits: ReadyLimits,
+        trace: TraceContext,
+    ) -> Result<Added, BoardError> {
         let filled = fill::fill(&self.home, wanted.draft, wanted.template).await?;
         filled.draft.check()?;
+        let mut warnings = filled.warnings;
+        warnings.extend(vet::vet(&filled.draft).await?);
         let act = self.act(trace);
         let (parent, depends_on) = (wanted.parent, wanted.depends_on);
         let mut new = NewBoardTask::open(filled.draft);
@@ -107,7 +116,6 @@ impl Board {
                     }
                     new.depends_on = ids(tx, &depends_on).await?;
                     let task = store::add(tx, new, &act).await?;
-                    let limits = ReadyLimits::default();
                     let waits = store::waits_of(tx, &task, act.now, &limits).await?;
                     Ok((task, waits))
                 })
@@ -116,7 +124,7 @@ impl Board {
         Ok(Added {
             task,
             waits,
-            warnings: filled.warnings,
+            warnings,
         })
     }
 
@@ -127,6 +135,7 @@ impl Board {
         change: Change,
         trace: TraceContext,
     ) -> Result<BoardTask, BoardError> {
+        self.vet_change(task, &change.edit).await?;
         let act = self.act(trace);
         let edited = self.db.write(move |tx| {
             Box::pin(async move {
@@ -151,6 +160,18 @@ impl Board {
             })
         });
         Ok(edited.await?)
+    }
+
+    /// How a task is run is looked at again when that is what changes.
+    async fn vet_change(&self, task: TaskRef, edit: &TaskEdit) -> Result<(), BoardError> {
+        let set = &edit.set;
+        let elsewhere = set.repository.is_some() || set.isolation.is_some() || set.base.is_some();
+        if elsewhere || set.engine.is_some() || set.args.is_some() {
+            let before = self.find(task).await?;
+            let after = edit.clone().over(before.draft());
+            vet::vet(&after).await?;
+        }
+        Ok(())
     }
 
     pub async fn note(
@@ -185,6 +206,21 @@ impl Board {
             })
         });
         Ok(retried.await?)
+    }
+
+    /// A person has brought the work of the task back by hand: it is done.
+    pub async fn complete(
+        &self,
+        task: BoardTaskId,
+        author: String,
+        how: String,
+        trace: TraceContext,
+    ) -> Result<BoardTask, BoardError> {
+        let act = self.act(trace);
+        let completed = self.db.write(move |tx| {
+            Box::pin(async move { store::complete(tx, task, &author, &how, &act).await })
+        });
+        Ok(completed.await?)
     }
 
     pub async fn cancel(

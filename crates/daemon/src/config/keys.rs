@@ -234,6 +234,11 @@ pub const KEYS: &[KeySpec] = &[
          `[\"22:00-06:30\"]`.",
     ),
     live(
+        "slot_idle_secs",
+        "Slots that are not of the configuration and work for no task are ended when their program \
+         has rested for so many seconds and nobody watches; 0 means never.",
+    ),
+    live(
         "slots",
         "Slots that are always there: `[[slots]]` with `name`, `engine` and, if wanted, \
          `tokens_per_day`. A task of the engine runs in a free one under its name.",

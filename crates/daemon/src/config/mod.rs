@@ -38,6 +38,8 @@ pub struct Config {
     pub notifications: NotificationsConfig,
     pub autopilot: AutopilotConfig,
     pub slots: Vec<SlotConfig>,
+    /// 0 means never.
+    pub slot_idle_secs: u64,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -277,6 +279,31 @@ impl Config {
         KEYS.iter().filter(differs).collect()
     }
 
+    /// What is in force after `new` was read again: the keys that wait for a
+    /// restart keep their running values, so that `config_show` says what is true.
+    /// Every section is named here, so that a new one cannot be forgotten.
+    pub(crate) fn after_reload(&self, new: &Self) -> Self {
+        Self {
+            database: self.database.clone(),
+            daemon: new.daemon.clone(),
+            ipc: new.ipc.clone(),
+            http: self.http.clone(),
+            log: LogConfig {
+                level: new.log.level,
+                ..self.log.clone()
+            },
+            timeline: self.timeline.clone(),
+            recording: self.recording.clone(),
+            otlp: self.otlp.clone(),
+            anomalies: self.anomalies.clone(),
+            permissions: new.permissions.clone(),
+            notifications: new.notifications.clone(),
+            autopilot: new.autopilot.clone(),
+            slots: new.slots.clone(),
+            slot_idle_secs: new.slot_idle_secs,
+        }
+    }
+
     fn raw(&self, key: &str) -> Option<toml::Value> {
         let tree = toml::Value::try_from(self).ok();
         key.split('.').fold(tree, |value, part| match value {
@@ -296,6 +323,29 @@ mod tests {
         Config::parse(Path::new("/c/config.toml"), text)
             .unwrap_err()
             .to_string()
+    }
+
+    #[test]
+    fn a_reload_takes_over_every_live_key_and_no_other() {
+        let text = "slot_idle_secs = 9\n[database]\nurl = \"sqlite:/x\"\n[daemon]\ndrain_secs = 1\n\
+            [ipc]\nmax_connections = 7\n[http]\nenabled = false\n\
+            [log]\nlevel = \"debug\"\nmax_files = 2\n[timeline]\nqueue = 99\n\
+            [recording]\nkeep_mb = 9\n[otlp]\ninterval_secs = 3\n\
+            [anomalies]\nsilent_secs = 5\n[notifications]\ndwell_secs = 1\n\
+            [[permissions.rules]]\neffect = \"deny\"\ntool = \"Bash\"\n\
+            [autopilot]\nmax_agents = 9\n[[slots]]\nname = \"a\"\nengine = \"claude\"\n";
+        let new = Config::parse(Path::new("/c/config.toml"), text).unwrap();
+        let old = Config::default();
+        let running = old.after_reload(&new);
+        let changed: BTreeSet<_> = old.changed_keys(&new).iter().map(|spec| spec.key).collect();
+        assert_eq!(changed.len(), 15, "one of each section: {changed:?}");
+        for spec in old.changed_keys(&new) {
+            let expected = match spec.reload {
+                Reload::Live => new.raw(spec.key),
+                Reload::Restart => old.raw(spec.key),
+            };
+            assert_eq!(running.raw(spec.key), expected, "{}", spec.key);
+        }
     }
 
     #[test]

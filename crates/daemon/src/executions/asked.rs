@@ -2,8 +2,8 @@
 //! that stand for it.
 
 use missiond_core::{BoardTaskId, ExecutionId, ObservationId, SlotId};
+use missiond_journal::ExecutionState;
 use missiond_journal::catalogue::MessageContent;
-use missiond_journal::{ExecutionState, OwnerEntity};
 use missiond_semantic::Dialog;
 use missiond_store::executions;
 
@@ -107,12 +107,7 @@ impl Executions {
     /// The execution that runs in a slot, and the task it works for.
     pub(crate) fn in_slot(&self, slot: SlotId) -> Option<(ExecutionId, Option<BoardTaskId>)> {
         let run = self.context.run_in(slot)?;
-        let task = run.journal().peek(|state| {
-            let owner = &state.owner;
-            let is_task = owner.entity == OwnerEntity::Task;
-            is_task.then(|| owner.id.as_str().parse().ok()).flatten()
-        });
-        Some((run.id, task.ok().flatten()))
+        Some((run.id, run.task()))
     }
 
     /// Whether the launch of what runs in a slot answers this dialog by itself.

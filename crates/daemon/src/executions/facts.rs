@@ -131,6 +131,14 @@ pub(super) fn of_failure(why: &str) -> Seen {
     }
 }
 
+/// What stood on the screen of a program that failed.
+pub(super) fn of_last_words(words: &str) -> Seen {
+    Seen {
+        key: key("process:last_words"),
+        ..of_failure(words)
+    }
+}
+
 /// What this daemon did to the run as a whole.
 pub(super) fn of_cancel(reason: &str) -> Seen {
     Seen {

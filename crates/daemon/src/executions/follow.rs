@@ -39,6 +39,8 @@ pub(super) struct Follow {
     /// is heard of them in the output.
     markers: Option<(Expected, Arc<Heard>)>,
     exit: Exit,
+    /// What a program that failed showed last.
+    last_words: Option<String>,
     retry: Retry,
 }
 
@@ -64,6 +66,7 @@ impl Follow {
             run,
             markers,
             exit: Exit::default(),
+            last_words: None,
             retry: Retry::default(),
         })
     }
@@ -127,12 +130,18 @@ impl Follow {
                     _ => {}
                 }
             }
-            Notice::Exited(exit) => self.exit = exit,
+            Notice::Exited { exit, last_words } => {
+                self.exit = exit;
+                self.last_words = last_words;
+            }
             Notice::Closed { reason } => {
                 // What it wrote last may still be on its way.
                 let read = self.read_transcript().await;
                 if let Some((_, heard)) = &self.markers {
                     self.take_markers(heard.take_last()).await?;
+                }
+                if let Some(words) = self.last_words.take() {
+                    self.run.observe(facts::of_last_words(&words)).await?;
                 }
                 let ended = ended(self.exit, &reason);
                 self.run.observe(facts::of_process(ended)).await?;
@@ -326,13 +335,17 @@ pub(super) fn route(context: &Context, seq: Option<Seq>, event: &Event) {
             slot,
             exit_status,
             signal,
+            last_words,
             ..
         } => (
             *slot,
-            Some(Notice::Exited(Exit {
-                code: *exit_status,
-                signal: *signal,
-            })),
+            Some(Notice::Exited {
+                exit: Exit {
+                    code: *exit_status,
+                    signal: *signal,
+                },
+                last_words: last_words.clone(),
+            }),
         ),
         Event::SlotClosed { slot, reason } => (
             *slot,

@@ -47,6 +47,7 @@ use crate::timeline::Timeline;
 
 pub(crate) use asked::AskedInput;
 pub(crate) use error::ExecutionError;
+pub(crate) use finish::Leave;
 pub(crate) use messages::Accepted;
 pub(crate) use run::Run;
 use run::Seen;

@@ -8,14 +8,14 @@
 use std::sync::Arc;
 
 use missiond_core::{
-    CliEngine, Clock, DeliveryStatus, Event, ExecutionActivity, ExecutionAttention, ExecutionId,
-    ExecutionLifecycle, MessageId, PtyState, Seq, SlotId, Timestamp, TraceContext,
+    BoardTaskId, CliEngine, Clock, DeliveryStatus, Event, ExecutionActivity, ExecutionAttention,
+    ExecutionId, ExecutionLifecycle, MessageId, PtyState, Seq, SlotId, Timestamp, TraceContext,
 };
 use missiond_journal::catalogue::{SignalType, limits};
 use missiond_journal::record::{EffectStatus, OwnerEffect, OwnerEffectKind};
 use missiond_journal::{
     Acknowledgement, Confidence, ExecutionState, Journal, JournalError, MessageAcknowledgement,
-    NewMessage, NewObservation, ObservationKey, Observed, Outcome, Source, Text,
+    NewMessage, NewObservation, ObservationKey, Observed, Outcome, OwnerEntity, Source, Text,
 };
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::{Mutex, Notify};
@@ -50,7 +50,10 @@ pub(super) enum Notice {
         confidence: f32,
         reason: String,
     },
-    Exited(Exit),
+    Exited {
+        exit: Exit,
+        last_words: Option<String>,
+    },
     Closed {
         reason: String,
     },
@@ -76,6 +79,8 @@ pub(crate) struct Run {
     pub(super) startup: Startup,
     /// Nothing is left of it but its records.
     pub(super) closed: Notify,
+    /// Held by whoever ends its program: a second one waits for the first.
+    pub(super) ending: Mutex<()>,
     pub(super) circles: Circles,
 }
 
@@ -118,6 +123,7 @@ impl Run {
             output: Notify::new(),
             startup: Startup::default(),
             closed: Notify::new(),
+            ending: Mutex::default(),
             circles: Circles::default(),
         };
         Ok((run, received))
@@ -125,6 +131,15 @@ impl Run {
 
     pub(super) fn journal(&self) -> &Arc<Journal> {
         &self.journal
+    }
+
+    /// The task it works for, if it works for one.
+    pub(super) fn task(&self) -> Option<BoardTaskId> {
+        let of_owner = |state: &ExecutionState| match state.owner.entity {
+            OwnerEntity::Task => state.owner.id.as_str().parse().ok(),
+            _ => None,
+        };
+        self.journal.peek(of_owner).ok().flatten()
     }
 
     /// Takes in what was seen: records it with what follows from it, then tells

@@ -98,7 +98,7 @@ async fn dismiss(call: Call, params: QuestionDismissParams) -> Result<QuestionRe
     let reference = reference(&params.question)?;
     let questions = &call.daemon.questions;
     let dismissed = questions
-        .dismiss(reference, params.reason, "person", call.trace)
+        .dismiss(reference, params.reason, super::PERSON, call.trace)
         .await;
     Ok(QuestionResult {
         question: dismissed.map_err(|error| of_question(&error))?,
@@ -290,6 +290,7 @@ fn of_grant(grant: &GrantParams) -> Result<Grant, ApiError> {
     Ok(Grant {
         for_time: grant.seconds.map(Duration::from_secs),
         scope: match grant.scope {
+            GrantScope::Asker => GrantFor::Asker,
             GrantScope::Slot => GrantFor::Slot,
             GrantScope::Execution => GrantFor::Execution,
             GrantScope::Task => GrantFor::Task,
@@ -304,7 +305,7 @@ fn reference(text: &str) -> Result<QuestionRef, ApiError> {
 }
 
 fn who(by: Option<String>) -> Result<String, ApiError> {
-    let by = by.unwrap_or_else(|| "person".to_owned());
+    let by = by.unwrap_or_else(|| super::PERSON.to_owned());
     match by.is_empty() || by.len() > LONGEST_NAME || by.contains('\0') {
         true => Err(ApiError::invalid_params(format!(
             "`by` must have 1 to {LONGEST_NAME} bytes"

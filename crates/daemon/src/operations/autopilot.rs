@@ -40,7 +40,7 @@ async fn set(call: Call, params: AutopilotSetParams) -> Result<AutopilotReport, 
     };
     let autopilot = &call.daemon.autopilot;
     let changed = autopilot
-        .set_mode(&call.daemon, mode, &reason, "operator", call.trace)
+        .set_mode(&call.daemon, mode, &reason, super::PERSON, call.trace)
         .await;
     changed.map_err(|error| match error {
         ModeError::Store(error) => of_store(&error),
@@ -80,6 +80,10 @@ async fn read(call: &Call) -> Result<Rows, StoreError> {
 }
 
 fn report(call: &Call, rows: Rows) -> AutopilotReport {
+    let at_work: Vec<_> = rows.attempts.iter().map(|(_, one)| one.execution).collect();
+    let agents = call.daemon.executions.of_tasks().into_iter();
+    let leaving = agents.filter(|(execution, _)| !at_work.contains(&Some(*execution)));
+    let leaving = u32::try_from(leaving.count()).unwrap_or(u32::MAX);
     let config = call.daemon.config();
     let now = call.daemon.clock.now();
     AutopilotReport {
@@ -98,6 +102,7 @@ fn report(call: &Call, rows: Rows) -> AutopilotReport {
             .into_iter()
             .map(|(task, attempt)| under_way(call, task, attempt))
             .collect(),
+        leaving,
         parked: rows
             .parked
             .into_iter()

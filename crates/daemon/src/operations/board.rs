@@ -14,7 +14,7 @@ use missiond_core::{BoardTask, ErrorCode, Note, Wait};
 use missiond_store::board::{Clearable, Dependency, ReadyLimits, TaskEdit, TaskFilter};
 
 use super::{Call, Operations};
-use crate::board::{BoardError, Change, Part, Source, Wanted};
+use crate::board::{Again, BoardError, Change, Part, Source, Wanted};
 
 /// The most of a title a graph shows.
 const GRAPH_TITLE: usize = 80;
@@ -41,7 +41,11 @@ async fn add(call: Call, params: BoardAddParams) -> Result<TaskAdded, ApiError> 
         parent: params.parent,
         depends_on: params.depends_on,
     };
-    let added = call.daemon.board.add(wanted, call.trace).await;
+    let added = call
+        .daemon
+        .board
+        .add(wanted, limits(&call).await?, call.trace)
+        .await;
     let added = added.map_err(|error| of_board(&error))?;
     Ok(TaskAdded {
         task: added.task,
@@ -68,7 +72,11 @@ async fn list(call: Call, params: BoardListParams) -> Result<TaskPage, ApiError>
 }
 
 async fn show(call: Call, params: BoardTaskParams) -> Result<TaskDetails, ApiError> {
-    let found = call.daemon.board.details(params.task).await;
+    let found = call
+        .daemon
+        .board
+        .details(params.task, limits(&call).await?)
+        .await;
     let found = found.map_err(|error| of_board(&error))?;
     Ok(TaskDetails {
         parent: found.parent.as_ref().map(link),
@@ -169,7 +177,7 @@ async fn decompose(call: Call, params: BoardDecomposeParams) -> Result<Decompose
 }
 
 async fn note(call: Call, params: BoardNoteParams) -> Result<Note, ApiError> {
-    let author = params.author.unwrap_or_else(|| "somebody".to_owned());
+    let author = params.author.unwrap_or_else(|| super::PERSON.to_owned());
     let board = &call.daemon.board;
     let noted = board
         .note(params.task, author, params.text, call.trace)
@@ -216,17 +224,23 @@ async fn import(call: Call, params: BoardImportParams) -> Result<Imported, ApiEr
         }
     };
     let board = &call.daemon.board;
-    let cards = board.read_cards(params.format, source).await;
-    let cards = cards.map_err(|error| of_board(&error))?;
+    let read = board.read_cards(params.format, source).await;
+    let read = read.map_err(|error| of_board(&error))?;
+    let again = match params.again {
+        true => Again::Take,
+        false => Again::Refuse,
+    };
+    let (cards, defaults) = (read.cards, params.defaults);
     let taken = match params.dry_run {
-        true => board.could_take(cards, params.defaults).await,
-        false => board.take(cards, params.defaults, call.trace).await,
+        true => board.could_take(cards, defaults, again).await,
+        false => board.take(cards, defaults, again, call.trace).await,
     };
     let taken = taken.map_err(|error| of_board(&error))?;
     Ok(Imported {
         tasks: taken.tasks,
         first: taken.first,
         last: taken.last,
+        passed_over: read.passed_over.iter().map(|line| *line as u64).collect(),
     })
 }
 

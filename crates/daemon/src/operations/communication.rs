@@ -154,7 +154,7 @@ async fn note(call: Call, params: TimelineNoteParams) -> Result<TimelineNoteResu
         let message = format!("`text` must have 1 to {LONGEST_NOTE} bytes");
         return Err(ApiError::invalid_params(message));
     }
-    let author = params.author.unwrap_or_else(|| "person".to_owned());
+    let author = params.author.unwrap_or_else(|| super::PERSON.to_owned());
     if author.is_empty() || author.len() > 128 {
         return Err(ApiError::invalid_params(
             "`author` must have 1 to 128 bytes",

@@ -5,25 +5,29 @@ use std::time::Duration;
 
 use missiond_api::ApiError;
 use missiond_api::operations::compute::{
-    AnswerOutcome, SendWhen, SlotAnswer, SlotAnswerParams, SlotAnswerResult, SlotDelivery,
-    SlotExplain, SlotExplanation, SlotInterrupt, SlotKeys, SlotKeysParams, SlotKeysResult,
-    SlotKill, SlotKillParams, SlotKillResult, SlotList, SlotListParams, SlotPage, SlotParams,
-    SlotProgram, SlotRead, SlotReading, SlotResize, SlotResizeParams, SlotResizeResult, SlotScreen,
-    SlotSend, SlotSendParams, SlotSendResult, SlotSpawn, SlotSpawnParams, SlotSummary, TextLanded,
+    AnswerOutcome, ForegroundActivity, SendWhen, SlotAnswer, SlotAnswerParams, SlotAnswerResult,
+    SlotDelivery, SlotExplain, SlotExplanation, SlotForeground, SlotForegroundParams,
+    SlotForegroundResult, SlotInterrupt, SlotKeys, SlotKeysParams, SlotKeysResult, SlotKill,
+    SlotKillParams, SlotKillResult, SlotList, SlotListParams, SlotPage, SlotParams, SlotProgram,
+    SlotRead, SlotReading, SlotResize, SlotResizeParams, SlotResizeResult, SlotScreen, SlotSend,
+    SlotSendParams, SlotSendResult, SlotSpawn, SlotSpawnParams, SlotSummary, TextLanded,
 };
-use missiond_core::{ErrorCode, Slot, SlotId};
+use missiond_core::{ErrorCode, PtyState, Slot, SlotId};
 use missiond_pty::Session;
-use missiond_semantic::{DeliveryRefusal, Force, Landed, Reading, Screen, Size, Submit, When};
+use missiond_semantic::{
+    AnswerRefusal, DeliveryRefusal, Force, Landed, Reading, Screen, Size, Submit, When,
+};
 use missiond_store::slots::{self, SlotFilter};
 use tokio::sync::oneshot;
 
 use super::{Call, Operations, of_store};
 use crate::slots::{
-    Answer, DEFAULT_SIZE, InputError, Look, Message, NewSlot, OpenSlot, Order, OrderError,
-    SlotsError, ViewerId,
+    Answer, DEFAULT_SIZE, Foreground, ForegroundReport, ForegroundTold, InputError, Look, Message,
+    NewSlot, OpenSlot, Order, OrderError, SlotsError, ViewerId,
 };
 
 const LONGEST_TEXT: usize = 256 << 10;
+const LONGEST_CONVERSATION: usize = 256;
 const MOST_KEYS: usize = 64 << 10;
 const DEFAULT_READY_WAIT: Duration = Duration::from_secs(10);
 const DEFAULT_DIALOG_WAIT: Duration = Duration::from_secs(2);
@@ -39,6 +43,7 @@ pub(super) fn register(operations: &mut Operations) {
     operations.add::<SlotSend, _, _>(send);
     operations.add::<SlotAnswer, _, _>(answer);
     operations.add::<SlotKeys, _, _>(keys);
+    operations.add::<SlotForeground, _, _>(foreground);
     operations.add::<SlotInterrupt, _, _>(interrupt);
     operations.add::<SlotResize, _, _>(resize);
     operations.add::<SlotKill, _, _>(kill);
@@ -80,6 +85,7 @@ async fn list(call: Call, params: SlotListParams) -> Result<SlotPage, ApiError> 
         // One that closes meanwhile is no longer open.
         found.extend(summary(&open).await.ok());
     }
+    found.extend(call.daemon.slots.foreground().await.map(foreground_summary));
     if params.all {
         let stored = call
             .daemon
@@ -92,6 +98,62 @@ async fn list(call: Call, params: SlotListParams) -> Result<SlotPage, ApiError> 
         found.sort_by_key(|summary| summary.slot);
     }
     Ok(SlotPage { slots: found })
+}
+
+async fn foreground(
+    call: Call,
+    params: SlotForegroundParams,
+) -> Result<SlotForegroundResult, ApiError> {
+    let cwd = PathBuf::from(&params.cwd);
+    if !cwd.is_absolute() {
+        return Err(ApiError::invalid_params("`cwd` must be absolute"));
+    }
+    let named = params.conversation.as_deref().unwrap_or_default();
+    if named.len() > LONGEST_CONVERSATION || named.contains('\0') {
+        return Err(ApiError::invalid_params("`conversation` is no name of one"));
+    }
+    let report = ForegroundReport {
+        engine: params.engine,
+        cwd,
+        conversation: params.conversation,
+        told: match params.does {
+            ForegroundActivity::Idle => ForegroundTold::Is(PtyState::Idle),
+            ForegroundActivity::Thinking => ForegroundTold::Is(PtyState::Thinking),
+            ForegroundActivity::UsesTool => ForegroundTold::Is(PtyState::ToolRunning),
+            ForegroundActivity::Asks => ForegroundTold::Is(PtyState::Confirming),
+            ForegroundActivity::Left => ForegroundTold::Left,
+        },
+    };
+    let told = call.daemon.slots.foreground_told(report, call.trace).await;
+    let foreground = told.map_err(|error| of_slots(&error))?;
+    Ok(SlotForegroundResult {
+        foreground: foreground.map(foreground_summary),
+    })
+}
+
+fn foreground_summary(session: Foreground) -> SlotSummary {
+    SlotSummary {
+        slot: session.slot.id,
+        name: session.slot.name,
+        kind: session.slot.kind,
+        engine: session.slot.engine,
+        created_at: session.slot.created_at,
+        closed_at: None,
+        reading: SlotReading {
+            state: session.state,
+            reason: format!(
+                "its hooks said so at {}, in {}",
+                session.heard_at,
+                session.cwd.display()
+            ),
+            confidence: 0.9,
+            authority: "hook".to_owned(),
+            waiting_for: None,
+        },
+        trouble: None,
+        program: None,
+        conversation: session.conversation,
+    }
 }
 
 async fn read(call: Call, params: SlotParams) -> Result<SlotScreen, ApiError> {
@@ -318,12 +380,14 @@ async fn summary(open: &OpenSlot) -> Result<SlotSummary, ApiError> {
     Ok(SlotSummary {
         slot: slot.id,
         name: slot.name.clone(),
+        kind: slot.kind,
         engine: slot.engine.clone(),
         created_at: slot.created_at,
         closed_at: None,
         reading: reading_of(&reading),
         trouble,
         program: Some(program_of(open)),
+        conversation: None,
     })
 }
 
@@ -343,18 +407,20 @@ fn program_of(open: &OpenSlot) -> SlotProgram {
 
 fn closed_summary(slot: Slot) -> SlotSummary {
     let mut ended = Reading::starting();
-    ended.state = missiond_core::PtyState::Exited;
+    ended.state = PtyState::Exited;
     ended.confidence = 1.0;
     "the slot is closed".clone_into(&mut ended.reason);
     SlotSummary {
         slot: slot.id,
         name: slot.name,
+        kind: slot.kind,
         engine: slot.engine,
         created_at: slot.created_at,
         closed_at: slot.closed_at,
         reading: reading_of(&ended),
         trouble: None,
         program: None,
+        conversation: None,
     }
 }
 
@@ -401,8 +467,17 @@ fn of_input(error: &InputError, open: &OpenSlot) -> ApiError {
     };
     let name = &open.slot.name;
     let help = match error {
+        InputError::Undelivered(DeliveryRefusal::Dialog { options, .. }) if options.is_empty() => {
+            format!(
+                " (`mission slot answer {name} WORDS`, or at its terminal: `mission slot attach {name}`)"
+            )
+        }
         InputError::Undelivered(DeliveryRefusal::Dialog { .. }) => {
             format!(" (`mission slot answer {name} OPTION`)")
+        }
+        InputError::Undelivered(DeliveryRefusal::NoPrompt)
+        | InputError::Unanswered(AnswerRefusal::Unreadable) => {
+            format!(" (`mission slot attach {name}`)")
         }
         InputError::Undelivered(DeliveryRefusal::Busy(_)) => {
             format!(" (`mission slot send {name} --now TEXT`)")

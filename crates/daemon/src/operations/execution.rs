@@ -151,7 +151,7 @@ async fn answer(call: Call, params: ExecutionAnswerParams) -> Result<MessageResu
             params.request,
             &params.text,
             params.key,
-            "person",
+            super::PERSON,
             call.trace,
         )
         .await;

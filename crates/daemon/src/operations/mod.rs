@@ -48,6 +48,9 @@ pub(crate) use screenshot::picture;
 #[cfg(unix)]
 pub(crate) use viewing::{Terminal, attach, recording};
 
+/// Who acts when nobody else is named: whoever sits at the command line.
+const PERSON: &str = "person";
+
 /// What a handler is given beside its parameters.
 #[derive(Debug, Clone)]
 pub(crate) struct Call {

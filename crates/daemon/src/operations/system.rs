@@ -169,7 +169,7 @@ async fn incident_resolve(
         trace: call.trace,
         event: Event::IncidentResolved {
             incident: id,
-            by: "person".to_owned(),
+            by: super::PERSON.to_owned(),
         },
     };
     let incident = call

@@ -7,7 +7,7 @@ use missiond_api::operations::worktree::{
     WorktreeFinished, WorktreeList, WorktreePage, WorktreeStanding, WorktreeSummary,
     WorktreesCleaned,
 };
-use missiond_core::{ErrorCode, Finish};
+use missiond_core::{BoardTaskId, BoardTaskStatus, ErrorCode, Finish};
 use missiond_workspace::{FinishPlan, Finished, Foreseen, Removal, WorkspaceError, named_files};
 
 use super::{Call, Operations, of_store};
@@ -33,6 +33,9 @@ async fn finish(call: Call, params: WorktreeFinishParams) -> Result<WorktreeFini
     }
     let worktree = summary(&found);
     let task = found.attempt.as_ref().map(|(_, task)| task);
+    // Its work is what the task asks for: whoever takes it has the task done.
+    let completes = task.filter(|task| task.status != BoardTaskStatus::Done);
+    let completes = completes.map(|task| (task.id, task.number));
     let seen = found.seen.map_err(|error| of_workspace(&error))?;
     let into = match params
         .into
@@ -57,12 +60,45 @@ async fn finish(call: Call, params: WorktreeFinishParams) -> Result<WorktreeFini
         true => done(&seen.worktree, &plan).await?,
         false => foreseen(&seen.worktree, &plan).await?,
     };
+    // Where nothing was made, nothing is done with it either.
+    let completes = completes.filter(|_| result != FinishResult::NothingToBring);
+    if let (true, Some((task, _))) = (params.confirmed, completes) {
+        complete(&call, task, taken(&result, &into)).await?;
+    }
     Ok(WorktreeFinished {
+        done: params.confirmed,
         worktree,
         how,
         into,
         result,
+        completes: completes.map(|(_, number)| number),
     })
+}
+
+/// What became of the work, for a note on its task.
+fn taken(result: &FinishResult, into: &str) -> String {
+    let what = match result {
+        FinishResult::Merged { commit } => format!("{into} has it at {commit}"),
+        FinishResult::Branch { name } => format!("it is left on {name}"),
+        FinishResult::Patch { path } => format!("it is in {path}"),
+        FinishResult::WouldBring { .. }
+        | FinishResult::AlreadyThere
+        | FinishResult::NothingToBring => format!("{into} has it"),
+    };
+    format!("The work was brought back by hand: {what}.")
+}
+
+async fn complete(call: &Call, task: BoardTaskId, how: String) -> Result<(), ApiError> {
+    let board = &call.daemon.board;
+    let completed = board
+        .complete(task, super::PERSON.to_owned(), how, call.trace)
+        .await;
+    completed.map_err(|error| ApiError::new(error.code(), error.to_string()))?;
+    let reason = "its work was brought back by hand";
+    let closed = call.daemon.questions.close_of_task(task, reason).await;
+    closed.map_err(|error| ApiError::new(error.code(), error.to_string()))?;
+    call.daemon.autopilot.wake();
+    Ok(())
 }
 
 async fn done(

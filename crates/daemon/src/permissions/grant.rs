@@ -21,6 +21,8 @@ pub(crate) struct Grant {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum GrantFor {
+    /// The task of the slot, else the slot.
+    Asker,
     Slot,
     Execution,
     Task,
@@ -108,6 +110,10 @@ impl Permissions {
         let everywhere = Scope::default();
         Ok(match scope {
             GrantFor::Everywhere => everywhere,
+            GrantFor::Asker => match self.executions.in_slot(slot) {
+                Some((_, Some(_))) => self.scope(GrantFor::Task, slot, execution)?,
+                _ => self.scope(GrantFor::Slot, slot, execution)?,
+            },
             GrantFor::Slot => Scope {
                 slot: Some(slot.to_string()),
                 ..everywhere

@@ -31,6 +31,8 @@ const STARTUP_PAUSE: Duration = Duration::from_millis(500);
 const RETRY: Duration = Duration::from_secs(1);
 /// A dialog that was just seen is there; one that is drawn anew takes a moment.
 const DIALOG_WAIT: Duration = Duration::from_secs(2);
+/// How long what is asked without options must stand to be a question.
+const UNREAD_FOR: Duration = Duration::from_millis(700);
 /// A dialog that was answered is gone before it is told who answered it.
 const WHO_ANSWERED: Duration = Duration::from_millis(700);
 
@@ -145,6 +147,7 @@ impl Watched {
                 bell: Arc::clone(&bell),
                 tried: None,
                 left_at: None,
+                unread: None,
             };
             self.tasks.spawn(watcher.run());
             bell
@@ -165,6 +168,8 @@ struct Watcher {
     tried: Option<Tried>,
     /// Since when a dialog is gone of which it is not known who answered it.
     left_at: Option<Instant>,
+    /// What was seen without options, and since when.
+    unread: Option<(String, Instant)>,
 }
 
 struct Tried {
@@ -207,13 +212,16 @@ impl Watcher {
         let Some(look) = open.look().await else {
             return Ok(Next::Never);
         };
-        let reading = look.reading;
-        let asks = reading.state == PtyState::Confirming;
-        let Some(dialog) = reading.dialog.filter(|_| asks) else {
+        let Some(dialog) = look.asked() else {
             self.tried = None;
+            self.unread = None;
             return self.left(None).await;
         };
         let name = identity(&dialog);
+        if let Some(pause) = self.unsteady(&dialog, &name) {
+            return Ok(Next::After(pause));
+        }
+        let reading = look.reading;
         if self
             .tried
             .as_ref()
@@ -257,6 +265,21 @@ impl Watcher {
         }
         self.ask(&dialog, origin, reason).await?;
         Ok(after_left)
+    }
+
+    /// How much longer a dialog without options must stand: one that is being
+    /// drawn has none for a moment.
+    fn unsteady(&mut self, dialog: &Dialog, name: &str) -> Option<Duration> {
+        if !dialog.options.is_empty() {
+            self.unread = None;
+            return None;
+        }
+        let since = match &self.unread {
+            Some((known, since)) if known == name => *since,
+            _ => self.unread.insert((name.to_owned(), Instant::now())).1,
+        };
+        let left = UNREAD_FOR.saturating_sub(since.elapsed());
+        (!left.is_zero()).then_some(left)
     }
 
     fn origin(

@@ -123,10 +123,7 @@ impl Questions {
             .look()
             .await
             .ok_or_else(|| gone("its slot is closed"))?;
-        let dialog = look
-            .reading
-            .dialog
-            .filter(|dialog| identity(dialog) == asked);
+        let dialog = look.asked().filter(|dialog| identity(dialog) == asked);
         let dialog = dialog.ok_or_else(|| gone("its dialog has left the screen"))?;
         let id = question.id;
         let now = self.clock.now();
@@ -177,7 +174,7 @@ fn refused(question: &Question, error: &InputError) -> QuestionError {
 }
 
 fn already_closed(question: &Question) -> QuestionError {
-    let by = question.closed_by.as_deref().unwrap_or("somebody");
+    let by = question.closed_by.as_deref().unwrap_or("a person");
     QuestionError::Gone {
         number: question.number,
         why: match (&question.answer, &question.reason) {

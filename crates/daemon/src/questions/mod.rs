@@ -14,7 +14,10 @@ mod under_way;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use missiond_core::{Clock, DaemonId, Event, Question, QuestionId, QuestionRef, TraceContext};
+use missiond_core::{
+    BoardTaskId, Clock, DaemonId, Event, Question, QuestionId, QuestionOrigin, QuestionRef,
+    TraceContext,
+};
 use missiond_store::questions::{self, Closing, QuestionFilter, Raised};
 use missiond_store::{MissionDb, NewEvent, StoreError, timeline};
 use tokio::sync::watch;
@@ -189,6 +192,21 @@ impl Questions {
             Ok(_) | Err(QuestionError::Store(StoreError::Conflict { .. })) => Ok(()),
             Err(error) => Err(error),
         }
+    }
+
+    /// A task asks nothing any more.
+    pub(crate) async fn close_of_task(
+        &self,
+        task: BoardTaskId,
+        reason: &str,
+    ) -> Result<(), QuestionError> {
+        for question in self.list(QuestionFilter::Open).await? {
+            if matches!(question.origin, QuestionOrigin::Task { task: asked, .. } if asked == task)
+            {
+                self.close_gone(question.id, reason).await?;
+            }
+        }
+        Ok(())
     }
 
     /// It was answered elsewhere: by a rule, or at the terminal.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use missiond_semantic::{Answered, Delivered};
+use missiond_semantic::{AnswerRefusal, Answered, Delivered};
 use tokio::sync::oneshot;
 
 use super::typing::{Answer, InputError, Job, Message};
@@ -40,9 +40,19 @@ impl Slots {
         slot: &OpenSlot,
         answer: Answer,
     ) -> Result<Answered, InputError> {
+        if let Some(look) = slot.look().await.filter(super::Look::wants_words) {
+            return self.answer_in_words(slot, &look, answer).await;
+        }
         let (reply, outcome) = oneshot::channel();
-        give(slot, Job::Answer(answer, reply)).await?;
-        outcome.await.unwrap_or(Err(InputError::Closed))
+        give(slot, Job::Answer(answer.clone(), reply)).await?;
+        let answered = outcome.await.unwrap_or(Err(InputError::Closed));
+        // It came up meanwhile, and has no options.
+        if let Err(InputError::Unanswered(AnswerRefusal::Unreadable)) = answered
+            && let Some(look) = slot.look().await.filter(super::Look::wants_words)
+        {
+            return self.answer_in_words(slot, &look, answer).await;
+        }
+        answered
     }
 
     /// Presses what stops the work of the agent in a slot, as its manifest says.

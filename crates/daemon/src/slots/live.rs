@@ -30,6 +30,11 @@ use super::typing::{Job, Typing};
 use super::viewers::{ViewerId, Viewers, Viewing};
 use super::{Context, SlotsError};
 
+/// So many rows are the last words of a program that failed, in so many characters.
+const LAST_WORDS: usize = 4;
+const LONGEST_WORDS: usize = 400;
+/// By these a program is ended on purpose: HUP, KILL and TERM.
+const TOLD_TO_END: [i32; 3] = [1, 9, 15];
 /// Before a living host that refused is tried again.
 const RECONNECT: Duration = Duration::from_millis(50);
 
@@ -110,6 +115,10 @@ pub(crate) struct Look {
     pub screen: Screen,
     pub reading: Reading,
     pub offset: u64,
+    /// Somebody has it on their terminal.
+    pub watched: bool,
+    /// The program shows a prompt.
+    pub takes_text: bool,
     /// What stands in the program's prompt and was not sent.
     pub draft: Option<String>,
     /// What keeps the program from working, or this daemon from seeing it.
@@ -450,8 +459,11 @@ impl Live {
             Order::Look(done) => {
                 let now = self.now();
                 let prompt = self.session.glance(now).prompt;
+                let takes_text = prompt.is_some();
                 let drafted = prompt.filter(|prompt| !prompt.is_empty());
                 let _ = done.send(Look {
+                    watched: self.viewers.any(),
+                    takes_text,
                     draft: drafted.map(|prompt| prompt.text()),
                     screen: self.session.screen().clone(),
                     reading: self.fusing.fuse(self.session.reader().current(), now),
@@ -691,14 +703,31 @@ impl Live {
         }
         self.publish(changes).await;
         self.note_end(status.code).await;
+        let last_words = self.last_words(status);
         self.record(Event::SessionCompleted {
             slot: id,
             conversation: None,
             exit_status: status.code,
             signal: status.signal,
+            last_words,
         })
         .await;
         self.context.close(id, reason).await
+    }
+
+    /// What stood at the end of the screen of a program that failed.
+    fn last_words(&mut self, status: ExitStatus) -> Option<String> {
+        let told = |signal: i32| TOLD_TO_END.contains(&signal);
+        if status.code == Some(0) || status.signal.is_some_and(told) {
+            return None;
+        }
+        let rows = self.session.screen().rows.iter().rev();
+        let rows = rows
+            .map(|row| row.text.trim())
+            .filter(|row| !row.is_empty());
+        let mut last: Vec<_> = rows.take(LAST_WORDS).collect();
+        last.reverse();
+        (!last.is_empty()).then(|| last.join(" / ").chars().take(LONGEST_WORDS).collect())
     }
 
     /// The recording cannot be written, and the program waits. The disk that is

@@ -7,10 +7,13 @@
 //! died at any moment leaves nothing that the next one cannot take up.
 
 mod anomalies;
+mod asking;
 mod checkpoint;
 mod crashes;
 mod deliver;
 mod environment;
+mod expiry;
+mod foreground;
 mod fusing;
 mod live;
 mod manifests;
@@ -35,12 +38,13 @@ use missiond_pty::host::{
 use missiond_pty::{CastError, Session};
 use missiond_semantic::{GENERIC, Manifest, Size};
 use missiond_store::{Engine, MissionDb, StoreError, incidents, slots};
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::JoinSet;
 
-use crate::config::AnomaliesConfig;
+use crate::config::{AnomaliesConfig, Config};
 use crate::timeline::{Timeline, TimelineError};
 
+pub(crate) use foreground::{Foreground, ForegroundReport, ForegroundTold};
 pub(crate) use live::{Listener, Look, Order, OrderError};
 use manifests::Manifests;
 pub(crate) use manifests::Refreshed;
@@ -123,6 +127,7 @@ struct Context {
     /// A slot was opened.
     opened: Notify,
     anomalies: AnomaliesConfig,
+    config: watch::Receiver<Arc<Config>>,
     crashes: Mutex<crashes::Crashes>,
 }
 
@@ -138,6 +143,8 @@ pub(crate) struct OpenSlot {
 pub(crate) struct Slots {
     context: Arc<Context>,
     tasks: Mutex<JoinSet<()>>,
+    /// The person's own session.
+    foreground: tokio::sync::Mutex<Option<Foreground>>,
 }
 
 impl Slots {
@@ -147,9 +154,12 @@ impl Slots {
         db: MissionDb,
         timeline: Timeline,
         clock: Arc<dyn Clock>,
-        limits: RecordingLimits,
-        anomalies: AnomaliesConfig,
+        config: watch::Receiver<Arc<Config>>,
     ) -> Result<Self, SlotsError> {
+        let (limits, anomalies) = {
+            let config = config.borrow();
+            (config.recording.limits(), config.anomalies.clone())
+        };
         for folder in [home.slots_dir(), home.recordings_dir()] {
             private_dir(&folder)?;
         }
@@ -165,11 +175,13 @@ impl Slots {
             open: Mutex::default(),
             opened: Notify::new(),
             anomalies,
+            config,
             crashes: Mutex::default(),
         });
         Ok(Self {
             context,
             tasks: Mutex::default(),
+            foreground: tokio::sync::Mutex::default(),
         })
     }
 
@@ -313,8 +325,16 @@ impl Slots {
         self.context.manifests.wrong()
     }
 
+    /// Ends slots that have rested for too long, from now on.
+    pub(crate) fn tend(&self, daemon: &crate::state::Daemon) {
+        let tending = expiry::run(Arc::clone(daemon));
+        let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        tasks.spawn(tending);
+    }
+
     /// Stops following. The hosts and their programs go on.
     pub(crate) async fn let_go(&self) {
+        self.forget_foreground().await;
         let mut tasks =
             std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner));
         tasks.shutdown().await;
@@ -324,7 +344,7 @@ impl Slots {
         let slot = Slot {
             id: record.slot,
             name: record.name.clone(),
-            kind: SlotKind::Dynamic,
+            kind: self.context.kind_of(&record.name),
             engine: record.engine.clone(),
             daemon: self.context.daemon,
             created_at: self.context.clock.now(),
@@ -364,6 +384,20 @@ impl Slots {
 impl Context {
     fn open(&self) -> MutexGuard<'_, HashMap<SlotId, OpenSlot>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// One that the configuration names is always there.
+    fn kind_of(&self, name: &str) -> SlotKind {
+        let named = self
+            .config
+            .borrow()
+            .slots
+            .iter()
+            .any(|slot| slot.name == name);
+        match named {
+            true => SlotKind::Static,
+            false => SlotKind::Dynamic,
+        }
     }
 
     /// The engine's manifest, or the generic one.

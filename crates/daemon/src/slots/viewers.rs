@@ -231,6 +231,10 @@ impl Viewers {
     }
 
     /// Forgets those who have left; tells whether there were any.
+    pub(super) fn any(&self) -> bool {
+        !self.all.is_empty()
+    }
+
     pub(super) fn forget_departed(&mut self) -> bool {
         let before = self.all.len();
         self.all.retain(|_, viewer| !viewer.frames.is_closed());

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use missiond_core::{
-    BoardTask, BoardTaskId, BoardTaskStatus, CliEngine, TaskNumber, Timestamp, Wait,
+    BoardTask, BoardTaskId, BoardTaskStatus, BudgetScope, CliEngine, TaskNumber, Timestamp, Wait,
     touches_overlap,
 };
 
@@ -30,8 +30,10 @@ pub struct ReadyLimits {
     pub capacity: Option<u32>,
     /// How many tasks of an engine may run at once.
     pub per_engine: BTreeMap<CliEngine, u32>,
-    /// Tasks that are held back, and why.
-    pub held: BTreeMap<BoardTaskId, Wait>,
+    /// Engines whose budget is used up, and until when.
+    pub spent: BTreeMap<CliEngine, Option<Timestamp>>,
+    /// What holds every task back.
+    pub all_wait: Vec<Wait>,
 }
 
 impl Default for ReadyLimits {
@@ -42,7 +44,8 @@ impl Default for ReadyLimits {
             quotas: BTreeMap::new(),
             capacity: None,
             per_engine: BTreeMap::new(),
-            held: BTreeMap::new(),
+            spent: BTreeMap::new(),
+            all_wait: Vec::new(),
         }
     }
 }
@@ -67,7 +70,7 @@ pub async fn ready(
     let mut running = Running::read(tx, limits).await?;
     let mut found = Vec::new();
     let mut after = Place::start();
-    while found.len() < limits.limit as usize {
+    while found.len() < limits.limit as usize && running.has_room(limits) {
         let page = candidates(tx, &after, PAGE, "").await?;
         let Some(last) = page.last() else { break };
         after = Place::of(last);
@@ -280,6 +283,11 @@ impl Running {
         Ok(running)
     }
 
+    /// Whether any task could begin: when none can, none need be looked at.
+    fn has_room(&self, limits: &ReadyLimits) -> bool {
+        limits.all_wait.is_empty() && limits.capacity.is_none_or(|limit| self.count < limit)
+    }
+
     /// What is in the way of a task whose dependencies are done.
     pub(super) fn in_the_way(
         &self,
@@ -301,6 +309,11 @@ impl Running {
                     engine: engine.clone(),
                     until: *until,
                 });
+            }
+            if let Some(&until) = limits.spent.get(engine) {
+                let engine = engine.clone();
+                let scope = BudgetScope::Engine { engine };
+                waits.push(Wait::Budget { scope, until });
             }
             let unnamed = match limits.default_engine.as_ref() == Some(engine) {
                 true => self.unnamed,
@@ -324,7 +337,7 @@ impl Running {
                 limit,
             });
         }
-        waits.extend(limits.held.get(&task.id).cloned());
+        waits.extend(limits.all_wait.iter().cloned());
         waits
     }
 

@@ -33,6 +33,25 @@ pub struct TaskEdit {
     pub clear: Vec<Clearable>,
 }
 
+impl TaskEdit {
+    /// What a task is after it, that was `below`.
+    #[must_use]
+    pub fn over(self, mut below: TaskDraft) -> TaskDraft {
+        for field in self.clear {
+            match field {
+                Clearable::Due => below.due = None,
+                Clearable::Engine => below.engine = None,
+                Clearable::Permission => below.permission = None,
+                Clearable::Model => below.model = None,
+                Clearable::Repository => below.repository = None,
+                Clearable::Base => below.base = None,
+                Clearable::Budget => below.budget = None,
+            }
+        }
+        self.set.over(below)
+    }
+}
+
 /// What a task may also be without.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Clearable {
@@ -149,19 +168,7 @@ pub async fn edit(
             before.number
         )));
     }
-    let mut below = before.draft();
-    for field in edit.clear {
-        match field {
-            Clearable::Due => below.due = None,
-            Clearable::Engine => below.engine = None,
-            Clearable::Permission => below.permission = None,
-            Clearable::Model => below.model = None,
-            Clearable::Repository => below.repository = None,
-            Clearable::Base => below.base = None,
-            Clearable::Budget => below.budget = None,
-        }
-    }
-    let draft = edit.set.over(below);
+    let draft = edit.over(before.draft());
     let mut after = BoardTask::drafted(id, before.number, draft, act.now).map_err(|error| {
         StoreError::InvalidValue {
             detail: error.to_string(),
@@ -384,6 +391,33 @@ pub async fn cancel(
         leases::revoke(tx, &super::resource(id), act.now).await?;
     }
     act.tell(tx, vec![updated(&task)]).await?;
+    Ok(task)
+}
+
+/// A person has taken the work: the task is done, whatever became of its
+/// attempts. How it was done stays as a note.
+pub async fn complete(
+    tx: &mut Tx<'_>,
+    id: BoardTaskId,
+    author: &str,
+    how: &str,
+    act: &Act,
+) -> Result<BoardTask, StoreError> {
+    let mut task = rows::locked(tx, id).await?;
+    if task.status == BoardTaskStatus::Running {
+        return Err(StoreError::conflict(format!(
+            "{} is running: its attempt must end first",
+            task.number
+        )));
+    }
+    task.status = task.status.transition(BoardTaskStatus::Done)?;
+    task.blocked = None;
+    task.not_before = None;
+    task.updated_at = act.now;
+    task.finished_at = Some(act.now);
+    rows::store_standing(tx, &task).await?;
+    graph::release_dependents(tx, id).await?;
+    note(tx, id, author, how, act).await?;
     Ok(task)
 }
 

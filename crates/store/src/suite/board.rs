@@ -716,7 +716,7 @@ pub async fn board_every_limit_explains_itself(url: DbUrl) {
     };
     add(&db, of("codex 1", CliEngine::Codex), &[]).await;
     add(&db, of("codex 2", CliEngine::Codex), &[]).await;
-    let claude = add(&db, of("claude", CliEngine::Claude), &[]).await;
+    add(&db, of("claude", CliEngine::Claude), &[]).await;
     add(&db, draft("any"), &[]).await;
     let limits = ReadyLimits {
         per_engine: BTreeMap::from([(CliEngine::Codex, 1)]),
@@ -739,12 +739,7 @@ pub async fn board_every_limit_explains_itself(url: DbUrl) {
     let later = ready_within(&db, minutes_later(180), limits).await;
     assert!(later.contains(&"claude".to_owned()), "{later:?}");
     let held = ReadyLimits {
-        held: BTreeMap::from([(
-            claude.id,
-            Wait::Blocked {
-                reason: "it is quiet hours".into(),
-            },
-        )]),
+        spent: BTreeMap::from([(CliEngine::Claude, Some(minutes_later(180)))]),
         capacity: Some(2),
         ..ReadyLimits::default()
     };
@@ -754,7 +749,26 @@ pub async fn board_every_limit_explains_itself(url: DbUrl) {
     );
     let said = waits(&db, noon(), held).await;
     assert_eq!(said["any"], ["waits for a place: 2 agents may run at once"]);
-    assert_eq!(said["claude"].len(), 2);
+    assert_eq!(
+        said["claude"],
+        [
+            "the budget of claude is used up until 2026-01-04 15:00:00 UTC",
+            "waits for a place: 2 agents may run at once",
+        ]
+    );
+    let quiet = ReadyLimits {
+        all_wait: vec![Wait::QuietHours {
+            hours: "22:00-06:30".into(),
+        }],
+        ..ReadyLimits::default()
+    };
+    assert_eq!(ready_within(&db, noon(), quiet.clone()).await, [""; 0]);
+    let said = waits(&db, noon(), quiet).await;
+    assert_eq!(said.len(), 4);
+    assert_eq!(
+        said["any"],
+        ["waits for the end of the quiet hours (22:00-06:30)"]
+    );
 }
 
 /// Numbers that look random and are the same on every run.
@@ -883,4 +897,46 @@ fn reaches(
         }
     }
     false
+}
+
+pub async fn board_work_taken_by_a_person_completes_its_task(url: DbUrl) {
+    let db = open(&url).await;
+    let first = titled(&db, "first", &[]).await;
+    titled(&db, "second", &[first]).await;
+    let complete = |db: MissionDb| async move {
+        db.write(move |tx| {
+            Box::pin(
+                async move { board::complete(tx, first, "person", "by hand", &act(noon())).await },
+            )
+        })
+        .await
+    };
+    let claimed = claim(&db, first, noon()).await;
+    let refused = complete(db.clone()).await.unwrap_err();
+    assert_eq!(refused.code(), ErrorCode::Conflict, "it is running");
+    let (id, token) = (claimed.attempt.id, claimed.attempt.token);
+    write(&db, move |tx| {
+        Box::pin(async move {
+            board::finish(
+                tx,
+                id,
+                token,
+                Outcome::ChecksFailed,
+                Some("red"),
+                &act(noon()),
+            )
+            .await
+        })
+    })
+    .await;
+    let done = complete(db.clone()).await.unwrap();
+    assert_eq!((done.status, done.blocked), (BoardTaskStatus::Done, None));
+    assert_eq!(ready(&db, noon()).await, ["second"]);
+    let notes = db
+        .read(move |tx| Box::pin(board::notes(tx, first)))
+        .await
+        .unwrap();
+    assert_eq!(notes[0].text, "by hand");
+    let again = complete(db.clone()).await.unwrap_err();
+    assert!(matches!(again, StoreError::IllegalMove(_)), "{again}");
 }

@@ -10,6 +10,7 @@
     reason = "these are tests: a broken promise panics"
 )]
 
+mod autopilot;
 mod board;
 mod executions;
 mod fixtures;
@@ -23,6 +24,7 @@ mod timeline;
 mod transactions;
 mod upgrade;
 
+pub use autopilot::*;
 pub use board::*;
 pub use executions::*;
 pub use http_access::*;
@@ -88,6 +90,12 @@ macro_rules! for_each_store_case {
             board_tasks_are_edited_noted_and_found,
             board_every_limit_explains_itself,
             board_random_changes_keep_the_graph_whole,
+            board_work_taken_by_a_person_completes_its_task,
+            the_mode_of_the_autopilot_is_kept_with_its_reason,
+            a_parked_task_counts_how_often_it_went_on,
+            a_conflict_is_counted_once_for_each_round,
+            a_slot_session_is_found_until_and_after_its_end,
+            budgets_are_checked_with_what_is_written,
             a_question_is_asked_once_and_answered_once,
             a_dialog_may_ask_again_and_an_input_request_may_not,
             questions_raised_at_once_have_numbers_of_their_own,

@@ -3,6 +3,7 @@
 //! tasks on the board, allows one command and answers one question. Everything
 //! else is the product at work, and is left there to be looked at.
 
+mod interrupt;
 mod sample;
 mod view;
 
@@ -11,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
+use missiond_adapters::{adapter, find_program, known_engines};
 use missiond_api::operations::NoParams;
 use missiond_api::operations::attention::permission::PermissionAdd;
 use missiond_api::operations::attention::{
@@ -28,10 +30,12 @@ use missiond_api::operations::compute::{SlotList, SlotListParams};
 use missiond_api::operations::execution::{ExecutionList, ExecutionListParams, ExecutionSummary};
 use missiond_api::{Client, Home};
 use missiond_core::{
-    BoardTaskStatus, ErrorCode, Question, QuestionOrigin, Seq, TaskNumber, TaskRef, TimelineEvent,
+    BoardTaskStatus, CliEngine, ErrorCode, Question, QuestionOrigin, Seq, TaskNumber, TaskRef,
+    TimelineEvent,
 };
 use serde::Serialize;
 
+use self::interrupt::Interrupt;
 use self::sample::{Stage, TASKS};
 use self::view::View;
 use crate::args::DemoArgs;
@@ -50,13 +54,23 @@ const READING_TIME: Duration = Duration::from_millis(1500);
 const ANSWER: &str = "three exclamation marks";
 
 pub(super) fn run(args: &DemoArgs, output: &mut Output) -> Result<ExitCode, Failure> {
+    if let Some(engine) = &args.engine {
+        expect_engine(engine)?;
+    }
+    let interrupt = Interrupt::listen()?;
     let folder = fresh_folder(&Home::from_env()?)?;
     let stage = Stage::build(&folder)?;
     let root = folder.join("home");
-    start_daemon(&root)?;
     let home = Home::under(&root);
-    let played = play(&home, &stage, args, output);
-    if !args.keep {
+    let started = start_daemon(&root);
+    let played = started.and_then(|()| play(&home, &stage, args, &interrupt, output));
+    if played.is_err()
+        && let Ok(mut client) = Client::connect(&home)
+    {
+        // What went wrong is worth more than that the end did, too.
+        let _ = stop_agents(&mut client);
+    }
+    if !args.keep || played.is_err() {
         process::stop(&home, Force::Kill)?;
     }
     let report = played?;
@@ -69,6 +83,28 @@ pub(super) fn run(args: &DemoArgs, output: &mut Output) -> Result<ExitCode, Fail
     } else {
         ExitCode::FAILURE
     })
+}
+
+/// Refuses an engine that the demo could not run, before anything is made.
+fn expect_engine(engine: &CliEngine) -> Result<(), Failure> {
+    let known = known_engines();
+    if !known.contains(engine) {
+        let names: Vec<_> = known.iter().map(CliEngine::name).collect();
+        let message = format!("the demo cannot be run with `{engine}`");
+        let failure = Failure::new(ErrorCode::InvalidParams, message);
+        return Err(failure.hint(format!(
+            "use {}, or leave --engine out for rehearsal agents",
+            names.join(", ")
+        )));
+    }
+    let program = adapter(engine).program().to_owned();
+    let path = std::env::var("PATH").unwrap_or_default();
+    if find_program(&program, &path).is_none() {
+        let message = format!("{engine} is not installed: there is no program `{program}` in PATH");
+        let failure = Failure::new(ErrorCode::NotFound, message);
+        return Err(failure.hint("leave --engine out: rehearsal agents need no other program"));
+    }
+    Ok(())
 }
 
 /// What became of it.
@@ -95,8 +131,20 @@ struct TaskReport {
     blocked: Option<String>,
 }
 
+/// The longest path a socket may have on the systems this runs on.
+const LONGEST_SOCKET: usize = 103;
+/// What is added to the folder of the slots for the socket of one.
+const SOCKET_NAME: usize = 48;
+
+/// A new folder below the home; elsewhere when sockets in it would have too long
+/// a path for the system.
 fn fresh_folder(home: &Home) -> Result<PathBuf, Failure> {
     let demos = home.data_dir().join("demos");
+    let slots = Home::under(&demos.join("1000").join("home")).slots_dir();
+    if slots.as_os_str().len() + SOCKET_NAME > LONGEST_SOCKET {
+        let folder = tempfile::Builder::new().prefix("mission-demo-").tempdir()?;
+        return Ok(folder.keep());
+    }
     std::fs::create_dir_all(&demos)?;
     for number in 1..10_000 {
         let folder = demos.join(number.to_string());
@@ -130,6 +178,7 @@ fn play(
     home: &Home,
     stage: &Stage,
     args: &DemoArgs,
+    interrupt: &Interrupt,
     output: &mut Output,
 ) -> Result<Report, Failure> {
     let began = Instant::now();
@@ -151,6 +200,10 @@ fn play(
         answered += answer(&mut client, &look, &mut asked)?;
         if look.is_over() || began.elapsed() > limit {
             break look.tasks;
+        }
+        if let Err(interrupted) = interrupt.check() {
+            view.end();
+            return Err(interrupted);
         }
         std::thread::sleep(LOOK);
     };

@@ -45,7 +45,6 @@ pub(super) fn of(args: DraftArgs) -> Result<TaskDraft, Failure> {
         max_attempts: args.max_attempts,
         budget: args.budget_tokens.map(|tokens| Budget {
             tokens: Some(tokens),
-            cost_micros: None,
         }),
     })
 }

@@ -45,6 +45,7 @@ pub(super) fn import(
         file: Some(staged.name),
         defaults,
         dry_run: args.dry_run,
+        again: args.again,
     };
     let imported = {
         let _progress = Progress::start(output, "importing");
@@ -61,8 +62,32 @@ pub(super) fn import(
             _ if args.dry_run => format!("{} tasks could be imported.", imported.tasks),
             _ => "There was nothing to import.".to_owned(),
         });
+        if !imported.passed_over.is_empty() {
+            output.line(passed_over(&imported.passed_over));
+        }
     });
     Ok(())
+}
+
+fn passed_over(lines: &[u64]) -> String {
+    const NAMED: usize = 10;
+    let named: Vec<_> = lines.iter().take(NAMED).map(u64::to_string).collect();
+    let more = match lines.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let (what, are) = match lines.len() {
+        1 => ("Line", "is"),
+        _ => ("Lines", "are"),
+    };
+    format!(
+        "{what} {}{more} {are} no task and {} left out.",
+        named.join(", "),
+        match lines.len() {
+            1 => "was",
+            _ => "were",
+        }
+    )
 }
 
 pub(super) fn export(

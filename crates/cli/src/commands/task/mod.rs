@@ -163,6 +163,7 @@ fn list(args: ListArgs, client: &mut Client, output: &mut Output) -> Result<(), 
 fn edit(args: EditArgs, client: &mut Client, output: &mut Output) -> Result<(), Failure> {
     let mut set = draft::of(args.draft)?;
     set.title = args.title;
+    set.args = draft::some(args.args);
     let params = BoardEditParams {
         task: args.task,
         set,

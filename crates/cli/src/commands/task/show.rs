@@ -2,7 +2,7 @@
 
 use missiond_api::operations::board::{ReadyReport, TaskDetails, TaskLink, TaskPage, TaskSummary};
 use missiond_core::{
-    Attempt, BoardTaskStatus, Check, Clock, Evidence, Isolation, SystemClock, Timestamp,
+    Attempt, BoardTaskStatus, Check, Clock, Evidence, Isolation, SystemClock, Timestamp, Wait,
 };
 
 use crate::output::Output;
@@ -92,7 +92,10 @@ pub(super) fn details(output: &mut Output, details: &TaskDetails) {
     };
     field("status", &status);
     for wait in &details.waits {
-        field("", &wait.sentence);
+        // The status has said so.
+        if !matches!(wait.wait, Wait::Blocked { .. }) {
+            field("", &wait.sentence);
+        }
     }
     field("priority", task.priority.as_str());
     let phases: Vec<_> = task.phases.iter().map(|phase| phase.as_str()).collect();
@@ -196,7 +199,7 @@ fn link_text(link: &TaskLink) -> String {
 fn check(check: &Check) -> String {
     let mut text = check.label();
     if check.name.is_some() {
-        text = format!("{text}: {}", check.run.join(" "));
+        text = format!("{text}: {}", check.command_line());
     }
     if check.expected_exit != 0 {
         text = format!("{text} (exit {})", check.expected_exit);
@@ -237,6 +240,10 @@ fn attempt_lines(attempt: &Attempt, now: Timestamp) -> Vec<String> {
 }
 
 fn evidence_lines(said: &Evidence, paint: Paint) -> Vec<String> {
+    let ran = said.timed_out || said.exit.is_some() || said.signal.is_some();
+    if said.passed && !ran {
+        return vec![format!("round {}: {}", said.round, printable(&said.tail))];
+    }
     let how = match (said.timed_out, said.exit, said.signal) {
         (true, ..) => "took too long".to_owned(),
         (_, Some(exit), _) => format!("exit {exit}"),

@@ -1,8 +1,8 @@
 //! Asking a person about a task that cannot go on, and doing what they say.
 
 use missiond_core::{
-    Attempt, BoardTask, BoardTaskStatus, Consequence, Question, QuestionOrigin, QuestionRef,
-    QuestionStatus, TaskRef, TraceContext,
+    Attempt, BoardTask, BoardTaskStatus, Consequence, Isolation, Question, QuestionOrigin,
+    QuestionRef, QuestionStatus, TaskRef, TraceContext,
 };
 use missiond_store::board::TaskFilter;
 use missiond_store::questions::QuestionFilter;
@@ -32,6 +32,7 @@ pub(super) async fn about(
         .read(move |tx| Box::pin(board::dependents(tx, id)))
         .await?;
     let reason = attempt.reason.as_deref().unwrap_or("it is blocked");
+    let number = task.number;
     let place = attempt.worktree.as_ref();
     let place = place.map(|place| format!("Its work is in {}. ", place.display()));
     let new = NewQuestion {
@@ -41,8 +42,15 @@ pub(super) async fn about(
         },
         question: format!("{} ({}) cannot go on: {reason}", task.number, task.title),
         context: Some(format!(
-            "{}Answer with what the agent should know, `{TRY_AGAIN}` or `{GIVE_UP}`.",
-            place.unwrap_or_default()
+            "{}Answer with what the agent should know, `{TRY_AGAIN}` or `{GIVE_UP}`. \
+             `mission task edit {number}` changes the task, `mission task retry {number}` tries it \
+             again{}.",
+            place.unwrap_or_default(),
+            match task.isolation {
+                Isolation::Worktree =>
+                    format!(", `mission worktree finish {number}` takes its work as it is"),
+                Isolation::Shared | Isolation::None => String::new(),
+            },
         )),
         options: Vec::new(),
         blocks: 1 + u32::try_from(waiting.len()).unwrap_or(u32::MAX - 1),

@@ -18,7 +18,10 @@ pub(super) async fn check(work: &Work, round: u32) -> Result<(), JobError> {
     match save(work, path).await? {
         Saved::At(commit) => {
             for one in &work.task.checks {
-                let ran = run(work, one, path, Leftovers::End).await;
+                let ran = run(work, one, path, Leftovers::End, work.unwanted()).await;
+                if ran.ending == Ending::Cancelled {
+                    return Err(JobError::Unwanted);
+                }
                 if let Ending::NotStarted(why) = &ran.ending {
                     unable = Some(format!("the check `{}` cannot be run: {why}", one.label()));
                 }
@@ -41,8 +44,14 @@ pub(super) async fn check(work: &Work, round: u32) -> Result<(), JobError> {
     }
 }
 
-/// Runs one command of a task in its place.
-pub(super) async fn run(work: &Work, check: &Check, path: &Path, leftovers: Leftovers) -> Ran {
+/// Runs one command of a task in its place, until it is `cancelled`.
+pub(super) async fn run(
+    work: &Work,
+    check: &Check,
+    path: &Path,
+    leftovers: Leftovers,
+    cancelled: impl Future<Output = ()> + Send,
+) -> Ran {
     let mut command = Command::new(check.run.clone(), path);
     command.env.clone_from(&check.env);
     let number = work.task.number.to_string();
@@ -54,7 +63,7 @@ pub(super) async fn run(work: &Work, check: &Check, path: &Path, leftovers: Left
     command.expected_exit = check.expected_exit;
     command.tail_limit = missiond_core::EVIDENCE_TAIL_BYTES;
     command.leftovers = leftovers;
-    missiond_workspace::run(&command, std::future::pending()).await
+    missiond_workspace::run(&command, cancelled).await
 }
 
 enum Saved {

@@ -9,11 +9,29 @@ use missiond_store::{StoreError, autopilot, board, slot_sessions};
 use super::super::view::Limit;
 use super::{JobError, Work, act, ask};
 use crate::board::BoardError;
+use crate::executions::Leave;
 
 /// How long a limit is waited for that does not say when it resets.
 const UNKNOWN_RESET: Duration = Duration::from_secs(60 * 60);
 
 pub(super) async fn conclude(work: &Work, outcome: Outcome, reason: &str) -> Result<(), JobError> {
+    end_attempt(work, outcome, reason).await?;
+    if outcome.consequence() == Consequence::Block {
+        ask::at_once(work, reason).await;
+    }
+    end_agent(work, reason, Leave::Asked).await;
+    Ok(())
+}
+
+/// The kill switch: the agent is gone before its task is given back, so that
+/// nobody is told of none while one still works.
+pub(super) async fn stop(work: &Work) -> Result<(), JobError> {
+    let reason = "the autopilot was stopped";
+    end_agent(work, reason, Leave::AtOnce).await;
+    end_attempt(work, Outcome::Superseded, reason).await
+}
+
+async fn end_attempt(work: &Work, outcome: Outcome, reason: &str) -> Result<(), JobError> {
     work.note_session().await?;
     let board = &work.daemon.board;
     let why = Some(reason.to_owned());
@@ -22,10 +40,6 @@ pub(super) async fn conclude(work: &Work, outcome: Outcome, reason: &str) -> Res
         .await?;
     tracing::info!(task = %work.task.number, attempt = work.attempt.number, %outcome, reason, "over");
     work.daemon.autopilot.wake();
-    if outcome.consequence() == Consequence::Block {
-        ask::at_once(work, reason).await;
-    }
-    end_agent(work, reason).await;
     Ok(())
 }
 
@@ -34,10 +48,11 @@ pub(super) async fn conclude(work: &Work, outcome: Outcome, reason: &str) -> Res
 pub(super) async fn park(work: &Work, limit: &Limit) -> Result<(), JobError> {
     work.note_session().await?;
     let (id, token, act) = (work.attempt.id, work.attempt.token, act(&work.daemon));
-    let until = limit
-        .resets_at
-        .filter(|at| *at > act.now)
-        .unwrap_or_else(|| act.now.plus(UNKNOWN_RESET));
+    // One that has reset meanwhile is waited for no longer.
+    let until = match limit.resets_at {
+        Some(at) => at.max(act.now),
+        None => act.now.plus(UNKNOWN_RESET),
+    };
     let (task, engine, said) = (work.task.id, work.engine(), limit.said.clone());
     let parked_engine = engine.clone();
     let (holder, resource) = (work.attempt.holder.clone(), board::resource(task));
@@ -71,7 +86,7 @@ pub(super) async fn park(work: &Work, limit: &Limit) -> Result<(), JobError> {
     {
         tracing::warn!(%error, "the limit is not on the timeline");
     }
-    end_agent(work, "the usage limit is reached").await;
+    end_agent(work, "the usage limit is reached", Leave::Asked).await;
     Ok(())
 }
 
@@ -84,11 +99,12 @@ async fn tell(work: &Work, event: Event) {
 }
 
 /// Ends the agent in order; what it was is on record.
-pub(super) async fn end_agent(work: &Work, reason: &str) {
+pub(super) async fn end_agent(work: &Work, reason: &str, leave: Leave) {
     let Some(execution) = work.attempt.execution else {
         return;
     };
-    if let Err(error) = work.daemon.executions.finish(execution, reason).await {
+    let executions = &work.daemon.executions;
+    if let Err(error) = executions.finish(execution, reason, leave).await {
         tracing::error!(%execution, %error, "an agent goes on without a task");
     }
     let now = work.daemon.clock.now();

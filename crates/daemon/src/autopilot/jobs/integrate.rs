@@ -1,11 +1,16 @@
 //! Bringing verified work back, and being done: the merge, then the task, then
-//! the agent and its place.
+//! the agent and its place. Work that others have overtaken is checked again
+//! together with theirs before it is merged: two changes that are good alone may
+//! not be so together.
+
+use std::path::PathBuf;
 
 use missiond_core::{Finish, Isolation, Outcome, TraceContext};
 use missiond_store::autopilot;
-use missiond_workspace::{FinishPlan, Finished, WorkspaceError, Worktree};
+use missiond_workspace::{FinishPlan, Finished, TakenIn, WorkspaceError, Worktree};
 
-use super::{JobError, Work, conclude, tidy};
+use super::{JobError, Work, check, conclude, tidy};
+use crate::executions::Leave;
 
 pub(super) async fn integrate(work: &Work) -> Result<(), JobError> {
     if work.task.isolation == Isolation::Worktree && !bring_back(work).await? {
@@ -22,7 +27,7 @@ pub(super) async fn integrate(work: &Work) -> Result<(), JobError> {
         .db
         .write(move |tx| Box::pin(autopilot::unpark(tx, task)))
         .await?;
-    conclude::end_agent(work, "its task is done").await;
+    conclude::end_agent(work, "its task is done", Leave::Asked).await;
     tidy::leave(work).await;
     Ok(())
 }
@@ -43,13 +48,28 @@ async fn bring_back(work: &Work) -> Result<bool, JobError> {
         into: target(work).await?,
         message: Some(format!("{}: {}", work.task.number, work.task.title)),
     };
+    let alone = work.daemon.autopilot.integrating.lock().await;
+    if work.task.finish == Finish::Merge && !work.task.checks.is_empty() {
+        match worktree.take_in(&plan.into).await {
+            Ok(TakenIn::Nothing) => {}
+            Ok(TakenIn::Merged { .. }) => {
+                drop(alone);
+                check::check(work, work.attempt.check_rounds + 1).await?;
+                return Ok(false);
+            }
+            Ok(TakenIn::Conflict { files }) => {
+                conflict(work, named(&files)).await?;
+                return Ok(false);
+            }
+            // Said by the finish as well, which knows what follows from each.
+            Err(error) => {
+                tracing::debug!(task = %work.task.number, %error, "the target was not taken in");
+            }
+        }
+    }
     match worktree.finish(&plan).await {
         Ok(Finished::Conflict { files }) => {
-            let names: Vec<_> = files
-                .iter()
-                .map(|file| file.display().to_string())
-                .collect();
-            conflict(work, names.join("\n")).await?;
+            conflict(work, named(&files)).await?;
             Ok(false)
         }
         Ok(_) => Ok(true),
@@ -66,6 +86,11 @@ async fn bring_back(work: &Work) -> Result<bool, JobError> {
         ) => Err(JobError::NeedsPerson(error.to_string())),
         Err(error) => Err(error.into()),
     }
+}
+
+fn named(files: &[PathBuf]) -> String {
+    let names = files.iter().map(|file| file.display().to_string());
+    names.collect::<Vec<_>>().join("\n")
 }
 
 async fn conflict(work: &Work, files: String) -> Result<(), JobError> {

@@ -11,15 +11,18 @@ mod prompt;
 mod start;
 mod tidy;
 
-use missiond_core::{Attempt, AttemptId, BoardTask, Claim, CliEngine, Outcome, TraceContext};
+use missiond_core::{
+    Attempt, AttemptId, BoardTask, Claim, CliEngine, ExecutionId, Outcome, TraceContext,
+};
+use missiond_journal::StatedClaim;
 use missiond_store::board::Act;
 use missiond_store::{StoreError, slot_sessions};
 use missiond_workspace::WorkspaceError;
+use tokio::sync::watch;
 
-use super::gather::NewClaim;
 use super::view::Step;
 use crate::board::BoardError;
-use crate::executions::ExecutionError;
+use crate::executions::{ExecutionError, Leave};
 use crate::questions::QuestionError;
 use crate::state::{Daemon, DaemonState};
 
@@ -33,6 +36,8 @@ pub(super) enum Report {
     Dispatched,
     /// Something that belongs to no attempt under way.
     Done,
+    /// An agent that had nothing left to do is gone.
+    Dismissed(ExecutionId),
     LookedAfter,
     Taken(AttemptId, Result<(), Box<Failed>>),
 }
@@ -43,6 +48,16 @@ pub(super) struct Work {
     pub daemon: Daemon,
     pub task: BoardTask,
     pub attempt: Attempt,
+    /// Whether what it does is still wanted.
+    pub wanted: watch::Receiver<Wanted>,
+}
+
+/// Whether a step that takes long is to go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wanted {
+    Yes,
+    /// The attempt is over, or everything was stopped.
+    No,
 }
 
 /// A step that failed for a reason that may pass.
@@ -58,6 +73,9 @@ pub(super) enum JobError {
     /// Only a person can change that: trying again is of no use.
     #[error("{0}")]
     NeedsPerson(String),
+    /// The attempt ended, or everything was stopped, while it was under way.
+    #[error("it was not wanted any more")]
+    Unwanted,
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error(transparent)]
@@ -85,10 +103,17 @@ pub(super) fn act(daemon: &DaemonState) -> Act {
 }
 
 /// Takes the step, and says what came of it.
-pub(super) async fn take(work: Work, step: Step) -> Report {
+pub(super) async fn take(mut work: Work, step: Step) -> Report {
     let id = work.attempt.id;
     let taken = match step {
-        Step::Prepare => prepare::prepare(&work).await,
+        // What follows is certain, and the place is on record: no need to decide.
+        Step::Prepare => match prepare::prepare(&work).await {
+            Ok(attempt) => {
+                work.attempt = attempt;
+                start::start(&work).await
+            }
+            Err(error) => Err(error),
+        },
         Step::Start => start::start(&work).await,
         Step::Prompt => prompt::begin_phase(&work).await,
         Step::EnterPhase(phase) => prompt::enter_phase(&work, phase).await,
@@ -98,6 +123,7 @@ pub(super) async fn take(work: Work, step: Step) -> Report {
         Step::Integrate => integrate::integrate(&work).await,
         Step::Park(limit) => conclude::park(&work, &limit).await,
         Step::Conclude { outcome, reason } => conclude::conclude(&work, outcome, &reason).await,
+        Step::Stop => conclude::stop(&work).await,
     };
     let taken = match taken {
         Err(JobError::NeedsPerson(reason)) => {
@@ -112,9 +138,9 @@ pub(super) async fn take(work: Work, step: Step) -> Report {
 /// else may pass.
 async fn settled(work: Work, taken: Result<(), JobError>) -> Result<(), Box<Failed>> {
     match taken {
-        Ok(()) => Ok(()),
+        Ok(()) | Err(JobError::Unwanted) => Ok(()),
         Err(JobError::Board(BoardError::Store(StoreError::StaleLease { .. }))) => {
-            conclude::end_agent(&work, "its lease was lost").await;
+            conclude::end_agent(&work, "its lease was lost", Leave::AtOnce).await;
             Ok(())
         }
         Err(error) => Err(Box::new(Failed {
@@ -125,7 +151,7 @@ async fn settled(work: Work, taken: Result<(), JobError>) -> Result<(), Box<Fail
 }
 
 /// Puts what the agent said of its work on record.
-pub(super) async fn record_claim(work: Work, claim: NewClaim) -> Report {
+pub(super) async fn record_claim(work: Work, claim: StatedClaim) -> Report {
     let id = work.attempt.id;
     let claim = Claim {
         kind: claim.kind,
@@ -148,6 +174,27 @@ pub(super) async fn give_up(failed: Failed) -> Report {
 }
 
 impl Work {
+    pub(super) fn new(daemon: Daemon, task: BoardTask, attempt: Attempt) -> Self {
+        Self {
+            daemon,
+            task,
+            attempt,
+            wanted: watch::channel(Wanted::Yes).1,
+        }
+    }
+
+    /// Returns when it is not wanted any more; never, when nobody can say so.
+    async fn unwanted(&self) {
+        let mut wanted = self.wanted.clone();
+        if wanted
+            .wait_for(|wanted| *wanted == Wanted::No)
+            .await
+            .is_err()
+        {
+            std::future::pending::<()>().await;
+        }
+    }
+
     fn engine(&self) -> CliEngine {
         let usual = || self.daemon.config().autopilot.engine.clone();
         self.task.engine.clone().unwrap_or_else(usual)

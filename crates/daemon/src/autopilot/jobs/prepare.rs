@@ -10,7 +10,8 @@ use missiond_workspace::{Repository, WorkspaceError, Worktree, WorktreePlan};
 use super::super::places;
 use super::{JobError, Work, check};
 
-pub(super) async fn prepare(work: &Work) -> Result<(), JobError> {
+/// The attempt with its place.
+pub(super) async fn prepare(work: &Work) -> Result<Attempt, JobError> {
     let place = match work.task.isolation {
         Isolation::Worktree => worktree(work).await?,
         Isolation::Shared => Place {
@@ -26,10 +27,8 @@ pub(super) async fn prepare(work: &Work) -> Result<(), JobError> {
         set_up(work, path).await?;
     }
     let board = &work.daemon.board;
-    board
-        .record_place(&work.attempt, place, TraceContext::root())
-        .await?;
-    Ok(())
+    let recorded = board.record_place(&work.attempt, place, TraceContext::root());
+    Ok(recorded.await?)
 }
 
 async fn worktree(work: &Work) -> Result<Place, JobError> {
@@ -56,7 +55,9 @@ async fn worktree(work: &Work) -> Result<Place, JobError> {
 /// What the last attempt left: its work goes on where it is. An attempt whose
 /// lease ran out may still have somebody at work in its place.
 async fn inherited(work: &Work) -> Result<Option<Worktree>, JobError> {
-    let Some(before) = before(work).await? else {
+    // One that was over before it had a place left nothing.
+    let placed = |attempt: &Attempt| attempt.worktree.is_some();
+    let Some(before) = earlier(work).await?.into_iter().rfind(placed) else {
         return Ok(None);
     };
     let data = work.daemon.home.data_dir();
@@ -73,13 +74,19 @@ async fn inherited(work: &Work) -> Result<Option<Worktree>, JobError> {
 
 /// The attempt before this one.
 pub(super) async fn before(work: &Work) -> Result<Option<Attempt>, JobError> {
+    Ok(earlier(work).await?.pop())
+}
+
+/// The attempts before this one, the first one first.
+async fn earlier(work: &Work) -> Result<Vec<Attempt>, JobError> {
     let (task, number) = (work.task.id, work.attempt.number);
-    let all = work
+    let mut all = work
         .daemon
         .db
         .read(move |tx| Box::pin(board::attempts(tx, task)))
         .await?;
-    Ok(all.into_iter().rfind(|attempt| attempt.number < number))
+    all.retain(|attempt| attempt.number < number);
+    Ok(all)
 }
 
 async fn repository(work: &Work) -> Result<Repository, JobError> {
@@ -127,7 +134,11 @@ async fn folder(work: &Work) -> Result<PathBuf, JobError> {
 
 async fn set_up(work: &Work, path: &Path) -> Result<(), JobError> {
     for step in &work.task.setup {
-        let ran = check::run(work, step, path, missiond_workspace::Leftovers::Keep).await;
+        let keep = missiond_workspace::Leftovers::Keep;
+        let ran = check::run(work, step, path, keep, work.unwanted()).await;
+        if ran.ending == missiond_workspace::Ending::Cancelled {
+            return Err(JobError::Unwanted);
+        }
         if !ran.passed() {
             return Err(JobError::NeedsPerson(format!(
                 "the setup `{}` failed: {ran}\n{}",

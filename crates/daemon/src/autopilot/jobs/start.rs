@@ -7,6 +7,7 @@ use missiond_adapters::PermissionMode;
 use missiond_core::{CliEngine, DeliveryStatus, ExecutionId, SlotId};
 use missiond_journal::state::MessageState;
 use missiond_store::slot_sessions::{self, SlotSession};
+use missiond_store::token_usage;
 
 use super::super::places;
 use super::{JobError, Work};
@@ -25,17 +26,31 @@ pub(super) async fn start(work: &Work) -> Result<(), JobError> {
         return Err(JobError::NeedsPerson(why));
     };
     let engine = work.engine();
-    let name = reserve_slot(work, &engine);
+    let now = work.daemon.clock.now();
+    let used = work
+        .daemon
+        .db
+        .read(move |tx| Box::pin(token_usage::slots_of_day(tx, now)))
+        .await?;
+    let name = reserve_slot(work, &engine, &used);
     let started = start_in(work, execution, slot, cwd, engine, name.clone()).await;
     work.daemon.autopilot.names().remove(&name);
     started
 }
 
-/// A free slot, which nobody else is given until the agent runs in it.
-fn reserve_slot(work: &Work, engine: &CliEngine) -> String {
+/// A free slot, which nobody else is given until the agent runs in it. One of the
+/// configuration whose budget is used up is not free today.
+fn reserve_slot(work: &Work, engine: &CliEngine, used: &[(String, u64)]) -> String {
     let config = work.daemon.config();
     let mut names = work.daemon.autopilot.names();
-    let taken = |name: &str| names.contains(name) || work.daemon.slots.find(name).is_some();
+    let spent = |name: &str| {
+        let slot = config.slots.iter().find(|slot| slot.name == name);
+        let budget = slot.map_or(0, |slot| slot.tokens_per_day);
+        let used = used.iter().find(|(used, _)| used == name);
+        budget > 0 && used.is_some_and(|(_, used)| *used >= budget)
+    };
+    let open = |name: &str| work.daemon.slots.find(name).is_some();
+    let taken = |name: &str| names.contains(name) || open(name) || spent(name);
     let name = places::slot(&config.slots, engine, &taken, &work.task, &work.attempt);
     names.insert(name.clone());
     name

@@ -7,6 +7,7 @@ use missiond_store::{StoreError, board, slot_sessions};
 use missiond_workspace::{Leftovers, Removal, Worktree};
 
 use super::{Report, Work, check};
+use crate::executions::Leave;
 use crate::state::Daemon;
 
 /// Takes up what an earlier daemon did not get to: agents whose attempt is over,
@@ -40,12 +41,8 @@ async fn sessions(daemon: &Daemon, holder: &str) -> Result<(), StoreError> {
             continue;
         }
         let done = attempt.outcome == Some(Outcome::Verified);
-        let work = Work {
-            daemon: Arc::clone(daemon),
-            task,
-            attempt,
-        };
-        super::conclude::end_agent(&work, "its attempt is over").await;
+        let work = Work::new(Arc::clone(daemon), task, attempt);
+        super::conclude::end_agent(&work, "its attempt is over", Leave::Asked).await;
         if done {
             leave(&work).await;
         }
@@ -57,7 +54,7 @@ async fn sessions(daemon: &Daemon, holder: &str) -> Result<(), StoreError> {
 pub(in super::super) async fn dismiss(daemon: Daemon, execution: ExecutionId) -> Report {
     let ended = daemon
         .executions
-        .finish(execution, "its attempt is over")
+        .finish(execution, "its attempt is over", Leave::AtOnce)
         .await;
     if let Err(error) = ended {
         tracing::error!(%execution, %error, "an agent goes on without a task");
@@ -70,7 +67,7 @@ pub(in super::super) async fn dismiss(daemon: Daemon, execution: ExecutionId) ->
     if let Err(error) = noted {
         tracing::warn!(%execution, %error, "the end of its session is not on record");
     }
-    Report::Done
+    Report::Dismissed(execution)
 }
 
 /// Leaves the place of a task that is done: its teardown runs, and a worktree
@@ -83,7 +80,7 @@ pub(super) async fn leave(work: &Work) {
         return;
     }
     for step in &work.task.teardown {
-        let ran = check::run(work, step, path, Leftovers::End).await;
+        let ran = check::run(work, step, path, Leftovers::End, std::future::pending()).await;
         if !ran.passed() {
             tracing::warn!(task = %work.task.number, step = step.label(), %ran, "a teardown failed");
         }

@@ -1,0 +1,71 @@
+//! Looking at a task before it is put on the board: what could never be worked on
+//! is refused with what to do, what may still come right is a warning.
+
+use missiond_adapters::{ProgramSource, adapter, find_program, known_engines};
+use missiond_core::{CliEngine, Isolation, TaskDraft};
+use missiond_workspace::{Repository, WorkspaceError};
+
+use super::BoardError;
+
+/// The engine of rehearsal agents.
+const REHEARSAL: &str = "rehearsal";
+
+/// What is probably a mistake; refused when it surely is one.
+pub(super) async fn vet(draft: &TaskDraft) -> Result<Vec<String>, BoardError> {
+    let mut warnings = Vec::new();
+    if let Some(engine) = &draft.engine {
+        let args = draft.args.as_deref().unwrap_or_default();
+        warnings.extend(vet_engine(engine, args)?);
+    }
+    let isolation = draft.isolation.unwrap_or(Isolation::Worktree);
+    if let (Some(folder), Isolation::Worktree | Isolation::Shared) = (&draft.repository, isolation)
+    {
+        let repository = Repository::open(folder)
+            .await
+            .map_err(|error| refused(&error))?;
+        if isolation == Isolation::Worktree {
+            match repository.can_start_from(draft.base.as_deref()).await {
+                Ok(()) => {}
+                // There may be a commit or a branch by the time it is begun.
+                Err(error @ (WorkspaceError::NoCommits(_) | WorkspaceError::DetachedHead(_))) => {
+                    warnings.push(error.to_string());
+                }
+                Err(error) => return Err(refused(&error)),
+            }
+        }
+    }
+    Ok(warnings)
+}
+
+fn vet_engine(engine: &CliEngine, args: &[String]) -> Result<Option<String>, BoardError> {
+    let adapter = adapter(engine);
+    match adapter.source() {
+        ProgramSource::FirstArgument if args.is_empty() => {
+            let known = known_engines();
+            let mut names: Vec<_> = known.iter().map(CliEngine::name).collect();
+            names.push(REHEARSAL);
+            Err(BoardError::UnknownEngine {
+                engine: engine.clone(),
+                known: names.join(", "),
+            })
+        }
+        ProgramSource::OwnBinary if args.is_empty() => Err(BoardError::NoScript),
+        ProgramSource::Installed => {
+            let path = std::env::var("PATH").unwrap_or_default();
+            let missing = find_program(adapter.program(), &path).is_none();
+            Ok(missing.then(|| {
+                format!(
+                    "the engine {engine} cannot run now: there is no program `{}`",
+                    adapter.program()
+                )
+            }))
+        }
+        ProgramSource::FirstArgument | ProgramSource::OwnBinary => Ok(None),
+    }
+}
+
+fn refused(error: &WorkspaceError) -> BoardError {
+    BoardError::Place {
+        message: error.to_string(),
+    }
+}

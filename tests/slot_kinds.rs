@@ -1,0 +1,96 @@
+//! Slots that are not simply started: the person's own session, those of the
+//! configuration, and the end of those nobody needs any more.
+
+use serde_json::{Value, json};
+
+use crate::harness::{TestHome, wait_for};
+
+/// Runs `mission hook` as a CLI of the person's would.
+fn hook(home: &TestHome, event: &Value) {
+    let mut hook = home
+        .command(&["hook"])
+        .current_dir(home.path())
+        .stdin(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = hook.stdin.take().unwrap();
+    std::io::Write::write_all(&mut input, event.to_string().as_bytes()).unwrap();
+    drop(input);
+    assert!(hook.wait().unwrap().success());
+}
+
+#[test]
+fn the_persons_own_session_is_the_foreground_slot() {
+    let home = TestHome::started();
+    let told = |name: &str, session: &str| {
+        hook(
+            &home,
+            &json!({"hook_event_name": name, "session_id": session}),
+        );
+    };
+    let foreground = || {
+        let slots = home.json(&["slot", "list"])["slots"].clone();
+        let slots = slots.as_array().unwrap().clone();
+        assert!(slots.len() <= 1, "{slots:?}");
+        slots.into_iter().next()
+    };
+    assert_eq!(foreground(), None);
+    told("SessionStart", "one");
+    let slot = foreground().unwrap();
+    assert_eq!([&slot["name"], &slot["kind"]], ["foreground", "foreground"]);
+    assert_eq!([&slot["engine"], &slot["conversation"]], ["claude", "one"]);
+    assert_eq!(slot["reading"]["state"], "idle");
+    told("UserPromptSubmit", "one");
+    assert_eq!(foreground().unwrap()["reading"]["state"], "thinking");
+    // Another one takes its place, and the end of the first is nobody's any more.
+    told("PreToolUse", "two");
+    let second = foreground().unwrap();
+    assert_eq!(second["conversation"], "two");
+    assert_eq!(second["reading"]["state"], "tool_running");
+    assert_ne!(second["slot"], slot["slot"]);
+    told("SessionEnd", "one");
+    assert_eq!(foreground().unwrap()["slot"], second["slot"]);
+    // A daemon that died knows it again from its next report.
+    home.kill();
+    home.start();
+    assert_eq!(foreground(), None);
+    told("Stop", "two");
+    assert_eq!(foreground().unwrap()["reading"]["state"], "idle");
+    told("SessionEnd", "two");
+    assert_eq!(foreground(), None);
+    let kinds = home.kinds();
+    assert_eq!(
+        kinds.iter().filter(|kind| *kind == "slot_created").count(),
+        3
+    );
+    assert_eq!(
+        kinds.iter().filter(|kind| *kind == "slot_closed").count(),
+        3
+    );
+}
+
+#[test]
+fn a_slot_made_on_demand_ends_when_it_has_rested_and_one_of_the_configuration_stays() {
+    let config = "slot_idle_secs = 1\n[[slots]]\nname = \"kept\"\nengine = \"rehearsal\"\n";
+    let home = TestHome::with_config(config);
+    home.start();
+    let mission = crate::harness::binary();
+    for name in ["kept", "rests"] {
+        let program = ["--", mission.to_str().unwrap(), "rehearse", "hello"];
+        let spawn = ["slot", "spawn", "--engine", "rehearsal", "--name", name];
+        home.json(&[&spawn[..], &program[..]].concat());
+    }
+    let open = || {
+        let slots = home.json(&["slot", "list"])["slots"].clone();
+        let slots = slots.as_array().unwrap().clone();
+        let named = slots.iter().map(|slot| {
+            let text = |key: &str| slot[key].as_str().unwrap().to_owned();
+            (text("name"), text("kind"))
+        });
+        named.collect::<Vec<_>>()
+    };
+    let kept = ("kept".to_owned(), "static".to_owned());
+    wait_for("the slot that rests to be gone", || {
+        open() == [kept.clone()]
+    });
+}
