@@ -43,7 +43,7 @@ pub enum TranscriptFact {
 }
 
 /// What must be known of the lines before to read the next one.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TranscriptMemory {
     /// What follows was told before and is only written again.
     pub(crate) retold: bool,

@@ -10,6 +10,7 @@ use missiond_core::{DeliveryStatus, Event, PtyState, Seq};
 use missiond_journal::catalogue::Process;
 use missiond_journal::marker::{self, Expected, Found};
 use missiond_journal::{Confidence, Source, Text, Transport};
+use missiond_semantic::AnswerOutcome;
 use missiond_store::capabilities;
 use missiond_store::executions::{self, ExecutionRow};
 use missiond_store::told_effects;
@@ -122,6 +123,9 @@ impl Follow {
             } => {
                 let seen = facts::of_reading(seq, state, confidence, &reason);
                 self.run.observe(seen).await?;
+                if state != PtyState::Confirming {
+                    self.run.startup.done();
+                }
                 match state {
                     PtyState::Idle => {
                         self.read_transcript().await?;
@@ -220,12 +224,19 @@ impl Follow {
         let answered = slots.answer(&open, answer).await;
         let (context, run) = (&self.context, &self.run);
         context.keep_startup(run.id, &run.startup).await;
-        self.run.startup.done();
         match answered {
-            Ok(answered) => {
+            // It may stand on the screen for a moment more: it is under way until
+            // something else is read there.
+            Ok(answered) if answered.outcome == AnswerOutcome::Taken => {
                 tracing::info!(execution = %self.run.id, question = answered.question, "answered");
             }
+            Ok(answered) => {
+                self.run.startup.done();
+                let why = answered.evidence;
+                tracing::warn!(execution = %self.run.id, why, "a question at the start stays");
+            }
             Err(error) => {
+                self.run.startup.done();
                 tracing::warn!(execution = %self.run.id, %error, "a question at the start stays");
             }
         }

@@ -1,14 +1,15 @@
 //! Following the transcript an agent's program keeps. The place that was read
 //! is stored after what was read is in the journal, so a crash in between reads
-//! it again and counts it once.
+//! it again and counts it once. With it is stored what later lines refer to.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use missiond_adapters::{
-    TailedLine, TranscriptFact, TranscriptMemory, TranscriptSearch, TranscriptTail, adapter,
+    FoundTranscript, TailedLine, TranscriptFact, TranscriptMemory, TranscriptSearch,
+    TranscriptTail, adapter,
 };
 use missiond_core::CliEngine;
 use missiond_store::executions::{self, ExecutionRow};
@@ -23,6 +24,30 @@ use super::{Context, ExecutionError, facts};
 pub(super) struct Place {
     conversation: String,
     tail: TranscriptTail,
+    #[serde(default)]
+    calls: Calls,
+    #[serde(default)]
+    memory: TranscriptMemory,
+}
+
+/// Calls under way: the end of one names the call, not the tool. Oldest first;
+/// of those that never end the oldest are forgotten.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+struct Calls(Vec<(String, String)>);
+
+impl Calls {
+    const MOST: usize = 64;
+
+    fn begin(&mut self, call: &str, tool: &str) {
+        self.0.push((call.to_owned(), tool.to_owned()));
+        let too_many = self.0.len().saturating_sub(Self::MOST);
+        self.0.drain(..too_many);
+    }
+
+    fn end(&mut self, call: &str) -> Option<String> {
+        let index = self.0.iter().position(|(known, _)| known == call)?;
+        Some(self.0.remove(index).1)
+    }
 }
 
 impl Place {
@@ -42,10 +67,16 @@ impl Place {
         };
         let mut found = adapter(engine).transcript(&search)?;
         found.tail.skip_to_end().ok()?;
-        Some(Self {
+        Some(Self::new(found))
+    }
+
+    fn new(found: FoundTranscript) -> Self {
+        Self {
             conversation: found.conversation,
             tail: found.tail,
-        })
+            calls: Calls::default(),
+            memory: TranscriptMemory::default(),
+        }
     }
 
     pub(super) fn written(&self) -> Option<String> {
@@ -60,9 +91,6 @@ pub(super) struct Transcript {
     started_at: SystemTime,
     conversation: Option<String>,
     place: Option<Place>,
-    /// Calls under way: the end of one names the call, not the tool.
-    calls: HashMap<String, String>,
-    memory: TranscriptMemory,
 }
 
 /// What one look at the file gave.
@@ -70,6 +98,36 @@ struct Read {
     place: Place,
     lines: Vec<TailedLine>,
     more: bool,
+}
+
+impl Read {
+    /// What the lines say, one after the other.
+    fn seen(&mut self, engine: &CliEngine, circles: &Circles) -> Vec<Seen> {
+        let mut all = Vec::new();
+        let adapter = adapter(engine);
+        let Self { place, lines, .. } = self;
+        for line in lines {
+            let said = adapter.transcript_facts(&line.text, &mut place.memory);
+            let line = facts::Line {
+                conversation: &place.conversation,
+                place: &line.place,
+                text: &line.text,
+            };
+            for (index, fact) in said.iter().enumerate() {
+                circles.note(fact);
+                let tool = match fact {
+                    TranscriptFact::ToolStarted { call, tool, .. } => {
+                        place.calls.begin(call, tool);
+                        None
+                    }
+                    TranscriptFact::ToolEnded { call, .. } => place.calls.end(call),
+                    _ => None,
+                };
+                all.extend(facts::of_transcript(line, index, fact, tool.as_deref()));
+            }
+        }
+        all
+    }
 }
 
 impl Transcript {
@@ -84,8 +142,6 @@ impl Transcript {
                 .transcript
                 .as_deref()
                 .and_then(|place| serde_json::from_str(place).ok()),
-            calls: HashMap::new(),
-            memory: TranscriptMemory::default(),
         }
     }
 
@@ -107,7 +163,7 @@ impl Transcript {
             place.map(read).transpose()
         })
         .await?;
-        let read = match read {
+        let mut read = match read {
             Ok(Some(read)) => read,
             Ok(None) => return Ok(false),
             Err(error) => {
@@ -123,37 +179,11 @@ impl Transcript {
             run.observe(facts::of_conversation(&read.place.conversation, path))
                 .await?;
         }
-        for seen in self.seen(&read, &run.circles) {
+        for seen in read.seen(&self.engine, &run.circles) {
             run.observe(seen).await?;
         }
         self.store(context, run, read.place).await?;
         Ok(read.more)
-    }
-
-    fn seen(&mut self, read: &Read, circles: &Circles) -> Vec<Seen> {
-        let mut all = Vec::new();
-        let adapter = adapter(&self.engine);
-        for line in &read.lines {
-            let said = adapter.transcript_facts(&line.text, &mut self.memory);
-            let line = facts::Line {
-                conversation: &read.place.conversation,
-                place: &line.place,
-                text: &line.text,
-            };
-            for (index, fact) in said.iter().enumerate() {
-                circles.note(fact);
-                let tool = match fact {
-                    TranscriptFact::ToolStarted { call, tool, .. } => {
-                        self.calls.insert(call.clone(), tool.clone());
-                        None
-                    }
-                    TranscriptFact::ToolEnded { call, .. } => self.calls.remove(call),
-                    _ => None,
-                };
-                all.extend(facts::of_transcript(line, index, fact, tool.as_deref()));
-            }
-        }
-        all
     }
 
     async fn store(
@@ -202,10 +232,7 @@ fn find(
         environment: &environment,
     };
     let found = adapter(engine).transcript(&search)?;
-    Some(Place {
-        conversation: found.conversation,
-        tail: found.tail,
-    })
+    Some(Place::new(found))
 }
 
 fn read(mut place: Place) -> Result<Read, missiond_adapters::TailError> {
@@ -215,4 +242,71 @@ fn read(mut place: Place) -> Result<Read, missiond_adapters::TailError> {
         more: tailed.more,
         place,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use missiond_journal::Observed;
+    use missiond_journal::catalogue::Fact;
+    use serde_json::json;
+
+    use super::*;
+
+    fn line(content: &serde_json::Value) -> String {
+        let role = match content[0]["type"] == "tool_use" {
+            true => "assistant",
+            false => "user",
+        };
+        json!({"type": role, "message": {"role": role, "content": content}}).to_string() + "\n"
+    }
+
+    /// The tools a transcript names from a place on, and the place behind them.
+    fn tools(place: Option<Place>, path: &Path) -> (Vec<String>, Place) {
+        let place = place.unwrap_or_else(|| Place {
+            conversation: "c1".to_owned(),
+            tail: TranscriptTail::File(missiond_adapters::FileTail::new(path)),
+            calls: Calls::default(),
+            memory: TranscriptMemory::default(),
+        });
+        let mut read = read(place).unwrap();
+        let seen = read.seen(&CliEngine::Claude, &Circles::default());
+        let named = seen.into_iter().filter_map(|seen| match seen.observed {
+            Observed::Fact(Fact::ToolUse(used)) => Some(used.tool.as_str().to_owned()),
+            _ => None,
+        });
+        (named.collect(), read.place)
+    }
+
+    #[test]
+    fn a_call_that_ends_under_another_daemon_is_still_known_by_its_tool() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.jsonl");
+        let call = json!([{"type": "tool_use", "id": "t1", "name": "Write", "input": {}}]);
+        std::fs::write(&path, line(&call)).unwrap();
+        let (named, place) = tools(None, &path);
+        assert_eq!(named, ["Write"]);
+
+        let stored = place.written().unwrap();
+        let found: Place = serde_json::from_str(&stored).unwrap();
+        let result = json!([{"type": "tool_result", "tool_use_id": "t1", "content": "done"}]);
+        std::fs::write(&path, line(&call) + &line(&result)).unwrap();
+        let (named, place) = tools(Some(found), &path);
+        assert_eq!(named, ["Write"]);
+        assert_eq!(place.calls, Calls::default(), "nothing is under way");
+
+        // A place that an earlier version stored has none.
+        let older = serde_json::to_value(&place).unwrap();
+        let older = json!({"conversation": older["conversation"], "tail": older["tail"]});
+        assert_eq!(serde_json::from_value::<Place>(older).unwrap(), place);
+    }
+
+    #[test]
+    fn calls_that_never_end_are_forgotten() {
+        let mut calls = Calls::default();
+        for number in 0..=Calls::MOST {
+            calls.begin(&format!("c{number}"), "Bash");
+        }
+        assert_eq!(calls.end("c0"), None);
+        assert_eq!(calls.end("c1").as_deref(), Some("Bash"));
+    }
 }
