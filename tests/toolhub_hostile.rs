@@ -177,13 +177,16 @@ fn a_tool_that_says_it_failed_is_a_result_and_not_a_success() {
             (Some(1), "it broke")
         );
     }
-    let outcomes: Vec<_> = home
-        .events()
-        .into_iter()
-        .filter(|event| event["event"]["type"] == "mcp_tool_called")
-        .collect();
-    assert_eq!(outcomes[0]["event"]["outcome"], "tool_error");
-    assert_eq!(outcomes[0]["event"]["server"], "tool-error");
+    // It is recorded beside the answer, which does not wait for it.
+    let mut called = None;
+    wait_for("the call on the timeline", || {
+        let is_call = |event: &Value| event["event"]["type"] == "mcp_tool_called";
+        called = home.events().into_iter().find(is_call);
+        called.is_some()
+    });
+    let called = called.unwrap();
+    assert_eq!(called["event"]["outcome"], "tool_error");
+    assert_eq!(called["event"]["server"], "tool-error");
 }
 
 #[test]
