@@ -11,6 +11,8 @@ mod bad_input;
 mod bench;
 mod board;
 mod command_line;
+#[cfg(unix)]
+mod commander;
 mod contract;
 mod crash;
 mod documents;
@@ -26,6 +28,8 @@ mod harness;
 mod hosts;
 #[cfg(unix)]
 mod http;
+#[cfg(unix)]
+mod init;
 mod input;
 mod journals;
 mod lifecycle;

@@ -149,6 +149,12 @@ impl Home {
         self.data.join("http")
     }
 
+    /// What other programs' files were before `mission init` changed them.
+    #[must_use]
+    pub fn init_dir(&self) -> PathBuf {
+        self.data.join("init")
+    }
+
     /// The user's manifests, put over the built-in ones.
     #[must_use]
     pub fn manifests_dir(&self) -> PathBuf {

@@ -8,6 +8,7 @@
 
 mod attachment;
 mod client;
+mod commander;
 mod error;
 mod execution;
 mod frame;
@@ -24,6 +25,10 @@ pub use attachment::{
     METHOD_ENDED, METHOD_PAINT, METHOD_PAINTED, PaintNotice, PaintedParams, ViewAccess, ViewNews,
 };
 pub use client::{Client, ClientError, Subscription};
+pub use commander::{
+    CommanderHelloParams, CommanderWelcome, DEFAULT_TOOLS, METHOD_COMMANDER_HELLO, Toolsets,
+    UnknownToolset,
+};
 pub use error::ApiError;
 pub use execution::{
     AccessFile, AccessFileError, AccessToken, EXECUTION_VARIABLE, ExecutionHelloParams,

@@ -17,6 +17,18 @@ pub enum Domain {
     System,
 }
 
+impl Domain {
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Compute => "compute",
+            Self::Knowledge => "knowledge",
+            Self::Communication => "communication",
+            Self::System => "system",
+        }
+    }
+}
+
 /// What calling an operation does to the world. A caller decides by this
 /// whether to ask first and whether trying again is safe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -30,6 +42,18 @@ pub enum Effect {
     Additive,
     /// Something that cannot be brought back may be lost.
     Destructive,
+}
+
+impl Effect {
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::ReadOnly => "read_only",
+            Self::Idempotent => "idempotent",
+            Self::Additive => "additive",
+            Self::Destructive => "destructive",
+        }
+    }
 }
 
 /// From where an operation can be called.
@@ -166,6 +190,7 @@ pub const CATALOGUE: &[OperationSpec] = &[
     system::DaemonStats::SPEC,
     system::DaemonControl::SPEC,
     system::ConfigShow::SPEC,
+    system::OperationFind::SPEC,
     system::IncidentList::SPEC,
     system::IncidentResolve::SPEC,
     access::WebLogin::SPEC,
@@ -213,6 +238,15 @@ mod tests {
                 "{}",
                 spec.name
             );
+        }
+    }
+
+    /// MCP wants objects, and clients check what comes against the schema.
+    #[test]
+    fn every_operation_answers_with_an_object() {
+        for spec in CATALOGUE {
+            let schema = spec.result_schema();
+            assert_eq!(schema.get("type"), Some(&"object".into()), "{}", spec.name);
         }
     }
 

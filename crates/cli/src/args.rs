@@ -25,7 +25,9 @@ pub(crate) use autopilot::{AutopilotCommand, DemoArgs, WhyArg};
 pub(crate) use execution::{ExecutionCommand, HookArgs, RunArgs};
 pub(crate) use journal::{JournalCommand, JournalFormat};
 #[cfg(unix)]
-pub(crate) use mcp::{ImportFrom, KeepArgs, McpAddArgs, McpArgs, McpCommand};
+pub(crate) use mcp::{
+    ImportFrom, InitArgs, KeepArgs, McpAddArgs, McpArgs, McpCommand, McpServeArgs,
+};
 pub(crate) use task::{
     AddArgs, DraftArgs, EditArgs, ExportFormatArg, ImportArgs, ImportFormatArg, ListArgs,
     TaskCommand,
@@ -84,6 +86,18 @@ pub(crate) enum Command {
     /// Say what runs and what wants attention.
     #[command(after_help = "Examples:\n  mission status\n  mission status --json | jq .database")]
     Status,
+    /// Tell the agents on this machine to use missiond: their configuration gets
+    /// its MCP server.
+    #[cfg(unix)]
+    #[command(after_help = "\
+Examples:
+  mission init --dry-run
+  mission init claude codex
+  mission init --undo
+
+Each file is changed in one place; what it was is kept, and --undo restores it
+byte for byte. A file that was changed since is left alone.")]
+    Init(InitArgs),
     /// Check this installation and say what to do about what is wrong.
     #[command(after_help = "Example:\n  mission doctor")]
     Doctor,

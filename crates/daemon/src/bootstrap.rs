@@ -18,6 +18,8 @@ use crate::activity::Activity;
 #[cfg(unix)]
 use crate::autopilot::Autopilot;
 use crate::board::Board;
+#[cfg(unix)]
+use crate::commander::Changes;
 use crate::config::{Config, ConfigError};
 #[cfg(unix)]
 use crate::executions::{ExecutionError, Executions};
@@ -289,6 +291,8 @@ async fn infrastructure(
         #[cfg(unix)]
         notifications,
         #[cfg(unix)]
+        commander: Default::default(),
+        #[cfg(unix)]
         toolhub,
         http_access,
         consumers: Mutex::new(None),
@@ -347,6 +351,8 @@ async fn workers(daemon: &Daemon) -> Result<tokio::task::JoinHandle<()>, StartEr
     daemon.slots.tend(daemon);
     #[cfg(unix)]
     daemon.autopilot.start(daemon);
+    #[cfg(unix)]
+    Changes::start(daemon);
     Ok(runs::start_beating(daemon))
 }
 

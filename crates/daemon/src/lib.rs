@@ -9,6 +9,8 @@ mod activity;
 mod autopilot;
 pub mod board;
 mod bootstrap;
+#[cfg(unix)]
+mod commander;
 pub mod config;
 pub mod database_journal;
 #[cfg(unix)]

@@ -45,6 +45,8 @@ pub(crate) struct DaemonState {
     #[cfg(unix)]
     pub autopilot: crate::autopilot::Autopilot,
     #[cfg(unix)]
+    pub commander: crate::commander::Changes,
+    #[cfg(unix)]
     pub toolhub: crate::toolhub::Toolhub,
     pub http_access: crate::http_access::HttpAccess,
     pub consumers: Mutex<Option<Consumers>>,

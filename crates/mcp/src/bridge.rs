@@ -2,13 +2,16 @@
 //! remember, so that a server that is restarted in between loses no call and
 //! does none twice.
 //!
-//! Calls that were not answered are sent again to the next server. Each gets a
-//! name of its own before it is sent for the first time, unless the client named
-//! it, so the server can tell a repetition from a second call.
+//! What was not answered is sent again to the next server, as far as that cannot
+//! do anything twice. Either each call gets a name of its own before it is sent
+//! for the first time, unless the client named it, so the server can tell a
+//! repetition from a second call; or a call is only repeated when it is known to
+//! be harmless, and refused otherwise.
 
 use std::collections::HashMap;
 
-use missiond_api::{Incoming, RequestId};
+use missiond_api::{Incoming, Notification, RequestId};
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 /// The argument by which a server knows a call again.
@@ -16,11 +19,33 @@ const EVENT_ID: &str = "event_id";
 /// Unanswered requests beyond this are not kept; a client waits long before.
 const MOST_PENDING: usize = 256;
 
+/// Which calls the next server is sent again.
+#[derive(Debug, Clone, Copy, Default)]
+pub enum Repeat {
+    /// All of them: each has a name by which the server knows it again.
+    #[default]
+    Named,
+    /// Those of tools of which this says that a second call changes nothing more.
+    Harmless(fn(&str) -> bool),
+}
+
 /// The requests under way.
 #[derive(Debug, Default)]
 pub struct Bridge {
-    pending: HashMap<RequestId, (u64, Vec<u8>)>,
+    repeat: Repeat,
+    pending: HashMap<RequestId, Pending>,
     sent: u64,
+    /// The end of an older handshake, which the next server must hear too.
+    initialized: Option<Vec<u8>>,
+}
+
+#[derive(Debug)]
+struct Pending {
+    place: u64,
+    line: Vec<u8>,
+    may_repeat: bool,
+    /// A subscription, which is never answered as long as all is well.
+    lasts: bool,
 }
 
 /// What to do with a line of the client.
@@ -34,15 +59,23 @@ pub enum BridgeLine {
 
 impl Bridge {
     #[must_use]
-    pub fn new() -> Self {
-        Self::default()
+    pub fn new(repeat: Repeat) -> Self {
+        Self {
+            repeat,
+            ..Self::default()
+        }
     }
 
     /// A line from the client. `name` gives the name of a call that has none.
     pub fn from_client(&mut self, line: &[u8], name: impl FnOnce() -> String) -> BridgeLine {
-        let Ok(Incoming::Request(request)) = Incoming::parse(line) else {
+        let request = match Incoming::parse(line) {
+            Ok(Incoming::Request(request)) => request,
+            Ok(Incoming::Notification(notice)) => {
+                self.note(&notice, line);
+                return BridgeLine::Forward(ended(line.to_vec()));
+            }
             // The server knows best what is wrong with it.
-            return BridgeLine::Forward(ended(line.to_vec()));
+            _ => return BridgeLine::Forward(ended(line.to_vec())),
         };
         if self.pending.len() >= MOST_PENDING {
             let refusal = json!({
@@ -51,14 +84,43 @@ impl Bridge {
             });
             return BridgeLine::Refuse(ended(refusal.to_string().into_bytes()));
         }
-        let line = match request.method.as_str() {
-            "tools/call" => named(line, name).unwrap_or_else(|| line.to_vec()),
-            _ => line.to_vec(),
+        let is_call = request.method == "tools/call";
+        let (line, may_repeat) = match self.repeat {
+            Repeat::Named if is_call => (named(line, name).unwrap_or_else(|| line.to_vec()), true),
+            Repeat::Harmless(is_harmless) if is_call => {
+                let tool = called(request.params.as_deref());
+                (line.to_vec(), tool.as_deref().is_some_and(is_harmless))
+            }
+            _ => (line.to_vec(), true),
         };
         let line = ended(line);
         self.sent += 1;
-        self.pending.insert(request.id, (self.sent, line.clone()));
+        let pending = Pending {
+            place: self.sent,
+            line: line.clone(),
+            may_repeat,
+            lasts: request.method == "subscriptions/listen",
+        };
+        self.pending.insert(request.id, pending);
         BridgeLine::Forward(line)
+    }
+
+    fn note(&mut self, notice: &Notification, line: &[u8]) {
+        match notice.method.as_str() {
+            "notifications/initialized" => self.initialized = Some(ended(line.to_vec())),
+            // Nobody waits for it any more, so nobody is sent it again.
+            "notifications/cancelled" => {
+                let params: Value = notice
+                    .params
+                    .as_deref()
+                    .and_then(|params| serde_json::from_str(params.get()).ok())
+                    .unwrap_or_default();
+                if let Ok(id) = serde_json::from_value::<RequestId>(params["requestId"].clone()) {
+                    self.pending.remove(&id);
+                }
+            }
+            _ => {}
+        }
     }
 
     /// A line from the server: whether the client should see it. An answer to
@@ -77,27 +139,46 @@ impl Bridge {
     #[must_use]
     pub fn unanswered(&self) -> Vec<Vec<u8>> {
         let mut lines: Vec<_> = self.pending.values().collect();
-        lines.sort_by_key(|(place, _)| *place);
-        lines.into_iter().map(|(_, line)| line.clone()).collect()
+        lines.sort_by_key(|pending| pending.place);
+        let lines = lines.into_iter().map(|pending| pending.line.clone());
+        self.initialized.clone().into_iter().chain(lines).collect()
+    }
+
+    /// The server is gone: what to say to the client about calls that are not
+    /// sent again.
+    pub fn lost(&mut self, why: &str) -> Vec<Vec<u8>> {
+        self.refuse(why, |pending| !pending.may_repeat)
     }
 
     /// Stops waiting for everything: what to say to the client instead.
     pub fn give_up(&mut self, why: &str) -> Vec<Vec<u8>> {
-        let mut pending: Vec<_> = self.pending.drain().collect();
-        pending.sort_by_key(|(_, (place, _))| *place);
+        self.refuse(why, |_| true)
+    }
+
+    fn refuse(&mut self, why: &str, which: impl Fn(&Pending) -> bool) -> Vec<Vec<u8>> {
+        let mut refused: Vec<_> = self
+            .pending
+            .extract_if(|_, pending| which(pending))
+            .collect();
+        refused.sort_by_key(|(_, pending)| pending.place);
         let refusal = |(id, _)| {
             let error = json!({ "code": -32000, "message": why });
             let line = json!({ "jsonrpc": "2.0", "id": id, "error": error });
             ended(line.to_string().into_bytes())
         };
-        pending.into_iter().map(refusal).collect()
+        refused.into_iter().map(refusal).collect()
     }
 
-    /// Nothing is under way.
+    /// The client waits for nothing, but perhaps for what may happen some day.
     #[must_use]
     pub fn is_quiet(&self) -> bool {
-        self.pending.is_empty()
+        self.pending.values().all(|pending| pending.lasts)
     }
+}
+
+fn called(params: Option<&RawValue>) -> Option<String> {
+    let params: Value = serde_json::from_str(params?.get()).ok()?;
+    Some(params["name"].as_str()?.to_owned())
 }
 
 /// The call with a name, if it is one that can have it.
@@ -137,7 +218,7 @@ mod tests {
 
     #[test]
     fn a_call_gets_a_name_and_keeps_the_one_it_has() {
-        let mut bridge = Bridge::new();
+        let mut bridge = Bridge::new(Repeat::Named);
         let sent = forwarded(&mut bridge, &call(1, &json!({ "summary": "x" })));
         assert_eq!(sent["params"]["arguments"]["event_id"], "made-up");
         let sent = forwarded(&mut bridge, &call(2, &json!({ "event_id": "mine" })));
@@ -148,7 +229,7 @@ mod tests {
 
     #[test]
     fn what_was_not_answered_is_sent_again_unchanged_and_in_order() {
-        let mut bridge = Bridge::new();
+        let mut bridge = Bridge::new(Repeat::Named);
         let first = forwarded(&mut bridge, &call(9, &json!({})));
         let second = forwarded(&mut bridge, &call(2, &json!({})));
         forwarded(&mut bridge, &call(5, &json!({})));
@@ -164,7 +245,7 @@ mod tests {
 
     #[test]
     fn an_answer_reaches_the_client_once() {
-        let mut bridge = Bridge::new();
+        let mut bridge = Bridge::new(Repeat::Named);
         forwarded(&mut bridge, &call(1, &json!({})));
         let answer = br#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
         assert!(bridge.from_server(answer));
@@ -178,7 +259,7 @@ mod tests {
 
     #[test]
     fn a_client_that_never_waits_is_stopped() {
-        let mut bridge = Bridge::new();
+        let mut bridge = Bridge::new(Repeat::Named);
         for id in 0..MOST_PENDING as u32 {
             forwarded(&mut bridge, &call(id, &json!({})));
         }
@@ -192,7 +273,7 @@ mod tests {
 
     #[test]
     fn what_is_given_up_is_refused_with_its_id_and_not_sent_again() {
-        let mut bridge = Bridge::new();
+        let mut bridge = Bridge::new(Repeat::Named);
         forwarded(&mut bridge, &call(4, &json!({})));
         forwarded(&mut bridge, &call(2, &json!({})));
         let refused: Vec<Value> = bridge
@@ -207,8 +288,37 @@ mod tests {
     }
 
     #[test]
+    fn a_call_that_may_do_something_is_refused_when_its_server_is_gone() {
+        let mut bridge = Bridge::new(Repeat::Harmless(|tool| tool == "look"));
+        let tool = |id: u32, name: &str| json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": name } });
+        let initialized = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+        let initialized = forwarded(&mut bridge, &initialized);
+        let look = forwarded(&mut bridge, &tool(1, "look"));
+        forwarded(&mut bridge, &tool(2, "remove"));
+        let listed = json!({ "jsonrpc": "2.0", "id": 3, "method": "tools/list" });
+        forwarded(&mut bridge, &listed);
+        forwarded(&mut bridge, &tool(4, "look"));
+        let cancelled = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled",
+                                "params": { "requestId": 4 } });
+        forwarded(&mut bridge, &cancelled);
+        let refused = bridge.lost("the daemon went away");
+        assert_eq!(refused.len(), 1);
+        let refused: Value = serde_json::from_slice(&refused[0]).unwrap();
+        assert_eq!(
+            (&refused["id"], &refused["error"]["message"]),
+            (&json!(2), &json!("the daemon went away"))
+        );
+        let again: Vec<Value> = bridge
+            .unanswered()
+            .iter()
+            .map(|line| serde_json::from_slice(line).unwrap())
+            .collect();
+        assert_eq!(again, [initialized, look, listed]);
+    }
+
+    #[test]
     fn garbage_is_left_to_the_server() {
-        let mut bridge = Bridge::new();
+        let mut bridge = Bridge::new(Repeat::Named);
         let forwarded = bridge.from_client(b"{oops", String::new);
         assert_eq!(forwarded, BridgeLine::Forward(b"{oops\n".to_vec()));
         assert!(bridge.is_quiet());

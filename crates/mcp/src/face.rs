@@ -10,22 +10,14 @@ use missiond_api::{Incoming, Request, RequestId, Response};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-/// Without a handshake: the version comes with each request.
-const MODERN: &str = "2026-07-28";
-/// With a handshake, newest first.
-const LEGACY: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
-
-const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
-const SERVER_KEY: &str = "io.modelcontextprotocol/serverInfo";
+use crate::protocol::{
+    Era, INVALID_PARAMS, INVALID_REQUEST, LEGACY, METHOD_NOT_FOUND, MODERN, SERVER_KEY,
+    UNSUPPORTED_VERSION, era, failure, shown,
+};
 
 /// The tools of a server never change, so a client may keep them for a day; but
 /// another client of the same machine may not be shown them.
 const CACHE_MS: u64 = 24 * 3600 * 1000;
-
-const METHOD_NOT_FOUND: i32 = -32601;
-const INVALID_PARAMS: i32 = -32602;
-const INVALID_REQUEST: i32 = -32600;
-const UNSUPPORTED_VERSION: i32 = -32022;
 
 /// Who a server says it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,12 +70,6 @@ pub struct ToolOutcome {
 pub enum Verdict {
     Done,
     Failed,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Era {
-    Modern,
-    Legacy,
 }
 
 impl Face {
@@ -213,6 +199,15 @@ impl Face {
 }
 
 impl ToolCall {
+    /// The line that answers the call with a result as another server gave it.
+    #[must_use]
+    pub fn result_line(&self, mut result: Value) -> Vec<u8> {
+        if self.era == Era::Modern && result["resultType"].is_null() {
+            result["resultType"] = json!("complete");
+        }
+        Response::result_line(&self.id, &result)
+    }
+
     /// The line that answers the call.
     #[must_use]
     pub fn line(&self, outcome: &ToolOutcome) -> Vec<u8> {
@@ -228,34 +223,10 @@ impl ToolCall {
     }
 }
 
-/// How a request is meant. The error is a version nobody here speaks.
-fn era(params: &Value) -> Result<Era, String> {
-    match params["_meta"][VERSION_KEY].as_str() {
-        None => Ok(Era::Legacy),
-        Some(MODERN) => Ok(Era::Modern),
-        // A client of the older era may carry it along.
-        Some(version) if LEGACY.contains(&version) => Ok(Era::Legacy),
-        Some(other) => Err(shown(other)),
-    }
-}
-
-fn shown(text: &str) -> String {
-    let short: String = text.chars().take(64).collect();
-    short.escape_default().to_string()
-}
-
-fn failure(id: Option<&RequestId>, code: i32, message: &str, data: Option<Value>) -> Vec<u8> {
-    let mut error = json!({ "code": code, "message": message });
-    if let Some(data) = data {
-        error["data"] = data;
-    }
-    let message = json!({ "jsonrpc": "2.0", "id": id, "error": error });
-    format!("{message}\n").into_bytes()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protocol::VERSION_KEY;
 
     fn face() -> Face {
         let identity = Identity {

@@ -101,6 +101,18 @@ fn change(path: &Path, edit: impl FnOnce(&mut Table)) -> Result<(), ConfigError>
 
 /// Puts a private file in place whole: a reader sees the old or the new one.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    replace_with_mode(path, bytes, 0o600)
+}
+
+/// The same for a file of somebody else's, which keeps its mode.
+pub(crate) fn replace_keeping_mode(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let mode = fs::metadata(path).map_or(0o600, |metadata| {
+        std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o777
+    });
+    replace_with_mode(path, bytes, mode)
+}
+
+fn replace_with_mode(path: &Path, bytes: &[u8], mode: u32) -> std::io::Result<()> {
     // A link stays a link: its target is replaced.
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     if let Some(folder) = path.parent() {
@@ -113,8 +125,10 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let next = path.with_extension(format!("{}.new", std::process::id()));
     let mut options = fs::OpenOptions::new();
     options.write(true).create(true).truncate(true);
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, mode);
     let mut file = options.open(&next)?;
+    // What the process masks out of a new file is not masked out of this one.
+    file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(mode))?;
     file.write_all(bytes)?;
     file.sync_all()?;
     fs::rename(next, path)

@@ -19,6 +19,7 @@ mod keeper;
 mod launch;
 mod link;
 mod pins;
+mod register;
 mod schema;
 mod server;
 mod session;
@@ -40,6 +41,10 @@ pub use keeper::run as keep;
 pub use launch::KeeperCommand;
 pub use link::Progress;
 pub use pins::Held;
+pub use register::{
+    ChangedSince, Plan, RegisterError, Registration, UndoOutcome, Undone, apply as apply_plan,
+    is_used, plan, undo,
+};
 pub use schema::mismatch;
 pub use server::{ServerState, ServerStatus};
 pub use sse::{EventTooLarge, SseEvent, SseParser};

@@ -29,6 +29,10 @@ operations! {
         NoParams => ConfigReport,
         "List every configuration key with its value in force, its default and what it means.";
 
+    OperationFind = "operation_find" (ReadOnly, "system"):
+        OperationFindParams => OperationsFound,
+        "Search all operations of missiond by what they do; says how each one found is called.";
+
     IncidentList = "incident_list" (ReadOnly, "system"):
         IncidentListParams => IncidentPage,
         "List what went wrong and wants attention.";
@@ -153,6 +157,36 @@ pub struct ConfigKey {
     pub description: String,
     /// A change takes effect without a restart.
     pub reloads: bool,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct OperationFindParams {
+    /// Words for what you want to do; every operation when left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub query: Option<String>,
+    /// At most so many, 1 to 100; 5 when left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct OperationsFound {
+    /// The best first.
+    pub operations: Vec<OperationFound>,
+    /// How many there are in all.
+    pub total: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct OperationFound {
+    pub name: String,
+    pub description: String,
+    pub toolset: String,
+    /// `read_only`, `idempotent`, `additive` or `destructive`.
+    pub effect: String,
+    /// The JSON Schema of its parameters.
+    pub params: serde_json::Value,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

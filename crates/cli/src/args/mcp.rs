@@ -36,6 +36,15 @@ Ends with 1 when the tool itself says that it failed.")]
         #[arg(long)]
         timeout: Option<u64>,
     },
+    /// Be the MCP server of your own agent: missiond's operations as tools.
+    #[command(after_help = "\
+`mission init` tells the agents on this machine to start it.
+
+Examples:
+  mission mcp serve
+  mission mcp serve --toolset board,slots
+  mission mcp serve --toolset all --hub time,files__read_*")]
+    Serve(McpServeArgs),
     /// List the servers and how they are.
     ListServers,
     /// List the tools of all servers, or of one.
@@ -112,6 +121,21 @@ Examples:
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct McpServeArgs {
+    /// Which operations are shown: default, all, or names of toolsets.
+    #[arg(long = "toolset", value_name = "NAMES", value_delimiter = ',')]
+    pub(crate) toolsets: Vec<String>,
+    /// Show tools of other people's servers too: all, or those of these names, in
+    /// which * stands for anything.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', num_args = 0..=1,
+          default_missing_value = "*", require_equals = false)]
+    pub(crate) hub: Vec<String>,
+    /// The client that starts it; the configuration may have settings for it.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) client: Option<String>,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct McpAddArgs {
     /// Letters, digits, `.`, `_` and `-`.
     pub(crate) name: String,
@@ -149,6 +173,23 @@ pub(crate) enum ImportFrom {
     Opencode,
     Cursor,
     Vscode,
+}
+
+/// `mission init`.
+#[derive(Debug, Args)]
+pub(crate) struct InitArgs {
+    /// Which clients; those that are used on this machine when left out.
+    #[arg(value_enum)]
+    pub(crate) clients: Vec<ImportFrom>,
+    /// Make every file what it was before.
+    #[arg(long)]
+    pub(crate) undo: bool,
+    /// Show what would be changed, and change nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// With --undo: take our server out of files that were changed since, too.
+    #[arg(long, requires = "undo")]
+    pub(crate) force: bool,
 }
 
 /// What the keeper of a server is told.

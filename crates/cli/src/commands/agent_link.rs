@@ -1,12 +1,13 @@
-//! A connection to the daemon that belongs to one execution, for the programs
-//! that run beside its agent.
+//! A connection to the daemon that speaks for an agent: that of one execution, or
+//! a person's own. Which one it is, its first message says.
 
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use missiond_api::{
-    AccessFile, ApiError, ExecutionHelloParams, Frame, FrameDecoder, Incoming,
+    AccessFile, ApiError, ExecutionHelloParams, Frame, FrameDecoder, Incoming, MAX_FRAME,
     METHOD_EXECUTION_HELLO, PROTOCOL_VERSION, Request, RequestId, Response,
 };
 use missiond_core::ErrorCode;
@@ -31,16 +32,27 @@ pub(super) enum LinkError {
 impl AgentLink {
     /// Connects and proves its right; the daemon must answer until `due`.
     pub(super) fn open(access: &AccessFile, due: Instant) -> Result<Self, LinkError> {
-        let mut link = Self {
-            stream: UnixStream::connect(&access.socket)?,
-            decoder: FrameDecoder::default(),
-        };
         let hello = ExecutionHelloParams {
             protocol: PROTOCOL_VERSION,
             execution: access.execution,
             token: access.token.clone(),
         };
-        link.ask(METHOD_EXECUTION_HELLO, &hello, due)?;
+        Self::greeted(&access.socket, METHOD_EXECUTION_HELLO, &hello, due)
+    }
+
+    /// Connects and says this hello.
+    pub(super) fn greeted(
+        socket: &Path,
+        method: &str,
+        hello: &impl Serialize,
+        due: Instant,
+    ) -> Result<Self, LinkError> {
+        let mut link = Self {
+            stream: UnixStream::connect(socket)?,
+            // A tool's result holds an operation's result, as structure and as text.
+            decoder: FrameDecoder::with_limit(8 * MAX_FRAME),
+        };
+        link.ask(method, hello, due)?;
         link.stream.set_read_timeout(None)?;
         link.stream.set_write_timeout(None)?;
         Ok(link)

@@ -1,23 +1,24 @@
-//! `mission execution mcp`: carries an agent's MCP messages between its standard
-//! input and output and the daemon, and hides that the daemon may be restarted.
-//! What was not answered is sent to the next daemon again, under the same name.
+//! `mission execution mcp` and `mission mcp serve`: carry an agent's MCP messages
+//! between its standard input and output and the daemon, and hide that the daemon
+//! may be restarted. What was not answered is sent to the next daemon again, if
+//! that cannot do anything twice.
 //!
 //! Standard output is for the protocol alone. The bridge ends with the client's
-//! input, or when the daemon says that the execution is not its own (any more).
+//! input, or when the daemon will not have it (any more).
 
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
 use missiond_api::{
-    AccessFile, Frame, FrameDecoder, Incoming, MAX_FRAME, METHOD_OVERSIZED, Notification,
-    OversizedParams,
+    AccessFile, CATALOGUE, CommanderHelloParams, Effect, Frame, FrameDecoder, Incoming, MAX_FRAME,
+    METHOD_COMMANDER_HELLO, METHOD_OVERSIZED, Notification, OversizedParams,
 };
 use missiond_core::{ErrorCode, ObservationId};
-use missiond_mcp::{Bridge, BridgeLine};
+use missiond_mcp::{Bridge, BridgeLine, Repeat};
 use serde_json::json;
 
 use super::agent_link::{AgentLink, LinkError};
@@ -33,15 +34,64 @@ const AFTER_CLIENT: Duration = Duration::from_secs(2);
 const LONGEST_READ: usize = 8 * MAX_FRAME;
 const QUEUE: usize = 64;
 
+/// Carries the messages of an execution's agent.
 pub(super) fn run(access_file: &Path) -> Result<ExitCode, Failure> {
     let access = AccessFile::read(access_file)
         .map_err(|error| Failure::new(ErrorCode::InvalidParams, error.to_string()))?;
+    carry(Caller::Agent(access), Repeat::Named)
+}
+
+/// Carries the messages of a person's own agent. `revive` starts a daemon that is
+/// not there when the agent asks for something.
+pub(super) fn command(
+    socket: PathBuf,
+    hello: CommanderHelloParams,
+    revive: Option<Box<dyn Fn() -> Result<(), Failure>>>,
+) -> Result<ExitCode, Failure> {
+    let caller = Caller::Commander {
+        socket,
+        hello,
+        revive,
+    };
+    carry(caller, Repeat::Harmless(is_harmless))
+}
+
+/// Whom the bridge speaks for.
+enum Caller {
+    Agent(AccessFile),
+    Commander {
+        socket: PathBuf,
+        hello: CommanderHelloParams,
+        revive: Option<Box<dyn Fn() -> Result<(), Failure>>>,
+    },
+}
+
+impl Caller {
+    fn open(&self) -> Result<AgentLink, LinkError> {
+        let due = Instant::now() + HELLO_LIMIT;
+        match self {
+            Self::Agent(access) => AgentLink::open(access, due),
+            Self::Commander { socket, hello, .. } => {
+                AgentLink::greeted(socket, METHOD_COMMANDER_HELLO, hello, due)
+            }
+        }
+    }
+}
+
+/// Whether calling a tool a second time changes nothing more.
+fn is_harmless(tool: &str) -> bool {
+    CATALOGUE.iter().any(|spec| {
+        spec.name == tool && matches!(spec.effect, Effect::ReadOnly | Effect::Idempotent)
+    })
+}
+
+fn carry(caller: Caller, repeat: Repeat) -> Result<ExitCode, Failure> {
     let (tell, news) = sync_channel(QUEUE);
     let of_client = tell.clone();
     std::thread::spawn(move || read_client(&of_client));
     Carrier {
-        access,
-        bridge: Bridge::new(),
+        caller,
+        bridge: Bridge::new(repeat),
         tell,
         link: None,
         generation: 0,
@@ -62,7 +112,7 @@ enum News {
 }
 
 struct Carrier {
-    access: AccessFile,
+    caller: Caller,
     bridge: Bridge,
     tell: SyncSender<News>,
     link: Option<UnixStream>,
@@ -98,7 +148,7 @@ impl Carrier {
                         say(&line)?;
                     }
                 }
-                Ok(News::ServerGone(generation)) if generation == self.generation => self.lost(),
+                Ok(News::ServerGone(generation)) if generation == self.generation => self.lost()?,
                 Ok(News::Server(..) | News::ServerGone(_)) | Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return Ok(ExitCode::SUCCESS),
             }
@@ -106,7 +156,9 @@ impl Carrier {
     }
 
     fn connect(&mut self) -> Result<(), Failure> {
-        let opened = AgentLink::open(&self.access, Instant::now() + HELLO_LIMIT)
+        let opened = self
+            .caller
+            .open()
             .and_then(|link| Ok((link.sender()?, link)));
         let (sender, mut link) = match opened {
             Ok(opened) => opened,
@@ -118,7 +170,18 @@ impl Carrier {
                 return self
                     .give_up("the daemon is away; whether this was recorded before is not known");
             }
-            Err(LinkError::Away(_)) => return Ok(()),
+            Err(LinkError::Away(_)) => {
+                if let Caller::Commander {
+                    revive: Some(revive),
+                    ..
+                } = &self.caller
+                    && !self.bridge.is_quiet()
+                    && let Err(failure) = revive()
+                {
+                    return self.give_up(&failure.message);
+                }
+                return Ok(());
+            }
         };
         self.generation += 1;
         self.link = Some(sender);
@@ -132,7 +195,7 @@ impl Carrier {
             let _ = tell.send(News::ServerGone(generation));
         });
         for line in self.bridge.unanswered() {
-            self.send(&line);
+            self.send(&line)?;
         }
         Ok(())
     }
@@ -144,10 +207,7 @@ impl Carrier {
         }
         let name = || ObservationId::generate().to_string();
         match self.bridge.from_client(line, name) {
-            BridgeLine::Forward(line) => {
-                self.send(&line);
-                Ok(())
-            }
+            BridgeLine::Forward(line) => self.send(&line),
             BridgeLine::Refuse(line) => say(&line),
         }
     }
@@ -155,10 +215,12 @@ impl Carrier {
     /// The daemon would not read it; it is told that there was something.
     fn too_large(&mut self, message: Option<&Incoming>, bytes: usize) -> io::Result<()> {
         let bytes = bytes as u64;
-        self.send(&Notification::line(
-            METHOD_OVERSIZED,
-            &OversizedParams { bytes },
-        ));
+        if let Caller::Agent(_) = self.caller {
+            self.send(&Notification::line(
+                METHOD_OVERSIZED,
+                &OversizedParams { bytes },
+            ))?;
+        }
         let id = match message {
             Some(Incoming::Request(request)) => Some(&request.id),
             // Nobody waits for an answer to anything else.
@@ -173,18 +235,25 @@ impl Carrier {
     }
 
     /// A line that does not arrive is sent again when there is a connection.
-    fn send(&mut self, line: &[u8]) {
+    fn send(&mut self, line: &[u8]) -> io::Result<()> {
         let sent = self.link.as_mut().map(|link| link.write_all(line));
-        if let Some(Err(_)) = sent {
-            self.lost();
+        match sent {
+            Some(Err(_)) => self.lost(),
+            _ => Ok(()),
         }
     }
 
-    fn lost(&mut self) {
+    fn lost(&mut self) -> io::Result<()> {
         if let Some(link) = self.link.take() {
             let _ = link.shutdown(std::net::Shutdown::Both);
             self.away_since = Instant::now();
+            let why = "the daemon went away; whether this was carried out is not known: look before \
+                       you try again";
+            for line in self.bridge.lost(why) {
+                say(&line)?;
+            }
         }
+        Ok(())
     }
 
     fn give_up(&mut self, why: &str) -> Result<(), Failure> {

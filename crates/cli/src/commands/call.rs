@@ -1,9 +1,10 @@
 //! `mission call`: the catalogue as it is, for scripts and the curious.
 
+use std::collections::BTreeMap;
 use std::io::Read;
 use std::process::ExitCode;
 
-use missiond_api::{CATALOGUE, MAX_FRAME};
+use missiond_api::{CATALOGUE, MAX_FRAME, OperationSpec};
 use missiond_core::ErrorCode;
 use serde_json::{json, value::RawValue};
 
@@ -75,5 +76,23 @@ fn list(output: &mut Output) {
             .collect();
         output.table(&["operation", "what it does"], &rows);
         output.line(format!("{} operations", CATALOGUE.len()));
+        for (what, counts) in [
+            ("by domain", counted(|spec| spec.domain.name())),
+            ("by toolset", counted(|spec| spec.toolset)),
+        ] {
+            output.line(format!("{what}: {counts}"));
+        }
     });
+}
+
+fn counted(of: impl Fn(&OperationSpec) -> &'static str) -> String {
+    let mut counts = BTreeMap::new();
+    for spec in CATALOGUE {
+        *counts.entry(of(spec)).or_insert(0) += 1;
+    }
+    let counts: Vec<_> = counts
+        .iter()
+        .map(|(name, count)| format!("{name} {count}"))
+        .collect();
+    counts.join(", ")
 }

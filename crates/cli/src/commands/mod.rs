@@ -19,6 +19,8 @@ mod execution;
 #[cfg(unix)]
 mod hook;
 mod incident;
+#[cfg(unix)]
+mod init;
 mod journal;
 mod logs;
 #[cfg(unix)]
@@ -83,6 +85,8 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<ExitCode, Failure> {
         Command::Up => status::up(&reach, output),
         Command::Down => daemon::stop(&reach, crate::process::Force::Ask, output),
         Command::Status => status::status(&reach, output),
+        #[cfg(unix)]
+        Command::Init(args) => init::run(&args, &reach.home, output),
         Command::Doctor => doctor::doctor(&reach, output),
         Command::Daemon(command) => daemon::run(command, &reach, output),
         Command::Timeline(command) => timeline::run(command, &reach, output),

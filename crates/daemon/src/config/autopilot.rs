@@ -37,6 +37,9 @@ pub struct SlotConfig {
     /// 0 means no budget.
     #[serde(default)]
     pub tokens_per_day: u64,
+    /// Of other people's MCP servers; as `mcp.agents` says when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tools: Option<Vec<String>>,
 }
 
 impl Default for AutopilotConfig {

@@ -252,6 +252,7 @@ fn check_values(config: &Config) -> Result<(), (&'static str, String)> {
         0..=100,
     )?;
     autopilot.check()?;
+    config.mcp.check()?;
     check_slots(&config.slots)?;
     range(
         "http.requests_per_second",

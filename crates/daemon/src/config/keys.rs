@@ -239,8 +239,28 @@ pub const KEYS: &[KeySpec] = &[
          has rested for so many seconds and nobody watches; 0 means never.",
     ),
     live(
+        "mcp.toolsets",
+        "Which operations MCP clients are shown as tools: `default`, `all`, or names of toolsets. \
+         Empty means `default`.",
+    ),
+    live(
+        "mcp.hub",
+        "Which tools of other people's MCP servers MCP clients are shown too, for example \
+         `[\"time\", \"files__read_*\"]`. Empty means none.",
+    ),
+    live(
+        "mcp.agents",
+        "Which tools of other people's MCP servers the agents in slots may use. Empty means none.",
+    ),
+    live(
+        "mcp.clients",
+        "What one client is shown instead: `[[mcp.clients]]` with `name`, as `mission init` gives \
+         it, and `toolsets` or `hub`.",
+    ),
+    live(
         "slots",
         "Slots that are always there: `[[slots]]` with `name`, `engine` and, if wanted, \
-         `tokens_per_day`. A task of the engine runs in a free one under its name.",
+         `tokens_per_day` and `tools`, which of other people's MCP tools its agents may use. A \
+         task of the engine runs in a free one under its name.",
     ),
 ];

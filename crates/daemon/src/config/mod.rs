@@ -8,6 +8,7 @@ mod attention;
 mod autopilot;
 mod diagnose;
 mod keys;
+mod mcp;
 mod quiet_hours;
 
 use std::net::SocketAddr;
@@ -21,6 +22,7 @@ pub use attention::{NotificationsConfig, PermissionRuleConfig, PermissionsConfig
 pub use autopilot::{AutopilotConfig, SlotConfig};
 pub use diagnose::ConfigError;
 pub use keys::{KEYS, KeySpec, Reload};
+pub use mcp::{McpClientConfig, McpConfig};
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -37,6 +39,7 @@ pub struct Config {
     pub permissions: PermissionsConfig,
     pub notifications: NotificationsConfig,
     pub autopilot: AutopilotConfig,
+    pub mcp: McpConfig,
     pub slots: Vec<SlotConfig>,
     /// 0 means never.
     pub slot_idle_secs: u64,

@@ -135,6 +135,13 @@ impl Executions {
         offered.unwrap_or_default()
     }
 
+    /// What the slot of a running execution is called.
+    pub(crate) fn slot_name(&self, execution: ExecutionId) -> Option<String> {
+        let slot = self.context.run(execution)?.slot;
+        let open = self.context.slots.find(&slot.to_string())?;
+        Some(open.slot.name)
+    }
+
     /// What a hook of the agent's program reported. Hooks are numbered by the
     /// program that hands them over, so that one handed over twice counts once.
     pub(crate) async fn hook(

@@ -57,6 +57,9 @@ pub(crate) struct Call {
     pub daemon: Daemon,
     /// What the call causes belongs to this chain.
     pub trace: TraceContext,
+    /// Where it may tell how far it has come.
+    #[cfg_attr(not(unix), expect(dead_code))]
+    pub reporter: Reporter,
 }
 
 type Handler = Box<
@@ -156,6 +159,16 @@ impl Operations {
         name: &str,
         params: Option<Box<RawValue>>,
     ) -> Result<Box<RawValue>, ApiError> {
+        self.call_reporting(name, params, Reporter::default()).await
+    }
+
+    /// Carries out an operation for a caller who wants to hear how far it is.
+    pub(crate) async fn call_reporting(
+        &self,
+        name: &str,
+        params: Option<Box<RawValue>>,
+        reporter: Reporter,
+    ) -> Result<Box<RawValue>, ApiError> {
         let Some((&name, handler)) = self.handlers.get_key_value(name) else {
             return Err(unknown(name));
         };
@@ -164,12 +177,20 @@ impl Operations {
         let call = Call {
             daemon: Arc::clone(&self.daemon),
             trace,
+            reporter,
         };
         let limit = self.daemon.config().ipc.request_timeout();
         let metrics = Arc::clone(&self.daemon.metrics);
         metrics.requests_in_flight.up();
         // Counted down also when the caller goes away and this future is dropped.
         let _in_flight = Defer(|| metrics.requests_in_flight.down());
+        let mut ending = Ending {
+            daemon: &self.daemon,
+            operation: name,
+            trace,
+            started,
+            error: Some(ErrorCode::Cancelled),
+        };
 
         let work = AssertUnwindSafe(handler(call, params)).catch_unwind();
         let result = match tokio::time::timeout(limit, work).await {
@@ -186,22 +207,60 @@ impl Operations {
             }
         };
 
-        let took = started.elapsed();
-        let outcome = if result.is_ok() {
-            Outcome::Succeeded
-        } else {
-            Outcome::Failed
+        ending.error = result.as_ref().err().map(|error| error.code);
+        result
+    }
+}
+
+/// Counts a call and tells the timeline of it when it is over, also when its
+/// caller went away first.
+struct Ending<'a> {
+    daemon: &'a Daemon,
+    operation: &'static str,
+    trace: TraceContext,
+    started: Instant,
+    error: Option<ErrorCode>,
+}
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        let took = self.started.elapsed();
+        let outcome = match self.error {
+            None => Outcome::Succeeded,
+            Some(_) => Outcome::Failed,
         };
         self.daemon.metrics.request_finished(outcome, took);
-        let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
-        let error = result.as_ref().err().map(|error| error.code);
         let finished = Event::OperationFinished {
-            operation: name.to_owned(),
-            micros,
-            error,
+            operation: self.operation.to_owned(),
+            micros: u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
+            error: self.error,
         };
-        self.daemon.timeline.tell(finished, trace.child());
-        result
+        self.daemon.timeline.tell(finished, self.trace.child());
+    }
+}
+
+/// Told of the progress of a call; nobody need be listening.
+#[derive(Clone, Default)]
+pub(crate) struct Reporter(Option<Arc<dyn Fn(f64, Option<f64>, Option<&str>) + Send + Sync>>);
+
+impl std::fmt::Debug for Reporter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Reporter").field(&self.0.is_some()).finish()
+    }
+}
+
+#[cfg(unix)]
+impl Reporter {
+    pub(crate) fn new(
+        tell: impl Fn(f64, Option<f64>, Option<&str>) + Send + Sync + 'static,
+    ) -> Self {
+        Self(Some(Arc::new(tell)))
+    }
+
+    pub(crate) fn report(&self, progress: f64, total: Option<f64>, message: Option<&str>) {
+        if let Some(tell) = &self.0 {
+            tell(progress, total, message);
+        }
     }
 }
 

@@ -8,7 +8,8 @@ use missiond_api::operations::system::{
     ConfigKey, ConfigReport, ConfigShow, ControlAction, DaemonControl, DaemonControlParams,
     DaemonControlResult, DaemonState, DaemonStats, DaemonStatus, DatabaseStatus, Health,
     HealthReport, IncidentList, IncidentListParams, IncidentPage, IncidentResolve,
-    IncidentResolveParams, IncidentResolveResult, StatsReport, StatusReport,
+    IncidentResolveParams, IncidentResolveResult, OperationFind, OperationFindParams,
+    OperationFound, OperationsFound, StatsReport, StatusReport,
 };
 use missiond_core::{ErrorCode, Event, IncidentState};
 use missiond_store::incidents::{self, IncidentFilter};
@@ -26,8 +27,32 @@ pub(super) fn register(operations: &mut Operations) {
     operations.add::<DaemonStats, _, _>(stats);
     operations.add::<DaemonControl, _, _>(control);
     operations.add::<ConfigShow, _, _>(config_show);
+    operations.add::<OperationFind, _, _>(operation_find);
     operations.add::<IncidentList, _, _>(incident_list);
     operations.add::<IncidentResolve, _, _>(incident_resolve);
+}
+
+async fn operation_find(_: Call, params: OperationFindParams) -> Result<OperationsFound, ApiError> {
+    let limit = params.limit.unwrap_or(5);
+    if !(1..=100).contains(&limit) {
+        return Err(ApiError::invalid_params("`limit` must be 1 to 100"));
+    }
+    let query = params.query.unwrap_or_default();
+    let found = missiond_mcp::tools::find(&query);
+    let operations = found
+        .iter()
+        .take(limit as usize)
+        .map(|spec| OperationFound {
+            name: spec.name.to_owned(),
+            description: spec.description.to_owned(),
+            toolset: spec.toolset.to_owned(),
+            effect: spec.effect.name().to_owned(),
+            params: missiond_mcp::tools::params_schema(spec).clone(),
+        });
+    Ok(OperationsFound {
+        operations: operations.collect(),
+        total: found.len() as u64,
+    })
 }
 
 async fn health(call: Call, _: NoParams) -> Result<HealthReport, ApiError> {

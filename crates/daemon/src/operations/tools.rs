@@ -12,7 +12,7 @@ use missiond_api::operations::tools::{
     McpToolListParams, McpToolListResult,
 };
 use missiond_core::{ErrorCode, Event, TraceContext};
-use missiond_toolhub::progress_channel;
+use missiond_toolhub::{Progress, progress_channel};
 
 use super::{Call, Operations};
 use crate::timeline::Timeline;
@@ -82,21 +82,28 @@ async fn call_tool(call: Call, params: McpToolCallParams) -> Result<McpToolCallR
     let (sink, mut steps) = progress_channel();
     let work = toolhub::tool_call(&call.daemon.toolhub.hub, params, limit(&call), Some(sink));
     tokio::pin!(work);
+    let tell = |step: Progress, record: &Record| {
+        call.reporter
+            .report(step.progress, step.total, step.message.as_deref());
+        let progress = Event::McpToolProgress {
+            server: record.server.clone(),
+            tool: record.tool.clone(),
+            progress: step.progress,
+            total: step.total,
+            message: step.message,
+        };
+        call.daemon.timeline.tell(progress, call.trace.child());
+    };
     let result = loop {
         tokio::select! {
             result = &mut work => break result,
-            Some(step) = steps.recv() => call.daemon.timeline.tell(
-                Event::McpToolProgress {
-                    server: record.server.clone(),
-                    tool: record.tool.clone(),
-                    progress: step.progress,
-                    total: step.total,
-                    message: step.message,
-                },
-                call.trace.child(),
-            ),
+            Some(step) = steps.recv() => tell(step, &record),
         }
     };
+    // What was said before the result is told before it.
+    while let Ok(step) = steps.try_recv() {
+        tell(step, &record);
+    }
     let result = result.and_then(|result| toolhub::fits(&result).map(|()| result));
     record.outcome = match &result {
         Ok(result) if result.is_error => "tool_error",

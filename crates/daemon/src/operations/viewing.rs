@@ -104,6 +104,7 @@ pub(crate) async fn attach(
     let call = Call {
         daemon,
         trace: TraceContext::root(),
+        reporter: super::Reporter::default(),
     };
     let open = open(&call, &params.slot).await?;
     let viewing = ask(&open, |done| Order::View { view, keys, done }).await?;

@@ -116,7 +116,7 @@ fn target(entry: &ServerEntry) -> String {
     parts.join(" ")
 }
 
-fn places(project: Option<PathBuf>) -> Result<Places, Failure> {
+pub(in crate::commands) fn places(project: Option<PathBuf>) -> Result<Places, Failure> {
     let folder = |name: &str| {
         std::env::var_os(name)
             .filter(|value| !value.is_empty())
@@ -135,7 +135,7 @@ fn places(project: Option<PathBuf>) -> Result<Places, Failure> {
     })
 }
 
-fn of_arg(client: ImportFrom) -> ImportClient {
+pub(in crate::commands) fn of_arg(client: ImportFrom) -> ImportClient {
     match client {
         ImportFrom::Claude => ImportClient::ClaudeCode,
         ImportFrom::Gemini => ImportClient::Gemini,

@@ -2,7 +2,8 @@
 //! answers and without it otherwise. Both ways give the same results.
 
 mod direct;
-mod list;
+pub(super) mod list;
+mod serve;
 mod show;
 
 use std::collections::BTreeMap;
@@ -56,6 +57,7 @@ pub(super) fn run(args: McpArgs, reach: &Reach, output: &mut Output) -> Result<E
                 ExitCode::SUCCESS
             })
         }
+        McpCommand::Serve(args) => serve::run(args, way.choice, reach, output),
         McpCommand::ListServers => {
             let listed = way.ask::<McpServerList>(McpServerListParams::default(), "", output)?;
             output.result(&listed, |output, listed| {

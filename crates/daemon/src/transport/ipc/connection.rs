@@ -19,8 +19,8 @@ use missiond_api::{
 };
 #[cfg(unix)]
 use missiond_api::{
-    AttachParams, DetachParams, METHOD_ATTACH, METHOD_DETACH, METHOD_EXECUTION_HELLO,
-    METHOD_PAINTED, PaintedParams,
+    AttachParams, DetachParams, METHOD_ATTACH, METHOD_COMMANDER_HELLO, METHOD_DETACH,
+    METHOD_EXECUTION_HELLO, METHOD_PAINTED, PaintedParams,
 };
 use missiond_core::ErrorCode;
 use serde_json::value::RawValue;
@@ -35,6 +35,8 @@ use tokio::time::Instant;
 
 #[cfg(unix)]
 use super::attachment::{self, Granted};
+#[cfg(unix)]
+use super::commander;
 #[cfg(unix)]
 use super::execution;
 use super::subscription;
@@ -70,7 +72,7 @@ pub(super) struct Connection {
     cancels: HashMap<RequestId, AbortHandle>,
     rate: RateLimit,
     greeted: bool,
-    /// The hello of an execution's agent: somebody else serves it.
+    /// A hello that is not ours: somebody else serves it.
     #[cfg(unix)]
     handed_over: Option<Request>,
     /// When the peer is let go unless it has done its part by then.
@@ -167,7 +169,7 @@ impl Connection {
                     read = async { (&stream).read(&mut chunk).await }, if may_read => Step::Read(read),
                     Some(line) = events.recv(), if out.len() < OUT_HIGH_WATER => Step::Event(line),
                     () = &mut draining, if !drained => Step::Drain,
-                    () = sleep_until(deadline) => Step::Stalled,
+                    () = crate::transport::sleep_until(deadline) => Step::Stalled,
                 }
             };
             match step {
@@ -182,7 +184,24 @@ impl Connection {
                     }
                     #[cfg(unix)]
                     if let Some(hello) = self.handed_over.take() {
-                        return execution::serve(self.daemon, stream, self.decoder, hello).await;
+                        let Self {
+                            daemon,
+                            operations,
+                            decoder,
+                            ..
+                        } = self;
+                        return match hello.method.as_str() {
+                            METHOD_COMMANDER_HELLO => {
+                                let served =
+                                    commander::serve(daemon, operations, stream, decoder, hello);
+                                Box::pin(served).await
+                            }
+                            _ => {
+                                let served =
+                                    execution::serve(daemon, operations, stream, decoder, hello);
+                                Box::pin(served).await
+                            }
+                        };
                     }
                     self.message_moved();
                 }
@@ -291,7 +310,9 @@ impl Connection {
         match Incoming::parse(line) {
             #[cfg(unix)]
             Ok(Incoming::Request(request))
-                if !self.greeted && request.method == METHOD_EXECUTION_HELLO =>
+                if !self.greeted
+                    && [METHOD_EXECUTION_HELLO, METHOD_COMMANDER_HELLO]
+                        .contains(&request.method.as_str()) =>
             {
                 self.handed_over = Some(request);
                 Verdict::LetGo
@@ -588,11 +609,4 @@ pub(super) fn parse<P: serde::de::DeserializeOwned>(
     serde_json::from_str(params.map_or("{}", RawValue::get)).map_err(|error| {
         ApiError::invalid_params(format!("the parameters do not fit `{method}`: {error}"))
     })
-}
-
-pub(super) async fn sleep_until(deadline: Option<Instant>) {
-    match deadline {
-        Some(deadline) => tokio::time::sleep_until(deadline).await,
-        None => std::future::pending().await,
-    }
 }

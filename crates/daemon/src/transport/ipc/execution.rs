@@ -2,11 +2,16 @@
 //! its agent, and the ear for the hooks of its program. Nothing else can be
 //! reached on it.
 //!
-//! One message is worked on at a time. The right to speak is looked up anew for
-//! each, so that what is taken back or expires ends a connection that is open.
+//! One message is worked on at a time, so that what an agent reports stays in
+//! order; only calls of other people's tools run beside it. The right to speak is
+//! looked up anew for each, so that what is taken back or expires ends a
+//! connection that is open.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use futures::future::BoxFuture;
+use futures::stream::{FuturesUnordered, StreamExt};
 use interprocess::local_socket::tokio::Stream;
 use interprocess::local_socket::traits::StreamCommon;
 use missiond_adapters::HookReport;
@@ -21,10 +26,13 @@ use missiond_journal::{Acknowledgement, Outcome};
 use missiond_mcp::{Face, Identity, Step, ToolCall, ToolOutcome, Verdict};
 use missiond_store::capabilities::TokenHash;
 use serde_json::json;
+use serde_json::value::RawValue;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::Instant;
 
+use crate::commander::{Allowed, hub_entries, hub_result};
 use crate::executions::access::{self, AccessError};
+use crate::operations::Operations;
 use crate::shutdown::Stage;
 use crate::state::{Daemon, VERSION};
 use crate::transport::rate::RateLimit;
@@ -33,13 +41,22 @@ use crate::transport::rate::RateLimit;
 /// within this time.
 const STALL_LIMIT: Duration = Duration::from_secs(60);
 
+/// Calls of other people's tools at once.
+const MOST_CALLS: usize = 16;
+
 const INSTRUCTIONS: &str = "\
 Report on the work of this run. Say `progress` when you finish a step, `needs_input` when only a \
 person can decide, `blocked` when you cannot go on, and at the end `completed_claim` or \
 `failed_claim`. Each is recorded; claims are checked by others.";
 
 /// Serves the connection whose first message was `hello`.
-pub(super) async fn serve(daemon: Daemon, stream: Stream, decoder: FrameDecoder, hello: Request) {
+pub(super) async fn serve(
+    daemon: Daemon,
+    operations: Arc<Operations>,
+    stream: Stream,
+    decoder: FrameDecoder,
+    hello: Request,
+) {
     let (caller, welcome) = match greet(&daemon, &stream, &hello).await {
         Ok(greeted) => greeted,
         Err(error) => {
@@ -56,7 +73,13 @@ pub(super) async fn serve(daemon: Daemon, stream: Stream, decoder: FrameDecoder,
     let per_second = daemon.config().ipc.requests_per_second;
     let offered = daemon.executions.offered(caller.execution);
     let mut connection = ExecutionConnection {
-        face: face(&offered),
+        face: face(&offered, Vec::new()),
+        tools: Tools {
+            allowed: allowed(&daemon, caller.execution),
+            are_listed: false,
+            calls: FuturesUnordered::new(),
+        },
+        operations,
         rate: RateLimit::new(per_second, std::time::Instant::now()),
         daemon,
         caller,
@@ -76,7 +99,30 @@ struct ExecutionConnection {
     daemon: Daemon,
     caller: Caller,
     face: Face,
+    tools: Tools,
+    operations: Arc<Operations>,
     rate: RateLimit,
+}
+
+/// Other people's tools, as far as this agent may use them.
+struct Tools {
+    allowed: Allowed,
+    /// Their servers are asked when the agent asks, not when it connects.
+    are_listed: bool,
+    calls: FuturesUnordered<BoxFuture<'static, Vec<u8>>>,
+}
+
+/// What the configuration lets the agent use: of its slot if that has a setting,
+/// of all agents otherwise.
+fn allowed(daemon: &Daemon, execution: ExecutionId) -> Allowed {
+    let config = daemon.config();
+    let slot = daemon.executions.slot_name(execution);
+    let of_slot = config
+        .slots
+        .iter()
+        .find(|known| Some(&known.name) == slot.as_ref())
+        .and_then(|slot| slot.tools.clone());
+    Allowed::new(of_slot.unwrap_or_else(|| config.mcp.agents.clone()))
 }
 
 async fn greet(
@@ -137,7 +183,7 @@ impl Caller {
     }
 }
 
-fn face(offered: &[SignalType]) -> Face {
+fn face(offered: &[SignalType], others: Vec<serde_json::Value>) -> Face {
     let identity = Identity {
         name: "mission-execution".to_owned(),
         version: VERSION.to_owned(),
@@ -147,7 +193,7 @@ fn face(offered: &[SignalType]) -> Face {
     let described = tools
         .iter()
         .filter_map(|tool| serde_json::to_value(tool).ok());
-    Face::new(identity, described.collect())
+    Face::new(identity, described.chain(others).collect())
 }
 
 impl ExecutionConnection {
@@ -187,8 +233,13 @@ impl ExecutionConnection {
                     Ok(0) | Err(_) => return,
                     Ok(read) => decoder.feed(&chunk[..read]),
                 },
+                Some(line) = self.tools.calls.next(), if !self.tools.calls.is_empty() => {
+                    if say(stream, &line).await.is_err() {
+                        return;
+                    }
+                }
                 () = shutdown.reached(Stage::Draining) => return,
-                () = super::connection::sleep_until(message_due) => return,
+                () = crate::transport::sleep_until(message_due) => return,
             }
         }
     }
@@ -209,6 +260,9 @@ impl ExecutionConnection {
                 if request.method == METHOD_HOOK {
                     return Answer::Say(self.hook(&request).await);
                 }
+                if request.method.starts_with("tools/") {
+                    self.list_others().await;
+                }
             }
             Ok(Incoming::Notification(notice)) if notice.method == METHOD_OVERSIZED => {
                 let params = notice.params.as_deref();
@@ -224,6 +278,7 @@ impl ExecutionConnection {
         match self.face.read(line) {
             Step::Say(line) => Answer::Say(line),
             Step::Nothing => Answer::Nothing,
+            Step::Call(call) if call.name.contains("__") => self.call_other(call),
             Step::Call(call) => {
                 let outcome = self.call(&call).await;
                 Answer::Say(call.line(&outcome))
@@ -231,7 +286,39 @@ impl ExecutionConnection {
         }
     }
 
-    async fn call(&self, call: &ToolCall) -> ToolOutcome {
+    /// Adds other people's tools to the list, once.
+    async fn list_others(&mut self) {
+        if self.tools.allowed.is_empty() || self.tools.are_listed {
+            return;
+        }
+        let others = hub_entries(&self.daemon, &self.tools.allowed).await;
+        let offered = self.daemon.executions.offered(self.caller.execution);
+        self.face = face(&offered, others);
+        self.tools.are_listed = true;
+    }
+
+    /// Begins a call of somebody else's tool; the agent goes on meanwhile.
+    fn call_other(&mut self, call: ToolCall) -> Answer {
+        if self.tools.calls.len() >= MOST_CALLS {
+            let message = format!("{MOST_CALLS} calls are under way: wait for one of them");
+            let error = ApiError::new(ErrorCode::Busy, message);
+            return Answer::Say(call.result_line(hub_result(Err(error))));
+        }
+        let operations = Arc::clone(&self.operations);
+        self.tools.calls.push(Box::pin(async move {
+            let arguments: serde_json::Value =
+                serde_json::from_str(&call.arguments).unwrap_or_default();
+            let params = json!({ "tool": call.name, "arguments": arguments }).to_string();
+            let called = match RawValue::from_string(params) {
+                Ok(params) => operations.call("mcp_tool_call", Some(params)).await,
+                Err(error) => Err(ApiError::internal(error.to_string())),
+            };
+            call.result_line(hub_result(called))
+        }));
+        Answer::Nothing
+    }
+
+    async fn call(&mut self, call: &ToolCall) -> ToolOutcome {
         let executions = &self.daemon.executions;
         let execution = self.caller.execution;
         match executions
@@ -250,7 +337,7 @@ impl ExecutionConnection {
         }
     }
 
-    async fn hook(&self, request: &Request) -> Vec<u8> {
+    async fn hook(&mut self, request: &Request) -> Vec<u8> {
         let done = async {
             let params: HookParams =
                 super::connection::parse(METHOD_HOOK, request.params.as_deref())?;

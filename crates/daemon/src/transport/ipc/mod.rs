@@ -3,6 +3,8 @@
 
 #[cfg(unix)]
 mod attachment;
+#[cfg(unix)]
+mod commander;
 mod connection;
 #[cfg(unix)]
 mod execution;

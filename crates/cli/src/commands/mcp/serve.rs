@@ -1,0 +1,41 @@
+//! `mission mcp serve`: the daemon as the MCP server of the agent that starts this.
+
+use std::process::ExitCode;
+
+use missiond_api::{CommanderHelloParams, PROTOCOL_VERSION};
+use missiond_core::ErrorCode;
+
+use super::Choice;
+use crate::args::McpServeArgs;
+use crate::commands::bridge;
+use crate::connect::Reach;
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::process;
+
+pub(super) fn run(
+    args: McpServeArgs,
+    choice: Choice,
+    reach: &Reach,
+    output: &mut Output,
+) -> Result<ExitCode, Failure> {
+    if choice == Choice::Direct {
+        return Err(Failure::new(
+            ErrorCode::InvalidParams,
+            "what is served is the daemon: leave out --no-daemon",
+        ));
+    }
+    // An agent that starts this waits two seconds for a first answer.
+    drop(reach.client(output)?);
+    let hello = CommanderHelloParams {
+        protocol: PROTOCOL_VERSION,
+        client: args.client,
+        toolsets: args.toolsets,
+        hub: args.hub,
+    };
+    let home = reach.home.clone();
+    let revive: Box<dyn Fn() -> Result<(), Failure>> =
+        Box::new(move || process::start(&home).map(drop));
+    let revive = reach.may_start().then_some(revive);
+    bridge::command(reach.home.socket(), hello, revive)
+}

@@ -1,0 +1,107 @@
+//! What clients are told that a list or a resource has changed, made of what
+//! happens on the timeline. Several changes at once are told once.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use missiond_core::{Category, Event};
+use missiond_mcp::Change;
+use tokio::sync::broadcast;
+
+use super::resources::{BOARD, EXECUTIONS, QUESTIONS, READY};
+use crate::shutdown::Stage;
+use crate::state::Daemon;
+use crate::timeline::{Backoff, FollowError};
+
+/// Who does not listen for longer than this is told that anything may have
+/// changed.
+const WAITING: usize = 64;
+/// What happens within this time is told together.
+const TOGETHER: Duration = Duration::from_millis(100);
+
+/// Where changes are told.
+#[derive(Debug)]
+pub(crate) struct Changes(broadcast::Sender<Change>);
+
+impl Default for Changes {
+    fn default() -> Self {
+        Self(broadcast::channel(WAITING).0)
+    }
+}
+
+impl Changes {
+    pub(crate) fn subscribe(&self) -> broadcast::Receiver<Change> {
+        self.0.subscribe()
+    }
+
+    /// Follows the timeline until the daemon drains.
+    pub(crate) fn start(daemon: &Daemon) {
+        let daemon = Daemon::clone(daemon);
+        tokio::spawn(async move {
+            let shutdown = daemon.shutdown.clone();
+            tokio::select! {
+                () = follow(&daemon) => {}
+                () = shutdown.reached(Stage::Draining) => {}
+            }
+        });
+    }
+}
+
+async fn follow(daemon: &Daemon) {
+    let mut follower = daemon.timeline.follow();
+    let mut trouble = Backoff::default();
+    let mut told = BTreeSet::new();
+    let mut due: Option<tokio::time::Instant> = None;
+    loop {
+        let next = tokio::select! {
+            next = follower.next() => Some(next),
+            () = crate::transport::sleep_until(due) => None,
+        };
+        match next {
+            Some(Ok(event)) => {
+                trouble.reset();
+                told.extend(causes(&event.event));
+                if !told.is_empty() && due.is_none() {
+                    due = Some(tokio::time::Instant::now() + TOGETHER);
+                }
+            }
+            Some(Err(FollowError::Closed)) => return,
+            Some(Err(FollowError::Store(error))) => {
+                let delay = trouble.next_delay();
+                tracing::warn!(%error, ?delay, "changes cannot be read from the timeline");
+                tokio::time::sleep(delay).await;
+            }
+            None => {
+                due = None;
+                for name in std::mem::take(&mut told) {
+                    // Nobody need be listening.
+                    let _ = daemon.commander.0.send(change(name));
+                }
+            }
+        }
+    }
+}
+
+const TOOLS: &str = "tools";
+const RESOURCES: &str = "resources";
+
+/// Which lists and resources an event changes.
+fn causes(event: &Event) -> Vec<&'static str> {
+    match event {
+        Event::McpToolsListed { .. } | Event::ConfigReloaded { .. } => vec![TOOLS],
+        Event::QuestionCreated { .. }
+        | Event::QuestionAnswered { .. }
+        | Event::QuestionDismissed { .. } => vec![QUESTIONS],
+        Event::SlotCreated { .. } | Event::SlotClosed { .. } => vec![RESOURCES, EXECUTIONS],
+        event if event.spec().category == Category::Board => vec![BOARD, READY],
+        _ => Vec::new(),
+    }
+}
+
+fn change(name: &str) -> Change {
+    match name {
+        TOOLS => Change::Tools,
+        RESOURCES => Change::Resources,
+        uri => Change::Resource(uri.to_owned()),
+    }
+}

@@ -1,0 +1,538 @@
+//! The protocol of a server with tools, resources and prompts, over any
+//! transport. It remembers nothing between messages: a request becomes [`Work`],
+//! which the transport runs beside others and drops when it is cancelled.
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use missiond_api::{Incoming, Notification, Request, RequestId, Response};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+use tokio::sync::broadcast;
+
+use crate::offer::{Change, Offer, Outlet, Progress, Refusal, ToolRequest, notification};
+use crate::protocol::{
+    CAPABILITIES_KEY, Era, INVALID_PARAMS, INVALID_REQUEST, LEGACY, METHOD_NOT_FOUND, MODERN,
+    SERVER_KEY, SUBSCRIPTION_KEY, UNSUPPORTED_VERSION, era, failure, shown,
+};
+
+/// Entries of a list in one answer.
+const PAGE: usize = 100;
+/// A list is good for so long unless a change is told.
+const LIST_MS: u64 = 60_000;
+/// Subscriptions to single resources in one request.
+const MOST_URIS: usize = 100;
+
+/// The protocol over one offer.
+#[derive(Clone)]
+pub struct Server {
+    offer: Arc<dyn Offer>,
+}
+
+impl std::fmt::Debug for Server {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Server").finish_non_exhaustive()
+    }
+}
+
+/// How a message came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Arrival {
+    /// On a stream of lines that is open both ways.
+    Line,
+    /// As one request of HTTP. Nothing can be told unasked.
+    Http,
+}
+
+/// What a message asks of the transport.
+#[derive(Debug)]
+pub enum Taken {
+    Nothing,
+    /// Send this.
+    Say(Answer),
+    /// Run this beside everything else.
+    Work(Work),
+    /// Drop the work of this request, if it is under way.
+    Cancel(RequestId),
+    /// The older handshake is over: changes may be told from now on.
+    Initialized,
+}
+
+/// One answer, and the code of the error if it is one.
+#[derive(Debug)]
+pub struct Answer {
+    pub line: Vec<u8>,
+    pub fault: Option<i32>,
+}
+
+/// A request under way.
+pub struct Work {
+    pub id: RequestId,
+    pub lasts: Lasts,
+    pub answer: BoxFuture<'static, Answer>,
+}
+
+impl std::fmt::Debug for Work {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Work")
+            .field("id", &self.id)
+            .field("lasts", &self.lasts)
+            .finish_non_exhaustive()
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lasts {
+    /// One answer, and nothing before it.
+    UntilAnswered,
+    /// Notifications may come before the answer.
+    WithNotices,
+    /// Until it is cancelled.
+    UntilCancelled,
+}
+
+impl Server {
+    #[must_use]
+    pub fn new(offer: Arc<dyn Offer>) -> Self {
+        Self { offer }
+    }
+
+    /// Takes one message. Notifications that belong to it go to `outlet`.
+    pub fn take(&self, message: &[u8], arrival: Arrival, outlet: &Outlet) -> Taken {
+        match Incoming::parse(message) {
+            Ok(Incoming::Request(request)) => self.request(request, arrival, outlet),
+            Ok(Incoming::Notification(notice)) => note(&notice),
+            // A server that asks nothing is owed no answer.
+            Ok(Incoming::Response(_)) => Taken::Nothing,
+            Err(error) => Taken::Say(refused(None, INVALID_REQUEST, &error.message, None)),
+        }
+    }
+
+    /// Tells a client of the older era what has changed, until it is dropped.
+    pub fn announce(&self, outlet: Outlet) -> BoxFuture<'static, ()> {
+        let mut changes = self.offer.changes();
+        Box::pin(async move {
+            loop {
+                let methods: Vec<&str> = match changes.recv().await {
+                    Ok(change) => list_method(&change).into_iter().collect(),
+                    Err(broadcast::error::RecvError::Lagged(_)) => LIST_METHODS.to_vec(),
+                    Err(broadcast::error::RecvError::Closed) => return,
+                };
+                for method in methods {
+                    let line = notification(method, &json!({}));
+                    if outlet.send(line).await.is_err() {
+                        return;
+                    }
+                }
+            }
+        })
+    }
+
+    fn request(&self, request: Request, arrival: Arrival, outlet: &Outlet) -> Taken {
+        let Request { id, method, params } = request;
+        let refuse = |code, message: &str| Taken::Say(refused(Some(&id), code, message, None));
+        let params: Value = match params
+            .as_deref()
+            .map(RawValue::get)
+            .map(serde_json::from_str)
+        {
+            None => json!({}),
+            Some(Ok(params @ Value::Object(_))) => params,
+            Some(Ok(_)) => return refuse(INVALID_PARAMS, "`params` must be an object"),
+            Some(Err(error)) => return refuse(INVALID_PARAMS, &error.to_string()),
+        };
+        let era = match era(&params) {
+            Ok(era) => era,
+            Err(asked) => {
+                let detail = json!({ "supported": [MODERN], "requested": asked });
+                let message = format!("protocol version {asked} is not supported");
+                let code = UNSUPPORTED_VERSION;
+                return Taken::Say(refused(Some(&id), code, &message, Some(detail)));
+            }
+        };
+        if era == Era::Modern && !params["_meta"][CAPABILITIES_KEY].is_object() {
+            let message = format!("`_meta` must have `{CAPABILITIES_KEY}`, an object");
+            return refuse(INVALID_PARAMS, &message);
+        }
+        let asked = Asked {
+            id,
+            era,
+            arrival,
+            params,
+            outlet: outlet.clone(),
+            offer: Arc::clone(&self.offer),
+        };
+        asked.route(&method)
+    }
+}
+
+/// A request with all that is needed to answer it.
+struct Asked {
+    id: RequestId,
+    era: Era,
+    arrival: Arrival,
+    params: Value,
+    outlet: Outlet,
+    offer: Arc<dyn Offer>,
+}
+
+impl Asked {
+    fn route(self, method: &str) -> Taken {
+        let features = self.offer.features();
+        match (method, self.era) {
+            ("initialize", Era::Legacy) => Taken::Say(self.initialize()),
+            ("ping", Era::Legacy) => Taken::Say(self.done(&json!({}))),
+            ("server/discover", _) => Taken::Say(self.discover()),
+            ("tools/list", _) => self.work(Lasts::UntilAnswered, Self::list_tools),
+            ("tools/call", _) => {
+                let lasts = match self.params["_meta"]["progressToken"] {
+                    Value::Null => Lasts::UntilAnswered,
+                    _ => Lasts::WithNotices,
+                };
+                self.work(lasts, Self::call)
+            }
+            ("resources/list", _) if features.resources => {
+                self.work(Lasts::UntilAnswered, Self::list_resources)
+            }
+            ("resources/templates/list", _) if features.resources => {
+                let templates = self.offer.templates();
+                Taken::Say(self.page("resourceTemplates", &templates))
+            }
+            ("resources/read", _) if features.resources => {
+                self.work(Lasts::UntilAnswered, Self::read)
+            }
+            ("prompts/list", _) if features.prompts => {
+                let prompts = self.offer.prompts();
+                Taken::Say(self.page("prompts", &prompts))
+            }
+            ("prompts/get", _) if features.prompts => self.work(Lasts::UntilAnswered, Self::prompt),
+            ("subscriptions/listen", Era::Modern) if features.changing_lists => {
+                self.work(Lasts::UntilCancelled, Self::listen)
+            }
+            _ => {
+                let message = format!("there is no method `{}`", shown(method));
+                Taken::Say(refused(Some(&self.id), METHOD_NOT_FOUND, &message, None))
+            }
+        }
+    }
+
+    fn work<F>(self, lasts: Lasts, run: impl FnOnce(Self) -> F) -> Taken
+    where
+        F: Future<Output = Answer> + Send + 'static,
+    {
+        let id = self.id.clone();
+        Taken::Work(Work {
+            id,
+            lasts,
+            answer: Box::pin(run(self)),
+        })
+    }
+
+    fn initialize(&self) -> Answer {
+        let asked = self.params["protocolVersion"].as_str();
+        let version = asked
+            .filter(|asked| LEGACY.contains(asked))
+            .unwrap_or(LEGACY[0]);
+        let identity = self.offer.identity();
+        self.done(&json!({
+            "protocolVersion": version,
+            "capabilities": self.capabilities(),
+            "serverInfo": { "name": identity.name, "version": identity.version },
+            "instructions": identity.instructions,
+        }))
+    }
+
+    fn discover(&self) -> Answer {
+        let identity = self.offer.identity();
+        let info = json!({ "name": identity.name, "version": identity.version });
+        self.done(&json!({
+            "resultType": "complete",
+            "supportedVersions": [MODERN],
+            "capabilities": self.capabilities(),
+            "serverInfo": info,
+            "instructions": identity.instructions,
+            "ttlMs": LIST_MS,
+            "cacheScope": "private",
+            "_meta": { SERVER_KEY: info },
+        }))
+    }
+
+    /// Changes are told where there is a way to tell them.
+    fn capabilities(&self) -> Value {
+        let features = self.offer.features();
+        let modern = self.era == Era::Modern;
+        let changes = features.changing_lists && (modern || self.arrival == Arrival::Line);
+        let mut capabilities = json!({ "tools": { "listChanged": changes } });
+        if features.resources {
+            let subscribe = modern && features.changing_resources;
+            capabilities["resources"] = json!({ "listChanged": changes, "subscribe": subscribe });
+        }
+        if features.prompts {
+            capabilities["prompts"] = json!({ "listChanged": changes });
+        }
+        capabilities
+    }
+
+    async fn list_tools(self) -> Answer {
+        match self.offer.tools().await {
+            Ok(tools) => self.page("tools", &tools),
+            Err(refusal) => self.refuse(refusal),
+        }
+    }
+
+    async fn list_resources(self) -> Answer {
+        match self.offer.resources().await {
+            Ok(resources) => self.page("resources", &resources),
+            Err(refusal) => self.refuse(refusal),
+        }
+    }
+
+    async fn call(mut self) -> Answer {
+        let Some(name) = self.params["name"].as_str().map(str::to_owned) else {
+            return self.refuse(Refusal::invalid("`name` must say which tool to call"));
+        };
+        let arguments = match self.params["arguments"].take() {
+            Value::Null => Map::new(),
+            Value::Object(arguments) => arguments,
+            _ => return self.refuse(Refusal::invalid("`arguments` must be an object")),
+        };
+        let meta = &mut self.params["_meta"];
+        let call = ToolRequest {
+            name,
+            arguments,
+            progress: Progress::to(&meta["progressToken"], &self.outlet),
+            client_capabilities: meta[CAPABILITIES_KEY].take(),
+        };
+        match self.offer.call(call).await {
+            Ok(result) => self.complete(result),
+            Err(refusal) => self.refuse(refusal),
+        }
+    }
+
+    async fn read(self) -> Answer {
+        let Some(uri) = self.params["uri"].as_str().map(str::to_owned) else {
+            return self.refuse(Refusal::invalid("`uri` must say which resource to read"));
+        };
+        match self.offer.read(uri.clone()).await {
+            // It is what it was at this moment.
+            Ok(Some(contents)) => self.cached(json!({ "contents": contents }), 0),
+            Ok(None) => {
+                let message = format!("there is no resource `{}`", shown(&uri));
+                let code = match self.era {
+                    Era::Modern => INVALID_PARAMS,
+                    Era::Legacy => -32002,
+                };
+                self.refuse(Refusal {
+                    code,
+                    message,
+                    data: Some(json!({ "uri": uri })),
+                })
+            }
+            Err(refusal) => self.refuse(refusal),
+        }
+    }
+
+    async fn prompt(mut self) -> Answer {
+        let Some(name) = self.params["name"].as_str().map(str::to_owned) else {
+            return self.refuse(Refusal::invalid("`name` must say which prompt to get"));
+        };
+        let arguments = match self.params["arguments"].take() {
+            Value::Null => Map::new(),
+            Value::Object(arguments) => arguments,
+            _ => return self.refuse(Refusal::invalid("`arguments` must be an object")),
+        };
+        match self.offer.prompt(name, arguments).await {
+            Ok(result) => self.complete(result),
+            Err(refusal) => self.refuse(refusal),
+        }
+    }
+
+    /// Tells what was asked for as it changes. Listening begins before the
+    /// client is told that it has begun, so nothing falls in between.
+    async fn listen(self) -> Answer {
+        let mut changes = self.offer.changes();
+        let wanted = Wanted::of(
+            &self.params["notifications"],
+            self.offer.features().changing_resources,
+        );
+        let meta = json!({ SUBSCRIPTION_KEY: self.id });
+        let granted = json!({ "_meta": meta, "notifications": wanted.granted() });
+        let line = notification("notifications/subscriptions/acknowledged", &granted);
+        let mut is_open = self.outlet.send(line).await.is_ok();
+        while is_open {
+            let notices = match changes.recv().await {
+                Ok(change) => wanted.notice(&change).into_iter().collect(),
+                // What was missed is not known: everything may have changed.
+                Err(broadcast::error::RecvError::Lagged(_)) => wanted.everything(),
+                Err(broadcast::error::RecvError::Closed) => break,
+            };
+            for (method, mut params) in notices {
+                params["_meta"] = meta.clone();
+                is_open = self
+                    .outlet
+                    .send(notification(method, &params))
+                    .await
+                    .is_ok();
+            }
+        }
+        self.done(&json!({ "resultType": "complete", "_meta": meta }))
+    }
+
+    /// One page of a list, from where the cursor says.
+    fn page(&self, key: &str, entries: &[Value]) -> Answer {
+        let begin = match &self.params["cursor"] {
+            Value::Null => 0,
+            cursor => match cursor.as_str().and_then(|cursor| cursor.parse().ok()) {
+                Some(begin) if begin <= entries.len() => begin,
+                _ => return self.refuse(Refusal::invalid("this `cursor` is not one of ours")),
+            },
+        };
+        let end = entries.len().min(begin.saturating_add(PAGE));
+        let mut result = json!({ key: &entries[begin..end] });
+        if end < entries.len() {
+            result["nextCursor"] = json!(end.to_string());
+        }
+        self.cached(result, LIST_MS)
+    }
+
+    /// A result that the newer era wants to know the age of.
+    fn cached(&self, mut result: Value, ttl_ms: u64) -> Answer {
+        if self.era == Era::Modern {
+            result["ttlMs"] = json!(ttl_ms);
+            result["cacheScope"] = json!("private");
+        }
+        self.complete(result)
+    }
+
+    fn complete(&self, mut result: Value) -> Answer {
+        if self.era == Era::Modern && result["resultType"].is_null() {
+            result["resultType"] = json!("complete");
+        }
+        self.done(&result)
+    }
+
+    fn done(&self, result: &Value) -> Answer {
+        Answer {
+            line: Response::result_line(&self.id, result),
+            fault: None,
+        }
+    }
+
+    fn refuse(&self, refusal: Refusal) -> Answer {
+        refused(Some(&self.id), refusal.code, &refusal.message, refusal.data)
+    }
+}
+
+pub(crate) fn refused(
+    id: Option<&RequestId>,
+    code: i32,
+    message: &str,
+    data: Option<Value>,
+) -> Answer {
+    Answer {
+        line: failure(id, code, message, data),
+        fault: Some(code),
+    }
+}
+
+fn note(notice: &Notification) -> Taken {
+    match notice.method.as_str() {
+        "notifications/initialized" => Taken::Initialized,
+        "notifications/cancelled" => {
+            let params: Value = notice
+                .params
+                .as_deref()
+                .and_then(|params| serde_json::from_str(params.get()).ok())
+                .unwrap_or_default();
+            match serde_json::from_value(params["requestId"].clone()) {
+                Ok(id) => Taken::Cancel(id),
+                Err(_) => Taken::Nothing,
+            }
+        }
+        _ => Taken::Nothing,
+    }
+}
+
+const LIST_METHODS: [&str; 3] = [
+    "notifications/tools/list_changed",
+    "notifications/prompts/list_changed",
+    "notifications/resources/list_changed",
+];
+
+fn list_method(change: &Change) -> Option<&'static str> {
+    match change {
+        Change::Tools => Some(LIST_METHODS[0]),
+        Change::Prompts => Some(LIST_METHODS[1]),
+        Change::Resources => Some(LIST_METHODS[2]),
+        Change::Resource(_) => None,
+    }
+}
+
+/// What a subscription is to be told of.
+struct Wanted {
+    tools: bool,
+    prompts: bool,
+    resources: bool,
+    uris: Vec<String>,
+}
+
+impl Wanted {
+    fn of(filter: &Value, with_resources: bool) -> Self {
+        let is_wanted = |key: &str| filter[key] == json!(true);
+        let uris = filter["resourceSubscriptions"].as_array();
+        let uris = uris.filter(|_| with_resources).into_iter().flatten();
+        Self {
+            tools: is_wanted("toolsListChanged"),
+            prompts: is_wanted("promptsListChanged"),
+            resources: is_wanted("resourcesListChanged"),
+            uris: uris
+                .filter_map(|uri| uri.as_str().map(str::to_owned))
+                .take(MOST_URIS)
+                .collect(),
+        }
+    }
+
+    fn granted(&self) -> Value {
+        let mut granted = json!({});
+        for (key, wanted) in [
+            ("toolsListChanged", self.tools),
+            ("promptsListChanged", self.prompts),
+            ("resourcesListChanged", self.resources),
+        ] {
+            if wanted {
+                granted[key] = json!(true);
+            }
+        }
+        if !self.uris.is_empty() {
+            granted["resourceSubscriptions"] = json!(self.uris);
+        }
+        granted
+    }
+
+    fn notice(&self, change: &Change) -> Option<(&'static str, Value)> {
+        let is_wanted = match change {
+            Change::Tools => self.tools,
+            Change::Prompts => self.prompts,
+            Change::Resources => self.resources,
+            Change::Resource(uri) => self.uris.contains(uri),
+        };
+        match (is_wanted, change) {
+            (false, _) => None,
+            (true, Change::Resource(uri)) => {
+                Some(("notifications/resources/updated", json!({ "uri": uri })))
+            }
+            (true, change) => Some((list_method(change)?, json!({}))),
+        }
+    }
+
+    fn everything(&self) -> Vec<(&'static str, Value)> {
+        let lists = [Change::Tools, Change::Prompts, Change::Resources];
+        let uris = self.uris.iter().cloned().map(Change::Resource);
+        let changes = lists.into_iter().chain(uris);
+        changes.filter_map(|change| self.notice(&change)).collect()
+    }
+}
+
+#[cfg(test)]
+#[path = "server_tests.rs"]
+mod tests;
