@@ -13,9 +13,13 @@ mod board;
 mod command_line;
 #[cfg(unix)]
 mod commander;
+#[cfg(unix)]
+mod conformance;
 mod contract;
 mod crash;
 mod documents;
+#[cfg(unix)]
+mod effects;
 mod execution_access;
 mod executions;
 mod export;

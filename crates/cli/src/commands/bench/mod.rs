@@ -14,6 +14,8 @@ mod temporary;
 #[cfg(unix)]
 mod terminal;
 mod timeline;
+#[cfg(unix)]
+mod tokens;
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
