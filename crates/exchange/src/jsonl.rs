@@ -157,10 +157,16 @@ pub(crate) fn assemble(draft: TaskDraft, beside: Beside, line: usize) -> Card {
 pub(crate) fn not_json(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let what = match text.split_once(" at line ") {
-        Some((what, _)) => format!("{what}, column {}", error.column()),
+        Some((what, _)) => format!("{what} (column {})", error.column()),
         None => text,
     };
-    format!("it is no object of JSON ({what}): write each task as {{\"title\": \"…\"}} on one line")
+    // An object that lacks something is one all the same.
+    match error.is_data() && !what.contains("expected a map") {
+        true => what,
+        false => format!(
+            "{what}: it is no object of JSON; write each task as {{\"title\": \"…\"}} on one line"
+        ),
+    }
 }
 
 #[cfg(test)]
@@ -180,7 +186,7 @@ mod tests {
         let cases = [
             (
                 "{\"title\": \"a\"}\n{\"title\": }",
-                "line 2: it is no object of JSON (expected value, column 11): write each task",
+                "line 2: expected value (column 11): it is no object of JSON; write each task as",
             ),
             ("{\"titel\": \"a\"}", "line 1: unknown field `titel`"),
             (
