@@ -422,3 +422,29 @@ fn work_that_others_have_overtaken_is_checked_again_together_with_theirs() {
         "{parts}"
     );
 }
+
+#[test]
+fn a_worktree_has_only_the_folders_its_repository_says() {
+    let field = Field::new();
+    for folder in ["wanted", "large", ".mission"] {
+        let folder = field.repository().join(folder);
+        std::fs::create_dir(&folder).unwrap();
+        std::fs::write(folder.join("file"), "x\n").unwrap();
+    }
+    let config = field.repository().join(".mission/config.toml");
+    std::fs::write(config, "sparse = [\"wanted\"]\n").unwrap();
+    field.git(&["add", "--all"]);
+    field.git(&["commit", "--quiet", "-m", "Folders"]);
+    let list = format!("ls > '{}'", field.file("seen").display());
+    let turns = format!(
+        "  - steps:\n      - run: {{argv: [sh, -c, {}], exit: 0}}\n      \
+         - write: {{file: wanted/more, text: \"x\\n\"}}\n      \
+         - signal: {{type: completed_claim, payload: {{summary: Written.}}}}\n",
+        json!(list)
+    );
+    let task = field.task("sparse", &turns, json!({}));
+    field.wait_status(&task, "done");
+    assert_eq!(field.lines("seen"), ["list.txt", "wanted"]);
+    assert_eq!(field.on_main("large/file"), "x", "the rest is not lost");
+    assert_eq!(field.on_main("wanted/more"), "x");
+}

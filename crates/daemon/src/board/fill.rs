@@ -33,6 +33,8 @@ struct Defaults {
     finish: Option<Finish>,
     base: Option<String>,
     engine: Option<CliEngine>,
+    /// Folders to check out in worktrees; everything when left out.
+    sparse: Vec<String>,
 }
 
 impl Defaults {
@@ -86,12 +88,21 @@ fn fill_now(
     Ok(Filled { draft, warnings })
 }
 
+/// The folders that worktrees of a repository have; all of them when empty.
+pub(crate) fn sparse_paths(repository: &Path) -> Result<Vec<String>, BoardError> {
+    Ok(read_defaults(repository)?.sparse)
+}
+
 /// What the repository says, or nothing when it says nothing.
 pub(super) fn repository_defaults(repository: &Path) -> Result<TaskDraft, BoardError> {
+    Ok(read_defaults(repository)?.draft())
+}
+
+fn read_defaults(repository: &Path) -> Result<Defaults, BoardError> {
     let file = repository.join(".mission/config.toml");
     match read_small(&file)? {
-        Some(text) => Ok(from_toml::<Defaults>(&file, &text)?.draft()),
-        None => Ok(TaskDraft::default()),
+        Some(text) => from_toml(&file, &text),
+        None => Ok(Defaults::default()),
     }
 }
 

@@ -25,6 +25,8 @@ use crate::timeline::Timeline;
 pub use decompose::Part;
 pub use error::BoardError;
 pub use exchange::{Again, ReadCards, Source, Taken};
+#[cfg(unix)]
+pub(crate) use fill::sparse_paths;
 pub use look::{Details, Graph, Readiness};
 
 /// The longest note that is kept.

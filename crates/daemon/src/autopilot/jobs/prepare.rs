@@ -9,6 +9,7 @@ use missiond_workspace::{Repository, WorkspaceError, Worktree, WorktreePlan};
 
 use super::super::places;
 use super::{JobError, Work, check};
+use crate::board::sparse_paths;
 
 /// The attempt with its place.
 pub(super) async fn prepare(work: &Work) -> Result<Attempt, JobError> {
@@ -41,6 +42,9 @@ async fn worktree(work: &Work) -> Result<Place, JobError> {
             let branch = places::branch(&work.task, &work.attempt);
             let mut plan = WorktreePlan::new(place, branch);
             plan.base.clone_from(&work.task.base);
+            // A small local file; the blocking read is shorter than a thread hop.
+            let sparse = sparse_paths(repository.path());
+            plan.sparse = sparse.map_err(|error| JobError::NeedsPerson(error.to_string()))?;
             repository.prepare(&plan).await.map_err(for_person)?
         }
     };
