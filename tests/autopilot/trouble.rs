@@ -195,3 +195,30 @@ fn an_agent_that_says_it_failed_is_believed_and_a_person_is_asked() {
         field.home.json(&["inbox"])["questions"] == json!([])
     });
 }
+
+#[test]
+fn what_is_granted_for_longer_holds_for_the_next_attempt_of_the_task() {
+    let field = Field::new();
+    let turns = "  - steps:\n      - ask:\n          tool: Run\n          args: make thing\n          \
+                 allow:\n            - exit: 3\n  \
+                 - uses: always\n    steps:\n      - ask:\n          tool: Run\n          \
+                 args: make thing\n          allow:\n            \
+                 - write: {file: a.txt, text: \"x\\n\"}\n            \
+                 - signal: {type: completed_claim, payload: {summary: Made.}}\n";
+    let task = field.task("asks twice", turns, json!({}));
+    let mut inbox = Value::Null;
+    wait_for("the question", || {
+        inbox = field.home.json(&["inbox"]);
+        inbox["questions"] != json!([])
+    });
+    let number = format!("Q-{}", inbox["questions"][0]["number"]);
+    field
+        .home
+        .json(&["answer", &number, "allow", "--for", "1h"]);
+    field.wait(&task, "lost", |details| outcome(details, 0) == "agent_lost");
+    // Nobody waits for the backoff here.
+    field.home.json(&["task", "retry", &task]);
+    field.wait_status(&task, "done");
+    let all = field.home.json(&["inbox", "--all"]);
+    assert_eq!(all["questions"].as_array().unwrap().len(), 1, "{all:#}");
+}
