@@ -14,6 +14,7 @@ mod packages;
 mod run;
 mod tests;
 mod up;
+mod web;
 
 use std::process::ExitCode;
 
@@ -23,7 +24,10 @@ cargo xtask test [FILTER]    check and test everything
   --skip-postgres            without the tests that need a PostgreSQL server
   --skip-clis                without the tests that run the real agent CLIs
   --skip-mcp-servers         without the tests that run other people's MCP servers
+  --skip-web                 without building the web board and its tests in a browser
   --quick                    tests only: no formatting, lints or licences
+cargo xtask web              build the web board into web/dist, which the program embeds
+cargo xtask bench web        measure the web board in the browser
 cargo xtask clis             install the agent CLIs the tests run, into target/clis
 cargo xtask mcp-servers      install the MCP servers the tests run, into target/mcp-servers
 cargo xtask fuzz [TARGET]    fuzz the parsers
@@ -41,6 +45,14 @@ fn main() -> ExitCode {
     let result = match command.as_str() {
         "up" => up::up(&arguments),
         "test" => tests::test(&arguments),
+        "web" => web::build(),
+        "bench" => match arguments.first().map(String::as_str) {
+            Some("web") => web::bench(),
+            _ => Err(
+                "`cargo xtask bench web` measures the web board; `mission bench` the rest"
+                    .to_owned(),
+            ),
+        },
         "clis" => clis::install(),
         "mcp-servers" => mcp_servers::install(),
         "fuzz" => fuzz::fuzz(&arguments),

@@ -24,6 +24,12 @@ const FUSE: Need = Need {
     present: || run::exists("fusermount3"),
 };
 
+const CHROMIUM: Need = Need {
+    what: "Chromium, for the tests of the web board",
+    package: "chromium",
+    present: || run::exists("chromium") || run::exists("chromium-browser"),
+};
+
 /// Whether the tests on PostgreSQL run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Postgres {
@@ -31,14 +37,24 @@ pub(crate) enum Postgres {
     Skipped,
 }
 
+/// Whether the tests of the web board run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Browser {
+    Tested,
+    Skipped,
+}
+
 /// Installs what is missing, or says what to install.
-pub(crate) fn install(postgres: Postgres) -> Result<(), String> {
+pub(crate) fn install(postgres: Postgres, browser: Browser) -> Result<(), String> {
     let mut needs = Vec::new();
     if postgres == Postgres::Tested {
         needs.push(POSTGRES);
     }
     if cfg!(target_os = "linux") {
         needs.push(FUSE);
+    }
+    if browser == Browser::Tested {
+        needs.push(CHROMIUM);
     }
     needs.retain(|need| !(need.present)());
     if needs.is_empty() {

@@ -4,8 +4,8 @@ use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::packages::{self, Postgres};
-use crate::{clis, licences, mcp_servers, node, run};
+use crate::packages::{self, Browser, Postgres};
+use crate::{clis, licences, mcp_servers, node, run, web};
 
 /// Whether the tests that run the real agent CLIs run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +34,7 @@ pub(crate) fn test(arguments: &[String]) -> Result<(), String> {
         "--skip-postgres",
         "--skip-clis",
         "--skip-mcp-servers",
+        "--skip-web",
         "--quick",
     ];
     if let Some(unknown) = arguments
@@ -52,7 +53,12 @@ pub(crate) fn test(arguments: &[String]) -> Result<(), String> {
     } else {
         Postgres::Tested
     };
-    packages::install(postgres)?;
+    let browser = if flag("--skip-web") || web::missing().is_some() {
+        Browser::Skipped
+    } else {
+        Browser::Tested
+    };
+    packages::install(postgres, browser)?;
     let real_clis = if flag("--skip-clis") {
         RealClis::Skipped
     } else {
@@ -84,6 +90,10 @@ pub(crate) fn test(arguments: &[String]) -> Result<(), String> {
             run::run(&mut run::cargo(&clippy)).map(|()| 0)
         })?);
     }
+    // Before the program, which has the page in it.
+    if browser == Browser::Tested {
+        suites.push(checked("web board", || web::build().map(|()| 0))?);
+    }
     suites.push(checked("build", || {
         run::run(&mut run::cargo(&["build", "--workspace", "--all-targets"])).map(|()| 0)
     })?);
@@ -96,6 +106,9 @@ pub(crate) fn test(arguments: &[String]) -> Result<(), String> {
     })?);
     if filters.is_empty() {
         suites.extend(node::test()?);
+        if !flag("--skip-web") {
+            suites.extend(web::test()?);
+        }
         suites.push(checked("documentation tests", || {
             counted(&mut run::cargo(&["test", "--workspace", "--doc"]))
         })?);
@@ -119,6 +132,9 @@ pub(crate) fn test(arguments: &[String]) -> Result<(), String> {
     }
     if real_clis == RealClis::Skipped {
         println!("the tests with the real agent CLIs were skipped");
+    }
+    if flag("--skip-web") {
+        println!("the tests of the web board were skipped");
     }
     if mcp_servers == McpServers::Skipped {
         println!("the tests with other people's MCP servers were skipped");
@@ -203,6 +219,12 @@ pub(crate) fn counted(command: &mut Command) -> Result<u64, String> {
 fn passed_in(line: &str) -> u64 {
     let line = line.trim();
     if let Some(number) = line.strip_prefix("# pass ") {
+        return number.parse().unwrap_or(0);
+    }
+    let browser = line
+        .strip_suffix(')')
+        .and_then(|line| line.split_once(" passed ("));
+    if let Some((number, _)) = browser {
         return number.parse().unwrap_or(0);
     }
     let summary = line.starts_with("test result: ") || line.starts_with("Summary ");

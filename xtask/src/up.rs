@@ -3,11 +3,15 @@
 
 use std::process::Command;
 
-use crate::run;
+use crate::{run, web};
 
 pub(crate) fn up(arguments: &[String]) -> Result<(), String> {
     if let Some(argument) = arguments.first() {
         return Err(format!("`cargo xtask up` takes no `{argument}`"));
+    }
+    match web::missing() {
+        None => web::build()?,
+        Some(missing) => println!("mission is built without its web board: {missing}"),
     }
     run::run(&mut run::cargo(&[
         "build",

@@ -1,0 +1,33 @@
+// Tests in the browser of the system, against the program in MISSION. Nothing is
+// downloaded: where the browser is elsewhere, CHROMIUM says so.
+
+import { existsSync } from "node:fs";
+
+import { defineConfig } from "@playwright/test";
+
+const found = ["/usr/bin/chromium", "/usr/bin/chromium-browser"].find((path) => existsSync(path));
+const executablePath = process.env.CHROMIUM ?? found;
+
+export default defineConfig({
+  testDir: "tests",
+  outputDir: "test-results",
+  // Each test has a daemon with agents of its own; two at once would only wait
+  // for each other on a small machine.
+  workers: 1,
+  timeout: 120_000,
+  expect: { timeout: 30_000 },
+  reporter: "list",
+  use: {
+    viewport: { width: 1280, height: 800 },
+    trace: "retain-on-failure",
+    launchOptions: {
+      ...(executablePath ? { executablePath } : {}),
+      // The sandbox of Chromium needs rights that a container does not give.
+      args: process.getuid?.() === 0 ? ["--no-sandbox"] : [],
+    },
+  },
+  projects: [
+    { name: "board", testMatch: /.*\.spec\.ts/ },
+    { name: "bench", testMatch: /bench\.ts/, timeout: 600_000 },
+  ],
+});

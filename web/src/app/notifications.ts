@@ -1,0 +1,66 @@
+// Tells the person that something waits, when they are not looking. A question
+// must have waited a moment first, because many are answered by rules at once,
+// and one call covers whatever comes soon after it.
+
+import { useEffect, useRef } from "react";
+
+import { useOperation } from "../daemon/queries";
+import { say } from "../parts/toasts";
+
+const DWELL_MS = 5000;
+const COOLDOWN_MS = 60_000;
+
+export function canAskForNotifications(): boolean {
+  return "Notification" in window && Notification.permission === "default";
+}
+
+export async function askForNotifications(): Promise<void> {
+  const answer = await Notification.requestPermission();
+  say(
+    answer === "granted"
+      ? "You are told when something has waited for five seconds and this page is not in view."
+      : "The browser does not allow notifications from this page.",
+    answer === "granted" ? "good" : "wait",
+  );
+}
+
+export function useNotifications(): void {
+  const questions = useOperation("question_list", { all: false });
+  const told = useRef(new Set<string>());
+  const last = useRef(0);
+
+  useEffect(() => {
+    const waiting = questions.data?.questions ?? [];
+    if (waiting.length === 0 || !("Notification" in window)) return;
+    const timer = setTimeout(() => {
+      const fresh = waiting.filter((question) => !told.current.has(question.id));
+      if (fresh.length === 0 || Notification.permission !== "granted") return;
+      for (const question of fresh) told.current.add(question.id);
+      const looking = document.visibilityState === "visible" && document.hasFocus();
+      if (looking || Date.now() - last.current < COOLDOWN_MS) return;
+      last.current = Date.now();
+      const [first] = fresh;
+      void notify(
+        fresh.length === 1 && first ? first.question : `${fresh.length} questions wait for you`,
+        fresh.length === 1 && first ? `/attention?at=Q-${first.number}` : "/attention",
+      );
+    }, DWELL_MS);
+    return () => clearTimeout(timer);
+  }, [questions.data]);
+}
+
+async function notify(text: string, address: string): Promise<void> {
+  const options = { body: text, tag: "mission-waits", data: address, icon: "/icon.svg" };
+  const worker = await navigator.serviceWorker?.getRegistration();
+  if (worker) await worker.showNotification("mission", options);
+  else new Notification("mission", options).onclick = () => window.focus();
+}
+
+/** The worker makes the page installable and opens it when a notification is pressed. */
+export function registerWorker(): void {
+  if ("serviceWorker" in navigator && window.isSecureContext) {
+    navigator.serviceWorker.register("/service-worker.js").catch(() => {
+      // Without it the page works; only notifications are plainer.
+    });
+  }
+}

@@ -1,0 +1,41 @@
+// Keys that work wherever nobody types. Two-key chords begin with `g`.
+
+import { useEffect, useRef } from "react";
+
+export type Shortcuts = Record<string, (event: KeyboardEvent) => void>;
+
+export function useShortcuts(shortcuts: Shortcuts, active = true): void {
+  const current = useRef(shortcuts);
+  current.current = shortcuts;
+  useEffect(() => {
+    if (!active) return;
+    let chord = "";
+    const pressed = (event: KeyboardEvent) => {
+      if (event.defaultPrevented || isTyping(event) || document.querySelector("dialog[open]")) return;
+      const name = keyName(event);
+      const whole = chord ? `${chord} ${name}` : name;
+      const action = current.current[whole] ?? current.current[name];
+      chord = name === "g" && !chord ? "g" : "";
+      if (!action) return;
+      event.preventDefault();
+      action(event);
+    };
+    window.addEventListener("keydown", pressed);
+    return () => window.removeEventListener("keydown", pressed);
+  }, [active]);
+}
+
+function keyName(event: KeyboardEvent): string {
+  const held = [
+    event.ctrlKey || event.metaKey ? "mod" : "",
+    event.altKey ? "alt" : "",
+    event.shiftKey && event.key.length > 1 ? "shift" : "",
+  ].filter(Boolean);
+  return [...held, event.key.length === 1 ? event.key.toLowerCase() : event.key].join("+");
+}
+
+function isTyping(event: KeyboardEvent): boolean {
+  const target = event.target as HTMLElement | null;
+  if (event.ctrlKey || event.metaKey) return target?.closest(".xterm") !== null && target !== null;
+  return target?.closest("input, textarea, select, [contenteditable], .xterm") != null;
+}

@@ -1,0 +1,129 @@
+// The attempts of a task, newest first. What the agent said and what was found
+// stand side by side, because they are two facts.
+
+import { Link } from "wouter";
+
+import type { Attempt, Evidence, Outcome, TaskDetails } from "../generated/operations";
+import { Mark, type Tone } from "../parts/marks";
+import { Ago, duration, Lasting } from "../parts/time";
+
+export function Attempts({ details }: { details: TaskDetails }) {
+  const attempts = details.attempts.toReversed();
+  return (
+    <section className="section">
+      <h2>
+        Attempts <span className="quiet">{attempts.length}</span>
+      </h2>
+      {attempts.length === 0 ? (
+        <p className="quiet">Nobody has tried it yet. The autopilot claims it when it is ready and an agent is free.</p>
+      ) : null}
+      <ol className="attempts">
+        {attempts.map((attempt, index) => (
+          <li key={attempt.id}>
+            <AttemptPanel attempt={attempt} evidence={index === 0 ? details.evidence : []} newest={index === 0} />
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+function AttemptPanel({ attempt, evidence, newest }: { attempt: Attempt; evidence: Evidence[]; newest: boolean }) {
+  return (
+    <div className="panel attempt">
+      <p className="attempt-head">
+        <strong>Attempt {attempt.number}</strong>
+        <span className="quiet">
+          <Ago at={attempt.started_at} />, {attempt.ended_at ? "took" : "for"}{" "}
+          <Lasting from={attempt.started_at} to={attempt.ended_at} />
+        </span>
+        <span className="attempt-links">
+          {attempt.execution ? <Link href={`/executions/${attempt.execution}`}>run</Link> : null}
+          {attempt.slot ? <Link href={`/slots/${attempt.slot}`}>terminal</Link> : null}
+          {attempt.worktree ? <Link href={`/review?worktree=${encodeURIComponent(attempt.worktree)}`}>changes</Link> : null}
+        </span>
+      </p>
+      <div className="claim-outcome">
+        <section>
+          <h3>The agent says</h3>
+          {attempt.claim ? (
+            <>
+              <p>
+                <strong>{attempt.claim.kind}</strong> <Ago at={attempt.claim.at} />
+              </p>
+              <p className="prose">{attempt.claim.text}</p>
+            </>
+          ) : (
+            <p className="quiet">Nothing yet.</p>
+          )}
+        </section>
+        <section>
+          <h3>The daemon found</h3>
+          {attempt.outcome ? (
+            <OutcomeMark outcome={attempt.outcome} />
+          ) : (
+            <Mark tone="work" word={attempt.check_rounds > 0 ? "checking" : "under way"} busy />
+          )}
+          {attempt.reason ? <p className="prose">{attempt.reason}</p> : null}
+          {attempt.check_rounds > 0 ? (
+            <p className="quiet">
+              checks ran {attempt.check_rounds} {attempt.check_rounds === 1 ? "time" : "times"}
+            </p>
+          ) : null}
+        </section>
+      </div>
+      {evidence.length > 0 ? <EvidenceList evidence={evidence} open={newest} /> : null}
+      {attempt.branch ? (
+        <p className="quiet attempt-foot">
+          branch <code>{attempt.branch}</code>
+        </p>
+      ) : null}
+    </div>
+  );
+}
+
+const OUTCOMES: Record<Outcome, Tone> = {
+  verified: "good",
+  checks_failed: "bad",
+  conflict: "wait",
+  needs_person: "wait",
+  agent_lost: "bad",
+  stalled: "bad",
+  expired: "bad",
+  error: "bad",
+  cancelled: "rest",
+  superseded: "rest",
+};
+
+export function OutcomeMark({ outcome }: { outcome: Outcome }) {
+  return <Mark tone={OUTCOMES[outcome]} word={outcome.replaceAll("_", " ")} />;
+}
+
+function EvidenceList({ evidence, open }: { evidence: Evidence[]; open: boolean }) {
+  return (
+    <ul className="evidence">
+      {evidence.map((each) => (
+        <li key={`${each.round}-${each.check}`}>
+          <details open={open && !each.passed}>
+            <summary>
+              <Mark tone={each.passed ? "good" : "bad"} word={each.passed ? "passed" : said(each)} />
+              <code className="one-line">{each.check}</code>
+              <span className="quiet">
+                round {each.round}, {duration(each.millis)}
+                {each.commit ? ` on ${each.commit.slice(0, 8)}` : ""}
+              </span>
+            </summary>
+            <pre className="output" tabIndex={0} role="region" aria-label={`Output of ${each.check}`}>
+              {each.tail || "It wrote nothing."}
+            </pre>
+          </details>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function said(evidence: Evidence): string {
+  if (evidence.timed_out) return "took too long";
+  return evidence.exit === null || evidence.exit === undefined ? `signal ${evidence.signal}` : `exit ${evidence.exit}`;
+}

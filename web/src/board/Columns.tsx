@@ -1,0 +1,187 @@
+// The columns and their cards. Cards of tasks that have not begun are ordered by
+// dragging, or by Alt with the arrow keys.
+
+import { type DragEvent, type KeyboardEvent, memo, useRef, useState } from "react";
+import { Link } from "wouter";
+
+import type { TaskSummary } from "../generated/operations";
+import { taskTone } from "../parts/marks";
+import { Ago } from "../parts/time";
+import { type Card, COLUMNS, type ColumnName } from "./columns";
+import { moveBetween } from "./reorder";
+
+export function Columns({ cards, left }: { cards: Card[]; left: number }) {
+  const board = useRef<HTMLDivElement>(null);
+  return (
+    <div ref={board} className="columns" onKeyDown={(event) => moveFocus(event, board.current)}>
+      {COLUMNS.map((column) => {
+        const own = cards.filter((card) => card.column === column.name);
+        const always = column.name !== "failed" && column.name !== "blocked";
+        return always || own.length > 0 ? (
+          <Column key={column.name} {...column} cards={own} left={column.name === "done" ? left : 0} />
+        ) : null;
+      })}
+    </div>
+  );
+}
+
+interface ColumnProps {
+  name: ColumnName;
+  title: string;
+  empty: string;
+  cards: Card[];
+  left: number;
+}
+
+const ORDERED: ColumnName[] = ["waiting", "ready"];
+
+function Column({ name, title, empty, cards, left }: ColumnProps) {
+  const ordered = ORDERED.includes(name);
+  const [over, setOver] = useState<string>();
+  const drop = (event: DragEvent, at: number) => {
+    event.preventDefault();
+    setOver(undefined);
+    const id = event.dataTransfer.getData("text/mission-task");
+    const card = cards.find((each) => each.task.id === id);
+    if (card) move(cards, card.task, at);
+  };
+  return (
+    <section className="column" aria-labelledby={`column-${name}`} data-column={name}>
+      <h2 id={`column-${name}`}>
+        {title} <span className="quiet">{cards.length}</span>
+      </h2>
+      {cards.length === 0 ? <p className="quiet column-empty">{empty}</p> : null}
+      <ol
+        onDragOver={(event) => {
+          if (ordered && event.dataTransfer.types.includes(`text/mission-column-${name}`)) event.preventDefault();
+        }}
+        onDrop={(event) => drop(event, cards.length)}
+        onKeyDown={(event) => {
+          if (!ordered || !event.altKey || (event.key !== "ArrowUp" && event.key !== "ArrowDown")) return;
+          const number = (event.target as HTMLElement).closest<HTMLElement>(".card")?.dataset.task;
+          const index = cards.findIndex((card) => card.task.number === number);
+          const card = cards[index];
+          if (!card) return;
+          event.preventDefault();
+          move(cards, card.task, event.key === "ArrowUp" ? index - 1 : index + 2);
+        }}
+      >
+        {cards.map((card, index) => (
+          <li
+            key={card.task.id}
+            className={over === card.task.id ? "drop-here" : undefined}
+            onDragEnter={() => ordered && setOver(card.task.id)}
+            onDrop={(event) => {
+              event.stopPropagation();
+              drop(event, index);
+            }}
+            onDragEnd={() => setOver(undefined)}
+          >
+            <TaskCard
+              task={card.task}
+              waits={card.waits.join("; ")}
+              column={name}
+              ordered={ordered}
+            />
+          </li>
+        ))}
+      </ol>
+      {left > 0 ? <p className="quiet column-empty">and {left} before these</p> : null}
+    </section>
+  );
+}
+
+/** Puts a task before the card that is at this place now. */
+function move(cards: Card[], task: TaskSummary, at: number): void {
+  if (at < 0 || at > cards.length) return;
+  const above = cards.slice(0, at).findLast((card) => card.task.id !== task.id)?.task;
+  const below = cards.slice(at).find((card) => card.task.id !== task.id)?.task;
+  const here = cards.findIndex((card) => card.task.id === task.id);
+  if (at === here || at === here + 1) return;
+  void moveBetween(task, above, below);
+}
+
+interface CardProps {
+  task: TaskSummary;
+  waits: string;
+  column: ColumnName;
+  ordered: boolean;
+}
+
+const TaskCard = memo(
+  function TaskCard({ task, waits, column, ordered }: CardProps) {
+    const why = task.blocked ?? waits;
+    return (
+      <Link
+        href={`/board/${task.number}`}
+        className="card"
+        data-tone={taskTone(task.status)}
+        data-task={task.number}
+        draggable={ordered}
+        onDragStart={(event: DragEvent) => {
+          event.dataTransfer.setData("text/mission-task", task.id);
+          event.dataTransfer.setData(`text/mission-column-${column}`, "");
+          event.dataTransfer.effectAllowed = "move";
+        }}
+      >
+        <span className="card-top">
+          <span className="number">{task.number}</span>
+          {task.priority === "normal" ? null : (
+            <span className="tag" data-tone={task.priority === "low" ? "rest" : "wait"}>
+              {task.priority}
+            </span>
+          )}
+          {task.phase === "execute" ? null : <span className="tag">{task.phase}</span>}
+          <span className="card-time">
+            <Ago at={task.updated_at} />
+          </span>
+        </span>
+        <span className="card-title">{task.title}</span>
+        {why ? <span className="card-why">{why}</span> : null}
+        {(task.labels?.length ?? 0) > 0 || task.engine ? (
+          <span className="card-tags">
+            {task.engine ? <span className="quiet">{task.engine}</span> : null}
+            {task.labels?.map((label) => (
+              <span key={label} className="tag">
+                {label}
+              </span>
+            ))}
+          </span>
+        ) : null}
+      </Link>
+    );
+  },
+  (before, after) =>
+    before.waits === after.waits &&
+    before.column === after.column &&
+    before.task.updated_at === after.task.updated_at &&
+    before.task.priority === after.task.priority &&
+    before.task.blocked === after.task.blocked &&
+    before.task.title === after.task.title,
+);
+
+/** h, j, k and l go from card to card. */
+function moveFocus(event: KeyboardEvent, board: HTMLElement | null): void {
+  if (event.altKey || event.ctrlKey || event.metaKey || !board) return;
+  const current = (event.target as HTMLElement).closest<HTMLElement>(".card");
+  if (!current) return;
+  const columns = [...board.querySelectorAll(".column")]
+    .map((column) => [...column.querySelectorAll<HTMLElement>(".card")])
+    .filter((cards) => cards.length > 0);
+  const at = columns.findIndex((cards) => cards.includes(current));
+  const row = columns[at]?.indexOf(current) ?? 0;
+  const sideways = (by: number) => {
+    const cards = columns[at + by];
+    return cards?.[Math.min(row, cards.length - 1)];
+  };
+  const moves: Record<string, () => HTMLElement | undefined> = {
+    j: () => columns[at]?.[row + 1],
+    k: () => columns[at]?.[row - 1],
+    h: () => sideways(-1),
+    l: () => sideways(1),
+  };
+  const next = moves[event.key]?.();
+  if (!next) return;
+  event.preventDefault();
+  next.focus();
+}

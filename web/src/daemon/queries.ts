@@ -1,0 +1,187 @@
+// Results of operations, kept while they are true. Each query is an operation
+// with its parameters; an event on the timeline says which of them may have
+// changed, and those on screen are read again, at most a few times a second.
+
+import {
+  keepPreviousData,
+  QueryClient,
+  useMutation,
+  useQuery,
+  type UseMutationResult,
+  type UseQueryResult,
+} from "@tanstack/react-query";
+
+import type { TimelineEvent } from "../generated/operations";
+import { call, type OperationName, type Params, type Result, Unreachable } from "./call";
+import { live } from "./live";
+
+export const queries = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: Number.POSITIVE_INFINITY,
+      gcTime: 5 * 60_000,
+      refetchOnWindowFocus: false,
+      retry: (count, error) => error instanceof Unreachable && count < 8,
+      retryDelay: (count) => Math.min(250 * 2 ** count, 4000),
+      networkMode: "always",
+    },
+    mutations: { networkMode: "always" },
+  },
+});
+
+export function useOperation<O extends OperationName>(
+  operation: O,
+  params: Params<O>,
+  options: { enabled?: boolean; refetchInterval?: number; placeholder?: "keep" } = {},
+): UseQueryResult<Result<O>> {
+  return useQuery<Result<O>, Error, Result<O>>({
+    queryKey: [operation, params],
+    queryFn: ({ signal }) => call(operation, params, signal),
+    ...(options.enabled === undefined ? {} : { enabled: options.enabled }),
+    ...(options.refetchInterval ? { refetchInterval: options.refetchInterval } : {}),
+    // What was there before stays until the new is, so that nothing jumps.
+    ...(options.placeholder ? { placeholderData: keepPreviousData } : {}),
+  });
+}
+
+export function useAction<O extends OperationName>(
+  operation: O,
+  then?: (result: Result<O>, params: Params<O>) => void,
+): UseMutationResult<Result<O>, Error, Params<O>> {
+  return useMutation<Result<O>, Error, Params<O>>({
+    mutationFn: (params: Params<O>) => call(operation, params),
+    onSuccess: (result, params) => {
+      touch(CHANGED_BY[operation] ?? []);
+      then?.(result, params);
+    },
+  });
+}
+
+const BOARD: OperationName[] = ["board_list", "board_show", "board_ready", "board_graph", "autopilot_show"];
+const QUESTIONS: OperationName[] = ["question_list", "daemon_status"];
+const SLOTS: OperationName[] = ["slot_list", "slot_explain"];
+const EXECUTIONS: OperationName[] = ["execution_list", "execution_show"];
+const TOOLS: OperationName[] = ["mcp_server_list", "mcp_tool_list"];
+const INCIDENTS: OperationName[] = ["incident_list", "daemon_status"];
+
+/** What our own actions change, read again without waiting for the event. */
+const CHANGED_BY: Partial<Record<OperationName, OperationName[]>> = {
+  question_answer: QUESTIONS,
+  question_dismiss: QUESTIONS,
+  board_add: BOARD,
+  board_edit: BOARD,
+  board_note: ["board_show"],
+  board_retry: BOARD,
+  board_cancel: BOARD,
+  board_decompose: BOARD,
+  autopilot_set: ["autopilot_show"],
+  execution_message: EXECUTIONS,
+  execution_answer: [...EXECUTIONS, ...QUESTIONS],
+  execution_interrupt: EXECUTIONS,
+  execution_cancel: [...EXECUTIONS, ...SLOTS],
+  execution_start: [...EXECUTIONS, ...SLOTS],
+  slot_kill: SLOTS,
+  slot_spawn: SLOTS,
+  incident_resolve: INCIDENTS,
+  mcp_server_control: TOOLS,
+  mcp_pin: TOOLS,
+  mcp_tool_call: ["mcp_server_list"],
+  worktree_finish: ["worktree_list", ...BOARD],
+  worktree_clean: ["worktree_list"],
+  permission_add: ["permission_list"],
+  permission_remove: ["permission_list"],
+  daemon_control: ["config_show", "daemon_status"],
+};
+
+/** What an event may have changed. */
+function changedBy(event: TimelineEvent["event"]): OperationName[] {
+  switch (event.type) {
+    case "board_task_created":
+    case "board_task_updated":
+    case "board_phase_changed":
+    case "lease_expired":
+      return BOARD;
+    case "board_task_claimed":
+    case "checks_finished":
+      return [...BOARD, "worktree_list"];
+    case "question_created":
+    case "question_answered":
+    case "question_dismissed":
+    case "confirm_required":
+    case "confirm_resolved":
+    case "dialog_answered":
+      return [...QUESTIONS, "execution_show", "slot_list"];
+    case "pty_state_changed":
+    case "slot_state_changed":
+    case "slot_became_idle":
+    case "slot_created":
+    case "slot_recording_stalled":
+    case "slot_recording_resumed":
+    case "slot_anomaly_found":
+    case "slot_anomaly_over":
+      return SLOTS;
+    case "slot_closed":
+    case "session_completed":
+      return [...SLOTS, ...EXECUTIONS, "worktree_list"];
+    case "execution_started":
+    case "execution_state_changed":
+    case "execution_ended":
+      return [...EXECUTIONS, "autopilot_show"];
+    case "execution_signal":
+    case "input_requested":
+    case "message_delivery":
+    case "cli_request_completed":
+      return EXECUTIONS;
+    case "autopilot_changed":
+    case "usage_limit_reached":
+      return ["autopilot_show", "board_ready"];
+    case "incident_opened":
+    case "incident_resolved":
+      return INCIDENTS;
+    case "config_reloaded":
+    case "config_rejected":
+      return ["config_show"];
+    case "mcp_server_state_changed":
+    case "mcp_tools_listed":
+      return TOOLS;
+    case "mcp_tool_called":
+      return ["mcp_server_list"];
+    default:
+      return [];
+  }
+}
+
+/** Reads of one operation are at least this far apart, however much happens. */
+const PAUSE_MS = 250;
+const waiting = new Set<OperationName>();
+let pause: ReturnType<typeof setTimeout> | undefined;
+
+function touch(operations: OperationName[]): void {
+  if (operations.length === 0) return;
+  for (const operation of operations) waiting.add(operation);
+  if (pause) return;
+  flush();
+  pause = setTimeout(() => {
+    pause = undefined;
+    if (waiting.size > 0) touch([...waiting]);
+  }, PAUSE_MS);
+}
+
+function flush(): void {
+  for (const operation of [...waiting]) {
+    // A read that is under way may have begun before the change. It is let to
+    // end, because cancelling it each time would never show anything in a busy
+    // hour, and the next one comes after it.
+    if (queries.isFetching({ queryKey: [operation] }) > 0) continue;
+    waiting.delete(operation);
+    void queries.invalidateQueries({ queryKey: [operation] });
+  }
+}
+
+/** Keeps the cache true to what the live connection tells. */
+export function followTimeline(): () => void {
+  return live.listen({
+    events: (events) => touch([...new Set(events.flatMap((event) => changedBy(event.event)))]),
+    reset: () => void queries.invalidateQueries(),
+  });
+}

@@ -1,0 +1,85 @@
+// States as a dot and a word. A tone says what it means to the person: work goes
+// on, something waits, it went well, it went badly, nothing happens.
+
+import type {
+  BoardTaskStatus,
+  ExecutionAttention,
+  ExecutionLifecycle,
+  PtyState,
+} from "../generated/operations";
+
+export type Tone = "work" | "wait" | "good" | "bad" | "rest";
+
+interface Said {
+  tone: Tone;
+  word: string;
+  busy?: boolean;
+}
+
+export function Mark({ tone, word, busy, title }: Said & { title?: string | undefined }) {
+  return (
+    <span className={busy ? "mark busy" : "mark"} data-tone={tone} title={title}>
+      {word}
+    </span>
+  );
+}
+
+const SLOT: Record<PtyState, Said> = {
+  starting: { tone: "rest", word: "starting", busy: true },
+  idle: { tone: "rest", word: "idle" },
+  thinking: { tone: "work", word: "thinking", busy: true },
+  responding: { tone: "work", word: "responding", busy: true },
+  tool_running: { tone: "work", word: "running a tool", busy: true },
+  confirming: { tone: "wait", word: "asks" },
+  slash_menu: { tone: "rest", word: "menu open" },
+  error: { tone: "bad", word: "error" },
+  unknown: { tone: "rest", word: "unknown" },
+  exited: { tone: "rest", word: "exited" },
+};
+
+export function SlotMark({ state, title }: { state: PtyState; title?: string }) {
+  return <Mark {...SLOT[state]} title={title} />;
+}
+
+export const slotTone = (state: PtyState): Tone => SLOT[state].tone;
+
+const TASK: Record<BoardTaskStatus, Said> = {
+  open: { tone: "rest", word: "open" },
+  running: { tone: "work", word: "running", busy: true },
+  done: { tone: "good", word: "done" },
+  failed: { tone: "bad", word: "failed" },
+  blocked: { tone: "wait", word: "blocked" },
+};
+
+export function TaskMark({ status }: { status: BoardTaskStatus }) {
+  return <Mark {...TASK[status]} />;
+}
+
+export const taskTone = (status: BoardTaskStatus): Tone => TASK[status].tone;
+
+const LIFECYCLE: Record<ExecutionLifecycle, Said> = {
+  starting: { tone: "rest", word: "starting", busy: true },
+  running: { tone: "work", word: "running", busy: true },
+  paused: { tone: "wait", word: "paused" },
+  completed: { tone: "good", word: "completed" },
+  failed: { tone: "bad", word: "failed" },
+  cancelled: { tone: "rest", word: "cancelled" },
+  terminated: { tone: "bad", word: "terminated" },
+};
+
+export function LifecycleMark({ lifecycle }: { lifecycle: ExecutionLifecycle }) {
+  return <Mark {...LIFECYCLE[lifecycle]} />;
+}
+
+const ATTENTION: Record<ExecutionAttention, Said | undefined> = {
+  none: undefined,
+  autonomous: undefined,
+  awaiting_operator: { tone: "wait", word: "waits for you" },
+  awaiting_system: { tone: "rest", word: "waits for the system" },
+  blocked: { tone: "wait", word: "blocked" },
+};
+
+export function AttentionMark({ attention }: { attention: ExecutionAttention }) {
+  const said = ATTENTION[attention];
+  return said ? <Mark {...said} /> : null;
+}

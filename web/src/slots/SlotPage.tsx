@@ -1,0 +1,158 @@
+// One slot: its terminal, which can be taken over, and the reasons for what it is
+// taken to be doing. A slot that is closed shows its recording instead.
+
+import { lazy, Suspense } from "react";
+import { Link, useParams, useSearchParams } from "wouter";
+
+import { Bar } from "../app/Menu";
+import { useAction, useOperation } from "../daemon/queries";
+import type { SlotSummary } from "../generated/operations";
+import { Lines, Loaded, Nothing } from "../parts/Loaded";
+import { SlotMark } from "../parts/marks";
+import { Ago } from "../parts/time";
+import { complain, say } from "../parts/toasts";
+import { Explain } from "./Explain";
+import { Terminal } from "./Terminal";
+import "./slots.css";
+
+const Player = lazy(() => import("./Player").then((module) => ({ default: module.Player })));
+
+export function SlotPage() {
+  const { slot: id = "" } = useParams<{ slot: string }>();
+  const [search, setSearch] = useSearchParams();
+  const slots = useOperation("slot_list", { all: true });
+  const slot = slots.data?.slots.find((each) => each.slot === id || (each.name === id && !each.closed_at));
+  const playing = search.has("recording") || Boolean(slot?.closed_at);
+  return (
+    <>
+      <Bar
+        title={
+          <>
+            <Link href="/slots">Slots</Link> <span className="quiet">/</span> {slot?.name ?? "…"}
+          </>
+        }
+      >
+        {slot && !slot.closed_at ? (
+          <button
+            type="button"
+            className="button"
+            aria-pressed={playing}
+            onClick={() => setSearch(playing ? {} : { recording: "" }, { replace: true })}
+          >
+            Recording
+          </button>
+        ) : null}
+        {slot ? <Actions slot={slot} /> : null}
+      </Bar>
+      <div className="view">
+        <Loaded of={slots} lines={14}>
+          {() =>
+            slot ? (
+              <div className="slot-page">
+                <div className="slot-main">
+                  {playing ? (
+                    <Suspense fallback={<Lines count={12} />}>
+                      <Player slot={slot.slot} at={search.get("at")} />
+                    </Suspense>
+                  ) : (
+                    <Terminal slot={slot} />
+                  )}
+                </div>
+                <aside className="slot-side">
+                  <Facts slot={slot} />
+                  {slot.closed_at ? null : <Explain slot={slot.slot} state={slot.reading.state} />}
+                </aside>
+              </div>
+            ) : (
+              <Nothing title="There is no such slot">
+                <p>
+                  <Link href="/slots">All slots</Link>
+                </p>
+              </Nothing>
+            )
+          }
+        </Loaded>
+      </div>
+    </>
+  );
+}
+
+function Actions({ slot }: { slot: SlotSummary }) {
+  const interrupt = useAction("slot_interrupt", () => say("Ctrl-C was pressed.", "rest"));
+  const kill = useAction("slot_kill", (result) => say(result.outcome, "rest"));
+  if (slot.closed_at) return null;
+  return (
+    <>
+      <a className="button" href={`/api/v1/slots/${slot.slot}/screenshot.png`} target="_blank" rel="noreferrer">
+        Screenshot
+      </a>
+      <button
+        type="button"
+        className="button"
+        disabled={interrupt.isPending}
+        onClick={() => interrupt.mutate({ slot: slot.slot }, { onError: complain })}
+      >
+        Interrupt
+      </button>
+      <button
+        type="button"
+        className="button plain danger"
+        disabled={kill.isPending}
+        onClick={() => {
+          if (window.confirm(`End ${slot.name} and every process it started?`)) {
+            kill.mutate({ slot: slot.slot }, { onError: complain });
+          }
+        }}
+      >
+        End it
+      </button>
+    </>
+  );
+}
+
+function Facts({ slot }: { slot: SlotSummary }) {
+  const { reading } = slot;
+  return (
+    <section className="stack-tight">
+      <p className="slot-state">
+        <SlotMark state={reading.state} />
+        <span className="quiet">
+          {Math.round(reading.confidence * 100)} % sure, by {reading.authority}
+        </span>
+      </p>
+      <p>{reading.reason}</p>
+      {reading.waiting_for ? <p>Waits for: {reading.waiting_for}</p> : null}
+      {slot.trouble ? (
+        <p className="trouble" role="alert">
+          {slot.trouble}
+        </p>
+      ) : null}
+      <dl className="facts">
+        <dt>Agent</dt>
+        <dd>{slot.engine}</dd>
+        {slot.program ? (
+          <>
+            <dt>Program</dt>
+            <dd className="mono">{slot.program.argv.join(" ")}</dd>
+            <dt>Folder</dt>
+            <dd className="mono">{slot.program.cwd}</dd>
+            <dt>Process</dt>
+            <dd>{slot.program.pid}</dd>
+          </>
+        ) : null}
+        <dt>Opened</dt>
+        <dd>
+          <Ago at={slot.created_at} />
+        </dd>
+        {slot.closed_at ? (
+          <>
+            <dt>Closed</dt>
+            <dd>
+              <Ago at={slot.closed_at} />
+            </dd>
+          </>
+        ) : null}
+      </dl>
+    </section>
+  );
+}

@@ -1,0 +1,41 @@
+// The daemon itself, one part at a time: is it well, what went wrong, what is
+// allowed, who may come in, how it is set up.
+
+import { Link, useParams } from "wouter";
+
+import { Bar } from "../app/Menu";
+import { Configuration } from "./Configuration";
+import { Health } from "./Health";
+import { Incidents } from "./Incidents";
+import { Permissions } from "./Permissions";
+import "./system.css";
+
+const PARTS = [
+  { path: "health", name: "Health", component: Health },
+  { path: "incidents", name: "Incidents", component: Incidents },
+  { path: "permissions", name: "Permissions", component: Permissions },
+  { path: "configuration", name: "Configuration", component: Configuration },
+];
+
+export function System() {
+  const { part } = useParams<{ part?: string }>();
+  const chosen = PARTS.find((each) => each.path === part) ?? PARTS[0];
+  if (!chosen) return null;
+  const Part = chosen.component;
+  return (
+    <>
+      <Bar title="System">
+        <nav className="parts" aria-label="Parts of the system">
+          {PARTS.map((each) => (
+            <Link key={each.path} href={`/system/${each.path}`} aria-current={each === chosen ? "page" : undefined}>
+              {each.name}
+            </Link>
+          ))}
+        </nav>
+      </Bar>
+      <div className="view">
+        <Part />
+      </div>
+    </>
+  );
+}

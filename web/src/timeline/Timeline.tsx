@@ -1,0 +1,255 @@
+// What happened, newest first and live, by category and kind; and for any event
+// the whole chain it belongs to.
+
+import { type FormEvent, useEffect, useMemo, useState } from "react";
+import { Link, useSearchParams } from "wouter";
+
+import { Bar } from "../app/Menu";
+import { call } from "../daemon/call";
+import { live } from "../daemon/live";
+import { useAction, useOperation } from "../daemon/queries";
+import type { Category, TimelineEvent } from "../generated/operations";
+import { Lines, Nothing, Trouble } from "../parts/Loaded";
+import { clock } from "../parts/time";
+import { complain } from "../parts/toasts";
+import { useNames } from "./names";
+import { tell } from "./sentences";
+import { Trace } from "./Trace";
+import "./timeline.css";
+
+const CATEGORIES: Category[] = ["board", "slot", "pty", "cli_engine", "message", "task", "system", "pipeline", "knowledge"];
+const PAGE = 200;
+/** What is on the page at most; older events are read again when asked for. */
+const MOST = 2000;
+
+export function Timeline() {
+  const [search, setSearch] = useSearchParams();
+  const category = (search.get("category") ?? "") as Category | "";
+  const kind = search.get("kind") ?? "";
+  const trace = search.get("trace");
+  const set = (name: string, value: string) =>
+    setSearch(
+      (before) => {
+        const next = new URLSearchParams(before);
+        if (value) next.set(name, value);
+        else next.delete(name);
+        return next;
+      },
+      { replace: true },
+    );
+  return (
+    <>
+      <Bar title="Timeline">
+        <select
+          className="field"
+          aria-label="Category"
+          value={category}
+          onChange={(event) => set("category", event.target.value)}
+        >
+          <option value="">Every category</option>
+          {CATEGORIES.map((each) => (
+            <option key={each} value={each}>
+              {each.replaceAll("_", " ")}
+            </option>
+          ))}
+        </select>
+        <Kinds value={kind} choose={(value) => set("kind", value)} />
+        <Remark />
+      </Bar>
+      <div className={trace ? "view flush timeline-view traced" : "view flush timeline-view"}>
+        <Events key={`${category}/${kind}`} category={category} kind={kind} trace={trace} open={(id) => set("trace", id)} />
+        {trace ? <Trace id={trace} close={() => set("trace", "")} /> : null}
+      </div>
+    </>
+  );
+}
+
+function Kinds({ value, choose }: { value: string; choose: (value: string) => void }) {
+  const activity = useOperation("timeline_activity", {});
+  const kinds = useMemo(
+    () => [...new Set([...(activity.data?.hours ?? []).map((hour) => hour.kind), ...(value ? [value] : [])])].sort(),
+    [activity.data, value],
+  );
+  return (
+    <select className="field" aria-label="Kind" value={value} onChange={(event) => choose(event.target.value)}>
+      <option value="">Every kind</option>
+      {kinds.map((kind) => (
+        <option key={kind} value={kind}>
+          {kind.replaceAll("_", " ")}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+function Remark() {
+  const [text, setText] = useState("");
+  const note = useAction("timeline_note", () => setText(""));
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (text.trim()) note.mutate({ text: text.trim(), author: "person" }, { onError: complain });
+  };
+  return (
+    <form onSubmit={submit}>
+      <input
+        className="field"
+        aria-label="Mark this moment with a note"
+        placeholder="Mark this moment…"
+        value={text}
+        onChange={(event) => setText(event.target.value)}
+      />
+    </form>
+  );
+}
+
+interface EventsProps {
+  category: Category | "";
+  kind: string;
+  trace: string | null;
+  open: (trace: string) => void;
+}
+
+function Events({ category, kind, trace, open }: EventsProps) {
+  const { events, more, older, error, loading } = useEvents(category, kind);
+  const nameOf = useNames();
+  if (error) {
+    return (
+      <div className="view">
+        <Trouble error={error} />
+      </div>
+    );
+  }
+  if (loading) {
+    return (
+      <div className="view">
+        <Lines count={14} />
+      </div>
+    );
+  }
+  if (events.length === 0) {
+    return (
+      <div className="view">
+        <Nothing title="Nothing of this kind has happened">
+          <p>Whatever happens from now on comes here at once.</p>
+        </Nothing>
+      </div>
+    );
+  }
+  return (
+    <div className="events" role="region" aria-label="Events" tabIndex={0}>
+      <ol>
+        {events.map((event) => (
+          <Line
+            key={event.seq}
+            event={event}
+            about={nameOf(event.event)}
+            here={event.trace_id === trace}
+            open={open}
+          />
+        ))}
+      </ol>
+      {more ? (
+        <button type="button" className="button plain" onClick={older}>
+          Older events
+        </button>
+      ) : null}
+    </div>
+  );
+}
+
+interface LineProps {
+  event: TimelineEvent;
+  about: string | undefined;
+  here: boolean;
+  open: (trace: string) => void;
+}
+
+function Line({ event, about, here, open }: LineProps) {
+  const told = tell(event);
+  return (
+    <li className={here ? "event here" : "event"} data-tone={told.tone}>
+      <time dateTime={event.at} className="mono quiet" title={new Date(event.at).toLocaleString()}>
+        {clock(event.at)}
+      </time>
+      <span className="event-kind mark" data-tone={told.tone}>
+        {event.event.type.replaceAll("_", " ")}
+      </span>
+      <span className="event-about one-line">{about}</span>
+      <span className="event-words">{told.href ? <Link href={told.href}>{told.sentence}</Link> : told.sentence}</span>
+      <button
+        type="button"
+        className="button plain small"
+        aria-label={`The chain of event ${event.seq}`}
+        onClick={() => open(event.trace_id)}
+      >
+        chain
+      </button>
+    </li>
+  );
+}
+
+/** A page of stored events, and every newer one as it happens. */
+function useEvents(category: Category | "", kind: string) {
+  const [events, setEvents] = useState<TimelineEvent[]>([]);
+  const [more, setMore] = useState(false);
+  const [loading, setLoading] = useState(true);
+  const [error, setError] = useState<Error>();
+  const filter = useMemo(
+    () => ({ ...(category ? { categories: [category] } : {}), ...(kind ? { kinds: [kind] } : {}) }),
+    [category, kind],
+  );
+
+  useEffect(() => {
+    let gone = false;
+    const load = () =>
+      call("timeline_query", { ...filter, limit: PAGE })
+        .then((page) => {
+          if (gone) return;
+          setEvents((before) => merge(before, page.events));
+          setMore(page.more);
+          setLoading(false);
+          setError(undefined);
+        })
+        .catch((failed: Error) => {
+          if (!gone) setError(failed);
+        });
+    void load();
+    const unlisten = live.listen({
+      events: (news) => {
+        // The category of a kind is the daemon's to say: with a filter on it the
+        // newest page is read again.
+        if (category) void load();
+        else {
+          const fit = news.filter((event) => !kind || event.event.type === kind);
+          if (fit.length > 0) setEvents((before) => merge(before, fit));
+        }
+      },
+      reset: () => {
+        setEvents([]);
+        void load();
+      },
+    });
+    return () => {
+      gone = true;
+      unlisten();
+    };
+  }, [filter, category, kind]);
+
+  const older = () => {
+    const last = events.at(-1)?.seq;
+    if (!last) return;
+    call("timeline_query", { ...filter, before: last, limit: PAGE })
+      .then((page) => {
+        setEvents((before) => merge(before, page.events, MOST * 5));
+        setMore(page.more);
+      })
+      .catch(complain);
+  };
+  return { events, more, older, error: events.length === 0 ? error : undefined, loading };
+}
+
+/** Newest first, each once. */
+function merge(before: TimelineEvent[], news: TimelineEvent[], most = MOST): TimelineEvent[] {
+  const bySeq = new Map([...before, ...news].map((event) => [event.seq ?? 0, event]));
+  return [...bySeq.values()].sort((a, b) => (b.seq ?? 0) - (a.seq ?? 0)).slice(0, most);
+}

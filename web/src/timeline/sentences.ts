@@ -1,0 +1,133 @@
+// Events as sentences, and what each is about, so that one can go there.
+
+import type { Event, TimelineEvent } from "../generated/operations";
+import type { Tone } from "../parts/marks";
+
+export interface Told {
+  sentence: string;
+  tone: Tone;
+  /** Where one sees more of it. */
+  href?: string;
+}
+
+export function tell({ event }: TimelineEvent): Told {
+  const told = sentenceOf(event);
+  const href = whereOf(event);
+  return href ? { ...told, href } : told;
+}
+
+function whereOf(event: Event): string | undefined {
+  const fields = event as Record<string, unknown>;
+  if (typeof fields.execution === "string") return `/executions/${fields.execution}`;
+  if (typeof fields.slot === "string") return `/slots/${fields.slot}`;
+  if (typeof fields.task === "string" && event.type.startsWith("board_")) return `/board/${fields.task}`;
+  if (event.type === "checks_finished") return `/board/${event.task}`;
+  if (event.type.startsWith("question_")) return "/attention";
+  if (event.type.startsWith("incident_")) return "/system";
+  if (event.type.startsWith("mcp_")) return "/tools";
+  return undefined;
+}
+
+const spaced = (word: string) => word.replaceAll("_", " ");
+
+function sentenceOf(event: Event): { sentence: string; tone: Tone } {
+  switch (event.type) {
+    case "pty_state_changed":
+      return { sentence: `${spaced(event.from)} → ${spaced(event.to)}: ${event.reason}`, tone: "rest" };
+    case "confirm_required":
+      return { sentence: `asks: ${event.title}`, tone: "wait" };
+    case "confirm_resolved":
+      return { sentence: `${event.chosen}, by ${event.by}`, tone: "good" };
+    case "dialog_answered":
+      return { sentence: `${event.question} ${event.option}`, tone: "good" };
+    case "message_delivery":
+      return { sentence: `message ${event.outcome}${event.reason ? `: ${event.reason}` : ""}`, tone: "rest" };
+    case "board_task_created":
+      return { sentence: event.title, tone: "rest" };
+    case "board_task_updated":
+      return {
+        sentence: `is ${event.status}`,
+        tone: event.status === "done" ? "good" : event.status === "failed" ? "bad" : event.status === "blocked" ? "wait" : "work",
+      };
+    case "board_task_claimed":
+      return { sentence: `claimed by ${event.holder}`, tone: "work" };
+    case "board_phase_changed":
+      return { sentence: `${event.from} → ${event.to}`, tone: "work" };
+    case "checks_finished":
+      return {
+        sentence: `${event.passed} passed, ${event.failed} failed`,
+        tone: event.failed > 0 ? "bad" : "good",
+      };
+    case "question_answered":
+      return { sentence: `answered by ${event.by}`, tone: "good" };
+    case "question_dismissed":
+      return { sentence: `dismissed by ${event.by}`, tone: "rest" };
+    case "slot_created":
+      return { sentence: `${event.name}, ${event.engine}`, tone: "rest" };
+    case "slot_closed":
+      return { sentence: event.reason, tone: "rest" };
+    case "slot_anomaly_found":
+      return { sentence: `${spaced(event.anomaly)}: ${event.detail}`, tone: "wait" };
+    case "execution_started":
+      return { sentence: `${event.engine} in ${event.cwd}`, tone: "work" };
+    case "execution_state_changed":
+      return {
+        sentence: [event.lifecycle, event.attention, event.activity].map(spaced).join(", "),
+        tone: event.attention === "awaiting_operator" || event.attention === "blocked" ? "wait" : "rest",
+      };
+    case "execution_signal":
+      return { sentence: `${spaced(event.signal)}, ${event.outcome}`, tone: "rest" };
+    case "input_requested":
+      return { sentence: event.question, tone: "wait" };
+    case "execution_ended":
+      return { sentence: event.lifecycle, tone: event.lifecycle === "completed" ? "good" : "bad" };
+    case "cli_request_completed":
+      return { sentence: `${event.input_tokens} tokens in, ${event.output_tokens} out`, tone: "rest" };
+    case "usage_limit_reached":
+      return { sentence: `the limit of ${event.engine} is reached`, tone: "wait" };
+    case "execution_access_refused":
+      return { sentence: event.reason, tone: "bad" };
+    case "daemon_started":
+      return { sentence: `version ${event.version}, process ${event.pid} on ${event.host}`, tone: "good" };
+    case "daemon_stopped":
+      return { sentence: event.reason, tone: "rest" };
+    case "daemon_crash_found":
+      return { sentence: `process ${event.pid} on ${event.host} ended without closing`, tone: "bad" };
+    case "config_reloaded":
+      return { sentence: event.changed.join(", ") || "nothing changed", tone: "good" };
+    case "config_rejected":
+    case "manifest_rejected":
+      return { sentence: event.error, tone: "bad" };
+    case "autopilot_changed":
+      return { sentence: `${event.mode} by ${event.by}: ${event.reason}`, tone: "work" };
+    case "note_added":
+      return { sentence: `${event.author}: ${event.text}`, tone: "rest" };
+    case "incident_opened":
+      return { sentence: event.summary, tone: "bad" };
+    case "incident_resolved":
+      return { sentence: `by ${event.by}`, tone: "good" };
+    case "consumer_failed":
+      return { sentence: `${event.consumer}: ${event.error}`, tone: "bad" };
+    case "mcp_tool_called":
+      return {
+        sentence: `${event.server}__${event.tool}: ${spaced(event.outcome)} in ${Math.round(event.micros / 1000)} ms`,
+        tone: event.outcome === "done" ? "good" : "bad",
+      };
+    case "mcp_server_state_changed":
+      return { sentence: `${event.server}: ${event.from} → ${event.to}`, tone: "rest" };
+    case "mcp_tools_listed":
+      return { sentence: `${event.server}: ${event.tools} tools, ${event.held.length} held`, tone: "rest" };
+    case "prompt_stalled":
+      return { sentence: "a prompt was typed and not taken", tone: "wait" };
+    default:
+      return { sentence: plainly(event), tone: "rest" };
+  }
+}
+
+/** For kinds that have no sentence of their own: their fields. */
+function plainly(event: Event): string {
+  return Object.entries(event)
+    .filter(([name, value]) => name !== "type" && value !== null)
+    .map(([name, value]) => `${spaced(name)} ${typeof value === "object" ? JSON.stringify(value) : value}`)
+    .join(", ");
+}

@@ -1,0 +1,119 @@
+// The board as it changes: by agents, by hand, and by a daemon that dies.
+
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+
+import { expect, test } from "./stage";
+
+const column = (name: string) => `.column[data-column="${name}"]`;
+
+test("the whole demo, watched from the page", async ({ stage, page }) => {
+  const demo = stage.demo();
+  const printed = await expect
+    .poll(
+      async () => {
+        try {
+          const { stdout } = await promisify(execFile)(process.env.MISSION ?? "../target/debug/mission", ["open", "--print"], {
+            env: { ...process.env, MISSION_HOME: demo.home, MISSION_NO_START: "1" },
+          });
+          return stdout;
+        } catch {
+          return "";
+        }
+      },
+      { intervals: [50] },
+    )
+    .toContain("http")
+    .then(async () => {
+      const { stdout } = await promisify(execFile)(process.env.MISSION ?? "../target/debug/mission", ["open", "--print"], {
+        env: { ...process.env, MISSION_HOME: demo.home, MISSION_NO_START: "1" },
+      });
+      return stdout;
+    });
+  await page.goto(/https?:\/\/\S+/.exec(printed)?.[0] ?? "");
+  await page.keyboard.press("g");
+  await page.keyboard.press("b");
+  // Two agents work at once while the page looks on, and their terminals stream.
+  await expect(page.locator(`${column("running")} .card`)).toHaveCount(2);
+  await page.keyboard.press("g");
+  await page.keyboard.press("s");
+  await expect(page.locator(".tile .xterm-rows").first()).toContainText("rehearsal", { ignoreCase: true });
+  await page.keyboard.press("g");
+  await page.keyboard.press("b");
+  await expect(page.locator(`${column("done")} .card`)).toHaveCount(5, { timeout: 100_000 });
+  expect(await demo.ended).toBe(0);
+  await page.locator('[data-task="T-3"]').click();
+  await expect(page.getByText("verified")).toBeVisible();
+  await expect(page.getByText("checks ran 2 times")).toBeVisible();
+  await promisify(execFile)(process.env.MISSION ?? "../target/debug/mission", ["down"], {
+    env: { ...process.env, MISSION_HOME: demo.home },
+  });
+});
+
+test("a task made on the page is on the board, and can be changed and given up", async ({ stage, board }) => {
+  await board.keyboard.press("g");
+  await board.keyboard.press("b");
+  await board.keyboard.press("n");
+  await board.getByLabel("What is to be done, in one line").fill("Write the parser");
+  await board.getByLabel("Checks that prove it done").fill("cargo test --package parser");
+  await board.getByRole("button", { name: "Put it on the board" }).click();
+  await expect(board.getByRole("heading", { name: "Write the parser" })).toBeVisible();
+  const { task } = await stage.call("board_show", { task: "T-1" });
+  expect(task.checks.map((check) => check.run)).toEqual([["cargo", "test", "--package", "parser"]]);
+  await board.getByLabel("A note on the task").fill("Mind the includes.");
+  await board.getByRole("button", { name: "Add", exact: true }).click();
+  await expect(board.getByText("Mind the includes.")).toBeVisible();
+  await board.getByRole("button", { name: "Give up" }).click();
+  await expect(board.locator(".task-head").getByText("failed")).toBeVisible();
+});
+
+test("the order changes by dragging and by keys", async ({ stage, board }) => {
+  for (const title of ["one", "two", "three"]) {
+    await stage.call("board_add", { task: { title, isolation: "none" } });
+  }
+  await board.goto(`${await stage.address()}/board`);
+  const titles = () => board.locator(`${column("ready")} .card-title`).allTextContents();
+  await expect.poll(titles).toEqual(["one", "two", "three"]);
+  await board.locator('[data-task="T-3"]').dragTo(board.locator('[data-task="T-1"]'));
+  await expect.poll(titles).toEqual(["three", "one", "two"]);
+  const order = async () => (await stage.call("board_list", { offset: 0 })).tasks.map((task) => task.title);
+  await expect.poll(order).toEqual(["three", "one", "two"]);
+  await board.locator('[data-task="T-3"]').focus();
+  await board.keyboard.press("Alt+ArrowDown");
+  await expect.poll(order).toEqual(["one", "three", "two"]);
+  await expect.poll(titles).toEqual(["one", "three", "two"]);
+});
+
+test("nothing is missing after the daemon was killed and started again", async ({ stage, board }) => {
+  await stage.call("board_add", { task: { title: "before", isolation: "none" } });
+  await board.goto(`${await stage.address()}/board`);
+  await expect(board.locator(`${column("ready")} .card`)).toHaveCount(1);
+  await stage.kill();
+  await expect(board.getByText("The daemon does not answer")).toBeVisible();
+  await stage.start();
+  // These happen while the page may still be trying to come back.
+  await stage.call("board_add", { task: { title: "while it was away", isolation: "none" } });
+  await stage.call("board_add", { task: { title: "waits", isolation: "none" }, depends_on: ["T-2"] });
+  await expect(board.locator(`${column("ready")} .card`)).toHaveCount(2);
+  await expect(board.locator(`${column("waiting")} .card`)).toHaveCount(1);
+  await expect(board.getByText("The daemon does not answer")).toHaveCount(0);
+  await stage.call("board_add", { task: { title: "afterwards", isolation: "none" } });
+  await expect(board.locator(`${column("ready")} .card`)).toHaveCount(3);
+});
+
+test("filters, the graph and the palette find a task", async ({ stage, board }) => {
+  await stage.call("board_add", { task: { title: "Write the lexer", isolation: "none", labels: ["core"] } });
+  await stage.call("board_add", { task: { title: "Write the docs", isolation: "none" }, depends_on: ["T-1"] });
+  await board.goto(`${await stage.address()}/board?label=core`);
+  await expect(board.locator(".card")).toHaveCount(1);
+  await board.goto(`${await stage.address()}/board?as=graph`);
+  await expect(board.locator(".graph-node")).toHaveCount(2);
+  await board.keyboard.press("/");
+  await board.getByRole("combobox").fill("docs");
+  await board.keyboard.press("Enter");
+  await expect(board.getByRole("heading", { name: "Write the docs" })).toBeVisible();
+  await expect(board.getByText("waits for T-1")).toBeVisible();
+  // It remembers where one was.
+  await board.goto(await stage.address());
+  await expect(board.getByRole("heading", { name: "Write the docs" })).toBeVisible();
+});

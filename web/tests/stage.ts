@@ -1,0 +1,169 @@
+// A daemon with a home of its own, a small repository, and agents that follow
+// scripts: what a test plays on. Everything is gone when the test is over.
+
+import { execFile, spawn } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { promisify } from "node:util";
+
+import { test as base, expect, type Page } from "@playwright/test";
+
+import type { OperationName, Params, Result } from "../src/daemon/call";
+
+const run = promisify(execFile);
+const mission = process.env.MISSION ?? resolve("../target/debug/mission");
+const sample = resolve("../crates/cli/src/commands/demo/sample");
+
+export class Stage {
+  readonly folder = mkdtempSync(join(tmpdir(), "mw-"));
+  readonly home = join(this.folder, "home");
+  readonly repository = join(this.folder, "greet");
+  private readonly env = { ...process.env, MISSION_HOME: this.home, MISSION_NO_START: "1" };
+
+  /** A command of the program, with this home. */
+  async mission(...args: string[]): Promise<string> {
+    const { stdout } = await run(mission, args, { env: this.env, maxBuffer: 64 * 1024 * 1024 });
+    return stdout;
+  }
+
+  /** An operation, by the socket: what happens without the page. */
+  async call<O extends OperationName>(operation: O, params: Params<O>): Promise<Result<O>> {
+    return JSON.parse(await this.mission("call", operation, JSON.stringify(params))) as Result<O>;
+  }
+
+  async start(): Promise<void> {
+    mkdirSync(this.home, { recursive: true });
+    await this.mission("daemon", "start");
+  }
+
+  /** The address of the page, without a login. */
+  async address(): Promise<string> {
+    const { http } = await this.call("daemon_status", {});
+    if (!http) throw new Error("the daemon serves no page");
+    return http;
+  }
+
+  /** A link that signs one browser in. */
+  async link(): Promise<string> {
+    const printed = await this.mission("open", "--print");
+    const link = /https?:\/\/\S+/.exec(printed)?.[0];
+    if (!link) throw new Error(`\`mission open --print\` printed no link: ${printed}`);
+    return link;
+  }
+
+  async signIn(page: Page): Promise<void> {
+    await page.goto(await this.link());
+    await expect(page.getByRole("navigation", { name: "Views" })).toBeVisible();
+    await expect(page.getByText(/^live/)).toBeVisible();
+  }
+
+  /** Dies as if the power had gone. */
+  async kill(): Promise<void> {
+    const { pid } = await this.call("daemon_status", {});
+    process.kill(pid, "SIGKILL");
+    await expect.poll(() => isAlive(pid)).toBe(false);
+  }
+
+  /** The repository of the demo, committed. */
+  async makeRepository(): Promise<void> {
+    for (const part of ["README.md", "bin", "lib", "tests"]) {
+      cpSync(join(sample, part), join(this.repository, part), { recursive: true });
+    }
+    const git = (...args: string[]) =>
+      run("git", ["-c", "user.name=test", "-c", "user.email=test@localhost", ...args], { cwd: this.repository });
+    await git("init", "--quiet", "--initial-branch=main");
+    await git("add", "--all");
+    await git("commit", "--quiet", "--no-verify", "-m", "Greet the world");
+  }
+
+  async git(...args: string[]): Promise<string> {
+    return (await run("git", args, { cwd: this.repository })).stdout;
+  }
+
+  /** The path of a script: one of the demo's by name, or its text. */
+  script(name: string, text?: string): string {
+    if (text === undefined) return join(sample, "scripts", `${name}.yaml`);
+    const path = join(this.folder, `${name}.yaml`);
+    writeFileSync(path, text);
+    return path;
+  }
+
+  /** Puts a task of the demo on the board. */
+  async task(name: string, more: Params<"board_add">["task"] = {}, after: string[] = []): Promise<string> {
+    const { task } = await this.call("board_add", {
+      task: {
+        title: `Add the command ${name}`,
+        repository: this.repository,
+        engine: "rehearsal",
+        args: [this.script(name)],
+        checks: [{ run: ["sh", "tests/run.sh", name], timeout_secs: 30 }],
+        ...more,
+      },
+      depends_on: after,
+    });
+    return task.number;
+  }
+
+  autopilot(mode: "running" | "paused" | "stopped") {
+    return this.call("autopilot_set", { mode, reason: "the test says so" });
+  }
+
+  /** A terminal of a script or a shell, outside any task. */
+  spawn(name: string, argv: string[]) {
+    return this.call("slot_spawn", { name, argv, cwd: this.folder });
+  }
+
+  /** The demo on a home below this one; its own daemon, its own agents. */
+  demo(): { home: string; ended: Promise<number | null>; said: () => string } {
+    const child = spawn(mission, ["demo", "--keep"], { env: this.env, stdio: ["ignore", "pipe", "pipe"] });
+    let said = "";
+    child.stdout.on("data", (data: Buffer) => (said += data.toString()));
+    child.stderr.on("data", (data: Buffer) => (said += data.toString()));
+    const ended = new Promise<number | null>((done) => child.on("exit", done));
+    return { home: join(this.home, "data/demos/1/home"), ended, said: () => said };
+  }
+
+  async close(): Promise<void> {
+    try {
+      await this.autopilot("stopped");
+      const { slots } = await this.call("slot_list", { all: false });
+      for (const slot of slots) await this.call("slot_kill", { slot: slot.slot, grace_ms: 0 }).catch(() => {});
+    } catch {
+      // A test may end while its daemon is down.
+    }
+    await this.mission("down").catch(() => {});
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export const test = base.extend<{ stage: Stage; board: Page }>({
+  stage: async ({}, use) => {
+    const stage = new Stage();
+    await stage.start();
+    await use(stage);
+    await stage.close();
+  },
+  /** A page that is signed in, and fails the test if it complains. */
+  board: async ({ page, stage }, use) => {
+    const complaints: string[] = [];
+    page.on("pageerror", (error) => complaints.push(error.message));
+    page.on("console", (message) => {
+      if (message.type() === "error") complaints.push(message.text());
+    });
+    await stage.signIn(page);
+    await use(page);
+    expect(complaints.filter((text) => !/WebSocket|ERR_CONNECTION|Failed to load resource/.test(text))).toEqual([]);
+  },
+});
+
+export { expect };

@@ -1,0 +1,20 @@
+import react from "@vitejs/plugin-react";
+import { defineConfig } from "vite";
+
+// `npm run dev` serves the sources with the API of a running daemon behind
+// them: MISSION_URL=http://127.0.0.1:PORT npm run dev
+const daemon = process.env.MISSION_URL;
+
+export default defineConfig({
+  plugins: [react()],
+  build: {
+    target: "es2022",
+    // Small files stay files: the page's policy allows nothing inline.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    reportCompressedSize: false,
+  },
+  server: daemon
+    ? { proxy: { "/api": { target: daemon, ws: true, changeOrigin: true } } }
+    : {},
+});

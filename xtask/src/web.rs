@@ -1,0 +1,126 @@
+//! The web board: built from `web/` into `web/dist`, which the program embeds,
+//! and tested in a real browser against a real daemon.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::run;
+use crate::tests::{Suite, checked, counted};
+
+/// What is needed to build the page and is not here, as a sentence.
+pub(crate) fn missing() -> Option<&'static str> {
+    match (run::exists("node"), run::exists("npm")) {
+        (true, true) => None,
+        _ => Some("there is no `node` with `npm`: install Node.js 20 or newer"),
+    }
+}
+
+/// From the sources to `web/dist`.
+pub(crate) fn build() -> Result<(), String> {
+    if let Some(missing) = missing() {
+        return Err(format!("the web board cannot be built: {missing}"));
+    }
+    install()?;
+    generate_types()?;
+    npm(&["run", "--silent", "check"])?;
+    npm(&["run", "--silent", "build"])
+}
+
+/// Runs the tests in the browser. Without Node there is no board to test, which
+/// is said, and is a failure where everything must hold.
+pub(crate) fn test() -> Result<Option<Suite>, String> {
+    if let Some(missing) = missing() {
+        let said = format!("the web board was not tested: {missing}");
+        if std::env::var_os("CI").is_some() {
+            return Err(said);
+        }
+        println!("\n{said}");
+        return Ok(None);
+    }
+    checked("web board in the browser", || {
+        counted(&mut browser(&["test", "--project", "board"], "debug")?)
+    })
+    .map(Some)
+}
+
+/// Measures the page in the browser, with a program built for release.
+pub(crate) fn bench() -> Result<(), String> {
+    build()?;
+    run::run(&mut run::cargo(&[
+        "build",
+        "--release",
+        "--package",
+        "mission",
+    ]))?;
+    run::run(&mut browser(&["test", "--project", "bench"], "release")?)
+}
+
+fn folder() -> PathBuf {
+    run::root().join("web")
+}
+
+fn npm(arguments: &[&str]) -> Result<(), String> {
+    run::run(
+        Command::new("npm")
+            .args(arguments)
+            .current_dir(folder())
+            // A warning about a person's own npm settings is not ours to print.
+            .env("npm_config_loglevel", "error")
+            .env("npm_config_update_notifier", "false"),
+    )
+}
+
+/// Installs what the lock file names, unless that very lock file was installed.
+fn install() -> Result<(), String> {
+    let wanted = folder().join("package-lock.json");
+    let installed = folder().join("node_modules/.installed-lock.json");
+    let same = match (std::fs::read(&wanted), std::fs::read(&installed)) {
+        (Ok(wanted), Ok(installed)) => wanted == installed,
+        _ => false,
+    };
+    if same {
+        return Ok(());
+    }
+    npm(&["ci", "--no-audit", "--no-fund"])?;
+    std::fs::copy(&wanted, &installed)
+        .map(drop)
+        .map_err(|error| format!("{}: {error}", installed.display()))
+}
+
+/// The types of every operation, from the catalogue itself.
+fn generate_types() -> Result<(), String> {
+    let catalogue = run::output(&mut run::cargo(&[
+        "run",
+        "--quiet",
+        "--package",
+        "missiond-api",
+        "--example",
+        "catalogue",
+    ]))?;
+    let generated = folder().join("src/generated");
+    std::fs::create_dir_all(&generated).map_err(|error| said(&generated, &error))?;
+    let file = generated.join("catalogue.json");
+    std::fs::write(&file, catalogue).map_err(|error| said(&file, &error))?;
+    run::run(
+        Command::new("node")
+            .args(["scripts/types.mjs"])
+            .args([file, generated.join("operations.ts")])
+            .current_dir(folder()),
+    )
+}
+
+fn said(path: &Path, error: &std::io::Error) -> String {
+    format!("{}: {error}", path.display())
+}
+
+/// Playwright with the browser of the system and the program of this profile.
+fn browser(arguments: &[&str], profile: &str) -> Result<Command, String> {
+    let program = run::target_folder()?.join(profile).join("mission");
+    let mut command = Command::new("node");
+    command
+        .arg("node_modules/@playwright/test/cli.js")
+        .args(arguments)
+        .current_dir(folder())
+        .env("MISSION", program);
+    Ok(command)
+}
