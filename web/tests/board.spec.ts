@@ -1,36 +1,13 @@
 // The board as it changes: by agents, by hand, and by a daemon that dies.
 
-import { execFile } from "node:child_process";
-import { promisify } from "node:util";
-
 import { expect, test } from "./stage";
 
 const column = (name: string) => `.column[data-column="${name}"]`;
 
 test("the whole demo, watched from the page", async ({ stage, page }) => {
   const demo = stage.demo();
-  const printed = await expect
-    .poll(
-      async () => {
-        try {
-          const { stdout } = await promisify(execFile)(process.env.MISSION ?? "../target/debug/mission", ["open", "--print"], {
-            env: { ...process.env, MISSION_HOME: demo.home, MISSION_NO_START: "1" },
-          });
-          return stdout;
-        } catch {
-          return "";
-        }
-      },
-      { intervals: [50] },
-    )
-    .toContain("http")
-    .then(async () => {
-      const { stdout } = await promisify(execFile)(process.env.MISSION ?? "../target/debug/mission", ["open", "--print"], {
-        env: { ...process.env, MISSION_HOME: demo.home, MISSION_NO_START: "1" },
-      });
-      return stdout;
-    });
-  await page.goto(/https?:\/\/\S+/.exec(printed)?.[0] ?? "");
+  // Its daemon is there when it can give a link.
+  await expect(() => demo.stage.signIn(page)).toPass({ intervals: [100] });
   await page.keyboard.press("g");
   await page.keyboard.press("b");
   // Two agents work at once while the page looks on, and their terminals stream.
@@ -45,9 +22,7 @@ test("the whole demo, watched from the page", async ({ stage, page }) => {
   await page.locator('[data-task="T-3"]').click();
   await expect(page.getByText("verified")).toBeVisible();
   await expect(page.getByText("checks ran 2 times")).toBeVisible();
-  await promisify(execFile)(process.env.MISSION ?? "../target/debug/mission", ["down"], {
-    env: { ...process.env, MISSION_HOME: demo.home },
-  });
+  await demo.stage.close();
 });
 
 test("a task made on the page is on the board, and can be changed and given up", async ({ stage, board }) => {
@@ -109,7 +84,7 @@ test("filters, the graph and the palette find a task", async ({ stage, board }) 
   await board.goto(`${await stage.address()}/board?as=graph`);
   await expect(board.locator(".graph-node")).toHaveCount(2);
   await board.keyboard.press("/");
-  await board.getByRole("combobox").fill("docs");
+  await board.getByRole("combobox", { name: /Go to/ }).fill("docs");
   await board.keyboard.press("Enter");
   await expect(board.getByRole("heading", { name: "Write the docs" })).toBeVisible();
   await expect(board.getByText("waits for T-1")).toBeVisible();

@@ -26,7 +26,7 @@ test("a terminal streams, is typed into by who took it over, and is played again
   await board.getByRole("slider", { name: "Moment" }).fill("0");
   await expect(board.getByLabel("Recording of the terminal").locator(".xterm-rows")).not.toContainText("b31y");
 
-  const picture = await board.request.get(`/api/v1/slots/${slot}/screenshot.png`);
+  const picture = await board.request.get(`${await stage.address()}/api/v1/slots/${slot}/screenshot.png`);
   expect(picture.headers()["content-type"]).toContain("image/png");
 });
 

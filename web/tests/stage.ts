@@ -10,16 +10,23 @@ import { promisify } from "node:util";
 import { test as base, expect, type Page } from "@playwright/test";
 
 import type { OperationName, Params, Result } from "../src/daemon/call";
+import { DaemonSocket } from "./socket";
 
 const run = promisify(execFile);
 const mission = process.env.MISSION ?? resolve("../target/debug/mission");
 const sample = resolve("../crates/cli/src/commands/demo/sample");
 
 export class Stage {
-  readonly folder = mkdtempSync(join(tmpdir(), "mw-"));
-  readonly home = join(this.folder, "home");
-  readonly repository = join(this.folder, "greet");
-  private readonly env = { ...process.env, MISSION_HOME: this.home, MISSION_NO_START: "1" };
+  readonly home: string;
+  readonly repository: string;
+  private socket: DaemonSocket | undefined;
+  private readonly env: NodeJS.ProcessEnv;
+
+  constructor(readonly folder = mkdtempSync(join(tmpdir(), "mw-"))) {
+    this.home = join(folder, "home");
+    this.repository = join(folder, "greet");
+    this.env = { ...process.env, MISSION_HOME: this.home, MISSION_NO_START: "1" };
+  }
 
   /** A command of the program, with this home. */
   async mission(...args: string[]): Promise<string> {
@@ -29,12 +36,15 @@ export class Stage {
 
   /** An operation, by the socket: what happens without the page. */
   async call<O extends OperationName>(operation: O, params: Params<O>): Promise<Result<O>> {
-    return JSON.parse(await this.mission("call", operation, JSON.stringify(params))) as Result<O>;
+    this.socket ??= await DaemonSocket.open(join(this.home, "run/daemon.sock"));
+    return (await this.socket.call(operation, params)) as Result<O>;
   }
 
   async start(): Promise<void> {
     mkdirSync(this.home, { recursive: true });
     await this.mission("daemon", "start");
+    this.socket?.close();
+    this.socket = undefined;
   }
 
   /** The address of the page, without a login. */
@@ -114,14 +124,11 @@ export class Stage {
     return this.call("slot_spawn", { name, argv, cwd: this.folder });
   }
 
-  /** The demo on a home below this one; its own daemon, its own agents. */
-  demo(): { home: string; ended: Promise<number | null>; said: () => string } {
-    const child = spawn(mission, ["demo", "--keep"], { env: this.env, stdio: ["ignore", "pipe", "pipe"] });
-    let said = "";
-    child.stdout.on("data", (data: Buffer) => (said += data.toString()));
-    child.stderr.on("data", (data: Buffer) => (said += data.toString()));
+  /** The demo, which has a home and a daemon of its own below this one. */
+  demo(): { stage: Stage; ended: Promise<number | null> } {
+    const child = spawn(mission, ["demo", "--keep"], { env: this.env, stdio: "ignore" });
     const ended = new Promise<number | null>((done) => child.on("exit", done));
-    return { home: join(this.home, "data/demos/1/home"), ended, said: () => said };
+    return { stage: new Stage(join(this.home, "data/demos/1")), ended };
   }
 
   async close(): Promise<void> {
@@ -132,6 +139,7 @@ export class Stage {
     } catch {
       // A test may end while its daemon is down.
     }
+    this.socket?.close();
     await this.mission("down").catch(() => {});
     rmSync(this.folder, { recursive: true, force: true });
   }

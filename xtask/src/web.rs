@@ -23,7 +23,19 @@ pub(crate) fn build() -> Result<(), String> {
     install()?;
     generate_types()?;
     npm(&["run", "--silent", "check"])?;
-    npm(&["run", "--silent", "build"])
+    npm(&["run", "--silent", "build"])?;
+    announce()
+}
+
+/// The crate that embeds the page does not watch a folder that was not there:
+/// its build script is run again because it looks changed.
+fn announce() -> Result<(), String> {
+    let script = run::root().join("crates/web/build.rs");
+    std::fs::File::options()
+        .append(true)
+        .open(&script)
+        .and_then(|file| file.set_modified(std::time::SystemTime::now()))
+        .map_err(|error| said(&script, &error))
 }
 
 /// Runs the tests in the browser. Without Node there is no board to test, which

@@ -20,12 +20,22 @@ export function App() {
     const settle = (next: Stage) => {
       if (!gone) setStage(next);
     };
-    onSignedOut(() => {
+    const leave = () => {
       live.stop();
       queries.clear();
-      settle({ kind: "outside", why: undefined });
-    });
+      settle({ kind: "outside", why: "This browser is not signed in any more." });
+    };
+    onSignedOut(leave);
+    live.signedOut = leave;
     const unfollow = followTimeline();
+    // A socket that is refused does not say why: who is signed out while the
+    // daemon is away would wait for ever.
+    const unwatch = live.watch(() => {
+      if (live.state.kind !== "lost" || live.state.attempt % 4 !== 2) return;
+      openSession().catch((error: unknown) => {
+        if (error instanceof NotSignedIn) leave();
+      });
+    });
     open().then(settle);
     // A link pasted into the tab that shows the page changes only the fragment.
     const followed = () => {
@@ -35,6 +45,7 @@ export function App() {
     return () => {
       gone = true;
       unfollow();
+      unwatch();
       window.removeEventListener("hashchange", followed);
     };
   }, []);

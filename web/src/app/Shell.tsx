@@ -12,7 +12,7 @@ import { Lines, Nothing } from "../parts/Loaded";
 import { Toasts } from "../parts/toasts";
 import { Keys } from "./Keys";
 import { Menu } from "./Menu";
-import { useNotifications } from "./notifications";
+import { useNotificationPress, useNotifications } from "./notifications";
 import { Palette } from "./Palette";
 import { recall, remember } from "./remember";
 import { useShortcuts } from "./shortcuts";
@@ -32,6 +32,7 @@ export function Shell() {
   }, [location]);
 
   useNotifications();
+  useNotificationPress(navigate);
   useShortcuts({
     "mod+k": () => setPalette(true),
     "/": () => setPalette(true),
@@ -46,29 +47,29 @@ export function Shell() {
         <main className="main" id="main">
           <Connection />
           <Boundary key={location}>
-          <Suspense fallback={<Opening />}>
-            <Switch>
-              {PAGES.map((page) => (
-                <Route key={page.path} path={page.path} component={page.component} />
-              ))}
-              {VIEWS.map((view) => (
-                <Route key={view.path} path={view.path} component={view.component} />
-              ))}
-              <Route path="/">
-                <Redirect to={recall("place", "/attention")} replace />
-              </Route>
-              <Route>
-                <div className="view">
-                  <Nothing title="There is nothing here">
-                    <p>
-                      The address leads nowhere. <Link href="/attention">What waits for you</Link> is a good place to
-                      begin.
-                    </p>
-                  </Nothing>
-                </div>
-              </Route>
-            </Switch>
-          </Suspense>
+            <Suspense fallback={<Opening />}>
+              <Switch>
+                {PAGES.map((page) => (
+                  <Route key={page.path} path={page.path} component={page.component} />
+                ))}
+                {VIEWS.map((view) => (
+                  <Route key={view.path} path={view.path} component={view.component} />
+                ))}
+                <Route path="/">
+                  <Redirect to={recall("place", "/attention")} replace />
+                </Route>
+                <Route>
+                  <div className="view" tabIndex={0}>
+                    <Nothing title="There is nothing here">
+                      <p>
+                        The address leads nowhere. <Link href="/attention">What waits for you</Link> is a good place to
+                        begin.
+                      </p>
+                    </Nothing>
+                  </div>
+                </Route>
+              </Switch>
+            </Suspense>
           </Boundary>
         </main>
       </Menu.Provider>
@@ -161,7 +162,7 @@ function Connection() {
 
 function Opening() {
   return (
-    <div className="view">
+    <div className="view" tabIndex={0}>
       <Lines count={8} />
     </div>
   );

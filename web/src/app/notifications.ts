@@ -5,6 +5,7 @@
 import { useEffect, useRef } from "react";
 
 import { useOperation } from "../daemon/queries";
+import type { Question } from "../generated/operations";
 import { say } from "../parts/toasts";
 
 const DWELL_MS = 5000;
@@ -30,30 +31,50 @@ export function useNotifications(): void {
   const last = useRef(0);
 
   useEffect(() => {
-    const waiting = questions.data?.questions ?? [];
+    const waiting = (questions.data?.questions ?? []).filter((question) => !told.current.has(question.id));
     if (waiting.length === 0 || !("Notification" in window)) return;
-    const timer = setTimeout(() => {
-      const fresh = waiting.filter((question) => !told.current.has(question.id));
-      if (fresh.length === 0 || Notification.permission !== "granted") return;
-      for (const question of fresh) told.current.add(question.id);
-      const looking = document.visibilityState === "visible" && document.hasFocus();
-      if (looking || Date.now() - last.current < COOLDOWN_MS) return;
-      last.current = Date.now();
-      const [first] = fresh;
-      void notify(
-        fresh.length === 1 && first ? first.question : `${fresh.length} questions wait for you`,
-        fresh.length === 1 && first ? `/attention?at=Q-${first.number}` : "/attention",
-      );
-    }, DWELL_MS);
+    const due = (question: Question) => new Date(question.asked_at).getTime() + DWELL_MS;
+    const first = Math.min(...waiting.map(due));
+    const timer = setTimeout(
+      () => {
+        const fresh = waiting.filter((question) => due(question) <= Date.now());
+        for (const question of fresh) told.current.add(question.id);
+        const looking = document.visibilityState === "visible" && document.hasFocus();
+        const soon = Date.now() - last.current < COOLDOWN_MS;
+        if (looking || soon || Notification.permission !== "granted") return;
+        last.current = Date.now();
+        void notify(fresh);
+      },
+      Math.max(0, first - Date.now()) + 50,
+    );
     return () => clearTimeout(timer);
   }, [questions.data]);
 }
 
-async function notify(text: string, address: string): Promise<void> {
+async function notify(fresh: Question[]): Promise<void> {
+  const [first] = fresh;
+  if (!first) return;
+  const [text, address] =
+    fresh.length === 1
+      ? [first.question, `/attention?at=Q-${first.number}`]
+      : [`${fresh.length} questions wait for you`, "/attention"];
   const options = { body: text, tag: "mission-waits", data: address, icon: "/icon.svg" };
   const worker = await navigator.serviceWorker?.getRegistration();
   if (worker) await worker.showNotification("mission", options);
   else new Notification("mission", options).onclick = () => window.focus();
+}
+
+/** Goes where a pressed notification leads. */
+export function useNotificationPress(go: (address: string) => void): void {
+  const current = useRef(go);
+  current.current = go;
+  useEffect(() => {
+    const heard = (event: MessageEvent<{ type?: string; address?: string }>) => {
+      if (event.data.type === "open" && event.data.address?.startsWith("/")) current.current(event.data.address);
+    };
+    navigator.serviceWorker?.addEventListener("message", heard);
+    return () => navigator.serviceWorker?.removeEventListener("message", heard);
+  }, []);
 }
 
 /** The worker makes the page installable and opens it when a notification is pressed. */

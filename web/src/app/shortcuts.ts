@@ -34,8 +34,9 @@ function keyName(event: KeyboardEvent): string {
   return [...held, event.key.length === 1 ? event.key.toLowerCase() : event.key].join("+");
 }
 
+/** Keys with Ctrl belong to the page, except in a terminal, where all are typed. */
 function isTyping(event: KeyboardEvent): boolean {
   const target = event.target as HTMLElement | null;
-  if (event.ctrlKey || event.metaKey) return target?.closest(".xterm") !== null && target !== null;
-  return target?.closest("input, textarea, select, [contenteditable], .xterm") != null;
+  const fields = event.ctrlKey || event.metaKey ? ".xterm" : "input, textarea, select, [contenteditable], .xterm";
+  return target?.closest(fields) != null;
 }

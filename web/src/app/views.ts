@@ -19,6 +19,10 @@ export interface View {
 const Slots = lazy(() => import("../slots/Slots").then((module) => ({ default: module.Slots })));
 const SlotPage = lazy(() => import("../slots/SlotPage").then((module) => ({ default: module.SlotPage })));
 const TaskPage = lazy(() => import("../board/TaskPage").then((module) => ({ default: module.TaskPage })));
+const Executions = lazy(() => import("../executions/Executions").then((module) => ({ default: module.Executions })));
+const ExecutionPage = lazy(() =>
+  import("../executions/ExecutionPage").then((module) => ({ default: module.ExecutionPage })),
+);
 const Timeline = lazy(() => import("../timeline/Timeline").then((module) => ({ default: module.Timeline })));
 const Tools = lazy(() => import("../tools/Tools").then((module) => ({ default: module.Tools })));
 const System = lazy(() => import("../system/System").then((module) => ({ default: module.System })));
@@ -27,6 +31,7 @@ export const VIEWS: View[] = [
   { path: "/attention", name: "Attention", key: "a", component: Attention },
   { path: "/board", name: "Board", key: "b", component: Board },
   { path: "/slots", name: "Slots", key: "s", component: Slots },
+  { path: "/executions", name: "Runs", key: "e", component: Executions },
   { path: "/timeline", name: "Timeline", key: "t", component: Timeline },
   { path: "/tools", name: "Tools", key: "o", component: Tools },
   { path: "/system", name: "System", key: "y", component: System },
@@ -36,5 +41,6 @@ export const VIEWS: View[] = [
 export const PAGES: { path: string; component: Loadable }[] = [
   { path: "/board/:task", component: TaskPage },
   { path: "/slots/:slot", component: SlotPage },
+  { path: "/executions/:execution", component: ExecutionPage },
   { path: "/system/:part", component: System },
 ];

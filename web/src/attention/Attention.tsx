@@ -27,7 +27,7 @@ export function Attention() {
           </span>
         ) : null}
       </Bar>
-      <div className="view">
+      <div className="view" tabIndex={0}>
         <Loaded of={questions}>
           {() => (
             <Loaded of={tasks}>

@@ -9,6 +9,7 @@ import { useAction } from "../daemon/queries";
 import type { GrantScope, Question } from "../generated/operations";
 import { Trouble } from "../parts/Loaded";
 import { say } from "../parts/toasts";
+import { Findings } from "./Findings";
 import { Item } from "./Item";
 
 interface Props {
@@ -28,7 +29,7 @@ export function QuestionItem({ question, selected, select }: Props) {
       tone="wait"
       what={permission ? "permission" : WHAT[origin.kind]}
       number={`Q-${question.number}`}
-      title={question.question}
+      title={permission ? wanted(permission, question.question) : question.question}
       from={origin.kind === "dialog" ? <span className="quiet">{origin.slot_name}</span> : null}
       at={question.asked_at}
       selected={selected}
@@ -37,6 +38,14 @@ export function QuestionItem({ question, selected, select }: Props) {
       <Answering key={question.id} question={question} />
     </Item>
   );
+}
+
+type Permission = NonNullable<Extract<Question["origin"], { kind: "dialog" }>["permission"]>;
+
+/** What an agent wants to do says more than the words of its dialog. */
+function wanted({ tool, command, argument, path }: Permission, otherwise: string): string {
+  const what = command ?? path ?? argument;
+  return what ? `${tool ? `${tool}: ` : ""}${what}` : otherwise;
 }
 
 type Hold = "once" | GrantScope;
@@ -48,6 +57,8 @@ const HOLDS: Record<Hold, string> = {
   task: "for an hour, this task",
   everywhere: "for an hour, every agent",
 };
+
+const TASK_ANSWERS = ["try again", "give up"];
 
 function Answering({ question }: { question: Question }) {
   const { origin } = question;
@@ -61,7 +72,8 @@ function Answering({ question }: { question: Question }) {
   const dismiss = useAction("question_dismiss", () => say(`Q-${question.number} is dismissed.`, "rest"));
   const busy = answer.isPending || dismiss.isPending || answer.isSuccess;
   const name = `Q-${question.number}`;
-  const options = question.options ?? [];
+  // A task that cannot go on takes these two words, and any others for its agent.
+  const options = origin.kind === "task" && !question.options?.length ? TASK_ANSWERS : (question.options ?? []);
 
   const give = (text: string) => {
     if (busy || !text.trim()) return;
@@ -83,7 +95,13 @@ function Answering({ question }: { question: Question }) {
 
   return (
     <>
-      {dialog?.permission ? <Asked permission={dialog.permission} /> : null}
+      {dialog?.permission ? (
+        <>
+          <p>{question.question}</p>
+          <Asked permission={dialog.permission} />
+        </>
+      ) : null}
+      {origin.kind === "task" ? <Findings task={origin.task} /> : null}
       {question.context ? <pre className="output">{question.context}</pre> : null}
       {options.length > 0 ? (
         <ol className="options">
@@ -153,7 +171,7 @@ function Answering({ question }: { question: Question }) {
   );
 }
 
-function Asked({ permission }: { permission: NonNullable<Extract<Question["origin"], { kind: "dialog" }>["permission"]> }) {
+function Asked({ permission }: { permission: Permission }) {
   const rows: [string, string | null | undefined][] = [
     ["Tool", permission.server ? `${permission.tool ?? "?"} of ${permission.server}` : permission.tool],
     ["Command", permission.command],

@@ -3,9 +3,10 @@
 import { Link, useLocation } from "wouter";
 
 import { useShortcuts } from "../app/shortcuts";
-import { useAction, useOperation } from "../daemon/queries";
+import { useAction } from "../daemon/queries";
 import type { TaskSummary } from "../generated/operations";
 import { complain, say } from "../parts/toasts";
+import { Findings } from "./Findings";
 import { Item } from "./Item";
 
 interface Props {
@@ -33,33 +34,14 @@ export function TaskItem({ task, selected, select }: Props) {
 
 function Dealing({ task }: { task: TaskSummary }) {
   const [, navigate] = useLocation();
-  const details = useOperation("board_show", { task: task.number });
   const retry = useAction("board_retry", () => say(`${task.number} is open again.`));
   const cancel = useAction("board_cancel", () => say(`${task.number} is given up.`, "rest"));
   const tryAgain = () => retry.mutate({ task: task.number }, { onError: complain });
-  const failed = (details.data?.evidence ?? []).filter((evidence) => !evidence.passed);
-  const claim = details.data?.attempts.at(-1)?.claim;
   useShortcuts({ r: tryAgain, Enter: () => navigate(`/board/${task.number}`) });
   return (
     <>
       {task.blocked ? <p>{task.blocked}</p> : null}
-      {claim ? (
-        <p className="quiet">
-          Its agent claimed <em>{claim.kind}</em>: {claim.text}
-        </p>
-      ) : null}
-      {failed.map((evidence) => (
-        <figure key={`${evidence.round}-${evidence.check}`}>
-          <figcaption className="quiet">
-            <code>{evidence.check}</code>{" "}
-            {evidence.timed_out ? "took too long" : `ended with ${evidence.exit ?? `signal ${evidence.signal}`}`}, round{" "}
-            {evidence.round}
-          </figcaption>
-          <pre className="output" tabIndex={0} role="region" aria-label={`Output of ${evidence.check}`}>
-            {evidence.tail || "It wrote nothing."}
-          </pre>
-        </figure>
-      ))}
+      <Findings task={task.number} />
       <p className="item-foot">
         <button type="button" className="button" disabled={retry.isPending} onClick={tryAgain}>
           Try again <kbd>r</kbd>

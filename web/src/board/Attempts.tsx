@@ -40,7 +40,6 @@ function AttemptPanel({ attempt, evidence, newest }: { attempt: Attempt; evidenc
         <span className="attempt-links">
           {attempt.execution ? <Link href={`/executions/${attempt.execution}`}>run</Link> : null}
           {attempt.slot ? <Link href={`/slots/${attempt.slot}`}>terminal</Link> : null}
-          {attempt.worktree ? <Link href={`/review?worktree=${encodeURIComponent(attempt.worktree)}`}>changes</Link> : null}
         </span>
       </p>
       <div className="claim-outcome">

@@ -8,7 +8,7 @@ import { useShortcuts } from "../app/shortcuts";
 import { Lines, Loaded, Nothing } from "../parts/Loaded";
 import { Autopilot } from "./Autopilot";
 import { Columns } from "./Columns";
-import { cardsOf, type Filter, fits } from "./columns";
+import { cardsOf, type Filter, fits } from "./cards";
 import { NewTask } from "./NewTask";
 import { useBoardTasks, useReady } from "./useBoard";
 import "./board.css";
@@ -109,7 +109,7 @@ export function Board() {
 
 function EmptyBoard({ add }: { add: () => void }) {
   return (
-    <div className="view">
+    <div className="view" tabIndex={0}>
       <Nothing title="There are no tasks yet">
         <p>
           A task says what is to be done, where, and which checks prove it. Agents are given tasks in the order of the

@@ -7,7 +7,7 @@ import { Link } from "wouter";
 import type { TaskSummary } from "../generated/operations";
 import { taskTone } from "../parts/marks";
 import { Ago } from "../parts/time";
-import { type Card, COLUMNS, type ColumnName } from "./columns";
+import { type Card, COLUMNS, type ColumnName } from "./cards";
 import { moveBetween } from "./reorder";
 
 export function Columns({ cards, left }: { cards: Card[]; left: number }) {

@@ -9,7 +9,7 @@ import { useOperation } from "../daemon/queries";
 import type { GraphReport, TaskSummary } from "../generated/operations";
 import { Loaded, Nothing } from "../parts/Loaded";
 import { taskTone } from "../parts/marks";
-import { type Filter, fits } from "./columns";
+import { type Filter, fits } from "./cards";
 
 const WIDTH = 190;
 const HEIGHT = 46;
@@ -27,7 +27,7 @@ function Drawing({ report, shown }: { report: GraphReport; shown: Set<string> })
   const drawn = useMemo(() => draw(report), [report]);
   if (drawn.nodes.length === 0) {
     return (
-      <div className="view">
+      <div className="view" tabIndex={0}>
         <Nothing title="No task depends on another">
           <p>
             Say that a task comes after others when you add it, or with <code>mission task edit T-2 --after T-1</code>.

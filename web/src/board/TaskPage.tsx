@@ -2,7 +2,7 @@
 // claim beside what the daemon found.
 
 import { type FormEvent, type ReactNode, useState } from "react";
-import { Link, useParams } from "wouter";
+import { Link, useLocation, useParams } from "wouter";
 
 import { Bar } from "../app/Menu";
 import { useShortcuts } from "../app/shortcuts";
@@ -20,7 +20,8 @@ export function TaskPage() {
   const { task: number = "" } = useParams<{ task: string }>();
   const details = useOperation("board_show", { task: number });
   const [editing, setEditing] = useState(false);
-  useShortcuts({ e: () => setEditing(true), Escape: () => history.back() });
+  const [, navigate] = useLocation();
+  useShortcuts({ e: () => setEditing(true), Escape: () => navigate("/board") });
   return (
     <>
       <Bar
@@ -33,7 +34,7 @@ export function TaskPage() {
       >
         {details.data ? <Actions task={details.data.task} edit={() => setEditing(true)} /> : null}
       </Bar>
-      <div className="view">
+      <div className="view" tabIndex={0}>
         <Loaded of={details} lines={10}>
           {(data) => <Details details={data} />}
         </Loaded>

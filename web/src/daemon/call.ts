@@ -36,6 +36,10 @@ export async function call<O extends OperationName>(
     await openSession();
     response = await post(operation, params, signal);
   }
+  for (let tries = 0; response.status === 429 && tries < MOST_TRIES; tries++) {
+    await pause(response);
+    response = await post(operation, params, signal);
+  }
   if (response.ok) return (await response.json()) as Result<O>;
   if (response.status === 401) {
     signedOut();
@@ -48,6 +52,14 @@ export async function call<O extends OperationName>(
     said?.message ?? `The daemon answered ${response.status} to ${operation}.`,
     said?.data,
   );
+}
+
+/** How often what was too much at once is tried again. */
+const MOST_TRIES = 3;
+
+function pause(response: Response): Promise<void> {
+  const seconds = Number(response.headers.get("retry-after") ?? 1);
+  return new Promise((done) => setTimeout(done, Math.min(Math.max(seconds, 0.2), 10) * 1000));
 }
 
 async function post(operation: string, params: unknown, signal?: AbortSignal): Promise<Response> {

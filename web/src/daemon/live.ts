@@ -25,6 +25,9 @@ export interface LiveListener {
   reset?: () => void;
 }
 
+/** The code a socket is closed with when the login is over. */
+const SIGNED_OUT = 4401;
+
 /** As long as two missed pings of the daemon and a little. */
 const SILENCE_MS = 45_000;
 
@@ -48,6 +51,9 @@ class Live {
   get position(): number | undefined {
     return this.seq;
   }
+
+  /** Called when the daemon ends the connection because the login is over. */
+  signedOut: () => void = () => {};
 
   /** Resolves once the daemon has said hello: what is loaded after it misses nothing. */
   start(): Promise<void> {
@@ -92,8 +98,10 @@ class Live {
     socket.onmessage = (message) => {
       if (this.socket === socket) this.take(JSON.parse(message.data as string) as Message);
     };
-    socket.onclose = () => {
-      if (this.socket === socket && this.wanted) this.lost();
+    socket.onclose = ({ code }) => {
+      if (this.socket !== socket || !this.wanted) return;
+      if (code === SIGNED_OUT) this.signedOut();
+      else this.lost();
     };
   }
 

@@ -180,8 +180,18 @@ function flush(): void {
 
 /** Keeps the cache true to what the live connection tells. */
 export function followTimeline(): () => void {
-  return live.listen({
+  let was = live.state.kind;
+  const unlisten = live.listen({
     events: (events) => touch([...new Set(events.flatMap((event) => changedBy(event.event)))]),
     reset: () => void queries.invalidateQueries(),
   });
+  const unwatch = live.watch(() => {
+    // What failed while the daemon was away, or is told by no event, is read anew.
+    if (was === "lost" && live.state.kind === "live") void queries.invalidateQueries();
+    was = live.state.kind;
+  });
+  return () => {
+    unlisten();
+    unwatch();
+  };
 }

@@ -13,7 +13,7 @@ export class Boundary extends Component<{ children: ReactNode }, { error: Error 
     const { error } = this.state;
     if (!error) return this.props.children;
     return (
-      <div className="view">
+      <div className="view" tabIndex={0}>
         <div className="trouble" role="alert">
           <span>This view cannot be shown: {error.message}</span>
           <button type="button" className="button small" onClick={() => location.reload()}>

@@ -63,13 +63,15 @@ export function Screen({ slot, label, tile = true }: Props) {
   );
 }
 
+const MARGIN = 6;
+
 /** Shows the whole terminal in the width there is. */
 export function scale(outside: HTMLElement, inside: HTMLElement, terminal: Terminal): void {
   const drawn = terminal.element?.querySelector<HTMLElement>(".xterm-screen");
   if (!drawn || drawn.offsetWidth === 0) return;
-  const factor = outside.clientWidth / drawn.offsetWidth;
-  inside.style.transform = `scale(${factor})`;
-  outside.style.aspectRatio = `${drawn.offsetWidth} / ${drawn.offsetHeight}`;
+  const factor = (outside.clientWidth - 2 * MARGIN) / drawn.offsetWidth;
+  inside.style.transform = `translate(${MARGIN}px, ${MARGIN}px) scale(${factor})`;
+  outside.style.height = `${Math.round(drawn.offsetHeight * factor + 2 * MARGIN)}px`;
 }
 
 function useSeen(frame: React.RefObject<HTMLElement | null>): boolean {

@@ -44,7 +44,7 @@ export function SlotPage() {
         ) : null}
         {slot ? <Actions slot={slot} /> : null}
       </Bar>
-      <div className="view">
+      <div className="view" tabIndex={0}>
         <Loaded of={slots} lines={14}>
           {() =>
             slot ? (

@@ -38,7 +38,7 @@ export function Slots() {
           ))}
         </div>
       </Bar>
-      <div className="view">
+      <div className="view" tabIndex={0}>
         <Loaded of={slots}>
           {({ slots: all }) => {
             const open = all.filter((slot) => !slot.closed_at);

@@ -4,6 +4,7 @@
 import { Link, useParams } from "wouter";
 
 import { Bar } from "../app/Menu";
+import { Access } from "./Access";
 import { Configuration } from "./Configuration";
 import { Health } from "./Health";
 import { Incidents } from "./Incidents";
@@ -14,6 +15,7 @@ const PARTS = [
   { path: "health", name: "Health", component: Health },
   { path: "incidents", name: "Incidents", component: Incidents },
   { path: "permissions", name: "Permissions", component: Permissions },
+  { path: "access", name: "Access", component: Access },
   { path: "configuration", name: "Configuration", component: Configuration },
 ];
 
@@ -33,7 +35,7 @@ export function System() {
           ))}
         </nav>
       </Bar>
-      <div className="view">
+      <div className="view" tabIndex={0}>
         <Part />
       </div>
     </>

@@ -114,21 +114,21 @@ function Events({ category, kind, trace, open }: EventsProps) {
   const nameOf = useNames();
   if (error) {
     return (
-      <div className="view">
+      <div className="view" tabIndex={0}>
         <Trouble error={error} />
       </div>
     );
   }
   if (loading) {
     return (
-      <div className="view">
+      <div className="view" tabIndex={0}>
         <Lines count={14} />
       </div>
     );
   }
   if (events.length === 0) {
     return (
-      <div className="view">
+      <div className="view" tabIndex={0}>
         <Nothing title="Nothing of this kind has happened">
           <p>Whatever happens from now on comes here at once.</p>
         </Nothing>

@@ -29,7 +29,7 @@ export function Tools() {
   return (
     <>
       <Bar title="Tools" />
-      <div className="view">
+      <div className="view" tabIndex={0}>
         <Loaded of={servers}>
           {({ servers: all }) => {
             const chosen = all.find((server) => server.name === search.get("server")) ?? all[0];
