@@ -49,6 +49,7 @@ pub(crate) async fn picture(
     let call = Call {
         daemon,
         trace: TraceContext::root(),
+        reporter: super::Reporter::default(),
     };
     let (_, picture) = picture_of(&call, slot).await?;
     let drawn = tokio::task::spawn_blocking(move || picture.render(format)).await;

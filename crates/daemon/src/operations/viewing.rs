@@ -25,6 +25,7 @@ impl Terminal {
         let call = Call {
             daemon,
             trace: TraceContext::root(),
+            reporter: super::Reporter::default(),
         };
         let open = open(&call, slot).await?;
         let (view, keys) = (View::Same, Keys::NotSent);
@@ -65,6 +66,7 @@ pub(crate) async fn recording(daemon: Daemon, slot: &str) -> Result<JoinedCast, 
     let call = Call {
         daemon,
         trace: TraceContext::root(),
+        reporter: super::Reporter::default(),
     };
     let (id, name) = match call.daemon.slots.find(slot) {
         Some(open) => (open.slot.id, open.slot.name),
