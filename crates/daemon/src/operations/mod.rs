@@ -241,7 +241,10 @@ impl Drop for Ending<'_> {
 
 /// Told of the progress of a call; nobody need be listening.
 #[derive(Clone, Default)]
-pub(crate) struct Reporter(Option<Arc<dyn Fn(f64, Option<f64>, Option<&str>) + Send + Sync>>);
+pub(crate) struct Reporter(Option<Arc<Tell>>);
+
+/// Progress, the total where it is known, and a word about it.
+type Tell = dyn Fn(f64, Option<f64>, Option<&str>) + Send + Sync;
 
 impl std::fmt::Debug for Reporter {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

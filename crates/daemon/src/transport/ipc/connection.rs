@@ -190,18 +190,16 @@ impl Connection {
                             decoder,
                             ..
                         } = self;
-                        return match hello.method.as_str() {
-                            METHOD_COMMANDER_HELLO => {
-                                let served =
-                                    commander::serve(daemon, operations, stream, decoder, hello);
-                                Box::pin(served).await
-                            }
-                            _ => {
-                                let served =
-                                    execution::serve(daemon, operations, stream, decoder, hello);
-                                Box::pin(served).await
-                            }
-                        };
+                        if hello.method == METHOD_COMMANDER_HELLO {
+                            let served =
+                                commander::serve(daemon, operations, stream, decoder, hello);
+                            Box::pin(served).await;
+                        } else {
+                            let served =
+                                execution::serve(daemon, operations, stream, decoder, hello);
+                            Box::pin(served).await;
+                        }
+                        return;
                     }
                     self.message_moved();
                 }
