@@ -104,10 +104,9 @@ impl Agent {
     }
 
     pub(crate) fn call(&mut self, tool: &str, arguments: Value) -> Value {
-        self.ask(
-            "tools/call",
-            json!({ "name": tool, "arguments": arguments }),
-        )
+        let mut params = json!({ "name": tool });
+        params["arguments"] = arguments;
+        self.ask("tools/call", params)
     }
 
     /// The structured result of a call that must succeed.

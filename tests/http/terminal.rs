@@ -79,8 +79,8 @@ impl Page {
         }
     }
 
-    fn say(&mut self, message: Value) {
-        self.socket.send(&message);
+    fn say(&mut self, message: &Value) {
+        self.socket.send(message);
     }
 }
 
@@ -141,27 +141,27 @@ fn one_page_at_a_time_types() {
     assert_eq!(one.wait_told("taken")["by"], "nobody");
     assert_eq!(other.wait_told("taken")["by"], "nobody");
 
-    one.say(json!({"type": "input", "data": "too early\r"}));
+    one.say(&json!({"type": "input", "data": "too early\r"}));
     let refused = one.wait_told("refused");
     assert!(
         refused["message"].as_str().unwrap().contains("take"),
         "{refused}"
     );
-    one.say(json!({"type": "take"}));
+    one.say(&json!({"type": "take"}));
     assert_eq!(one.wait_told("taken")["by"], "you");
     assert_eq!(other.wait_told("taken")["by"], "somebody");
-    other.say(json!({"type": "take"}));
+    other.say(&json!({"type": "take"}));
     let refused = other.wait_told("refused");
     assert!(
         refused["message"].as_str().unwrap().contains("somebody"),
         "{refused}"
     );
 
-    one.say(json!({"type": "input", "data": "hello\r"}));
+    one.say(&json!({"type": "input", "data": "hello\r"}));
     one.wait_for("got hello");
     other.wait_for("got hello");
     assert!(!one.rows().iter().any(|row| row.contains("too early")));
-    one.say(json!({"type": "resize", "columns": 70, "rows": 20}));
+    one.say(&json!({"type": "resize", "columns": 70, "rows": 20}));
     let size = Size {
         columns: 70,
         rows: 20,
@@ -169,15 +169,15 @@ fn one_page_at_a_time_types() {
     while other.size != size {
         other.wait_told("size");
     }
-    one.say(json!({"type": "resize", "columns": 1, "rows": 1}));
+    one.say(&json!({"type": "resize", "columns": 1, "rows": 1}));
     one.wait_told("refused");
-    one.say(json!({"type": "shout"}));
+    one.say(&json!({"type": "shout"}));
     one.wait_told("refused");
 
-    one.say(json!({"type": "release"}));
+    one.say(&json!({"type": "release"}));
     assert_eq!(one.wait_told("taken")["by"], "nobody");
     assert_eq!(other.wait_told("taken")["by"], "nobody");
-    other.say(json!({"type": "take"}));
+    other.say(&json!({"type": "take"}));
     assert_eq!(other.wait_told("taken")["by"], "you");
     assert_eq!(one.wait_told("taken")["by"], "somebody");
     drop(other);

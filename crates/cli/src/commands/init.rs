@@ -106,7 +106,7 @@ fn take_back(
         true => ChangedSince::TakeOut,
         false => ChangedSince::Leave,
     };
-    let undone = undo(&home.init_dir(), clients, changed).map_err(refused)?;
+    let undone = undo(&home.init_dir(), clients, changed).map_err(|error| refused(&error))?;
     let mut code = ExitCode::SUCCESS;
     let values: Vec<_> = undone
         .iter()
@@ -153,7 +153,7 @@ fn registration(client: ImportClient) -> Result<Registration, Failure> {
     })
 }
 
-fn refused(error: RegisterError) -> Failure {
+fn refused(error: &RegisterError) -> Failure {
     Failure::new(ErrorCode::InvalidConfig, error.to_string())
 }
 
