@@ -1,0 +1,175 @@
+//! Which files and symbols the rest of a repository leans on: PageRank over the
+//! references between files.
+//!
+//! A file that uses a name leans on the files that define it, the more so the
+//! rarer the name and the more often it is used. Names that are defined in many
+//! places (`new`, `run`) say little and count little.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::index::{CodeIndex, is_test_path};
+use crate::language::Language;
+
+/// A name defined in more files than this connects nothing.
+const COMMON: usize = 10;
+const DAMPING: f64 = 0.85;
+const ROUNDS: usize = 30;
+
+/// The graph, ready to be ranked from any point of view.
+#[derive(Debug)]
+pub(crate) struct Ranks {
+    files: Vec<Arc<str>>,
+    numbers: HashMap<Arc<str>, u32>,
+    /// For each file, what it leans on: the file, and how strongly.
+    edges: Vec<Vec<(u32, f64)>>,
+    /// What is used of each file: the name's number, by whom, and how strongly.
+    uses: Vec<Vec<(u32, u32, f64)>>,
+}
+
+/// How much a point of view leans on each file and on each name of it.
+#[derive(Debug)]
+pub(crate) struct Standing {
+    files: Vec<f64>,
+    names: HashMap<(u32, u32), f64>,
+}
+
+impl Ranks {
+    pub(crate) fn of(index: &CodeIndex) -> Self {
+        let read = || {
+            let files = index.files.values();
+            files.filter_map(|file| Some((&file.path, file.read.as_ref().ok()?)))
+        };
+        let files: Vec<_> = read().map(|(path, _)| Arc::clone(path)).collect();
+        let mut definers: Vec<Vec<u32>> = vec![Vec::new(); index.names.len()];
+        for (number, (_, file)) in read().enumerate() {
+            for node in file.nodes.iter().skip(1) {
+                let Some(node) = &index.nodes[*node as usize] else {
+                    continue;
+                };
+                if let Some(name) = index.names.get(&node.symbol.name) {
+                    let definers = &mut definers[name as usize];
+                    if definers.last() != Some(&(number as u32)) {
+                        definers.push(number as u32);
+                    }
+                }
+            }
+        }
+        let families: Vec<_> = read().map(|(_, file)| family(file.language)).collect();
+        let mut edges = Vec::with_capacity(files.len());
+        let mut uses = vec![Vec::new(); files.len()];
+        for (number, (path, file)) in read().enumerate() {
+            let caution = if is_test_path(path) { 0.2 } else { 1.0 };
+            let mut leans: HashMap<u32, f64> = HashMap::new();
+            for (name, count) in &file.references {
+                let definers = &definers[*name as usize];
+                if definers.is_empty() || definers.len() > COMMON {
+                    continue;
+                }
+                let weight =
+                    caution * telling(index.names.spelled(*name)) * f64::from(*count).sqrt()
+                        / definers.len() as f64;
+                for definer in definers {
+                    let other = *definer as usize;
+                    if other != number && families[other] == families[number] {
+                        *leans.entry(*definer).or_default() += weight;
+                        uses[other].push((*name, number as u32, weight));
+                    }
+                }
+            }
+            let mut leans: Vec<_> = leans.into_iter().collect();
+            leans.sort_unstable_by_key(|(file, _)| *file);
+            edges.push(leans);
+        }
+        let numbers = files.iter().cloned().zip(0..).collect();
+        Self {
+            files,
+            numbers,
+            edges,
+            uses,
+        }
+    }
+
+    /// The standing of all files as seen from `focus`, or from everywhere when it
+    /// is empty.
+    pub(crate) fn from(&self, focus: &[Arc<str>]) -> Standing {
+        let count = self.files.len();
+        let points: Vec<_> = focus
+            .iter()
+            .filter_map(|path| self.numbers.get(path).copied())
+            .collect();
+        let mut start = vec![0.0; count];
+        if points.is_empty() {
+            start.fill(1.0 / count.max(1) as f64);
+        }
+        for point in &points {
+            start[*point as usize] = 1.0 / points.len() as f64;
+        }
+        let strength: Vec<f64> = self
+            .edges
+            .iter()
+            .map(|edges| edges.iter().map(|(_, weight)| weight).sum())
+            .collect();
+        let mut files = start.clone();
+        for _ in 0..ROUNDS {
+            // What leans on nothing gives its share to where everything starts.
+            let idle: f64 = files
+                .iter()
+                .zip(&strength)
+                .filter(|(_, strength)| **strength <= 0.0)
+                .map(|(rank, _)| rank)
+                .sum();
+            let mut next: Vec<f64> = start
+                .iter()
+                .map(|start| start * (1.0 - DAMPING + DAMPING * idle))
+                .collect();
+            for (number, edges) in self.edges.iter().enumerate() {
+                let given = DAMPING * files[number] / strength[number].max(f64::MIN_POSITIVE);
+                for (other, weight) in edges {
+                    next[*other as usize] += given * weight;
+                }
+            }
+            files = next;
+        }
+        let mut names = HashMap::new();
+        for (number, uses) in self.uses.iter().enumerate() {
+            for (name, user, weight) in uses {
+                let user = *user as usize;
+                let given = files[user] * weight / strength[user].max(f64::MIN_POSITIVE);
+                *names.entry((number as u32, *name)).or_insert(0.0) += given;
+            }
+        }
+        Standing { files, names }
+    }
+
+    /// How much is leaned on `name` as `path` defines it, and on the file itself
+    /// without a name.
+    pub(crate) fn standing(&self, standing: &Standing, path: &str, name: Option<u32>) -> f64 {
+        let Some(file) = self.numbers.get(path) else {
+            return 0.0;
+        };
+        match name {
+            None => standing.files[*file as usize],
+            Some(name) => standing.names.get(&(*file, name)).copied().unwrap_or(0.0),
+        }
+    }
+}
+
+/// Languages that can use each other's names.
+fn family(language: Language) -> Language {
+    match language {
+        Language::C => Language::Cpp,
+        Language::Tsx | Language::TypeScript => Language::JavaScript,
+        other => other,
+    }
+}
+
+/// Longer names and those of several parts are seldom meant for something else.
+fn telling(name: &str) -> f64 {
+    let parts = crate::words::parts(name).count();
+    match (name.len(), parts) {
+        (..4, _) => 0.3,
+        (_, 1) => 1.0,
+        (_, _) => 2.0,
+    }
+}
