@@ -68,6 +68,45 @@ fn the_bench_of_the_board_claims_nothing_twice() {
 }
 
 #[test]
+fn the_bench_of_code_reads_changes_and_answers() {
+    let home = TestHome::new();
+    let root = home.path().join("repository");
+    std::fs::create_dir_all(root.join(".git")).unwrap();
+    let code = "/// Ends the leases nobody renewed.\npub fn expire() {}\npub fn other() {}\n";
+    std::fs::write(root.join("lease.rs"), code).unwrap();
+    let questions = home.path().join("questions.jsonl");
+    let question = |text: &str, place: &str| {
+        format!("{{\"question\": \"{text}\", \"expected\": [\"{place}\"]}}\n")
+    };
+    let asked = question("where do leases end?", "lease.rs:expire")
+        + &question("where is the zebra?", "lease.rs:zebra");
+    std::fs::write(&questions, asked).unwrap();
+    let report = home.json(&[
+        "bench",
+        "code",
+        "--files",
+        "50",
+        "--path",
+        root.to_str().unwrap(),
+        "--questions",
+        questions.to_str().unwrap(),
+    ]);
+    assert_eq!(report["metrics"]["where_is_recall_at_5"], 0.5, "{report}");
+    assert_eq!(report["metrics"]["generated_files"], 50.0);
+    assert_eq!(
+        report["conditions"]["not_among_the_first_five"][0],
+        "where is the zebra?"
+    );
+    for metric in [
+        "generated_pass_one_change_p50_ms",
+        "generated_symbols_per_s",
+    ] {
+        let value = report["metrics"][metric].as_f64();
+        assert!(value.is_some_and(|value| value > 0.0), "{metric}: {report}");
+    }
+}
+
+#[test]
 fn an_interrupted_bench_ends_what_it_started() {
     let home = TestHome::new();
     let mut bench = quick_bench(&home)

@@ -10,6 +10,7 @@ mod bad_input;
 #[cfg(target_os = "linux")]
 mod bench;
 mod board;
+mod code;
 mod command_line;
 #[cfg(unix)]
 mod commander;

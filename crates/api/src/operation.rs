@@ -4,7 +4,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, schema_for};
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::operations::{
-    access, attention, autopilot, board, communication, compute, execution, system, tools, worktree,
+    access, attention, autopilot, board, code, communication, compute, execution, system, tools,
+    worktree,
 };
 
 /// Which part of the system an operation belongs to.
@@ -152,6 +153,14 @@ pub const CATALOGUE: &[OperationSpec] = &[
     board::BoardCancel::SPEC,
     board::BoardImport::SPEC,
     board::BoardExport::SPEC,
+    code::CodeIndex::SPEC,
+    code::CodeStatus::SPEC,
+    code::CodeSearch::SPEC,
+    code::CodeShow::SPEC,
+    code::CodeMap::SPEC,
+    code::BeaconSet::SPEC,
+    code::BeaconList::SPEC,
+    code::BeaconRemove::SPEC,
     communication::TimelineQuery::SPEC,
     communication::TimelineTrace::SPEC,
     communication::TimelineWait::SPEC,

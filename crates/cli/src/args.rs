@@ -2,6 +2,7 @@
 
 mod attention;
 mod autopilot;
+mod code;
 mod execution;
 mod journal;
 #[cfg(unix)]
@@ -22,6 +23,7 @@ pub(crate) use attention::{
     AnswerArgs, DismissArgs, InboxArgs, PermissionAddArgs, PermissionCommand, PermissionTestArgs,
 };
 pub(crate) use autopilot::{AutopilotCommand, DemoArgs, WhyArg};
+pub(crate) use code::{BeaconCommand, CodeArgs, CodeCommand};
 pub(crate) use execution::{ExecutionCommand, HookArgs, RunArgs};
 pub(crate) use journal::{JournalCommand, JournalFormat};
 #[cfg(unix)]
@@ -211,6 +213,8 @@ Examples:
     /// Be the program in a slot that is measured; started by `bench terminal`.
     #[command(subcommand, hide = true)]
     BenchWriter(WriterMode),
+    /// The code map: find, read and map what a repository defines; landmarks.
+    Code(CodeArgs),
     /// Other people's MCP servers: list, call, add, import.
     #[cfg(unix)]
     Mcp(McpArgs),
@@ -789,6 +793,18 @@ pub(crate) enum BenchCommand {
         /// Few claims and small boards: shows that it works, measures nothing.
         #[arg(long, hide = true)]
         quick: bool,
+    },
+    /// Reading repositories, one change, searches and "where is …" questions.
+    Code {
+        /// Files of the generated repository.
+        #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(10..))]
+        files: u32,
+        /// The repository the questions are about: a checkout of missiond.
+        #[arg(long, default_value = ".", value_name = "FOLDER")]
+        path: PathBuf,
+        /// Questions with known answers, one JSON object a line.
+        #[arg(long, value_name = "FILE")]
+        questions: Option<PathBuf>,
     },
     /// Calls per second and latency of a no-op through the socket.
     Ipc {

@@ -145,6 +145,12 @@ impl CodeIndex {
         }
     }
 
+    /// Whether anything is held of this file.
+    #[must_use]
+    pub fn known_file(&self, path: &str) -> bool {
+        self.files.contains_key(path)
+    }
+
     /// What the next pass has to know.
     #[must_use]
     pub fn known(&self) -> HashMap<String, Known> {

@@ -34,7 +34,7 @@ pub use limits::Limits;
 pub use query::{Hit, MAX_QUERY, Match};
 pub use repository::Checkout;
 pub use scan::{Known, News, Progress, scan};
-pub use source::{Skip, Stamp};
+pub use source::{Skip, Stamp, read_source};
 pub use symbol::{ContentHash, FileFacts, FileRecord, Span, Symbol, SymbolKind};
 pub use topology::{MapRequest, Topology, estimated_tokens};
 

@@ -8,8 +8,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::index::{CodeIndex, is_test_path};
+use crate::index::{CodeIndex, NodeRef, is_test_path};
 use crate::language::Language;
+use crate::symbol::SymbolKind;
 
 /// A name defined in more files than this connects nothing.
 const COMMON: usize = 10;
@@ -47,7 +48,9 @@ impl Ranks {
                 let Some(node) = &index.nodes[*node as usize] else {
                     continue;
                 };
-                if let Some(name) = index.names.get(&node.symbol.name) {
+                if let Some(name) = index.names.get(&node.symbol.name)
+                    && is_seen_elsewhere(node)
+                {
                     let definers = &mut definers[name as usize];
                     if definers.last() != Some(&(number as u32)) {
                         definers.push(number as u32);
@@ -164,12 +167,26 @@ fn family(language: Language) -> Language {
     }
 }
 
-/// Longer names and those of several parts are seldom meant for something else.
+/// Whether other files can mean it by its name, as far as its own text says.
+pub(crate) fn is_seen_elsewhere(node: &NodeRef) -> bool {
+    let symbol = &node.symbol;
+    let says_so = |word: &str| symbol.signature.starts_with(word);
+    match node.language {
+        Language::Rust => symbol.kind == SymbolKind::Macro || says_so("pub"),
+        Language::C => !says_so("static"),
+        Language::Java => !says_so("private"),
+        _ => true,
+    }
+}
+
+/// Names of several parts are seldom meant for something else; a small word
+/// (`clone`, `join`) is mostly a method of a library.
 fn telling(name: &str) -> f64 {
     let parts = crate::words::parts(name).count();
-    match (name.len(), parts) {
-        (..4, _) => 0.3,
-        (_, 1) => 1.0,
-        (_, _) => 2.0,
+    let is_capital = name.bytes().next().is_some_and(|b| b.is_ascii_uppercase());
+    match (parts, is_capital) {
+        (2.., _) => 2.0,
+        (_, true) => 1.0,
+        (_, false) => 0.05,
     }
 }

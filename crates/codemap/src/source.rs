@@ -135,6 +135,11 @@ impl FromStr for Skip {
     }
 }
 
+/// The text of a file of the map as it is now.
+pub fn read_source(root: &Path, path: &str) -> Result<String, Skip> {
+    read(&root.join(path), &Limits::default()).1
+}
+
 /// The stamp of the file that was opened, and its text or why there is none.
 pub(crate) fn read(path: &Path, limits: &Limits) -> (Stamp, Result<String, Skip>) {
     let now = SystemTime::now();

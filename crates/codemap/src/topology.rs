@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::index::{CodeIndex, NodeRef, is_test_path};
+use crate::rank::is_seen_elsewhere;
 use crate::symbol::SymbolKind;
 
 /// How long and from whose point of view.
@@ -152,11 +153,9 @@ fn prominence(node: &NodeRef) -> f64 {
         SymbolKind::Method => 0.8,
         _ => 1.0,
     };
-    if is_test_path(&node.path) {
-        by_kind * 0.1
-    } else {
-        by_kind
-    }
+    let of_a_test = if is_test_path(&node.path) { 0.1 } else { 1.0 };
+    let of_its_own = if is_seen_elsewhere(node) { 1.0 } else { 0.3 };
+    by_kind * of_a_test * of_its_own
 }
 
 fn fits(path: &str, wanted: &str) -> bool {

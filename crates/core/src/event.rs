@@ -273,6 +273,20 @@ events! {
         KbConflictDetected = "kb_conflict_detected" { entry: EntryId, other: EntryId, relation: String }
         Persistent
         DeepAnalysisCompleted = "deep_analysis_completed" { conversation: ConversationId }
+        Persistent
+        /// A pass of the code map found changed files.
+        CodeIndexed = "code_indexed" {
+            root: String, changed: u32, gone: u32, files: u32, symbols: u32, millis: u64,
+        }
+        Persistent
+        /// The code of a landmark is somewhere else now, or back. `trail` says by what it
+        /// was known: `unchanged`, `edited`, `moved`, `renamed` or `alike`.
+        BeaconMoved = "beacon_moved" {
+            root: String, beacon: String, from: String, to: String, trail: String,
+        }
+        Persistent
+        /// The code of a landmark is not found any more.
+        BeaconLost = "beacon_lost" { root: String, beacon: String, from: String }
         Ephemeral
         EmbeddingProgress = "embedding_progress" { done: u64, total: u64 }
     }

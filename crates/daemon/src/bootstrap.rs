@@ -18,6 +18,7 @@ use crate::activity::Activity;
 #[cfg(unix)]
 use crate::autopilot::Autopilot;
 use crate::board::Board;
+use crate::code::CodeMaps;
 #[cfg(unix)]
 use crate::commander::Changes;
 use crate::config::{Config, ConfigError};
@@ -218,6 +219,12 @@ async fn infrastructure(
         Arc::clone(&clock),
     ));
     let config = watch::Sender::new(Arc::new(config));
+    let code = Arc::new(CodeMaps::new(
+        host_name(),
+        db.clone(),
+        timeline.clone(),
+        Arc::clone(&clock),
+    ));
     #[cfg(unix)]
     let slots = Arc::new(Slots::new(
         &home,
@@ -278,6 +285,7 @@ async fn infrastructure(
         db,
         timeline,
         board,
+        code,
         #[cfg(unix)]
         slots,
         #[cfg(unix)]
@@ -389,6 +397,7 @@ async fn engines(daemon: &Daemon, operations: Arc<Operations>) -> Result<Served,
 }
 
 async fn stop_workers(daemon: &Daemon) {
+    daemon.code.let_go().await;
     #[cfg(unix)]
     daemon.autopilot.let_go().await;
     #[cfg(unix)]

@@ -9,6 +9,7 @@ mod activity;
 mod autopilot;
 pub mod board;
 mod bootstrap;
+mod code;
 #[cfg(unix)]
 mod commander;
 pub mod config;

@@ -32,6 +32,7 @@ pub(crate) struct DaemonState {
     pub db: MissionDb,
     pub timeline: Timeline,
     pub board: Arc<Board>,
+    pub code: Arc<crate::code::CodeMaps>,
     #[cfg(unix)]
     pub slots: Arc<crate::slots::Slots>,
     #[cfg(unix)]

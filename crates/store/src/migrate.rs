@@ -37,6 +37,7 @@ pub(crate) const MIGRATIONS: &[Migration] = migrations! {
     7 "0007_autopilot",
     8 "0008_told_effects",
     9 "0009_http_access",
+    10 "0010_codemap",
 };
 
 /// Where the record of applied migrations is kept.

@@ -4,6 +4,7 @@ pub mod access;
 pub mod attention;
 pub mod autopilot;
 pub mod board;
+pub mod code;
 pub mod communication;
 pub mod compute;
 pub mod execution;

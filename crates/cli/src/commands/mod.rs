@@ -10,6 +10,7 @@ mod bench;
 #[cfg(unix)]
 mod bridge;
 mod call;
+mod code;
 mod config;
 mod daemon;
 #[cfg(unix)]
@@ -104,6 +105,7 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<ExitCode, Failure> {
         Command::Slot(command) => slot::run(command, &reach, output),
         Command::Task(command) => task::run(command, &reach, output),
         Command::Worktree(command) => worktree::run(command, &reach, output),
+        Command::Code(args) => code::run(args, &reach, output),
         Command::Call(args) => call::call(args, &reach, output),
         #[cfg(unix)]
         Command::Mcp(args) => mcp::run(args, &reach, output),

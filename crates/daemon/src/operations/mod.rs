@@ -11,6 +11,7 @@ mod attention;
 #[cfg(unix)]
 mod autopilot;
 mod board;
+mod code;
 mod communication;
 #[cfg(unix)]
 mod compute;
@@ -96,6 +97,7 @@ impl Operations {
         attention::register(&mut operations);
         #[cfg(unix)]
         autopilot::register(&mut operations);
+        code::register(&mut operations);
         communication::register(&mut operations);
         #[cfg(unix)]
         compute::register(&mut operations);

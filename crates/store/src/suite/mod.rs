@@ -12,6 +12,7 @@
 
 mod autopilot;
 mod board;
+mod code;
 mod executions;
 mod fixtures;
 mod http_access;
@@ -26,6 +27,7 @@ mod upgrade;
 
 pub use autopilot::*;
 pub use board::*;
+pub use code::*;
 pub use executions::*;
 pub use http_access::*;
 pub use leases::*;
@@ -105,6 +107,8 @@ macro_rules! for_each_store_case {
             a_permission_decision_is_kept_with_what_became_of_it,
             http_access_is_known_by_its_hash_until_it_is_taken_back,
             http_access_of_another_home_is_neither_found_nor_listed,
+            code_is_kept_by_file_and_forgotten_with_another_format,
+            a_landmark_is_kept_with_what_became_of_it,
             every_earlier_version_upgrades_and_keeps_its_data,
             a_newer_database_is_refused_untouched,
             a_changed_migration_is_refused,

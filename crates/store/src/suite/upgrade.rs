@@ -186,6 +186,13 @@ const HOLDINGS: &[Holding] = &[
         ask: "SELECT kind, name FROM http_access",
         answer: &["token", "ci"],
     },
+    Holding {
+        since: 10,
+        write: "INSERT INTO beacons (family, name, note, repository, created_at) \
+             VALUES (3, 'auth', 'the door', 7, 1)",
+        ask: "SELECT name, note FROM beacons",
+        answer: &["auth", "the door"],
+    },
 ];
 
 pub async fn every_earlier_version_upgrades_and_keeps_its_data(url: DbUrl) {

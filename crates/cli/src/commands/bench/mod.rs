@@ -3,6 +3,7 @@
 //! shared machine is never the same twice.
 
 mod board;
+mod code;
 #[cfg(unix)]
 mod dispatch;
 mod ipc;
@@ -49,6 +50,11 @@ pub(super) fn run(command: &BenchCommand, output: &mut Output) -> Result<ExitCod
             };
             board::run(claims, scale, postgres.as_deref(), output)?
         }
+        BenchCommand::Code {
+            files,
+            ref path,
+            ref questions,
+        } => code::run(files, path, questions.as_deref(), output)?,
         BenchCommand::Ipc { calls } => ipc::run(calls, output)?,
         BenchCommand::Journal { records } => journal::run(records, output)?,
         BenchCommand::Start { rounds } => start::run(rounds, output)?,

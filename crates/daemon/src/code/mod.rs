@@ -1,0 +1,228 @@
+//! The code maps of the repositories somebody asks about.
+//!
+//! A map is kept in memory for the repositories asked about last, and in the
+//! store for all of them. Nothing is watched: a question first has a pass made
+//! over the files, which reads those that changed; several questions share one.
+//! Everything that takes time runs on threads of its own, and a question waits
+//! for a pass only so long before it is answered from what there is, saying so.
+
+mod keeping;
+pub(crate) mod landmarks;
+mod repository;
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use missiond_codemap::{Checkout, CodeError, CodeIndex, ContentHash};
+use missiond_core::Clock;
+use missiond_store::{MissionDb, StoreError, code};
+use tokio::sync::Semaphore;
+
+use crate::timeline::Timeline;
+
+pub(crate) use repository::{Fresh, Repository};
+
+/// Maps in memory. The one asked about longest ago goes first; it is read back
+/// from the store.
+const IN_MEMORY: usize = 8;
+/// Passes at once, each with threads of its own.
+const PASSES: usize = 2;
+/// Questions worked on at once.
+const QUESTIONS: usize = 4;
+/// How long a question waits for a pass over a map that is there already, and
+/// over one that is made for the first time.
+const PATIENCE: Duration = Duration::from_secs(3);
+const FIRST_PATIENCE: Duration = Duration::from_secs(20);
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CodeMapError {
+    #[error(transparent)]
+    Code(#[from] CodeError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("{0} was not indexed yet: `mission code index` does it")]
+    NotIndexed(String),
+    #[error("the path must be absolute: {0}")]
+    Relative(String),
+    #[error("{0} is being read right now: forget it when that is done")]
+    Busy(String),
+    #[error("the work on the code map failed: this is a defect of missiond")]
+    Panicked,
+}
+
+/// What all maps share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) host: String,
+    pub(crate) db: MissionDb,
+    pub(crate) timeline: Timeline,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) passes: Semaphore,
+    questions: Semaphore,
+}
+
+#[derive(Debug)]
+pub(crate) struct CodeMaps {
+    shared: Arc<Shared>,
+    /// The one asked about last comes first.
+    open: Mutex<Vec<Arc<Repository>>>,
+}
+
+/// Whether a folder that nobody indexed may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unindexed {
+    /// Whatever it is: somebody said so.
+    Accept,
+    /// If git says where it ends.
+    AcceptCheckouts,
+    Refuse,
+}
+
+impl CodeMaps {
+    pub(crate) fn new(
+        host: String,
+        db: MissionDb,
+        timeline: Timeline,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        Self {
+            shared: Arc::new(Shared {
+                host,
+                db,
+                timeline,
+                clock,
+                passes: Semaphore::new(PASSES),
+                questions: Semaphore::new(QUESTIONS),
+            }),
+            open: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// The repository `path` lies in.
+    pub(crate) async fn repository(
+        &self,
+        path: &str,
+        unindexed: Unindexed,
+    ) -> Result<Arc<Repository>, CodeMapError> {
+        if !Path::new(path).is_absolute() {
+            return Err(CodeMapError::Relative(path.chars().take(200).collect()));
+        }
+        let given = path.to_owned();
+        let mut checkout = blocking(move || Checkout::of(Path::new(&given))).await??;
+        let host = self.shared.host.clone();
+        let known = self
+            .shared
+            .db
+            .read(move |tx| Box::pin(async move { code::repositories(tx, &host).await }))
+            .await?;
+        if !checkout.git {
+            // Below a folder that was indexed as it is.
+            let above = known
+                .iter()
+                .filter(|known| checkout.root.starts_with(&known.root))
+                .max_by_key(|known| known.root.len());
+            match above {
+                Some(above) if unindexed != Unindexed::Accept => {
+                    checkout.root = above.root.clone().into();
+                    checkout.family = above.root.clone().into();
+                }
+                None if unindexed == Unindexed::AcceptCheckouts => {
+                    return Err(CodeError::NoRepository(checkout.root).into());
+                }
+                _ => {}
+            }
+        }
+        let root = checkout.root.display().to_string();
+        let row = known.into_iter().find(|known| known.root == root);
+        if row.is_none() && unindexed == Unindexed::Refuse && !self.is_open(&checkout) {
+            return Err(CodeMapError::NotIndexed(root));
+        }
+        let checked_at = row.and_then(|row| row.checked_at);
+        Ok(self.take(checkout, checked_at))
+    }
+
+    /// Asks the map something, after a pass if `fresh` says so.
+    pub(crate) async fn ask<T: Send + 'static>(
+        &self,
+        repository: &Arc<Repository>,
+        question: impl FnOnce(&CodeIndex) -> T + Send + 'static,
+    ) -> Result<(Fresh, T), CodeMapError> {
+        let patience = if repository.is_complete() {
+            PATIENCE
+        } else {
+            FIRST_PATIENCE
+        };
+        let fresh = repository.refresh(patience).await?;
+        let answer = self.look(repository, question).await?;
+        Ok((fresh, answer))
+    }
+
+    /// Asks the map as it is.
+    pub(crate) async fn look<T: Send + 'static>(
+        &self,
+        repository: &Arc<Repository>,
+        question: impl FnOnce(&CodeIndex) -> T + Send + 'static,
+    ) -> Result<T, CodeMapError> {
+        let _one = self.shared.questions.acquire().await;
+        let repository = Arc::clone(repository);
+        blocking(move || question(&repository.index())).await
+    }
+
+    /// Stops the passes that are under way, and waits for their ends.
+    pub(crate) async fn let_go(&self) {
+        let open = std::mem::take(&mut *self.lock());
+        for repository in open {
+            repository.stop().await;
+        }
+    }
+
+    fn is_open(&self, checkout: &Checkout) -> bool {
+        let open = self.lock();
+        open.iter().any(|known| known.checkout == *checkout)
+    }
+
+    fn take(
+        &self,
+        checkout: Checkout,
+        checked_at: Option<missiond_core::Timestamp>,
+    ) -> Arc<Repository> {
+        let mut open = self.lock();
+        let place = open.iter().position(|known| known.checkout == checkout);
+        let repository = match place {
+            Some(place) => open.remove(place),
+            None => Arc::new(Repository::new(
+                checkout,
+                checked_at,
+                Arc::clone(&self.shared),
+            )),
+        };
+        open.insert(0, Arc::clone(&repository));
+        if open.len() > IN_MEMORY
+            && let Some(idle) = open.iter().rposition(|known| !known.is_busy())
+        {
+            open.remove(idle);
+        }
+        repository
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Arc<Repository>>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A number that stands for a folder of a host, the same every time.
+pub(crate) fn number_of(host: &str, folder: &Path) -> i64 {
+    let text = format!("{host}\0{}", folder.display());
+    let hash = ContentHash::of(text.as_bytes()).to_string();
+    i64::from_str_radix(&hash[..15], 16).unwrap_or_default()
+}
+
+/// Does `work` on a thread that may wait.
+pub(crate) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, CodeMapError> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .map_err(|_| CodeMapError::Panicked)
+}
