@@ -326,6 +326,11 @@ async fn wipe(db: &MissionDb) {
         vec![
             "DROP TABLE told_effects",
             "DROP TABLE http_access",
+            "DROP TABLE beacon_nodes",
+            "DROP TABLE beacons",
+            "DROP TABLE ast_nodes",
+            "DROP TABLE code_files",
+            "DROP TABLE code_repositories",
             "DROP TABLE attempt_conflicts",
             "DROP TABLE parked_tasks",
             "DROP TABLE token_usage",
