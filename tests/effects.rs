@@ -13,7 +13,72 @@ use crate::harness::{TestHome, wait_for};
 use crate::toolhub_hostile::list_tricks;
 
 /// Operations proved in another file: by which test.
-const ELSEWHERE: [(&str, &str, &str); 15] = [
+const ELSEWHERE: [(&str, &str, &str); 28] = [
+    (
+        "code_index",
+        include_str!("code.rs"),
+        "a_folder_without_git_is_read_only_if_somebody_says_so",
+    ),
+    (
+        "code_status",
+        include_str!("code.rs"),
+        "what_no_person_wrote_is_skipped_with_its_reason",
+    ),
+    (
+        "code_search",
+        include_str!("code.rs"),
+        "code_is_found_by_name_and_by_words_and_shown",
+    ),
+    (
+        "code_show",
+        include_str!("code.rs"),
+        "code_is_found_by_name_and_by_words_and_shown",
+    ),
+    (
+        "code_map",
+        include_str!("code.rs"),
+        "code_is_found_by_name_and_by_words_and_shown",
+    ),
+    (
+        "beacon_set",
+        include_str!("code.rs"),
+        "a_landmark_follows_its_code_and_is_never_moved_without_a_word",
+    ),
+    (
+        "beacon_list",
+        include_str!("code.rs"),
+        "a_landmark_follows_its_code_and_is_never_moved_without_a_word",
+    ),
+    (
+        "beacon_remove",
+        include_str!("code.rs"),
+        "a_landmark_follows_its_code_and_is_never_moved_without_a_word",
+    ),
+    (
+        "slot_foreground",
+        include_str!("slot_kinds.rs"),
+        "the_persons_own_session_is_the_foreground_slot",
+    ),
+    (
+        "web_login",
+        include_str!("http/access.rs"),
+        "a_link_logs_one_browser_in_once",
+    ),
+    (
+        "token_create",
+        include_str!("http/access.rs"),
+        "a_token_expires",
+    ),
+    (
+        "token_list",
+        include_str!("http/access.rs"),
+        "what_was_taken_back_lets_nobody_in",
+    ),
+    (
+        "token_revoke",
+        include_str!("http/access.rs"),
+        "what_was_taken_back_lets_nobody_in",
+    ),
     (
         "slot_answer",
         include_str!("input.rs"),
