@@ -4,6 +4,7 @@
 mod access;
 mod client;
 mod live;
+mod mcp;
 mod operations;
 mod socket;
 mod terminal;

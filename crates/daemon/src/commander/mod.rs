@@ -83,19 +83,35 @@ impl Selection {
     }
 }
 
+/// From where a client asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Distance {
+    /// On the daemon's socket.
+    Near,
+    /// Over HTTP: what lets others in is not there for it.
+    Afar,
+}
+
 /// The offer to one client.
 pub(crate) struct Commander {
     daemon: Daemon,
     operations: Arc<Operations>,
     selection: Selection,
+    distance: Distance,
 }
 
 impl Commander {
-    pub(crate) fn new(daemon: Daemon, operations: Arc<Operations>, selection: Selection) -> Self {
+    pub(crate) fn new(
+        daemon: Daemon,
+        operations: Arc<Operations>,
+        selection: Selection,
+        distance: Distance,
+    ) -> Self {
         Self {
             daemon,
             operations,
             selection,
+            distance,
         }
     }
 }

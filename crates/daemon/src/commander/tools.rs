@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use missiond_api::{ApiError, CATALOGUE};
+use missiond_api::{ApiError, CATALOGUE, OperationSpec, Reach};
 use missiond_mcp::tools::{CALL_OPERATION, call_operation, entry};
 use missiond_mcp::{Refusal, ToolRequest};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 
-use super::{Allowed, Commander};
-use crate::operations::Reporter;
+use super::{Allowed, Commander, Distance};
+use crate::operations::{Operations, Reporter};
 use crate::state::Daemon;
 
 /// The search, which every client is shown that is not shown everything.
@@ -26,8 +26,12 @@ const MOST_TEXT: usize = 256 * 1024;
 impl Commander {
     pub(super) async fn listed_tools(&self) -> Vec<Value> {
         let toolsets = &self.selection.toolsets;
+        let is_there = |spec: &&OperationSpec| {
+            self.distance == Distance::Near || spec.reach == Reach::Anywhere
+        };
         let mut tools: Vec<Value> = toolsets
             .operations()
+            .filter(is_there)
             .map(|spec| entry(spec).clone())
             .collect();
         if !toolsets.is_everything() {
@@ -103,6 +107,9 @@ impl Commander {
         params: &Value,
         reporter: Reporter,
     ) -> Result<Box<RawValue>, ApiError> {
+        if self.distance == Distance::Afar {
+            Operations::check_from_afar(operation)?;
+        }
         let params = to_raw_value(params).map_err(|error| ApiError::internal(error.to_string()))?;
         self.operations
             .call_reporting(operation, Some(params), reporter)

@@ -147,12 +147,18 @@ impl Operations {
         name: &str,
         params: Option<Box<RawValue>>,
     ) -> Result<Box<RawValue>, ApiError> {
+        Self::check_from_afar(name)?;
+        self.call(name, params).await
+    }
+
+    /// Refuses what is there on the socket alone.
+    pub(crate) fn check_from_afar(name: &str) -> Result<(), ApiError> {
         let mut near = CATALOGUE.iter().filter(|spec| spec.reach == Reach::Socket);
         if near.any(|spec| spec.name == name) {
             let message = format!("`{name}` is there on the daemon's socket only");
             return Err(ApiError::new(ErrorCode::Forbidden, message));
         }
-        self.call(name, params).await
+        Ok(())
     }
 
     /// Carries out an operation.

@@ -61,7 +61,8 @@ impl Gate {
                  `http.hosts`",
             ));
         };
-        if request.uri().path().starts_with("/api/") {
+        let path = request.uri().path();
+        if path.starts_with("/api/") || path == "/mcp" {
             check_origin(headers, host)?;
         }
         policy(host)

@@ -12,6 +12,8 @@ mod connections;
 mod gate;
 mod listener;
 mod live;
+#[cfg(unix)]
+mod mcp;
 mod operations;
 #[cfg(unix)]
 mod recordings;
@@ -66,12 +68,19 @@ fn router(web: Web) -> Router {
         .route("/slots/{slot}/screenshot.svg", get(recordings::svg))
         .route("/slots/{slot}/screenshot.txt", get(recordings::text));
     let known = known.layer(middleware::from_fn_with_state(web.clone(), caller::admit));
+    #[cfg(unix)]
+    let agents = Router::new()
+        .route("/mcp", post(mcp::post))
+        .layer(middleware::from_fn_with_state(web.clone(), caller::admit));
+    #[cfg(not(unix))]
+    let agents = Router::new();
     let api = Router::new()
         .route("/session", post(session::log_in))
         .merge(known)
         .fallback(nothing_there);
     Router::new()
         .nest("/api/v1", api)
+        .merge(agents)
         .route("/metrics", get(metrics))
         .route("/healthz", get(health))
         .fallback(assets::serve)

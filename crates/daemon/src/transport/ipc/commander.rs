@@ -19,7 +19,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use crate::commander::{Commander, Selection};
+use crate::commander::{Commander, Distance, Selection};
 use crate::operations::Operations;
 use crate::shutdown::Stage;
 use crate::state::{Daemon, VERSION};
@@ -58,7 +58,12 @@ pub(super) async fn serve(
     if let (Some(selection), Ok(Ok(()))) = (selection, said) {
         let per_second = daemon.config().ipc.requests_per_second;
         let (outlet, notices) = mpsc::channel(QUEUE);
-        let commander = Commander::new(Daemon::clone(&daemon), operations, selection);
+        let commander = Commander::new(
+            Daemon::clone(&daemon),
+            operations,
+            selection,
+            Distance::Near,
+        );
         let connection = CommanderConnection {
             server: Server::new(Arc::new(commander)),
             rate: RateLimit::new(per_second, std::time::Instant::now()),
