@@ -31,7 +31,7 @@ test("a terminal streams, is typed into by who took it over, and is played again
 });
 
 test("why a slot is read as it is, and its end", async ({ stage, board }) => {
-  const { slot } = await stage.spawn("agent", [process.env.MISSION ?? "mission", "rehearse", "hello"]);
+  const { slot } = await stage.rehearse("agent", "hello");
   await board.goto(`${await stage.address()}/slots/${slot}`);
   await expect(board.locator(".slot-state").getByText("idle")).toBeVisible();
   await expect(board.getByText("read by rehearsal")).toBeVisible();

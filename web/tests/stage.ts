@@ -119,9 +119,14 @@ export class Stage {
     return this.call("autopilot_set", { mode, reason: "the test says so" });
   }
 
-  /** A terminal of a script or a shell, outside any task. */
-  spawn(name: string, argv: string[]) {
-    return this.call("slot_spawn", { name, argv, cwd: this.folder });
+  /** A terminal outside any task. */
+  spawn(name: string, argv: string[], engine = "generic") {
+    return this.call("slot_spawn", { name, argv, engine, cwd: this.folder });
+  }
+
+  /** A terminal with an agent that follows a built-in script. */
+  rehearse(name: string, script: string) {
+    return this.spawn(name, [mission, "rehearse", script], "rehearsal");
   }
 
   /** The demo, which has a home and a daemon of its own below this one. */

@@ -3,7 +3,7 @@ import { expect, test } from "./stage";
 test("what happens is on the timeline at once, with its chain", async ({ stage, board }) => {
   await board.keyboard.press("g");
   await board.keyboard.press("t");
-  await expect(board.getByText("daemon started")).toBeVisible();
+  await expect(board.locator(".event-kind", { hasText: "daemon started" })).toBeVisible();
   await stage.call("timeline_note", { text: "the tide turns", author: "test" });
   const line = board.locator(".event", { hasText: "the tide turns" });
   await expect(line).toBeVisible();

@@ -83,7 +83,7 @@ const CHANGED_BY: Partial<Record<OperationName, OperationName[]>> = {
   slot_kill: SLOTS,
   slot_spawn: SLOTS,
   incident_resolve: INCIDENTS,
-  mcp_server_control: TOOLS,
+  mcp_server_control: ["mcp_server_list"],
   mcp_pin: TOOLS,
   mcp_tool_call: ["mcp_server_list"],
   worktree_finish: ["worktree_list", ...BOARD],
@@ -141,9 +141,10 @@ function changedBy(event: TimelineEvent["event"]): OperationName[] {
     case "config_reloaded":
     case "config_rejected":
       return ["config_show"];
-    case "mcp_server_state_changed":
     case "mcp_tools_listed":
       return TOOLS;
+    // Not the tools: to list them would start a server that was just stopped.
+    case "mcp_server_state_changed":
     case "mcp_tool_called":
       return ["mcp_server_list"];
     default:

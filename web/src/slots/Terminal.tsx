@@ -34,7 +34,6 @@ export function Terminal({ slot }: { slot: SlotSummary }) {
       taken: (by) => {
         setTaken(by);
         terminal.options.disableStdin = by !== "you";
-        if (by === "you") terminal.focus();
       },
       refused: (message) => say(message, "wait"),
       ended: () => setState("ended"),
@@ -51,6 +50,11 @@ export function Terminal({ slot }: { slot: SlotSummary }) {
   }, [slot.slot]);
 
   const mine = taken === "you";
+  useEffect(() => {
+    // Only now: what is inert cannot have the focus.
+    if (mine) held.current?.terminal.focus();
+  }, [mine]);
+
   return (
     <>
       <div className="terminal-bar">

@@ -86,7 +86,11 @@ function Server({ server }: { server: McpServer }) {
     const ping = typeof answered_ms === "number" ? ` It answered in ${answered_ms.toFixed(1)} ms.` : "";
     say(`${now.name} is ${now.state}.${ping}`, now.state === "unwell" || now.state === "parked" ? "bad" : "good");
   });
-  const press = (action: McpServerAction) => control.mutate({ server: server.name, action }, { onError: complain });
+  const press = (action: McpServerAction) => {
+    // Listing tools starts a server: what is to stay stopped is not listed.
+    if (action === "stop") setListed(false);
+    control.mutate({ server: server.name, action }, { onError: complain });
+  };
   const runs = server.state === "ready" || server.state === "unwell";
   const actions: McpServerAction[] = runs ? ["ping", "restart", "stop"] : ["start"];
   return (
