@@ -40,7 +40,7 @@ test("a blocked task says what its check said, and is tried again from there", a
   });
   await stage.autopilot("running");
   const item = board.locator(".item", { hasText: `${number} (` });
-  await expect(item.getByText("the tower leans")).toBeVisible({ timeout: 90_000 });
+  await expect(item.getByRole("region", { name: /Output of/ })).toHaveText("the tower leans", { timeout: 90_000 });
   await expect(item.getByText("I believe it is done")).toBeVisible();
   await board.keyboard.press("2");
   await expect.poll(async () => (await stage.call("board_show", { task: number })).task.status).toBe("failed");
