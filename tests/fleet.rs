@@ -12,7 +12,7 @@ use crate::harness::{RawConnection, TestHome, wait_for};
 const NOTES: u64 = 150;
 
 /// A database of its own, on the server of the test run or on one just for it.
-struct Database {
+pub(crate) struct Database {
     server: DbUrl,
     name: String,
     url: DbUrl,
@@ -21,7 +21,7 @@ struct Database {
 
 impl Database {
     /// `None` when the person asked for no tests on PostgreSQL.
-    fn new() -> Option<Self> {
+    pub(crate) fn new() -> Option<Self> {
         if std::env::var_os("MISSION_TEST_SKIP_POSTGRES").is_some() {
             eprintln!("skipped: MISSION_TEST_SKIP_POSTGRES is set");
             return None;
@@ -43,9 +43,14 @@ impl Database {
         })
     }
 
-    fn daemon(&self) -> TestHome {
+    /// The part of a configuration that names it.
+    pub(crate) fn config(&self) -> String {
         // The server of a test has no password, so the shown form is the whole.
-        let home = TestHome::with_config(&format!("[database]\nurl = \"{}\"\n", self.url));
+        format!("[database]\nurl = \"{}\"\n", self.url)
+    }
+
+    fn daemon(&self) -> TestHome {
+        let home = TestHome::with_config(&self.config());
         home.start();
         home
     }

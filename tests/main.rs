@@ -37,6 +37,7 @@ mod http;
 mod init;
 mod input;
 mod journals;
+mod knowledge;
 mod lifecycle;
 #[cfg(unix)]
 mod manifests;

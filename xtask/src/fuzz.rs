@@ -14,6 +14,7 @@ const TARGETS: &[&str] = &[
     "journal_line",
     "task_files",
     "mcp_wire",
+    "knowledge",
 ];
 
 const CARGO_FUZZ: &str = "0.13.2";

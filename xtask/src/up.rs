@@ -20,6 +20,11 @@ pub(crate) fn up(arguments: &[String]) -> Result<(), String> {
         "mission",
     ]))?;
     let program = run::target_folder()?.join("release").join("mission");
+    // Search by meaning needs a model, and a model needs a registry: without
+    // one everything else works, and the daemon says what is missing.
+    if run::run(Command::new(&program).args(["model", "install"])).is_err() {
+        println!("Knowledge is searched by words alone until `mission model install` succeeds.");
+    }
     run::run(Command::new(&program).arg("up"))?;
     if !has_agent() {
         println!("\nNo agent CLI is installed here. This is what it looks like with agents that");

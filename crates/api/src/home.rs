@@ -155,6 +155,12 @@ impl Home {
         self.data.join("init")
     }
 
+    /// Models that were installed.
+    #[must_use]
+    pub fn models_dir(&self) -> PathBuf {
+        self.data.join("models")
+    }
+
     /// The user's manifests, put over the built-in ones.
     #[must_use]
     pub fn manifests_dir(&self) -> PathBuf {

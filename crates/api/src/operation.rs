@@ -4,8 +4,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, schema_for};
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::operations::{
-    access, attention, autopilot, board, code, communication, compute, execution, system, tools,
-    worktree,
+    access, attention, autopilot, board, code, communication, compute, execution, knowledge,
+    system, tools, worktree,
 };
 
 /// Which part of the system an operation belongs to.
@@ -194,6 +194,19 @@ pub const CATALOGUE: &[OperationSpec] = &[
     execution::ExecutionCancel::SPEC,
     autopilot::AutopilotShow::SPEC,
     autopilot::AutopilotSet::SPEC,
+    knowledge::KbSearch::SPEC,
+    knowledge::KbGet::SPEC,
+    knowledge::KbRemember::SPEC,
+    knowledge::KbLink::SPEC,
+    knowledge::KbConflicts::SPEC,
+    knowledge::KbPropose::SPEC,
+    knowledge::KbInbox::SPEC,
+    knowledge::KbDecide::SPEC,
+    knowledge::KbForget::SPEC,
+    knowledge::KbGc::SPEC,
+    knowledge::KbExport::SPEC,
+    knowledge::KbStats::SPEC,
+    knowledge::KbReembed::SPEC,
     system::Health::SPEC,
     system::DaemonStatus::SPEC,
     system::DaemonStats::SPEC,

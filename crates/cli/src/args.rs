@@ -5,6 +5,7 @@ mod autopilot;
 mod code;
 mod execution;
 mod journal;
+mod kb;
 #[cfg(unix)]
 mod mcp;
 mod task;
@@ -26,6 +27,7 @@ pub(crate) use autopilot::{AutopilotCommand, DemoArgs, WhyArg};
 pub(crate) use code::{BeaconCommand, CodeArgs, CodeCommand};
 pub(crate) use execution::{ExecutionCommand, HookArgs, RunArgs};
 pub(crate) use journal::{JournalCommand, JournalFormat};
+pub(crate) use kb::{KbBenchArgs, KbCommand, KbFormat, ModelCommand, RememberArgs, SearchArgs};
 #[cfg(unix)]
 pub(crate) use mcp::{
     ImportFrom, InitArgs, KeepArgs, McpAddArgs, McpArgs, McpCommand, McpServeArgs,
@@ -194,6 +196,12 @@ PostToolUse, Notification, Stop and SessionEnd:
     /// What was said to an agent, observed of it and decided: read, verify, replay.
     #[command(subcommand)]
     Journal(JournalCommand),
+    /// What was learned: remember it, find it again, set it right.
+    #[command(subcommand)]
+    Kb(KbCommand),
+    /// Models that run on this machine.
+    #[command(subcommand)]
+    Model(ModelCommand),
     /// Be the host of one terminal; started by the daemon.
     #[command(hide = true)]
     PtyHost,
@@ -835,6 +843,8 @@ pub(crate) enum BenchCommand {
         #[arg(last = true)]
         command: Vec<String>,
     },
+    /// How well knowledge is found, on a set of questions with known answers, and how fast.
+    Kb(KbBenchArgs),
     /// Output through emulator and parser, and what idle and busy slots cost.
     #[cfg(unix)]
     Terminal {

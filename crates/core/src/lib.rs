@@ -13,6 +13,7 @@ mod entity;
 mod error;
 mod event;
 mod ids;
+mod knowledge;
 pub mod machines;
 mod question;
 mod trace;
@@ -35,6 +36,9 @@ pub use ids::{
     AccessId, AttemptId, BoardTaskId, ConversationId, DaemonId, EntryId, ExecutionId, FencingToken,
     Id, IncidentId, InvalidId, Kind, MessageId, ObservationId, QuestionId, SlotId, TaskId, TurnId,
     kind,
+};
+pub use knowledge::{
+    AuthorTier, EdgeKind, EntryCategory, InvalidAuthorTier, InvalidEdgeKind, InvalidEntryCategory,
 };
 pub use machines::{
     BoardTaskStatus, DeliveryStatus, EngineeringPhase, ExecutionActivity, ExecutionAttention,

@@ -27,6 +27,7 @@ use crate::executions::{ExecutionError, Executions};
 use crate::http_access::HttpAccess;
 use crate::incidents::IncidentRecorder;
 use crate::instance::{Instance, InstanceError};
+use crate::knowledge::Knowledge;
 use crate::logging::Logging;
 use crate::metrics::Metrics;
 #[cfg(unix)]
@@ -134,7 +135,7 @@ pub async fn run(home: Home, ready: impl FnOnce(&Ready)) -> Result<(), StartErro
         .inspect_err(told)?;
     let exporter = gateways(&daemon);
     let operations = pipelines(&daemon);
-    let heartbeat = workers(&daemon).await.inspect_err(told)?;
+    let working = workers(&daemon).await.inspect_err(told)?;
     let signals = Signals::register()
         .map_err(StartError::Signals)
         .inspect_err(told)?;
@@ -164,7 +165,9 @@ pub async fn run(home: Home, ready: impl FnOnce(&Ready)) -> Result<(), StartErro
     }
     daemon.shutdown.close();
 
-    heartbeat.abort();
+    for worker in working {
+        worker.abort();
+    }
     stop_workers(&daemon).await;
     let closed = close(&daemon).await;
     if let Some(exporter) = exporter {
@@ -242,6 +245,13 @@ async fn infrastructure(
         Arc::clone(&clock),
         Arc::clone(&slots),
     )?);
+    let knowledge = Knowledge::new(
+        &home,
+        db.clone(),
+        timeline.clone(),
+        Arc::clone(&clock),
+        config.borrow().knowledge.clone(),
+    );
     #[cfg(unix)]
     let questions = Arc::new(Questions::new(
         id,
@@ -286,6 +296,7 @@ async fn infrastructure(
         timeline,
         board,
         code,
+        knowledge,
         #[cfg(unix)]
         slots,
         #[cfg(unix)]
@@ -335,7 +346,7 @@ fn pipelines(daemon: &Daemon) -> Arc<Operations> {
 }
 
 /// Phase 5: what works without being asked.
-async fn workers(daemon: &Daemon) -> Result<tokio::task::JoinHandle<()>, StartError> {
+async fn workers(daemon: &Daemon) -> Result<[tokio::task::JoinHandle<()>; 2], StartError> {
     let consumers = Consumers::start(
         &daemon.timeline,
         vec![Arc::new(Activity), Arc::new(IncidentRecorder)],
@@ -361,7 +372,7 @@ async fn workers(daemon: &Daemon) -> Result<tokio::task::JoinHandle<()>, StartEr
     daemon.autopilot.start(daemon);
     #[cfg(unix)]
     Changes::start(daemon);
-    Ok(runs::start_beating(daemon))
+    Ok([daemon.knowledge.start(), runs::start_beating(daemon)])
 }
 
 /// The listeners, each in its own task.

@@ -19,6 +19,7 @@ mod executions;
 mod http_access;
 mod incidents;
 mod instance;
+mod knowledge;
 mod logging;
 mod metrics;
 #[cfg(unix)]

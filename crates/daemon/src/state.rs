@@ -33,6 +33,7 @@ pub(crate) struct DaemonState {
     pub timeline: Timeline,
     pub board: Arc<Board>,
     pub code: Arc<crate::code::CodeMaps>,
+    pub knowledge: crate::knowledge::Knowledge,
     #[cfg(unix)]
     pub slots: Arc<crate::slots::Slots>,
     #[cfg(unix)]

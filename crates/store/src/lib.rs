@@ -40,6 +40,7 @@ pub mod executions;
 pub mod http_access;
 pub mod incidents;
 pub mod journals;
+pub mod knowledge;
 pub mod leases;
 mod migrate;
 pub mod permissions;

@@ -38,6 +38,7 @@ pub(crate) const MIGRATIONS: &[Migration] = migrations! {
     8 "0008_told_effects",
     9 "0009_http_access",
     10 "0010_codemap",
+    11 "0011_knowledge",
 };
 
 /// Where the record of applied migrations is kept.

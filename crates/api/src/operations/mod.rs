@@ -8,6 +8,7 @@ pub mod code;
 pub mod communication;
 pub mod compute;
 pub mod execution;
+pub mod knowledge;
 pub mod system;
 pub mod tools;
 pub mod worktree;

@@ -23,9 +23,12 @@ mod incident;
 #[cfg(unix)]
 mod init;
 mod journal;
+mod kb;
+mod kb_transfer;
 mod logs;
 #[cfg(unix)]
 mod mcp;
+mod model;
 mod permission;
 mod picture;
 #[cfg(unix)]
@@ -59,6 +62,7 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<ExitCode, Failure> {
         Command::Man => return shell::man(output),
         Command::Semantic(command) => return semantic::run(&command, output),
         Command::Journal(command) => return journal::run(command, output),
+        Command::Model(command) => return model::run(&command, output),
         #[cfg(unix)]
         Command::Execution(ExecutionCommand::Mcp(args)) => return bridge::run(&args.access_file),
         #[cfg(unix)]
@@ -106,6 +110,7 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<ExitCode, Failure> {
         Command::Task(command) => task::run(command, &reach, output),
         Command::Worktree(command) => worktree::run(command, &reach, output),
         Command::Code(args) => code::run(args, &reach, output),
+        Command::Kb(command) => kb::run(command, &reach, output),
         Command::Call(args) => call::call(args, &reach, output),
         #[cfg(unix)]
         Command::Mcp(args) => mcp::run(args, &reach, output),
@@ -118,6 +123,7 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<ExitCode, Failure> {
         | Command::Man
         | Command::Semantic(_)
         | Command::Journal(_)
+        | Command::Model(_)
         | Command::PtyHost
         | Command::BenchWriter(_) => Ok(ExitCode::SUCCESS),
     }

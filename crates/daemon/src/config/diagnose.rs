@@ -184,6 +184,12 @@ fn check_values(config: &Config) -> Result<(), (&'static str, String)> {
         1..=4096,
     )?;
     range("recording.keep_mb", config.recording.keep_mb, 2..=1_000_000)?;
+    range(
+        "knowledge.timeout_secs",
+        config.knowledge.timeout_secs,
+        1..=600,
+    )?;
+    config.knowledge.check()?;
     range("otlp.interval_secs", config.otlp.interval_secs, 1..=3600)?;
     let anomalies = &config.anomalies;
     range("anomalies.silent_secs", anomalies.silent_secs, 1..=86_400)?;

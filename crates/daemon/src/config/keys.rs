@@ -263,4 +263,93 @@ pub const KEYS: &[KeySpec] = &[
          `tokens_per_day` and `tools`, which of other people's MCP tools its agents may use. A \
          task of the engine runs in a free one under its name.",
     ),
+    restart(
+        "knowledge.embedding",
+        "What embeds entries: `embedded` (a model in the daemon), `ollama`, `openai` (any endpoint \
+         with that interface) or `off`.",
+    ),
+    restart(
+        "knowledge.model",
+        "The name of the model. Empty means gte-small, with Ollama qwen3-embedding.",
+    ),
+    restart(
+        "knowledge.url",
+        "Where the endpoint is, for example `http://127.0.0.1:8080/v1`. Empty means Ollama on this \
+         machine.",
+    ),
+    restart(
+        "knowledge.api_key_env",
+        "The environment variable of the daemon that holds the key of the endpoint. Empty means no \
+         key.",
+    ),
+    restart(
+        "knowledge.timeout_secs",
+        "How long one request to the endpoint may take, 1 to 600.",
+    ),
+    restart(
+        "knowledge.accept_from",
+        "Sources whose proposals become entries without a person, unless they contradict what is \
+         known; a `*` at the end stands for anything, for example `[\"session *\"]`.",
+    ),
+    restart(
+        "knowledge.search.keyword",
+        "What words count beside meaning, 0 to 1.",
+    ),
+    restart(
+        "knowledge.search.keyword_of_turns",
+        "The same for turns of a conversation.",
+    ),
+    restart(
+        "knowledge.search.k1",
+        "How soon more occurrences of a word stop to matter, 0.1 to 10.",
+    ),
+    restart(
+        "knowledge.search.b",
+        "How much a long entry is held against it, 0 to 1.",
+    ),
+    restart(
+        "knowledge.search.filler",
+        "What a word such as `the` counts, 0 to 1.",
+    ),
+    restart(
+        "knowledge.search.keyword_candidates",
+        "The most candidates that words bring up, 10 to 10000.",
+    ),
+    restart(
+        "knowledge.search.vector_candidates",
+        "The fewest candidates that meaning brings up, 10 to 10000.",
+    ),
+    restart(
+        "knowledge.search.similarity_floor",
+        "Similarities below this bring up nothing, 0 to 1; what it means depends on the model.",
+    ),
+    restart(
+        "knowledge.search.decay",
+        "Whether entries count less as their category ages.",
+    ),
+    restart(
+        "knowledge.search.drop_off",
+        "Hits below this share of the best are dropped, 0 to 1.",
+    ),
+    restart(
+        "knowledge.search.relevance",
+        "With `--explore`: what relevance counts; unlikeness counts the rest, 0 to 1.",
+    ),
+    restart(
+        "knowledge.search.before",
+        "What the words of the turns one and two before lend a turn, each 0 to 1.",
+    ),
+    restart("knowledge.search.after", "The same for the turns after."),
+    restart(
+        "knowledge.search.vector_before",
+        "What the vectors of the turns one and two before lend a turn, each 0 to 1.",
+    ),
+    restart(
+        "knowledge.search.vector_after",
+        "The same for the turns after.",
+    ),
+    restart(
+        "knowledge.search.conversation",
+        "What the best turns of a conversation lend its others, 0 to 1.",
+    ),
 ];

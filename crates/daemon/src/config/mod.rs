@@ -8,6 +8,7 @@ mod attention;
 mod autopilot;
 mod diagnose;
 mod keys;
+mod knowledge;
 mod mcp;
 mod quiet_hours;
 
@@ -22,6 +23,7 @@ pub use attention::{NotificationsConfig, PermissionRuleConfig, PermissionsConfig
 pub use autopilot::{AutopilotConfig, SlotConfig};
 pub use diagnose::ConfigError;
 pub use keys::{KEYS, KeySpec, Reload};
+pub use knowledge::{EmbeddingProvider, KnowledgeConfig, SearchConfig};
 pub use mcp::{McpClientConfig, McpConfig};
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -43,6 +45,7 @@ pub struct Config {
     pub slots: Vec<SlotConfig>,
     /// 0 means never.
     pub slot_idle_secs: u64,
+    pub knowledge: KnowledgeConfig,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

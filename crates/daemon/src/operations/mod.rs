@@ -17,6 +17,7 @@ mod communication;
 mod compute;
 #[cfg(unix)]
 mod execution;
+mod knowledge;
 #[cfg(unix)]
 mod screenshot;
 mod system;
@@ -103,6 +104,7 @@ impl Operations {
         compute::register(&mut operations);
         #[cfg(unix)]
         execution::register(&mut operations);
+        knowledge::register(&mut operations);
         #[cfg(unix)]
         screenshot::register(&mut operations);
         system::register(&mut operations);

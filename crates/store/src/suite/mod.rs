@@ -16,6 +16,7 @@ mod code;
 mod executions;
 mod fixtures;
 mod http_access;
+mod knowledge;
 mod leases;
 mod permissions;
 mod questions;
@@ -30,6 +31,7 @@ pub use board::*;
 pub use code::*;
 pub use executions::*;
 pub use http_access::*;
+pub use knowledge::*;
 pub use leases::*;
 pub use permissions::*;
 pub use questions::*;
@@ -109,6 +111,11 @@ macro_rules! for_each_store_case {
             http_access_of_another_home_is_neither_found_nor_listed,
             code_is_kept_by_file_and_forgotten_with_another_format,
             a_landmark_is_kept_with_what_became_of_it,
+            an_entry_is_revised_and_never_overwritten,
+            what_was_collected_last_comes_back,
+            edges_keep_their_first_reason,
+            vectors_belong_to_a_model_and_a_revision,
+            a_proposal_is_decided_once,
             every_earlier_version_upgrades_and_keeps_its_data,
             a_newer_database_is_refused_untouched,
             a_changed_migration_is_refused,

@@ -193,6 +193,21 @@ const HOLDINGS: &[Holding] = &[
         ask: "SELECT name, note FROM beacons",
         answer: &["auth", "the door"],
     },
+    Holding {
+        since: 11,
+        write: "INSERT INTO knowledge (id, key, scope, category, summary, detail, labels, source, \
+             author, tier, confidence, utility, revision, created_at, verified_at) VALUES \
+             ('k1', 'deploy', '', 'ops', 'make ship', '', '[]', 's', 'a', 'person', 1.0, 0.3, 1, 5, 5)",
+        ask: "SELECT key, summary FROM knowledge",
+        answer: &["deploy", "make ship"],
+    },
+    Holding {
+        since: 11,
+        write: "INSERT INTO knowledge_edges (from_entry, to_entry, kind, reason, at) \
+             VALUES ('k1', 'k2', 'refines', 'why', 5)",
+        ask: "SELECT kind, reason FROM knowledge_edges",
+        answer: &["refines", "why"],
+    },
 ];
 
 pub async fn every_earlier_version_upgrades_and_keeps_its_data(url: DbUrl) {
@@ -324,6 +339,12 @@ async fn wipe(db: &MissionDb) {
     run(
         db,
         vec![
+            "DROP TABLE knowledge_inbox",
+            "DROP TABLE knowledge_vectors",
+            "DROP TABLE knowledge_models",
+            "DROP TABLE knowledge_edges",
+            "DROP TABLE knowledge_revisions",
+            "DROP TABLE knowledge",
             "DROP TABLE told_effects",
             "DROP TABLE http_access",
             "DROP TABLE beacon_nodes",

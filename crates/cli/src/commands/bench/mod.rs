@@ -8,6 +8,7 @@ mod code;
 mod dispatch;
 mod ipc;
 mod journal;
+mod kb;
 #[cfg(unix)]
 mod mcp;
 mod start;
@@ -57,6 +58,7 @@ pub(super) fn run(command: &BenchCommand, output: &mut Output) -> Result<ExitCod
         } => code::run(files, path, questions.as_deref(), output)?,
         BenchCommand::Ipc { calls } => ipc::run(calls, output)?,
         BenchCommand::Journal { records } => journal::run(records, output)?,
+        BenchCommand::Kb(ref args) => kb::run(args, output)?,
         BenchCommand::Start { rounds } => start::run(rounds, output)?,
         #[cfg(unix)]
         BenchCommand::Mcp {

@@ -1,0 +1,416 @@
+//! What was learned: remembered with where it came from, found again, set
+//! right, and let go.
+
+use missiond_core::{AuthorTier, EdgeKind, EntryCategory, EntryId, Timestamp};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{NoParams, operations};
+
+operations! {
+    Knowledge;
+
+    KbSearch = "kb_search" (ReadOnly, "knowledge"):
+        KbSearchParams => KbSearchResult,
+        "Find entries of knowledge by meaning and by words, the most relevant first, each with a snippet.";
+
+    KbGet = "kb_get" (Idempotent, "knowledge"):
+        KbGetParams => KbEntryView,
+        "Read one entry in full, with its history and how it stands to others; counts as use.";
+
+    KbRemember = "kb_remember" (Additive, "knowledge"):
+        KbDraft => KbRemembered,
+        "Remember something; a key that exists gets a new revision, and conflicts are reported.";
+
+    KbLink = "kb_link" (Idempotent, "knowledge"):
+        KbLinkParams => KbEdge,
+        "Say how one entry stands to another: prerequisite, supersedes, contradicts, refines or duplicate.";
+
+    KbConflicts = "kb_conflicts" (ReadOnly, "knowledge"):
+        KbConflictsParams => KbConflictList,
+        "List entries that contradict each other, newest first, with the reason.";
+
+    KbPropose = "kb_propose" (Additive, "knowledge"):
+        KbDraft => KbProposal,
+        "Put a candidate into the inbox, for a person to accept.";
+
+    KbInbox = "kb_inbox" (ReadOnly, "knowledge"):
+        NoParams => KbInboxPage,
+        "List candidates that nobody has decided about, oldest first.";
+
+    KbDecide = "kb_decide" (Idempotent, "knowledge"):
+        KbDecideParams => KbDecided,
+        "Accept a candidate of the inbox as an entry, or reject it.";
+
+    KbForget = "kb_forget" (Idempotent, "knowledge"):
+        KbForgetParams => KbForgotten,
+        "Archive an entry, so that it is not found any more; it can be brought back.";
+
+    KbGc = "kb_gc" (Idempotent, "knowledge"):
+        KbGcParams => KbGcReport,
+        "Show which entries have aged unused, archive them, or take the last archiving back.";
+
+    KbExport = "kb_export" (ReadOnly, "knowledge"):
+        KbExportParams => KbExportPage,
+        "Read entries in the order of their ids, a page at a time.";
+
+    KbStats = "kb_stats" (ReadOnly, "knowledge"):
+        NoParams => KbStatsReport,
+        "Count the entries and say which embedding model is in use and how far it is.";
+
+    KbReembed = "kb_reembed" (Idempotent, "knowledge"):
+        NoParams => KbStatsReport,
+        "Look for the embedding provider again and embed what has no vector, in the background.";
+}
+
+/// Hits on a page at most.
+pub const MAX_HITS: u32 = 50;
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct KbSearchParams {
+    /// Words, an identifier, or a phrase in double quotes.
+    pub query: String,
+    /// Only this project's entries and those of all projects.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<String>,
+    /// Only these categories; empty means all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub categories: Vec<EntryCategory>,
+    /// Hits that are unlike each other rather than the nearest ones.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub explore: bool,
+    /// `default` or `seed`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<String>,
+    /// 1 to 50; 10 when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+    /// Hits to pass over, for the next page.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offset: Option<u32>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct KbSearchResult {
+    pub hits: Vec<KbHit>,
+    /// There is a next page.
+    pub more: bool,
+    /// Whether meaning was compared, or words alone.
+    pub vectors_used: bool,
+    /// Why not, when it was not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notice: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct KbHit {
+    pub id: EntryId,
+    pub key: String,
+    pub category: EntryCategory,
+    pub summary: String,
+    /// Up to forty words around what was looked for.
+    pub snippet: String,
+    /// Byte ranges of the snippet that answer the query.
+    pub highlights: Vec<(usize, usize)>,
+    /// As much of the detail as the category shows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+    pub confidence: f64,
+    pub source: String,
+    pub verified_at: Timestamp,
+    pub scores: KbScores,
+}
+
+/// What each stage of the search gave a hit.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct KbScores {
+    pub keyword: f32,
+    pub keyword_rank: Option<u32>,
+    pub vector: Option<f32>,
+    pub vector_rank: Option<u32>,
+    pub fused: f32,
+    pub freshness: f32,
+    pub exact: f32,
+    pub relevance: f32,
+    pub likeness: Option<f32>,
+}
+
+/// An entry by its id or by its key.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct KbGetParams {
+    /// Its id or its key.
+    pub entry: String,
+    /// The project its key belongs to; none for entries of all projects.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<String>,
+}
+
+/// Something to remember.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct KbDraft {
+    /// One sentence: what is known. At most 4 KiB.
+    pub summary: String,
+    /// Everything else about it. At most 256 KiB.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub detail: String,
+    /// A name to find it by and to change it under; made from the text when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub category: Option<EntryCategory>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub labels: Vec<String>,
+    /// The project it belongs to; all when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<String>,
+    /// Where it comes from: a session, a file, a person.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// The conversation it was said in, and its place there: neighbours help to find it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conversation: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub author: Option<String>,
+    /// How far its author is to be believed; `agent` when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tier: Option<AuthorTier>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct KbEntry {
+    pub id: EntryId,
+    pub key: String,
+    pub category: EntryCategory,
+    pub summary: String,
+    pub detail: String,
+    pub labels: Vec<String>,
+    pub scope: Option<String>,
+    pub source: String,
+    pub conversation: Option<String>,
+    pub turn: Option<i64>,
+    pub author: String,
+    pub tier: AuthorTier,
+    pub confidence: f64,
+    pub utility: f64,
+    pub revision: i64,
+    pub created_at: Timestamp,
+    pub verified_at: Timestamp,
+    pub used_at: Option<Timestamp>,
+    pub archived_at: Option<Timestamp>,
+    pub archived_why: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct KbEntryView {
+    pub entry: KbEntry,
+    /// Every revision, oldest first.
+    pub history: Vec<KbRevision>,
+    pub edges: Vec<KbEdge>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct KbRevision {
+    pub revision: i64,
+    pub category: EntryCategory,
+    pub summary: String,
+    pub detail: String,
+    pub author: String,
+    pub at: Timestamp,
+}
+
+/// What became of something that was to be remembered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum KbChange {
+    Added,
+    Revised,
+    /// It was known in the same words already.
+    Unchanged,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct KbRemembered {
+    pub entry: KbEntry,
+    pub change: KbChange,
+    /// What it is to entries that were there.
+    pub edges: Vec<KbEdge>,
+    /// Secrets that were taken out before it was stored.
+    pub masked: usize,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct KbLinkParams {
+    pub from: EntryId,
+    pub to: EntryId,
+    pub kind: EdgeKind,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct KbEdge {
+    pub from: EntryId,
+    pub to: EntryId,
+    pub kind: EdgeKind,
+    pub reason: String,
+    pub at: Timestamp,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct KbConflictsParams {
+    /// At most so many, 1 to 200; 50 when left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct KbConflictList {
+    pub conflicts: Vec<KbConflict>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct KbConflict {
+    pub edge: KbEdge,
+    pub newer: String,
+    pub older: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct KbProposal {
+    pub id: EntryId,
+    pub draft: KbDraft,
+    pub source: String,
+    pub at: Timestamp,
+    /// What it became, when a rule accepted it at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entry: Option<EntryId>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct KbInboxPage {
+    pub proposals: Vec<KbProposal>,
+    /// There are more than are listed.
+    pub more: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum KbDecision {
+    Accept,
+    Reject,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct KbDecideParams {
+    pub proposal: EntryId,
+    pub decision: KbDecision,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct KbDecided {
+    pub proposal: EntryId,
+    /// What it became, when it was accepted.
+    pub remembered: Option<KbRemembered>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct KbForgetParams {
+    /// Its id or its key.
+    pub entry: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct KbForgotten {
+    pub id: EntryId,
+    pub summary: String,
+}
+
+/// What to do about entries that have aged unused.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum KbGcAction {
+    /// Say which ones.
+    #[default]
+    Preview,
+    Archive,
+    /// Bring back what the last archiving took away.
+    Undo,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct KbGcParams {
+    pub action: KbGcAction,
+    /// Judge as it will be in so many days, 0 to 3650, when nothing is used until then.
+    pub in_days: u32,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct KbGcReport {
+    pub action: KbGcAction,
+    pub entries: Vec<KbGcEntry>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct KbGcEntry {
+    pub id: EntryId,
+    pub key: String,
+    pub summary: String,
+    pub why: String,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct KbExportParams {
+    /// Only what comes after this entry.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub after: Option<EntryId>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct KbExportPage {
+    pub entries: Vec<KbEntry>,
+    pub more: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct KbStatsReport {
+    /// Entries in use.
+    pub entries: i64,
+    pub archived: i64,
+    pub proposals: i64,
+    /// Entries in use by category.
+    pub categories: Vec<KbCategoryCount>,
+    pub embedding: KbEmbedding,
+    /// What the index takes in memory.
+    pub index_bytes: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct KbCategoryCount {
+    pub category: EntryCategory,
+    pub entries: i64,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct KbEmbedding {
+    /// The model whose vectors are searched, when there is one.
+    pub serving: Option<String>,
+    /// The model that new vectors are made with.
+    pub provider: Option<String>,
+    /// Entries that have a vector of that model.
+    pub embedded: i64,
+    /// What is missing or wrong, in a sentence.
+    pub notice: Option<String>,
+}

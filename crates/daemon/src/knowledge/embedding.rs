@@ -1,0 +1,326 @@
+//! Which model embeds, and giving every entry its vector. A model is opened
+//! when it is first needed. While the vectors of a new one are made, the index
+//! of the old one is searched; what was made is in the store at once, so a
+//! daemon that dies goes on where it was.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use missiond_core::EntryId;
+use missiond_embedding::install::{self, choose, folder_of};
+use missiond_embedding::remote::{Interface, RemoteModel, RemoteSettings};
+use missiond_embedding::{EmbeddedModel, ModelSpec};
+use missiond_knowledge::{Calibration, EmbedError, Embedder, Purpose};
+use missiond_store::knowledge::{self, vectors};
+
+use super::{Knowledge, KnowledgeError, on_thread, searched_text};
+use crate::config::{EmbeddingProvider, KnowledgeConfig};
+
+/// The models this daemon can use.
+#[derive(Debug)]
+pub(super) struct Models {
+    folder: PathBuf,
+    config: KnowledgeConfig,
+    opening: Mutex<()>,
+    opened: Mutex<Opened>,
+}
+
+#[derive(Debug, Default)]
+struct Opened {
+    /// The configured model.
+    current: Option<Arc<dyn Embedder>>,
+    /// The model of an index that is still searched.
+    previous: Option<Arc<dyn Embedder>>,
+    /// Why there is no current one.
+    problem: Option<String>,
+}
+
+/// Entries that are embedded and stored together.
+const BATCH: u32 = 16;
+
+/// How soon a provider that was not there is looked for again.
+const LOOK_AGAIN: Duration = Duration::from_secs(60);
+
+/// Vectors that a model is calibrated with.
+const SAMPLE: usize = 2000;
+
+impl Models {
+    pub(super) fn new(folder: PathBuf, config: KnowledgeConfig) -> Self {
+        Self {
+            folder,
+            config,
+            opening: Mutex::default(),
+            opened: Mutex::default(),
+        }
+    }
+
+    /// The configured model, opened on the first call and, when that failed,
+    /// on the next. Blocks.
+    pub(super) fn current(&self) -> Result<Arc<dyn Embedder>, String> {
+        // Two locks: whoever asks how things are does not wait for a model
+        // that is being opened.
+        let _opening = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(current) = self.lock().current.clone() {
+            return Ok(current);
+        }
+        let result = self.open();
+        let mut opened = self.lock();
+        opened.problem = result.as_ref().err().cloned();
+        opened.current = result.as_ref().ok().cloned();
+        result
+    }
+
+    /// The model of this full name, when it can still be had. Blocks, but not
+    /// for a provider that was just found missing: the worker tries again.
+    pub(super) fn named(&self, name: &str) -> Option<Arc<dyn Embedder>> {
+        let is_it = |model: &Arc<dyn Embedder>| model.name().to_string() == name;
+        let known_missing = self.lock().problem.is_some();
+        if !known_missing && let Some(current) = self.current().ok().filter(is_it) {
+            return Some(current);
+        }
+        if let Some(previous) = self.lock().previous.clone().filter(is_it) {
+            return Some(previous);
+        }
+        let spec = missiond_embedding::MODELS.iter().find(|spec| {
+            let start = format!("embedded:{}@{}/", spec.name, spec.revision());
+            name.starts_with(&start) && install::is_installed(&self.folder, spec)
+        })?;
+        let model: Arc<dyn Embedder> = Arc::new(self.load(spec).ok()?);
+        self.lock().previous = Some(Arc::clone(&model));
+        Some(model)
+    }
+
+    /// What is wrong with the provider, as far as is known.
+    pub(super) fn problem(&self) -> Option<String> {
+        match self.config.embedding {
+            EmbeddingProvider::Off => Some(OFF.to_owned()),
+            _ => self.lock().problem.clone(),
+        }
+    }
+
+    /// The name of the configured model, when it has been opened.
+    pub(super) fn current_name(&self) -> Option<String> {
+        self.lock()
+            .current
+            .as_ref()
+            .map(|model| model.name().to_string())
+    }
+
+    fn open(&self) -> Result<Arc<dyn Embedder>, String> {
+        let interface = match self.config.embedding {
+            EmbeddingProvider::Off => return Err(OFF.to_owned()),
+            EmbeddingProvider::Embedded => {
+                let model = Some(self.config.model.as_str()).filter(|name| !name.is_empty());
+                let spec = choose(model).map_err(|error| error.to_string())?;
+                if !install::is_installed(&self.folder, spec) {
+                    return Err(format!(
+                        "the embedding model {} is not installed: `mission model install` does it",
+                        spec.name
+                    ));
+                }
+                return Ok(Arc::new(
+                    self.load(spec).map_err(|error| error.to_string())?,
+                ));
+            }
+            EmbeddingProvider::Ollama => Interface::Ollama,
+            EmbeddingProvider::Openai => Interface::OpenAi,
+        };
+        let (url, model) = match interface {
+            Interface::Ollama => ("http://127.0.0.1:11434", "qwen3-embedding"),
+            Interface::OpenAi => ("", ""),
+        };
+        let given = |configured: &str, otherwise: &str| match configured {
+            "" => otherwise.to_owned(),
+            configured => configured.to_owned(),
+        };
+        let key = match self.config.api_key_env.as_str() {
+            "" => None,
+            name => Some(std::env::var(name).map_err(|_| {
+                format!("the variable {name} of `knowledge.api_key_env` is not set for the daemon")
+            })?),
+        };
+        let settings = RemoteSettings {
+            interface,
+            url: given(&self.config.url, url),
+            model: given(&self.config.model, model),
+            key,
+            timeout: Duration::from_secs(self.config.timeout_secs),
+        };
+        let opened = RemoteModel::open(settings).map_err(|error| error.to_string())?;
+        Ok(Arc::new(opened))
+    }
+
+    fn load(&self, spec: &'static ModelSpec) -> Result<EmbeddedModel, EmbedError> {
+        EmbeddedModel::load(&folder_of(&self.folder, spec), spec)
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Opened> {
+        self.opened.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+const OFF: &str = "embedding is switched off (`knowledge.embedding`)";
+
+impl Knowledge {
+    /// Builds the index, then gives every entry its vector, for ever.
+    pub(super) async fn work(&self) {
+        while let Err(error) = self.build().await {
+            tracing::error!(%error, "the knowledge index cannot be built and is tried again");
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+        let mut known = None;
+        loop {
+            let problem = self.embed_all().await.err();
+            if let Some(problem) = problem
+                .as_ref()
+                .filter(|problem| known.as_ref() != Some(*problem))
+            {
+                tracing::warn!(problem, "entries are without vectors");
+            }
+            known = problem;
+            tokio::select! {
+                () = self.inner.wake.notified() => {}
+                () = tokio::time::sleep(LOOK_AGAIN) => {}
+            }
+        }
+    }
+
+    /// Has the provider looked for again.
+    pub(crate) fn look_again(&self) {
+        self.inner.wake.notify_one();
+    }
+
+    /// Gives every entry a vector of the configured model. Nothing is opened
+    /// as long as there is nothing to embed.
+    async fn embed_all(&self) -> Result<(), String> {
+        let told = |error: KnowledgeError| error.to_string();
+        if self.inner.read_index().corpus.is_empty() {
+            return Ok(());
+        }
+        let models = Arc::clone(&self.inner);
+        let model = on_thread(move || models.models.current())
+            .await
+            .map_err(told)??;
+        let name = model.name().to_string();
+        let dimension = i64::from(model.name().dimension);
+        let ensured = name.clone();
+        self.inner
+            .db
+            .write(move |tx| {
+                Box::pin(async move { vectors::ensure_model(tx, &ensured, dimension).await })
+            })
+            .await
+            .map_err(|error| error.to_string())?;
+        while self.embed_some(&model, &name).await.map_err(told)? {}
+        self.complete(&name).await.map_err(told)
+    }
+
+    /// Embeds and stores one batch. Whether there was one is returned.
+    async fn embed_some(
+        &self,
+        model: &Arc<dyn Embedder>,
+        name: &str,
+    ) -> Result<bool, KnowledgeError> {
+        let wanted = name.to_owned();
+        let rows = self
+            .inner
+            .db
+            .read(move |tx| {
+                Box::pin(async move {
+                    let mut rows = Vec::new();
+                    for id in vectors::missing(tx, &wanted, BATCH).await? {
+                        rows.extend(knowledge::get(tx, id).await?);
+                    }
+                    Ok(rows)
+                })
+            })
+            .await?;
+        if rows.is_empty() {
+            return Ok(false);
+        }
+        let texts: Vec<String> = rows
+            .iter()
+            .map(|row| searched_text(&row.key, &row.summary, &row.detail, &row.labels))
+            .collect();
+        let model = Arc::clone(model);
+        let made = on_thread(move || {
+            let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+            model.embed(&texts, Purpose::Entry)
+        })
+        .await?
+        .map_err(|error| KnowledgeError::Invalid(error.to_string()))?;
+        let made: Vec<(EntryId, i64, Vec<f32>)> = rows
+            .iter()
+            .zip(made)
+            .map(|(row, vector)| (row.id, row.revision, vector))
+            .collect();
+        let (stored, kept) = (name.to_owned(), made.clone());
+        self.inner
+            .db
+            .write(move |tx| {
+                Box::pin(async move {
+                    for (id, revision, vector) in &kept {
+                        vectors::put(tx, &stored, *id, *revision, vector).await?;
+                    }
+                    Ok(())
+                })
+            })
+            .await?;
+        let mut index = self.inner.write_index();
+        if index.model.as_deref() == Some(name) {
+            for (id, _, vector) in made {
+                index.corpus.set_vector(&id.to_string(), vector);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Notes that a model's vectors are complete, and searches them from now
+    /// on. Those of other models are deleted: they can be made again.
+    async fn complete(&self, name: &str) -> Result<(), KnowledgeError> {
+        if self.inner.read_index().model.as_deref() == Some(name) {
+            return Ok(());
+        }
+        let now = self.inner.clock.now();
+        let model = name.to_owned();
+        let row = self
+            .inner
+            .db
+            .write(move |tx| {
+                Box::pin(async move {
+                    let sample = vectors::page(tx, &model, None, SAMPLE as u32).await?;
+                    let sample: Vec<Vec<f32>> = sample.into_iter().map(|(_, v)| v).collect();
+                    let calibration = Calibration::of(&sample)
+                        .and_then(|calibration| serde_json::to_string(&calibration).ok());
+                    vectors::complete_model(tx, &model, calibration.as_deref(), now).await?;
+                    let models = vectors::models(tx).await?;
+                    Ok(models.into_iter().find(|row| row.name == model))
+                })
+            })
+            .await?;
+        {
+            let _changing = self.inner.changing.lock().await;
+            let index = self.read_index(row).await?;
+            *self.inner.write_index() = index;
+        }
+        let model = name.to_owned();
+        self.inner
+            .db
+            .write(move |tx| {
+                Box::pin(async move {
+                    for other in vectors::models(tx).await? {
+                        if other.name != model {
+                            vectors::remove_model(tx, &other.name).await?;
+                        }
+                    }
+                    Ok(())
+                })
+            })
+            .await?;
+        tracing::info!(model = name, "every entry has its vector");
+        // An entry may have been written while the index was read.
+        self.inner.wake.notify_one();
+        Ok(())
+    }
+}

@@ -1,0 +1,283 @@
+//! Entries as they are stored and as they are told.
+
+use missiond_api::operations::knowledge::{
+    KbCategoryCount, KbEmbedding, KbForgotten, KbLinkParams,
+};
+use missiond_api::operations::knowledge::{
+    KbChange, KbDraft, KbEdge, KbEntry, KbEntryView, KbExportPage, KbRevision, KbStatsReport,
+};
+use missiond_core::{EntryCategory, EntryId, Event, TraceContext};
+use missiond_knowledge::transfer::Draft;
+use missiond_knowledge::utility::after_use;
+use missiond_store::knowledge::edges::{self, EdgeRow};
+use missiond_store::knowledge::{self, EntryRow, RevisionRow, Which};
+use missiond_store::{StoreError, Tx};
+
+use super::{Knowledge, KnowledgeError};
+
+/// Entries on a page of an export: with full details a page stays below what
+/// one message may hold.
+const EXPORTED: u32 = 2;
+
+impl Knowledge {
+    /// One entry in full; counts as use.
+    pub(crate) async fn get(&self, name: &str, scope: &str) -> Result<KbEntryView, KnowledgeError> {
+        let now = self.inner.clock.now();
+        let (wanted, scope) = (name.to_owned(), scope.to_owned());
+        let found = self
+            .inner
+            .db
+            .write(move |tx| {
+                Box::pin(async move {
+                    let Some(mut row) = find(tx, &wanted, &scope).await? else {
+                        return Ok(None);
+                    };
+                    row.utility = after_use(row.utility);
+                    row.used_at = Some(now);
+                    knowledge::note_use(tx, row.id, row.utility, now).await?;
+                    let history = knowledge::history(tx, row.id).await?;
+                    let edges = edges::of_entry(tx, row.id).await?;
+                    Ok(Some((row, history, edges)))
+                })
+            })
+            .await?;
+        let (row, history, edges) =
+            found.ok_or_else(|| KnowledgeError::Unknown(name.to_owned()))?;
+        Ok(KbEntryView {
+            entry: wire_entry(&row)?,
+            history: history
+                .iter()
+                .map(wire_revision)
+                .collect::<Result<_, _>>()?,
+            edges: edges.iter().map(wire_edge).collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// Archives an entry.
+    pub(crate) async fn forget(
+        &self,
+        name: &str,
+        scope: &str,
+        trace: TraceContext,
+    ) -> Result<KbForgotten, KnowledgeError> {
+        let _changing = self.inner.changing.lock().await;
+        let now = self.inner.clock.now();
+        let (wanted, scope) = (name.to_owned(), scope.to_owned());
+        let row = self
+            .inner
+            .db
+            .write(move |tx| {
+                Box::pin(async move {
+                    let Some(row) = find(tx, &wanted, &scope).await? else {
+                        return Ok(None);
+                    };
+                    knowledge::archive(tx, row.id, "forgotten", now).await?;
+                    Ok(Some(row))
+                })
+            })
+            .await?;
+        let row = row.ok_or_else(|| KnowledgeError::Unknown(name.to_owned()))?;
+        self.inner.write_index().corpus.remove(&row.id.to_string());
+        self.tell(0, 0, 1, trace).await?;
+        Ok(KbForgotten {
+            id: row.id,
+            summary: row.summary,
+        })
+    }
+
+    /// Says how one entry stands to another.
+    pub(crate) async fn link(&self, params: KbLinkParams) -> Result<KbEdge, KnowledgeError> {
+        if params.from == params.to {
+            return Err(KnowledgeError::Invalid(
+                "an entry has no edge to itself".into(),
+            ));
+        }
+        let edge = EdgeRow {
+            from: params.from,
+            to: params.to,
+            kind: params.kind.name().to_owned(),
+            reason: if params.reason.is_empty() {
+                "said so".into()
+            } else {
+                params.reason
+            },
+            at: self.inner.clock.now(),
+        };
+        let stored = edge.clone();
+        self.inner
+            .db
+            .write(move |tx| Box::pin(async move { edges::add_between_known(tx, &stored).await }))
+            .await?;
+        wire_edge(&edge)
+    }
+
+    /// A page of all entries in use.
+    pub(crate) async fn export(
+        &self,
+        after: Option<EntryId>,
+    ) -> Result<KbExportPage, KnowledgeError> {
+        let rows = self
+            .inner
+            .db
+            .read(move |tx| Box::pin(knowledge::page(tx, after, Which::InUse, EXPORTED + 1)))
+            .await?;
+        let more = rows.len() > EXPORTED as usize;
+        let entries = rows
+            .iter()
+            .take(EXPORTED as usize)
+            .map(wire_entry)
+            .collect::<Result<_, _>>()?;
+        Ok(KbExportPage { entries, more })
+    }
+
+    /// Counts, and how embedding is doing.
+    pub(crate) async fn stats(&self) -> Result<KbStatsReport, KnowledgeError> {
+        let current = self.inner.models.current_name();
+        let asked = current.clone();
+        let (counts, embedded) = self
+            .inner
+            .db
+            .read(move |tx| {
+                Box::pin(async move {
+                    let counts = knowledge::counts(tx).await?;
+                    let progress = match &asked {
+                        Some(model) => knowledge::vectors::progress(tx, model).await?.1,
+                        None => 0,
+                    };
+                    Ok((counts, progress))
+                })
+            })
+            .await?;
+        let categories: Vec<KbCategoryCount> = counts
+            .categories
+            .iter()
+            .map(|(name, entries)| KbCategoryCount {
+                category: name.parse().unwrap_or_default(),
+                entries: *entries,
+            })
+            .collect();
+        let index = self.inner.read_index();
+        Ok(KbStatsReport {
+            entries: categories.iter().map(|count| count.entries).sum(),
+            archived: counts.archived,
+            proposals: counts.undecided,
+            categories,
+            embedding: KbEmbedding {
+                serving: index.model.clone(),
+                provider: current,
+                embedded,
+                notice: self.inner.models.problem(),
+            },
+            index_bytes: index.corpus.bytes() as u64,
+        })
+    }
+
+    pub(super) async fn tell(
+        &self,
+        added: u32,
+        revised: u32,
+        archived: u32,
+        trace: TraceContext,
+    ) -> Result<(), KnowledgeError> {
+        let event = Event::KbBatchMutated {
+            added,
+            revised,
+            archived,
+        };
+        self.inner.timeline.record(event, trace).await?;
+        Ok(())
+    }
+}
+
+/// The entry of this id, or of this key in this scope.
+pub(super) async fn find(
+    tx: &mut Tx<'_>,
+    name: &str,
+    scope: &str,
+) -> Result<Option<EntryRow>, StoreError> {
+    if let Ok(id) = name.parse::<EntryId>() {
+        return knowledge::get(tx, id).await;
+    }
+    knowledge::by_key(tx, scope, name).await
+}
+
+/// A draft as it comes over the wire.
+pub(super) fn draft(wire: KbDraft) -> Draft {
+    Draft {
+        key: wire.key,
+        category: wire.category.unwrap_or_default(),
+        summary: wire.summary,
+        detail: wire.detail,
+        labels: wire.labels,
+        scope: wire.scope.unwrap_or_default(),
+        source: wire.source,
+        conversation: wire.conversation,
+        turn: wire.turn,
+        author: wire.author,
+        tier: wire.tier.unwrap_or_default(),
+    }
+}
+
+pub(super) fn wire_entry(row: &EntryRow) -> Result<KbEntry, KnowledgeError> {
+    Ok(KbEntry {
+        id: row.id,
+        key: row.key.clone(),
+        category: category(&row.category)?,
+        summary: row.summary.clone(),
+        detail: row.detail.clone(),
+        labels: serde_json::from_str(&row.labels).unwrap_or_default(),
+        scope: (!row.scope.is_empty()).then(|| row.scope.clone()),
+        source: row.source.clone(),
+        conversation: row.conversation.clone(),
+        turn: row.turn,
+        author: row.author.clone(),
+        tier: row.tier.parse().unwrap_or_default(),
+        confidence: row.confidence,
+        utility: row.utility,
+        revision: row.revision,
+        created_at: row.created_at,
+        verified_at: row.verified_at,
+        used_at: row.used_at,
+        archived_at: row.archived_at,
+        archived_why: row.archived_why.clone(),
+    })
+}
+
+fn wire_revision(row: &RevisionRow) -> Result<KbRevision, KnowledgeError> {
+    Ok(KbRevision {
+        revision: row.revision,
+        category: category(&row.category)?,
+        summary: row.summary.clone(),
+        detail: row.detail.clone(),
+        author: row.author.clone(),
+        at: row.at,
+    })
+}
+
+pub(super) fn wire_edge(row: &EdgeRow) -> Result<KbEdge, KnowledgeError> {
+    let kind = row
+        .kind
+        .parse()
+        .map_err(|error| KnowledgeError::Invalid(format!("{error}")))?;
+    Ok(KbEdge {
+        from: row.from,
+        to: row.to,
+        kind,
+        reason: row.reason.clone(),
+        at: row.at,
+    })
+}
+
+fn category(name: &str) -> Result<EntryCategory, KnowledgeError> {
+    name.parse()
+        .map_err(|error| KnowledgeError::Invalid(format!("{error}")))
+}
+
+/// How many entries of each kind a change touched.
+pub(super) const fn counted(change: KbChange) -> (u32, u32) {
+    match change {
+        KbChange::Added => (1, 0),
+        KbChange::Revised => (0, 1),
+        KbChange::Unchanged => (0, 0),
+    }
+}

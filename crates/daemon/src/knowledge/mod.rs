@@ -1,0 +1,276 @@
+//! The knowledge base of a running daemon: entries in the store, their index
+//! in memory, and the model that embeds them. A write is in the store before
+//! it is in the index; the index is built again from the store at every start.
+//! Each daemon holds an index of its own: on a shared database it sees what
+//! another daemon wrote when it starts again or is told to re-embed.
+
+mod collect;
+mod embedding;
+mod entries;
+mod remember;
+mod search;
+
+use std::path::PathBuf;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use missiond_api::{ApiError, Home};
+use missiond_core::{Clock, ErrorCode};
+use missiond_knowledge::transfer::{DraftError, derived_key};
+use missiond_knowledge::{Calibration, Corpus, Document, Place, Profile};
+use missiond_store::knowledge::{self, EntryRow, Which};
+use missiond_store::{MissionDb, StoreError};
+use tokio::sync::{Notify, watch};
+
+use crate::config::KnowledgeConfig;
+use crate::timeline::{Timeline, TimelineError};
+use embedding::Models;
+
+/// A handle to the knowledge base.
+#[derive(Debug, Clone)]
+pub(crate) struct Knowledge {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    db: MissionDb,
+    clock: Arc<dyn Clock>,
+    timeline: Timeline,
+    index: RwLock<Index>,
+    models: Models,
+    config: KnowledgeConfig,
+    /// The profile that is searched with unless another is asked for.
+    profile: Profile,
+    /// Set once the index has been built.
+    built: watch::Sender<bool>,
+    /// Something has no vector yet.
+    wake: Notify,
+    /// Held from the store to the index, so that an index that replaces
+    /// another has everything that was written.
+    changing: tokio::sync::Mutex<()>,
+}
+
+/// What is searched.
+#[derive(Debug)]
+struct Index {
+    corpus: Corpus,
+    /// The full name of the model its vectors are of.
+    model: Option<String>,
+    calibration: Option<Calibration>,
+}
+
+/// Why something about knowledge did not work.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum KnowledgeError {
+    #[error(transparent)]
+    Draft(#[from] DraftError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Timeline(#[from] TimelineError),
+    #[error("there is no entry `{0}`")]
+    Unknown(String),
+    #[error("{0}")]
+    Invalid(String),
+    #[error("a worker thread of the knowledge base ended: {0}")]
+    Thread(String),
+}
+
+impl From<KnowledgeError> for ApiError {
+    fn from(error: KnowledgeError) -> Self {
+        let code = match &error {
+            KnowledgeError::Draft(_) | KnowledgeError::Invalid(_) => ErrorCode::InvalidParams,
+            KnowledgeError::Store(error) => error.code(),
+            KnowledgeError::Timeline(error) => error.code(),
+            KnowledgeError::Unknown(_) => ErrorCode::NotFound,
+            KnowledgeError::Thread(_) => ErrorCode::Internal,
+        };
+        Self::new(code, error.to_string())
+    }
+}
+
+/// Entries read from the store at once.
+const PAGE: u32 = 1000;
+
+impl Knowledge {
+    pub(crate) fn new(
+        home: &Home,
+        db: MissionDb,
+        timeline: Timeline,
+        clock: Arc<dyn Clock>,
+        config: KnowledgeConfig,
+    ) -> Self {
+        let models_dir: PathBuf = home.models_dir();
+        let profile = config.search.profile();
+        Self {
+            inner: Arc::new(Inner {
+                db,
+                clock,
+                timeline,
+                index: RwLock::new(Index {
+                    corpus: Corpus::new(profile.context, None),
+                    model: None,
+                    calibration: None,
+                }),
+                models: Models::new(models_dir, config.clone()),
+                config,
+                profile,
+                built: watch::Sender::new(false),
+                wake: Notify::new(),
+                changing: tokio::sync::Mutex::new(()),
+            }),
+        }
+    }
+
+    /// Builds the index and starts to embed what has no vector; returns at
+    /// once. The task ends when it is aborted.
+    pub(crate) fn start(&self) -> tokio::task::JoinHandle<()> {
+        let knowledge = self.clone();
+        tokio::spawn(async move { knowledge.work().await })
+    }
+
+    /// Reads the index from the store: every entry, and the vectors of the
+    /// model that was complete last.
+    async fn build(&self) -> Result<(), KnowledgeError> {
+        let _changing = self.inner.changing.lock().await;
+        self.rebuild().await?;
+        self.inner.built.send_replace(true);
+        Ok(())
+    }
+
+    /// As [`Knowledge::build`], for whoever holds `changing`.
+    async fn rebuild(&self) -> Result<(), KnowledgeError> {
+        let models = self
+            .inner
+            .db
+            .read(|tx| Box::pin(knowledge::vectors::models(tx)))
+            .await?;
+        let serving = models
+            .into_iter()
+            .find(|model| model.completed_at.is_some());
+        let index = self.read_index(serving).await?;
+        *self.inner.write_index() = index;
+        Ok(())
+    }
+
+    async fn read_index(
+        &self,
+        model: Option<knowledge::vectors::ModelRow>,
+    ) -> Result<Index, KnowledgeError> {
+        let mut vectors = std::collections::HashMap::new();
+        if let Some(model) = &model {
+            let mut after = None;
+            loop {
+                let name = model.name.clone();
+                let page = self
+                    .inner
+                    .db
+                    .read(move |tx| {
+                        Box::pin(
+                            async move { knowledge::vectors::page(tx, &name, after, PAGE).await },
+                        )
+                    })
+                    .await?;
+                let full = page.len() == PAGE as usize;
+                after = page.last().map(|(id, _)| *id);
+                vectors.extend(page);
+                if !full {
+                    break;
+                }
+            }
+        }
+        let dimension = model.as_ref().map(|model| model.dimension as usize);
+        vectors.retain(|_, vector: &mut Vec<f32>| Some(vector.len()) == dimension);
+        let mut documents = Vec::new();
+        let mut after = None;
+        loop {
+            let page = self
+                .inner
+                .db
+                .read(move |tx| Box::pin(knowledge::page(tx, after, Which::InUse, PAGE)))
+                .await?;
+            let full = page.len() == PAGE as usize;
+            after = page.last().map(|row| row.id);
+            for row in page {
+                let vector = vectors.remove(&row.id);
+                documents.push((document(&row), vector));
+            }
+            if !full {
+                break;
+            }
+        }
+        let context = self.inner.profile.context;
+        let corpus = on_thread(move || Corpus::of(documents, context, dimension)).await?;
+        let calibration = model
+            .as_ref()
+            .and_then(|model| model.calibration.as_deref());
+        Ok(Index {
+            corpus,
+            calibration: calibration.and_then(|text| serde_json::from_str(text).ok()),
+            model: model.map(|model| model.name),
+        })
+    }
+
+    /// Waits until the index has been built.
+    async fn built(&self) {
+        let mut built = self.inner.built.subscribe();
+        // The sender lives as long as this handle.
+        let _ = built.wait_for(|built| *built).await;
+    }
+}
+
+impl Inner {
+    fn accepts(&self, source: &str) -> bool {
+        self.config.accepts(source)
+    }
+
+    fn read_index(&self) -> RwLockReadGuard<'_, Index> {
+        self.index.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write_index(&self) -> RwLockWriteGuard<'_, Index> {
+        self.index.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What of an entry is searched.
+fn document(row: &EntryRow) -> Document {
+    Document {
+        id: row.id.to_string(),
+        text: searched_text(&row.key, &row.summary, &row.detail, &row.labels),
+        category: row.category.parse().unwrap_or_default(),
+        scope: (!row.scope.is_empty()).then(|| row.scope.clone()),
+        at: row.verified_at,
+        place: row
+            .conversation
+            .clone()
+            .zip(row.turn)
+            .map(|(conversation, turn)| Place { conversation, turn }),
+    }
+}
+
+fn searched_text(key: &str, summary: &str, detail: &str, labels: &str) -> String {
+    let labels: Vec<String> = serde_json::from_str(labels).unwrap_or_default();
+    let mut text = summary.to_owned();
+    // A key that was made from the text says nothing more than the text.
+    let key = if key == derived_key(summary, detail) {
+        ""
+    } else {
+        key
+    };
+    for part in [detail, &labels.join(" "), key] {
+        if !part.is_empty() {
+            text.push('\n');
+            text.push_str(part);
+        }
+    }
+    text
+}
+
+/// Does work that takes a processor for a while.
+async fn on_thread<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, KnowledgeError> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(|error| KnowledgeError::Thread(error.to_string()))
+}

@@ -1,0 +1,327 @@
+//! How well a profile finds what it should, on a set of questions with known
+//! answers: `mission bench kb` prints these figures. A question is searched
+//! among the documents of its own group.
+
+use std::collections::HashMap;
+
+use missiond_core::{EntryCategory, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use crate::corpus::{Corpus, Document, Place};
+use crate::embedder::Reads;
+use crate::profile::{LARGEST_PAGE, Profile};
+use crate::search::{Mode, Paths, Request};
+
+/// Documents, questions and which documents answer them.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Dataset {
+    pub docs: Vec<Doc>,
+    pub queries: Vec<Question>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub struct Doc {
+    #[serde(deserialize_with = "text_or_number")]
+    pub id: String,
+    pub text: String,
+    #[serde(default)]
+    pub group: String,
+    /// Documents of one date and group, in order, are the turns of one
+    /// conversation.
+    #[serde(default)]
+    pub date: Option<String>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub struct Question {
+    #[serde(deserialize_with = "text_or_number")]
+    pub id: String,
+    pub text: String,
+    #[serde(default)]
+    pub group: String,
+    /// How relevant each document that answers it is.
+    pub gold: HashMap<String, f64>,
+}
+
+/// The vectors of a set, in its order.
+#[derive(Debug, Clone)]
+pub struct SetVectors {
+    pub dimension: usize,
+    pub reads: Reads,
+    pub docs: Vec<Vec<f32>>,
+    pub queries: Vec<Vec<f32>>,
+}
+
+impl SetVectors {
+    /// The vectors as bytes: the dimension, those of the documents, those of
+    /// the questions.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = (self.dimension as u32).to_le_bytes().to_vec();
+        for vector in self.docs.iter().chain(&self.queries) {
+            bytes.extend(vector.iter().flat_map(|value| value.to_le_bytes()));
+        }
+        bytes
+    }
+
+    /// Reads back what [`SetVectors::to_bytes`] wrote, when it is of this set.
+    #[must_use]
+    pub fn read(bytes: &[u8], dataset: &Dataset, reads: Reads) -> Option<Self> {
+        let (head, rest) = bytes.split_first_chunk::<4>()?;
+        let dimension = u32::from_le_bytes(*head) as usize;
+        let (numbers, odd) = rest.as_chunks::<4>();
+        let count = dataset.docs.len() + dataset.queries.len();
+        if dimension == 0 || !odd.is_empty() || numbers.len() != count * dimension {
+            return None;
+        }
+        let mut vectors = numbers
+            .chunks_exact(dimension)
+            .map(|row| row.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect());
+        let docs = vectors.by_ref().take(dataset.docs.len()).collect();
+        Some(Self {
+            dimension,
+            reads,
+            docs,
+            queries: vectors.collect(),
+        })
+    }
+}
+
+/// Means over all questions that have an answer in the set.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Quality {
+    pub recall_at_5: f64,
+    pub recall_at_10: f64,
+    pub ndcg_at_10: f64,
+    pub mrr: f64,
+}
+
+/// One of the ways a set is searched.
+#[derive(Debug, Clone)]
+pub struct Variant {
+    /// What its figures are called; empty for the whole pipeline.
+    pub prefix: &'static str,
+    pub profile: Profile,
+    pub paths: Paths,
+}
+
+impl Variant {
+    /// The whole pipeline, each path, fusion alone, the source document's
+    /// parameters, and the pipeline with one stage left out.
+    #[must_use]
+    pub fn all() -> Vec<Self> {
+        let best = Profile::best;
+        let of = |prefix, profile, paths| Self {
+            prefix,
+            profile,
+            paths,
+        };
+        let without_context = Profile {
+            context: None,
+            ..best()
+        };
+        let without_conversation = Profile {
+            context: best().context.map(|context| crate::profile::Context {
+                conversation: 0.0,
+                ..context
+            }),
+            ..best()
+        };
+        let without_exact = Profile {
+            exact_first: false,
+            ..best()
+        };
+        let without_decay = Profile {
+            decay: false,
+            ..best()
+        };
+        let without_drop_off = Profile {
+            drop_off: 0.0,
+            ..best()
+        };
+        let fused = Profile {
+            exact_first: false,
+            decay: false,
+            drop_off: 0.0,
+            ..without_conversation
+        };
+        vec![
+            of("", best(), Paths::Both),
+            of("keyword_", fused.clone(), Paths::Keyword),
+            of("vector_", fused.clone(), Paths::Vector),
+            of("fused_", fused, Paths::Both),
+            of("seed_", Profile::seed(), Paths::Both),
+            of("without_neighbours_", without_context, Paths::Both),
+            of("without_conversation_", without_conversation, Paths::Both),
+            of("without_exact_", without_exact, Paths::Both),
+            of("without_decay_", without_decay, Paths::Both),
+            of("without_drop_off_", without_drop_off, Paths::Both),
+        ]
+    }
+}
+
+/// Searches a set one way.
+#[must_use]
+pub fn measure(dataset: &Dataset, vectors: Option<&SetVectors>, variant: &Variant) -> Quality {
+    let corpora = corpora(dataset, vectors, &variant.profile);
+    mean(
+        each(dataset, vectors, variant, &corpora)
+            .into_iter()
+            .flatten(),
+    )
+}
+
+/// The mean of the figures of several questions.
+#[must_use]
+pub fn mean(figures: impl Iterator<Item = Quality>) -> Quality {
+    let mut sum = Quality::default();
+    let mut count = 0_u32;
+    for one in figures {
+        sum.recall_at_5 += one.recall_at_5;
+        sum.recall_at_10 += one.recall_at_10;
+        sum.ndcg_at_10 += one.ndcg_at_10;
+        sum.mrr += one.mrr;
+        count += 1;
+    }
+    let count = f64::from(count.max(1));
+    Quality {
+        recall_at_5: sum.recall_at_5 / count,
+        recall_at_10: sum.recall_at_10 / count,
+        ndcg_at_10: sum.ndcg_at_10 / count,
+        mrr: sum.mrr / count,
+    }
+}
+
+/// The figures of each question, none for one without an answer in the set.
+/// The corpora are those of the set and of the variant's context.
+#[must_use]
+pub fn each(
+    dataset: &Dataset,
+    vectors: Option<&SetVectors>,
+    variant: &Variant,
+    corpora: &HashMap<&str, Corpus>,
+) -> Vec<Option<Quality>> {
+    let figures = dataset.queries.iter().enumerate().map(|(at, question)| {
+        let corpus = corpora.get(question.group.as_str())?;
+        let gold: HashMap<&str, f64> = question
+            .gold
+            .iter()
+            .filter(|(id, relevance)| **relevance > 0.0 && corpus.get(id).is_some())
+            .map(|(id, relevance)| (id.as_str(), *relevance))
+            .collect();
+        if gold.is_empty() {
+            return None;
+        }
+        let answer = corpus.search(&Request {
+            query: &question.text,
+            vector: vectors
+                .and_then(|vectors| vectors.queries.get(at))
+                .map(Vec::as_slice),
+            model_reads: vectors.map_or(Reads::Everything, |vectors| vectors.reads),
+            profile: &variant.profile,
+            paths: variant.paths,
+            mode: Mode::Relevance,
+            now: Timestamp::from_micros(0),
+            scope: None,
+            categories: &[],
+            limit: LARGEST_PAGE,
+            offset: 0,
+        });
+        let found: Vec<f64> = answer
+            .hits
+            .iter()
+            .map(|hit| gold.get(hit.id.as_str()).copied().unwrap_or(0.0))
+            .collect();
+        Some(quality(&found, &gold.values().copied().collect::<Vec<_>>()))
+    });
+    figures.collect()
+}
+
+/// A document with its vector, when there is one.
+type Embedded = (Document, Option<Vec<f32>>);
+
+/// The corpus of each group.
+#[must_use]
+pub fn corpora<'d>(
+    dataset: &'d Dataset,
+    vectors: Option<&SetVectors>,
+    profile: &Profile,
+) -> HashMap<&'d str, Corpus> {
+    let mut groups: HashMap<&str, Vec<Embedded>> = HashMap::new();
+    for (at, doc) in dataset.docs.iter().enumerate() {
+        let place = doc.date.as_ref().map(|date| Place {
+            conversation: format!("{}/{date}", doc.group),
+            turn: at as i64,
+        });
+        let document = Document {
+            id: doc.id.clone(),
+            text: doc.text.clone(),
+            category: EntryCategory::Note,
+            scope: None,
+            at: Timestamp::from_micros(0),
+            place,
+        };
+        let vector = vectors.and_then(|vectors| vectors.docs.get(at).cloned());
+        groups
+            .entry(&doc.group)
+            .or_default()
+            .push((document, vector));
+    }
+    let dimension = vectors.map(|vectors| vectors.dimension);
+    groups
+        .into_iter()
+        .map(|(group, documents)| (group, Corpus::of(documents, profile.context, dimension)))
+        .collect()
+}
+
+/// The figures of one question, from the relevance of each hit in order.
+fn quality(found: &[f64], gold: &[f64]) -> Quality {
+    let recall = |most: usize| {
+        found.iter().take(most).filter(|gain| **gain > 0.0).count() as f64 / gold.len() as f64
+    };
+    let gain = |gains: &mut dyn Iterator<Item = f64>| -> f64 {
+        gains
+            .take(10)
+            .enumerate()
+            .map(|(at, gain)| gain / (at as f64 + 2.0).log2())
+            .sum()
+    };
+    let mut ideal = gold.to_vec();
+    ideal.sort_by(|a, b| b.total_cmp(a));
+    let first = found.iter().position(|gain| *gain > 0.0);
+    Quality {
+        recall_at_5: recall(5),
+        recall_at_10: recall(10),
+        ndcg_at_10: gain(&mut found.iter().copied()) / gain(&mut ideal.into_iter()),
+        mrr: first.map_or(0.0, |at| 1.0 / (at as f64 + 1.0)),
+    }
+}
+
+fn text_or_number<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Name {
+        Text(String),
+        Number(i64),
+    }
+    Ok(match Name::deserialize(deserializer)? {
+        Name::Text(text) => text,
+        Name::Number(number) => number.to_string(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_figures_are_those_of_a_hand_count() {
+        let one = quality(&[0.0, 1.0, 0.0, 0.0, 0.0, 2.0], &[1.0, 2.0, 1.0]);
+        assert!((one.recall_at_5 - 1.0 / 3.0).abs() < 1e-9);
+        assert!((one.recall_at_10 - 2.0 / 3.0).abs() < 1e-9);
+        assert!((one.mrr - 0.5).abs() < 1e-9);
+        let ideal = 2.0 + 1.0 / 3f64.log2() + 0.5;
+        let found = 1.0 / 3f64.log2() + 2.0 / 7f64.log2();
+        assert!((one.ndcg_at_10 - found / ideal).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,31 @@
+//! What was learned, and how it is found again.
+//!
+//! The search is a library of its own: text in, an order out, no I/O and no
+//! clock. Around it stand the entries with their history, and what decides
+//! about them: conflicts, utility, masking.
+
+mod codes;
+pub mod conflict;
+pub mod corpus;
+mod detail;
+pub mod embedder;
+pub mod evaluation;
+mod fusion;
+pub mod identifiers;
+pub mod keyword;
+pub mod latency;
+pub mod masking;
+pub mod profile;
+pub mod search;
+pub mod snippet;
+pub mod tokens;
+pub mod transfer;
+pub mod utility;
+pub mod vectors;
+
+pub use conflict::{Statement, Verdict, classify};
+pub use corpus::{Corpus, Document, Place};
+pub use detail::shown_detail;
+pub use embedder::{Calibration, EmbedError, Embedder, ModelName, Purpose, Reads};
+pub use profile::{Context, Fusion, Profile};
+pub use search::{Answer, Hit, Mode, Paths, Request, Scores};

@@ -1,0 +1,130 @@
+//! Every number of the search, in one place. `default` is the profile that
+//! measures best by cross-validation on public sets (`docs/retrieval.md`);
+//! `seed` has the parameters of the document the project began with, to the
+//! letter, so that the two can be compared on any set.
+
+use serde::Serialize;
+
+use crate::keyword::Bm25;
+
+/// How the two paths become one order.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fusion {
+    /// A weighted mean of scores that were brought to 0..1.
+    Scores {
+        /// The weight of the keyword path; the vector path has the rest.
+        keyword: f32,
+        /// The same for turns of a conversation: a turn is short, so its own
+        /// vector says little, and its neighbours lend it words.
+        keyword_of_turns: f32,
+    },
+    /// Reciprocal ranks, weighted: `keyword/(k+rank+1) + vector/(k+rank+1)`.
+    Ranks { keyword: f32, vector: f32, k: f32 },
+}
+
+/// What turns of a conversation lend each other.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Context {
+    /// What the terms of the turns one and two before count.
+    pub before: [f32; 2],
+    /// What the terms of the turns one and two after count.
+    pub after: [f32; 2],
+    /// As `before`, for vectors.
+    pub vector_before: [f32; 2],
+    /// As `after`, for vectors.
+    pub vector_after: [f32; 2],
+    /// What the best turns of the same conversation add to each of its turns.
+    pub conversation: f32,
+}
+
+/// All parameters of a search.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Profile {
+    pub name: &'static str,
+    pub bm25: Bm25,
+    pub context: Option<Context>,
+    /// The most candidates of the keyword path.
+    pub keyword_candidates: usize,
+    /// Candidates of the vector path for each hit wanted, and at least so many.
+    pub vector_per_hit: usize,
+    pub vector_candidates: usize,
+    /// Cosines below this are no candidates; 0 leaves it to the fusion.
+    pub similarity_floor: f32,
+    pub fusion: Fusion,
+    pub decay: bool,
+    /// Hits below this share of the best are dropped.
+    pub drop_off: f32,
+    /// A document that has every identifier and phrase of the query comes first.
+    pub exact_first: bool,
+    /// In explore mode: what relevance counts; likeness to what was chosen
+    /// counts the rest.
+    pub relevance: f32,
+}
+
+/// Hits on a page when nobody says otherwise.
+pub const DEFAULT_PAGE: usize = 10;
+
+/// The largest page.
+pub const LARGEST_PAGE: usize = 50;
+
+impl Profile {
+    /// The profile that measures best.
+    #[must_use]
+    pub const fn best() -> Self {
+        Self {
+            name: "default",
+            bm25: Bm25 {
+                k1: 1.2,
+                b: 0.6,
+                filler: 0.3,
+            },
+            context: Some(Context {
+                before: [0.6, 0.3],
+                after: [0.4, 0.2],
+                vector_before: [0.4, 0.15],
+                vector_after: [0.2, 0.05],
+                conversation: 0.3,
+            }),
+            keyword_candidates: 100,
+            vector_per_hit: 3,
+            vector_candidates: 100,
+            similarity_floor: 0.0,
+            fusion: Fusion::Scores {
+                keyword: 0.15,
+                keyword_of_turns: 0.65,
+            },
+            decay: true,
+            drop_off: 0.0,
+            exact_first: true,
+            relevance: 0.7,
+        }
+    }
+
+    /// The parameters of the source document.
+    #[must_use]
+    pub const fn seed() -> Self {
+        Self {
+            name: "seed",
+            bm25: Bm25 {
+                k1: 1.2,
+                b: 0.75,
+                filler: 1.0,
+            },
+            context: None,
+            keyword_candidates: 100,
+            vector_per_hit: 3,
+            vector_candidates: 60,
+            similarity_floor: 0.3,
+            fusion: Fusion::Ranks {
+                keyword: 0.4,
+                vector: 0.6,
+                k: 60.0,
+            },
+            decay: true,
+            drop_off: 0.5,
+            exact_first: false,
+            relevance: 0.7,
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! The part of a text that shows why it was found: forty tokens around the
+//! most of the query's terms, with those marked.
+
+use std::collections::HashSet;
+
+use crate::tokens::{TermKind, Token, tokens};
+
+/// Words of a snippet.
+pub const SNIPPET_TOKENS: usize = 40;
+
+/// Longer texts are looked through only to here.
+const READ: usize = 64 * 1024;
+
+/// A piece of a text and the byte ranges in it that answer the query.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Snippet {
+    pub text: String,
+    pub highlights: Vec<(usize, usize)>,
+}
+
+/// The snippet of `text` for the terms of a query.
+#[must_use]
+pub fn snippet(text: &str, query: &[Token]) -> Snippet {
+    let end = (0..=READ.min(text.len()))
+        .rev()
+        .find(|&at| text.is_char_boundary(at));
+    let text = &text[..end.unwrap_or(0)];
+    let wanted: HashSet<(&str, bool)> = query
+        .iter()
+        .filter(|token| token.kind != TermKind::Filler)
+        .map(|token| (token.term.as_str(), token.kind == TermKind::Identifier))
+        .collect();
+    // Identifiers lie over the words they are made of: a word is counted once.
+    let found = tokens(text);
+    let words: Vec<&Token> = found
+        .iter()
+        .filter(|t| t.kind != TermKind::Identifier)
+        .collect();
+    let hit =
+        |token: &Token| wanted.contains(&(token.term.as_str(), token.kind == TermKind::Identifier));
+    let Some(window) = best_window(&words, &hit) else {
+        return Snippet::default();
+    };
+    let (first, last) = (words[window.start], words[window.end - 1]);
+    let (start, end) = (first.start, last.end);
+    let mut out = String::new();
+    if window.start > 0 {
+        out.push('…');
+    }
+    let shift = out.len();
+    out.push_str(&text[start..end]);
+    if window.end < words.len() {
+        out.push('…');
+    }
+    let mut marked: Vec<(usize, usize)> = found
+        .iter()
+        .filter(|token| token.start >= start && token.end <= end && hit(token))
+        .map(|token| (token.start - start + shift, token.end - start + shift))
+        .collect();
+    marked.sort_unstable();
+    Snippet {
+        text: out,
+        highlights: joined(&marked),
+    }
+}
+
+/// Where the most different terms of the query stand together; the earliest of
+/// equals, a little before its first hit.
+fn best_window(words: &[&Token], hit: &dyn Fn(&Token) -> bool) -> Option<std::ops::Range<usize>> {
+    if words.is_empty() {
+        return None;
+    }
+    let hits: Vec<usize> = (0..words.len()).filter(|&at| hit(words[at])).collect();
+    let mut best = (0, 0);
+    for (n, &at) in hits.iter().enumerate() {
+        let inside = hits[n..]
+            .iter()
+            .take_while(|&&other| other < at + SNIPPET_TOKENS);
+        let different: HashSet<&str> = inside.map(|&other| words[other].term.as_str()).collect();
+        if different.len() > best.0 {
+            best = (different.len(), at);
+        }
+    }
+    let start = if best.1 + SNIPPET_TOKENS > words.len() {
+        words.len().saturating_sub(SNIPPET_TOKENS)
+    } else {
+        best.1.saturating_sub(4)
+    };
+    Some(start..(start + SNIPPET_TOKENS).min(words.len()))
+}
+
+fn joined(ranges: &[(usize, usize)]) -> Vec<(usize, usize)> {
+    let mut out: Vec<(usize, usize)> = Vec::with_capacity(ranges.len());
+    for &(start, end) in ranges {
+        match out.last_mut() {
+            Some(last) if start <= last.1 => last.1 = last.1.max(end),
+            _ => out.push((start, end)),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn marked(text: &str, query: &str) -> (String, Vec<String>) {
+        let snippet = snippet(text, &tokens(query));
+        let words = snippet
+            .highlights
+            .iter()
+            .map(|&(a, b)| snippet.text[a..b].to_owned())
+            .collect();
+        (snippet.text, words)
+    }
+
+    #[test]
+    fn the_part_with_the_most_terms_is_shown_and_marked() {
+        let text = format!(
+            "{} the deployment failed on Friday {}",
+            "filler ".repeat(100),
+            "more ".repeat(100)
+        );
+        let (shown, words) = marked(&text, "deploy failure friday fail");
+        assert_eq!(words, ["deployment", "failed", "Friday"]);
+        assert!(shown.starts_with('…') && shown.ends_with('…'));
+        assert_eq!(tokens(&shown).len(), SNIPPET_TOKENS);
+    }
+
+    #[test]
+    fn an_identifier_is_marked_whole() {
+        let (shown, words) = marked("see open_knowing() in db.rs", "open_knowing");
+        assert_eq!(words, ["open_knowing"]);
+        assert_eq!(shown, "see open_knowing() in db.rs");
+    }
+
+    #[test]
+    fn chinese_is_marked_without_spaces() {
+        let (_, words) = marked("黑豹队的防守只丢了分", "防守丢分");
+        assert_eq!(words, ["防守"]);
+    }
+
+    #[test]
+    fn a_text_without_words_has_no_snippet() {
+        assert_eq!(snippet("…!?", &tokens("x")), Snippet::default());
+    }
+}

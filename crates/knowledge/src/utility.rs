@@ -1,0 +1,100 @@
+//! How useful an entry has been, and which ones may go. Being read in full
+//! counts as use; that a search showed an entry says nothing about it. What
+//! goes is archived, never deleted.
+
+use missiond_core::{EntryCategory, Timestamp};
+
+/// What a new entry starts with: time to be of use before it is judged.
+pub const FIRST_UTILITY: f64 = 0.3;
+
+/// What one use adds of what is missing to 1.
+const USE: f64 = 0.15;
+
+/// The utility after a use; it comes nearer to 1 and never reaches it.
+#[must_use]
+pub fn after_use(utility: f64) -> f64 {
+    let utility = utility.clamp(0.0, 1.0);
+    utility + USE * (1.0 - utility)
+}
+
+/// What is judged when space is made.
+#[derive(Debug, Clone, Copy)]
+pub struct Judged {
+    pub category: EntryCategory,
+    pub utility: f64,
+    pub confidence: f64,
+    pub verified_at: Timestamp,
+    pub used_at: Option<Timestamp>,
+    /// Another entry in use is a duplicate of it or supersedes it.
+    pub replaced: bool,
+}
+
+/// Why an entry may go, or `None` when it stays.
+#[must_use]
+pub fn may_go(entry: &Judged, now: Timestamp) -> Option<&'static str> {
+    const DAY: f64 = 86_400.0 * 1e6;
+    let last = entry
+        .used_at
+        .map_or(entry.verified_at, |used| used.max(entry.verified_at));
+    let idle_days = (now.as_micros() - last.as_micros()) as f64 / DAY;
+    if entry.replaced && idle_days > 30.0 {
+        return Some("another entry stands in its place, and it was not used for 30 days");
+    }
+    // After four half-lives a sixteenth is left.
+    let faded = entry
+        .category
+        .half_life_days()
+        .is_some_and(|days| idle_days > 4.0 * f64::from(days));
+    if faded && entry.utility < 0.5 {
+        return Some("its kind of knowledge has aged, and it was of little use");
+    }
+    if entry.confidence < 0.3 && entry.utility < 0.5 && idle_days > 90.0 {
+        return Some("it is hardly believed and was of little use");
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn days(count: i64) -> Timestamp {
+        Timestamp::from_micros(count * 86_400_000_000)
+    }
+
+    fn judged(category: EntryCategory) -> Judged {
+        Judged {
+            category,
+            utility: FIRST_UTILITY,
+            confidence: 0.8,
+            verified_at: days(0),
+            used_at: None,
+            replaced: false,
+        }
+    }
+
+    #[test]
+    fn use_brings_utility_nearer_to_one() {
+        assert!((after_use(0.0) - 0.15).abs() < 1e-9);
+        assert!(after_use(0.999) < 1.0);
+        let out_of_range = after_use(7.0);
+        assert!((out_of_range - 1.0).abs() < 1e-9, "{out_of_range}");
+    }
+
+    #[test]
+    fn only_what_aged_unused_goes() {
+        assert_eq!(may_go(&judged(EntryCategory::Debug), days(50)), None);
+        assert!(may_go(&judged(EntryCategory::Debug), days(57)).is_some());
+        let used = Judged {
+            used_at: Some(days(40)),
+            ..judged(EntryCategory::Debug)
+        };
+        assert_eq!(may_go(&used, days(57)), None);
+        assert_eq!(may_go(&judged(EntryCategory::Policy), days(5000)), None);
+        let replaced = Judged {
+            replaced: true,
+            ..judged(EntryCategory::Policy)
+        };
+        assert!(may_go(&replaced, days(31)).is_some());
+    }
+}

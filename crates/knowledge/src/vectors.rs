@@ -1,0 +1,242 @@
+//! The vector path: the nearest vectors by cosine, in memory.
+//!
+//! Up to [`EXACT_UP_TO`] vectors every one is compared. Beyond, each vector is
+//! kept as signs (one bit a dimension) and as bytes: signs choose candidates,
+//! bytes order them, and partitions around centres keep the scan short. What
+//! that loses is measured by `mission bench kb --latency`.
+
+use crate::keyword::{Admits, DocNo, Scored};
+
+/// The largest number of vectors that are all compared in full.
+pub const EXACT_UP_TO: usize = 20_000;
+
+/// Vectors of one length, each of one document.
+#[derive(Debug)]
+pub struct VectorIndex {
+    dimension: usize,
+    /// The document of each row, and the row of each document.
+    docs: Vec<DocNo>,
+    rows: Vec<Option<u32>>,
+    storage: Storage,
+    /// The sum of all rows: one product with it gives the mean similarity.
+    sum: Vec<f32>,
+    live: usize,
+    removed: Vec<bool>,
+}
+
+#[derive(Debug)]
+enum Storage {
+    Full(Vec<f32>),
+    Coded(crate::codes::Codes),
+}
+
+impl VectorIndex {
+    #[must_use]
+    pub fn new(dimension: usize) -> Self {
+        Self {
+            dimension,
+            docs: Vec::new(),
+            rows: Vec::new(),
+            storage: Storage::Full(Vec::new()),
+            sum: vec![0.0; dimension],
+            live: 0,
+            removed: Vec::new(),
+        }
+    }
+
+    #[must_use]
+    pub const fn dimension(&self) -> usize {
+        self.dimension
+    }
+
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.live
+    }
+
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.live == 0
+    }
+
+    /// Every vector is compared in full.
+    #[must_use]
+    pub const fn is_exact(&self) -> bool {
+        matches!(self.storage, Storage::Full(_))
+    }
+
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let storage = match &self.storage {
+            Storage::Full(rows) => rows.capacity() * 4,
+            Storage::Coded(codes) => codes.bytes(),
+        };
+        storage + self.docs.capacity() * 5 + self.rows.capacity() * 8
+    }
+
+    /// Adds the vector of a document. Its length is made 1. One that is all
+    /// zeros, or not a number somewhere, is not added: nothing is near it.
+    pub fn add(&mut self, doc: DocNo, vector: &[f32]) {
+        debug_assert_eq!(vector.len(), self.dimension);
+        let Some(vector) = normalised(vector) else {
+            return;
+        };
+        self.remove(doc);
+        let row = self.docs.len() as u32;
+        for (sum, value) in self.sum.iter_mut().zip(&vector) {
+            *sum += value;
+        }
+        match &mut self.storage {
+            Storage::Full(rows) => rows.extend_from_slice(&vector),
+            Storage::Coded(codes) => codes.add(&vector),
+        }
+        if self.rows.len() <= doc as usize {
+            self.rows.resize(doc as usize + 1, None);
+        }
+        self.rows[doc as usize] = Some(row);
+        self.docs.push(doc);
+        self.removed.push(false);
+        self.live += 1;
+        if self.docs.len() > EXACT_UP_TO
+            && let Storage::Full(rows) = &self.storage
+        {
+            self.storage = Storage::Coded(crate::codes::Codes::of(rows, self.dimension));
+        }
+    }
+
+    pub fn remove(&mut self, doc: DocNo) {
+        let Some(row) = self.rows.get_mut(doc as usize).and_then(Option::take) else {
+            return;
+        };
+        if let Some(vector) = self.row(row) {
+            for (sum, value) in self.sum.iter_mut().zip(&vector) {
+                *sum -= value;
+            }
+        }
+        self.removed[row as usize] = true;
+        self.live -= 1;
+    }
+
+    /// Arranges a large index for searching. Without it everything is found
+    /// too, more slowly; vectors added later are searched one by one.
+    pub fn arrange(&mut self) {
+        if let Storage::Coded(codes) = &mut self.storage {
+            codes.partition();
+        }
+    }
+
+    /// The vector of a document, of length 1.
+    #[must_use]
+    pub fn vector(&self, doc: DocNo) -> Option<Vec<f32>> {
+        self.row((*self.rows.get(doc as usize)?)?)
+    }
+
+    /// How alike a document and a query of length 1 are.
+    #[must_use]
+    pub fn similarity(&self, doc: DocNo, query: &[f32]) -> Option<f32> {
+        let row = (*self.rows.get(doc as usize)?)? as usize;
+        Some(match &self.storage {
+            Storage::Full(rows) => dot(&rows[row * self.dimension..][..self.dimension], query),
+            Storage::Coded(codes) => codes.similarity(row, query),
+        })
+    }
+
+    /// The mean of the similarities of all documents with a query.
+    #[must_use]
+    pub fn mean_similarity(&self, query: &[f32]) -> f32 {
+        dot(&self.sum, query) / self.live.max(1) as f32
+    }
+
+    /// The nearest documents, the nearest first; of equal ones the older first.
+    #[must_use]
+    pub fn nearest(&self, query: &[f32], limit: usize, admits: Admits<'_>) -> Vec<Scored> {
+        let admitted = |row: usize| !self.removed[row] && admits(self.docs[row]);
+        let rows = match &self.storage {
+            Storage::Full(rows) => exact(rows, self.dimension, query, limit, &admitted),
+            Storage::Coded(codes) => codes.nearest(query, limit, &admitted),
+        };
+        let mut nearest: Vec<Scored> = rows
+            .into_iter()
+            .map(|(row, score)| Scored {
+                doc: self.docs[row],
+                score,
+            })
+            .collect();
+        nearest.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.doc.cmp(&b.doc)));
+        nearest
+    }
+
+    fn row(&self, row: u32) -> Option<Vec<f32>> {
+        let row = row as usize;
+        match &self.storage {
+            Storage::Full(rows) => rows
+                .get(row * self.dimension..(row + 1) * self.dimension)
+                .map(<[f32]>::to_vec),
+            Storage::Coded(codes) => codes.vector(row),
+        }
+    }
+}
+
+/// The same direction with length 1, unless there is none.
+#[must_use]
+pub fn normalised(vector: &[f32]) -> Option<Vec<f32>> {
+    let length = dot(vector, vector).sqrt();
+    (length.is_finite() && length > 1e-9)
+        .then(|| vector.iter().map(|value| value / length).collect())
+}
+
+/// The sum of products. Eight lanes, so that the compiler uses wide registers.
+#[must_use]
+pub fn dot(a: &[f32], b: &[f32]) -> f32 {
+    let mut lanes = [0.0_f32; 8];
+    let (a_chunks, a_rest) = a.as_chunks::<8>();
+    let (b_chunks, b_rest) = b.as_chunks::<8>();
+    for (x, y) in a_chunks.iter().zip(b_chunks) {
+        for lane in 0..8 {
+            lanes[lane] += x[lane] * y[lane];
+        }
+    }
+    let rest: f32 = a_rest.iter().zip(b_rest).map(|(x, y)| x * y).sum();
+    lanes.iter().sum::<f32>() + rest
+}
+
+/// Keeps the best `limit` of what is offered.
+pub(crate) fn keep_best(
+    scores: impl Iterator<Item = (usize, f32)>,
+    limit: usize,
+) -> Vec<(usize, f32)> {
+    let mut kept: Vec<(usize, f32)> = Vec::with_capacity(limit * 2);
+    let mut least = f32::NEG_INFINITY;
+    for (row, score) in scores {
+        if score <= least {
+            continue;
+        }
+        kept.push((row, score));
+        if kept.len() >= limit * 2 {
+            kept.select_nth_unstable_by(limit - 1, |a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+            kept.truncate(limit);
+            least = kept[limit - 1].1;
+        }
+    }
+    kept.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    kept.truncate(limit);
+    kept
+}
+
+fn exact(
+    rows: &[f32],
+    dimension: usize,
+    query: &[f32],
+    limit: usize,
+    admitted: &dyn Fn(usize) -> bool,
+) -> Vec<(usize, f32)> {
+    if limit == 0 {
+        return Vec::new();
+    }
+    let scores = rows
+        .chunks_exact(dimension)
+        .map(|row| dot(row, query))
+        .enumerate()
+        .filter(|(row, _)| admitted(*row));
+    keep_best(scores, limit)
+}

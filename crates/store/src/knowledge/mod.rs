@@ -1,0 +1,323 @@
+//! Entries of knowledge and their history. Whether an entry counts is not
+//! stored: it counts until it has a moment of archiving. What a change means
+//! is decided by others; here a change and the revision it replaces are kept
+//! together.
+
+pub mod edges;
+pub mod inbox;
+pub mod vectors;
+
+use missiond_core::{EntryId, Timestamp};
+
+use crate::{Row, StoreError, Tx, Value};
+
+/// One entry as it is now.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EntryRow {
+    pub id: EntryId,
+    /// Unique within its scope.
+    pub key: String,
+    /// The project it belongs to; empty for all.
+    pub scope: String,
+    pub category: String,
+    pub summary: String,
+    pub detail: String,
+    /// A JSON list.
+    pub labels: String,
+    pub source: String,
+    pub conversation: Option<String>,
+    pub turn: Option<i64>,
+    pub author: String,
+    pub tier: String,
+    pub confidence: f64,
+    pub utility: f64,
+    pub revision: i64,
+    pub created_at: Timestamp,
+    pub verified_at: Timestamp,
+    pub used_at: Option<Timestamp>,
+    pub archived_at: Option<Timestamp>,
+    pub archived_why: Option<String>,
+}
+
+/// What an entry said at some time.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RevisionRow {
+    pub revision: i64,
+    pub category: String,
+    pub summary: String,
+    pub detail: String,
+    pub labels: String,
+    pub author: String,
+    pub at: Timestamp,
+}
+
+/// Writes a new entry with its first revision.
+pub async fn insert(tx: &mut Tx<'_>, row: &EntryRow) -> Result<(), StoreError> {
+    let sql = format!(
+        "INSERT INTO knowledge ({COLUMNS}) VALUES \
+         ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)"
+    );
+    tx.execute(&sql, &encode(row)).await?;
+    keep_revision(tx, row, row.created_at).await
+}
+
+/// Replaces what an entry says; `row.revision` must be the one after the
+/// stored one, so that two who change at once do not overwrite each other.
+pub async fn revise(tx: &mut Tx<'_>, row: &EntryRow, at: Timestamp) -> Result<(), StoreError> {
+    let sql = "UPDATE knowledge SET category = $2, summary = $3, detail = $4, labels = $5, \
+         source = $6, author = $7, tier = $8, confidence = $9, revision = $10, verified_at = $11, \
+         archived_at = NULL, archived_why = NULL WHERE id = $1 AND revision = $12";
+    let params = [
+        Value::written(row.id),
+        (&row.category).into(),
+        (&row.summary).into(),
+        (&row.detail).into(),
+        (&row.labels).into(),
+        (&row.source).into(),
+        (&row.author).into(),
+        (&row.tier).into(),
+        row.confidence.into(),
+        row.revision.into(),
+        at.into(),
+        (row.revision - 1).into(),
+    ];
+    if tx.execute(sql, &params).await? != 1 {
+        let id = row.id;
+        return Err(StoreError::conflict(format!(
+            "{id} was changed by somebody else meanwhile"
+        )));
+    }
+    keep_revision(tx, row, at).await
+}
+
+async fn keep_revision(tx: &mut Tx<'_>, row: &EntryRow, at: Timestamp) -> Result<(), StoreError> {
+    let sql = "INSERT INTO knowledge_revisions \
+         (entry, revision, category, summary, detail, labels, author, at) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+    let params = [
+        Value::written(row.id),
+        row.revision.into(),
+        (&row.category).into(),
+        (&row.summary).into(),
+        (&row.detail).into(),
+        (&row.labels).into(),
+        (&row.author).into(),
+        at.into(),
+    ];
+    tx.execute(sql, &params).await?;
+    Ok(())
+}
+
+/// Notes that an entry was of use, and how useful it is now.
+pub async fn note_use(
+    tx: &mut Tx<'_>,
+    id: EntryId,
+    utility: f64,
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    let sql = "UPDATE knowledge SET utility = $2, used_at = $3 WHERE id = $1";
+    let params = [Value::written(id), utility.into(), at.into()];
+    known(id, tx.execute(sql, &params).await?)
+}
+
+pub async fn set_confidence(
+    tx: &mut Tx<'_>,
+    id: EntryId,
+    confidence: f64,
+) -> Result<(), StoreError> {
+    let sql = "UPDATE knowledge SET confidence = $2 WHERE id = $1";
+    known(
+        id,
+        tx.execute(sql, &[Value::written(id), confidence.into()])
+            .await?,
+    )
+}
+
+/// Takes an entry out of use. Whether it was in use is returned.
+pub async fn archive(
+    tx: &mut Tx<'_>,
+    id: EntryId,
+    why: &str,
+    at: Timestamp,
+) -> Result<bool, StoreError> {
+    let sql = "UPDATE knowledge SET archived_at = $2, archived_why = $3 \
+         WHERE id = $1 AND archived_at IS NULL";
+    Ok(tx
+        .execute(sql, &[Value::written(id), at.into(), why.into()])
+        .await?
+        == 1)
+}
+
+/// What stands before the reason when entries were collected as garbage.
+pub const COLLECTED: &str = "gc: ";
+
+/// Brings back what was collected last, all that was archived at that moment,
+/// and says which entries those are.
+pub async fn restore_last_collection(tx: &mut Tx<'_>) -> Result<Vec<EntryId>, StoreError> {
+    let sql = "UPDATE knowledge SET archived_at = NULL, archived_why = NULL \
+         WHERE archived_why LIKE 'gc: %' AND archived_at = \
+             (SELECT MAX(archived_at) FROM knowledge WHERE archived_why LIKE 'gc: %') \
+         RETURNING id";
+    let rows = tx.query(sql, &[]).await?;
+    rows.iter().map(|row| row.parse(0)).collect()
+}
+
+/// How many entries there are.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Counts {
+    pub archived: i64,
+    pub undecided: i64,
+    /// Entries in use by category.
+    pub categories: Vec<(String, i64)>,
+}
+
+pub async fn counts(tx: &mut Tx<'_>) -> Result<Counts, StoreError> {
+    let one = |rows: Vec<Row>| rows.first().map_or(Ok(0), |row| row.get::<i64>(0));
+    let archived = "SELECT COUNT(*) FROM knowledge WHERE archived_at IS NOT NULL";
+    let undecided = "SELECT COUNT(*) FROM knowledge_inbox WHERE decided_at IS NULL";
+    let categories = "SELECT category, COUNT(*) FROM knowledge WHERE archived_at IS NULL \
+         GROUP BY category ORDER BY category";
+    Ok(Counts {
+        archived: one(tx.query(archived, &[]).await?)?,
+        undecided: one(tx.query(undecided, &[]).await?)?,
+        categories: tx
+            .query(categories, &[])
+            .await?
+            .iter()
+            .map(|row| Ok((row.get(0)?, row.get(1)?)))
+            .collect::<Result<_, StoreError>>()?,
+    })
+}
+
+pub async fn get(tx: &mut Tx<'_>, id: EntryId) -> Result<Option<EntryRow>, StoreError> {
+    let sql = format!(
+        "SELECT {COLUMNS} FROM knowledge WHERE id = $1{}",
+        tx.for_update()
+    );
+    let row = tx.query_one(&sql, &[Value::written(id)]).await?;
+    row.as_ref().map(decode).transpose()
+}
+
+pub async fn by_key(
+    tx: &mut Tx<'_>,
+    scope: &str,
+    key: &str,
+) -> Result<Option<EntryRow>, StoreError> {
+    let sql = format!(
+        "SELECT {COLUMNS} FROM knowledge WHERE scope = $1 AND key = $2{}",
+        tx.for_update()
+    );
+    let row = tx.query_one(&sql, &[scope.into(), key.into()]).await?;
+    row.as_ref().map(decode).transpose()
+}
+
+/// Entries in the order of their ids, after one of them. `archived` too when
+/// asked for.
+pub async fn page(
+    tx: &mut Tx<'_>,
+    after: Option<EntryId>,
+    which: Which,
+    limit: u32,
+) -> Result<Vec<EntryRow>, StoreError> {
+    let condition = match which {
+        Which::InUse => "AND archived_at IS NULL",
+        Which::Archived => "AND archived_at IS NOT NULL",
+        Which::All => "",
+    };
+    let sql =
+        format!("SELECT {COLUMNS} FROM knowledge WHERE id > $1 {condition} ORDER BY id LIMIT $2");
+    let after = after.map_or_else(String::new, |id| id.to_string());
+    let rows = tx.query(&sql, &[after.into(), limit.into()]).await?;
+    rows.iter().map(decode).collect()
+}
+
+/// Which entries to read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Which {
+    InUse,
+    Archived,
+    All,
+}
+
+/// Oldest first.
+pub async fn history(tx: &mut Tx<'_>, id: EntryId) -> Result<Vec<RevisionRow>, StoreError> {
+    let sql = "SELECT revision, category, summary, detail, labels, author, at \
+         FROM knowledge_revisions WHERE entry = $1 ORDER BY revision";
+    let decode = |row: &Row| {
+        Ok(RevisionRow {
+            revision: row.get(0)?,
+            category: row.get(1)?,
+            summary: row.get(2)?,
+            detail: row.get(3)?,
+            labels: row.get(4)?,
+            author: row.get(5)?,
+            at: row.get(6)?,
+        })
+    };
+    tx.query(sql, &[Value::written(id)])
+        .await?
+        .iter()
+        .map(decode)
+        .collect()
+}
+
+const COLUMNS: &str = "id, key, scope, category, summary, detail, labels, source, conversation, \
+     turn, author, tier, confidence, utility, revision, created_at, verified_at, used_at, \
+     archived_at, archived_why";
+
+fn encode(row: &EntryRow) -> [Value; 20] {
+    [
+        Value::written(row.id),
+        (&row.key).into(),
+        (&row.scope).into(),
+        (&row.category).into(),
+        (&row.summary).into(),
+        (&row.detail).into(),
+        (&row.labels).into(),
+        (&row.source).into(),
+        row.conversation.as_deref().into(),
+        row.turn.into(),
+        (&row.author).into(),
+        (&row.tier).into(),
+        row.confidence.into(),
+        row.utility.into(),
+        row.revision.into(),
+        row.created_at.into(),
+        row.verified_at.into(),
+        row.used_at.into(),
+        row.archived_at.into(),
+        row.archived_why.as_deref().into(),
+    ]
+}
+
+fn decode(row: &Row) -> Result<EntryRow, StoreError> {
+    Ok(EntryRow {
+        id: row.parse(0)?,
+        key: row.get(1)?,
+        scope: row.get(2)?,
+        category: row.get(3)?,
+        summary: row.get(4)?,
+        detail: row.get(5)?,
+        labels: row.get(6)?,
+        source: row.get(7)?,
+        conversation: row.get(8)?,
+        turn: row.get(9)?,
+        author: row.get(10)?,
+        tier: row.get(11)?,
+        confidence: row.get(12)?,
+        utility: row.get(13)?,
+        revision: row.get(14)?,
+        created_at: row.get(15)?,
+        verified_at: row.get(16)?,
+        used_at: row.get(17)?,
+        archived_at: row.get(18)?,
+        archived_why: row.get(19)?,
+    })
+}
+
+fn known(id: EntryId, changed: u64) -> Result<(), StoreError> {
+    match changed {
+        1 => Ok(()),
+        _ => Err(StoreError::not_found("entry", id)),
+    }
+}
