@@ -305,6 +305,7 @@ impl Config {
             permissions: new.permissions.clone(),
             notifications: new.notifications.clone(),
             autopilot: new.autopilot.clone(),
+            knowledge: self.knowledge.clone(),
             mcp: new.mcp.clone(),
             slots: new.slots.clone(),
             slot_idle_secs: new.slot_idle_secs,
