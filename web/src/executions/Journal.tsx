@@ -44,9 +44,7 @@ function Record({ happening, here, choose }: RecordProps) {
         {clock(happening.at)}
       </button>
       <span className="record-kind quiet">{happening.title}</span>
-      <p className="prose record-text" tabIndex={happening.text.length > 600 ? 0 : undefined}>
-        {happening.text}
-      </p>
+      <p className="prose record-text">{happening.text}</p>
     </li>
   );
 }
