@@ -202,6 +202,17 @@ impl<'a> Shortener<'a> {
                 }
                 ("description", value) => first_paragraph(value),
                 ("const" | "enum" | "default", value) => value.clone(),
+                ("items", value) => {
+                    let mut items = self.short(value, place, depth);
+                    // What a list is for says what is in it, unless that has parts.
+                    if members.contains_key("description")
+                        && items["properties"].is_null()
+                        && let Some(items) = items.as_object_mut()
+                    {
+                        items.remove("description");
+                    }
+                    items
+                }
                 (_, value) => self.short(value, place, depth),
             };
             shorter.insert(key.clone(), value);
