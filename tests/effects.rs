@@ -22,7 +22,7 @@ const ELSEWHERE: [(&str, &str, &str); 28] = [
     (
         "code_status",
         include_str!("code.rs"),
-        "what_no_person_wrote_is_skipped_with_its_reason",
+        "a_daemon_that_died_in_a_pass_loses_nothing_and_holds_nothing_twice",
     ),
     (
         "code_search",

@@ -188,7 +188,6 @@ fn the_conformance_suite_finds_no_fault_with_the_daemon() {
                 "prompts-list",
                 "caching",
                 "sep-2164-resource-not-found",
-                "server-sse-multiple-streams",
                 "http-header-validation",
                 "dns-rebinding-protection",
             ]

@@ -93,7 +93,15 @@ fn install() -> Result<(), String> {
     if same {
         return Ok(());
     }
-    npm(&["ci", "--no-audit", "--no-fund"])?;
+    // Not `npm ci`, which refuses a lock file without the packages of platforms
+    // that a registry does not carry; `--no-save` keeps the lock file as it is.
+    npm(&[
+        "install",
+        "--no-save",
+        "--ignore-scripts",
+        "--no-audit",
+        "--no-fund",
+    ])?;
     std::fs::copy(&wanted, &installed)
         .map(drop)
         .map_err(|error| format!("{}: {error}", installed.display()))

@@ -52,6 +52,7 @@ type Hold = "once" | GrantScope;
 
 const HOLDS: Record<Hold, string> = {
   once: "this once",
+  asker: "for an hour, whoever asked",
   slot: "for an hour, this slot",
   execution: "for an hour, this run",
   task: "for an hour, this task",
