@@ -13,7 +13,7 @@ use crate::harness::{TestHome, wait_for};
 use crate::toolhub_hostile::list_tricks;
 
 /// Operations proved in another file: by which test.
-const ELSEWHERE: [(&str, &str, &str); 28] = [
+const ELSEWHERE: [(&str, &str, &str); 41] = [
     (
         "code_index",
         include_str!("code.rs"),
@@ -23,6 +23,71 @@ const ELSEWHERE: [(&str, &str, &str); 28] = [
         "code_status",
         include_str!("code.rs"),
         "a_daemon_that_died_in_a_pass_loses_nothing_and_holds_nothing_twice",
+    ),
+    (
+        "kb_remember",
+        include_str!("knowledge.rs"),
+        "a_key_is_revised_with_its_history_and_survives_a_restart",
+    ),
+    (
+        "kb_get",
+        include_str!("knowledge.rs"),
+        "a_key_is_revised_with_its_history_and_survives_a_restart",
+    ),
+    (
+        "kb_search",
+        include_str!("knowledge.rs"),
+        "what_is_remembered_is_found_and_words_alone_are_admitted",
+    ),
+    (
+        "kb_stats",
+        include_str!("knowledge.rs"),
+        "what_is_remembered_is_found_and_words_alone_are_admitted",
+    ),
+    (
+        "kb_conflicts",
+        include_str!("knowledge.rs"),
+        "contradictions_are_told_with_their_reason",
+    ),
+    (
+        "kb_propose",
+        include_str!("knowledge.rs"),
+        "proposals_wait_for_a_decision",
+    ),
+    (
+        "kb_inbox",
+        include_str!("knowledge.rs"),
+        "proposals_wait_for_a_decision",
+    ),
+    (
+        "kb_decide",
+        include_str!("knowledge.rs"),
+        "proposals_wait_for_a_decision",
+    ),
+    (
+        "kb_gc",
+        include_str!("knowledge.rs"),
+        "what_aged_is_shown_archived_and_brought_back",
+    ),
+    (
+        "kb_link",
+        include_str!("knowledge.rs"),
+        "forgetting_linking_and_collecting_can_be_taken_back",
+    ),
+    (
+        "kb_forget",
+        include_str!("knowledge.rs"),
+        "forgetting_linking_and_collecting_can_be_taken_back",
+    ),
+    (
+        "kb_export",
+        include_str!("knowledge.rs"),
+        "an_export_imported_elsewhere_is_the_same_and_twice_adds_nothing",
+    ),
+    (
+        "kb_reembed",
+        include_str!("knowledge.rs"),
+        "a_provider_that_has_come_is_found_when_asked_for",
     ),
     (
         "code_search",

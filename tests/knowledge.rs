@@ -463,6 +463,15 @@ impl Ollama {
     /// requests with one more than it said.
     fn serve(dimension: usize, lies_after: usize, pause: Duration) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        Self::serve_on(listener, dimension, lies_after, pause)
+    }
+
+    fn serve_on(
+        listener: TcpListener,
+        dimension: usize,
+        lies_after: usize,
+        pause: Duration,
+    ) -> Self {
         let url = format!("http://{}", listener.local_addr().unwrap());
         let asked = Arc::new(AtomicUsize::new(0));
         let embedded = Arc::new(AtomicUsize::new(0));
@@ -643,6 +652,33 @@ fn a_provider_that_is_down_or_lies_is_said_and_words_still_work() {
             "{found}"
         );
     }
+}
+
+#[test]
+fn a_provider_that_has_come_is_found_when_asked_for() {
+    let address = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let config = Ollama {
+        url: format!("http://{address}"),
+        asked: Arc::default(),
+        embedded: Arc::default(),
+    }
+    .config();
+    let home = TestHome::with_config(&config);
+    home.start();
+    home.json(&["kb", "remember", "the car is red", "--key", "vehicle"]);
+    wait_for("the provider is found missing", || {
+        home.json(&["kb", "stats"])["embedding"]["notice"].is_string()
+    });
+    let listener = TcpListener::bind(address).unwrap();
+    let come = Ollama::serve_on(listener, 64, usize::MAX, Duration::ZERO);
+    home.json(&["kb", "reembed"]);
+    wait_for("its vectors are in use", || serving(&home).ends_with("/64"));
+    assert!(come.embedded.load(Ordering::SeqCst) > 0);
+    let found = home.json(&["kb", "search", "auto"]);
+    assert_eq!(found["hits"][0]["key"], "vehicle");
 }
 
 #[test]

@@ -4,7 +4,8 @@
 
 use missiond_core::PtyState;
 use missiond_semantic::{
-    AnswerOutcome, Answered, Dialog, DialogLayout, DialogOption, Force, Landed, Submit, When,
+    AnswerOutcome, Answered, Authority, Dialog, DialogLayout, DialogOption, Force, Landed, Submit,
+    When,
 };
 
 use super::typing::{Answer, InputError, Message};
@@ -23,9 +24,11 @@ impl Look {
         Some(read.unwrap_or_else(|| self.asked_without_options()))
     }
 
-    /// Whether it asks for words, and shows where they go.
+    /// Whether it asks for words, and shows where they go. The screen must say so: a
+    /// title may tell of a dialog that is still to be drawn.
     pub(super) fn wants_words(&self) -> bool {
-        let asks = self.reading.state == PtyState::Confirming;
+        let asks = self.reading.state == PtyState::Confirming
+            && self.reading.authority == Authority::Screen;
         asks && self.reading.dialog.is_none() && self.takes_text
     }
 

@@ -11,6 +11,10 @@ use super::{Look, OpenSlot, Order, OrderError, Slots};
 /// Two presses that come at once are one key to some programs.
 const BETWEEN_PRESSES: Duration = Duration::from_millis(300);
 
+/// A program may say in its title that it asks before it has drawn its options; a text
+/// typed by then would go into the prompt that is still there.
+const DIALOG_IS_DRAWN: Duration = Duration::from_millis(1500);
+
 impl OpenSlot {
     /// What it shows now; nothing when it has just been closed.
     pub(crate) async fn look(&self) -> Option<Look> {
@@ -40,7 +44,7 @@ impl Slots {
         slot: &OpenSlot,
         answer: Answer,
     ) -> Result<Answered, InputError> {
-        if let Some(look) = slot.look().await.filter(super::Look::wants_words) {
+        if let Some(look) = still_wants_words(slot).await {
             return self.answer_in_words(slot, &look, answer).await;
         }
         let (reply, outcome) = oneshot::channel();
@@ -48,7 +52,7 @@ impl Slots {
         let answered = outcome.await.unwrap_or(Err(InputError::Closed));
         // It came up meanwhile, and has no options.
         if let Err(InputError::Unanswered(AnswerRefusal::Unreadable)) = answered
-            && let Some(look) = slot.look().await.filter(super::Look::wants_words)
+            && let Some(look) = still_wants_words(slot).await
         {
             return self.answer_in_words(slot, &look, answer).await;
         }
@@ -75,6 +79,13 @@ impl Slots {
         }
         Ok(())
     }
+}
+
+/// What is asked in words, if that is still so when a dialog would have been drawn.
+async fn still_wants_words(slot: &OpenSlot) -> Option<Look> {
+    slot.look().await.filter(Look::wants_words)?;
+    tokio::time::sleep(DIALOG_IS_DRAWN).await;
+    slot.look().await.filter(Look::wants_words)
 }
 
 async fn give(slot: &OpenSlot, job: Job) -> Result<(), InputError> {

@@ -297,7 +297,7 @@ pub async fn daemons_that_start_together_migrate_once(url: DbUrl) {
     }
     let versions = ask(
         &daemons[0],
-        "SELECT CAST(version AS text) FROM schema_migrations ORDER BY version",
+        "SELECT CAST(version AS text) FROM schema_migrations ORDER BY schema_migrations.version",
     )
     .await;
     let expected: Vec<_> = MIGRATIONS
