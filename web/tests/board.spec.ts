@@ -21,7 +21,8 @@ test("the whole demo, watched from the page", async ({ stage, page }) => {
   expect(await demo.ended).toBe(0);
   await page.locator('[data-task="T-3"]').click();
   await expect(page.getByText("verified")).toBeVisible();
-  await expect(page.getByText("checks ran 2 times")).toBeVisible();
+  // Once more where the other branch was merged meanwhile.
+  await expect(page.getByText(/checks ran [23] times/)).toBeVisible();
   await demo.stage.close();
 });
 
