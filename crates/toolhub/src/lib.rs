@@ -18,6 +18,7 @@ mod jsonc;
 mod keeper;
 mod launch;
 mod link;
+mod outlet;
 mod pins;
 mod register;
 mod schema;

@@ -11,6 +11,9 @@
 //! | waiting | the pause is over: the next call, or its watcher if it was in use, starts it |
 //! | parked | five ends within a minute; as waiting, but for a minute or more, and a person can end it |
 
+mod state;
+mod watch;
+
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -25,11 +28,7 @@ use crate::hub::{Environment, HubEvent};
 use crate::session::Session;
 use crate::tools::{Tool, list_tools};
 
-/// How often a server is asked for a sign of life.
-pub(crate) const PING_EVERY: Duration = Duration::from_secs(30);
-const PING_LIMIT: Duration = Duration::from_secs(10);
-/// Missed signs of life, with silence in between, after which it counts as hung.
-const MISSED: u32 = 3;
+pub use state::{ServerState, ServerStatus};
 
 /// Ends within [`CRASH_WINDOW`] that make a crash loop.
 const CRASHES: usize = 5;
@@ -41,73 +40,6 @@ const BACKOFF_MOST: Duration = Duration::from_secs(30);
 
 /// Calls to one server at once; one more waits.
 const AT_ONCE: usize = 256;
-
-/// How a server is, for showing.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ServerState {
-    Disabled,
-    Stopped {
-        why: String,
-    },
-    Starting,
-    Ready,
-    Unwell {
-        why: String,
-    },
-    /// It died and is started again after a pause.
-    Waiting {
-        why: String,
-        left: Duration,
-    },
-    /// It keeps dying.
-    Parked {
-        why: String,
-        left: Duration,
-    },
-}
-
-impl ServerState {
-    #[must_use]
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::Disabled => "disabled",
-            Self::Stopped { .. } => "stopped",
-            Self::Starting => "starting",
-            Self::Ready => "ready",
-            Self::Unwell { .. } => "unwell",
-            Self::Waiting { .. } => "waiting",
-            Self::Parked { .. } => "parked",
-        }
-    }
-
-    #[must_use]
-    pub fn why(&self) -> Option<&str> {
-        match self {
-            Self::Stopped { why }
-            | Self::Unwell { why }
-            | Self::Waiting { why, .. }
-            | Self::Parked { why, .. } => Some(why),
-            Self::Disabled | Self::Starting | Self::Ready => None,
-        }
-    }
-}
-
-/// What is shown of a server.
-#[derive(Debug, Clone)]
-pub struct ServerStatus {
-    pub name: ServerName,
-    pub spec: ServerSpec,
-    pub file: std::path::PathBuf,
-    pub state: ServerState,
-    pub tools: Option<usize>,
-    pub held: usize,
-    pub in_flight: usize,
-    pub software: Option<String>,
-    pub version: Option<String>,
-    pub process: Option<u32>,
-    pub starts: u64,
-    pub stderr: Vec<String>,
-}
 
 #[derive(Debug)]
 pub(crate) struct Server {
@@ -269,7 +201,7 @@ impl Server {
                     session: Arc::clone(&session),
                     unwell: None,
                 });
-                tokio::spawn(watch(Arc::downgrade(self), Arc::clone(&session)));
+                tokio::spawn(watch::watch(Arc::downgrade(self), Arc::clone(&session)));
                 Ok(session)
             }
             Err(error) => {
@@ -578,100 +510,4 @@ impl Drop for Undo<'_> {
             });
         }
     }
-}
-
-/// Looks after one connection until it is over. Does not keep the server alive:
-/// one that is taken off the list takes this with it.
-async fn watch(server: std::sync::Weak<Server>, session: Arc<Session>) {
-    let (idle, name) = match server.upgrade() {
-        Some(server) => (server.spec.idle, server.name.clone()),
-        None => return session.link.stop().await,
-    };
-    let mut missed = 0;
-    let mut ping = tokio::time::interval(PING_EVERY);
-    ping.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    ping.tick().await;
-    let look = idle.map_or(PING_EVERY, |idle| {
-        (idle / 4).clamp(Duration::from_millis(50), PING_EVERY)
-    });
-    let mut looking = tokio::time::interval(look);
-    looking.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    let why = loop {
-        tokio::select! {
-            why = session.link.closed() => break why,
-            () = session.inbox.changed() => {
-                // Servers change their tools one by one; one listing takes them all.
-                tokio::time::sleep(Duration::from_millis(50)).await;
-                let Some(server) = server.upgrade() else { return session.link.stop().await };
-                if let Err(error) = server.tools(&session, Duration::from_secs(30)).await {
-                    tracing::warn!(server = %name, %error, "the changed tools of an MCP server cannot be read");
-                }
-            }
-            _ = looking.tick() => {
-                let Some(server) = server.upgrade() else { return session.link.stop().await };
-                if idle.is_some_and(|idle| server.is_idle(idle)) && server.is_current(&session) {
-                    return server.stop("nobody used it").await;
-                }
-            }
-            _ = ping.tick() => {
-                let answered = session.ping(PING_LIMIT).await;
-                let Some(server) = server.upgrade() else { return session.link.stop().await };
-                match answered {
-                    Ok(()) => {
-                        missed = 0;
-                        server.mark(&session, None);
-                    }
-                    Err(error) => {
-                        missed += 1;
-                        server.mark(&session, Some(error.to_string()));
-                        let hung = missed >= MISSED && session.inbox.silence() > PING_EVERY * MISSED;
-                        if hung && server.in_flight.load(Ordering::Relaxed) == 0 {
-                            session.link.stop().await;
-                            break format!("it gave no sign of life: {error}");
-                        }
-                    }
-                }
-            }
-        }
-    };
-    let Some(server) = server.upgrade() else {
-        return;
-    };
-    if server.died(Some(&session), &why) {
-        drop(session);
-        revive(&server).await;
-    }
-}
-
-/// A server that was in use is started again after its pause, so that the next
-/// call does not wait for it. One that is parked waits for that call.
-async fn revive(server: &Arc<Server>) {
-    loop {
-        let pause = match &server.facts().phase {
-            Phase::Pausing {
-                until,
-                parked: false,
-                ..
-            } => *until,
-            _ => return,
-        };
-        if server.spec.idle.is_some_and(|idle| server.is_idle(idle)) {
-            return;
-        }
-        tokio::time::sleep_until(pause.into()).await;
-        let deadline = Instant::now() + Duration::from_secs(60);
-        // What is wrong is in its state.
-        if session_again(server, deadline).await.is_ok() {
-            return;
-        }
-    }
-}
-
-/// A start leads to a watcher, and a watcher to a start: the type of one must
-/// not contain the other.
-fn session_again(
-    server: &Arc<Server>,
-    deadline: Instant,
-) -> futures::future::BoxFuture<'_, Result<Arc<Session>, HubError>> {
-    Box::pin(server.session(deadline))
 }

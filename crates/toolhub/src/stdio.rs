@@ -1,8 +1,8 @@
 //! A server on the pipes of its program.
 //!
-//! One task reads and one writes; callers wait on the answer to their own id and
-//! on nothing else, so any number of them share the connection and a slow one
-//! holds up nobody. A caller that goes away takes its request back.
+//! One task reads; callers write themselves ([`Outlet`]) and wait on the answer
+//! to their own id and on nothing else, so any number of them share the connection
+//! and a slow one holds up nobody. A caller that goes away takes its request back.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
-use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
+use tokio::process::{ChildStderr, ChildStdout};
+use tokio::sync::{oneshot, watch};
 
 use crate::config::Transport;
 use crate::error::Sent;
@@ -21,10 +21,8 @@ use crate::launch::{KeeperCommand, Pipes, Process};
 use crate::link::{
     Ask, Inbox, ProgressSink, RequestError, answer_line, notice_line, request_line, take_notice,
 };
+use crate::outlet::{Offered, Outlet};
 use crate::wire::{Incoming, Line, LineCutter, shown};
-
-/// Messages on their way to a server that has not read them.
-const OUTGOING: usize = 1024;
 
 /// How long the last words of a server that has ended are waited for.
 const LAST_WORDS: Duration = Duration::from_millis(200);
@@ -35,7 +33,7 @@ const LOGGED_PER_SECOND: u32 = 50;
 #[derive(Debug)]
 pub(crate) struct StdioLink {
     shared: Arc<Shared>,
-    out: mpsc::Sender<String>,
+    out: Arc<Outlet>,
     stop: watch::Sender<bool>,
     /// Whether everything of the server is gone.
     ended: watch::Receiver<bool>,
@@ -73,7 +71,6 @@ impl StdioLink {
             waiting: Mutex::new(HashMap::new()),
             closed: watch::Sender::new(None),
         });
-        let (out, outgoing) = mpsc::channel(OUTGOING);
         let (stop, stopped) = watch::channel(false);
         let (gone, ended) = watch::channel(false);
         let id = process.id();
@@ -82,7 +79,9 @@ impl StdioLink {
             stdout,
             stderr,
         } = pipes;
-        let writing = tokio::spawn(write(stdin, outgoing));
+        let out =
+            Outlet::new(stdin).map_err(|error| format!("its input cannot be used: {error}"))?;
+        let writing = tokio::spawn(Arc::clone(&out).hand_on());
         let errors = tokio::spawn(listen_to_errors(
             server.to_owned(),
             stderr,
@@ -90,7 +89,7 @@ impl StdioLink {
         ));
         let reader = Reader {
             shared: Arc::clone(&shared),
-            replies: out.clone(),
+            out: Arc::clone(&out),
             stopped,
             errors,
         };
@@ -141,9 +140,9 @@ impl StdioLink {
                 sent: Sent::No,
             });
         }
-        match tokio::time::timeout_at(deadline, self.out.send(line)).await {
-            Ok(Ok(())) => recall.sent = Sent::Yes,
-            Ok(Err(_)) => {
+        match tokio::time::timeout_at(deadline, self.out.say(line)).await {
+            Ok(Offered::Taken) => recall.sent = Sent::Yes,
+            Ok(Offered::Closed | Offered::Full) => {
                 let why = self
                     .why_closed()
                     .unwrap_or_else(|| "it does not read".to_owned());
@@ -176,20 +175,21 @@ impl StdioLink {
     }
 
     pub(crate) fn notify(&self, method: &str, params: &Value) -> Result<(), RequestError> {
-        self.out
-            .try_send(notice_line(method, params))
-            .map_err(|_| RequestError::Closed {
+        match self.out.offer(notice_line(method, params)) {
+            Offered::Taken => Ok(()),
+            Offered::Full | Offered::Closed => Err(RequestError::Closed {
                 why: self
                     .why_closed()
                     .unwrap_or_else(|| "it does not read".to_owned()),
                 sent: Sent::No,
-            })
+            }),
+        }
     }
 
     /// Asks without waiting: what comes of it are notices.
     pub(crate) fn send_and_forget(&self, method: &str, params: &Value) {
         let id = self.shared.next.fetch_add(1, Ordering::Relaxed);
-        let _ = self.out.try_send(request_line(id, method, params));
+        let _ = self.out.offer(request_line(id, method, params));
     }
 
     fn why_closed(&self) -> Option<String> {
@@ -274,7 +274,7 @@ impl Shared {
 
 struct Reader {
     shared: Arc<Shared>,
-    replies: mpsc::Sender<String>,
+    out: Arc<Outlet>,
     stopped: watch::Receiver<bool>,
     errors: tokio::task::JoinHandle<()>,
 }
@@ -309,9 +309,9 @@ impl Reader {
             }
         };
         self.shared.close(&why);
-        // With the writer goes its input: that is how a server is told to end.
         writing.abort();
         let _ = writing.await;
+        self.out.close();
         process.end().await;
     }
 
@@ -341,7 +341,7 @@ impl Reader {
             }
             Incoming::Request { id, method } => {
                 // A server that asks faster than it reads gets no answer.
-                let _ = self.replies.try_send(answer_line(&id, &method));
+                let _ = self.out.offer(answer_line(&id, &method));
             }
             Incoming::Notice { method, params } => {
                 take_notice(
@@ -371,26 +371,6 @@ impl Reader {
                 let text = shown(&String::from_utf8_lossy(&line), 100);
                 shared.inbox.stray(&shared.server, &text);
             }
-        }
-    }
-}
-
-async fn write(mut stdin: ChildStdin, mut outgoing: mpsc::Receiver<String>) {
-    let mut buffer = Vec::new();
-    while let Some(line) = outgoing.recv().await {
-        buffer.clear();
-        buffer.extend_from_slice(line.as_bytes());
-        buffer.push(b'\n');
-        // What waits already goes in the same write.
-        while buffer.len() < 64 * 1024
-            && let Ok(line) = outgoing.try_recv()
-        {
-            buffer.extend_from_slice(line.as_bytes());
-            buffer.push(b'\n');
-        }
-        if stdin.write_all(&buffer).await.is_err() {
-            // It has ended; the reader says so.
-            return;
         }
     }
 }

@@ -115,7 +115,7 @@ async fn call_tool(call: Call, params: McpToolCallParams) -> Result<McpToolCallR
 }
 
 /// The event of one call. It is recorded when the call is over, also when its
-/// caller went away; beside the answer, which must not wait for it.
+/// caller went away; beside the answer, which does not wait for it.
 struct Record {
     timeline: Timeline,
     trace: TraceContext,
@@ -135,15 +135,7 @@ impl Drop for Record {
             outcome: self.outcome.to_owned(),
             error: self.error,
         };
-        let (timeline, trace) = (self.timeline.clone(), self.trace);
-        let Ok(runtime) = tokio::runtime::Handle::try_current() else {
-            return;
-        };
-        runtime.spawn(async move {
-            if let Err(error) = timeline.record(called, trace).await {
-                tracing::warn!(%error, "a tool call is not on the timeline");
-            }
-        });
+        self.timeline.record_soon(called, self.trace);
     }
 }
 

@@ -28,7 +28,7 @@ pub use backoff::Backoff;
 pub use consumer::{Consumer, ConsumerHandle, Consumers, Pace};
 pub(crate) use ephemeral::subject;
 pub use follower::{FollowError, Follower};
-use writer::{Pending, Writer};
+use writer::{Done, Pending, Writer};
 
 /// Live events kept for listeners that are a little behind. One further behind
 /// reads from the database instead.
@@ -137,7 +137,40 @@ impl Timeline {
             return Err(TimelineError::NotPersistent(event.kind()));
         }
         let (done, stored) = oneshot::channel();
-        let pending = Pending {
+        self.queue
+            .send(self.pending(event, trace, Some(done)))
+            .await
+            .map_err(|_| TimelineError::Closed)?;
+        stored.await.map_err(|_| TimelineError::Closed)?
+    }
+
+    /// Stores a persistent event that nobody waits for, with others that come
+    /// within a moment: a commit of its own would cost more than what it tells
+    /// of. Never waits; what cannot be stored is in the log.
+    pub fn record_soon(&self, event: Event, trace: TraceContext) {
+        if !event.is_persistent() {
+            let error = TimelineError::NotPersistent(event.kind());
+            tracing::error!(%error, "an event is not on the timeline");
+            return;
+        }
+        let kind = event.kind();
+        match self.queue.try_send(self.pending(event, trace, None)) {
+            Ok(()) => {}
+            Err(mpsc::error::TrySendError::Full(pending)) => {
+                let queue = self.queue.clone();
+                // Without a runtime the daemon is on its last legs.
+                if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+                    runtime.spawn(async move { queue.send(pending).await });
+                }
+            }
+            Err(mpsc::error::TrySendError::Closed(_)) => {
+                tracing::warn!(kind, error = %TimelineError::Closed, "an event is not stored");
+            }
+        }
+    }
+
+    fn pending(&self, event: Event, trace: TraceContext, done: Option<Done>) -> Pending {
+        Pending {
             event: NewEvent {
                 at: self.shared.clock.now(),
                 daemon: self.shared.daemon,
@@ -145,12 +178,7 @@ impl Timeline {
                 event,
             },
             done,
-        };
-        self.queue
-            .send(pending)
-            .await
-            .map_err(|_| TimelineError::Closed)?;
-        stored.await.map_err(|_| TimelineError::Closed)?
+        }
     }
 
     /// Tells an ephemeral event to whoever listens. Never waits and never

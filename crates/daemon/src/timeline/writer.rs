@@ -31,14 +31,20 @@ const EPHEMERAL_PAUSE: Duration = Duration::from_millis(25);
 const GATHER_SHARE: u32 = 8;
 const GATHER_LIMIT: Duration = Duration::from_millis(1);
 
+/// How long events that nobody waits for are kept for others to come along.
+const COMPANY: Duration = Duration::from_millis(25);
+
 /// Events read at a time while closing a gap.
 const GAP_PAGE: u32 = 1000;
 
 #[derive(Debug)]
 pub(super) struct Pending {
     pub(super) event: NewEvent,
-    pub(super) done: oneshot::Sender<Result<Arc<TimelineEvent>, TimelineError>>,
+    /// Absent when nobody waits.
+    pub(super) done: Option<Done>,
 }
+
+pub(super) type Done = oneshot::Sender<Result<Arc<TimelineEvent>, TimelineError>>;
 
 pub(super) struct Writer {
     shared: Arc<Shared>,
@@ -79,12 +85,14 @@ impl Writer {
                     if received == 0 {
                         break;
                     }
+                    self.await_company(&mut batch).await;
                     self.gather(&mut batch).await;
                     let began = Instant::now();
-                    let stored = batch.len();
+                    let waiting = batch.iter().filter(|pending| pending.done.is_some());
+                    let acknowledged = waiting.count();
                     self.store(&mut batch).await;
                     self.last_commit = began.elapsed();
-                    self.crowd = stored + self.queue.len();
+                    self.crowd = acknowledged + self.queue.len();
                 }
                 () = shared.ephemeral.arrived(), if !ephemeral_waiting => {
                     ephemeral_waiting = true;
@@ -111,6 +119,22 @@ impl Writer {
         self.tell_ephemeral();
     }
 
+    /// Keeps events that nobody waits for until one comes that somebody does
+    /// wait for, or for a moment.
+    async fn await_company(&mut self, batch: &mut Vec<Pending>) {
+        let until = Instant::now() + COMPANY;
+        let mut is_waited_for = batch.iter().any(|pending| pending.done.is_some());
+        while batch.len() < self.batch && !is_waited_for {
+            match tokio::time::timeout_at(until, self.queue.recv()).await {
+                Ok(Some(pending)) => {
+                    is_waited_for = pending.done.is_some();
+                    batch.push(pending);
+                }
+                Ok(None) | Err(_) => return,
+            }
+        }
+    }
+
     /// Waits for the rest of the crowd. Yielding lets the producers that were
     /// just acknowledged run first; a timer would be coarser than the wait.
     async fn gather(&mut self, batch: &mut Vec<Pending>) {
@@ -128,7 +152,7 @@ impl Writer {
     }
 
     async fn store(&self, batch: &mut Vec<Pending>) {
-        let (events, waiting): (Vec<_>, Vec<_>) = batch
+        let (events, waiting): (Vec<_>, Vec<Option<Done>>) = batch
             .drain(..)
             .map(|pending| (pending.event, pending.done))
             .unzip();
@@ -144,13 +168,15 @@ impl Writer {
                         self.shared.broadcast(Arc::clone(&event));
                     }
                     // The producer may have gone; the event is stored all the same.
-                    let _ = done.send(Ok(event));
+                    if let Some(done) = done {
+                        let _ = done.send(Ok(event));
+                    }
                 }
             }
             Err(error) => {
                 tracing::error!(%error, events = waiting.len(), "events could not be stored");
                 let error = TimelineError::Store(Arc::new(error));
-                for done in waiting {
+                for done in waiting.into_iter().flatten() {
                     let _ = done.send(Err(error.clone()));
                 }
             }
