@@ -45,13 +45,13 @@ class KeyStore:
 ";
 
 /// A home with a daemon, and a repository on `main` with one commit.
-struct Shop {
-    home: TestHome,
-    root: PathBuf,
+pub(crate) struct Shop {
+    pub(crate) home: TestHome,
+    pub(crate) root: PathBuf,
 }
 
 impl Shop {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let home = TestHome::started();
         let root = home.path().join("shop");
         let shop = Self { home, root };

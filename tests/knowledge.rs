@@ -451,7 +451,7 @@ fn bad_input_is_refused_in_a_sentence() {
 }
 
 /// An Ollama of the test's own: vectors that depend on the words of a text.
-struct Ollama {
+pub(crate) struct Ollama {
     url: String,
     asked: Arc<AtomicUsize>,
     /// Texts that vectors were made of.
@@ -466,7 +466,7 @@ impl Ollama {
         Self::serve_on(listener, dimension, lies_after, pause)
     }
 
-    fn serve_on(
+    pub(crate) fn serve_on(
         listener: TcpListener,
         dimension: usize,
         lies_after: usize,
@@ -493,10 +493,12 @@ impl Ollama {
     }
 
     fn config(&self) -> String {
-        format!(
-            "[knowledge]\nembedding = \"ollama\"\nmodel = \"m\"\nurl = \"{}\"\n",
-            self.url
-        )
+        Self::config_of(&self.url)
+    }
+
+    /// What a home is told that is to find one there.
+    pub(crate) fn config_of(url: &str) -> String {
+        format!("[knowledge]\nembedding = \"ollama\"\nmodel = \"m\"\nurl = \"{url}\"\n")
     }
 }
 
@@ -660,12 +662,7 @@ fn a_provider_that_has_come_is_found_when_asked_for() {
         .unwrap()
         .local_addr()
         .unwrap();
-    let config = Ollama {
-        url: format!("http://{address}"),
-        asked: Arc::default(),
-        embedded: Arc::default(),
-    }
-    .config();
+    let config = Ollama::config_of(&format!("http://{address}"));
     let home = TestHome::with_config(&config);
     home.start();
     home.json(&["kb", "remember", "the car is red", "--key", "vehicle"]);

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{TestHome, text};
 
-fn git(folder: &Path, args: &[&str]) -> String {
+pub(crate) fn git(folder: &Path, args: &[&str]) -> String {
     let who = ["-c", "user.name=A", "-c", "user.email=a@example.com"];
     let output = Command::new("git")
         .args(who)
@@ -26,14 +26,14 @@ fn git(folder: &Path, args: &[&str]) -> String {
 }
 
 /// A home without a daemon, and a repository on `main` with one commit.
-struct Workshop {
-    home: TestHome,
-    repository: PathBuf,
+pub(crate) struct Workshop {
+    pub(crate) home: TestHome,
+    pub(crate) repository: PathBuf,
     runtime: tokio::runtime::Runtime,
 }
 
 impl Workshop {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let home = TestHome::started();
         home.json(&["down"]);
         let repository = home.path().join("repository");
@@ -53,7 +53,7 @@ impl Workshop {
         }
     }
 
-    fn worktree(&self, name: &str) -> Worktree {
+    pub(crate) fn worktree(&self, name: &str) -> Worktree {
         let path = self.home.home().worktrees_dir().join("sample").join(name);
         let plan = WorktreePlan::new(path, format!("mission/{name}"));
         self.runtime.block_on(async {
@@ -116,7 +116,7 @@ impl Workshop {
     }
 }
 
-fn commit(folder: &Path, file: &str, content: &str) {
+pub(crate) fn commit(folder: &Path, file: &str, content: &str) {
     std::fs::write(folder.join(file), content).unwrap();
     git(folder, &["add", "--all"]);
     git(folder, &["commit", "--quiet", "-m", file]);

@@ -76,11 +76,27 @@ impl Server<'_> {
             "initialize" => answer(
                 id,
                 &json!({
-                    "protocolVersion": "2025-11-25", "capabilities": {"tools": {"listChanged": true}},
+                    "protocolVersion": "2025-11-25",
+                    "capabilities": {"tools": {"listChanged": true}, "prompts": {}},
                     "serverInfo": {"name": "fake", "version": "1"},
                 }),
             ),
             "ping" => answer(id, &json!({})),
+            "prompts/list" => answer(
+                id,
+                &json!({"prompts": [{
+                    "name": "greet", "description": "Say hello.",
+                    "arguments": [{"name": "who", "required": true}],
+                }]}),
+            ),
+            "prompts/get" => {
+                let who = message["params"]["arguments"]["who"].as_str();
+                let text = format!("Hello, {}.", who.unwrap_or("nobody"));
+                answer(
+                    id,
+                    &json!({"messages": [{"role": "user", "content": {"type": "text", "text": text}}]}),
+                );
+            }
             "tools/list" => self.list(id, &message["params"]),
             "tools/call" => self.call(id, &message["params"]),
             // Where a test looks whether a call was taken back.

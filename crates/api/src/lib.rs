@@ -39,7 +39,7 @@ pub use frame::{Frame, FrameDecoder, MAX_FRAME};
 pub use home::{Home, HomeError};
 pub use hook_spool::{HookSpool, Spooled};
 pub use openapi::openapi;
-pub use operation::{CATALOGUE, Domain, Effect, Operation, OperationSpec, Reach};
+pub use operation::{CATALOGUE, Cost, Domain, Effect, Operation, OperationSpec, Reach};
 pub use protocol::{
     CancelParams, EventNotice, HelloParams, METHOD_CANCEL, METHOD_EVENT, METHOD_HELLO,
     METHOD_SUBSCRIBE, METHOD_UNSUBSCRIBE, PROTOCOL_VERSION, SubscribeParams, SubscribeResult,

@@ -69,6 +69,7 @@ fn describe(spec: &OperationSpec, params: &Value, result: &Value) -> Value {
         "tags": [spec.toolset],
         "x-effect": spec.effect,
         "x-domain": spec.domain,
+        "x-cost": spec.cost,
         "requestBody": {
             "required": false,
             "content": {"application/json": {"schema": params}},

@@ -67,6 +67,37 @@ pub enum Reach {
     Socket,
 }
 
+/// What a call uses beside the message and its answer, for whoever chooses
+/// between operations. A hint: how long it takes hangs on what it is called with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cost {
+    /// The daemon knows it: less than a millisecond.
+    Instant,
+    /// The database is read or written: milliseconds.
+    Database,
+    /// Other programs are started, driven or asked, or many files are read: up
+    /// to seconds.
+    Process,
+    /// Nothing, for as long as the caller says: it waits for something to happen.
+    Wait,
+    /// An agent works because of it: minutes, and what its model costs.
+    Agent,
+}
+
+impl Cost {
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Instant => "instant",
+            Self::Database => "database",
+            Self::Process => "process",
+            Self::Wait => "wait",
+            Self::Agent => "agent",
+        }
+    }
+}
+
 /// One operation: its name and its types. The description and the rest are in
 /// the [`OperationSpec`].
 pub trait Operation: 'static {
@@ -85,6 +116,7 @@ pub struct OperationSpec {
     /// One sentence, written for a model that chooses by it.
     pub description: &'static str,
     pub reach: Reach,
+    pub cost: Cost,
     params_schema: fn() -> Schema,
     result_schema: fn() -> Schema,
     schemas_in: fn(&mut SchemaGenerator) -> (Schema, Schema),
@@ -106,6 +138,7 @@ impl OperationSpec {
             toolset,
             description,
             reach: Reach::Anywhere,
+            cost: Cost::Database,
             params_schema: || schema_for!(P),
             result_schema: || schema_for!(R),
             schemas_in: |generator| {
@@ -120,6 +153,11 @@ impl OperationSpec {
     #[must_use]
     pub const fn reached_from(self, reach: Reach) -> Self {
         Self { reach, ..self }
+    }
+
+    #[must_use]
+    pub const fn costing(self, cost: Cost) -> Self {
+        Self { cost, ..self }
     }
 
     #[must_use]
@@ -188,6 +226,7 @@ pub const CATALOGUE: &[OperationSpec] = &[
     execution::ExecutionStart::SPEC,
     execution::ExecutionList::SPEC,
     execution::ExecutionShow::SPEC,
+    execution::ExecutionJournal::SPEC,
     execution::ExecutionMessage::SPEC,
     execution::ExecutionAnswer::SPEC,
     execution::ExecutionInterrupt::SPEC,
@@ -212,6 +251,7 @@ pub const CATALOGUE: &[OperationSpec] = &[
     system::DaemonStats::SPEC,
     system::DaemonControl::SPEC,
     system::ConfigShow::SPEC,
+    system::LogRead::SPEC,
     system::OperationFind::SPEC,
     system::IncidentList::SPEC,
     system::IncidentResolve::SPEC,

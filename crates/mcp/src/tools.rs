@@ -13,6 +13,9 @@ use serde_json::{Map, Value, json};
 /// The tool by which operations that are not listed are called.
 pub const CALL_OPERATION: &str = "operation_call";
 
+/// Where an entry says what a call of it costs.
+const COST_KEY: &str = "missiond/cost";
+
 /// How deep a schema may be nested in others before it is left as a reference.
 const DEPTH: usize = 8;
 
@@ -133,6 +136,8 @@ fn described(spec: &OperationSpec) -> Value {
             // Tools of other people's servers may reach anything.
             "openWorldHint": spec.name == "mcp_tool_call",
         },
+        // For the client: what is put before a model is described above.
+        "_meta": { COST_KEY: spec.cost },
     })
 }
 

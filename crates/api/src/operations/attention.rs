@@ -14,7 +14,7 @@ operations! {
         QuestionListParams => QuestionPage,
         "List the questions that wait for a person, those first that waited longest and block most.";
 
-    QuestionAnswer = "question_answer" (Additive, "attention"):
+    QuestionAnswer = "question_answer" (Additive, "attention"; Agent):
         QuestionAnswerParams => QuestionAnswerResult,
         "Answer a question; the answer goes to the dialog, agent or task that asked.";
 
@@ -46,7 +46,7 @@ pub mod permission {
             PermissionRemoveParams => PermissionRemoveResult,
             "Remove a rule that was added.";
 
-        PermissionTest = "permission_test" (ReadOnly, "attention"):
+        PermissionTest = "permission_test" (ReadOnly, "attention"; Instant):
             PermissionTestParams => PermissionVerdict,
             "Say what the rules decide about a use of a tool, and which one decides.";
     }

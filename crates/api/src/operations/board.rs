@@ -45,7 +45,7 @@ operations! {
         BoardNoteParams => Note,
         "Write a note on a task.";
 
-    BoardRetry = "board_retry" (Idempotent, "board"):
+    BoardRetry = "board_retry" (Idempotent, "board"; Agent):
         BoardTaskParams => BoardTask,
         "Open a blocked or failed task again, with its count of attempts at zero.";
 

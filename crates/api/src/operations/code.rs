@@ -10,7 +10,7 @@ use super::operations;
 operations! {
     Knowledge;
 
-    CodeIndex = "code_index" (Idempotent, "code"):
+    CodeIndex = "code_index" (Idempotent, "code"; Process):
         CodeIndexParams => CodeStatusResult,
         "Read a repository into the code map, or bring the map up to date; returns at once with \
          the progress unless told to wait.";
@@ -20,17 +20,17 @@ operations! {
         "Say what the code map holds of a repository, how far a pass is, and which files were \
          skipped and why.";
 
-    CodeSearch = "code_search" (ReadOnly, "code"):
+    CodeSearch = "code_search" (ReadOnly, "code"; Process):
         CodeSearchParams => CodeSearchResult,
         "Find functions, types and files of a repository by name or in plain words, such as \
          \"where are expired leases collected\".";
 
-    CodeShow = "code_show" (ReadOnly, "code"):
+    CodeShow = "code_show" (ReadOnly, "code"; Process):
         CodeShowParams => CodeShowResult,
         "Show the source of a function, type or file by name, `path:line`, `path:name` or \
          landmark.";
 
-    CodeMap = "code_map" (ReadOnly, "code"):
+    CodeMap = "code_map" (ReadOnly, "code"; Process):
         CodeMapParams => CodeMapResult,
         "Draw the parts of a repository that the rest leans on most, with their signatures, \
          within a token budget.";

@@ -17,7 +17,7 @@ operations! {
         TimelineTraceParams => TimelinePage,
         "List every stored event of one causal chain, oldest first.";
 
-    TimelineWait = "timeline_wait" (ReadOnly, "timeline"):
+    TimelineWait = "timeline_wait" (ReadOnly, "timeline"; Wait):
         TimelineWaitParams => TimelinePage,
         "Wait until an event that fits the filter is stored, and return it.";
 

@@ -11,43 +11,43 @@ use super::operations;
 operations! {
     Compute;
 
-    SlotSpawn = "slot_spawn" (Additive, "slots"):
+    SlotSpawn = "slot_spawn" (Additive, "slots"; Process):
         SlotSpawnParams => SlotSummary,
         "Start a program in a terminal of its own that goes on when the daemon stops.";
 
-    SlotList = "slot_list" (ReadOnly, "slots"):
+    SlotList = "slot_list" (ReadOnly, "slots"; Instant):
         SlotListParams => SlotPage,
         "List the slots with what runs in each and what it is doing.";
 
-    SlotRead = "slot_read" (ReadOnly, "slots"):
+    SlotRead = "slot_read" (ReadOnly, "slots"; Instant):
         SlotParams => SlotScreen,
         "Show the screen of a slot as text, and what it was read as.";
 
-    SlotScreenshot = "slot_screenshot" (ReadOnly, "slots"):
+    SlotScreenshot = "slot_screenshot" (ReadOnly, "slots"; Instant):
         SlotScreenshotParams => SlotPicture,
         "Take a picture of the screen of a slot: PNG, SVG, ANSI or plain text.";
 
-    SlotSend = "slot_send" (Additive, "slots"):
+    SlotSend = "slot_send" (Additive, "slots"; Process):
         SlotSendParams => SlotDelivery,
         "Type text into a slot when its prompt is free, press Enter, and see that it was taken.";
 
-    SlotAnswer = "slot_answer" (Additive, "slots"):
+    SlotAnswer = "slot_answer" (Additive, "slots"; Process):
         SlotAnswerParams => SlotAnswerResult,
         "Take one option of the dialog a slot shows; never another one.";
 
-    SlotKeys = "slot_keys" (Additive, "slots"):
+    SlotKeys = "slot_keys" (Additive, "slots"; Process):
         SlotKeysParams => SlotKeysResult,
         "Hand raw keys to a slot as they are, for a person who types at an attached terminal.";
 
-    SlotInterrupt = "slot_interrupt" (Additive, "slots"):
+    SlotInterrupt = "slot_interrupt" (Additive, "slots"; Process):
         SlotParams => SlotSendResult,
         "Press Ctrl-C in a slot.";
 
-    SlotResize = "slot_resize" (Idempotent, "slots"):
+    SlotResize = "slot_resize" (Idempotent, "slots"; Process):
         SlotResizeParams => SlotResizeResult,
         "Give the terminal of a slot another size.";
 
-    SlotKill = "slot_kill" (Destructive, "slots"):
+    SlotKill = "slot_kill" (Destructive, "slots"; Process):
         SlotKillParams => SlotKillResult,
         "End the program of a slot and every process it started, and close the slot.";
 
@@ -56,7 +56,7 @@ operations! {
         "Tell what the person's own session does, as its hooks report it: it is registered as the \
          foreground slot and never typed into or ended.";
 
-    SlotExplain = "slot_explain" (ReadOnly, "slots"):
+    SlotExplain = "slot_explain" (ReadOnly, "slots"; Instant):
         SlotParams => SlotExplanation,
         "Say which rule decided what a slot is doing, on which rows, and which rules nearly did.";
 }

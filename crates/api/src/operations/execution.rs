@@ -14,7 +14,7 @@ use super::operations;
 operations! {
     Compute;
 
-    ExecutionStart = "execution_start" (Additive, "executions"):
+    ExecutionStart = "execution_start" (Additive, "executions"; Agent):
         ExecutionStartParams => ExecutionSummary,
         "Run an agent in a slot of its own, with a journal, and give it a first prompt.";
 
@@ -26,19 +26,23 @@ operations! {
         ExecutionParams => ExecutionDetails,
         "Show one run of an agent: its state, open questions, messages and what happened last.";
 
-    ExecutionMessage = "execution_message" (Additive, "executions"):
+    ExecutionJournal = "execution_journal" (ReadOnly, "executions"):
+        ExecutionJournalParams => ExecutionJournalPage,
+        "Read the journal of a run, record by record: what was said to the agent, seen of it and decided.";
+
+    ExecutionMessage = "execution_message" (Additive, "executions"; Agent):
         ExecutionMessageParams => MessageResult,
         "Queue a text for an agent; it is typed when the agent waits for one.";
 
-    ExecutionAnswer = "execution_answer" (Additive, "executions"):
+    ExecutionAnswer = "execution_answer" (Additive, "executions"; Agent):
         ExecutionAnswerParams => MessageResult,
         "Answer a question an agent has asked.";
 
-    ExecutionInterrupt = "execution_interrupt" (Additive, "executions"):
+    ExecutionInterrupt = "execution_interrupt" (Additive, "executions"; Process):
         ExecutionParams => MessageResult,
         "Stop what an agent is doing now; its program goes on and takes the next message.";
 
-    ExecutionCancel = "execution_cancel" (Destructive, "executions"):
+    ExecutionCancel = "execution_cancel" (Destructive, "executions"; Process):
         ExecutionCancelParams => ExecutionSummary,
         "End a run of an agent that is no longer wanted, with every process it started.";
 }
@@ -217,6 +221,30 @@ pub struct Happening {
     pub at: Timestamp,
     pub title: String,
     pub text: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ExecutionJournalParams {
+    /// The execution's id, or the name of its open slot.
+    pub execution: String,
+    /// Only records after this one; from the beginning when left out.
+    #[serde(default)]
+    pub after: u64,
+    /// At most so many, 1 to 200; 50 when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ExecutionJournalPage {
+    pub execution: ExecutionId,
+    /// As they stand in the journal, oldest first.
+    pub records: Vec<serde_json::Value>,
+    /// The `after` of the next page.
+    pub next: u64,
+    /// There is a next page.
+    pub more: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -58,7 +58,7 @@ operations! {
         NoParams => KbStatsReport,
         "Count the entries and say which embedding model is in use and how far it is.";
 
-    KbReembed = "kb_reembed" (Idempotent, "knowledge"):
+    KbReembed = "kb_reembed" (Idempotent, "knowledge"; Process):
         NoParams => KbStatsReport,
         "Look for the embedding provider again and embed what has no vector, in the background.";
 }

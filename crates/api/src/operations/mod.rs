@@ -14,8 +14,10 @@ pub mod tools;
 pub mod worktree;
 
 /// Declares the operations of a file: a unit struct each, bound to its types.
+/// In the brackets: what it does to the world, its toolset, from where it can be
+/// called unless from anywhere, and what it costs unless the database answers.
 macro_rules! operations {
-    ($domain:ident; $($operation:ident = $name:literal ($effect:ident, $toolset:literal $(, $reach:ident)?):
+    ($domain:ident; $($operation:ident = $name:literal ($effect:ident, $toolset:literal $(, $reach:ident)? $(; $cost:ident)?):
         $params:ty => $result:ty, $description:literal;)*) => {$(
         #[derive(Debug)]
         pub struct $operation;
@@ -29,7 +31,7 @@ macro_rules! operations {
                 crate::Effect::$effect,
                 $toolset,
                 $description,
-            )$(.reached_from(crate::Reach::$reach))?;
+            )$(.reached_from(crate::Reach::$reach))?$(.costing(crate::Cost::$cost))?;
         }
     )*};
 }

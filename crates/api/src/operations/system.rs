@@ -9,7 +9,7 @@ use super::{NoParams, operations};
 operations! {
     System;
 
-    Health = "health" (ReadOnly, "system"):
+    Health = "health" (ReadOnly, "system"; Instant):
         NoParams => HealthReport,
         "Answer at once, to show that the daemon is there.";
 
@@ -17,19 +17,23 @@ operations! {
         NoParams => StatusReport,
         "Describe the running daemon: version, uptime, database, listeners, consumers, incidents.";
 
-    DaemonStats = "daemon_stats" (ReadOnly, "system"):
+    DaemonStats = "daemon_stats" (ReadOnly, "system"; Instant):
         NoParams => StatsReport,
         "Count what the daemon has done: requests, connections, times, memory.";
 
-    DaemonControl = "daemon_control" (Destructive, "system"):
+    DaemonControl = "daemon_control" (Destructive, "system"; Process):
         DaemonControlParams => DaemonControlResult,
         "Stop the daemon, or make it read its configuration again.";
 
-    ConfigShow = "config_show" (ReadOnly, "system"):
+    ConfigShow = "config_show" (ReadOnly, "system"; Instant):
         NoParams => ConfigReport,
         "List every configuration key with its value in force, its default and what it means.";
 
-    OperationFind = "operation_find" (ReadOnly, "system"):
+    LogRead = "log_read" (ReadOnly, "system"; Process):
+        LogReadParams => LogPage,
+        "Read the last lines of the daemon's log, from a level on.";
+
+    OperationFind = "operation_find" (ReadOnly, "system"; Instant):
         OperationFindParams => OperationsFound,
         "Search all operations of missiond by what they do; says how each one found is called.";
 
@@ -161,6 +165,37 @@ pub struct ConfigKey {
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
+pub struct LogReadParams {
+    /// At most so many, 1 to 500; 50 when left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lines: Option<u32>,
+    /// Only this level and worse; all when left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub level: Option<LogSeverity>,
+}
+
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum LogSeverity {
+    Trace,
+    Debug,
+    Info,
+    Warn,
+    Error,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LogPage {
+    pub file: String,
+    /// The newest last: an object with `timestamp`, `level`, `message` and what
+    /// belongs to it, or the text of a line that is not the daemon's own.
+    pub lines: Vec<serde_json::Value>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
 pub struct OperationFindParams {
     /// Words for what you want to do; every operation when left out.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -185,6 +220,8 @@ pub struct OperationFound {
     pub toolset: String,
     /// `read_only`, `idempotent`, `additive` or `destructive`.
     pub effect: String,
+    /// What it uses: `instant`, `database`, `process`, `wait` or `agent`.
+    pub cost: String,
     /// The JSON Schema of its parameters.
     pub params: serde_json::Value,
 }

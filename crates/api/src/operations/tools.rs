@@ -14,31 +14,31 @@ use super::operations;
 operations! {
     System;
 
-    McpServerList = "mcp_server_list" (ReadOnly, "mcp"):
+    McpServerList = "mcp_server_list" (ReadOnly, "mcp"; Instant):
         McpServerListParams => McpServerListResult,
         "List the external MCP servers: state, tools, process, and what is wrong with them.";
 
-    McpServerControl = "mcp_server_control" (Idempotent, "mcp"):
+    McpServerControl = "mcp_server_control" (Idempotent, "mcp"; Process):
         McpServerControlParams => McpServerControlResult,
         "Start, stop, restart or ping an external MCP server.";
 
-    McpToolList = "mcp_tool_list" (ReadOnly, "mcp"):
+    McpToolList = "mcp_tool_list" (ReadOnly, "mcp"; Process):
         McpToolListParams => McpToolListResult,
         "List the tools of the external MCP servers, with their schemas when asked for.";
 
-    McpToolCall = "mcp_tool_call" (Destructive, "mcp"):
+    McpToolCall = "mcp_tool_call" (Destructive, "mcp"; Process):
         McpToolCallParams => McpToolCallResult,
         "Call a tool of an external MCP server by its name `server__tool`.";
 
-    McpPromptList = "mcp_prompt_list" (ReadOnly, "mcp"):
+    McpPromptList = "mcp_prompt_list" (ReadOnly, "mcp"; Process):
         McpPromptListParams => McpPromptListResult,
         "List the prompts of the external MCP servers.";
 
-    McpPromptGet = "mcp_prompt_get" (ReadOnly, "mcp"):
+    McpPromptGet = "mcp_prompt_get" (ReadOnly, "mcp"; Process):
         McpPromptGetParams => McpPromptGetResult,
         "Get a prompt of an external MCP server, by its name `server__prompt`, filled in.";
 
-    McpPin = "mcp_pin" (Idempotent, "mcp"):
+    McpPin = "mcp_pin" (Idempotent, "mcp"; Process):
         McpPinParams => McpPinResult,
         "Accept the tools of an external MCP server as they are now, so that held ones can be called.";
 }

@@ -9,16 +9,16 @@ use super::{NoParams, operations};
 operations! {
     Compute;
 
-    WorktreeList = "worktree_list" (ReadOnly, "board"):
+    WorktreeList = "worktree_list" (ReadOnly, "board"; Process):
         NoParams => WorktreePage,
         "List the worktrees of attempts: whose each is, and whether it holds work of its own.";
 
-    WorktreeFinish = "worktree_finish" (Destructive, "board"):
+    WorktreeFinish = "worktree_finish" (Destructive, "board"; Process):
         WorktreeFinishParams => WorktreeFinished,
         "Bring the work of a worktree back: by merge, rebase, branch or patch. Says what it would \
          do unless confirmed.";
 
-    WorktreeClean = "worktree_clean" (Destructive, "board"):
+    WorktreeClean = "worktree_clean" (Destructive, "board"; Process):
         WorktreeCleanParams => WorktreesCleaned,
         "Remove worktrees that hold nothing of their own. Says which unless confirmed; work that \
          is nowhere else is never removed.";

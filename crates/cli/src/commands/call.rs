@@ -62,6 +62,7 @@ fn list(output: &mut Output) {
                 "name": spec.name,
                 "domain": spec.domain,
                 "effect": spec.effect,
+                "cost": spec.cost,
                 "toolset": spec.toolset,
                 "description": spec.description,
                 "params": spec.params_schema(),
@@ -72,13 +73,20 @@ fn list(output: &mut Output) {
     output.result(&operations, |output, _| {
         let rows: Vec<_> = CATALOGUE
             .iter()
-            .map(|spec| vec![spec.name.to_owned(), spec.description.to_owned()])
+            .map(|spec| {
+                vec![
+                    spec.name.to_owned(),
+                    spec.cost.name().to_owned(),
+                    spec.description.to_owned(),
+                ]
+            })
             .collect();
-        output.table(&["operation", "what it does"], &rows);
+        output.table(&["operation", "costs", "what it does"], &rows);
         output.line(format!("{} operations", CATALOGUE.len()));
         for (what, counts) in [
             ("by domain", counted(|spec| spec.domain.name())),
             ("by toolset", counted(|spec| spec.toolset)),
+            ("by cost", counted(|spec| spec.cost.name())),
         ] {
             output.line(format!("{what}: {counts}"));
         }

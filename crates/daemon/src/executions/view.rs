@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use missiond_core::ExecutionId;
-use missiond_journal::{ExecutionState, replay};
+use missiond_journal::store::{ReadLimit, Window, window};
+use missiond_journal::{ExecutionState, Sequence, replay};
 use missiond_store::executions::{self, ExecutionFilter, ExecutionRow};
 
 use super::run::Run;
@@ -114,6 +115,18 @@ impl Executions {
         .await?;
         let state = state.map(Box::new);
         Ok(Shown { row, state })
+    }
+
+    /// Records of the journal, running or ended.
+    pub(crate) async fn records(
+        &self,
+        execution: ExecutionId,
+        after: Sequence,
+        limit: ReadLimit,
+    ) -> Result<Window, ExecutionError> {
+        let journals = Arc::clone(&self.context.journals);
+        let read = move || window(&*journals, execution, after, limit);
+        Ok(tokio::task::spawn_blocking(read).await??)
     }
 
     /// The file that holds the journal of an execution.

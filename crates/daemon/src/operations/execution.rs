@@ -6,7 +6,8 @@ use missiond_adapters::PermissionMode;
 use missiond_api::ApiError;
 use missiond_api::operations::execution::{
     ExecutionAnswer, ExecutionAnswerParams, ExecutionCancel, ExecutionCancelParams,
-    ExecutionDetails, ExecutionInterrupt, ExecutionList, ExecutionListParams, ExecutionMessage,
+    ExecutionDetails, ExecutionInterrupt, ExecutionJournal, ExecutionJournalPage,
+    ExecutionJournalParams, ExecutionList, ExecutionListParams, ExecutionMessage,
     ExecutionMessageParams, ExecutionPage, ExecutionParams, ExecutionShow, ExecutionStart,
     ExecutionStartParams, ExecutionSummary, Happening, MessageOutcome, MessageResult, OpenQuestion,
     Permission, SentMessage, Signals, Tokens,
@@ -14,7 +15,8 @@ use missiond_api::operations::execution::{
 use missiond_core::{
     ErrorCode, ExecutionActivity, ExecutionAttention, ExecutionId, ExecutionLifecycle,
 };
-use missiond_journal::{ExecutionState, Transport};
+use missiond_journal::store::ReadLimit;
+use missiond_journal::{ExecutionState, Sequence, Transport};
 use missiond_store::executions::ExecutionFilter;
 
 use super::{Call, Operations};
@@ -23,11 +25,15 @@ use crate::slots::DEFAULT_SIZE;
 
 const USUAL_LIMIT: u32 = 50;
 const MOST_LISTED: u32 = 1000;
+const MOST_RECORDS: u32 = 200;
+/// So that a page of the journal fits into a message.
+const JOURNAL_BYTES: usize = 256 * 1024;
 
 pub(super) fn register(operations: &mut Operations) {
     operations.add::<ExecutionStart, _, _>(start);
     operations.add::<ExecutionList, _, _>(list);
     operations.add::<ExecutionShow, _, _>(show);
+    operations.add::<ExecutionJournal, _, _>(journal);
     operations.add::<ExecutionMessage, _, _>(message);
     operations.add::<ExecutionAnswer, _, _>(answer);
     operations.add::<ExecutionInterrupt, _, _>(interrupt);
@@ -127,6 +133,38 @@ async fn show(call: Call, params: ExecutionParams) -> Result<ExecutionDetails, A
                 text: item.text.clone(),
             })
             .collect(),
+    })
+}
+
+async fn journal(
+    call: Call,
+    params: ExecutionJournalParams,
+) -> Result<ExecutionJournalPage, ApiError> {
+    let limit = params.limit.unwrap_or(USUAL_LIMIT);
+    if !(1..=MOST_RECORDS).contains(&limit) {
+        let message = format!("`limit` must be 1 to {MOST_RECORDS}");
+        return Err(ApiError::invalid_params(message));
+    }
+    let execution = id_of(&call, &params.execution).await?;
+    let limit = ReadLimit {
+        records: limit as usize,
+        bytes: JOURNAL_BYTES,
+    };
+    let after = Sequence(params.after);
+    let window = call
+        .daemon
+        .executions
+        .records(execution, after, limit)
+        .await;
+    let window = window.map_err(|error| of_execution(&error))?;
+    let records = window.records.iter().map(serde_json::to_value);
+    Ok(ExecutionJournalPage {
+        execution,
+        records: records
+            .collect::<Result<_, _>>()
+            .map_err(|error| ApiError::internal(error.to_string()))?,
+        next: window.next.0,
+        more: window.more,
     })
 }
 

@@ -1,0 +1,193 @@
+//! The daemon itself: its timeline, who is let in, and other people's servers.
+
+use serde_json::{Value, json};
+
+use super::call;
+use crate::commander::Agent;
+use crate::harness::{TestHome, wait_for};
+use crate::http::Http;
+use crate::toolhub_hostile::list_tricks;
+
+#[test]
+fn what_is_marked_by_mcp_is_on_everybodys_timeline() {
+    let home = TestHome::started();
+    let mut agent = Agent::start(&home, &["--toolset", "timeline"]);
+    let noted = agent.done("timeline_note", json!({ "text": "by mcp" }));
+    let seq = noted["event"]["seq"].clone();
+    let is_noted = |events: &[Value], text: &str| {
+        let mut events = events.iter();
+        events.any(|event| event["event"]["text"] == text)
+    };
+    assert!(is_noted(&home.events(), "by mcp"));
+    call(&home, "timeline_note", &json!({ "text": "by hand" }));
+    let page = agent.done("timeline_query", json!({ "after": seq }));
+    assert!(
+        is_noted(page["events"].as_array().unwrap(), "by hand"),
+        "{page}"
+    );
+    let trace = noted["event"]["trace_id"].clone();
+    let chain = agent.done("timeline_trace", json!({ "trace_id": trace }));
+    assert!(
+        is_noted(chain["events"].as_array().unwrap(), "by mcp"),
+        "{chain}"
+    );
+    // It waits for the next one, which comes from elsewhere.
+    let after = page["head"].clone();
+    let wait = json!({ "after": after, "kinds": ["note_added"], "timeout_ms": 50_000 });
+    std::thread::scope(|scope| {
+        let waited = scope.spawn(|| agent.done("timeline_wait", wait));
+        call(&home, "timeline_note", &json!({ "text": "awaited" }));
+        let page = waited.join().unwrap();
+        assert!(
+            is_noted(page["events"].as_array().unwrap(), "awaited"),
+            "{page}"
+        );
+    });
+    // Three notes are counted, when whoever counts has come so far.
+    wait_for("the notes to be counted", || {
+        let report = agent.done("timeline_activity", json!({}));
+        let hours = report["hours"].as_array().unwrap().iter();
+        let notes = hours.filter(|count| count["kind"] == "note_added");
+        notes
+            .filter_map(|count| count["count"].as_i64())
+            .sum::<i64>()
+            == 3
+    });
+}
+
+#[test]
+fn the_daemon_by_mcp_is_the_same_daemon() {
+    let home = TestHome::new();
+    list_tricks(&home, &[("plain", ""), ("exit-at-once", "")]);
+    let pid = home.start();
+    let mut agent = Agent::start(&home, &["--toolset", "all"]);
+    assert_eq!(agent.done("health", json!({}))["healthy"], true);
+    assert_eq!(agent.done("daemon_status", json!({}))["pid"], pid);
+    let before = home.json(&["daemon", "stats"])["requests_total"]
+        .as_u64()
+        .unwrap();
+    let after = agent.done("daemon_stats", json!({}))["requests_total"]
+        .as_u64()
+        .unwrap();
+    assert!(after > before);
+    let found = agent.done("operation_find", json!({ "query": "stop the daemon" }));
+    let listed = home.json(&["call", "--list"]);
+    let first = &found["operations"][0]["name"];
+    let is_listed = |operation: &Value| operation["name"] == *first;
+    assert!(listed.as_array().unwrap().iter().any(is_listed));
+
+    home.write_config("[log]\nlevel = \"debug\"\n");
+    agent.done("daemon_control", json!({ "action": "reload_config" }));
+    let value = |report: &Value| {
+        let mut keys = report["keys"].as_array().unwrap().iter();
+        let key = keys.find(|key| key["key"] == "log.level").unwrap();
+        key["value"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(value(&call(&home, "config_show", &json!({}))), "\"debug\"");
+    assert_eq!(value(&agent.done("config_show", json!({}))), "\"debug\"");
+
+    let last = agent.done("log_read", json!({ "lines": 500, "level": "info" }));
+    let log = std::fs::read_to_string(last["file"].as_str().unwrap()).unwrap();
+    let first = last["lines"][0]["timestamp"].as_str().unwrap();
+    assert!(log.contains(first), "{last}");
+
+    agent.done(
+        "autopilot_set",
+        json!({ "mode": "running", "reason": "by mcp" }),
+    );
+    let report = call(&home, "autopilot_show", &json!({}));
+    assert_eq!(report["mode"], "running");
+    assert_eq!(agent.done("autopilot_show", json!({}))["reason"], "by mcp");
+
+    let said = agent.done(
+        "mcp_tool_call",
+        json!({ "tool": "plain__echo", "arguments": { "text": "x" } }),
+    );
+    let process = said["result"]["content"][0]["text"].as_str().unwrap();
+    let process = process.rsplit(' ').next().unwrap().to_owned();
+    let servers = agent.done("mcp_server_list", json!({ "server": "plain" }));
+    assert_eq!(servers["servers"][0]["state"], "ready");
+    let tools = agent.done("mcp_tool_list", json!({ "server": "plain" }));
+    let by_hand = home.json(&["mcp", "list-tools", "plain"]);
+    assert_eq!(tools["tools"], by_hand["tools"]);
+    agent.done(
+        "mcp_server_control",
+        json!({ "server": "plain", "action": "stop" }),
+    );
+    let proc = std::path::PathBuf::from("/proc").join(process);
+    wait_for("the server to be gone", || !proc.exists());
+
+    for _ in 0..7 {
+        agent.call(
+            "mcp_tool_call",
+            json!({ "tool": "exit-at-once__echo", "arguments": { "text": "x" } }),
+        );
+    }
+    let open = || call(&home, "incident_list", &json!({ "state": "open" }));
+    wait_for("an incident", || open()["incidents"] != json!([]));
+    let incident = open()["incidents"][0]["id"].clone();
+    let listed = agent.done("incident_list", json!({ "state": "open" }));
+    assert_eq!(listed["incidents"][0]["id"], incident);
+    agent.done("incident_resolve", json!({ "incident": incident }));
+    let is_open = |page: &Value| {
+        let mut incidents = page["incidents"].as_array().unwrap().iter();
+        incidents.any(|known| known["id"] == incident)
+    };
+    assert!(!is_open(&open()));
+}
+
+#[test]
+fn who_is_let_in_by_mcp_comes_in_over_http() {
+    let home = TestHome::started();
+    let http = Http::of(&home);
+    let mut agent = Agent::start(&home, &["--toolset", "access"]);
+    let made = agent.done("token_create", json!({ "name": "ci" }));
+    let token = made["token"].as_str().unwrap().to_owned();
+    let comes_in = || http.call(&token, "health", &json!({})).status;
+    assert_eq!(comes_in(), 200);
+    let link = agent.done("web_login", json!({}))["link"].clone();
+    let (_, code) = link.as_str().unwrap().split_once("/login#").unwrap();
+    assert_eq!(http.show_code(code).status, 204);
+    let listed = agent.done("token_list", json!({}));
+    let seen = http.call(&token, "token_list", &json!({})).json();
+    let ids = |page: &Value| -> Vec<Value> {
+        let access = page["access"].as_array().unwrap().iter();
+        access.map(|one| one["id"].clone()).collect()
+    };
+    assert_eq!(ids(&listed), ids(&seen));
+    assert_eq!(ids(&listed).len(), 2, "a browser and a program");
+    agent.done("token_revoke", json!({ "access": "ci" }));
+    assert_eq!(comes_in(), 401);
+}
+
+#[test]
+fn what_other_peoples_servers_offer_by_mcp_is_what_the_command_line_gets() {
+    let home = TestHome::new();
+    let manifest = home.path().join("description");
+    std::fs::write(&manifest, "Say it again.").unwrap();
+    let changes = manifest.display().to_string();
+    list_tricks(&home, &[("changes", &changes), ("prompts", "")]);
+    home.start();
+    let mut agent = Agent::start(&home, &["--toolset", "mcp"]);
+    let prompts = agent.done("mcp_prompt_list", json!({ "server": "prompts" }));
+    let by_hand = home.json(&["mcp", "list-prompts", "prompts"]);
+    assert_eq!(prompts["prompts"], by_hand["prompts"]);
+    let name = prompts["prompts"][0]["name"].as_str().unwrap().to_owned();
+    let got = agent.done(
+        "mcp_prompt_get",
+        json!({ "prompt": name, "arguments": { "who": "you" } }),
+    );
+    let by_hand = home.json(&["mcp", "get-prompt", &name, "{\"who\": \"you\"}"]);
+    assert_eq!(got["result"], by_hand["result"]);
+    assert!(got.to_string().contains("Hello, you."), "{got}");
+
+    let echo = |text: &str| {
+        let arguments = json!({ "text": text }).to_string();
+        let called = home.mission(&["mcp", "call-tool", "changes__echo", &arguments]);
+        called.status.success()
+    };
+    assert!(echo("change"));
+    wait_for("the tool to be held", || !echo("x"));
+    agent.done("mcp_pin", json!({ "server": "changes" }));
+    assert!(echo("x"), "it was accepted");
+}
