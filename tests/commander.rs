@@ -239,6 +239,21 @@ fn a_client_of_the_older_era_is_served_on_the_same_connection() {
     home.write_config("[mcp]\ntoolsets = [\"board\"]\n");
     home.json(&["daemon", "reload"]);
     agent.notice("notifications/tools/list_changed");
+    // What it watches it is told of too, also by the next daemon.
+    let watch = json!({ "jsonrpc": "2.0", "id": 1, "method": "resources/subscribe",
+                        "params": { "uri": "mission://board" } });
+    agent.send(&watch);
+    assert_eq!(agent.answer_to(1)["result"], json!({}));
+    home.json(&["task", "add", "Seen"]);
+    let updated = agent.notice("notifications/resources/updated");
+    assert_eq!(updated["params"]["uri"], "mission://board");
+    home.kill();
+    home.start();
+    agent.send(&json!({ "jsonrpc": "2.0", "id": 2, "method": "ping" }));
+    agent.answer_to(2);
+    agent.notices.clear();
+    home.json(&["task", "add", "Seen again"]);
+    agent.notice("notifications/resources/updated");
 }
 
 #[test]
@@ -376,7 +391,14 @@ fn resources_and_prompts_say_what_the_daemon_keeps() {
             .contains("Look at it")
     );
     let templates = agent.ask("resources/templates/list", json!({}));
-    assert_eq!(templates["resourceTemplates"].as_array().unwrap().len(), 3);
+    assert_eq!(templates["resourceTemplates"].as_array().unwrap().len(), 4);
+    let deploy = "Deploys go through make ship";
+    home.json(&["kb", "remember", deploy, "--key", "how we deploy"]);
+    for uri in ["mission://entries", "mission://entries/how%20we%20deploy"] {
+        let read = agent.ask("resources/read", json!({ "uri": uri }));
+        let content = read["contents"][0]["text"].as_str().unwrap();
+        assert!(content.contains(deploy), "{uri}: {content}");
+    }
     wait_for("the screen", || {
         let read = agent.ask(
             "resources/read",
@@ -389,6 +411,7 @@ fn resources_and_prompts_say_what_the_daemon_keeps() {
     });
     for none in [
         "mission://tasks/T-99",
+        "mission://entries/none",
         "mission://slots/none/screen",
         "file:///etc/passwd",
     ] {

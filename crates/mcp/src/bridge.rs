@@ -8,21 +8,24 @@
 //! repetition from a second call; or a call is only repeated when it is known to
 //! be harmless, and refused otherwise.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
-use missiond_api::{Incoming, Notification, RequestId};
+use missiond_api::{Incoming, Notification, Request, RequestId};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 /// The argument by which a server knows a call again.
 const EVENT_ID: &str = "event_id";
+/// In the name of a tool that somebody else's server has.
+const OTHERS: &str = "__";
 /// Unanswered requests beyond this are not kept; a client waits long before.
 const MOST_PENDING: usize = 256;
 
 /// Which calls the next server is sent again.
 #[derive(Debug, Clone, Copy, Default)]
 pub enum Repeat {
-    /// All of them: each has a name by which the server knows it again.
+    /// All of the server's own tools: each call has a name by which it knows it
+    /// again. What it passes on to others is sent once.
     #[default]
     Named,
     /// Those of tools of which this says that a second call changes nothing more.
@@ -37,6 +40,8 @@ pub struct Bridge {
     sent: u64,
     /// The end of an older handshake, which the next server must hear too.
     initialized: Option<Vec<u8>>,
+    /// What a client of the older era watches, and how it asked for it.
+    watched: BTreeMap<String, Vec<u8>>,
 }
 
 #[derive(Debug)]
@@ -85,15 +90,21 @@ impl Bridge {
             return BridgeLine::Refuse(ended(refusal.to_string().into_bytes()));
         }
         let is_call = request.method == "tools/call";
+        let tool = member(request.params.as_deref(), "name");
+        let is_others = tool.as_deref().is_some_and(|tool| tool.contains(OTHERS));
         let (line, may_repeat) = match self.repeat {
-            Repeat::Named if is_call => (named(line, name).unwrap_or_else(|| line.to_vec()), true),
+            Repeat::Named if is_call && !is_others => {
+                (named(line, name).unwrap_or_else(|| line.to_vec()), true)
+            }
+            // It knows nothing of names, and may have done something.
+            Repeat::Named if is_call => (line.to_vec(), false),
             Repeat::Harmless(is_harmless) if is_call => {
-                let tool = called(request.params.as_deref());
                 (line.to_vec(), tool.as_deref().is_some_and(is_harmless))
             }
             _ => (line.to_vec(), true),
         };
         let line = ended(line);
+        self.watch(&request, &line);
         self.sent += 1;
         let pending = Pending {
             place: self.sent,
@@ -103,6 +114,24 @@ impl Bridge {
         };
         self.pending.insert(request.id, pending);
         BridgeLine::Forward(line)
+    }
+
+    /// The next server is asked to watch the same again; what it answers to that
+    /// nobody waits for.
+    fn watch(&mut self, request: &Request, line: &[u8]) {
+        let begins = match request.method.as_str() {
+            "resources/subscribe" => true,
+            "resources/unsubscribe" => false,
+            _ => return,
+        };
+        let Some(uri) = member(request.params.as_deref(), "uri") else {
+            return;
+        };
+        if !begins {
+            self.watched.remove(&uri);
+        } else if self.watched.len() < MOST_PENDING {
+            self.watched.insert(uri, line.to_vec());
+        }
     }
 
     fn note(&mut self, notice: &Notification, line: &[u8]) {
@@ -140,8 +169,17 @@ impl Bridge {
     pub fn unanswered(&self) -> Vec<Vec<u8>> {
         let mut lines: Vec<_> = self.pending.values().collect();
         lines.sort_by_key(|pending| pending.place);
-        let lines = lines.into_iter().map(|pending| pending.line.clone());
-        self.initialized.clone().into_iter().chain(lines).collect()
+        let lines = lines.into_iter().map(|pending| &pending.line);
+        let watched = self.watched.values();
+        let first = self.initialized.iter().chain(watched);
+        // A subscription that was not answered is among both.
+        let mut said: Vec<Vec<u8>> = Vec::new();
+        for line in first.chain(lines) {
+            if !said.contains(line) {
+                said.push(line.clone());
+            }
+        }
+        said
     }
 
     /// The server is gone: what to say to the client about calls that are not
@@ -176,9 +214,10 @@ impl Bridge {
     }
 }
 
-fn called(params: Option<&RawValue>) -> Option<String> {
+/// A text among the parameters.
+fn member(params: Option<&RawValue>, name: &str) -> Option<String> {
     let params: Value = serde_json::from_str(params?.get()).ok()?;
-    Some(params["name"].as_str()?.to_owned())
+    Some(params[name].as_str()?.to_owned())
 }
 
 /// The call with a name, if it is one that can have it.
@@ -225,6 +264,16 @@ mod tests {
         assert_eq!(sent["params"]["arguments"]["event_id"], "mine");
         let listed = json!({ "jsonrpc": "2.0", "id": 3, "method": "tools/list" });
         assert_eq!(forwarded(&mut bridge, &listed), listed);
+    }
+
+    #[test]
+    fn a_call_of_somebody_elses_tool_is_left_as_it_is_and_sent_once() {
+        let mut bridge = Bridge::new(Repeat::Named);
+        let line = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+                           "params": { "name": "files__write", "arguments": { "path": "x" } } });
+        assert_eq!(forwarded(&mut bridge, &line), line);
+        assert_eq!(bridge.lost("it may have been carried out").len(), 1);
+        assert!(bridge.unanswered().is_empty());
     }
 
     #[test]
@@ -314,6 +363,26 @@ mod tests {
             .map(|line| serde_json::from_slice(line).unwrap())
             .collect();
         assert_eq!(again, [initialized, look, listed]);
+    }
+
+    #[test]
+    fn what_is_watched_is_watched_again() {
+        let mut bridge = Bridge::new(Repeat::Named);
+        let watch = |id: u32, method: &str, uri: &str| json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": { "uri": uri } });
+        let board = forwarded(&mut bridge, &watch(1, "resources/subscribe", "board"));
+        forwarded(&mut bridge, &watch(2, "resources/subscribe", "inbox"));
+        forwarded(&mut bridge, &watch(3, "resources/unsubscribe", "inbox"));
+        for id in 1..=3 {
+            let answer = json!({ "jsonrpc": "2.0", "id": id, "result": {} }).to_string();
+            assert!(bridge.from_server(answer.as_bytes()));
+        }
+        let again: Vec<Value> = bridge
+            .unanswered()
+            .iter()
+            .map(|line| serde_json::from_slice(line).unwrap())
+            .collect();
+        assert_eq!(again, [board]);
+        assert!(!bridge.from_server(br#"{"jsonrpc":"2.0","id":1,"result":{}}"#));
     }
 
     #[test]

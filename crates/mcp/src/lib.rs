@@ -10,6 +10,7 @@
 //! be restarted meanwhile.
 
 mod bridge;
+mod changes;
 mod face;
 pub mod http;
 mod offer;

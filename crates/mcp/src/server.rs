@@ -1,6 +1,7 @@
 //! The protocol of a server with tools, resources and prompts, over any
-//! transport. It remembers nothing between messages: a request becomes [`Work`],
-//! which the transport runs beside others and drops when it is cancelled.
+//! transport. A request becomes [`Work`], which the transport runs beside others
+//! and drops when it is cancelled. Nothing is remembered between messages but what
+//! a client of the older era subscribed to on its connection.
 
 use std::sync::Arc;
 
@@ -10,7 +11,8 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use tokio::sync::broadcast;
 
-use crate::offer::{Change, Offer, Outlet, Progress, Refusal, ToolRequest, notification};
+use crate::changes::{Subscribed, Wanted};
+use crate::offer::{Offer, Outlet, Progress, Refusal, ToolRequest, notification};
 use crate::protocol::{
     CAPABILITIES_KEY, Era, INVALID_PARAMS, INVALID_REQUEST, LEGACY, METHOD_NOT_FOUND, MODERN,
     SERVER_KEY, SUBSCRIPTION_KEY, UNSUPPORTED_VERSION, era, failure, shown,
@@ -20,13 +22,12 @@ use crate::protocol::{
 const PAGE: usize = 100;
 /// A list is good for so long unless a change is told.
 const LIST_MS: u64 = 60_000;
-/// Subscriptions to single resources in one request.
-const MOST_URIS: usize = 100;
 
 /// The protocol over one offer.
 #[derive(Clone)]
 pub struct Server {
     offer: Arc<dyn Offer>,
+    subscribed: Subscribed,
 }
 
 impl std::fmt::Debug for Server {
@@ -94,7 +95,10 @@ pub enum Lasts {
 impl Server {
     #[must_use]
     pub fn new(offer: Arc<dyn Offer>) -> Self {
-        Self { offer }
+        Self {
+            offer,
+            subscribed: Subscribed::default(),
+        }
     }
 
     /// Takes one message. Notifications that belong to it go to `outlet`.
@@ -111,16 +115,16 @@ impl Server {
     /// Tells a client of the older era what has changed, until it is dropped.
     pub fn announce(&self, outlet: Outlet) -> BoxFuture<'static, ()> {
         let mut changes = self.offer.changes();
+        let subscribed = self.subscribed.clone();
         Box::pin(async move {
             loop {
-                let methods: Vec<&str> = match changes.recv().await {
-                    Ok(change) => list_method(&change).into_iter().collect(),
-                    Err(broadcast::error::RecvError::Lagged(_)) => LIST_METHODS.to_vec(),
+                let notices = match changes.recv().await {
+                    Ok(change) => subscribed.wanted().notice(&change).into_iter().collect(),
+                    Err(broadcast::error::RecvError::Lagged(_)) => subscribed.wanted().everything(),
                     Err(broadcast::error::RecvError::Closed) => return,
                 };
-                for method in methods {
-                    let line = notification(method, &json!({}));
-                    if outlet.send(line).await.is_err() {
+                for (method, params) in notices {
+                    if outlet.send(notification(method, &params)).await.is_err() {
                         return;
                     }
                 }
@@ -161,6 +165,7 @@ impl Server {
             params,
             outlet: outlet.clone(),
             offer: Arc::clone(&self.offer),
+            subscribed: self.subscribed.clone(),
         };
         asked.route(&method)
     }
@@ -174,6 +179,7 @@ struct Asked {
     params: Value,
     outlet: Outlet,
     offer: Arc<dyn Offer>,
+    subscribed: Subscribed,
 }
 
 impl Asked {
@@ -200,6 +206,12 @@ impl Asked {
             }
             ("resources/read", _) if features.resources => {
                 self.work(Lasts::UntilAnswered, Self::read)
+            }
+            ("resources/subscribe", Era::Legacy) if self.may_subscribe() => {
+                Taken::Say(self.subscribe())
+            }
+            ("resources/unsubscribe", Era::Legacy) if self.may_subscribe() => {
+                Taken::Say(self.unsubscribe())
             }
             ("prompts/list", _) if features.prompts => {
                 let prompts = self.offer.prompts();
@@ -264,13 +276,36 @@ impl Asked {
         let changes = features.changing_lists && (modern || self.arrival == Arrival::Line);
         let mut capabilities = json!({ "tools": { "listChanged": changes } });
         if features.resources {
-            let subscribe = modern && features.changing_resources;
+            let subscribe = self.may_subscribe();
             capabilities["resources"] = json!({ "listChanged": changes, "subscribe": subscribe });
         }
         if features.prompts {
             capabilities["prompts"] = json!({ "listChanged": changes });
         }
         capabilities
+    }
+
+    /// The older era tells of changes unasked, so it needs a stream to do it on.
+    fn may_subscribe(&self) -> bool {
+        let can_be_told = self.era == Era::Modern || self.arrival == Arrival::Line;
+        can_be_told && self.offer.features().changing_resources
+    }
+
+    fn subscribe(&self) -> Answer {
+        match self.params["uri"].as_str() {
+            None => self.refuse(Refusal::invalid("`uri` must say which resource to watch")),
+            Some(uri) => match self.subscribed.add(uri) {
+                Ok(()) => self.done(&json!({})),
+                Err(refusal) => self.refuse(refusal),
+            },
+        }
+    }
+
+    fn unsubscribe(&self) -> Answer {
+        if let Some(uri) = self.params["uri"].as_str() {
+            self.subscribed.remove(uri);
+        }
+        self.done(&json!({}))
     }
 
     async fn list_tools(self) -> Answer {
@@ -450,86 +485,6 @@ fn note(notice: &Notification) -> Taken {
             }
         }
         _ => Taken::Nothing,
-    }
-}
-
-const LIST_METHODS: [&str; 3] = [
-    "notifications/tools/list_changed",
-    "notifications/prompts/list_changed",
-    "notifications/resources/list_changed",
-];
-
-fn list_method(change: &Change) -> Option<&'static str> {
-    match change {
-        Change::Tools => Some(LIST_METHODS[0]),
-        Change::Prompts => Some(LIST_METHODS[1]),
-        Change::Resources => Some(LIST_METHODS[2]),
-        Change::Resource(_) => None,
-    }
-}
-
-/// What a subscription is to be told of.
-struct Wanted {
-    tools: bool,
-    prompts: bool,
-    resources: bool,
-    uris: Vec<String>,
-}
-
-impl Wanted {
-    fn of(filter: &Value, with_resources: bool) -> Self {
-        let is_wanted = |key: &str| filter[key] == json!(true);
-        let uris = filter["resourceSubscriptions"].as_array();
-        let uris = uris.filter(|_| with_resources).into_iter().flatten();
-        Self {
-            tools: is_wanted("toolsListChanged"),
-            prompts: is_wanted("promptsListChanged"),
-            resources: is_wanted("resourcesListChanged"),
-            uris: uris
-                .filter_map(|uri| uri.as_str().map(str::to_owned))
-                .take(MOST_URIS)
-                .collect(),
-        }
-    }
-
-    fn granted(&self) -> Value {
-        let mut granted = json!({});
-        for (key, wanted) in [
-            ("toolsListChanged", self.tools),
-            ("promptsListChanged", self.prompts),
-            ("resourcesListChanged", self.resources),
-        ] {
-            if wanted {
-                granted[key] = json!(true);
-            }
-        }
-        if !self.uris.is_empty() {
-            granted["resourceSubscriptions"] = json!(self.uris);
-        }
-        granted
-    }
-
-    fn notice(&self, change: &Change) -> Option<(&'static str, Value)> {
-        let is_wanted = match change {
-            Change::Tools => self.tools,
-            Change::Prompts => self.prompts,
-            Change::Resources => self.resources,
-            Change::Resource(uri) => self.uris.contains(uri),
-        };
-        match (is_wanted, change) {
-            (false, _) => None,
-            (true, Change::Resource(uri)) => {
-                Some(("notifications/resources/updated", json!({ "uri": uri })))
-            }
-            (true, change) => Some((list_method(change)?, json!({}))),
-        }
-    }
-
-    fn everything(&self) -> Vec<(&'static str, Value)> {
-        let lists = [Change::Tools, Change::Prompts, Change::Resources];
-        let uris = self.uris.iter().cloned().map(Change::Resource);
-        let changes = lists.into_iter().chain(uris);
-        changes.filter_map(|change| self.notice(&change)).collect()
     }
 }
 

@@ -5,7 +5,8 @@ use tokio::sync::mpsc;
 
 use super::*;
 use crate::Identity;
-use crate::offer::Features;
+use crate::changes::LIST_METHODS;
+use crate::offer::{Change, Features};
 use crate::protocol::VERSION_KEY;
 
 struct Sample {
@@ -141,7 +142,18 @@ async fn each_era_is_answered_in_its_own_words() {
     );
     assert_eq!(
         welcome["result"]["capabilities"]["resources"]["subscribe"],
-        false
+        true
+    );
+    let afar = bench
+        .server
+        .take(hello.to_string().as_bytes(), Arrival::Http, &bench.outlet);
+    let Taken::Say(afar) = afar else {
+        panic!("{afar:?}")
+    };
+    let afar: Value = serde_json::from_slice(&afar.line).unwrap();
+    assert_eq!(
+        afar["result"]["capabilities"]["resources"]["subscribe"], false,
+        "there is no stream to tell it on"
     );
     assert_eq!(
         bench.ask(&legacy("ping", &json!({}))).await["result"],
@@ -310,4 +322,39 @@ async fn what_makes_no_sense_is_refused_with_its_id() {
         bench.take(&cancelled),
         Taken::Cancel(RequestId::Number(7))
     ));
+}
+
+#[tokio::test]
+async fn the_older_era_is_told_of_what_it_watches() {
+    let mut bench = bench();
+    let announcing = tokio::spawn(bench.server.announce(bench.outlet.clone()));
+    let watch = |method: &str| legacy(method, &json!({ "uri": "x://a" }));
+    bench
+        .changes
+        .send(Change::Resource("x://a".to_owned()))
+        .unwrap();
+    // What happened before it asked is heard before it asks.
+    for _ in 0..3 {
+        tokio::task::yield_now().await;
+    }
+    bench.ask(&watch("resources/subscribe")).await;
+    for uri in ["x://b", "x://a"] {
+        bench
+            .changes
+            .send(Change::Resource(uri.to_owned()))
+            .unwrap();
+        tokio::task::yield_now().await;
+    }
+    let heard = bench.hear().await;
+    assert_eq!(heard["method"], "notifications/resources/updated");
+    assert_eq!(heard["params"], json!({ "uri": "x://a" }));
+    bench.ask(&watch("resources/unsubscribe")).await;
+    bench
+        .changes
+        .send(Change::Resource("x://a".to_owned()))
+        .unwrap();
+    bench.changes.send(Change::Tools).unwrap();
+    let heard = bench.hear().await;
+    assert_eq!(heard["method"], "notifications/tools/list_changed");
+    announcing.abort();
 }

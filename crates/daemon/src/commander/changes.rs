@@ -8,7 +8,7 @@ use missiond_core::{Category, Event};
 use missiond_mcp::Change;
 use tokio::sync::broadcast;
 
-use super::resources::{BOARD, EXECUTIONS, QUESTIONS, READY};
+use super::resources::{BOARD, ENTRIES, EXECUTIONS, QUESTIONS, READY};
 use crate::shutdown::Stage;
 use crate::state::Daemon;
 use crate::timeline::{Backoff, FollowError};
@@ -93,6 +93,7 @@ fn causes(event: &Event) -> Vec<&'static str> {
         | Event::QuestionAnswered { .. }
         | Event::QuestionDismissed { .. } => vec![QUESTIONS],
         Event::SlotCreated { .. } | Event::SlotClosed { .. } => vec![RESOURCES, EXECUTIONS],
+        Event::KbBatchMutated { .. } => vec![ENTRIES],
         event if event.spec().category == Category::Board => vec![BOARD, READY],
         _ => Vec::new(),
     }

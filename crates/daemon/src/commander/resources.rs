@@ -12,6 +12,7 @@ pub(super) const BOARD: &str = "mission://board";
 pub(super) const READY: &str = "mission://board/ready";
 pub(super) const QUESTIONS: &str = "mission://questions";
 pub(super) const EXECUTIONS: &str = "mission://executions";
+pub(super) const ENTRIES: &str = "mission://entries";
 const STATUS: &str = "mission://status";
 
 const JSON: &str = "application/json";
@@ -46,6 +47,11 @@ impl Commander {
                 EXECUTIONS,
                 "Executions",
                 "The runs of agents and what each is doing.",
+            ),
+            (
+                ENTRIES,
+                "Knowledge",
+                "What is known: the first entries of the knowledge base.",
             ),
             (STATUS, "Daemon", "How the daemon is."),
         ];
@@ -108,6 +114,12 @@ pub(super) fn templates() -> Vec<Value> {
             JSON,
         ),
         template(
+            "mission://entries/{entry}",
+            "Entry",
+            "One entry of the knowledge base by its key or id: its history, and what it is to others.",
+            JSON,
+        ),
+        template(
             "mission://slots/{slot}/screen",
             "Screen",
             "What the terminal of a slot shows.",
@@ -130,11 +142,17 @@ fn source(uri: &str) -> Option<Source> {
         })
     };
     let path = uri.strip_prefix("mission://")?;
+    // A key may have any signs; those an address cannot have are written `%20`.
+    if let Some(entry) = path.strip_prefix("entries/") {
+        let entry = unescaped(entry).filter(|entry| !entry.is_empty())?;
+        return whole("kb_get", json!({ "entry": entry }));
+    }
     match path.split('/').collect::<Vec<_>>().as_slice() {
         ["board"] => whole("board_list", json!({ "limit": 200 })),
         ["board", "ready"] => whole("board_ready", json!({})),
         ["questions"] => whole("question_list", json!({})),
         ["executions"] => whole("execution_list", json!({ "all": true })),
+        ["entries"] => whole("kb_export", json!({})),
         ["status"] => whole("daemon_status", json!({})),
         ["tasks", task] => whole("board_show", json!({ "task": task })),
         ["executions", execution] => whole("execution_show", json!({ "execution": execution })),
@@ -147,6 +165,20 @@ fn source(uri: &str) -> Option<Source> {
     }
 }
 
+/// Text in which a byte may be written as `%` and two hexadecimal digits.
+fn unescaped(text: &str) -> Option<String> {
+    let (first, escaped) = text
+        .split_once('%')
+        .map_or((text, None), |(first, rest)| (first, Some(rest)));
+    let mut bytes = first.as_bytes().to_vec();
+    for part in escaped.into_iter().flat_map(|rest| rest.split('%')) {
+        let byte = u8::from_str_radix(part.get(..2)?, 16).ok()?;
+        bytes.push(byte);
+        bytes.extend_from_slice(&part.as_bytes()[2..]);
+    }
+    String::from_utf8(bytes).ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -157,8 +189,15 @@ mod tests {
         assert_eq!(operation("mission://board"), Some("board_list"));
         assert_eq!(operation("mission://tasks/T-3"), Some("board_show"));
         assert_eq!(operation("mission://slots/one/screen"), Some("slot_read"));
+        assert_eq!(operation("mission://entries"), Some("kb_export"));
+        let entry = source("mission://entries/how%20we/deploy").unwrap();
+        assert_eq!(entry.params, json!({ "entry": "how we/deploy" }));
         for none in [
             "mission://",
+            "mission://entries/",
+            "mission://entries/%",
+            "mission://entries/%f",
+            "mission://entries/%ff",
             "mission://tasks",
             "file:///etc/passwd",
             "mission://board/x",
