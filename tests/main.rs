@@ -52,6 +52,8 @@ mod requests;
 mod screenshots;
 mod semantic;
 mod slot_kinds;
+#[cfg(unix)]
+mod slot_tools;
 mod slots;
 mod start_failures;
 mod subscriptions;

@@ -25,6 +25,7 @@ use missiond_journal::catalogue::{SignalType, tools};
 use missiond_journal::{Acknowledgement, Outcome};
 use missiond_mcp::{Face, Identity, Step, ToolCall, ToolOutcome, Verdict};
 use missiond_store::capabilities::TokenHash;
+use missiond_toolhub::SEPARATOR;
 use serde_json::json;
 use serde_json::value::RawValue;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -260,6 +261,9 @@ impl ExecutionConnection {
                 if request.method == METHOD_HOOK {
                     return Answer::Say(self.hook(&request).await);
                 }
+                if let Some(tool) = self.not_allowed(&request) {
+                    return Answer::Say(self.refuse_tool(&request, &tool).await);
+                }
                 if request.method.starts_with("tools/") {
                     self.list_others().await;
                 }
@@ -278,12 +282,39 @@ impl ExecutionConnection {
         match self.face.read(line) {
             Step::Say(line) => Answer::Say(line),
             Step::Nothing => Answer::Nothing,
-            Step::Call(call) if call.name.contains("__") => self.call_other(call),
+            Step::Call(call) if call.name.contains(SEPARATOR) => self.call_other(call),
             Step::Call(call) => {
                 let outcome = self.call(&call).await;
                 Answer::Say(call.line(&outcome))
             }
         }
+    }
+
+    /// The tool of somebody else's that this calls and the agent may not use.
+    fn not_allowed(&self, request: &Request) -> Option<String> {
+        #[derive(serde::Deserialize)]
+        struct Named {
+            name: String,
+        }
+        let params = request.params.as_deref();
+        let params = params.filter(|_| request.method == "tools/call")?;
+        let Named { name } = serde_json::from_str(params.get()).ok()?;
+        let is_refused = name.contains(SEPARATOR) && !self.tools.allowed.allows(&name);
+        is_refused.then_some(name)
+    }
+
+    /// Such a tool is never shown to the agent, so somebody told it the name: a
+    /// person should see that.
+    async fn refuse_tool(&mut self, request: &Request, tool: &str) -> Vec<u8> {
+        let tool: String = tool.chars().filter(|c| !c.is_control()).take(128).collect();
+        let what = format!("the tool `{tool}`, which this agent may not use");
+        self.caller.refused(&self.daemon, &what).await;
+        let message = format!(
+            "`{tool}` is not among the tools this agent may use; `tools` of its slot, or \
+             `mcp.agents`, in the configuration says which are"
+        );
+        let error = ApiError::new(ErrorCode::Forbidden, message);
+        Response::error_line(Some(&request.id), &error)
     }
 
     /// Adds other people's tools to the list, once.
