@@ -39,6 +39,32 @@ fn every_command_shown_in_the_documents_works() {
     assert!(run >= 10, "the documents show commands");
 }
 
+/// The table of the plan names nothing that is not in the catalogue.
+#[test]
+fn the_table_of_the_catalogue_names_operations_that_exist() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let document = std::fs::read_to_string(root.join("docs/mcp.md")).unwrap();
+    let (_, section) = document
+        .split_once("## The catalogue and its plan")
+        .unwrap();
+    let rows = section.lines().filter(|line| line.starts_with("| "));
+    let mut named = 0;
+    for row in rows.filter_map(|row| row.split('|').nth(3)) {
+        // Every second piece is between backticks.
+        for name in row
+            .split('`')
+            .skip(1)
+            .step_by(2)
+            .filter(|name| name.contains('_'))
+        {
+            let mut all = missiond_api::CATALOGUE.iter();
+            assert!(all.any(|spec| spec.name == name), "there is no {name}");
+            named += 1;
+        }
+    }
+    assert!(named > 80, "{named}");
+}
+
 /// Words as a shell would see them; the documents use no more than quotes.
 fn words(line: &str) -> Vec<String> {
     let mut words = Vec::new();
