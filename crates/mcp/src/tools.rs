@@ -303,6 +303,15 @@ fn one_type(types: &[Value]) -> Value {
     }
 }
 
+/// Anything at all is written as a schema that demands nothing: some clients know
+/// no other word for it.
+fn anything_or(schema: &Value) -> Value {
+    match schema {
+        Value::Bool(true) => json!({}),
+        schema => plain(schema),
+    }
+}
+
 /// A result's schema as it is, without formats that only Rust knows.
 fn plain(schema: &Value) -> Value {
     match schema {
@@ -316,13 +325,12 @@ fn plain(schema: &Value) -> Value {
             });
             let written = kept.map(|(key, value)| match (key.as_str(), value) {
                 ("properties", Value::Object(properties)) => {
-                    let properties = properties.iter().map(|(name, schema)| match schema {
-                        // Anything at all; some clients know no other word for it.
-                        Value::Bool(true) => (name.clone(), json!({})),
-                        schema => (name.clone(), plain(schema)),
-                    });
+                    let properties = properties
+                        .iter()
+                        .map(|(name, schema)| (name.clone(), anything_or(schema)));
                     (key.clone(), Value::Object(properties.collect()))
                 }
+                ("items", items) => (key.clone(), anything_or(items)),
                 _ => (key.clone(), plain(value)),
             });
             Value::Object(written.collect())
