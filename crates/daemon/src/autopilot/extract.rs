@@ -154,6 +154,7 @@ fn answers(finished: &Finished) -> impl Iterator<Item = Draft> {
             let (attempt, _) = last?;
             let answer = question.answer.as_deref().unwrap_or("").trim();
             let by = question.closed_by.as_deref().unwrap_or("a person");
+            let by = excerpt(by, LONGEST_KEY / 4);
             let asked = excerpt(&question.question, IN_SUMMARY);
             let mut detail = format!("{by} answered: {}\n", excerpt(answer, IN_DETAIL));
             if let Some(context) = &question.context {
@@ -166,7 +167,7 @@ fn answers(finished: &Finished) -> impl Iterator<Item = Draft> {
                     excerpt(answer, IN_SUMMARY)
                 ),
                 detail,
-                author: Some(excerpt(by, LONGEST_KEY / 4)),
+                author: Some(by),
                 ..draft(finished, attempt, &what, EntryCategory::Policy)
             })
         })

@@ -106,14 +106,14 @@ async fn repository(work: &Work) -> Result<Repository, JobError> {
 
 /// What is wrong with a repository is the person's to mend.
 fn for_person(error: WorkspaceError) -> JobError {
-    use std::io::ErrorKind::{NotADirectory, PermissionDenied, ReadOnlyFilesystem};
+    use std::io::ErrorKind::{AlreadyExists, NotADirectory, PermissionDenied, ReadOnlyFilesystem};
 
     match error {
         // Waiting does not change what is in the way.
         WorkspaceError::Io { ref source, .. }
             if matches!(
                 source.kind(),
-                NotADirectory | PermissionDenied | ReadOnlyFilesystem
+                AlreadyExists | NotADirectory | PermissionDenied | ReadOnlyFilesystem
             ) =>
         {
             JobError::NeedsPerson(error.to_string())
