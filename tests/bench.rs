@@ -68,6 +68,26 @@ fn the_bench_of_the_board_claims_nothing_twice() {
 }
 
 #[test]
+fn the_bench_of_journals_prints_every_metric_and_leaves_no_journal() {
+    let home = TestHome::new();
+    let report = home.json(&["bench", "journal", "--quick"]);
+    assert_eq!(report["bench"], "journal");
+    for metric in [
+        "appends_per_s_single",
+        "appends_per_s_grouped",
+        "raw_single",
+        "raw_grouped",
+        "replay_records_per_s",
+        "open_100mb_ms",
+    ] {
+        let value = report["metrics"][metric].as_f64();
+        assert!(value.is_some_and(|value| value > 0.0), "{metric}: {report}");
+    }
+    let left = std::fs::read_dir(home.home().data_dir()).unwrap();
+    assert_eq!(left.count(), 0, "nothing is left of it");
+}
+
+#[test]
 fn the_bench_of_code_reads_changes_and_answers() {
     let home = TestHome::new();
     let root = home.path().join("repository");

@@ -217,3 +217,53 @@ fn install_writes_the_unit_and_uninstall_removes_it() {
     run(&["daemon", "uninstall", "--manager", "systemd"]);
     assert!(!unit.exists());
 }
+
+/// A program that says its version and nothing else.
+fn fake_cli(folder: &std::path::Path, name: &str, says: &str) {
+    use std::os::unix::fs::PermissionsExt;
+
+    let program = folder.join(name);
+    std::fs::write(&program, format!("#!/bin/sh\necho '{says}'\n")).unwrap();
+    std::fs::set_permissions(&program, PermissionsExt::from_mode(0o700)).unwrap();
+}
+
+#[test]
+fn the_doctor_lists_the_agent_clis_with_their_versions() {
+    let home = TestHome::new();
+    let programs = home.path().join("programs");
+    std::fs::create_dir(&programs).unwrap();
+    fake_cli(&programs, "claude", "2.1.325 (Claude Code)");
+    fake_cli(&programs, "codex", "codex-cli 0.166.0");
+    fake_cli(&programs, "opencode", "no idea");
+    let doctor = home
+        .command(&["--json", "doctor"])
+        .env("PATH", format!("{}:/usr/bin:/bin", programs.display()))
+        .output()
+        .unwrap();
+    let findings: Value = serde_json::from_slice(&doctor.stdout).unwrap();
+    let agents: Vec<_> = findings
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|finding| finding["check"] == "agent CLI")
+        .map(|finding| {
+            let word = |name: &str| finding[name].as_str().unwrap().to_owned();
+            (word("verdict"), word("detail"))
+        })
+        .collect();
+    let place = |name: &str| programs.join(name).display().to_string();
+    let expected = [
+        ("ok", format!("claude 2.1.325 ({})", place("claude"))),
+        ("ok", format!("codex 0.166.0 ({})", place("codex"))),
+        (
+            "ok",
+            "gemini is not installed: no program `gemini` in PATH".to_owned(),
+        ),
+        (
+            "warning",
+            format!("{} --version says no version: no idea", place("opencode")),
+        ),
+    ];
+    let expected = expected.map(|(verdict, detail)| (verdict.to_owned(), detail));
+    assert_eq!(agents, expected);
+}

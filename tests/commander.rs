@@ -23,9 +23,15 @@ pub(crate) struct Agent {
 
 impl Agent {
     pub(crate) fn start(home: &TestHome, args: &[&str]) -> Self {
+        Self::start_in(home, home.path(), args)
+    }
+
+    /// In a folder, as the program of a session that works there.
+    pub(crate) fn start_in(home: &TestHome, folder: &std::path::Path, args: &[&str]) -> Self {
         let args = [&["mcp", "serve"], args].concat();
         let mut child = home
             .command(&args)
+            .current_dir(folder)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -101,6 +107,13 @@ impl Agent {
         let error = &self.answer_to(id)["error"];
         let message = error["message"].as_str().unwrap_or_default().to_owned();
         (error["code"].as_i64().unwrap(), message)
+    }
+
+    /// Calls a tool and does not wait for what it says.
+    pub(crate) fn begin_call(&mut self, tool: &str, arguments: Value) {
+        let mut params = json!({ "name": tool });
+        params["arguments"] = arguments;
+        self.request("tools/call", params);
     }
 
     pub(crate) fn call(&mut self, tool: &str, arguments: Value) -> Value {

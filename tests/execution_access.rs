@@ -360,6 +360,63 @@ fn who_has_not_the_right_is_refused_and_seen() {
     });
 }
 
+/// Whoever kept a token of an execution that is over, or what was said with one,
+/// gets nothing for it: not now, not from the next daemon, not in the name of the
+/// execution that goes on with the conversation.
+#[test]
+fn a_token_that_is_replayed_opens_nothing_and_is_seen() {
+    let home = TestHome::started();
+    let agent = Agent::start(&home, QUIET, None);
+    // A call that somebody recorded and sends again changes nothing.
+    let mut bridge = agent.bridge();
+    let report = json!({"summary": "half", "event_id": "step-1"});
+    bridge.call(1, "progress", &report);
+    let before = home.json(&["journal", "replay", &agent.execution]);
+    let again = bridge.call(2, "progress", &report);
+    let outcome = &again["result"]["structuredContent"]["outcome"];
+    assert_eq!(outcome, "duplicate", "{again}");
+    assert_eq!(home.json(&["journal", "replay", &agent.execution]), before);
+    bridge.end();
+
+    let cancel = json!({"execution": agent.execution}).to_string();
+    home.json(&["call", "execution_cancel", &cancel]);
+    let ended = || !home.json(&["execution", "show", &agent.execution])["ended_at"].is_null();
+    wait_for("the end", ended);
+    let next = Agent::start(&home, QUIET, None);
+    wait_for("the next to be followed", || next.records().len() >= 4);
+    let (journal, others) = (agent.records(), next.observed("mcp_tool"));
+    let refusals = |execution: &str| {
+        let events = home.events().into_iter();
+        let refused = events.filter(|event| {
+            let event = &event["event"];
+            event["type"] == "execution_access_refused" && event["execution"] == execution
+        });
+        refused.count()
+    };
+    let replay = |of: &Agent<'_>| {
+        let seen = refusals(&of.execution);
+        let (mut connection, answer) = of.hello(&agent.access.token);
+        assert_eq!(error_code(&answer), "forbidden", "{answer}");
+        let params = json!({"name": "completed_claim", "arguments": {"summary": "smuggled"}});
+        let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+        let _ = connection.try_send(&call);
+        assert_eq!(connection.try_receive(), None);
+        wait_for("it to be seen", || refusals(&of.execution) == seen + 1);
+    };
+    replay(&agent);
+    replay(&next);
+    home.kill();
+    home.start();
+    replay(&agent);
+    replay(&next);
+    assert_eq!(agent.records(), journal, "what is over stays as it was");
+    assert_eq!(next.observed("mcp_tool"), others);
+    wait_for("an incident", || {
+        let incidents = home.json(&["incident", "list"]).to_string();
+        incidents.contains("execution_access_refused") && incidents.contains(&agent.execution)
+    });
+}
+
 #[test]
 fn what_is_no_report_is_refused_and_kept_as_such() {
     let home = TestHome::started();

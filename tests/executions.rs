@@ -15,8 +15,13 @@ pub(crate) struct Stage {
 
 impl Stage {
     pub(crate) fn new() -> Self {
+        Self::with_home(TestHome::started())
+    }
+
+    /// With a home whose daemon runs.
+    pub(crate) fn with_home(home: TestHome) -> Self {
         Self {
-            home: TestHome::started(),
+            home,
             folder: tempfile::Builder::new()
                 .prefix("execution-")
                 .tempdir()
@@ -28,7 +33,7 @@ impl Stage {
         self.folder.path().join(name)
     }
 
-    fn touch(&self, name: &str) {
+    pub(crate) fn touch(&self, name: &str) {
         std::fs::write(self.file(name), "").unwrap();
     }
 
@@ -70,7 +75,7 @@ impl Stage {
     }
 
     /// The prompts the agent got, by its own word.
-    fn prompts(&self, execution: &Value) -> Vec<String> {
+    pub(crate) fn prompts(&self, execution: &Value) -> Vec<String> {
         let conversation = execution["conversation"].as_str().unwrap();
         let sessions = self.home.home().data_dir().join("rehearsals");
         let transcript = sessions.join(format!("{conversation}.jsonl"));
@@ -104,7 +109,7 @@ pub(crate) fn of_kind<'a>(records: &'a [Value], kind: &str) -> Vec<&'a Value> {
     wanted.map(|record| &record["data"]).collect()
 }
 
-fn delivered(details: &Value) -> usize {
+pub(crate) fn delivered(details: &Value) -> usize {
     let messages = details["messages"].as_array().unwrap();
     let done = messages.iter().filter(|one| one["status"] == "delivered");
     done.count()
@@ -119,10 +124,11 @@ fn said(details: &Value) -> Vec<Value> {
     said.map(|fact| fact["payload"]["text"].clone()).collect()
 }
 
-const TALK: &str = "  - uses: always\n    steps:\n      - think: 1\n      - say: Done it.\n";
+pub(crate) const TALK: &str =
+    "  - uses: always\n    steps:\n      - think: 1\n      - say: Done it.\n";
 
 /// Works until the file `go` is there.
-const WAITS: &str = r#"
+pub(crate) const WAITS: &str = r#"
   - steps:
       - run: {argv: [sh, -c, "until [ -e go ]; do sleep 0.05; done"], exit: 0}
       - say: There it is.

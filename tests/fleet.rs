@@ -3,72 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use missiond_store::private_postgres::{PrivatePostgres, create_database, drop_database};
-use missiond_store::{DbUrl, StoreError};
 use serde_json::{Value, json};
 
 use crate::harness::{RawConnection, TestHome, wait_for};
+use crate::shared_database::SharedDatabase;
 
 const NOTES: u64 = 150;
-
-/// A database of its own, on the server of the test run or on one just for it.
-pub(crate) struct Database {
-    server: DbUrl,
-    name: String,
-    url: DbUrl,
-    _private: Option<PrivatePostgres>,
-}
-
-impl Database {
-    /// `None` when the person asked for no tests on PostgreSQL.
-    pub(crate) fn new() -> Option<Self> {
-        if std::env::var_os("MISSION_TEST_SKIP_POSTGRES").is_some() {
-            eprintln!("skipped: MISSION_TEST_SKIP_POSTGRES is set");
-            return None;
-        }
-        let (server, private) = match std::env::var("MISSION_TEST_POSTGRES") {
-            Ok(url) => (url.parse().unwrap(), None),
-            Err(_) => {
-                let private = PrivatePostgres::start().unwrap_or_else(|error| panic!("{error}"));
-                (private.url().clone(), Some(private))
-            }
-        };
-        let name = format!("fleet_{}", std::process::id());
-        let url = block_on(create_database(&server, &name)).unwrap();
-        Some(Self {
-            server,
-            name,
-            url,
-            _private: private,
-        })
-    }
-
-    /// The part of a configuration that names it.
-    pub(crate) fn config(&self) -> String {
-        // The server of a test has no password, so the shown form is the whole.
-        format!("[database]\nurl = \"{}\"\n", self.url)
-    }
-
-    fn daemon(&self) -> TestHome {
-        let home = TestHome::with_config(&self.config());
-        home.start();
-        home
-    }
-}
-
-impl Drop for Database {
-    fn drop(&mut self) {
-        let _ = block_on(drop_database(&self.server, &self.name));
-    }
-}
-
-fn block_on<T>(work: impl Future<Output = Result<T, StoreError>>) -> Result<T, StoreError> {
-    tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap()
-        .block_on(work)
-}
 
 /// The next `count` notes a subscription tells, as place and text.
 fn notes(connection: &mut RawConnection, count: u64) -> Vec<(i64, String)> {
@@ -86,7 +26,7 @@ fn notes(connection: &mut RawConnection, count: u64) -> Vec<(i64, String)> {
 
 #[test]
 fn two_daemons_share_one_timeline_and_miss_nothing() {
-    let Some(database) = Database::new() else {
+    let Some(database) = SharedDatabase::new() else {
         return;
     };
     let homes = [database.daemon(), database.daemon()];
@@ -167,7 +107,7 @@ fn effects_were_applied_once(home: &TestHome) {
 
 #[test]
 fn after_a_restart_of_the_machine_a_daemon_closes_its_own_slots_and_no_others() {
-    let Some(database) = Database::new() else {
+    let Some(database) = SharedDatabase::new() else {
         return;
     };
     let [ours, theirs] = [0, 1].map(|_| database.daemon());

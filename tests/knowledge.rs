@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::fleet::Database;
 use crate::harness::{TestHome, wait_for};
+use crate::shared_database::SharedDatabase;
 
 #[test]
 fn what_is_remembered_is_found_and_words_alone_are_admitted() {
@@ -699,7 +699,7 @@ fn a_slow_provider_is_waited_for_no_longer_than_said() {
 
 #[test]
 fn both_databases_give_the_same_answers() {
-    let Some(database) = Database::new() else {
+    let Some(database) = SharedDatabase::new() else {
         return;
     };
     let ollama = Ollama::serve(64, usize::MAX, Duration::ZERO);

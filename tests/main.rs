@@ -18,6 +18,7 @@ mod commander;
 mod conformance;
 mod contract;
 mod crash;
+mod database_journals;
 mod documents;
 #[cfg(unix)]
 mod effects;
@@ -51,6 +52,7 @@ mod rehearsal;
 mod requests;
 mod screenshots;
 mod semantic;
+mod shared_database;
 mod slot_kinds;
 #[cfg(unix)]
 mod slot_tools;

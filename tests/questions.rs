@@ -551,6 +551,64 @@ fn a_webhook_is_told_of_a_question_once_and_signed() {
     assert_eq!(body["question"]["number"], 2);
 }
 
+/// The program that shows notifications, as far as the daemon can tell: it notes
+/// its arguments, a line each and an empty one at the end.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_desktop_is_told_of_a_question_once_and_words_stay_words() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let home = TestHome::with_config(
+        "[notifications]\ndesktop = true\ndwell_secs = 0\ncooldown_secs = 0\n",
+    );
+    let programs = home.path().join("programs");
+    std::fs::create_dir(&programs).unwrap();
+    let shown = home.path().join("shown");
+    let program = programs.join("notify-send");
+    let script = format!(
+        "#!/bin/sh\nprintf '%s\\n' \"$@\" '' >> '{}'\n",
+        shown.display()
+    );
+    std::fs::write(&program, script).unwrap();
+    std::fs::set_permissions(&program, PermissionsExt::from_mode(0o700)).unwrap();
+    let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap());
+    let start = |home: &TestHome| {
+        let started = home
+            .command(&["daemon", "start"])
+            .env("PATH", &path)
+            .output();
+        assert!(started.unwrap().status.success());
+    };
+    let notifications = || -> Vec<Vec<String>> {
+        let text = std::fs::read_to_string(&shown).unwrap_or_default();
+        let each = text.split("\n\n").filter(|one| !one.trim().is_empty());
+        each.map(|one| one.trim().lines().map(str::to_owned).collect())
+            .collect()
+    };
+    start(&home);
+    // What is asked is shown as it is written: no option, no markup, no shell.
+    let stage = crate::executions::Stage::with_home(home);
+    let turns = "  - uses: always\n    steps:\n      - signal:\n          type: needs_input\n          \
+         payload: {question: \"--help <b>now</b> & $(touch pwned)?\"}\n";
+    stage.start(turns, &["--signals", "mcp"], "begin");
+    wait_for("the notification", || notifications().len() == 1);
+    assert_eq!(
+        notifications()[0],
+        [
+            "--app-name=mission",
+            "--",
+            "Q-1 waits for you",
+            "--help &lt;b&gt;now&lt;/b&gt; &amp; $(touch pwned)?",
+        ]
+    );
+    // A restart does not show it a second time; the next question is shown.
+    stage.home.kill();
+    start(&stage.home);
+    stage.home.json(&["answer", "Q-1", "go on"]);
+    wait_for("the next notification", || notifications().len() == 2);
+    assert_eq!(notifications()[1][2], "Q-2 waits for you");
+}
+
 #[test]
 fn a_question_that_wants_words_is_in_the_inbox_and_answered_there() {
     let stage = Stage::new();

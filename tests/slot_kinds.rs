@@ -3,6 +3,7 @@
 
 use serde_json::{Value, json};
 
+use crate::commander::Agent;
 use crate::harness::{TestHome, wait_for};
 
 /// Runs `mission hook` as a CLI of the person's would.
@@ -67,6 +68,89 @@ fn the_persons_own_session_is_the_foreground_slot() {
         kinds.iter().filter(|kind| *kind == "slot_closed").count(),
         3
     );
+}
+
+/// The same session may be seen by its connection alone, by its hooks, or by both.
+#[test]
+fn the_persons_own_session_is_seen_by_its_connection_too() {
+    let home = TestHome::started();
+    let foreground = || {
+        let slots = home.json(&["slot", "list"])["slots"].clone();
+        let slots = slots.as_array().unwrap().clone();
+        assert!(slots.len() <= 1, "{slots:?}");
+        slots.into_iter().next()
+    };
+    let appears = |what: &str| {
+        let mut found = None;
+        wait_for(what, || {
+            found = foreground();
+            found.is_some()
+        });
+        found.unwrap()
+    };
+    let mut agent = Agent::start_in(&home, home.path(), &["--client", "claude"]);
+    agent.tools();
+    let slot = appears("the session");
+    assert_eq!([&slot["name"], &slot["kind"]], ["foreground", "foreground"]);
+    assert_eq!(slot["engine"], "claude");
+    // That it is connected says nothing about what it does.
+    wait_for("its state", || {
+        foreground().unwrap()["reading"]["state"] == "unknown"
+    });
+    assert_eq!(foreground().unwrap()["reading"]["authority"], "mcp");
+    let wait = json!({"timeout_ms": 50_000, "kinds": ["task_created"]});
+    let call = json!({"operation": "timeline_wait", "params": wait});
+    agent.begin_call("operation_call", call);
+    wait_for("its call", || {
+        foreground().unwrap()["reading"]["state"] == "tool_running"
+    });
+
+    // Its hooks tell of the same session: the slot stays, and they know better.
+    let told = |name: &str| {
+        hook(
+            &home,
+            &json!({"hook_event_name": name, "session_id": "one"}),
+        )
+    };
+    told("UserPromptSubmit");
+    let known = foreground().unwrap();
+    assert_eq!(known["slot"], slot["slot"]);
+    assert_eq!(known["conversation"], "one");
+    assert_eq!(known["reading"]["state"], "thinking");
+    assert_eq!(known["reading"]["authority"], "hook");
+
+    // Another client elsewhere does not push it aside, and its own end does not
+    // end a session that has hooks.
+    let elsewhere = tempfile::tempdir().unwrap();
+    let mut other = Agent::start_in(&home, elsewhere.path(), &["--client", "cursor"]);
+    other.tools();
+    drop(agent);
+    told("Stop");
+    assert_eq!(foreground().unwrap()["slot"], slot["slot"]);
+    told("SessionEnd");
+    assert_eq!(foreground(), None);
+
+    // One that has only its connection ends with it; an agent of ours and a
+    // program without a name are no session.
+    drop(other);
+    let mut nameless = Agent::start_in(&home, home.path(), &[]);
+    nameless.tools();
+    let mut later = Agent::start_in(&home, elsewhere.path(), &["--client", "codex"]);
+    later.tools();
+    assert_eq!(appears("the next session")["engine"], "codex");
+    // A daemon that is restarted sees it again by itself.
+    home.json(&["daemon", "restart"]);
+    later.tools();
+    assert_eq!(appears("it again")["engine"], "codex");
+    drop(later);
+    wait_for("its end", || foreground().is_none());
+    let reasons: Vec<String> = home
+        .events()
+        .iter()
+        .filter(|event| event["event"]["type"] == "slot_closed")
+        .map(|event| event["event"]["reason"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(reasons.last().map(String::as_str), Some("it has left"));
 }
 
 #[test]

@@ -1,72 +1,20 @@
 //! Two daemons on one database: a lease that runs out while its agent works.
 
-use missiond_store::private_postgres::{PrivatePostgres, create_database, drop_database};
-use missiond_store::{DbUrl, StoreError};
 use rustix::process::Signal;
 use serde_json::json;
 
 use super::{Field, notes};
 use crate::harness::{TestHome, wait_for};
+use crate::shared_database::SharedDatabase;
 
-struct Database {
-    server: DbUrl,
-    name: String,
-    url: DbUrl,
-    _private: Option<PrivatePostgres>,
-}
-
-impl Database {
-    /// `None` when the person asked for no tests on PostgreSQL.
-    fn new() -> Option<Self> {
-        if std::env::var_os("MISSION_TEST_SKIP_POSTGRES").is_some() {
-            eprintln!("skipped: MISSION_TEST_SKIP_POSTGRES is set");
-            return None;
-        }
-        let (server, private) = match std::env::var("MISSION_TEST_POSTGRES") {
-            Ok(url) => (url.parse().unwrap(), None),
-            Err(_) => {
-                let private = PrivatePostgres::start().unwrap_or_else(|error| panic!("{error}"));
-                (private.url().clone(), Some(private))
-            }
-        };
-        let name = format!("lease_{}", std::process::id());
-        let url = block_on(create_database(&server, &name)).unwrap();
-        Some(Self {
-            server,
-            name,
-            url,
-            _private: private,
-        })
-    }
-
-    fn home(&self) -> TestHome {
-        TestHome::with_config(&format!(
-            "[database]\nurl = \"{}\"\n[autopilot]\nsettle_ms = 200\nlease_secs = 2\n",
-            self.url
-        ))
-    }
-}
-
-impl Drop for Database {
-    fn drop(&mut self) {
-        let _ = block_on(drop_database(&self.server, &self.name));
-    }
-}
-
-fn block_on<T>(work: impl Future<Output = Result<T, StoreError>>) -> Result<T, StoreError> {
-    tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap()
-        .block_on(work)
-}
+const CONFIG: &str = "[autopilot]\nsettle_ms = 200\nlease_secs = 2\n";
 
 #[test]
 fn a_late_result_of_an_expired_lease_is_refused() {
-    let Some(database) = Database::new() else {
+    let Some(database) = SharedDatabase::new() else {
         return;
     };
-    let field = Field::quiet(database.home());
+    let field = Field::quiet(database.home(CONFIG));
     field.home.start();
     field.resume();
     let turns = format!(
@@ -85,7 +33,7 @@ fn a_late_result_of_an_expired_lease_is_refused() {
 
     // Its daemon is stopped in its tracks; agent and check go on.
     field.home.signal(Signal::STOP);
-    let other = database.home();
+    let other = database.home(CONFIG);
     other.start();
     let show =
         |home: &TestHome| home.json(&["call", "board_show", &json!({"task": task}).to_string()]);

@@ -7,7 +7,9 @@ mod crash;
 mod demo;
 mod flow;
 mod lease;
+mod memory;
 mod overlap;
+mod place;
 mod real;
 mod trouble;
 

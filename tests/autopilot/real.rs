@@ -39,7 +39,7 @@ fn furnish(home: &Path, model: &ModelServer) {
             "HTTPS_PROXY": NOWHERE,
             "NO_PROXY": "127.0.0.1,localhost",
         },
-        "permissions": {"allow": ["Bash", "mcp__mission-execution__completed_claim"]},
+        "permissions": {"allow": ["Bash", "mcp__mission-execution"]},
     });
     std::fs::create_dir_all(home.join(".claude")).unwrap();
     std::fs::write(home.join(".claude.json"), config.to_string()).unwrap();
@@ -62,27 +62,97 @@ fn finished(field: &Field, task: &str) -> Value {
     }
 }
 
+/// The program of the pinned Claude Code, in a folder of its own.
+fn claude(clis: &Clis, folder: &Path) -> String {
+    let program = clis.file(&format!("@anthropic-ai/claude-code-{}/claude", platform()));
+    std::fs::create_dir(folder).unwrap();
+    std::os::unix::fs::symlink(program, folder.join("claude")).unwrap();
+    let path = std::env::var("PATH").unwrap();
+    format!("{}:{path}", folder.display())
+}
+
+/// `mission demo --engine claude`: the same five tasks, with the real CLI. Two
+/// agents work at once, so each is answered by what its task says.
+#[test]
+fn the_demo_runs_with_claude_code() {
+    let Some(clis) = Clis::installed() else {
+        return;
+    };
+    let home = TestHome::new();
+    let model = ModelServer::start().unwrap();
+    let person = home.path().join("person");
+    furnish(&person, &model);
+    let path = claude(&clis, &home.path().join("programs"));
+    let shout = r#"echo "HELLO, $(echo "${1:-World}" | tr a-z A-Z)!!!""#;
+    let help = r#"echo $(cd "$here/lib" && ls *.sh | sed 's/.sh$//')"#;
+    for (name, body) in [
+        ("version", "echo 'greet 1.0'"),
+        ("bye", r#"echo "Goodbye, ${1:-World}!""#),
+        ("hola", r#"echo "Hola, ${1:-World}!""#),
+        ("shout", shout),
+        ("help", help),
+    ] {
+        let about = format!("Add lib/{name}.sh, so that");
+        let signal = |tool: &str, arguments: Value| {
+            let tool = format!("mcp__mission-execution__{tool}");
+            model.reply_about(&about, Reply::new().call(&tool, arguments));
+        };
+        if name == "shout" {
+            let choices = json!([
+                {"label": "one exclamation mark", "value": "one"},
+                {"label": "three exclamation marks", "value": "three"},
+            ]);
+            signal(
+                "needs_input",
+                json!({"question": "How loud?", "choices": choices}),
+            );
+            model.reply_about(&about, Reply::new().say("I wait for the answer."));
+        }
+        let command = format!("cat > lib/{name}.sh <<'END'\n{body}\nEND");
+        let arguments = json!({"command": command, "description": "Write the command"});
+        model.reply_about(&about, Reply::new().call("Bash", arguments));
+        let test = json!({"command": format!("sh tests/run.sh {name}"), "description": "Test it"});
+        model.reply_about(&about, Reply::new().call("Bash", test));
+        signal(
+            "completed_claim",
+            json!({"summary": format!("greet {name} works")}),
+        );
+        model.reply_about(&about, Reply::new().say("It is done."));
+    }
+    let demo = home
+        .command(&["demo", "--json", "--engine", "claude"])
+        .env("HOME", &person)
+        .env("PATH", path)
+        .env("ANTHROPIC_API_KEY", KEY)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&demo.stderr);
+    assert!(demo.status.success(), "{said}\n{:?}", demo.stdout);
+    let report: Value = serde_json::from_slice(&demo.stdout).unwrap();
+    assert_eq!(report["verified"], true, "{report:#}");
+    assert_eq!(report["questions_answered"], 1, "{report:#}");
+    for task in report["tasks"].as_array().unwrap() {
+        assert_eq!(task["status"], "done", "{task}");
+    }
+}
+
 #[test]
 fn claude_code_works_off_a_graph_of_tasks() {
     let Some(clis) = Clis::installed() else {
         return;
     };
-    let program = clis.file(&format!("@anthropic-ai/claude-code-{}/claude", platform()));
     // One at a time, because the model's replies are one queue.
     let config = "[autopilot]\nengine = \"claude\"\nmax_agents = 1\nsettle_ms = 500\n";
     let field = Field::quiet(TestHome::with_config(config));
     let model = ModelServer::start().unwrap();
     let person = field.file("person");
-    let programs = field.file("programs");
-    std::fs::create_dir(&programs).unwrap();
-    std::os::unix::fs::symlink(program, programs.join("claude")).unwrap();
     furnish(&person, &model);
-    let path = std::env::var("PATH").unwrap();
+    let path = claude(&clis, &field.file("programs"));
     let started = field
         .home
         .command(&["daemon", "start"])
         .env("HOME", &person)
-        .env("PATH", format!("{}:{path}", programs.display()))
+        .env("PATH", path)
         .env("ANTHROPIC_API_KEY", KEY)
         .output()
         .unwrap();

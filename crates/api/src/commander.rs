@@ -44,6 +44,11 @@ pub struct CommanderHelloParams {
     /// stands for anything; as the configuration says when empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hub: Vec<String>,
+    /// Where the session of the client works, absolute. With a client's name it
+    /// is the person's own session, and the foreground slot; an agent that
+    /// missiond runs says nothing here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -8,16 +8,16 @@ mod journal;
 mod kb;
 #[cfg(unix)]
 mod mcp;
+mod slot;
 mod task;
+mod timeline;
 mod web;
 mod worktree;
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use missiond_api::operations::compute::ScreenshotFormat;
-use missiond_core::{Category, Clock, IncidentId, Seq, SystemClock, Timestamp, TraceId};
+use missiond_core::IncidentId;
 
 use crate::failure::EXIT_CODES;
 pub(crate) use attention::{
@@ -32,10 +32,13 @@ pub(crate) use kb::{KbBenchArgs, KbCommand, KbFormat, ModelCommand, RememberArgs
 pub(crate) use mcp::{
     ImportFrom, InitArgs, KeepArgs, McpAddArgs, McpArgs, McpCommand, McpServeArgs,
 };
+use slot::seconds;
+pub(crate) use slot::{AttachArgs, PictureArgs, SlotCommand, SpawnArgs};
 pub(crate) use task::{
     AddArgs, DraftArgs, EditArgs, ExportFormatArg, ImportArgs, ImportFormatArg, ListArgs,
     TaskCommand,
 };
+pub(crate) use timeline::TimelineCommand;
 pub(crate) use web::{OpenArgs, TokenCommand};
 pub(crate) use worktree::WorktreeCommand;
 
@@ -331,101 +334,6 @@ pub(crate) enum Level {
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum TimelineCommand {
-    /// Watch events as they happen.
-    #[command(after_help = "\
-Examples:
-  mission timeline tail
-  mission timeline tail --after 0 --kind note_added
-  mission timeline tail --category slot --json")]
-    Tail {
-        /// First everything stored after this sequence number.
-        #[arg(long, value_parser = seq)]
-        after: Option<Seq>,
-        /// Also events that are told but not stored.
-        #[arg(long)]
-        all: bool,
-        #[command(flatten)]
-        filter: EventFilter,
-    },
-    /// List stored events, the newest first.
-    #[command(after_help = "\
-Examples:
-  mission timeline query --limit 20
-  mission timeline query --since 2026-01-04T10:00:00Z --oldest-first")]
-    Query {
-        #[command(flatten)]
-        filter: EventFilter,
-        /// Only this causal chain; the last column of a line names it.
-        #[arg(long)]
-        trace: Option<TraceId>,
-        /// Not before this time: RFC 3339, a date, or how long ago (90m, 24h, 7d).
-        #[arg(long, value_parser = moment)]
-        since: Option<Timestamp>,
-        /// Before this time, given in the same ways.
-        #[arg(long, value_parser = moment)]
-        until: Option<Timestamp>,
-        /// Only what comes after this sequence number.
-        #[arg(long, value_parser = seq)]
-        after: Option<Seq>,
-        /// Only what comes before this sequence number.
-        #[arg(long, value_parser = seq)]
-        before: Option<Seq>,
-        /// The oldest first instead of the newest.
-        #[arg(long)]
-        oldest_first: bool,
-        /// At most so many, 1 to 1000.
-        #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=1000))]
-        limit: u32,
-    },
-    /// Show one causal chain as a tree.
-    #[command(after_help = "Example:\n  mission timeline trace 4bf92f3577b34da6a3ce929d0e0e4736")]
-    Trace {
-        /// The last column of `mission timeline query`.
-        trace_id: TraceId,
-    },
-    /// Wait for an event, for scripts.
-    #[command(after_help = "Example:\n  mission timeline wait --kind note_added --timeout 30")]
-    Wait {
-        /// Only these kinds, separated by commas.
-        #[arg(long = "kind", value_name = "KIND", value_delimiter = ',')]
-        kinds: Vec<String>,
-        /// Only what comes after this sequence number.
-        #[arg(long, value_parser = seq)]
-        after: Option<Seq>,
-        /// Seconds to wait, at most 55.
-        #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=55))]
-        timeout: u64,
-    },
-    /// Mark this moment with a sentence of your own.
-    #[command(after_help = "Example:\n  mission timeline note \"release 1.4 is out\"")]
-    Note {
-        /// What to remember, in quotes.
-        text: String,
-        /// Continue this causal chain.
-        #[arg(long)]
-        trace: Option<TraceId>,
-    },
-    /// Count events per hour and kind.
-    Activity {
-        /// Not before this time: RFC 3339, a date, or how long ago; 24h when left out.
-        #[arg(long, value_parser = moment)]
-        since: Option<Timestamp>,
-    },
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct EventFilter {
-    /// Only these kinds, separated by commas.
-    #[arg(long = "kind", value_name = "KIND", value_delimiter = ',')]
-    pub(crate) kinds: Vec<String>,
-    /// Only these categories, separated by commas: pty, message, task, board, slot, knowledge,
-    /// cli_engine, pipeline, system.
-    #[arg(long = "category", value_name = "CATEGORY", value_delimiter = ',', value_parser = category)]
-    pub(crate) categories: Vec<Category>,
-}
-
-#[derive(Debug, Subcommand)]
 pub(crate) enum IncidentCommand {
     /// List incidents, open ones unless asked for all.
     List {
@@ -453,173 +361,6 @@ pub(crate) enum ConfigCommand {
     },
     /// Print where the configuration file is.
     Path,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum SlotCommand {
-    /// Start a program in a terminal of its own.
-    #[command(after_help = "\
-Examples:
-  mission slot spawn -- claude
-  mission slot spawn --name build --cwd ~/project -- codex --model o4
-  mission slot spawn --env ANTHROPIC_API_KEY -- claude    pass on a variable you have set")]
-    Spawn(SpawnArgs),
-    /// List the slots and what each is doing.
-    #[command(after_help = "Examples:\n  mission slot list\n  mission slot list --all --json")]
-    List {
-        /// Closed slots too.
-        #[arg(long)]
-        all: bool,
-    },
-    /// Show the screen of a slot; of a closed one, its last.
-    #[command(after_help = "Example:\n  mission slot read build")]
-    Read {
-        /// Its name or id.
-        slot: String,
-    },
-    /// Work in a slot from this terminal, or watch it.
-    ///
-    /// Everything you type goes to the program, Ctrl-C too. The detach key
-    /// leaves; the program goes on. Several people can attach to one slot; its
-    /// terminal then has the smallest of their sizes, so that each sees all of
-    /// it.
-    #[command(after_help = "\
-Examples:
-  mission slot attach build                        Ctrl-] leaves
-  mission slot attach build --read-only            watch; Ctrl-C leaves too
-  mission slot attach build --detach-key ctrl-q
-  mission slot attach build --read-only > screen   until the slot ends")]
-    Attach(AttachArgs),
-    /// Type text into a slot when it can take it, and press Enter.
-    #[command(after_help = "\
-The text is typed when the program shows an empty prompt, and Enter is pressed
-when the text is seen there. Nothing is typed into a dialog, a menu, somebody's
-half-typed text or a program that has ended.
-
-Examples:
-  mission slot send build \"fix the failing test\"
-  mission slot send build --now \"and the docs\"     while it works; most programs queue it
-  mission slot send build --no-enter \"half a thought\"
-  mission slot send build - < prompt.md")]
-    Send {
-        /// Its name or id.
-        slot: String,
-        /// The text; `-` reads it from standard input.
-        text: String,
-        /// Leave out Enter.
-        #[arg(long)]
-        no_enter: bool,
-        /// Do not wait until a working agent is idle.
-        #[arg(long)]
-        now: bool,
-        /// Seconds the program may take until it can be typed to, at most 45.
-        #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
-        wait: std::time::Duration,
-        /// Type whatever is on the screen.
-        #[arg(long)]
-        force: bool,
-    },
-    /// Take one option of the dialog a slot shows, or answer in words where it has none.
-    #[command(after_help = "\
-The mark is moved to the option and looked at again before Enter; if the dialog
-is not the same any more, nothing is taken.
-
-Examples:
-  mission slot answer build 1
-  mission slot answer build yes --expect \"Do you want to proceed?\"")]
-    Answer {
-        /// Its name or id.
-        slot: String,
-        /// The number of the option, its text, or the beginning of its text; the answer itself
-        /// where the dialog wants words.
-        option: String,
-        /// Answer only if these words stand in the dialog.
-        #[arg(long, value_name = "WORDS")]
-        expect: Option<String>,
-        /// Seconds a dialog may take to appear, at most 45.
-        #[arg(long, value_name = "SECONDS", default_value = "2", value_parser = seconds)]
-        wait: std::time::Duration,
-    },
-    /// Press Ctrl-C in a slot.
-    #[command(after_help = "Example:\n  mission slot interrupt build")]
-    Interrupt {
-        /// Its name or id.
-        slot: String,
-    },
-    /// Give the terminal of a slot another size.
-    #[command(after_help = "Example:\n  mission slot resize build 100x30")]
-    Resize {
-        /// Its name or id.
-        slot: String,
-        /// Columns and rows.
-        #[arg(value_name = "COLSxROWS", value_parser = size)]
-        size: (u16, u16),
-    },
-    /// End the program of a slot and every process it started.
-    #[command(
-        after_help = "Examples:\n  mission slot kill build\n  mission slot kill build --grace 0"
-    )]
-    Kill {
-        /// Its name or id.
-        slot: String,
-        /// Seconds the processes have to end by themselves, at most 30.
-        #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = seconds)]
-        grace: std::time::Duration,
-    },
-    /// Take a picture of a slot's screen; of a closed one, its last.
-    #[command(after_help = "\
-Examples:
-  mission slot screenshot build -o build.png
-  mission slot screenshot build --format ansi
-  mission slot screenshot build --format svg > build.svg")]
-    Screenshot {
-        /// Its name or id.
-        slot: String,
-        #[command(flatten)]
-        picture: PictureArgs,
-    },
-    /// Say which rule decided what a slot is doing, and which nearly did.
-    #[command(after_help = "Example:\n  mission slot explain build")]
-    Explain {
-        /// Its name or id.
-        slot: String,
-    },
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct AttachArgs {
-    /// Its name or id.
-    pub(crate) slot: String,
-    /// Look only: what you type changes nothing, and the size of your terminal
-    /// neither. A terminal that is too small shows the part with the cursor.
-    #[arg(long)]
-    pub(crate) read_only: bool,
-    /// The key that leaves: `ctrl-` and a letter, or one of `]`, `\\`, `^`, `_`.
-    #[cfg(unix)]
-    #[arg(long, value_name = "KEY", default_value = "ctrl-]")]
-    pub(crate) detach_key: crate::commands::DetachKey,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct SpawnArgs {
-    /// What to call it; made up when left out.
-    #[arg(long)]
-    pub(crate) name: Option<String>,
-    /// Which manifest reads the screen; guessed from the program when left out.
-    #[arg(long)]
-    pub(crate) engine: Option<missiond_core::CliEngine>,
-    /// The folder to run in; this one when left out.
-    #[arg(long, value_name = "DIR")]
-    pub(crate) cwd: Option<PathBuf>,
-    /// A variable for the program: NAME=VALUE, or NAME to pass on your own.
-    #[arg(long = "env", value_name = "NAME[=VALUE]")]
-    pub(crate) env: Vec<String>,
-    /// Columns and rows of the terminal.
-    #[arg(long, value_name = "COLSxROWS", default_value = "120x40", value_parser = size)]
-    pub(crate) size: (u16, u16),
-    /// The program and its arguments; no shell reads them.
-    #[arg(required = true, last = true, value_name = "PROGRAM")]
-    pub(crate) argv: Vec<String>,
 }
 
 #[cfg(unix)]
@@ -732,40 +473,6 @@ Examples:
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct PictureArgs {
-    /// How to write it down; what the name of the file says when left out, and
-    /// text without a file.
-    #[arg(long, value_enum)]
-    pub(crate) format: Option<PictureFormat>,
-    /// The file to write; standard output when left out.
-    #[arg(long, short, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum PictureFormat {
-    /// An image.
-    Png,
-    /// The characters alone.
-    Text,
-    /// The characters with their colours, for a terminal.
-    Ansi,
-    /// A drawing whose text stays text.
-    Svg,
-}
-
-impl From<PictureFormat> for ScreenshotFormat {
-    fn from(format: PictureFormat) -> Self {
-        match format {
-            PictureFormat::Png => Self::Png,
-            PictureFormat::Text => Self::Text,
-            PictureFormat::Ansi => Self::Ansi,
-            PictureFormat::Svg => Self::Svg,
-        }
-    }
-}
-
-#[derive(Debug, Args)]
 pub(crate) struct ReadingArgs {
     /// Which manifest to use; the one the recording names when left out, and
     /// `generic` when there is none.
@@ -824,6 +531,9 @@ pub(crate) enum BenchCommand {
         /// Records of the journal that is replayed.
         #[arg(long, default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..))]
         records: u64,
+        /// A few records: shows that it works, measures nothing.
+        #[arg(long, hide = true)]
+        quick: bool,
     },
     /// From `daemon start` to answering, and memory when idle.
     Start {
@@ -907,50 +617,6 @@ fn speed(text: &str) -> Result<missiond_rehearsal::Speed, String> {
     factor
         .and_then(missiond_rehearsal::Speed::new)
         .ok_or_else(|| "a number from 0.01 to 1000".to_owned())
-}
-
-fn moment(text: &str) -> Result<Timestamp, String> {
-    let ago = |unit: char, seconds: u64| {
-        let number: u64 = text.strip_suffix(unit)?.parse().ok()?;
-        Some(Duration::from_secs(number.checked_mul(seconds)?))
-    };
-    let ago = ago('s', 1)
-        .or_else(|| ago('m', 60))
-        .or_else(|| ago('h', 3600))
-        .or_else(|| ago('d', 86_400));
-    if let Some(ago) = ago {
-        return Ok(SystemClock.now().minus(ago));
-    }
-    text.parse()
-        .or_else(|_| format!("{text}T00:00:00Z").parse())
-        .map_err(|_| "expected a time like 2026-01-04T10:00:00Z, a date like 2026-01-04, or how long ago, like 90m, 24h or 7d".to_owned())
-}
-
-fn seq(text: &str) -> Result<Seq, String> {
-    match text.parse::<i64>() {
-        Ok(number) if number >= 0 => Ok(Seq(number)),
-        _ => Err("a sequence number is 0 or more".to_owned()),
-    }
-}
-
-fn size(text: &str) -> Result<(u16, u16), String> {
-    let parsed = text
-        .split_once('x')
-        .and_then(|(columns, rows)| Some((columns.parse().ok()?, rows.parse().ok()?)));
-    parsed.ok_or_else(|| "columns and rows, such as 120x40".to_owned())
-}
-
-fn seconds(text: &str) -> Result<std::time::Duration, String> {
-    let value: f64 = text
-        .parse()
-        .map_err(|_| "a number of seconds, such as 12.5".to_owned())?;
-    std::time::Duration::try_from_secs_f64(value).map_err(|_| "seconds are 0 or more".to_owned())
-}
-
-fn category(text: &str) -> Result<Category, String> {
-    serde_json::from_value(serde_json::Value::String(text.to_owned())).map_err(|_| {
-        "use pty, message, task, board, slot, knowledge, cli_engine, pipeline or system".to_owned()
-    })
 }
 
 #[cfg(test)]

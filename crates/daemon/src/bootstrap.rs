@@ -11,6 +11,8 @@ use std::time::Duration;
 
 use missiond_api::Home;
 use missiond_core::{Clock, DaemonId, ErrorCode, Event, SystemClock, TraceContext};
+#[cfg(unix)]
+use missiond_journal::FileStore;
 use missiond_store::{DbUrl, MissionDb, StoreError};
 use tokio::sync::watch;
 
@@ -23,10 +25,14 @@ use crate::code::CodeMaps;
 use crate::commander::Changes;
 use crate::config::{Config, ConfigError};
 #[cfg(unix)]
+use crate::database_journal::{DatabaseJournals, Holder};
+#[cfg(unix)]
 use crate::executions::{ExecutionError, Executions};
 use crate::http_access::HttpAccess;
 use crate::incidents::IncidentRecorder;
 use crate::instance::{Instance, InstanceError};
+#[cfg(unix)]
+use crate::journals::HomeJournals;
 use crate::knowledge::Knowledge;
 use crate::logging::Logging;
 use crate::metrics::Metrics;
@@ -238,13 +244,26 @@ async fn infrastructure(
         config.subscribe(),
     )?);
     #[cfg(unix)]
+    let journals = HomeJournals::new(
+        FileStore::open(&home.journals_dir()).map_err(ExecutionError::from)?,
+        DatabaseJournals::new(
+            db.clone(),
+            tokio::runtime::Handle::current(),
+            Arc::clone(&clock),
+            Holder::new(home_name(&home), id.to_string()),
+        ),
+        config.borrow().journal.store,
+        db_url.to_string(),
+    );
+    #[cfg(unix)]
     let executions = Arc::new(Executions::new(
         &home,
         db.clone(),
         timeline.clone(),
         Arc::clone(&clock),
         Arc::clone(&slots),
-    )?);
+        journals,
+    ));
     let knowledge = Knowledge::new(
         &home,
         db.clone(),
@@ -452,6 +471,12 @@ pub fn database_url(config: &Config, home: &Home) -> Result<DbUrl, StoreError> {
     } else {
         config.database.url.parse()
     }
+}
+
+/// This home among all that share a database, whichever run of its daemon it is.
+#[cfg(unix)]
+fn home_name(home: &Home) -> String {
+    format!("{}:{}", host_name(), home.data_dir().display())
 }
 
 fn host_name() -> String {

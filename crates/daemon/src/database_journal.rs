@@ -3,11 +3,13 @@
 //!
 //! The one writer of a journal holds the lease `journal/<execution>`. The lease
 //! says who writes; that a stray writer cannot do harm is ensured by each commit,
-//! which moves the head only from where the writer left it.
+//! which moves the head only from where the writer left it. A home has one daemon
+//! at a time, so a lease that an earlier daemon of the same home left behind is
+//! taken over at once; that of another home is waited out.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures::future::BoxFuture;
 use missiond_core::{Clock, ExecutionId, FencingToken};
@@ -24,6 +26,9 @@ use tokio::runtime::Handle;
 /// daemon that died can be opened by another one after this.
 const LEASE: Duration = Duration::from_secs(15);
 
+/// How long giving a lease back may take.
+const LETTING_GO: Duration = Duration::from_millis(500);
+
 /// Lines read at once.
 const PAGE: i64 = 500;
 
@@ -34,13 +39,42 @@ pub struct DatabaseJournals {
     db: MissionDb,
     runtime: Handle,
     clock: Arc<dyn Clock>,
-    /// Who writes, for the person who asks why a journal is locked.
-    holder: String,
+    holder: Holder,
+}
+
+/// Who writes: a home, and which run of its daemon. As text it is what a person
+/// is told who asks why a journal is locked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Holder {
+    home: String,
+    run: String,
+}
+
+impl Holder {
+    #[must_use]
+    pub fn new(home: impl Into<String>, run: impl Into<String>) -> Self {
+        Self {
+            home: home.into(),
+            run: run.into(),
+        }
+    }
+
+    /// Whether `holder` is this home, in whichever run of its daemon.
+    fn is_home_of(&self, holder: &str) -> bool {
+        let run = holder.strip_prefix(&self.home);
+        run.is_some_and(|run| run.starts_with(" (") && run.ends_with(')'))
+    }
+}
+
+impl std::fmt::Display for Holder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} ({})", self.home, self.run)
+    }
 }
 
 impl DatabaseJournals {
     #[must_use]
-    pub fn new(db: MissionDb, runtime: Handle, clock: Arc<dyn Clock>, holder: String) -> Self {
+    pub fn new(db: MissionDb, runtime: Handle, clock: Arc<dyn Clock>, holder: Holder) -> Self {
         Self {
             db,
             runtime,
@@ -70,12 +104,47 @@ impl DatabaseJournals {
             .map_err(failed)
     }
 
+    /// Whether this home wrote the journal last. On a shared database the others
+    /// are another daemon's, which may be silent and alive.
+    pub fn is_ours(&self, execution: ExecutionId) -> Result<bool, JournalError> {
+        let last = self
+            .read(move |tx| {
+                Box::pin(async move { leases::last_holder(tx, &resource(execution)).await })
+            })
+            .map_err(failed)?;
+        Ok(last.is_some_and(|last| self.holder.is_home_of(&last)))
+    }
+
+    /// A writer of this process that was let go of a moment ago may still be
+    /// giving its lease back.
     fn claim(&self, execution: ExecutionId) -> Result<FencingToken, JournalError> {
+        let deadline = Instant::now() + LETTING_GO;
+        loop {
+            match self.claim_once(execution) {
+                Err(JournalError::Locked { holder, .. })
+                    if holder == self.holder.to_string() && Instant::now() < deadline =>
+                {
+                    std::thread::sleep(LETTING_GO / 50);
+                }
+                claimed => return claimed,
+            }
+        }
+    }
+
+    fn claim_once(&self, execution: ExecutionId) -> Result<FencingToken, JournalError> {
         let (now, holder) = (self.clock.now(), self.holder.clone());
         let claim = self.write(move |tx| {
-            Box::pin(
-                async move { leases::claim(tx, &resource(execution), &holder, now, LEASE).await },
-            )
+            Box::pin(async move {
+                let (resource, name) = (resource(execution), holder.to_string());
+                let claim = leases::claim(tx, &resource, &name, now, LEASE).await?;
+                match claim {
+                    Claim::Held(left) if left.holder != name && holder.is_home_of(&left.holder) => {
+                        leases::release(tx, &resource, left.token, now).await?;
+                        leases::claim(tx, &resource, &name, now, LEASE).await
+                    }
+                    claim => Ok(claim),
+                }
+            })
         });
         match claim.map_err(failed)? {
             Claim::Granted(lease) => Ok(lease.token),
@@ -223,7 +292,7 @@ impl Writer {
         let to = stored(batch.head, segment);
         let lines = lines(batch)?;
         let (execution, token, from) = (self.execution, self.token, self.head.clone());
-        let (now, holder) = (self.journals.clock.now(), self.journals.holder.clone());
+        let (now, holder) = (self.journals.clock.now(), self.journals.holder.to_string());
         let target = to.clone();
         self.token = self
             .journals
@@ -264,13 +333,18 @@ impl JournalWriter for Writer {
 impl Drop for Writer {
     fn drop(&mut self) {
         let (execution, token, now) = (self.execution, self.token, self.journals.clock.now());
-        let released = self.journals.write(move |tx| {
-            Box::pin(async move { leases::release(tx, &resource(execution), token, now).await })
-        });
-        if let Err(error) = released {
-            // It ends by itself; until then the next writer has to wait.
-            tracing::debug!(%execution, %error, "the lease of a journal was not given back");
-        }
+        let db = self.journals.db.clone();
+        let release = async move {
+            let released = db.write(move |tx| {
+                Box::pin(async move { leases::release(tx, &resource(execution), token, now).await })
+            });
+            if let Err(error) = released.await {
+                // It ends by itself; until then another home has to wait.
+                tracing::debug!(%execution, %error, "the lease of a journal was not given back");
+            }
+        };
+        // The last who had the journal may be a task, which must not block.
+        drop(self.journals.runtime.spawn(release));
     }
 }
 

@@ -19,6 +19,8 @@ mod executions;
 mod http_access;
 mod incidents;
 mod instance;
+#[cfg(unix)]
+mod journals;
 mod knowledge;
 mod logging;
 mod metrics;

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use missiond_core::SystemClock;
-use missiond_daemon::database_journal::DatabaseJournals;
+use missiond_daemon::database_journal::{DatabaseJournals, Holder};
 use missiond_journal::{JournalStore, suite};
 use missiond_store::private_postgres::{PrivatePostgres, create_database, drop_database};
 use missiond_store::{DbUrl, MissionDb};
@@ -20,7 +20,7 @@ async fn run(url: DbUrl, case: fn(suite::Place<'_>)) {
     let handle = Handle::current();
     let used = db.clone();
     let place = move || -> Arc<dyn JournalStore> {
-        let holder = "a test".to_owned();
+        let holder = Holder::new("a test", "a run");
         let clock = Arc::new(SystemClock);
         Arc::new(DatabaseJournals::new(
             used.clone(),

@@ -12,6 +12,10 @@ use crate::bounded::{OutOfBounds, Text};
 use crate::catalogue::{Fact, FactType, Signal, SignalType, limits};
 
 /// Which way an observation came.
+///
+/// The structured output that some programs write when they run without a
+/// terminal is none: agents run in terminals, and what it would tell comes from
+/// hooks and transcripts. A source is added with what produces it.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -23,8 +27,6 @@ pub enum Source {
     McpTool,
     /// A hook of the agent's program.
     Hook,
-    /// The structured output of the agent's program.
-    ProviderStream,
     /// A reading of the screen.
     Terminal,
     /// The transcript the agent's program writes.
@@ -36,11 +38,10 @@ pub enum Source {
 }
 
 impl Source {
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 7] = [
         Self::Marker,
         Self::McpTool,
         Self::Hook,
-        Self::ProviderStream,
         Self::Terminal,
         Self::Transcript,
         Self::Process,
@@ -52,9 +53,7 @@ impl Source {
     pub const fn ceiling(self) -> Confidence {
         match self {
             Self::Process | Self::Daemon => Confidence::Authoritative,
-            Self::Hook | Self::ProviderStream | Self::Transcript | Self::McpTool => {
-                Confidence::High
-            }
+            Self::Hook | Self::Transcript | Self::McpTool => Confidence::High,
             Self::Marker | Self::Terminal => Confidence::Medium,
         }
     }

@@ -64,6 +64,8 @@ pub struct ModelServer {
 #[derive(Debug, Default)]
 struct Script {
     replies: Mutex<VecDeque<Reply>>,
+    /// Those for conversations in which certain words are.
+    about: Mutex<Vec<(String, VecDeque<Reply>)>>,
     log: Mutex<Vec<Received>>,
 }
 
@@ -110,6 +112,16 @@ impl ModelServer {
         self.script.replies().push_back(reply);
     }
 
+    /// Answers the next step of a conversation in which these words are, before
+    /// what is queued for all: for agents that work at the same time.
+    pub fn reply_about(&self, words: &str, reply: Reply) {
+        let mut about = self.script.about();
+        match about.iter_mut().find(|(known, _)| known == words) {
+            Some((_, replies)) => replies.push_back(reply),
+            None => about.push((words.to_owned(), VecDeque::from([reply]))),
+        }
+    }
+
     /// Everything that was asked so far.
     #[must_use]
     pub fn received(&self) -> Vec<Received> {
@@ -128,6 +140,23 @@ impl ModelServer {
 impl Script {
     fn replies(&self) -> std::sync::MutexGuard<'_, VecDeque<Reply>> {
         self.replies.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn about(&self) -> std::sync::MutexGuard<'_, Vec<(String, VecDeque<Reply>)>> {
+        self.about.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The reply to this step, which is used up by it.
+    fn next(&self, body: &Value) -> Option<Reply> {
+        let said = body.to_string();
+        let mut about = self.about();
+        let fits = about
+            .iter_mut()
+            .find(|(words, replies)| !replies.is_empty() && said.contains(words.as_str()));
+        match fits {
+            Some((_, replies)) => replies.pop_front(),
+            None => self.replies().pop_front(),
+        }
     }
 
     fn log(&self) -> std::sync::MutexGuard<'_, Vec<Received>> {

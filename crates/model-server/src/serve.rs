@@ -69,11 +69,7 @@ async fn answer(request: Request<Incoming>, script: &Script) -> Response<Body> {
         Api::Chat => chat::is_turn(&body),
         Api::Gemini => gemini::is_turn(&path, &body),
     };
-    let queued = if is_turn {
-        script.replies().pop_front()
-    } else {
-        None
-    };
+    let queued = if is_turn { script.next(&body) } else { None };
     let purpose = match (is_turn, &queued) {
         (false, _) => Purpose::Helper,
         (true, Some(_)) => Purpose::Turn,

@@ -55,6 +55,21 @@ impl MissionDb {
         Self::open_knowing(url, MIGRATIONS).await
     }
 
+    /// Opens a database that is there for looking only: nothing is made, migrated
+    /// or repaired, and whatever would write is refused. One whose schema is not
+    /// this missiond's is refused too.
+    pub async fn look(url: &DbUrl) -> Result<Self, StoreError> {
+        let engine = match &url.0 {
+            Target::Sqlite(path) => Opened::Sqlite(SqliteEngine::look(path, MIGRATIONS).await?),
+            Target::Postgres { config, .. } => {
+                Opened::Postgres(Box::new(PostgresEngine::look(config, MIGRATIONS).await?))
+            }
+        };
+        Ok(Self {
+            engine: Arc::new(engine),
+        })
+    }
+
     /// Opens as a missiond would that knows only these versions.
     pub(crate) async fn open_knowing(
         url: &DbUrl,

@@ -95,6 +95,12 @@ impl StoreError {
         }
     }
 
+    pub(crate) fn looking_only() -> Self {
+        Self::Unavailable {
+            detail: "it was opened for looking only".to_owned(),
+        }
+    }
+
     pub(crate) fn internal(detail: impl Into<String>) -> Self {
         Self::Internal {
             detail: detail.into(),

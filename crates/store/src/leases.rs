@@ -137,6 +137,12 @@ pub async fn get(
     Ok(kept.filter(|kept| kept.is_live(now)).map(|kept| kept.lease))
 }
 
+/// Who claimed the resource last, whether the lease is live or not.
+pub async fn last_holder(tx: &mut Tx<'_>, resource: &str) -> Result<Option<String>, StoreError> {
+    let kept = find(tx, resource).await?;
+    Ok(kept.map(|kept| kept.lease.holder))
+}
+
 /// Every live lease, the first to expire first.
 pub async fn list(tx: &mut Tx<'_>, now: Timestamp) -> Result<Vec<Lease>, StoreError> {
     let sql = format!(

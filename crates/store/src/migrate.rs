@@ -102,6 +102,20 @@ pub(crate) fn pending<'m>(
     Ok(&known[applied.len()..])
 }
 
+/// Refuses a database that is not at the newest version, for whoever may not
+/// bring it there.
+pub(crate) fn nothing_pending(applied: &[Row], known: &[Migration]) -> Result<(), StoreError> {
+    match pending(applied, known)?.first() {
+        None => Ok(()),
+        Some(next) => Err(StoreError::Unavailable {
+            detail: format!(
+                "its schema is older than this missiond's ({} is missing): start the daemon once",
+                next.name
+            ),
+        }),
+    }
+}
+
 /// The shared words in SQLite's terms. STRICT tables know four types by their
 /// own names, and are what makes SQLite hold a column to its type at all.
 pub(crate) fn for_sqlite(sql: &str) -> String {

@@ -3,8 +3,8 @@
 //! has to travel is noted before it goes (`giving`), so that two cannot meet.
 
 use missiond_core::{
-    ExecutionId, Question, QuestionId, QuestionNumber, QuestionOrigin, QuestionRef, QuestionStatus,
-    SlotId, Timestamp,
+    BoardTaskId, ExecutionId, Question, QuestionId, QuestionNumber, QuestionOrigin, QuestionRef,
+    QuestionStatus, SlotId, Timestamp,
 };
 
 use crate::{Row, StoreError, Tx, Value, attention_numbers};
@@ -146,6 +146,32 @@ pub async fn list(tx: &mut Tx<'_>, filter: QuestionFilter) -> Result<Vec<Questio
     };
     let sql = format!("SELECT {COLUMNS} FROM agent_questions {rest}");
     tx.query(&sql, &params).await?.iter().map(decode).collect()
+}
+
+/// What was answered about a task or by way of one of its executions, as it was
+/// asked.
+pub async fn answered_about(
+    tx: &mut Tx<'_>,
+    task: BoardTaskId,
+    executions: &[ExecutionId],
+) -> Result<Vec<Question>, StoreError> {
+    let mut found = Vec::new();
+    let of_task = ("task", Value::written(task));
+    let of_executions = executions
+        .iter()
+        .map(|id| ("execution", Value::written(*id)));
+    for (column, id) in std::iter::once(of_task).chain(of_executions) {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM agent_questions WHERE {column} = $1 \
+             AND closed_at IS NOT NULL AND answer IS NOT NULL ORDER BY number LIMIT 100"
+        );
+        let rows = tx.query(&sql, &[id]).await?;
+        for row in &rows {
+            found.push(decode(row)?);
+        }
+    }
+    found.sort_by_key(|question| question.number);
+    Ok(found)
 }
 
 /// Notes that an answer is on its way. Refused when the question is closed or

@@ -29,6 +29,15 @@ impl DbUrl {
         Self(Target::Sqlite(path.as_ref().to_owned()))
     }
 
+    /// The file of a SQLite database.
+    #[must_use]
+    pub fn file(&self) -> Option<&Path> {
+        match &self.0 {
+            Target::Sqlite(path) => Some(path),
+            Target::Postgres { .. } => None,
+        }
+    }
+
     /// The same PostgreSQL server, another database on it.
     pub fn with_database(&self, name: &str) -> Result<Self, StoreError> {
         let Target::Postgres { config, text } = &self.0 else {

@@ -59,6 +59,24 @@ pub struct AutopilotReport {
     pub tokens_today: u64,
     /// 0 means no budget.
     pub tokens_per_day: u64,
+    /// How the knowledge base stood when it was tended last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<MemoryReport>,
+}
+
+/// What was done for the knowledge base without being asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MemoryReport {
+    pub at: Timestamp,
+    /// Candidates that a rule (`knowledge.accept_from`) made entries then.
+    pub accepted: u64,
+    /// Candidates that wait for a person.
+    pub waiting: u64,
+    /// Entries that have aged unused and that a collection would archive.
+    pub aged: u64,
+    pub entries: u64,
+    /// Entries that can be found by meaning.
+    pub embedded: u64,
 }
 
 /// An attempt that has no outcome yet.

@@ -173,7 +173,7 @@ pub struct ExecutionDetails {
     pub owner: String,
     /// How the agent reports: `mcp_tool`, `marker` or `none`.
     pub signals: String,
-    /// The file that holds the journal.
+    /// The file or the database that holds the journal.
     pub journal: String,
     /// Records in the journal.
     pub records: u64,

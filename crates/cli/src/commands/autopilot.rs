@@ -89,4 +89,18 @@ fn show(output: &mut Output, report: &AutopilotReport) {
             printable(&parked.reason)
         ));
     }
+    if let Some(memory) = &report.memory {
+        let aged = match memory.aged {
+            0 => String::new(),
+            aged => format!(", {aged} have aged unused (`mission kb gc` shows them)"),
+        };
+        let waiting = match memory.waiting {
+            0 => String::new(),
+            waiting => format!(", {waiting} candidates wait (`mission kb inbox`)"),
+        };
+        output.line(format!(
+            "Memory: {} entries, {} found by meaning{waiting}{aged}.",
+            memory.entries, memory.embedded
+        ));
+    }
 }

@@ -8,10 +8,12 @@
 //! goes on where the one before it died.
 
 mod decide;
+mod extract;
 mod gather;
 mod holds;
 mod jobs;
 mod limits;
+mod memory;
 mod mode;
 mod places;
 mod prompts;
@@ -28,6 +30,7 @@ use tokio::task::JoinHandle;
 
 use crate::state::Daemon;
 
+pub(crate) use memory::Remembered;
 pub(crate) use mode::ModeError;
 pub(crate) use view::Mode;
 
@@ -41,12 +44,19 @@ pub(crate) struct Autopilot {
     /// Names of slots that agents are being started in.
     names: Mutex<HashSet<String>>,
     runner: Mutex<Option<JoinHandle<()>>>,
+    remembered: Mutex<Option<Remembered>>,
 }
 
 impl Autopilot {
     /// Has a look at the board soon: something has changed.
     pub(crate) fn wake(&self) {
         self.wake.notify_one();
+    }
+
+    /// What the memory stage found last.
+    pub(crate) fn remembered(&self) -> MutexGuard<'_, Option<Remembered>> {
+        let remembered = self.remembered.lock();
+        remembered.unwrap_or_else(PoisonError::into_inner)
     }
 
     fn names(&self) -> MutexGuard<'_, HashSet<String>> {

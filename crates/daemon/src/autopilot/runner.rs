@@ -5,7 +5,9 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use missiond_core::{Attempt, AttemptId, BoardTaskId, ExecutionId, TraceContext};
+use missiond_core::{
+    Attempt, AttemptId, BoardTaskId, BoardTaskStatus, Event, ExecutionId, TraceContext,
+};
 use missiond_store::StoreError;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -14,6 +16,7 @@ use tokio::time::Instant;
 use super::decide::decide;
 use super::gather::{self, Rows};
 use super::jobs::{self, Failed, Report, Wanted, Work};
+use super::memory;
 use super::view::{Action, Busy, Ending, Hours, Mode, Rules, Snapshot};
 use super::watch::Watches;
 use crate::board::BoardError;
@@ -57,9 +60,23 @@ struct Runner {
     beaten_at: Option<Instant>,
     looking_after: bool,
     looked_after_at: Option<Instant>,
+    tending: bool,
+    tended_at: Option<Instant>,
+    extraction: Extraction,
     drained: bool,
     passed_at: Instant,
     idle: bool,
+}
+
+/// Whether finished tasks have something to teach.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Extraction {
+    /// Nothing has finished since the last look.
+    Quiet,
+    Due,
+    UnderWay,
+    /// Something finished while one was under way.
+    UnderWayAndDue,
 }
 
 /// A step that was begun for an attempt.
@@ -90,6 +107,10 @@ impl Runner {
             beaten_at: None,
             looking_after: false,
             looked_after_at: None,
+            tending: false,
+            tended_at: None,
+            // Whatever finished while no daemon ran.
+            extraction: Extraction::Due,
             drained: false,
             passed_at: Instant::now(),
             idle: false,
@@ -140,6 +161,7 @@ impl Runner {
             tokio::select! {
                 event = follower.next() => match event {
                     Ok(event) => {
+                        self.note_finished(&event.event);
                         if self.watches.note(&event) {
                             due.get_or_insert_with(|| Instant::now() + GATHERING);
                         }
@@ -182,6 +204,8 @@ impl Runner {
             parked,
         } = gather::rows(&self.daemon, &self.holder).await?;
         let running = attempts.len();
+        self.tend_memory(mode);
+        self.extract(mode);
         self.forget(&attempts);
         self.call_off(mode, &attempts);
         let mut views = Vec::with_capacity(running);
@@ -244,6 +268,38 @@ impl Runner {
         self.look_after_blocked(mode);
         self.note_drained(mode, running).await;
         Ok(())
+    }
+
+    /// The first stage: what is due in the knowledge base.
+    fn tend_memory(&mut self, mode: Mode) {
+        let lately = |at: Instant| at.elapsed() < memory::TEND_EVERY;
+        if self.tending || self.tended_at.is_some_and(lately) || mode == Mode::Stopped {
+            return;
+        }
+        self.tending = true;
+        self.tended_at = Some(Instant::now());
+        self.jobs.spawn(memory::tend(Arc::clone(&self.daemon)));
+    }
+
+    /// The second: what finished tasks taught.
+    fn extract(&mut self, mode: Mode) {
+        if self.extraction != Extraction::Due || mode == Mode::Stopped {
+            return;
+        }
+        self.extraction = Extraction::UnderWay;
+        self.jobs.spawn(memory::extract(Arc::clone(&self.daemon)));
+    }
+
+    fn note_finished(&mut self, event: &Event) {
+        let Event::BoardTaskUpdated { status, .. } = event else {
+            return;
+        };
+        if matches!(status, BoardTaskStatus::Done | BoardTaskStatus::Failed) {
+            self.extraction = match self.extraction {
+                Extraction::Quiet | Extraction::Due => Extraction::Due,
+                Extraction::UnderWay | Extraction::UnderWayAndDue => Extraction::UnderWayAndDue,
+            };
+        }
     }
 
     /// What was answered about blocked tasks is done.
@@ -328,6 +384,16 @@ impl Runner {
                 self.leaving.remove(&execution);
             }
             Report::LookedAfter => self.looking_after = false,
+            Report::Tended => self.tending = false,
+            Report::Extracted { more } => {
+                let due = more || self.extraction == Extraction::UnderWayAndDue;
+                self.extraction = match due {
+                    true => Extraction::Due,
+                    false => Extraction::Quiet,
+                };
+                // What was just taken in may be accepted by a rule.
+                self.tended_at = self.tended_at.filter(|_| !more);
+            }
             Report::Taken(id, Ok(())) => {
                 self.busy.remove(&id);
                 self.failures.remove(&id);

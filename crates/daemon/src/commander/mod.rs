@@ -8,6 +8,7 @@ mod allowed;
 mod changes;
 mod prompts;
 mod resources;
+mod session;
 mod tools;
 
 use std::sync::Arc;
@@ -24,6 +25,7 @@ use crate::state::{Daemon, VERSION};
 
 pub(crate) use allowed::Allowed;
 pub(crate) use changes::Changes;
+pub(crate) use session::SessionWatch;
 pub(crate) use tools::{hub_entries, hub_result};
 
 /// At most 2 KB: a model reads it before it reads anything else.

@@ -38,6 +38,11 @@ pub const KEYS: &[KeySpec] = &[
         "Where everything is stored: `sqlite:/path/to/file` or `postgres://user@host/name`. \
          Empty means SQLite in the data folder.",
     ),
+    restart(
+        "journal.store",
+        "Where the journals of new executions are kept: `files` (one each, in the data folder) or \
+         `database`. Those that are there stay where they are.",
+    ),
     live(
         "daemon.drain_secs",
         "How long a stopping daemon waits for requests it has begun, 0 to 8.",

@@ -30,6 +30,7 @@ pub use mcp::{McpClientConfig, McpConfig};
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
     pub database: DatabaseConfig,
+    pub journal: JournalConfig,
     pub daemon: DaemonConfig,
     pub ipc: IpcConfig,
     pub http: HttpConfig,
@@ -53,6 +54,21 @@ pub struct Config {
 pub struct DatabaseConfig {
     /// Empty means SQLite in the data folder.
     pub url: String,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct JournalConfig {
+    pub store: JournalKeeping,
+}
+
+/// Where new journals are kept.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum JournalKeeping {
+    #[default]
+    Files,
+    Database,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -291,6 +307,7 @@ impl Config {
     pub(crate) fn after_reload(&self, new: &Self) -> Self {
         Self {
             database: self.database.clone(),
+            journal: self.journal.clone(),
             daemon: new.daemon.clone(),
             ipc: new.ipc.clone(),
             http: self.http.clone(),
@@ -335,7 +352,8 @@ mod tests {
 
     #[test]
     fn a_reload_takes_over_every_live_key_and_no_other() {
-        let text = "slot_idle_secs = 9\n[database]\nurl = \"sqlite:/x\"\n[daemon]\ndrain_secs = 1\n\
+        let text = "slot_idle_secs = 9\n[database]\nurl = \"sqlite:/x\"\n\
+            [journal]\nstore = \"database\"\n[daemon]\ndrain_secs = 1\n\
             [ipc]\nmax_connections = 7\n[http]\nenabled = false\n\
             [log]\nlevel = \"debug\"\nmax_files = 2\n[timeline]\nqueue = 99\n\
             [recording]\nkeep_mb = 9\n[otlp]\ninterval_secs = 3\n\
@@ -346,7 +364,7 @@ mod tests {
         let old = Config::default();
         let running = old.after_reload(&new);
         let changed: BTreeSet<_> = old.changed_keys(&new).iter().map(|spec| spec.key).collect();
-        assert_eq!(changed.len(), 15, "one of each section: {changed:?}");
+        assert_eq!(changed.len(), 16, "one of each section: {changed:?}");
         for spec in old.changed_keys(&new) {
             let expected = match spec.reload {
                 Reload::Live => new.raw(spec.key),

@@ -1,6 +1,8 @@
 //! What agents have asked in structure and what became of it, for the questions
 //! that stand for it.
 
+use std::sync::Arc;
+
 use missiond_core::{BoardTaskId, ExecutionId, ObservationId, SlotId};
 use missiond_journal::ExecutionState;
 use missiond_journal::catalogue::MessageContent;
@@ -35,10 +37,11 @@ impl Executions {
         self.context.runs().keys().copied().collect()
     }
 
-    /// Whether its journal is in this daemon's home.
+    /// Whether its journal is this home's.
     pub(crate) async fn is_ours(&self, execution: ExecutionId) -> Result<bool, ExecutionError> {
-        let file = self.journal_file(execution);
-        Ok(tokio::task::spawn_blocking(move || file.exists()).await?)
+        let journals = Arc::clone(&self.context.journals);
+        let ours = tokio::task::spawn_blocking(move || journals.is_ours(execution)).await?;
+        Ok(ours?)
     }
 
     /// What an agent waits for; nothing when it does not run here.

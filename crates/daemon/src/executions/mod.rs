@@ -36,12 +36,11 @@ use missiond_api::Home;
 use missiond_core::{Clock, ExecutionId, ObservationId, SlotId};
 use missiond_journal::catalogue::{SignalType, parse_tool_call};
 use missiond_journal::record::Sender;
-use missiond_journal::{
-    Acknowledgement, Confidence, FileStore, JournalStore, Observed, Outcome, Policy, Reason, Source,
-};
+use missiond_journal::{Acknowledgement, Confidence, Observed, Outcome, Policy, Reason, Source};
 use missiond_store::{MissionDb, executions};
 use tokio::task::JoinSet;
 
+use crate::journals::HomeJournals;
 use crate::slots::{Order, Slots};
 use crate::timeline::Timeline;
 
@@ -72,8 +71,7 @@ struct Context {
     timeline: Timeline,
     clock: Arc<dyn Clock>,
     slots: Arc<Slots>,
-    journals: Arc<dyn JournalStore>,
-    files: FileStore,
+    journals: Arc<HomeJournals>,
     policy: Arc<Policy>,
     /// Those that have not ended.
     runs: Mutex<HashMap<ExecutionId, Arc<Run>>>,
@@ -86,23 +84,22 @@ impl Executions {
         timeline: Timeline,
         clock: Arc<dyn Clock>,
         slots: Arc<Slots>,
-    ) -> Result<Self, ExecutionError> {
-        let files = FileStore::open(&home.journals_dir())?;
+        journals: HomeJournals,
+    ) -> Self {
         let context = Arc::new(Context {
             home: home.clone(),
             db,
             timeline,
             clock,
             slots,
-            journals: Arc::new(files.clone()),
-            files,
+            journals: Arc::new(journals),
             policy: Arc::new(Policy::standard()),
             runs: Mutex::default(),
         });
-        Ok(Self {
+        Self {
             context,
             tasks: Mutex::default(),
-        })
+        }
     }
 
     /// A call of one of the execution's own tools. The caller has made sure that

@@ -79,13 +79,19 @@ impl Executions {
             Arc::clone(&context.policy),
             row.id,
         );
-        let opened =
-            tokio::task::spawn_blocking(move || Journal::open(journals, policy, id)).await?;
-        let (journal, recovery) = match opened {
+        // On a shared database it may be another daemon's.
+        let shared = context.db.engine() != Engine::Sqlite;
+        let opened = tokio::task::spawn_blocking(move || {
+            let missing = || JournalError::from(JournalStoreError::NotFound { execution: id });
+            match journals.is_ours(id)? {
+                false if shared => Err(missing()),
+                _ => Journal::open(journals, policy, id),
+            }
+        });
+        let (journal, recovery) = match opened.await? {
             Ok(opened) => opened,
             Err(JournalError::Store(JournalStoreError::NotFound { .. })) => {
-                // On a shared database it is another daemon's.
-                if context.db.engine() == Engine::Sqlite {
+                if !shared {
                     tracing::error!(execution = %id, "it has no journal");
                     let at = context.clock.now();
                     context

@@ -1,6 +1,5 @@
 //! What can be seen of an execution, running or ended.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use missiond_core::ExecutionId;
@@ -40,8 +39,15 @@ impl Executions {
             .read(move |tx| Box::pin(executions::get(tx, execution)))
             .await?;
         // A journal is made before the row, and both before the program.
-        let begun = row.is_some() || self.journal_file(execution).exists();
+        let begun = row.is_some() || self.has_journal(execution).await?;
         Ok(if begun { Known::Ended } else { Known::Never })
+    }
+
+    /// Whether anything was recorded of an execution.
+    pub(crate) async fn has_journal(&self, execution: ExecutionId) -> Result<bool, ExecutionError> {
+        let journals = Arc::clone(&self.context.journals);
+        let there = tokio::task::spawn_blocking(move || journals.has(execution)).await?;
+        Ok(there?)
     }
 
     /// What the journal of an execution that has not ended says.
@@ -129,8 +135,8 @@ impl Executions {
         Ok(tokio::task::spawn_blocking(read).await??)
     }
 
-    /// The file that holds the journal of an execution.
-    pub(crate) fn journal_file(&self, execution: ExecutionId) -> PathBuf {
-        self.context.files.path(execution)
+    /// Where the journal of an execution is, for a person.
+    pub(crate) fn journal_place(&self, execution: ExecutionId) -> String {
+        self.context.journals.place(execution)
     }
 }

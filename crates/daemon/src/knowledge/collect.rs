@@ -80,7 +80,10 @@ impl Knowledge {
     }
 }
 
-async fn aged(tx: &mut Tx<'_>, now: Timestamp) -> Result<Vec<(EntryRow, String)>, StoreError> {
+pub(super) async fn aged(
+    tx: &mut Tx<'_>,
+    now: Timestamp,
+) -> Result<Vec<(EntryRow, String)>, StoreError> {
     let replaced: HashSet<EntryId> = edges::replaced(tx).await?.into_iter().collect();
     let mut found = Vec::new();
     let mut after = None;

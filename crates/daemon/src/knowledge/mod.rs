@@ -9,12 +9,14 @@ mod embedding;
 mod entries;
 mod remember;
 mod search;
+mod tend;
 
+use std::collections::HashSet;
 use std::path::PathBuf;
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use missiond_api::{ApiError, Home};
-use missiond_core::{Clock, ErrorCode};
+use missiond_core::{Clock, EntryId, ErrorCode};
 use missiond_knowledge::transfer::{DraftError, derived_key};
 use missiond_knowledge::{Calibration, Corpus, Document, Place, Profile};
 use missiond_store::knowledge::{self, EntryRow, Which};
@@ -24,6 +26,7 @@ use tokio::sync::{Notify, watch};
 use crate::config::KnowledgeConfig;
 use crate::timeline::{Timeline, TimelineError};
 use embedding::Models;
+pub(crate) use tend::Tended;
 
 /// A handle to the knowledge base.
 #[derive(Debug, Clone)]
@@ -48,6 +51,8 @@ struct Inner {
     /// Held from the store to the index, so that an index that replaces
     /// another has everything that was written.
     changing: tokio::sync::Mutex<()>,
+    /// Candidates that a rule would accept and that contradict what is known.
+    waiting: Mutex<HashSet<EntryId>>,
 }
 
 /// What is searched.
@@ -118,6 +123,7 @@ impl Knowledge {
                 built: watch::Sender::new(false),
                 wake: Notify::new(),
                 changing: tokio::sync::Mutex::new(()),
+                waiting: Mutex::default(),
             }),
         }
     }
@@ -222,6 +228,10 @@ impl Knowledge {
 impl Inner {
     fn accepts(&self, source: &str) -> bool {
         self.config.accepts(source)
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, HashSet<EntryId>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn read_index(&self) -> RwLockReadGuard<'_, Index> {

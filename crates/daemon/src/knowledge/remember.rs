@@ -30,7 +30,7 @@ const LISTED: u32 = 100;
 
 /// What happens to a draft that contradicts what is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Contradiction {
+pub(super) enum Contradiction {
     /// It is kept, and both are told apart by an edge.
     Recorded,
     /// It is not kept: a person decides.
@@ -160,7 +160,7 @@ impl Knowledge {
         })
     }
 
-    async fn keep(
+    pub(super) async fn keep(
         &self,
         draft: Draft,
         proposal: Option<EntryId>,
@@ -414,7 +414,7 @@ fn verdict(new: &EntryRow, old: &EntryRow, alike: Option<bool>) -> Option<Verdic
     classify(newer, older, alike)
 }
 
-fn masked(mut draft: Draft) -> (Draft, usize) {
+pub(super) fn masked(mut draft: Draft) -> (Draft, usize) {
     let mut secrets = 0;
     let mut clean = |text: &mut String| {
         let masked = mask(text);

@@ -4,14 +4,14 @@ use missiond_api::ApiError;
 use missiond_api::operations::NoParams;
 use missiond_api::operations::autopilot::{
     AttemptUnderWay, AutopilotMode, AutopilotReport, AutopilotSet, AutopilotSetParams,
-    AutopilotShow, ParkedTask,
+    AutopilotShow, MemoryReport, ParkedTask,
 };
 use missiond_core::{Attempt, BoardTask, ErrorCode};
 use missiond_store::autopilot::{self, ModeRow, Parked};
 use missiond_store::{StoreError, board, token_usage};
 
 use super::{Call, Operations, of_store};
-use crate::autopilot::{Mode, ModeError};
+use crate::autopilot::{Mode, ModeError, Remembered};
 
 /// No reason is longer.
 const LONGEST_REASON: usize = 500;
@@ -116,6 +116,19 @@ fn report(call: &Call, rows: Rows) -> AutopilotReport {
             .collect(),
         tokens_today: rows.tokens_today,
         tokens_per_day: config.autopilot.tokens_per_day,
+        memory: call.daemon.autopilot.remembered().map(memory),
+    }
+}
+
+const fn memory(remembered: Remembered) -> MemoryReport {
+    let Remembered { at, tended } = remembered;
+    MemoryReport {
+        at,
+        accepted: tended.accepted,
+        waiting: tended.waiting,
+        aged: tended.aged,
+        entries: tended.entries,
+        embedded: tended.embedded,
     }
 }
 

@@ -22,8 +22,8 @@ use tokio::sync::oneshot;
 
 use super::{Call, Operations, of_store};
 use crate::slots::{
-    Answer, DEFAULT_SIZE, Foreground, ForegroundReport, ForegroundTold, InputError, Look, Message,
-    NewSlot, OpenSlot, Order, OrderError, SlotsError, ViewerId,
+    Answer, DEFAULT_SIZE, Foreground, ForegroundReport, ForegroundTold, ForegroundVoice,
+    InputError, Look, Message, NewSlot, OpenSlot, Order, OrderError, SlotsError, ViewerId,
 };
 
 const LONGEST_TEXT: usize = 256 << 10;
@@ -132,6 +132,18 @@ async fn foreground(
 }
 
 fn foreground_summary(session: Foreground) -> SlotSummary {
+    let (at, place) = (session.heard_at, session.cwd.display());
+    let (reason, authority) = match (session.voice, session.state) {
+        (ForegroundVoice::Hooks, _) => (format!("its hooks said so at {at}, in {place}"), "hook"),
+        (ForegroundVoice::Connection, PtyState::ToolRunning) => (
+            format!("it waits for a tool of ours since {at}, in {place}"),
+            "mcp",
+        ),
+        (ForegroundVoice::Connection, _) => (
+            format!("it is connected, in {place}, and tells no more"),
+            "mcp",
+        ),
+    };
     SlotSummary {
         slot: session.slot.id,
         name: session.slot.name,
@@ -141,13 +153,12 @@ fn foreground_summary(session: Foreground) -> SlotSummary {
         closed_at: None,
         reading: SlotReading {
             state: session.state,
-            reason: format!(
-                "its hooks said so at {}, in {}",
-                session.heard_at,
-                session.cwd.display()
-            ),
-            confidence: 0.9,
-            authority: "hook".to_owned(),
+            reason,
+            confidence: match session.state {
+                PtyState::Unknown => 0.0,
+                _ => 0.9,
+            },
+            authority: authority.to_owned(),
             waiting_for: None,
         },
         trouble: None,

@@ -107,12 +107,7 @@ async fn show(call: Call, params: ExecutionParams) -> Result<ExecutionDetails, A
             Transport::None => "none",
         }
         .to_owned(),
-        journal: call
-            .daemon
-            .executions
-            .journal_file(shown.row.id)
-            .display()
-            .to_string(),
+        journal: call.daemon.executions.journal_place(shown.row.id),
         records: state.head.0,
         tokens: Tokens {
             requests: state.telemetry.requests,

@@ -44,7 +44,9 @@ use tokio::task::JoinSet;
 use crate::config::{AnomaliesConfig, Config};
 use crate::timeline::{Timeline, TimelineError};
 
-pub(crate) use foreground::{Foreground, ForegroundReport, ForegroundTold};
+pub(crate) use foreground::{
+    ConnectionNumber, ConnectionTold, Foreground, ForegroundReport, ForegroundTold, ForegroundVoice,
+};
 pub(crate) use live::{Listener, Look, Order, OrderError};
 use manifests::Manifests;
 pub(crate) use manifests::Refreshed;

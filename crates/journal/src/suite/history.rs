@@ -208,7 +208,7 @@ impl History {
                 };
                 (Source::Transcript, said.into())
             }
-            7 => (Source::ProviderStream, Thinking { edge }.into()),
+            7 => (Source::Transcript, Thinking { edge }.into()),
             8 => {
                 let usage = Usage {
                     model: None,

@@ -31,9 +31,15 @@ const MIGRATION_LOCK: i64 = 0x6d69_7373_696f_6e64;
 
 pub(crate) struct PostgresEngine {
     pool: Pool,
+    /// `None` when it was opened for looking only.
+    telling: Option<Telling>,
+    progress: Arc<Progress>,
+}
+
+/// What appends to the timeline and carries word of it.
+struct Telling {
     appender: Appender,
     hints: Hints,
-    progress: Arc<Progress>,
 }
 
 impl PostgresEngine {
@@ -55,10 +61,28 @@ impl PostgresEngine {
         );
         Ok(Self {
             pool,
-            appender,
-            hints,
+            telling: Some(Telling { appender, hints }),
             progress,
         })
+    }
+
+    pub(crate) async fn look(
+        config: &Config,
+        known: &'static [Migration],
+    ) -> Result<Self, StoreError> {
+        let mut connection = PgConnection::open(config).await?;
+        let applied = connection.query(migrate::APPLIED, &[]).await?;
+        migrate::nothing_pending(&applied, known)?;
+        let head = check_head(&mut connection).await?;
+        Ok(Self {
+            pool: Pool::new(config.clone()),
+            telling: None,
+            progress: Arc::new(Progress::starting_at(head)),
+        })
+    }
+
+    fn telling(&self) -> Result<&Telling, StoreError> {
+        self.telling.as_ref().ok_or_else(StoreError::looking_only)
     }
 
     pub(crate) fn progress(&self) -> &Progress {
@@ -66,6 +90,7 @@ impl PostgresEngine {
     }
 
     pub(crate) async fn write<T: Send + 'static>(&self, work: Work<T>) -> Result<T, StoreError> {
+        let telling = self.telling()?;
         let mut lent = self.pool.begin("BEGIN").await?;
         let (outcome, head) = run(lent.connection(), Access::ReadWrite, work).await;
         match outcome {
@@ -74,7 +99,7 @@ impl PostgresEngine {
                 lent.give_back();
                 self.progress.committed(head);
                 if let Some(head) = head {
-                    self.hints.announce(head);
+                    telling.hints.announce(head);
                 }
                 Ok(value)
             }
@@ -100,13 +125,17 @@ impl PostgresEngine {
     }
 
     pub(crate) async fn append(&self, events: Vec<EncodedEvent>) -> Result<Vec<Seq>, StoreError> {
-        self.appender.append(events).await
+        self.telling()?.appender.append(events).await
     }
 
     pub(crate) async fn close(&self) -> Result<(), StoreError> {
-        self.appender.close().await;
+        if let Some(telling) = &self.telling {
+            telling.appender.close().await;
+        }
         self.pool.close().await;
-        self.hints.close().await;
+        if let Some(telling) = &self.telling {
+            telling.hints.close().await;
+        }
         Ok(())
     }
 }

@@ -23,7 +23,8 @@ use readers::Readers;
 use writer::{Job, Writer};
 
 pub(crate) struct SqliteEngine {
-    writer: Writer,
+    /// `None` when it was opened for looking only.
+    writer: Option<Writer>,
     readers: Readers,
     progress: Arc<Progress>,
 }
@@ -58,18 +59,40 @@ impl SqliteEngine {
         let progress = Arc::new(Progress::starting_at(head));
         Ok(Self {
             readers: Readers::start(path)?,
-            writer: Writer::start(connection, Arc::clone(&progress))?,
+            writer: Some(Writer::start(connection, Arc::clone(&progress))?),
             progress,
         })
+    }
+
+    pub(crate) async fn look(path: &Path, known: &'static [Migration]) -> Result<Self, StoreError> {
+        let path = path.to_owned();
+        let looking = tokio::task::spawn_blocking(move || {
+            let mut connection = SqliteConnection::open_reader(&path)?;
+            let applied = connection.query(migrate::APPLIED, &[])?;
+            migrate::nothing_pending(&applied, known)?;
+            let head = check_head(&mut connection)?;
+            Ok(Self {
+                readers: Readers::start(&path)?,
+                writer: None,
+                progress: Arc::new(Progress::starting_at(head)),
+            })
+        });
+        looking
+            .await
+            .map_err(|error| StoreError::internal(format!("opening the database: {error}")))?
     }
 
     pub(crate) fn progress(&self) -> &Progress {
         &self.progress
     }
 
+    fn writer(&self) -> Result<&Writer, StoreError> {
+        self.writer.as_ref().ok_or_else(StoreError::looking_only)
+    }
+
     pub(crate) async fn write<T: Send + 'static>(&self, work: Work<T>) -> Result<T, StoreError> {
         let (reply, answer) = oneshot::channel();
-        self.writer.send(Job::work(work, reply)).await?;
+        self.writer()?.send(Job::work(work, reply)).await?;
         answer.await.unwrap_or(Err(StoreError::Closed))
     }
 
@@ -81,15 +104,18 @@ impl SqliteEngine {
 
     pub(crate) async fn append(&self, events: Vec<EncodedEvent>) -> Result<Vec<Seq>, StoreError> {
         let (reply, answer) = oneshot::channel();
-        self.writer.send(Job::Append { events, reply }).await?;
+        self.writer()?.send(Job::Append { events, reply }).await?;
         answer.await.unwrap_or(Err(StoreError::Closed))
     }
 
     /// The readers end first: a checkpoint cannot pass an open snapshot.
     pub(crate) async fn close(&self) -> Result<(), StoreError> {
         self.readers.close().await;
+        let Some(writer) = &self.writer else {
+            return Ok(());
+        };
         let (reply, answer) = oneshot::channel();
-        if self.writer.send(Job::Close { reply }).await.is_err() {
+        if writer.send(Job::Close { reply }).await.is_err() {
             return Ok(());
         }
         answer.await.unwrap_or(Ok(()))

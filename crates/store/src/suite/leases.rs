@@ -137,6 +137,20 @@ pub async fn expired_leases_are_collected_once(url: DbUrl) {
     assert_eq!(both, [again, long], "the first to expire comes first");
 }
 
+pub async fn the_last_holder_of_a_lease_is_known_after_its_end(url: DbUrl) {
+    let db = open(&url).await;
+    let last = || db.read(|tx| Box::pin(leases::last_holder(tx, "board")));
+    assert_eq!(last().await.unwrap(), None);
+    granted(claim(&db, "board", "ann", noon(), TEN_MINUTES).await);
+    assert_eq!(last().await.unwrap().as_deref(), Some("ann"));
+    db.write(|tx| Box::pin(leases::expire(tx, minutes_later(11))))
+        .await
+        .unwrap();
+    assert_eq!(last().await.unwrap().as_deref(), Some("ann"));
+    granted(claim(&db, "board", "bob", minutes_later(12), TEN_MINUTES).await);
+    assert_eq!(last().await.unwrap().as_deref(), Some("bob"));
+}
+
 async fn claim(
     db: &MissionDb,
     resource: &str,

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use missiond_core::{
-    ExecutionId, ObservationId, QuestionNumber, QuestionOrigin, QuestionRef, QuestionStatus, SlotId,
+    BoardTaskId, ExecutionId, ObservationId, QuestionNumber, QuestionOrigin, QuestionRef,
+    QuestionStatus, SlotId,
 };
 
 use super::fixtures::{minutes_later, noon, open};
@@ -111,6 +112,33 @@ pub async fn a_question_is_asked_once_and_answered_once(url: DbUrl) {
     assert_eq!(found.closed_at, Some(minutes_later(5)));
     assert_eq!(list(&db, QuestionFilter::Open).await, [2]);
     assert_eq!(list(&db, QuestionFilter::Newest { limit: 9 }).await, [2, 1]);
+}
+
+pub async fn what_was_answered_about_a_task_is_found(url: DbUrl) {
+    let db = open(&url).await;
+    let (task, agent) = (BoardTaskId::generate(), ExecutionId::generate());
+    let of_task = |key: &str| NewQuestion {
+        origin: QuestionOrigin::Task {
+            task,
+            key: key.into(),
+        },
+        ..input(agent)
+    };
+    let first = raise(&db, &input(agent), 0).await;
+    let second = raise(&db, &of_task("a"), 1).await;
+    raise(&db, &of_task("b"), 2).await;
+    let foreign = raise(&db, &input(ExecutionId::generate()), 3).await;
+    for one in [&second, &first, &foreign] {
+        answer(&db, one, "SQLite").await.unwrap();
+    }
+    let found = db
+        .read(move |tx| {
+            Box::pin(async move { questions::answered_about(tx, task, &[agent]).await })
+        })
+        .await
+        .unwrap();
+    let numbers: Vec<_> = found.iter().map(|question| question.number.0).collect();
+    assert_eq!(numbers, [1, 2], "as they were asked, and no others");
 }
 
 pub async fn a_dialog_may_ask_again_and_an_input_request_may_not(url: DbUrl) {

@@ -108,6 +108,40 @@ pub async fn after_a_failed_statement_nothing_is_kept(url: DbUrl) {
     advance(&db, "usable", 1).await.unwrap();
 }
 
+pub async fn a_database_opened_for_looking_is_read_and_never_written(url: DbUrl) {
+    let db = open(&url).await;
+    db.append(&[note("one")]).await.unwrap();
+    let look = MissionDb::look(&url).await.unwrap();
+    let head = |db: &MissionDb| {
+        let db = db.clone();
+        async move { db.read(|tx| Box::pin(timeline::head(tx))).await.unwrap() }
+    };
+    assert_eq!(head(&look).await, Seq(1));
+    // Beside one that writes, it sees what is written.
+    db.append(&[note("two")]).await.unwrap();
+    assert_eq!(head(&look).await, Seq(2));
+    let refused = look.append(&[note("three")]).await.unwrap_err();
+    assert!(
+        refused.to_string().contains("for looking only"),
+        "{refused}"
+    );
+    let refused = look
+        .write(|tx| Box::pin(async move { tx.execute("DELETE FROM system_timeline", &[]).await }))
+        .await
+        .unwrap_err();
+    assert!(
+        refused.to_string().contains("for looking only"),
+        "{refused}"
+    );
+    look.close().await.unwrap();
+    assert_eq!(head(&db).await, Seq(2));
+    // And when nobody else has it open.
+    db.close().await.unwrap();
+    let look = MissionDb::look(&url).await.unwrap();
+    assert_eq!(head(&look).await, Seq(2));
+    look.close().await.unwrap();
+}
+
 pub async fn a_reader_cannot_write(url: DbUrl) {
     let db = open(&url).await;
     let outcome = db

@@ -11,17 +11,29 @@ use super::Report;
 use crate::failure::Failure;
 use crate::output::{Output, Progress};
 
-pub(super) fn run(records: u64, output: &Output) -> Result<Report, Failure> {
+/// Enough to see that everything is measured.
+pub(super) const QUICK: BenchSize = BenchSize {
+    single: 10,
+    grouped: 64,
+    callers: 4,
+    replayed: 1_000,
+    opened: 100_000,
+};
+
+pub(super) fn full(records: u64) -> BenchSize {
+    BenchSize {
+        replayed: records,
+        ..BenchSize::default()
+    }
+}
+
+pub(super) fn run(size: BenchSize, output: &Output) -> Result<Report, Failure> {
     let home = Home::from_env()?;
     std::fs::create_dir_all(home.data_dir())?;
     // Beside the real data: what a disk promises differs from folder to folder.
     let folder = tempfile::Builder::new()
         .prefix("bench-")
         .tempdir_in(home.data_dir())?;
-    let size = BenchSize {
-        replayed: records,
-        ..BenchSize::default()
-    };
     let mut report = Report::new("journal");
     report.condition(
         "store",

@@ -57,7 +57,14 @@ pub(super) fn run(command: &BenchCommand, output: &mut Output) -> Result<ExitCod
             ref questions,
         } => code::run(files, path, questions.as_deref(), output)?,
         BenchCommand::Ipc { calls } => ipc::run(calls, output)?,
-        BenchCommand::Journal { records } => journal::run(records, output)?,
+        BenchCommand::Journal { records, quick } => {
+            let size = if quick {
+                journal::QUICK
+            } else {
+                journal::full(records)
+            };
+            journal::run(size, output)?
+        }
         BenchCommand::Kb(ref args) => kb::run(args, output)?,
         BenchCommand::Start { rounds } => start::run(rounds, output)?,
         #[cfg(unix)]

@@ -2,28 +2,27 @@
 //! beside one that writes. Nothing here changes anything.
 
 mod diff;
+mod place;
 mod verify;
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
-use missiond_api::Home;
-use missiond_core::{ErrorCode, ExecutionId};
-use missiond_journal::inspect::{self, ExportError, ExportForm, Side};
+use missiond_core::ErrorCode;
+use missiond_journal::inspect::{self, ExportError, ExportForm};
 use missiond_journal::replay::{Replayed, replay_until};
 use missiond_journal::store::StoreError;
-use missiond_journal::{
-    FileStore, JournalStore, Record, RecordKind, ReplayError, Sequence, narrate,
-};
+use missiond_journal::{Record, RecordKind, ReplayError, Sequence, narrate};
 use serde_json::{Value, json};
 
 use crate::args::{JournalCommand, JournalFormat};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::term::{Style, printable};
+use place::Place;
 
 pub(super) fn run(command: JournalCommand, output: &mut Output) -> Result<ExitCode, Failure> {
     match command {
@@ -61,64 +60,6 @@ pub(super) fn run(command: JournalCommand, output: &mut Output) -> Result<ExitCo
     }
 }
 
-/// Where one journal is.
-struct Place {
-    store: FileStore,
-    execution: ExecutionId,
-}
-
-impl Place {
-    /// What a person calls it: an id of this home, or a file anywhere.
-    fn of(name: &str) -> Result<Self, Failure> {
-        if let Ok(execution) = name.parse() {
-            let place = Self {
-                store: own_journals()?,
-                execution,
-            };
-            return place.if_there(|| {
-                "`mission journal verify --all` lists the journals of this home".to_owned()
-            });
-        }
-        let path = Path::new(name);
-        let Some(execution) = FileStore::execution_of(path) else {
-            let message = format!("`{name}` names no journal");
-            return Err(Failure::new(ErrorCode::InvalidParams, message).hint(
-                "give the id of an execution (exec_…) or a file named exec_….interaction.jsonl",
-            ));
-        };
-        let folder = path.parent().filter(|folder| *folder != Path::new(""));
-        Self {
-            store: FileStore::look(folder.unwrap_or(Path::new("."))),
-            execution,
-        }
-        .if_there(|| format!("there is no file {name}"))
-    }
-
-    fn if_there(self, hint: impl FnOnce() -> String) -> Result<Self, Failure> {
-        if self.path().exists() {
-            return Ok(self);
-        }
-        let execution = self.execution;
-        Err(Failure::from(StoreError::NotFound { execution }).hint(hint()))
-    }
-
-    fn side(&self) -> Side<'_> {
-        Side {
-            store: &self.store,
-            execution: self.execution,
-        }
-    }
-
-    fn path(&self) -> PathBuf {
-        self.store.path(self.execution)
-    }
-}
-
-fn own_journals() -> Result<FileStore, Failure> {
-    let root = Home::from_env()?.journals_dir();
-    Ok(FileStore::look(&FileStore::folder_below(&root)))
-}
-
 fn show(
     place: &Place,
     after: Sequence,
@@ -129,8 +70,7 @@ fn show(
     let mut left = limit;
     let (mut last, mut more) = (after, false);
     let mut damage = None;
-    let Place { store, execution } = place;
-    store.scan(*execution, after, &mut |scanned| {
+    place.store().scan(place.execution, after, &mut |scanned| {
         let record = match scanned.line.and_then(|line| line.record()) {
             Ok(record) => record,
             Err(reason) => {
@@ -234,7 +174,7 @@ fn replay(place: &Place, at: Option<Sequence>, output: &mut Output) -> Result<Ex
 
 fn state_at(place: &Place, at: Option<Sequence>) -> Result<Replayed, Failure> {
     let last = at.unwrap_or(Sequence(u64::MAX));
-    match replay_until(&place.store, place.execution, last) {
+    match replay_until(place.store(), place.execution, last) {
         Err(ReplayError::Empty { .. }) if at.is_some() => {
             let message = format!("nothing was recorded by record {last}");
             Err(Failure::new(ErrorCode::InvalidParams, message)
@@ -293,11 +233,11 @@ fn write_out(
     format: JournalFormat,
     out: &mut dyn Write,
 ) -> Result<u64, ExportError> {
-    let Place { store, execution } = place;
+    let (store, execution) = (place.store(), place.execution);
     match format {
-        JournalFormat::Jsonl => inspect::export(store, *execution, ExportForm::Records, out),
-        JournalFormat::Lines => inspect::export(store, *execution, ExportForm::Lines, out),
-        JournalFormat::Markdown => narrate::markdown(store, *execution, out),
+        JournalFormat::Jsonl => inspect::export(store, execution, ExportForm::Records, out),
+        JournalFormat::Lines => inspect::export(store, execution, ExportForm::Lines, out),
+        JournalFormat::Markdown => narrate::markdown(store, execution, out),
     }
 }
 

@@ -5,11 +5,11 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use missiond_core::ExecutionId;
+use missiond_journal::Sequence;
 use missiond_journal::inspect::{self, Finding, Verification};
-use missiond_journal::{JournalStore, Sequence};
 use serde::Serialize;
 
-use super::{Place, own_journals};
+use super::Place;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::term::{Style, printable};
@@ -18,7 +18,9 @@ use crate::term::{Style, printable};
 #[derive(Serialize)]
 struct Report {
     execution: ExecutionId,
-    file: PathBuf,
+    /// The file it is in; `null` for one in the database.
+    file: Option<PathBuf>,
+    kept_in: String,
     intact: bool,
     records: u64,
     groups: u64,
@@ -39,7 +41,10 @@ pub(super) fn verify(
     all: bool,
     output: &mut Output,
 ) -> Result<ExitCode, Failure> {
-    let places = if all { every()? } else { named(names)? };
+    let places = match all {
+        true => Place::every(output)?,
+        false => named(names)?,
+    };
     if places.is_empty() {
         output.notice("there are no journals yet");
     }
@@ -62,24 +67,12 @@ fn named(names: &[String]) -> Result<Vec<Place>, Failure> {
     names.iter().map(|name| Place::of(name)).collect()
 }
 
-fn every() -> Result<Vec<Place>, Failure> {
-    let store = own_journals()?;
-    if !store.is_there() {
-        return Ok(Vec::new());
-    }
-    let place = |execution| Place {
-        store: store.clone(),
-        execution,
-    };
-    Ok(store.list()?.into_iter().map(place).collect())
-}
-
 fn look(place: &Place) -> Result<Report, Failure> {
-    let mut found = inspect::verify(&place.store, place.execution)?;
+    let mut found = inspect::verify(place.store(), place.execution)?;
     if let [Finding::Unfinished { .. }] = found.findings[..] {
         // A daemon may have been in the middle of a write; a crash stays.
         std::thread::sleep(Duration::from_millis(50));
-        found = inspect::verify(&place.store, place.execution)?;
+        found = inspect::verify(place.store(), place.execution)?;
     }
     let Verification {
         records,
@@ -95,7 +88,8 @@ fn look(place: &Place) -> Result<Report, Failure> {
     };
     Ok(Report {
         execution: place.execution,
-        file: place.path(),
+        file: place.file(),
+        kept_in: place.name(),
         intact: found.is_sound(),
         records,
         groups,
@@ -126,7 +120,7 @@ fn tell(output: &mut Output, report: &Report) {
         "{} {}: {}",
         paint.apply(Style::Red, "NOT INTACT"),
         report.execution,
-        report.file.display()
+        report.kept_in
     ));
     for told in &report.findings {
         output.line(format!("  {}", printable(&told.what)));

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use missiond_api::{CommanderHelloParams, PROTOCOL_VERSION};
+use missiond_api::{CommanderHelloParams, EXECUTION_VARIABLE, PROTOCOL_VERSION};
 use missiond_core::ErrorCode;
 
 use super::Choice;
@@ -32,10 +32,20 @@ pub(super) fn run(
         client: args.client,
         toolsets: args.toolsets,
         hub: args.hub,
+        cwd: own_session(),
     };
     let home = reach.home.clone();
     let revive: Box<dyn Fn() -> Result<(), Failure>> =
         Box::new(move || process::start(&home).map(drop));
     let revive = reach.may_start().then_some(revive);
     bridge::command(reach.home.socket(), hello, revive)
+}
+
+/// Where the session works that started this, if it is not one of ours.
+fn own_session() -> Option<String> {
+    if std::env::var_os(EXECUTION_VARIABLE).is_some() {
+        return None;
+    }
+    let cwd = std::env::current_dir().ok()?;
+    cwd.to_str().map(str::to_owned)
 }

@@ -106,7 +106,18 @@ async fn repository(work: &Work) -> Result<Repository, JobError> {
 
 /// What is wrong with a repository is the person's to mend.
 fn for_person(error: WorkspaceError) -> JobError {
+    use std::io::ErrorKind::{AlreadyExists, NotADirectory, PermissionDenied, ReadOnlyFilesystem};
+
     match error {
+        // Waiting does not change what is in the way.
+        WorkspaceError::Io { ref source, .. }
+            if matches!(
+                source.kind(),
+                AlreadyExists | NotADirectory | PermissionDenied | ReadOnlyFilesystem
+            ) =>
+        {
+            JobError::NeedsPerson(error.to_string())
+        }
         WorkspaceError::GitTimedOut { .. }
         | WorkspaceError::Locked { .. }
         | WorkspaceError::Io { .. } => error.into(),

@@ -110,8 +110,10 @@ async fn start_in(
             | ExecutionError::Slots(SlotsError::Invalid(_))),
         ) => Err(JobError::NeedsPerson(error.to_string())),
         // Its journal says why it ended: the next pass finds it.
-        Err(_) if work.daemon.executions.journal_file(execution).exists() => Ok(()),
-        Err(error) => Err(error.into()),
+        Err(error) => match work.daemon.executions.has_journal(execution).await? {
+            true => Ok(()),
+            false => Err(error.into()),
+        },
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use missiond_core::{ExecutionId, Isolation, Outcome};
+use missiond_core::{ExecutionId, Isolation, Outcome, TaskRef, TraceContext};
 use missiond_store::{StoreError, board, slot_sessions};
 use missiond_workspace::{Leftovers, Removal, Worktree};
 
@@ -82,7 +82,13 @@ pub(super) async fn leave(work: &Work) {
     for step in &work.task.teardown {
         let ran = check::run(work, step, path, Leftovers::End, std::future::pending()).await;
         if !ran.passed() {
-            tracing::warn!(task = %work.task.number, step = step.label(), %ran, "a teardown failed");
+            let text = format!("the teardown `{}` failed: {ran}", step.label());
+            let (task, author) = (TaskRef::Id(work.task.id), "autopilot".to_owned());
+            let board = &work.daemon.board;
+            let noted = board.note(task, author, text, TraceContext::root()).await;
+            if let Err(error) = noted {
+                tracing::warn!(task = %work.task.number, %ran, %error, "a teardown failed");
+            }
         }
     }
     if work.task.isolation != Isolation::Worktree {

@@ -19,7 +19,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use crate::commander::{Commander, Distance, Selection};
+use crate::commander::{Commander, Distance, Selection, SessionWatch};
 use crate::operations::Operations;
 use crate::shutdown::Stage;
 use crate::state::{Daemon, VERSION};
@@ -42,20 +42,20 @@ pub(super) async fn serve(
     decoder: FrameDecoder,
     hello: Request,
 ) {
-    let (selection, line) = match greet(&daemon, &hello) {
-        Ok(selection) => {
+    let (greeted, line) = match greet(&daemon, &hello) {
+        Ok(greeted) => {
             let welcome = CommanderWelcome {
                 protocol: PROTOCOL_VERSION,
                 version: VERSION.to_owned(),
             };
             let line = Response::result_line(&hello.id, &welcome);
-            (Some(selection), line)
+            (Some(greeted), line)
         }
         Err(error) => (None, Response::error_line(Some(&hello.id), &error)),
     };
     let mut writer = &stream;
     let said = tokio::time::timeout(STALL_LIMIT, writer.write_all(&line)).await;
-    if let (Some(selection), Ok(Ok(()))) = (selection, said) {
+    if let (Some((selection, params)), Ok(Ok(()))) = (greeted, said) {
         let per_second = daemon.config().ipc.requests_per_second;
         let (outlet, notices) = mpsc::channel(QUEUE);
         let commander = Commander::new(
@@ -67,6 +67,7 @@ pub(super) async fn serve(
         let connection = CommanderConnection {
             server: Server::new(Arc::new(commander)),
             rate: RateLimit::new(per_second, std::time::Instant::now()),
+            session: SessionWatch::begin(&daemon, &params),
             daemon,
             decoder,
             out: Vec::new(),
@@ -83,7 +84,7 @@ pub(super) async fn serve(
     }
 }
 
-fn greet(daemon: &Daemon, hello: &Request) -> Result<Selection, ApiError> {
+fn greet(daemon: &Daemon, hello: &Request) -> Result<(Selection, CommanderHelloParams), ApiError> {
     let params: CommanderHelloParams =
         super::connection::parse(METHOD_COMMANDER_HELLO, hello.params.as_deref())?;
     if params.protocol != PROTOCOL_VERSION {
@@ -94,12 +95,15 @@ fn greet(daemon: &Daemon, hello: &Request) -> Result<Selection, ApiError> {
         );
         return Err(ApiError::new(ErrorCode::VersionMismatch, message));
     }
-    Selection::of(&params, &daemon.config())
+    let selection = Selection::of(&params, &daemon.config())?;
+    Ok((selection, params))
 }
 
 struct CommanderConnection {
     daemon: Daemon,
     server: Server,
+    /// Tells of the person's session, if this is one.
+    session: Option<SessionWatch>,
     rate: RateLimit,
     decoder: FrameDecoder,
     out: Vec<u8>,
@@ -252,6 +256,14 @@ impl CommanderConnection {
             let line = answer.await.ok().map(|answer| answer.line);
             Finished { id, line }
         }));
+        self.tell_session();
+    }
+
+    /// A subscription is nothing a session waits for.
+    fn tell_session(&self) {
+        if let Some(session) = &self.session {
+            session.calls(self.in_flight.len().saturating_sub(self.subscriptions));
+        }
     }
 
     fn admit(&mut self, work: &Work) -> Result<(), ApiError> {
@@ -283,6 +295,7 @@ impl CommanderConnection {
         if let Some((_, Lasts::UntilCancelled)) = self.cancels.remove(&finished.id) {
             self.subscriptions -= 1;
         }
+        self.tell_session();
         // What was said during a call comes before its end.
         while let Ok(notice) = self.notices.try_recv() {
             self.send(&notice);

@@ -1,0 +1,131 @@
+//! `mission timeline …`
+
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use missiond_core::{Category, Clock, Seq, SystemClock, Timestamp, TraceId};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TimelineCommand {
+    /// Watch events as they happen.
+    #[command(after_help = "\
+Examples:
+  mission timeline tail
+  mission timeline tail --after 0 --kind note_added
+  mission timeline tail --category slot --json")]
+    Tail {
+        /// First everything stored after this sequence number.
+        #[arg(long, value_parser = seq)]
+        after: Option<Seq>,
+        /// Also events that are told but not stored.
+        #[arg(long)]
+        all: bool,
+        #[command(flatten)]
+        filter: EventFilter,
+    },
+    /// List stored events, the newest first.
+    #[command(after_help = "\
+Examples:
+  mission timeline query --limit 20
+  mission timeline query --since 2026-01-04T10:00:00Z --oldest-first")]
+    Query {
+        #[command(flatten)]
+        filter: EventFilter,
+        /// Only this causal chain; the last column of a line names it.
+        #[arg(long)]
+        trace: Option<TraceId>,
+        /// Not before this time: RFC 3339, a date, or how long ago (90m, 24h, 7d).
+        #[arg(long, value_parser = moment)]
+        since: Option<Timestamp>,
+        /// Before this time, given in the same ways.
+        #[arg(long, value_parser = moment)]
+        until: Option<Timestamp>,
+        /// Only what comes after this sequence number.
+        #[arg(long, value_parser = seq)]
+        after: Option<Seq>,
+        /// Only what comes before this sequence number.
+        #[arg(long, value_parser = seq)]
+        before: Option<Seq>,
+        /// The oldest first instead of the newest.
+        #[arg(long)]
+        oldest_first: bool,
+        /// At most so many, 1 to 1000.
+        #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=1000))]
+        limit: u32,
+    },
+    /// Show one causal chain as a tree.
+    #[command(after_help = "Example:\n  mission timeline trace 4bf92f3577b34da6a3ce929d0e0e4736")]
+    Trace {
+        /// The last column of `mission timeline query`.
+        trace_id: TraceId,
+    },
+    /// Wait for an event, for scripts.
+    #[command(after_help = "Example:\n  mission timeline wait --kind note_added --timeout 30")]
+    Wait {
+        /// Only these kinds, separated by commas.
+        #[arg(long = "kind", value_name = "KIND", value_delimiter = ',')]
+        kinds: Vec<String>,
+        /// Only what comes after this sequence number.
+        #[arg(long, value_parser = seq)]
+        after: Option<Seq>,
+        /// Seconds to wait, at most 55.
+        #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=55))]
+        timeout: u64,
+    },
+    /// Mark this moment with a sentence of your own.
+    #[command(after_help = "Example:\n  mission timeline note \"release 1.4 is out\"")]
+    Note {
+        /// What to remember, in quotes.
+        text: String,
+        /// Continue this causal chain.
+        #[arg(long)]
+        trace: Option<TraceId>,
+    },
+    /// Count events per hour and kind.
+    Activity {
+        /// Not before this time: RFC 3339, a date, or how long ago; 24h when left out.
+        #[arg(long, value_parser = moment)]
+        since: Option<Timestamp>,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct EventFilter {
+    /// Only these kinds, separated by commas.
+    #[arg(long = "kind", value_name = "KIND", value_delimiter = ',')]
+    pub(crate) kinds: Vec<String>,
+    /// Only these categories, separated by commas: pty, message, task, board, slot, knowledge,
+    /// cli_engine, pipeline, system.
+    #[arg(long = "category", value_name = "CATEGORY", value_delimiter = ',', value_parser = category)]
+    pub(crate) categories: Vec<Category>,
+}
+
+fn moment(text: &str) -> Result<Timestamp, String> {
+    let ago = |unit: char, seconds: u64| {
+        let number: u64 = text.strip_suffix(unit)?.parse().ok()?;
+        Some(Duration::from_secs(number.checked_mul(seconds)?))
+    };
+    let ago = ago('s', 1)
+        .or_else(|| ago('m', 60))
+        .or_else(|| ago('h', 3600))
+        .or_else(|| ago('d', 86_400));
+    if let Some(ago) = ago {
+        return Ok(SystemClock.now().minus(ago));
+    }
+    text.parse()
+        .or_else(|_| format!("{text}T00:00:00Z").parse())
+        .map_err(|_| "expected a time like 2026-01-04T10:00:00Z, a date like 2026-01-04, or how long ago, like 90m, 24h or 7d".to_owned())
+}
+
+fn seq(text: &str) -> Result<Seq, String> {
+    match text.parse::<i64>() {
+        Ok(number) if number >= 0 => Ok(Seq(number)),
+        _ => Err("a sequence number is 0 or more".to_owned()),
+    }
+}
+
+fn category(text: &str) -> Result<Category, String> {
+    serde_json::from_value(serde_json::Value::String(text.to_owned())).map_err(|_| {
+        "use pty, message, task, board, slot, knowledge, cli_engine, pipeline or system".to_owned()
+    })
+}

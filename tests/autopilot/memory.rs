@@ -1,0 +1,116 @@
+//! What finished tasks teach: candidates with their provenance in the inbox of
+//! the knowledge base, once each, and accepted where a rule says so.
+
+use serde_json::{Value, json};
+
+use super::{Field, QUICK, writes};
+use crate::harness::{text, wait_for};
+
+/// Fails the first time, and is right when it is told so.
+fn second_try() -> String {
+    "  - steps:\n      - write: {file: a.txt, text: \"wrong\\n\"}\n      \
+     - signal: {type: completed_claim, payload: {summary: Done.}}\n  \
+     - uses: always\n    steps:\n      - write: {file: a.txt, text: \"right\\n\"}\n      \
+     - signal: {type: completed_claim, payload: {summary: Now it is right.}}\n"
+        .to_owned()
+}
+
+fn check() -> Value {
+    let script = "grep -q right a.txt || { echo it must be right; exit 3; }";
+    json!([{"name": "content", "run": ["sh", "-c", script]}])
+}
+
+fn proposals(field: &Field) -> Vec<Value> {
+    let inbox = field.home.json(&["call", "kb_inbox", "{}"]);
+    inbox["proposals"].as_array().unwrap().clone()
+}
+
+fn summary(proposal: &Value) -> String {
+    proposal["draft"]["summary"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_verified_task_and_its_fixed_check_are_candidates_once() {
+    let field = Field::new();
+    let task = field.task("teaches", &second_try(), json!({"checks": check()}));
+    field.wait_status(&task, "done");
+    wait_for("the candidates", || proposals(&field).len() == 2);
+    let found = proposals(&field);
+    assert_eq!(
+        summary(&found[0]),
+        format!("{task} \"teaches\" is done: 1 of its checks passed")
+    );
+    assert_eq!(
+        summary(&found[1]),
+        format!(
+            "while {task} was worked on, the check `content` failed with exit code 3: \"it must \
+             be right\" and passed after a change"
+        )
+    );
+    for one in &found {
+        assert_eq!(one["source"], format!("task {task} attempt 1"));
+        assert_eq!(one["draft"]["author"], "autopilot");
+        assert_eq!(one["draft"]["tier"], "machine");
+        assert_eq!(one["draft"]["scope"], "re po'sitory");
+        assert!(one["draft"]["conversation"].is_string(), "{one}");
+    }
+    // Nothing was remembered without a person, and no restart proposes it again.
+    assert_eq!(field.home.json(&["kb", "stats"])["entries"], 0);
+    field.home.kill();
+    field.home.start();
+    let next = field.task("more", &writes("b.txt", "y"), json!({}));
+    field.wait_status(&next, "done");
+    wait_for("the next candidate", || proposals(&field).len() == 3);
+    let ids =
+        |found: &[Value]| -> Vec<Value> { found.iter().map(|one| one["id"].clone()).collect() };
+    assert_eq!(ids(&proposals(&field))[..2], ids(&found));
+    let id = found[1]["id"].as_str().unwrap();
+    let accept = json!({"proposal": id, "decision": "accept"}).to_string();
+    field.home.json(&["call", "kb_decide", &accept]);
+    let hits = field
+        .home
+        .json(&["kb", "search", "content check exit code 3"]);
+    assert_eq!(hits["hits"].as_array().unwrap().len(), 1, "{hits}");
+}
+
+#[test]
+fn a_rule_accepts_candidates_and_what_contradicts_waits() {
+    let rule = "[knowledge]\naccept_from = [\"task *\"]\n";
+    let field = Field::with_config(&format!("{QUICK}{rule}"));
+    let task = field.task("known", &second_try(), json!({"checks": check()}));
+    field.wait_status(&task, "done");
+    wait_for("the rule", || {
+        field.home.json(&["kb", "stats"])["entries"] == 2
+    });
+    assert_eq!(proposals(&field), [Value::Null; 0]);
+    let mut status = Value::Null;
+    wait_for("the report", || {
+        status = field.home.json(&["autopilot", "status"]);
+        status["memory"]["entries"] == 2
+    });
+    assert_eq!(status["memory"]["waiting"], 0, "{status}");
+    let shown = text(&field.home.mission(&["autopilot", "status"]).stdout);
+    assert!(shown.contains("Memory: 2 entries"), "{shown}");
+}
+
+#[test]
+fn what_a_person_answered_is_a_candidate() {
+    let field = Field::new();
+    let turns = "  - steps:\n      - signal:\n          type: needs_input\n          payload: \
+         {question: Which word?}\n  - uses: always\n    steps:\n      \
+         - write: {file: a.txt, text: \"{{prompt}}\\n\"}\n      \
+         - signal: {type: completed_claim, payload: {summary: Written.}}\n";
+    let task = field.task("asks", turns, json!({}));
+    let asked = || field.home.json(&["inbox"])["questions"].clone();
+    wait_for("the question", || asked()[0].is_object());
+    let number = asked()[0]["number"].clone();
+    let answer = ["answer", &format!("Q-{number}"), "always say hello"];
+    field.home.json(&answer);
+    field.wait_status(&task, "done");
+    wait_for("the candidates", || proposals(&field).len() == 2);
+    let found = proposals(&field);
+    let said = summary(&found[1]);
+    assert!(said.starts_with("asked \"Which word?\", "), "{said}");
+    assert!(said.ends_with("said: always say hello"), "{said}");
+    assert_eq!(found[1]["draft"]["category"], "policy");
+}
