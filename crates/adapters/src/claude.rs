@@ -14,7 +14,7 @@ use crate::plan::{
 use crate::transcript::{
     CallOutcome, TokenUsage, TranscriptFact, TranscriptMemory, fingerprint, number, text_of,
 };
-use crate::{Adapter, FoundTranscript, TranscriptSearch};
+use crate::{Adapter, FoundTranscript, OwnFiles, OwnReading, TranscriptSearch};
 
 /// Events every supported version knows. One unknown name makes older versions
 /// refuse the whole settings file.
@@ -42,6 +42,15 @@ impl Adapter for ClaudeCode {
 
     fn program(&self) -> &str {
         "claude"
+    }
+
+    fn reads_itself(&self) -> OwnReading {
+        OwnReading {
+            files: OwnFiles::All(&["CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md"]),
+            imports: true,
+            skills: &[".claude/skills"],
+            home_skills: &[".claude/skills"],
+        }
     }
 
     fn plan(&self, launch: &Launch) -> Result<LaunchPlan, PlanError> {

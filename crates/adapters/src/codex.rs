@@ -13,7 +13,7 @@ use crate::plan::{ConversationId, Instructions, LaunchPlan, PlanError, SignalTra
 use crate::transcript::{
     CallOutcome, TokenUsage, TranscriptFact, TranscriptMemory, fingerprint, number, text_of,
 };
-use crate::{Adapter, FoundTranscript, TranscriptSearch, recent_files};
+use crate::{Adapter, FoundTranscript, OwnFiles, OwnReading, TranscriptSearch, recent_files};
 
 /// The first line of a rollout carries the CLI's whole instructions.
 const LONGEST_HEAD: u64 = 1 << 20;
@@ -28,6 +28,15 @@ impl Adapter for Codex {
 
     fn program(&self) -> &str {
         "codex"
+    }
+
+    fn reads_itself(&self) -> OwnReading {
+        OwnReading {
+            files: OwnFiles::All(&["AGENTS.override.md", "AGENTS.md"]),
+            imports: false,
+            skills: &[".agents/skills", ".codex/skills"],
+            home_skills: &[".agents/skills", ".codex/skills"],
+        }
     }
 
     fn plan(&self, launch: &Launch) -> Result<LaunchPlan, PlanError> {

@@ -18,7 +18,7 @@ use crate::plan::{
 use crate::transcript::{
     CallOutcome, TokenUsage, TranscriptFact, TranscriptMemory, fingerprint, number, text_of,
 };
-use crate::{Adapter, FoundTranscript, TranscriptSearch, recent_files};
+use crate::{Adapter, FoundTranscript, OwnFiles, OwnReading, TranscriptSearch, recent_files};
 
 const HOOK_EVENTS: [&str; 7] = [
     "SessionStart",
@@ -58,6 +58,15 @@ impl Adapter for GeminiCli {
 
     fn program(&self) -> &str {
         "gemini"
+    }
+
+    fn reads_itself(&self) -> OwnReading {
+        OwnReading {
+            files: OwnFiles::All(&["GEMINI.md"]),
+            imports: true,
+            skills: &[".gemini/skills", ".agents/skills"],
+            home_skills: &[".gemini/skills", ".agents/skills"],
+        }
     }
 
     fn plan(&self, launch: &Launch) -> Result<LaunchPlan, PlanError> {

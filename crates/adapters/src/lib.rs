@@ -19,6 +19,7 @@ mod hook;
 mod launch;
 mod opencode;
 mod opencode_rows;
+mod own_reading;
 mod plan;
 mod rehearsal;
 mod tail;
@@ -29,6 +30,7 @@ pub use equipment::{EquipError, Equipment};
 pub use hook::{HookError, HookEvent, HookReport, MAX_HOOK_INPUT};
 pub use launch::{Conversation, HookCommand, Launch, McpServer, PermissionMode};
 pub use opencode_rows::RowTail;
+pub use own_reading::{OwnFiles, OwnReading};
 pub use plan::{
     ConversationId, Instructions, LaunchPlan, LinkedTo, PlanError, PlannedFile, PlannedLink,
     SignalTransport, StartupDialog, StartupQuestion,
@@ -64,6 +66,16 @@ pub trait Adapter: std::fmt::Debug + Send + Sync {
     /// What is typed at its prompt to end the CLI in order.
     fn exit_command(&self) -> Option<&'static str> {
         None
+    }
+
+    /// What the CLI tells its model from the folder it starts in, without us.
+    fn reads_itself(&self) -> OwnReading {
+        OwnReading::NOTHING
+    }
+
+    /// Whether a text of many lines arrives as one message.
+    fn takes_long_prompts(&self) -> bool {
+        true
     }
 
     /// Whether what its agent says is on record already, because its transcript

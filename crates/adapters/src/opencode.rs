@@ -15,7 +15,7 @@ use crate::tail::TranscriptTail;
 use crate::transcript::{
     CallOutcome, TokenUsage, TranscriptFact, TranscriptMemory, fingerprint, number, text_of,
 };
-use crate::{Adapter, FoundTranscript, TranscriptSearch};
+use crate::{Adapter, FoundTranscript, OwnFiles, OwnReading, TranscriptSearch};
 
 #[derive(Debug)]
 pub(crate) struct OpenCode;
@@ -31,6 +31,19 @@ impl Adapter for OpenCode {
 
     fn exit_command(&self) -> Option<&'static str> {
         Some("/exit")
+    }
+
+    fn reads_itself(&self) -> OwnReading {
+        OwnReading {
+            files: OwnFiles::FirstOf(&["AGENTS.md", "CLAUDE.md"]),
+            imports: false,
+            skills: &[".opencode/skills", ".claude/skills", ".agents/skills"],
+            home_skills: &[
+                ".config/opencode/skills",
+                ".claude/skills",
+                ".agents/skills",
+            ],
+        }
     }
 
     fn plan(&self, launch: &Launch) -> Result<LaunchPlan, PlanError> {
