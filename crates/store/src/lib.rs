@@ -47,6 +47,7 @@ pub mod permissions;
 mod postgres;
 pub mod private_postgres;
 mod progress;
+pub mod prompt_snapshots;
 pub mod questions;
 pub mod slot_sessions;
 pub mod slots;

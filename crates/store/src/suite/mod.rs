@@ -19,6 +19,7 @@ mod http_access;
 mod knowledge;
 mod leases;
 mod permissions;
+mod prompt_snapshots;
 mod questions;
 mod records;
 mod tasks;
@@ -34,6 +35,7 @@ pub use http_access::*;
 pub use knowledge::*;
 pub use leases::*;
 pub use permissions::*;
+pub use prompt_snapshots::*;
 pub use questions::*;
 pub use records::*;
 pub use tasks::*;
@@ -116,6 +118,7 @@ macro_rules! for_each_store_case {
             edges_keep_their_first_reason,
             vectors_belong_to_a_model_and_a_revision,
             a_proposal_is_decided_once,
+            a_snapshot_stays_as_it_was_typed_until_its_time_is_over,
             every_earlier_version_upgrades_and_keeps_its_data,
             a_newer_database_is_refused_untouched,
             a_changed_migration_is_refused,

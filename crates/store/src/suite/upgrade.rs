@@ -208,6 +208,14 @@ const HOLDINGS: &[Holding] = &[
         ask: "SELECT kind, reason FROM knowledge_edges",
         answer: &["refines", "why"],
     },
+    Holding {
+        since: 13,
+        write: "INSERT INTO prompt_snapshots (execution, slot, engine, cwd, at, budget, used, \
+             masked, context, items, sources) \
+             VALUES ('e1', 's1', 'claude', '/', 5, 4000, 9, 0, '> x', '[]', '[]')",
+        ask: "SELECT engine, context FROM prompt_snapshots",
+        answer: &["claude", "> x"],
+    },
 ];
 
 pub async fn every_earlier_version_upgrades_and_keeps_its_data(url: DbUrl) {
