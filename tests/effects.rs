@@ -13,7 +13,22 @@ use crate::harness::{TestHome, wait_for};
 use crate::toolhub_hostile::list_tricks;
 
 /// Operations proved in another file: by which test.
-const ELSEWHERE: [(&str, &str, &str); 41] = [
+const ELSEWHERE: [(&str, &str, &str); 44] = [
+    (
+        "context_preview",
+        include_str!("context.rs"),
+        "what_does_not_fit_is_cut_with_its_reason_and_nobody_is_told_when_it_is_off",
+    ),
+    (
+        "context_show",
+        include_str!("context.rs"),
+        "what_one_agent_remembers_the_next_is_told_with_its_source_and_age",
+    ),
+    (
+        "skill_list",
+        include_str!("context.rs"),
+        "skills_and_the_map_of_the_repository_are_told_to_whom_they_help",
+    ),
     (
         "code_index",
         include_str!("code.rs"),

@@ -16,6 +16,8 @@ mod command_line;
 mod commander;
 #[cfg(unix)]
 mod conformance;
+#[cfg(unix)]
+mod context;
 mod contract;
 mod crash;
 mod documents;

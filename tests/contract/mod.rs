@@ -127,6 +127,49 @@ impl Cli {
         agent
     }
 
+    /// What is known reaches the model, quoted, in the words of the person; what
+    /// the CLI reads by itself comes from the CLI.
+    fn is_told(&self, room: &Room, reads: &str, other: &str) {
+        room.write(
+            &format!("work/{reads}"),
+            "Rule seven: harbour lights are green.\n",
+        );
+        room.write(
+            &format!("work/{other}"),
+            "Rule nine: harbour bells ring twice.\n",
+        );
+        let detail: Vec<_> = (0..60)
+            .map(|step| format!("Step {step} of a deploy is to look at gauge {step}."))
+            .collect();
+        let draft = json!({
+            "summary": "Deploys go through make ship.",
+            "detail": detail.join("\n"),
+            "key": "deploy",
+            "category": "policy",
+            "source": "session 7",
+        });
+        room.home.json(&["call", "kb_remember", &draft.to_string()]);
+        room.model.reply(Reply::new().say("It is known now."));
+        let agent = Agent::start(self, room, "deploy the service", &[]);
+        agent.wait_for_rest("It is known now.");
+        let asked = room.model.turns().last().unwrap().body.to_string();
+        let heading = r#"entry \"deploy\", from \"session 7\", "#;
+        assert!(asked.contains(heading), "{asked}");
+        assert!(
+            asked.contains("\\n> Deploys go through make ship."),
+            "{asked}"
+        );
+        assert!(asked.contains("\\n> Step 3 of a deploy"), "{asked}");
+        assert!(asked.contains("\\n> Rule nine: harbour bells"), "{asked}");
+        assert!(asked.contains("Rule seven: harbour lights"), "{asked}");
+        assert!(!asked.contains("> Rule seven"), "{asked}");
+        let view = room.home.json(&["context", "show", &agent.execution]);
+        let items = view["items"].as_array().unwrap();
+        let own = items.iter().find(|item| item["title"] == reads).unwrap();
+        let why = own["reason"].as_str().unwrap();
+        assert!(why.contains("reads it by itself"), "{why}");
+    }
+
     fn goes_on<'r>(&'r self, room: &'r Room, conversation: &str) -> Agent<'r> {
         room.model.reply(Reply::new().say("It was eighty-eighty."));
         let agent = Agent::start(self, room, "which port was it", &["--resume", conversation]);

@@ -4,8 +4,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, schema_for};
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::operations::{
-    access, attention, autopilot, board, code, communication, compute, execution, knowledge,
-    system, tools, worktree,
+    access, attention, autopilot, board, code, communication, compute, context, execution,
+    knowledge, system, tools, worktree,
 };
 
 /// Which part of the system an operation belongs to.
@@ -153,6 +153,9 @@ pub const CATALOGUE: &[OperationSpec] = &[
     board::BoardCancel::SPEC,
     board::BoardImport::SPEC,
     board::BoardExport::SPEC,
+    context::ContextPreview::SPEC,
+    context::ContextShow::SPEC,
+    context::SkillList::SPEC,
     code::CodeIndex::SPEC,
     code::CodeStatus::SPEC,
     code::CodeSearch::SPEC,

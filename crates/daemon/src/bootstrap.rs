@@ -23,6 +23,8 @@ use crate::code::CodeMaps;
 use crate::commander::Changes;
 use crate::config::{Config, ConfigError};
 #[cfg(unix)]
+use crate::context::{self, ContextPipeline};
+#[cfg(unix)]
 use crate::executions::{ExecutionError, Executions};
 use crate::http_access::HttpAccess;
 use crate::incidents::IncidentRecorder;
@@ -253,6 +255,16 @@ async fn infrastructure(
         config.borrow().knowledge.clone(),
     );
     #[cfg(unix)]
+    let context = ContextPipeline::new(context::Parts {
+        db: db.clone(),
+        clock: Arc::clone(&clock),
+        config: config.subscribe(),
+        knowledge: knowledge.clone(),
+        code: Arc::clone(&code),
+        slots: Arc::clone(&slots),
+        executions: Arc::clone(&executions),
+    });
+    #[cfg(unix)]
     let questions = Arc::new(Questions::new(
         id,
         db.clone(),
@@ -301,6 +313,8 @@ async fn infrastructure(
         slots,
         #[cfg(unix)]
         executions,
+        #[cfg(unix)]
+        context,
         #[cfg(unix)]
         autopilot: Autopilot::default(),
         #[cfg(unix)]

@@ -39,6 +39,8 @@ pub(crate) struct DaemonState {
     #[cfg(unix)]
     pub executions: Arc<crate::executions::Executions>,
     #[cfg(unix)]
+    pub context: crate::context::ContextPipeline,
+    #[cfg(unix)]
     pub questions: Arc<crate::questions::Questions>,
     #[cfg(unix)]
     pub permissions: Arc<crate::permissions::Permissions>,
