@@ -13,7 +13,27 @@ use crate::harness::{TestHome, wait_for};
 use crate::toolhub_hostile::list_tricks;
 
 /// Operations proved in another file: by which test.
-const ELSEWHERE: [(&str, &str, &str); 41] = [
+const ELSEWHERE: [(&str, &str, &str); 45] = [
+    (
+        "conversation_turns",
+        include_str!("conversations.rs"),
+        "what_is_said_in_an_execution_is_taken_in_and_found",
+    ),
+    (
+        "conversation_list",
+        include_str!("conversations.rs"),
+        "what_is_said_in_an_execution_is_taken_in_and_found",
+    ),
+    (
+        "conversation_show",
+        include_str!("conversations.rs"),
+        "what_is_said_in_an_execution_is_taken_in_and_found",
+    ),
+    (
+        "conversation_search",
+        include_str!("conversations.rs"),
+        "what_is_said_in_an_execution_is_taken_in_and_found",
+    ),
     (
         "code_index",
         include_str!("code.rs"),

@@ -17,6 +17,8 @@ mod commander;
 #[cfg(unix)]
 mod conformance;
 mod contract;
+#[cfg(unix)]
+mod conversations;
 mod crash;
 mod documents;
 #[cfg(unix)]

@@ -3,6 +3,7 @@
 mod attention;
 mod autopilot;
 mod code;
+mod conversation;
 mod execution;
 mod journal;
 mod kb;
@@ -25,6 +26,7 @@ pub(crate) use attention::{
 };
 pub(crate) use autopilot::{AutopilotCommand, DemoArgs, WhyArg};
 pub(crate) use code::{BeaconCommand, CodeArgs, CodeCommand};
+pub(crate) use conversation::{ConversationCommand, WithinArgs};
 pub(crate) use execution::{ExecutionCommand, HookArgs, RunArgs};
 pub(crate) use journal::{JournalCommand, JournalFormat};
 pub(crate) use kb::{KbBenchArgs, KbCommand, KbFormat, ModelCommand, RememberArgs, SearchArgs};
@@ -223,6 +225,9 @@ Examples:
     BenchWriter(WriterMode),
     /// The code map: find, read and map what a repository defines; landmarks.
     Code(CodeArgs),
+    /// Conversations with agents: list, read, search.
+    #[command(subcommand)]
+    Conversation(ConversationCommand),
     /// Other people's MCP servers: list, call, add, import.
     #[cfg(unix)]
     Mcp(McpArgs),

@@ -23,6 +23,8 @@ use crate::code::CodeMaps;
 use crate::commander::Changes;
 use crate::config::{Config, ConfigError};
 #[cfg(unix)]
+use crate::conversations::Conversations;
+#[cfg(unix)]
 use crate::executions::{ExecutionError, Executions};
 use crate::http_access::HttpAccess;
 use crate::incidents::IncidentRecorder;
@@ -253,6 +255,14 @@ async fn infrastructure(
         config.borrow().knowledge.clone(),
     );
     #[cfg(unix)]
+    let conversations = Conversations::new(
+        host_name(),
+        id,
+        db.clone(),
+        Arc::clone(&clock),
+        config.subscribe(),
+    );
+    #[cfg(unix)]
     let questions = Arc::new(Questions::new(
         id,
         db.clone(),
@@ -297,6 +307,8 @@ async fn infrastructure(
         board,
         code,
         knowledge,
+        #[cfg(unix)]
+        conversations,
         #[cfg(unix)]
         slots,
         #[cfg(unix)]
@@ -346,7 +358,7 @@ fn pipelines(daemon: &Daemon) -> Arc<Operations> {
 }
 
 /// Phase 5: what works without being asked.
-async fn workers(daemon: &Daemon) -> Result<[tokio::task::JoinHandle<()>; 2], StartError> {
+async fn workers(daemon: &Daemon) -> Result<Vec<tokio::task::JoinHandle<()>>, StartError> {
     let consumers = Consumers::start(
         &daemon.timeline,
         vec![Arc::new(Activity), Arc::new(IncidentRecorder)],
@@ -372,7 +384,12 @@ async fn workers(daemon: &Daemon) -> Result<[tokio::task::JoinHandle<()>; 2], St
     daemon.autopilot.start(daemon);
     #[cfg(unix)]
     Changes::start(daemon);
-    Ok([daemon.knowledge.start(), runs::start_beating(daemon)])
+    Ok(vec![
+        daemon.knowledge.start(),
+        #[cfg(unix)]
+        daemon.conversations.start(),
+        runs::start_beating(daemon),
+    ])
 }
 
 /// The listeners, each in its own task.

@@ -352,4 +352,19 @@ pub const KEYS: &[KeySpec] = &[
         "knowledge.search.conversation",
         "What the best turns of a conversation lend its others, 0 to 1.",
     ),
+    live(
+        "conversations.projects",
+        "Folders in which your own conversations with agent CLIs are taken in from the CLIs' \
+         transcripts, for example `[\"~/src/app\"]`. Empty means none; those of executions are \
+         taken in always.",
+    ),
+    live(
+        "conversations.keep_days",
+        "Days after its last word that a conversation is forgotten, 1 to 36500; 0 means never.",
+    ),
+    live(
+        "conversations.index_mb",
+        "Memory that the words of conversations may take to be searched, 1 to 65536; what was said \
+         first is left out then, and a search says from when on it has looked.",
+    ),
 ];
