@@ -13,7 +13,7 @@ use crate::harness::{TestHome, wait_for};
 use crate::toolhub_hostile::list_tricks;
 
 /// Operations proved in another file: by which test.
-const ELSEWHERE: [(&str, &str, &str); 44] = [
+const ELSEWHERE: [(&str, &str, &str); 48] = [
     (
         "context_preview",
         include_str!("context.rs"),
@@ -28,6 +28,26 @@ const ELSEWHERE: [(&str, &str, &str); 44] = [
         "skill_list",
         include_str!("context.rs"),
         "skills_and_the_map_of_the_repository_are_told_to_whom_they_help",
+    ),
+    (
+        "conversation_turns",
+        include_str!("conversations.rs"),
+        "what_is_said_in_an_execution_is_taken_in_and_found",
+    ),
+    (
+        "conversation_list",
+        include_str!("conversations.rs"),
+        "what_is_said_in_an_execution_is_taken_in_and_found",
+    ),
+    (
+        "conversation_show",
+        include_str!("conversations.rs"),
+        "what_is_said_in_an_execution_is_taken_in_and_found",
+    ),
+    (
+        "conversation_search",
+        include_str!("conversations.rs"),
+        "what_is_said_in_an_execution_is_taken_in_and_found",
     ),
     (
         "code_index",

@@ -19,6 +19,8 @@ mod conformance;
 #[cfg(unix)]
 mod context;
 mod contract;
+#[cfg(unix)]
+mod conversations;
 mod crash;
 mod documents;
 #[cfg(unix)]

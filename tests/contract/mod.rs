@@ -64,10 +64,61 @@ impl Cli {
         let conversation = agent.show()["conversation"].clone();
         self.check(agent.says_farewell(), 0);
         let conversation = conversation.as_str().expect("its conversation has a name");
-        self.check(self.goes_on(room, conversation).says_farewell(), 1);
+        let next = self.goes_on(room, conversation);
+        let execution = next.execution.clone();
+        self.check(next.says_farewell(), 1);
+        self.is_remembered(room, conversation, &execution);
         for turn in room.model.turns() {
             assert_eq!((turn.api, turn.purpose), (self.api, Purpose::Turn));
         }
+    }
+
+    /// The whole conversation is kept, of both executions, each word once.
+    fn is_remembered(&self, room: &Room, session: &str, execution: &str) {
+        let show = || {
+            let command = ["conversation", "show", session, "--limit", "500"];
+            room.home.json(&command)
+        };
+        let mut shown = Value::Null;
+        wait_for("the conversation to be taken in", || {
+            let listed = room.home.json(&["conversation", "list"]);
+            let known = listed["conversations"].as_array().unwrap();
+            let ours = known.iter().any(|one| one["session"] == session);
+            shown = if ours { show() } else { Value::Null };
+            shown["conversation"]["execution"] == execution
+                && shown.to_string().contains("It was eighty-eighty.")
+        });
+        let items = shown["items"].as_array().unwrap();
+        let said = |role: &str| -> Vec<String> {
+            let texts = items
+                .iter()
+                .filter(|item| item["role"] == role && item["noise"].is_null());
+            texts
+                .map(|item| item["text"].as_str().unwrap().to_owned())
+                .collect()
+        };
+        assert_eq!(said("person"), PROMPTS, "{}", self.engine);
+        let answers = said("agent");
+        for answer in ["It is reported.", "Port 8080 it is.", "It was written."] {
+            let count = answers.iter().filter(|said| *said == answer).count();
+            assert_eq!(count, 1, "{}: {answer}: {answers:?}", self.engine);
+        }
+        let calls: Vec<_> = items
+            .iter()
+            .filter(|item| item["kind"] == "tool_call")
+            .map(|item| item["outcome"].as_str().unwrap_or("none"))
+            .collect();
+        let ended = |how: &str| calls.iter().filter(|outcome| **outcome == how).count();
+        assert_eq!(
+            (ended("succeeded"), ended("denied")),
+            (4, 1),
+            "{}: {calls:?}",
+            self.engine
+        );
+        assert_eq!(shown["conversation"]["turns"], PROMPTS.len());
+        assert_eq!(shown["conversation"]["skipped"], 0);
+        let found = room.home.json(&["conversation", "search", "eighty-eighty"]);
+        assert_eq!(found["hits"][0]["session"], session);
     }
 
     /// Compares a journal with what must be in it, strand by strand.
@@ -201,6 +252,20 @@ const SCREEN: [&str; 16] = [
     "idle",
     "thinking",
     "exited",
+];
+
+/// What the person said, in both executions.
+const PROMPTS: [&str; 10] = [
+    "what is the answer",
+    "report how far you are",
+    "ask me for the port",
+    "8080",
+    "write the file",
+    "write another",
+    "take your time",
+    "count to a million",
+    "say that it is done",
+    "which port was it",
 ];
 
 const MESSAGES: [&str; 2] = [

@@ -4,6 +4,7 @@ mod attention;
 mod autopilot;
 mod code;
 mod context;
+mod conversation;
 mod execution;
 mod journal;
 mod kb;
@@ -27,6 +28,7 @@ pub(crate) use attention::{
 pub(crate) use autopilot::{AutopilotCommand, DemoArgs, WhyArg};
 pub(crate) use code::{BeaconCommand, CodeArgs, CodeCommand};
 pub(crate) use context::{ContextCommand, SkillCommand};
+pub(crate) use conversation::{ConversationCommand, WithinArgs};
 pub(crate) use execution::{ExecutionCommand, HookArgs, RunArgs};
 pub(crate) use journal::{JournalCommand, JournalFormat};
 pub(crate) use kb::{KbBenchArgs, KbCommand, KbFormat, ModelCommand, RememberArgs, SearchArgs};
@@ -231,6 +233,9 @@ Examples:
     /// Skills: what agents can do with the files of a folder.
     #[command(subcommand)]
     Skill(SkillCommand),
+    /// Conversations with agents: list, read, search.
+    #[command(subcommand)]
+    Conversation(ConversationCommand),
     /// Other people's MCP servers: list, call, add, import.
     #[cfg(unix)]
     Mcp(McpArgs),

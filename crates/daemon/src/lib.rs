@@ -15,6 +15,8 @@ mod commander;
 pub mod config;
 #[cfg(unix)]
 mod context;
+#[cfg(unix)]
+mod conversations;
 pub mod database_journal;
 #[cfg(unix)]
 mod executions;

@@ -35,6 +35,8 @@ pub(crate) struct DaemonState {
     pub code: Arc<crate::code::CodeMaps>,
     pub knowledge: crate::knowledge::Knowledge,
     #[cfg(unix)]
+    pub conversations: crate::conversations::Conversations,
+    #[cfg(unix)]
     pub slots: Arc<crate::slots::Slots>,
     #[cfg(unix)]
     pub executions: Arc<crate::executions::Executions>,

@@ -15,6 +15,7 @@ pub struct ContextConfig {
     pub environment: bool,
     pub skills: bool,
     pub entries: bool,
+    pub history: bool,
     pub map: bool,
     pub instructions: bool,
 }
@@ -29,6 +30,7 @@ impl Default for ContextConfig {
             environment: true,
             skills: true,
             entries: true,
+            history: true,
             map: true,
             instructions: true,
         }
@@ -43,8 +45,7 @@ impl ContextConfig {
             Source::Environment => self.environment,
             Source::Skills => self.skills,
             Source::Entries => self.entries,
-            // Nobody keeps conversations yet.
-            Source::History => false,
+            Source::History => self.history,
             Source::Map => self.map,
             Source::Instructions => self.instructions,
         }

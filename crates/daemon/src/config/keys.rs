@@ -383,6 +383,10 @@ pub const KEYS: &[KeySpec] = &[
         "Tell agents the entries of the knowledge base that fit what they are asked.",
     ),
     live(
+        "context.history",
+        "Tell agents what was said about it in earlier conversations in their project.",
+    ),
+    live(
         "context.map",
         "Tell agents what their repository defines; the first time, it is read for that.",
     ),
@@ -390,5 +394,20 @@ pub const KEYS: &[KeySpec] = &[
         "context.instructions",
         "Tell agents what stands in AGENTS.md, CLAUDE.md and their like, unless their CLI reads it \
          by itself.",
+    ),
+    live(
+        "conversations.projects",
+        "Folders in which your own conversations with agent CLIs are taken in from the CLIs' \
+         transcripts, for example `[\"~/src/app\"]`. Empty means none; those of executions are \
+         taken in always.",
+    ),
+    live(
+        "conversations.keep_days",
+        "Days after its last word that a conversation is forgotten, 1 to 36500; 0 means never.",
+    ),
+    live(
+        "conversations.index_mb",
+        "Memory that the words of conversations may take to be searched, 1 to 65536; what was said \
+         first is left out then, and a search says from when on it has looked.",
     ),
 ];

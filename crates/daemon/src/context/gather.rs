@@ -11,7 +11,7 @@ use missiond_context::{Candidate, Length, Source};
 
 use super::place::Place;
 use super::view::count;
-use super::{Parts, Wanted, environment, files, skills};
+use super::{Parts, Wanted, environment, files, history, skills};
 use crate::code::{Fresh, Unindexed};
 use crate::config::ContextConfig;
 
@@ -64,6 +64,10 @@ pub(super) async fn gather(parts: &Parts, config: &ContextConfig, wanted: &Wante
         let project = place.ok().and_then(Place::project);
         entries(parts, query, project).await
     };
+    let history = async {
+        let found = history::history(parts, wanted, place?, query).await?;
+        Ok::<_, String>((found, None))
+    };
     let map = async { map(parts, place?, budget, wanted).await };
     let instructions = async {
         let (place, engine) = (place?.clone(), wanted.engine.clone());
@@ -80,10 +84,11 @@ pub(super) async fn gather(parts: &Parts, config: &ContextConfig, wanted: &Wante
         ask(asked(Source::Environment), environment),
         ask(asked(Source::Skills), skills),
         ask(asked(Source::Entries), entries),
+        ask(asked(Source::History), history),
         ask(asked(Source::Map), map),
         ask(asked(Source::Instructions), instructions),
     );
-    let answered: [(Vec<Candidate>, ContextSource); 5] = answered.into();
+    let answered: [(Vec<Candidate>, ContextSource); 6] = answered.into();
     let (mut candidates, mut sources) = (Vec::new(), Vec::new());
     for (found, source) in answered {
         candidates.extend(found);

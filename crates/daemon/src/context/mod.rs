@@ -10,6 +10,7 @@
 mod environment;
 mod files;
 mod gather;
+mod history;
 mod place;
 mod skills;
 mod view;
@@ -29,6 +30,7 @@ use tokio::sync::watch;
 
 use crate::code::CodeMaps;
 use crate::config::Config;
+use crate::conversations::Conversations;
 use crate::executions::{Executions, MAX_PROMPT};
 use crate::knowledge::Knowledge;
 use crate::slots::Slots;
@@ -47,6 +49,7 @@ pub(crate) struct Parts {
     pub clock: Arc<dyn Clock>,
     pub config: watch::Receiver<Arc<Config>>,
     pub knowledge: Knowledge,
+    pub conversations: Conversations,
     pub code: Arc<CodeMaps>,
     pub slots: Arc<Slots>,
     pub executions: Arc<Executions>,

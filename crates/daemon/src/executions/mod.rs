@@ -52,6 +52,7 @@ pub(crate) use messages::Accepted;
 pub(crate) use run::Run;
 use run::Seen;
 pub(crate) use start::{Identity, NewExecution, Owner};
+pub(crate) use transcript::whole_transcript;
 pub(crate) use view::{Known, Shown};
 
 /// The longest prompt, in characters.

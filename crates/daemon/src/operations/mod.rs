@@ -18,6 +18,8 @@ mod compute;
 #[cfg(unix)]
 mod context;
 #[cfg(unix)]
+mod conversation;
+#[cfg(unix)]
 mod execution;
 mod knowledge;
 #[cfg(unix)]
@@ -106,6 +108,8 @@ impl Operations {
         compute::register(&mut operations);
         #[cfg(unix)]
         context::register(&mut operations);
+        #[cfg(unix)]
+        conversation::register(&mut operations);
         #[cfg(unix)]
         execution::register(&mut operations);
         knowledge::register(&mut operations);
