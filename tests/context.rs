@@ -8,7 +8,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use crate::executions::{Stage, journal, of_kind};
-use crate::harness::{TestHome, binary};
+use crate::harness::{TestHome, binary, wait_for};
 
 const BEGIN: &str = "==== Background, gathered by missiond ====";
 const END: &str = "==== End of the background ====";
@@ -45,6 +45,9 @@ fn bare(prompt: &str) -> Vec<&str> {
 #[test]
 fn what_one_agent_remembers_the_next_is_told_with_its_source_and_age() {
     let stage = Stage::new();
+    // What was said before is told in a test of its own.
+    stage.home.write_config("[context]\nhistory = false\n");
+    stage.home.json(&["daemon", "reload"]);
     let remember = json!([
         binary(),
         "kb",
@@ -110,6 +113,48 @@ fn what_one_agent_remembers_the_next_is_told_with_its_source_and_age() {
     assert!(reason.contains("was told it before"), "{reason}");
     let last = stage.prompts(&again).pop().unwrap();
     assert_eq!(last, "deploy the service once more");
+}
+
+#[test]
+fn what_was_said_in_one_run_the_next_is_told_without_what_was_told() {
+    let stage = Stage::new();
+    let rule = "Run the linter before you commit anything to this repository.";
+    std::fs::write(stage.file("AGENTS.md"), rule).unwrap();
+    let answers = "  - steps:\n      - say: The pelican lives in birds.rs, at line 40.\n";
+    let first = run(&stage, answers, &[], "where does the pelican live");
+    assert!(stage.prompts(&first)[0].contains(rule));
+    let folder = stage.file("").display().to_string();
+    let preview = || {
+        stage.home.json(&[
+            "context",
+            "preview",
+            "feed the pelican",
+            "--engine",
+            "rehearsal",
+            "--cwd",
+            &folder,
+        ])
+    };
+    let mut view = Value::Null;
+    wait_for("the conversation to be taken in", || {
+        view = preview();
+        let told = items(&view, "history");
+        told.iter().any(|item| item["outcome"] == "given")
+    });
+    let text = view["text"].as_str().unwrap();
+    assert!(
+        text.contains("\nconversation \"where does the pelican live\", from "),
+        "{text}"
+    );
+    assert!(
+        text.contains("> Asked: where does the pelican live\n"),
+        "{text}"
+    );
+    assert!(
+        text.contains("> Answered: The pelican lives in birds.rs"),
+        "{text}"
+    );
+    assert_eq!(text.matches(rule).count(), 1, "as a file alone: {text}");
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! What was said in earlier conversations about the project: the turns a prompt
-//! is about, and the newest ones.
+//! What was said in earlier conversations in the project about what the agent is
+//! asked.
 
 use missiond_context::{Candidate, Length, Source, one_line, request_of};
 
@@ -7,9 +7,8 @@ use super::place::Place;
 use super::{Parts, Wanted};
 use crate::conversations::PastTurn;
 
-/// Turns that have to do with the prompt, and the newest ones beside them.
-const ABOUT: usize = 6;
-const NEWEST: usize = 3;
+/// Turns that are looked at.
+const MOST_TURNS: usize = 8;
 /// So much of a request names a turn.
 const LONGEST_TITLE: usize = 60;
 
@@ -19,23 +18,13 @@ pub(super) async fn history(
     place: &Place,
     query: &str,
 ) -> Result<Vec<Candidate>, String> {
-    let conversations = &parts.conversations;
-    let mut turns = match query.trim().is_empty() {
-        true => Vec::new(),
-        false => conversations
-            .turns_about(&place.cwd, query, ABOUT)
-            .await
-            .map_err(|error| error.to_string())?,
-    };
-    let newest = conversations.recent_turns(&place.cwd, NEWEST).await;
-    for turn in newest.map_err(|error| error.to_string())? {
-        let same = |other: &PastTurn| {
-            (other.conversation, other.number) == (turn.conversation, turn.number)
-        };
-        if !turns.iter().any(same) {
-            turns.push(turn);
-        }
+    if query.trim().is_empty() {
+        return Ok(Vec::new());
     }
+    let found = parts
+        .conversations
+        .turns_about(&place.cwd, query, MOST_TURNS);
+    let mut turns = found.await.map_err(|error| error.to_string())?;
     // What goes on knows itself.
     if let Some(own) = &wanted.conversation {
         let short: String = own.chars().take(8).collect();

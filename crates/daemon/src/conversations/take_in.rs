@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use missiond_adapters::{
     CallOutcome, Record, RecordMemory, Recorded, Role, TailError, TranscriptTail, Written, records,
 };
+use missiond_context::request_of;
 use missiond_core::{CliEngine, ConversationId, DaemonId, Event, Timestamp, TraceContext};
 use missiond_knowledge::conversation::{
     Ending, LONGEST_INPUT, LONGEST_MESSAGE, LONGEST_OUTPUT, Noise, Step, Turn, kept, masked_json,
@@ -245,6 +246,11 @@ fn fit(record: Record) -> Option<Item> {
             model,
             written,
         } => {
+            // What an agent is told behind a request was not said by the person.
+            let text = match role {
+                Role::Person => request_of(&text).to_owned(),
+                Role::Agent => text,
+            };
             let noise = match written {
                 Written::Said => noise_of_message(&text),
                 Written::ByProgram => noise_of_message(&text).or(Some(Noise::Program)),
