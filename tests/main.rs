@@ -16,7 +16,11 @@ mod command_line;
 mod commander;
 #[cfg(unix)]
 mod conformance;
+#[cfg(unix)]
+mod context;
 mod contract;
+#[cfg(unix)]
+mod conversations;
 mod crash;
 mod database_journals;
 mod documents;

@@ -45,6 +45,18 @@ fn a_diamond_of_tasks_is_worked_off_in_its_order_and_merged() {
         assert!(evidence.iter().all(|said| said["exit"] == 0));
         assert_eq!(evidence[0]["commit"].as_str().unwrap().len(), 40);
     }
+    // What was said for each task is found by it, in the repository's name.
+    for task in [&top, &left, &right, &end] {
+        let mut said = Value::Null;
+        wait_for("its conversation", || {
+            said = field.home.json(&["conversation", "list", "--task", task]);
+            said["conversations"][0]["turns"] == 1
+        });
+        let one = &said["conversations"][0];
+        let repository = field.repository().canonicalize().unwrap();
+        assert_eq!(one["project"], repository.display().to_string());
+        assert_eq!(one["task"], field.show(task)["task"]["id"]);
+    }
     let order = field.lines("order");
     assert_eq!(order.len(), 4, "each agent had its prompt once: {order:?}");
     assert_eq!([&order[0][..], &order[3][..]], ["top", "end"]);

@@ -3,6 +3,7 @@
 //! between.
 
 mod budgets;
+mod context;
 mod crash;
 mod demo;
 mod flow;

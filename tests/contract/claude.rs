@@ -13,6 +13,13 @@ fn claude_code_keeps_the_contract() {
 }
 
 #[test]
+fn claude_code_is_told_what_it_does_not_read() {
+    if let Some((room, cli)) = prepared() {
+        cli.is_told(&room, "CLAUDE.md", "AGENTS.md");
+    }
+}
+
+#[test]
 fn a_daemon_that_takes_over_answers_what_the_launch_has_answered() {
     let Some((room, cli)) = prepared() else {
         return;

@@ -7,9 +7,20 @@ use super::{Cli, Clis, KEY, MADE, NOWHERE, Room};
 
 #[test]
 fn codex_keeps_the_contract() {
-    let Some(clis) = Clis::installed() else {
-        return;
-    };
+    if let Some((room, cli)) = prepared() {
+        cli.converse(&room);
+    }
+}
+
+#[test]
+fn codex_is_told_what_it_does_not_read() {
+    if let Some((room, cli)) = prepared() {
+        cli.is_told(&room, "AGENTS.md", "CLAUDE.md");
+    }
+}
+
+fn prepared() -> Option<(Room, Cli)> {
+    let clis = Clis::installed()?;
     let room = Room::new("codex", &clis.file("@openai/codex/bin/codex.js"));
     let config = format!(
         r#"
@@ -53,7 +64,7 @@ wire_api = "responses"
         hooks: ["", ""],
         transcript: [TRANSCRIPT, RESUMED],
     };
-    cli.converse(&room);
+    Some((room, cli))
 }
 
 const TRANSCRIPT: &str = r#"

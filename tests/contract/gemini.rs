@@ -7,9 +7,20 @@ use super::{Cli, Clis, KEY, MADE, Room};
 
 #[test]
 fn gemini_cli_keeps_the_contract() {
-    let Some(clis) = Clis::installed() else {
-        return;
-    };
+    if let Some((room, cli)) = prepared() {
+        cli.converse(&room);
+    }
+}
+
+#[test]
+fn gemini_cli_is_told_what_it_does_not_read() {
+    if let Some((room, cli)) = prepared() {
+        cli.is_told(&room, "GEMINI.md", "AGENTS.md");
+    }
+}
+
+fn prepared() -> Option<(Room, Cli)> {
+    let clis = Clis::installed()?;
     let room = Room::new("gemini", &clis.file("@google/gemini-cli/bundle/gemini.js"));
     let settings = json!({
         "security": {"auth": {"selectedType": "gemini-api-key"}},
@@ -40,7 +51,7 @@ fn gemini_cli_keeps_the_contract() {
         hooks: [HOOKS, RESUMED_HOOKS],
         transcript: [TRANSCRIPT, RESUMED],
     };
-    cli.converse(&room);
+    Some((room, cli))
 }
 
 const HOOKS: &str = r#"

@@ -64,10 +64,61 @@ impl Cli {
         let conversation = agent.show()["conversation"].clone();
         self.check(agent.says_farewell(), 0);
         let conversation = conversation.as_str().expect("its conversation has a name");
-        self.check(self.goes_on(room, conversation).says_farewell(), 1);
+        let next = self.goes_on(room, conversation);
+        let execution = next.execution.clone();
+        self.check(next.says_farewell(), 1);
+        self.is_remembered(room, conversation, &execution);
         for turn in room.model.turns() {
             assert_eq!((turn.api, turn.purpose), (self.api, Purpose::Turn));
         }
+    }
+
+    /// The whole conversation is kept, of both executions, each word once.
+    fn is_remembered(&self, room: &Room, session: &str, execution: &str) {
+        let show = || {
+            let command = ["conversation", "show", session, "--limit", "500"];
+            room.home.json(&command)
+        };
+        let mut shown = Value::Null;
+        wait_for("the conversation to be taken in", || {
+            let listed = room.home.json(&["conversation", "list"]);
+            let known = listed["conversations"].as_array().unwrap();
+            let ours = known.iter().any(|one| one["session"] == session);
+            shown = if ours { show() } else { Value::Null };
+            shown["conversation"]["execution"] == execution
+                && shown.to_string().contains("It was eighty-eighty.")
+        });
+        let items = shown["items"].as_array().unwrap();
+        let said = |role: &str| -> Vec<String> {
+            let texts = items
+                .iter()
+                .filter(|item| item["role"] == role && item["noise"].is_null());
+            texts
+                .map(|item| item["text"].as_str().unwrap().to_owned())
+                .collect()
+        };
+        assert_eq!(said("person"), PROMPTS, "{}", self.engine);
+        let answers = said("agent");
+        for answer in ["It is reported.", "Port 8080 it is.", "It was written."] {
+            let count = answers.iter().filter(|said| *said == answer).count();
+            assert_eq!(count, 1, "{}: {answer}: {answers:?}", self.engine);
+        }
+        let calls: Vec<_> = items
+            .iter()
+            .filter(|item| item["kind"] == "tool_call")
+            .map(|item| item["outcome"].as_str().unwrap_or("none"))
+            .collect();
+        let ended = |how: &str| calls.iter().filter(|outcome| **outcome == how).count();
+        assert_eq!(
+            (ended("succeeded"), ended("denied")),
+            (4, 1),
+            "{}: {calls:?}",
+            self.engine
+        );
+        assert_eq!(shown["conversation"]["turns"], PROMPTS.len());
+        assert_eq!(shown["conversation"]["skipped"], 0);
+        let found = room.home.json(&["conversation", "search", "eighty-eighty"]);
+        assert_eq!(found["hits"][0]["session"], session);
     }
 
     /// Compares a journal with what must be in it, strand by strand.
@@ -127,6 +178,49 @@ impl Cli {
         agent
     }
 
+    /// What is known reaches the model, quoted, in the words of the person; what
+    /// the CLI reads by itself comes from the CLI.
+    fn is_told(&self, room: &Room, reads: &str, other: &str) {
+        room.write(
+            &format!("work/{reads}"),
+            "Rule seven: harbour lights are green.\n",
+        );
+        room.write(
+            &format!("work/{other}"),
+            "Rule nine: harbour bells ring twice.\n",
+        );
+        let detail: Vec<_> = (0..60)
+            .map(|step| format!("Step {step} of a deploy is to look at gauge {step}."))
+            .collect();
+        let draft = json!({
+            "summary": "Deploys go through make ship.",
+            "detail": detail.join("\n"),
+            "key": "deploy",
+            "category": "policy",
+            "source": "session 7",
+        });
+        room.home.json(&["call", "kb_remember", &draft.to_string()]);
+        room.model.reply(Reply::new().say("It is known now."));
+        let agent = Agent::start(self, room, "deploy the service", &[]);
+        agent.wait_for_rest("It is known now.");
+        let asked = room.model.turns().last().unwrap().body.to_string();
+        let heading = r#"entry \"deploy\", from \"session 7\", "#;
+        assert!(asked.contains(heading), "{asked}");
+        assert!(
+            asked.contains("\\n> Deploys go through make ship."),
+            "{asked}"
+        );
+        assert!(asked.contains("\\n> Step 3 of a deploy"), "{asked}");
+        assert!(asked.contains("\\n> Rule nine: harbour bells"), "{asked}");
+        assert!(asked.contains("Rule seven: harbour lights"), "{asked}");
+        assert!(!asked.contains("> Rule seven"), "{asked}");
+        let view = room.home.json(&["context", "show", &agent.execution]);
+        let items = view["items"].as_array().unwrap();
+        let own = items.iter().find(|item| item["title"] == reads).unwrap();
+        let why = own["reason"].as_str().unwrap();
+        assert!(why.contains("reads it by itself"), "{why}");
+    }
+
     fn goes_on<'r>(&'r self, room: &'r Room, conversation: &str) -> Agent<'r> {
         room.model.reply(Reply::new().say("It was eighty-eighty."));
         let agent = Agent::start(self, room, "which port was it", &["--resume", conversation]);
@@ -158,6 +252,20 @@ const SCREEN: [&str; 16] = [
     "idle",
     "thinking",
     "exited",
+];
+
+/// What the person said, in both executions.
+const PROMPTS: [&str; 10] = [
+    "what is the answer",
+    "report how far you are",
+    "ask me for the port",
+    "8080",
+    "write the file",
+    "write another",
+    "take your time",
+    "count to a million",
+    "say that it is done",
+    "which port was it",
 ];
 
 const MESSAGES: [&str; 2] = [

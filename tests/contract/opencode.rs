@@ -7,9 +7,20 @@ use super::{Cli, Clis, KEY, MADE, NOWHERE, Room, platform};
 
 #[test]
 fn opencode_keeps_the_contract() {
-    let Some(clis) = Clis::installed() else {
-        return;
-    };
+    if let Some((room, cli)) = prepared() {
+        cli.converse(&room);
+    }
+}
+
+#[test]
+fn opencode_is_told_what_it_does_not_read() {
+    if let Some((room, cli)) = prepared() {
+        cli.is_told(&room, "AGENTS.md", "CLAUDE.md");
+    }
+}
+
+fn prepared() -> Option<(Room, Cli)> {
+    let clis = Clis::installed()?;
     let program = clis.file(&format!("opencode-{}/bin/opencode", platform()));
     let room = Room::new("opencode", &program);
     let config = json!({
@@ -49,7 +60,7 @@ fn opencode_keeps_the_contract() {
         hooks: ["", ""],
         transcript: [TRANSCRIPT, RESUMED],
     };
-    cli.converse(&room);
+    Some((room, cli))
 }
 
 const TRANSCRIPT: &str = r#"

@@ -1,20 +1,22 @@
 //! Claude Code.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use missiond_core::CliEngine;
 use serde_json::{Value, json};
 
 use crate::launch::{Conversation, HookCommand, Launch, McpServer, PermissionMode};
+use crate::own::{self, About, OwnTranscript};
 use crate::plan::{
     ConversationId, Instructions, LaunchPlan, PlanError, PlannedFile, SignalTransport,
     StartupDialog, StartupQuestion, text,
 };
+use crate::tail::TranscriptTail;
 use crate::transcript::{
     CallOutcome, TokenUsage, TranscriptFact, TranscriptMemory, fingerprint, number, text_of,
 };
-use crate::{Adapter, FoundTranscript, TranscriptSearch};
+use crate::{Adapter, FoundTranscript, OwnFiles, OwnReading, TranscriptSearch};
 
 /// Events every supported version knows. One unknown name makes older versions
 /// refuse the whole settings file.
@@ -42,6 +44,15 @@ impl Adapter for ClaudeCode {
 
     fn program(&self) -> &str {
         "claude"
+    }
+
+    fn reads_itself(&self) -> OwnReading {
+        OwnReading {
+            files: OwnFiles::All(&["CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md"]),
+            imports: true,
+            skills: &[".claude/skills"],
+            home_skills: &[".claude/skills"],
+        }
     }
 
     fn plan(&self, launch: &Launch) -> Result<LaunchPlan, PlanError> {
@@ -131,15 +142,30 @@ impl Adapter for ClaudeCode {
 
     fn transcript(&self, search: &TranscriptSearch<'_>) -> Option<FoundTranscript> {
         let id = search.conversation?;
-        let config = match search.variable("CLAUDE_CONFIG_DIR") {
-            Some(folder) => folder.into(),
-            None => Path::new(&search.variable("HOME")?).join(".claude"),
-        };
+        let config = config_folder(&|name| search.variable(name))?;
         let folder = config.join("projects").join(project_name(search.cwd)?);
         Some(FoundTranscript::file(
             id.to_owned(),
             &folder.join(format!("{id}.jsonl")),
         ))
+    }
+
+    fn own_transcripts(&self, environment: &dyn Fn(&str) -> Option<String>) -> Vec<OwnTranscript> {
+        let is_transcript = |name: &str| name.ends_with(".jsonl");
+        config_folder(environment)
+            .map(|config| own::files(&config.join("projects"), 1, is_transcript))
+            .unwrap_or_default()
+    }
+
+    /// Its first lines name no folder, but the first that somebody said does.
+    fn about(&self, tail: &TranscriptTail) -> Option<About> {
+        let path = tail.path();
+        let session = path.file_stem()?.to_str()?;
+        let folder = own::first_lines(path).into_iter().find_map(|line| {
+            let entry: Value = serde_json::from_str(&line).ok()?;
+            entry["cwd"].as_str().map(Into::into)
+        });
+        About::new(session, folder?)
     }
 
     fn transcript_facts(&self, line: &str, _memory: &mut TranscriptMemory) -> Vec<TranscriptFact> {
@@ -159,6 +185,13 @@ impl Adapter for ClaudeCode {
             _ => Vec::new(),
         }
     }
+}
+
+fn config_folder(variable: &dyn Fn(&str) -> Option<String>) -> Option<PathBuf> {
+    Some(match variable("CLAUDE_CONFIG_DIR") {
+        Some(folder) => folder.into(),
+        None => Path::new(&variable("HOME")?).join(".claude"),
+    })
 }
 
 fn allowed_tools(server: &McpServer) -> String {
@@ -214,7 +247,7 @@ fn of_user(content: &Value) -> Vec<TranscriptFact> {
     facts
 }
 
-fn outcome_of(result: &Value) -> CallOutcome {
+pub(crate) fn outcome_of(result: &Value) -> CallOutcome {
     const DENIED: &str = "The user doesn't want to proceed with this tool use";
     let said = text_of(&result["content"]).unwrap_or_default();
     match result["is_error"].as_bool() {

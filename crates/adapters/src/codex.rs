@@ -9,11 +9,13 @@ use missiond_core::CliEngine;
 use serde_json::Value;
 
 use crate::launch::{Conversation, Launch, McpServer, PermissionMode};
+use crate::own::{self, About, OwnTranscript};
 use crate::plan::{ConversationId, Instructions, LaunchPlan, PlanError, SignalTransport, text};
+use crate::tail::TranscriptTail;
 use crate::transcript::{
     CallOutcome, TokenUsage, TranscriptFact, TranscriptMemory, fingerprint, number, text_of,
 };
-use crate::{Adapter, FoundTranscript, TranscriptSearch, recent_files};
+use crate::{Adapter, FoundTranscript, OwnFiles, OwnReading, TranscriptSearch, recent_files};
 
 /// The first line of a rollout carries the CLI's whole instructions.
 const LONGEST_HEAD: u64 = 1 << 20;
@@ -28,6 +30,15 @@ impl Adapter for Codex {
 
     fn program(&self) -> &str {
         "codex"
+    }
+
+    fn reads_itself(&self) -> OwnReading {
+        OwnReading {
+            files: OwnFiles::All(&["AGENTS.override.md", "AGENTS.md"]),
+            imports: false,
+            skills: &[".agents/skills", ".codex/skills"],
+            home_skills: &[".agents/skills", ".codex/skills"],
+        }
     }
 
     fn plan(&self, launch: &Launch) -> Result<LaunchPlan, PlanError> {
@@ -88,11 +99,7 @@ impl Adapter for Codex {
     }
 
     fn transcript(&self, search: &TranscriptSearch<'_>) -> Option<FoundTranscript> {
-        let config = match search.variable("CODEX_HOME") {
-            Some(folder) => PathBuf::from(folder),
-            None => Path::new(&search.variable("HOME")?).join(".codex"),
-        };
-        let is_rollout = |name: &str| name.starts_with("rollout-") && name.ends_with(".jsonl");
+        let config = config_folder(&|name| search.variable(name))?;
         let rollouts = recent_files(&config.join("sessions"), 3, is_rollout);
         rollouts.into_iter().find_map(|file| {
             let (conversation, cwd) = rollout_head(&file.path)?;
@@ -102,6 +109,23 @@ impl Adapter for Codex {
             };
             ours.then_some(FoundTranscript::file(conversation, &file.path))
         })
+    }
+
+    fn own_transcripts(&self, environment: &dyn Fn(&str) -> Option<String>) -> Vec<OwnTranscript> {
+        config_folder(environment)
+            .map(|config| own::files(&config.join("sessions"), 3, is_rollout))
+            .unwrap_or_default()
+    }
+
+    /// Threads that the program opens for itself, such as for a title, are nobody's.
+    fn about(&self, tail: &TranscriptTail) -> Option<About> {
+        let head = first_line(tail.path())?;
+        let payload = &head["payload"];
+        let source = payload["thread_source"].as_str().unwrap_or("user");
+        let cwd = payload["cwd"].as_str()?;
+        (source == "user")
+            .then(|| About::new(payload["id"].as_str()?, cwd.into()))
+            .flatten()
     }
 
     fn transcript_facts(&self, line: &str, _memory: &mut TranscriptMemory) -> Vec<TranscriptFact> {
@@ -153,7 +177,7 @@ impl Adapter for Codex {
 }
 
 /// The model is told in words how a call ended.
-fn outcome_of(output: &Value) -> CallOutcome {
+pub(crate) fn outcome_of(output: &Value) -> CallOutcome {
     if output["success"].as_bool() == Some(false) {
         return CallOutcome::Failed;
     }
@@ -179,14 +203,29 @@ fn of_item(item: &Value) -> Vec<TranscriptFact> {
     }
 }
 
-/// The conversation's id and folder, from the first line of its file.
-fn rollout_head(path: &Path) -> Option<(String, PathBuf)> {
+fn config_folder(variable: &dyn Fn(&str) -> Option<String>) -> Option<PathBuf> {
+    Some(match variable("CODEX_HOME") {
+        Some(folder) => folder.into(),
+        None => Path::new(&variable("HOME")?).join(".codex"),
+    })
+}
+
+fn is_rollout(name: &str) -> bool {
+    name.starts_with("rollout-") && name.ends_with(".jsonl")
+}
+
+fn first_line(path: &Path) -> Option<Value> {
     let mut line = String::new();
     let file = File::open(path).ok()?;
     BufReader::new(file.take(LONGEST_HEAD))
         .read_line(&mut line)
         .ok()?;
-    let head: Value = serde_json::from_str(&line).ok()?;
+    serde_json::from_str(&line).ok()
+}
+
+/// The conversation's id and folder, from the first line of its file.
+fn rollout_head(path: &Path) -> Option<(String, PathBuf)> {
+    let head = first_line(path)?;
     let payload = &head["payload"];
     let id = payload["id"].as_str()?.to_owned();
     Some((id, payload["cwd"].as_str()?.into()))

@@ -11,14 +11,16 @@ use missiond_core::CliEngine;
 use serde_json::{Map, Value, json};
 
 use crate::launch::{Conversation, HookCommand, Launch, PermissionMode};
+use crate::own::{self, About, OwnTranscript};
 use crate::plan::{
     ConversationId, Instructions, LaunchPlan, LinkedTo, PlanError, PlannedFile, PlannedLink,
     SignalTransport, StartupDialog, StartupQuestion, text,
 };
+use crate::tail::TranscriptTail;
 use crate::transcript::{
     CallOutcome, TokenUsage, TranscriptFact, TranscriptMemory, fingerprint, number, text_of,
 };
-use crate::{Adapter, FoundTranscript, TranscriptSearch, recent_files};
+use crate::{Adapter, FoundTranscript, OwnFiles, OwnReading, TranscriptSearch, recent_files};
 
 const HOOK_EVENTS: [&str; 7] = [
     "SessionStart",
@@ -42,8 +44,8 @@ const KEPT_FILES: [&str; 4] = [
 ];
 
 /// How the entry begins that the CLI puts before every conversation.
-const PREAMBLE: &str = "<session_context>";
-const CANCELLED: &str = "Request cancelled.";
+pub(crate) const PREAMBLE: &str = "<session_context>";
+pub(crate) const CANCELLED: &str = "Request cancelled.";
 
 /// Settings and context files are small; anything else there is not ours to read.
 const LONGEST_FILE: u64 = 4 << 20;
@@ -58,6 +60,15 @@ impl Adapter for GeminiCli {
 
     fn program(&self) -> &str {
         "gemini"
+    }
+
+    fn reads_itself(&self) -> OwnReading {
+        OwnReading {
+            files: OwnFiles::All(&["GEMINI.md"]),
+            imports: true,
+            skills: &[".gemini/skills", ".agents/skills"],
+            home_skills: &[".gemini/skills", ".agents/skills"],
+        }
     }
 
     fn plan(&self, launch: &Launch) -> Result<LaunchPlan, PlanError> {
@@ -128,7 +139,24 @@ impl Adapter for GeminiCli {
         let ours = files
             .into_iter()
             .find(|file| chat_id(&file.path).as_deref() == Some(id))?;
-        Some(FoundTranscript::file(id.to_owned(), &ours.path))
+        // The way there may lead through the folder of a launch, which is gone when
+        // the launch is over.
+        let path = ours.path.canonicalize().unwrap_or(ours.path);
+        Some(FoundTranscript::file(id.to_owned(), &path))
+    }
+
+    fn own_transcripts(&self, environment: &dyn Fn(&str) -> Option<String>) -> Vec<OwnTranscript> {
+        let is_chat = |name: &str| name.starts_with("session-") && name.ends_with(".jsonl");
+        their_folder(environment)
+            .map(|folder| own::files(&folder.join("tmp"), 2, is_chat))
+            .unwrap_or_default()
+    }
+
+    fn about(&self, tail: &TranscriptTail) -> Option<About> {
+        let path = tail.path();
+        let project = path.parent()?.parent()?.join(".project_root");
+        let root = read_small(&project).ok().flatten()?;
+        About::new(&chat_id(path)?, root.trim().into())
     }
 
     fn transcript_facts(&self, line: &str, memory: &mut TranscriptMemory) -> Vec<TranscriptFact> {

@@ -32,6 +32,11 @@ impl Adapter for Generic {
         ProgramSource::FirstArgument
     }
 
+    /// Nothing is known of it but its name.
+    fn takes_long_prompts(&self) -> bool {
+        false
+    }
+
     fn plan(&self, launch: &Launch) -> Result<LaunchPlan, PlanError> {
         let engine = self.engine.clone();
         if let Some(server) = &launch.mcp {

@@ -19,7 +19,10 @@ mod hook;
 mod launch;
 mod opencode;
 mod opencode_rows;
+mod own;
+mod own_reading;
 mod plan;
+mod records;
 mod rehearsal;
 mod tail;
 mod transcript;
@@ -29,10 +32,13 @@ pub use equipment::{EquipError, Equipment};
 pub use hook::{HookError, HookEvent, HookReport, MAX_HOOK_INPUT};
 pub use launch::{Conversation, HookCommand, Launch, McpServer, PermissionMode};
 pub use opencode_rows::RowTail;
+pub use own::{About, OwnTranscript, Stamp};
+pub use own_reading::{OwnFiles, OwnReading};
 pub use plan::{
     ConversationId, Instructions, LaunchPlan, LinkedTo, PlanError, PlannedFile, PlannedLink,
     SignalTransport, StartupDialog, StartupQuestion,
 };
+pub use records::{Record, RecordMemory, Recorded, Role, Unreadable, Written, records};
 pub use tail::{FileTail, TailError, Tailed, TailedLine, TranscriptTail};
 pub use transcript::{CallOutcome, TokenUsage, TranscriptFact, TranscriptMemory};
 
@@ -66,6 +72,16 @@ pub trait Adapter: std::fmt::Debug + Send + Sync {
         None
     }
 
+    /// What the CLI tells its model from the folder it starts in, without us.
+    fn reads_itself(&self) -> OwnReading {
+        OwnReading::NOTHING
+    }
+
+    /// Whether a text of many lines arrives as one message.
+    fn takes_long_prompts(&self) -> bool {
+        true
+    }
+
     /// Whether what its agent says is on record already, because its transcript
     /// is read. Such an agent is not offered a signal for plain words: they would
     /// be there twice.
@@ -76,6 +92,18 @@ pub trait Adapter: std::fmt::Debug + Send + Sync {
     /// Where the CLI keeps the transcript of a conversation, when that can be
     /// told from outside.
     fn transcript(&self, _search: &TranscriptSearch<'_>) -> Option<FoundTranscript> {
+        None
+    }
+
+    /// The transcripts of the person's own conversations, those that changed last
+    /// first, a bounded number of them.
+    fn own_transcripts(&self, _environment: &dyn Fn(&str) -> Option<String>) -> Vec<OwnTranscript> {
+        Vec::new()
+    }
+
+    /// What a transcript is about; none for one that is no conversation of a
+    /// person's.
+    fn about(&self, _tail: &TranscriptTail) -> Option<About> {
         None
     }
 
@@ -170,17 +198,36 @@ pub fn known_engines() -> [CliEngine; 4] {
 /// At most this many files are looked at for a conversation.
 const MOST_FILES: usize = 200;
 
+/// At most so many entries of folders are looked at in one go.
+const MOST_ENTRIES: usize = 100_000;
+
 struct RecentFile {
     path: PathBuf,
     modified: SystemTime,
+    size: u64,
 }
 
 /// The newest files below `folder`, down to `depth` folders, whose name is wanted.
 fn recent_files(folder: &Path, depth: usize, wanted: impl Fn(&str) -> bool) -> Vec<RecentFile> {
+    newest_files(folder, depth, MOST_FILES, wanted)
+}
+
+fn newest_files(
+    folder: &Path,
+    depth: usize,
+    most: usize,
+    wanted: impl Fn(&str) -> bool,
+) -> Vec<RecentFile> {
     let mut files = Vec::new();
     let mut folders = vec![(folder.to_owned(), 0)];
+    let mut entries = 0;
     while let Some((folder, level)) = folders.pop() {
         for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+            entries += 1;
+            if entries > MOST_ENTRIES {
+                folders.clear();
+                break;
+            }
             let Ok(found) = entry.metadata() else {
                 continue;
             };
@@ -190,11 +237,12 @@ fn recent_files(folder: &Path, depth: usize, wanted: impl Fn(&str) -> bool) -> V
                 files.push(RecentFile {
                     path: entry.path(),
                     modified: found.modified().unwrap_or(SystemTime::UNIX_EPOCH),
+                    size: found.len(),
                 });
             }
         }
     }
     files.sort_by_key(|file| std::cmp::Reverse(file.modified));
-    files.truncate(MOST_FILES);
+    files.truncate(most);
     files
 }

@@ -1,13 +1,14 @@
 //! OpenCode. Its configuration takes another file beside the person's own; its
 //! conversations are in a database of its own.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use missiond_core::CliEngine;
 use serde_json::{Value, json};
 
 use crate::launch::{Conversation, Launch, PermissionMode};
-use crate::opencode_rows::{RowTail, newest_session};
+use crate::opencode_rows::{RowTail, directory, newest_session, sessions};
+use crate::own::{About, MOST_OWN, OwnTranscript, Stamp};
 use crate::plan::{
     ConversationId, Instructions, LaunchPlan, PlanError, PlannedFile, SignalTransport, text,
 };
@@ -15,10 +16,18 @@ use crate::tail::TranscriptTail;
 use crate::transcript::{
     CallOutcome, TokenUsage, TranscriptFact, TranscriptMemory, fingerprint, number, text_of,
 };
-use crate::{Adapter, FoundTranscript, TranscriptSearch};
+use crate::{Adapter, FoundTranscript, OwnFiles, OwnReading, TranscriptSearch};
 
 #[derive(Debug)]
 pub(crate) struct OpenCode;
+
+fn database(variable: &dyn Fn(&str) -> Option<String>) -> Option<PathBuf> {
+    let data: PathBuf = match variable("XDG_DATA_HOME") {
+        Some(folder) => folder.into(),
+        None => Path::new(&variable("HOME")?).join(".local/share"),
+    };
+    Some(data.join("opencode/opencode.db"))
+}
 
 impl Adapter for OpenCode {
     fn engine(&self) -> CliEngine {
@@ -31,6 +40,19 @@ impl Adapter for OpenCode {
 
     fn exit_command(&self) -> Option<&'static str> {
         Some("/exit")
+    }
+
+    fn reads_itself(&self) -> OwnReading {
+        OwnReading {
+            files: OwnFiles::FirstOf(&["AGENTS.md", "CLAUDE.md"]),
+            imports: false,
+            skills: &[".opencode/skills", ".claude/skills", ".agents/skills"],
+            home_skills: &[
+                ".config/opencode/skills",
+                ".claude/skills",
+                ".agents/skills",
+            ],
+        }
     }
 
     fn plan(&self, launch: &Launch) -> Result<LaunchPlan, PlanError> {
@@ -91,11 +113,7 @@ impl Adapter for OpenCode {
     }
 
     fn transcript(&self, search: &TranscriptSearch<'_>) -> Option<FoundTranscript> {
-        let data = match search.variable("XDG_DATA_HOME") {
-            Some(folder) => folder.into(),
-            None => Path::new(&search.variable("HOME")?).join(".local/share"),
-        };
-        let database = data.join("opencode/opencode.db");
+        let database = database(&|name| search.variable(name))?;
         let conversation = match search.conversation {
             Some(id) => id.to_owned(),
             None => newest_session(&database, search.cwd, search.started_at)?,
@@ -105,6 +123,27 @@ impl Adapter for OpenCode {
             conversation,
             tail: TranscriptTail::OpenCode(tail),
         })
+    }
+
+    fn own_transcripts(&self, environment: &dyn Fn(&str) -> Option<String>) -> Vec<OwnTranscript> {
+        let Some(database) = database(environment) else {
+            return Vec::new();
+        };
+        let tail = |session: &str| TranscriptTail::OpenCode(RowTail::new(&database, session));
+        sessions(&database, MOST_OWN)
+            .into_iter()
+            .map(|(session, changed)| OwnTranscript {
+                tail: tail(&session),
+                stamp: Stamp::at(changed),
+            })
+            .collect()
+    }
+
+    fn about(&self, tail: &TranscriptTail) -> Option<About> {
+        let TranscriptTail::OpenCode(tail) = tail else {
+            return None;
+        };
+        About::new(tail.session(), directory(tail)?)
     }
 
     fn transcript_facts(&self, line: &str, _memory: &mut TranscriptMemory) -> Vec<TranscriptFact> {
@@ -142,7 +181,7 @@ impl Adapter for OpenCode {
     }
 }
 
-fn outcome_of(state: &Value) -> CallOutcome {
+pub(crate) fn outcome_of(state: &Value) -> CallOutcome {
     const DENIED: &str = "The user rejected permission";
     match state["status"].as_str() {
         Some("completed") => CallOutcome::Succeeded,

@@ -42,6 +42,10 @@ impl RowTail {
         &self.database
     }
 
+    pub(crate) fn session(&self) -> &str {
+        &self.session
+    }
+
     pub(crate) fn advance(&mut self) -> Result<Tailed, TailError> {
         self.read().map_err(|error| self.failed(error))
     }
@@ -62,10 +66,10 @@ impl RowTail {
         }
         let database = open(&self.database)?;
         let mut parts = database.prepare(
-            "SELECT part.id, part.time_updated, part.data, message.data
+            "SELECT part.id, part.time_updated,
+                    CASE WHEN length(part.data) <= ?3 THEN part.data END, message.data
              FROM part JOIN message ON message.id = part.message_id
              WHERE part.session_id = ?1 AND part.time_updated >= ?2
-               AND length(part.data) <= ?3
              ORDER BY part.time_updated, part.id LIMIT ?4",
         )?;
         let mut rows = parts.query(params![
@@ -78,12 +82,15 @@ impl RowTail {
         let mut seen = 0;
         while let Some(row) = rows.next()? {
             let (id, changed): (String, i64) = (row.get(0)?, row.get(1)?);
-            let (part, message): (String, String) = (row.get(2)?, row.get(3)?);
-            tailed.more = changed > self.changed;
+            let (part, message): (Option<String>, String) = (row.get(2)?, row.get(3)?);
+            let news = changed > self.changed;
+            tailed.more = news;
             self.changed = self.changed.max(changed);
             seen += 1;
-            if let Some(text) = line(&id, &part, &message) {
-                tailed.lines.push(TailedLine { place: id, text });
+            match part.map(|part| line(&id, &part, &message)) {
+                Some(Some(text)) => tailed.lines.push(TailedLine { place: id, text }),
+                Some(None) => {}
+                None => tailed.skipped += u64::from(news),
             }
         }
         tailed.more &= seen == MOST_PARTS;
@@ -118,6 +125,29 @@ pub(crate) fn newest_session(database: &Path, cwd: &Path, since: SystemTime) -> 
     found.ok().flatten()
 }
 
+/// The newest conversations of people with an agent, with when each last changed.
+pub(crate) fn sessions(database: &Path, most: u32) -> Vec<(String, i64)> {
+    let sql = "SELECT id, time_updated FROM session WHERE parent_id IS NULL
+               ORDER BY time_updated DESC LIMIT ?1";
+    let found = open(database).and_then(|database| {
+        let mut statement = database.prepare(sql)?;
+        let rows = statement.query_map([most], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        rows.collect::<rusqlite::Result<Vec<_>>>()
+    });
+    found.unwrap_or_default()
+}
+
+/// Where a conversation was led.
+pub(crate) fn directory(tail: &RowTail) -> Option<PathBuf> {
+    let sql = "SELECT directory FROM session WHERE id = ?1";
+    let found = open(&tail.database).and_then(|database| {
+        database
+            .query_row(sql, [&tail.session], |row| row.get::<_, String>(0))
+            .optional()
+    });
+    found.ok().flatten().map(PathBuf::from)
+}
+
 fn open(database: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(database, flags)?;
@@ -135,11 +165,12 @@ fn line(id: &str, part: &str, message: &str) -> Option<String> {
             part["state"]["status"].as_str(),
             Some("completed" | "error")
         ),
-        "step-finish" => true,
+        "step-finish" | "compaction" => true,
         _ => false,
     };
     let line = json!({
-        "id": id, "role": message["role"], "model": message["modelID"], "part": part,
+        "id": id, "role": message["role"], "model": message["modelID"],
+        "at": message["time"]["created"], "part": part,
     });
     whole.then(|| line.to_string())
 }
@@ -192,6 +223,33 @@ mod tests {
         assert_eq!(late.advance().unwrap(), Tailed::default());
         let mut missing = RowTail::new(&folder.path().join("none.db"), "ses_1");
         assert_eq!(missing.advance().unwrap(), Tailed::default());
+
+        // One that is too large is counted once.
+        let large = format!(
+            "INSERT INTO part VALUES ('p3', 'm2', 'ses_1', 9, '{{\"type\":\"text\",\"text\":\"{}\"}}')",
+            "x".repeat(LONGEST_PART as usize)
+        );
+        database.execute(&large, []).unwrap();
+        assert_eq!(tail.advance().unwrap().skipped, 1);
+        assert_eq!(tail.advance().unwrap().skipped, 0);
+    }
+
+    #[test]
+    fn conversations_are_listed_with_where_they_were_led() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("opencode.db");
+        let database = Connection::open(&path).unwrap();
+        let tables = "
+            CREATE TABLE session (id, parent_id, directory, time_updated);
+            INSERT INTO session VALUES ('ses_1', NULL, '/work', 10), ('ses_2', NULL, '/else', 20),
+                ('ses_child', 'ses_1', '/work', 30);";
+        database.execute_batch(tables).unwrap();
+        let found = sessions(&path, 10);
+        assert_eq!(found, [("ses_2".to_owned(), 20), ("ses_1".to_owned(), 10)]);
+        let place = directory(&RowTail::new(&path, "ses_1"));
+        assert_eq!(place.as_deref(), Some(Path::new("/work")));
+        assert_eq!(directory(&RowTail::new(&path, "none")), None);
+        assert_eq!(sessions(&folder.path().join("none.db"), 10), []);
     }
 
     #[test]

@@ -4,17 +4,20 @@
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use crate::opencode_rows::RowTail;
+use crate::records::fnv;
 
 /// What is read in one go.
 const CHUNK: u64 = 1 << 20;
 /// A longer line is skipped: transcripts hold whole files now and then.
 const LONGEST_LINE: usize = 4 << 20;
+/// Bytes before a place that tell whether they are still those that were read.
+const MARKED: u64 = 64;
 
 /// A place in a transcript. It is stored, and a later process goes on from it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,6 +34,24 @@ impl TranscriptTail {
         match self {
             Self::File(tail) => &tail.path,
             Self::OpenCode(tail) => tail.database(),
+        }
+    }
+
+    /// What it is called among transcripts.
+    #[must_use]
+    pub fn source(&self) -> String {
+        match self {
+            Self::File(tail) => tail.path.display().to_string(),
+            Self::OpenCode(tail) => format!("{}#{}", tail.database().display(), tail.session()),
+        }
+    }
+
+    /// The beginning of the same transcript.
+    #[must_use]
+    pub fn from_start(&self) -> Self {
+        match self {
+            Self::File(tail) => Self::File(FileTail::new(&tail.path)),
+            Self::OpenCode(tail) => Self::OpenCode(RowTail::new(tail.database(), tail.session())),
         }
     }
 
@@ -63,6 +84,10 @@ pub struct FileTail {
     inode: Option<u64>,
     /// The end of the last line that was handed out.
     offset: u64,
+    /// What stands before the offset, as a hash: a file that was written anew in
+    /// its place has something else there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    mark: Option<u64>,
 }
 
 /// What was found behind the place.
@@ -73,6 +98,8 @@ pub struct Tailed {
     pub skipped: u64,
     /// There is more to read at once.
     pub more: bool,
+    /// The transcript is another than before and was read from its beginning.
+    pub restarted: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -96,6 +123,7 @@ impl FileTail {
             path: path.to_owned(),
             inode: None,
             offset: 0,
+            mark: None,
         }
     }
 
@@ -104,6 +132,7 @@ impl FileTail {
         let found = self.path.metadata().ok();
         self.inode = found.as_ref().map(MetadataExt::ino);
         self.offset = found.map_or(0, |found| found.len());
+        self.mark = None;
     }
 
     /// The complete lines that came since, a bounded number of them. A file that
@@ -125,12 +154,19 @@ impl FileTail {
             return Err(io::Error::other("it is not a regular file"));
         }
         let replaced = self.inode.is_some_and(|inode| inode != found.ino());
-        if replaced || found.len() < self.offset {
+        let rewritten = || -> io::Result<bool> {
+            Ok(match self.mark {
+                Some(mark) => mark_before(&file, self.offset)? != mark,
+                None => false,
+            })
+        };
+        let mut tailed = Tailed::default();
+        if replaced || found.len() < self.offset || rewritten()? {
+            tailed.restarted = self.offset > 0;
             self.offset = 0;
+            self.mark = None;
         }
         self.inode = Some(found.ino());
-
-        let mut tailed = Tailed::default();
         let mut bytes = Vec::new();
         file.seek(SeekFrom::Start(self.offset))?;
         loop {
@@ -155,6 +191,7 @@ impl FileTail {
                 }
             }
             self.offset += end as u64 + 1;
+            self.mark = Some(mark_before(&file, self.offset)?);
             tailed.more = self.offset < found.len() && read as u64 == CHUNK;
             return Ok(tailed);
         }
@@ -172,11 +209,29 @@ impl FileTail {
             }
             if let Some(end) = chunk[..count].iter().position(|byte| *byte == b'\n') {
                 self.offset += skipped + end as u64 + 1;
+                self.mark = Some(mark_before(file, self.offset)?);
                 tailed.skipped += 1;
                 tailed.more = true;
                 return Ok(());
             }
             skipped += count as u64;
+        }
+    }
+}
+
+fn mark_before(file: &File, offset: u64) -> io::Result<u64> {
+    let length = offset.min(MARKED);
+    let mut bytes = Vec::with_capacity(MARKED as usize);
+    let mut before = vec![0; length as usize];
+    let mut from = offset - length;
+    // What is missing because the file is being cut right now leaves another mark.
+    loop {
+        let count = file.read_at(&mut before, from)?;
+        let wanted = (length as usize).saturating_sub(bytes.len()).min(count);
+        bytes.extend_from_slice(&before[..wanted]);
+        from += count as u64;
+        if count == 0 || bytes.len() as u64 == length {
+            return Ok(fnv(&bytes));
         }
     }
 }
@@ -248,6 +303,11 @@ mod tests {
         std::fs::write(&new, "another file, longer\n").unwrap();
         std::fs::rename(&new, &path).unwrap();
         assert_eq!(texts(&tail.advance().unwrap()), ["another file, longer"]);
+        // Written anew in its place, and longer than before.
+        std::fs::write(&path, "one\ntwo\nthree, and that is longer\n").unwrap();
+        assert_eq!(tail.advance().unwrap().lines.len(), 3);
+        append(&path, b"four\n");
+        assert_eq!(texts(&tail.advance().unwrap()), ["four"]);
     }
 
     #[test]

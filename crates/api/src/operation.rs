@@ -4,8 +4,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, schema_for};
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::operations::{
-    access, attention, autopilot, board, code, communication, compute, execution, knowledge,
-    system, tools, worktree,
+    access, attention, autopilot, board, code, communication, compute, context, conversation,
+    execution, knowledge, system, tools, worktree,
 };
 
 /// Which part of the system an operation belongs to.
@@ -191,6 +191,9 @@ pub const CATALOGUE: &[OperationSpec] = &[
     board::BoardCancel::SPEC,
     board::BoardImport::SPEC,
     board::BoardExport::SPEC,
+    context::ContextPreview::SPEC,
+    context::ContextShow::SPEC,
+    context::SkillList::SPEC,
     code::CodeIndex::SPEC,
     code::CodeStatus::SPEC,
     code::CodeSearch::SPEC,
@@ -211,6 +214,10 @@ pub const CATALOGUE: &[OperationSpec] = &[
     attention::permission::PermissionAdd::SPEC,
     attention::permission::PermissionRemove::SPEC,
     attention::permission::PermissionTest::SPEC,
+    conversation::ConversationList::SPEC,
+    conversation::ConversationShow::SPEC,
+    conversation::ConversationSearch::SPEC,
+    conversation::ConversationTurns::SPEC,
     compute::SlotSpawn::SPEC,
     compute::SlotList::SPEC,
     compute::SlotRead::SPEC,

@@ -3,6 +3,8 @@
 mod attention;
 mod autopilot;
 mod code;
+mod context;
+mod conversation;
 mod execution;
 mod journal;
 mod kb;
@@ -25,6 +27,8 @@ pub(crate) use attention::{
 };
 pub(crate) use autopilot::{AutopilotCommand, DemoArgs, WhyArg};
 pub(crate) use code::{BeaconCommand, CodeArgs, CodeCommand};
+pub(crate) use context::{ContextCommand, SkillCommand};
+pub(crate) use conversation::{ConversationCommand, WithinArgs};
 pub(crate) use execution::{ExecutionCommand, HookArgs, RunArgs};
 pub(crate) use journal::{JournalCommand, JournalFormat};
 pub(crate) use kb::{KbBenchArgs, KbCommand, KbFormat, ModelCommand, RememberArgs, SearchArgs};
@@ -226,6 +230,15 @@ Examples:
     BenchWriter(WriterMode),
     /// The code map: find, read and map what a repository defines; landmarks.
     Code(CodeArgs),
+    /// What agents are told beside their first prompt: what would be, what was, and why.
+    #[command(subcommand)]
+    Context(ContextCommand),
+    /// Skills: what agents can do with the files of a folder.
+    #[command(subcommand)]
+    Skill(SkillCommand),
+    /// Conversations with agents: list, read, search.
+    #[command(subcommand)]
+    Conversation(ConversationCommand),
     /// Other people's MCP servers: list, call, add, import.
     #[cfg(unix)]
     Mcp(McpArgs),

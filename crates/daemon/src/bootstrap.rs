@@ -25,6 +25,10 @@ use crate::code::CodeMaps;
 use crate::commander::Changes;
 use crate::config::{Config, ConfigError};
 #[cfg(unix)]
+use crate::context::{self, ContextPipeline};
+#[cfg(unix)]
+use crate::conversations::Conversations;
+#[cfg(unix)]
 use crate::database_journal::{DatabaseJournals, Holder};
 #[cfg(unix)]
 use crate::executions::{ExecutionError, Executions};
@@ -272,6 +276,25 @@ async fn infrastructure(
         config.borrow().knowledge.clone(),
     );
     #[cfg(unix)]
+    let conversations = Conversations::new(
+        host_name(),
+        id,
+        db.clone(),
+        Arc::clone(&clock),
+        config.subscribe(),
+    );
+    #[cfg(unix)]
+    let context = ContextPipeline::new(context::Parts {
+        db: db.clone(),
+        clock: Arc::clone(&clock),
+        config: config.subscribe(),
+        knowledge: knowledge.clone(),
+        conversations: conversations.clone(),
+        code: Arc::clone(&code),
+        slots: Arc::clone(&slots),
+        executions: Arc::clone(&executions),
+    });
+    #[cfg(unix)]
     let questions = Arc::new(Questions::new(
         id,
         db.clone(),
@@ -317,9 +340,13 @@ async fn infrastructure(
         code,
         knowledge,
         #[cfg(unix)]
+        conversations,
+        #[cfg(unix)]
         slots,
         #[cfg(unix)]
         executions,
+        #[cfg(unix)]
+        context,
         #[cfg(unix)]
         autopilot: Autopilot::default(),
         #[cfg(unix)]
@@ -365,7 +392,7 @@ fn pipelines(daemon: &Daemon) -> Arc<Operations> {
 }
 
 /// Phase 5: what works without being asked.
-async fn workers(daemon: &Daemon) -> Result<[tokio::task::JoinHandle<()>; 2], StartError> {
+async fn workers(daemon: &Daemon) -> Result<Vec<tokio::task::JoinHandle<()>>, StartError> {
     let consumers = Consumers::start(
         &daemon.timeline,
         vec![Arc::new(Activity), Arc::new(IncidentRecorder)],
@@ -391,7 +418,12 @@ async fn workers(daemon: &Daemon) -> Result<[tokio::task::JoinHandle<()>; 2], St
     daemon.autopilot.start(daemon);
     #[cfg(unix)]
     Changes::start(daemon);
-    Ok([daemon.knowledge.start(), runs::start_beating(daemon)])
+    Ok(vec![
+        daemon.knowledge.start(),
+        #[cfg(unix)]
+        daemon.conversations.start(),
+        runs::start_beating(daemon),
+    ])
 }
 
 /// The listeners, each in its own task.

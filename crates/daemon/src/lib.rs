@@ -13,6 +13,10 @@ mod code;
 #[cfg(unix)]
 mod commander;
 pub mod config;
+#[cfg(unix)]
+mod context;
+#[cfg(unix)]
+mod conversations;
 pub mod database_journal;
 #[cfg(unix)]
 mod executions;

@@ -35,9 +35,13 @@ pub(crate) struct DaemonState {
     pub code: Arc<crate::code::CodeMaps>,
     pub knowledge: crate::knowledge::Knowledge,
     #[cfg(unix)]
+    pub conversations: crate::conversations::Conversations,
+    #[cfg(unix)]
     pub slots: Arc<crate::slots::Slots>,
     #[cfg(unix)]
     pub executions: Arc<crate::executions::Executions>,
+    #[cfg(unix)]
+    pub context: crate::context::ContextPipeline,
     #[cfg(unix)]
     pub questions: Arc<crate::questions::Questions>,
     #[cfg(unix)]

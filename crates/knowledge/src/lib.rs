@@ -6,6 +6,7 @@
 
 mod codes;
 pub mod conflict;
+pub mod conversation;
 pub mod corpus;
 mod detail;
 pub mod embedder;

@@ -10,6 +10,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use missiond_context::request_of;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -166,8 +167,10 @@ impl Session {
     /// The first turn with uses left that answers this prompt; counted as used.
     pub(crate) fn take_turn(&mut self, script: &Script, prompt: &str) -> Option<usize> {
         self.kept.prompts += 1;
+        // What an agent is told beside it is not what it is asked.
+        let request = request_of(prompt);
         let answers = |(index, turn): (usize, &crate::script::Turn)| {
-            (turn.uses.allows(self.kept.used[index]) && turn.when.holds(prompt)).then_some(index)
+            (turn.uses.allows(self.kept.used[index]) && turn.when.holds(request)).then_some(index)
         };
         let found = script.turns.iter().enumerate().find_map(answers)?;
         self.kept.used[found] += 1;

@@ -39,6 +39,8 @@ pub(crate) const MIGRATIONS: &[Migration] = migrations! {
     9 "0009_http_access",
     10 "0010_codemap",
     11 "0011_knowledge",
+    12 "0012_conversations",
+    13 "0013_context",
 };
 
 /// Where the record of applied migrations is kept.

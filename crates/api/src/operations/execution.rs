@@ -82,6 +82,17 @@ pub struct ExecutionStartParams {
     /// You trust this folder: say so when the CLI asks.
     #[serde(default)]
     pub trust_folder: bool,
+    /// Tell the agent what is known beside its prompt, as the configuration says.
+    #[serde(default = "told", skip_serializing_if = "is_told")]
+    pub context: bool,
+}
+
+const fn told() -> bool {
+    true
+}
+
+const fn is_told(context: &bool) -> bool {
+    *context
 }
 
 /// What an agent may do without asking.

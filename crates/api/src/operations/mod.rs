@@ -7,6 +7,8 @@ pub mod board;
 pub mod code;
 pub mod communication;
 pub mod compute;
+pub mod context;
+pub mod conversation;
 pub mod execution;
 pub mod knowledge;
 pub mod system;

@@ -38,6 +38,10 @@ pub(crate) struct RunArgs {
     /// You trust this folder: say so when the CLI asks.
     #[arg(long)]
     pub(crate) trust: bool,
+    /// Tell the agent nothing but the prompt; `mission context preview` shows what else it
+    /// would be told.
+    #[arg(long)]
+    pub(crate) no_context: bool,
     /// Show what happens until the turn ends, the agent asks or its program ends.
     #[arg(long)]
     pub(crate) wait: bool,

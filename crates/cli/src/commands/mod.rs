@@ -12,6 +12,8 @@ mod bridge;
 mod call;
 mod code;
 mod config;
+mod context;
+mod conversation;
 mod daemon;
 #[cfg(unix)]
 mod demo;
@@ -110,6 +112,9 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<ExitCode, Failure> {
         Command::Task(command) => task::run(command, &reach, output),
         Command::Worktree(command) => worktree::run(command, &reach, output),
         Command::Code(args) => code::run(args, &reach, output),
+        Command::Context(command) => context::run(command, &reach, output),
+        Command::Skill(command) => context::skill(command, &reach, output),
+        Command::Conversation(command) => conversation::run(command, &reach, output),
         Command::Kb(command) => kb::run(command, &reach, output),
         Command::Call(args) => call::call(args, &reach, output),
         #[cfg(unix)]

@@ -51,6 +51,7 @@ pub(super) fn run(args: RunArgs, reach: &Reach, output: &mut Output) -> Result<E
         resume: args.resume,
         signals: args.signals.map(Into::into),
         trust_folder: args.trust,
+        context: !args.no_context,
     };
     let head = head(&mut client)?;
     let summary = client.call::<ExecutionStart>(&params)?;

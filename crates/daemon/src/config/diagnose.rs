@@ -5,6 +5,7 @@ use std::fmt;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
+use missiond_api::operations::context::MAX_CONTEXT_TOKENS;
 use missiond_store::DbUrl;
 use toml::de::{DeTable, DeValue};
 
@@ -190,6 +191,22 @@ fn check_values(config: &Config) -> Result<(), (&'static str, String)> {
         1..=600,
     )?;
     config.knowledge.check()?;
+    range(
+        "context.tokens",
+        config.context.tokens.into(),
+        100..=u64::from(MAX_CONTEXT_TOKENS),
+    )?;
+    range(
+        "context.deadline_ms",
+        config.context.deadline_ms,
+        10..=20_000,
+    )?;
+    range(
+        "context.keep_days",
+        config.context.keep_days.into(),
+        1..=3650,
+    )?;
+    config.conversations.check()?;
     range("otlp.interval_secs", config.otlp.interval_secs, 1..=3600)?;
     let anomalies = &config.anomalies;
     range("anomalies.silent_secs", anomalies.silent_secs, 1..=86_400)?;

@@ -357,4 +357,62 @@ pub const KEYS: &[KeySpec] = &[
         "knowledge.search.conversation",
         "What the best turns of a conversation lend its others, 0 to 1.",
     ),
+    live(
+        "context.enabled",
+        "Whether agents are told what is known beside their first prompt.",
+    ),
+    live(
+        "context.tokens",
+        "Tokens of what an agent is told beside its first prompt at most, 100 to 16000; estimated \
+         on the safe side.",
+    ),
+    live(
+        "context.deadline_ms",
+        "Milliseconds the start of an agent waits for what there is to tell, 10 to 20000; a source \
+         that takes longer is left out.",
+    ),
+    live(
+        "context.keep_days",
+        "Days for which it is kept what agents were told, 1 to 3650.",
+    ),
+    live(
+        "context.environment",
+        "Tell agents where they run, for which task, and who else works there.",
+    ),
+    live(
+        "context.skills",
+        "Tell agents of skills (SKILL.md) that fit what they are asked.",
+    ),
+    live(
+        "context.entries",
+        "Tell agents the entries of the knowledge base that fit what they are asked.",
+    ),
+    live(
+        "context.history",
+        "Tell agents what was said about it in earlier conversations in their project.",
+    ),
+    live(
+        "context.map",
+        "Tell agents what their repository defines; the first time, it is read for that.",
+    ),
+    live(
+        "context.instructions",
+        "Tell agents what stands in AGENTS.md, CLAUDE.md and their like, unless their CLI reads it \
+         by itself.",
+    ),
+    live(
+        "conversations.projects",
+        "Folders in which your own conversations with agent CLIs are taken in from the CLIs' \
+         transcripts, for example `[\"~/src/app\"]`. Empty means none; those of executions are \
+         taken in always.",
+    ),
+    live(
+        "conversations.keep_days",
+        "Days after its last word that a conversation is forgotten, 1 to 36500; 0 means never.",
+    ),
+    live(
+        "conversations.index_mb",
+        "Memory that the words of conversations may take to be searched, 1 to 65536; what was said \
+         first is left out then, and a search says from when on it has looked.",
+    ),
 ];

@@ -6,6 +6,8 @@
 
 mod attention;
 mod autopilot;
+mod context;
+mod conversations;
 mod diagnose;
 mod keys;
 mod knowledge;
@@ -21,6 +23,8 @@ use serde::{Deserialize, Serialize};
 
 pub use attention::{NotificationsConfig, PermissionRuleConfig, PermissionsConfig};
 pub use autopilot::{AutopilotConfig, SlotConfig};
+pub use context::ContextConfig;
+pub use conversations::ConversationsConfig;
 pub use diagnose::ConfigError;
 pub use keys::{KEYS, KeySpec, Reload};
 pub use knowledge::{EmbeddingProvider, KnowledgeConfig, SearchConfig};
@@ -47,6 +51,8 @@ pub struct Config {
     /// 0 means never.
     pub slot_idle_secs: u64,
     pub knowledge: KnowledgeConfig,
+    pub context: ContextConfig,
+    pub conversations: ConversationsConfig,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -323,6 +329,8 @@ impl Config {
             notifications: new.notifications.clone(),
             autopilot: new.autopilot.clone(),
             knowledge: self.knowledge.clone(),
+            context: new.context.clone(),
+            conversations: new.conversations.clone(),
             mcp: new.mcp.clone(),
             slots: new.slots.clone(),
             slot_idle_secs: new.slot_idle_secs,
@@ -359,12 +367,12 @@ mod tests {
             [recording]\nkeep_mb = 9\n[otlp]\ninterval_secs = 3\n\
             [anomalies]\nsilent_secs = 5\n[notifications]\ndwell_secs = 1\n\
             [[permissions.rules]]\neffect = \"deny\"\ntool = \"Bash\"\n\
-            [autopilot]\nmax_agents = 9\n[[slots]]\nname = \"a\"\nengine = \"claude\"\n";
+            [autopilot]\nmax_agents = 9\n[context]\ntokens = 900\n[conversations]\nprojects = [\"/src\"]\n[[slots]]\nname = \"a\"\nengine = \"claude\"\n";
         let new = Config::parse(Path::new("/c/config.toml"), text).unwrap();
         let old = Config::default();
         let running = old.after_reload(&new);
         let changed: BTreeSet<_> = old.changed_keys(&new).iter().map(|spec| spec.key).collect();
-        assert_eq!(changed.len(), 16, "one of each section: {changed:?}");
+        assert_eq!(changed.len(), 18, "one of each section: {changed:?}");
         for spec in old.changed_keys(&new) {
             let expected = match spec.reload {
                 Reload::Live => new.raw(spec.key),

@@ -51,7 +51,11 @@ pub(crate) use messages::Accepted;
 pub(crate) use run::Run;
 use run::Seen;
 pub(crate) use start::{Identity, NewExecution, Owner};
+pub(crate) use transcript::whole_transcript;
 pub(crate) use view::{Known, Shown};
+
+/// The longest prompt, in characters.
+pub(crate) const MAX_PROMPT: usize = missiond_journal::catalogue::limits::PROMPT_TEXT;
 
 /// How long a program that is ended may take to end by itself.
 const CANCEL_GRACE: Duration = Duration::from_secs(5);

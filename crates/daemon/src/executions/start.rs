@@ -20,11 +20,13 @@ use missiond_journal::{
 };
 use missiond_semantic::Size;
 use missiond_store::executions::{self, ExecutionRow};
+use missiond_store::prompt_snapshots;
 
 use super::follow::{self, Follow};
 use super::run::Run;
 use super::transcript::Place;
 use super::{Context, ExecutionError, Executions, Known, access, facts, startup};
+use crate::context::{self, Made};
 use crate::slots::{self, NewSlot};
 
 /// What an agent is told about markers, until it has been told.
@@ -63,6 +65,8 @@ pub(crate) struct NewExecution {
     /// itself and its arguments.
     pub args: Vec<String>,
     pub prompt: Option<String>,
+    /// What stands behind the prompt, and what it was chosen from.
+    pub context: Option<Made>,
     pub cwd: PathBuf,
     pub model: Option<String>,
     pub permission: PermissionMode,
@@ -86,6 +90,7 @@ struct Prepared {
     plan: LaunchPlan,
     header: JournalHeader,
     prompt: Option<NewMessage>,
+    context: Option<Made>,
     env: BTreeMap<String, String>,
     name: Option<String>,
     size: Size,
@@ -154,6 +159,8 @@ impl Context {
             let message = format!("{} is not a folder", new.cwd.display());
             return Err(ExecutionError::Invalid(message));
         }
+        let behind = new.context.as_ref().map_or("", Made::text);
+        let prompt = new.prompt.map(|prompt| context::behind(prompt, behind));
         let mut env = new.env;
         // A message this agent sends to another is known to be an agent's.
         env.insert(EXECUTION_VARIABLE.to_owned(), id.to_string());
@@ -237,7 +244,8 @@ impl Context {
             folder,
             plan,
             header,
-            prompt: new.prompt.map(first_prompt).transpose()?,
+            prompt: prompt.map(first_prompt).transpose()?,
+            context: new.context,
             env,
             name: new.name,
             size: new.size,
@@ -266,8 +274,19 @@ impl Context {
             ended_at: None,
         };
         let stored = row.clone();
+        let told = prepared
+            .context
+            .map(|made| (made.row(run.id, run.slot), made.keep_since));
         self.db
-            .write(move |tx| Box::pin(async move { executions::begin(tx, &stored).await }))
+            .write(move |tx| {
+                Box::pin(async move {
+                    executions::begin(tx, &stored).await?;
+                    match &told {
+                        Some((told, since)) => prompt_snapshots::keep(tx, told, *since).await,
+                        None => Ok(()),
+                    }
+                })
+            })
             .await?;
         let started = Event::ExecutionStarted {
             execution: run.id,

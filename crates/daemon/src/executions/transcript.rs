@@ -84,6 +84,16 @@ impl Place {
     }
 }
 
+/// The transcript of an execution from its beginning, once it is known where it
+/// is. Also of one that has ended.
+pub(crate) fn whole_transcript(row: &ExecutionRow) -> Option<FoundTranscript> {
+    let place: Place = serde_json::from_str(row.transcript.as_deref()?).ok()?;
+    Some(FoundTranscript {
+        conversation: place.conversation,
+        tail: place.tail.from_start(),
+    })
+}
+
 #[derive(Debug)]
 pub(super) struct Transcript {
     engine: CliEngine,

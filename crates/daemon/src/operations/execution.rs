@@ -20,6 +20,7 @@ use missiond_journal::{ExecutionState, Sequence, Transport};
 use missiond_store::executions::ExecutionFilter;
 
 use super::{Call, Operations};
+use crate::context::Wanted;
 use crate::executions::{Accepted, ExecutionError, Identity, NewExecution, Owner, Shown};
 use crate::slots::DEFAULT_SIZE;
 
@@ -46,12 +47,28 @@ async fn start(call: Call, params: ExecutionStartParams) -> Result<ExecutionSumm
         let message = format!("`cwd` must be absolute: {}", cwd.display());
         return Err(ApiError::invalid_params(message));
     }
+    let context = match &params.prompt {
+        Some(prompt) if params.context && call.daemon.context.is_on() && cwd.is_dir() => {
+            let wanted = Wanted {
+                engine: params.engine.clone(),
+                cwd: cwd.clone(),
+                prompt: prompt.clone(),
+                task: None,
+                slot: params.name.clone(),
+                conversation: params.resume.clone(),
+                tokens: None,
+            };
+            Some(call.daemon.context.make(wanted).await)
+        }
+        _ => None,
+    };
     let new = NewExecution {
         identity: Identity::Fresh,
         owner: Owner::Folder,
         engine: params.engine,
         args: params.args,
         prompt: params.prompt,
+        context,
         cwd,
         model: params.model,
         permission: match params.permission {

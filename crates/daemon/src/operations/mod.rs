@@ -16,6 +16,10 @@ mod communication;
 #[cfg(unix)]
 mod compute;
 #[cfg(unix)]
+mod context;
+#[cfg(unix)]
+mod conversation;
+#[cfg(unix)]
 mod execution;
 mod knowledge;
 #[cfg(unix)]
@@ -102,6 +106,10 @@ impl Operations {
         communication::register(&mut operations);
         #[cfg(unix)]
         compute::register(&mut operations);
+        #[cfg(unix)]
+        context::register(&mut operations);
+        #[cfg(unix)]
+        conversation::register(&mut operations);
         #[cfg(unix)]
         execution::register(&mut operations);
         knowledge::register(&mut operations);

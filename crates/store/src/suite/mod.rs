@@ -13,12 +13,14 @@
 mod autopilot;
 mod board;
 mod code;
+mod conversations;
 mod executions;
 mod fixtures;
 mod http_access;
 mod knowledge;
 mod leases;
 mod permissions;
+mod prompt_snapshots;
 mod questions;
 mod records;
 mod tasks;
@@ -29,11 +31,13 @@ mod upgrade;
 pub use autopilot::*;
 pub use board::*;
 pub use code::*;
+pub use conversations::*;
 pub use executions::*;
 pub use http_access::*;
 pub use knowledge::*;
 pub use leases::*;
 pub use permissions::*;
+pub use prompt_snapshots::*;
 pub use questions::*;
 pub use records::*;
 pub use tasks::*;
@@ -119,6 +123,11 @@ macro_rules! for_each_store_case {
             edges_keep_their_first_reason,
             vectors_belong_to_a_model_and_a_revision,
             a_proposal_is_decided_once,
+            a_snapshot_stays_as_it_was_typed_until_its_time_is_over,
+            what_was_said_is_there_once,
+            a_transcript_is_read_on_from_where_it_was,
+            conversations_are_listed_found_and_forgotten,
+            the_newest_turns_of_a_project_come_first,
             every_earlier_version_upgrades_and_keeps_its_data,
             a_newer_database_is_refused_untouched,
             a_changed_migration_is_refused,

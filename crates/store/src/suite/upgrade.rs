@@ -208,6 +208,28 @@ const HOLDINGS: &[Holding] = &[
         ask: "SELECT kind, reason FROM knowledge_edges",
         answer: &["refines", "why"],
     },
+    Holding {
+        since: 13,
+        write: "INSERT INTO prompt_snapshots (execution, slot, engine, cwd, at, budget, used, \
+             masked, context, items, sources) \
+             VALUES ('e1', 's1', 'claude', '/', 5, 4000, 9, 0, '> x', '[]', '[]')",
+        ask: "SELECT engine, context FROM prompt_snapshots",
+        answer: &["claude", "> x"],
+    },
+    Holding {
+        since: 12,
+        write: "INSERT INTO conversation_messages (conversation, place, key, turn, role, text, \
+             bytes, at) VALUES ('c1', 1, 'm1', 1, 'person', 'hello', 5, 7)",
+        ask: "SELECT role, text FROM conversation_messages",
+        answer: &["person", "hello"],
+    },
+    Holding {
+        since: 12,
+        write: "INSERT INTO transcript_cursors (host, source, conversation, place, moved_at) \
+             VALUES ('h', '/t.jsonl', 'c1', '{}', 7)",
+        ask: "SELECT source, place FROM transcript_cursors",
+        answer: &["/t.jsonl", "{}"],
+    },
 ];
 
 pub async fn every_earlier_version_upgrades_and_keeps_its_data(url: DbUrl) {

@@ -1,10 +1,13 @@
 //! Speaking to the agent: the prompt of a phase, what failed, what conflicts.
 
+use std::path::PathBuf;
+
 use missiond_core::{EngineeringPhase, Outcome};
 use missiond_store::{autopilot, board};
 
 use super::super::prompts::{self, Acquaintance};
 use super::{JobError, Work, act, prepare, start};
+use crate::context::Wanted;
 
 pub(super) async fn begin_phase(work: &Work) -> Result<(), JobError> {
     let task = work.task.id;
@@ -32,6 +35,7 @@ pub(super) async fn begin_phase(work: &Work) -> Result<(), JobError> {
         before.as_ref(),
         acquaintance,
     );
+    let text = told(work, text, cwd).await?;
     say(
         work,
         text,
@@ -39,6 +43,33 @@ pub(super) async fn begin_phase(work: &Work) -> Result<(), JobError> {
     )
     .await?;
     work.note_session().await
+}
+
+/// The first prompt of an agent, with what it is told beside it; any other as it
+/// is.
+async fn told(work: &Work, text: String, cwd: PathBuf) -> Result<String, JobError> {
+    let (Some(execution), Some(slot)) = (work.attempt.execution, work.attempt.slot) else {
+        return Ok(text);
+    };
+    let executions = &work.daemon.executions;
+    let first = executions.peek(execution, |state| state.messages.is_empty());
+    if first != Some(true) {
+        return Ok(text);
+    }
+    let wanted = Wanted {
+        engine: work.engine(),
+        conversation: start::conversation(work, &cwd).await?,
+        cwd,
+        prompt: text,
+        task: Some(work.task.clone()),
+        slot: executions.slot_name(execution),
+        tokens: None,
+    };
+    Ok(work
+        .daemon
+        .context
+        .first_prompt(execution, slot, wanted)
+        .await)
 }
 
 pub(super) async fn enter_phase(work: &Work, phase: EngineeringPhase) -> Result<(), JobError> {

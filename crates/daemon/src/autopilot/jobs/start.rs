@@ -88,6 +88,7 @@ async fn start_in(
         engine,
         args: work.task.args.clone(),
         prompt: None,
+        context: None,
         cwd,
         model: work.task.model.clone(),
         permission: permission(work)?,

@@ -1,0 +1,183 @@
+//! What a transcript has on record of a conversation, whole: words, calls of
+//! tools with what went in and came out, what requests cost, and where turns
+//! end. Each record has a key that its transcript gives it, the same however
+//! often and in whatever pieces the transcript is read.
+//!
+//! Private reasoning has no word here: it is never taken over. Texts are as they
+//! stand in the transcript, secrets and all; whoever keeps them masks and cuts
+//! them first.
+
+mod claude;
+mod codex;
+mod gemini;
+mod opencode;
+
+use missiond_core::{CliEngine, Timestamp};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::transcript::{CallOutcome, TokenUsage};
+
+/// One thing a transcript says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Record {
+    /// What it is called in its transcript: of a call, the call.
+    pub key: String,
+    /// When, by the CLI's clock.
+    pub at: Option<Timestamp>,
+    pub what: Recorded,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Recorded {
+    Message {
+        role: Role,
+        text: String,
+        model: Option<String>,
+        written: Written,
+    },
+    ToolStarted {
+        tool: String,
+        input: Value,
+    },
+    ToolEnded {
+        outcome: CallOutcome,
+        output: String,
+    },
+    /// What one request to the model cost; the key is the request. It may be
+    /// told again with a higher count.
+    Used(TokenUsage),
+    TurnEnded,
+    Interrupted,
+    /// The CLI shortened what its model sees of the conversation.
+    Compacted,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    Person,
+    Agent,
+}
+
+/// How the transcript itself says that a message came about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Written {
+    /// Somebody said it.
+    Said,
+    /// The CLI added it.
+    ByProgram,
+    /// It stands for a conversation that was shortened.
+    Summary,
+    /// The request to the model failed.
+    Failure,
+}
+
+/// What must be known of the lines before to read the next one.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RecordMemory {
+    model: Option<String>,
+    /// What follows was told before and is only written again.
+    retold: bool,
+    /// Words come as items, so what older versions write beside them is the
+    /// same again.
+    items: bool,
+    /// As `items`, for what requests cost.
+    usage_records: bool,
+}
+
+/// Why nothing could be made of a line.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Unreadable(String);
+
+/// The records of one line of an engine's transcript. An engine without a
+/// format of its own has none.
+pub fn records(
+    engine: &CliEngine,
+    line: &str,
+    memory: &mut RecordMemory,
+) -> Result<Vec<Record>, Unreadable> {
+    if line.trim().is_empty() {
+        return Ok(Vec::new());
+    }
+    let entry: Value = serde_json::from_str(line).map_err(|error| Unreadable(error.to_string()))?;
+    if !entry.is_object() {
+        return Err(Unreadable("it is no JSON object".to_owned()));
+    }
+    let line = Line { entry, text: line };
+    Ok(match engine {
+        CliEngine::Claude => claude::records(&line),
+        CliEngine::Codex => codex::records(&line, memory),
+        CliEngine::Gemini => gemini::records(&line, memory),
+        CliEngine::OpenCode => opencode::records(&line),
+        // It writes the messages that Claude Code writes.
+        CliEngine::Other(_) if engine.name() == crate::rehearsal::ENGINE => claude::records(&line),
+        CliEngine::Other(_) => Vec::new(),
+    })
+}
+
+/// A line of a transcript, parsed.
+struct Line<'a> {
+    entry: Value,
+    text: &'a str,
+}
+
+impl Line<'_> {
+    /// The name something has in the transcript, or one made from its line.
+    fn key(&self, named: &Value) -> String {
+        match named.as_str() {
+            Some(name) if !name.is_empty() => name.to_owned(),
+            _ => format!("line:{:016x}", fnv(self.text.as_bytes())),
+        }
+    }
+}
+
+/// When, from text as RFC 3339 writes it.
+fn moment(value: &Value) -> Option<Timestamp> {
+    value.as_str()?.parse().ok()
+}
+
+/// When, from milliseconds since 1970.
+fn millis(value: &Value) -> Option<Timestamp> {
+    let millis = value.as_i64()?;
+    Some(Timestamp::from_micros(millis.checked_mul(1000)?))
+}
+
+/// The words of a value that is a string or a list of blocks; private reasoning
+/// among the blocks is left out.
+fn words(content: &Value) -> Option<String> {
+    let text = match content {
+        Value::String(text) => text.clone(),
+        Value::Array(blocks) => {
+            let said = blocks.iter().filter(|block| {
+                block["thought"] != true
+                    && !matches!(
+                        block["type"].as_str(),
+                        Some("thinking" | "redacted_thinking" | "reasoning")
+                    )
+            });
+            let texts: Vec<&str> = said
+                .filter_map(|block| block.as_str().or(block["text"].as_str()))
+                .collect();
+            texts.join("\n")
+        }
+        _ => return None,
+    };
+    let text = text.trim();
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+fn word(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+/// FNV-1a: the same in every version of the compiler, unlike the standard hasher.
+pub(crate) fn fnv(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}
+
+#[cfg(test)]
+mod tests;

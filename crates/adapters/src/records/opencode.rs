@@ -1,0 +1,81 @@
+//! OpenCode: parts of messages, each handed out when it is whole.
+
+use super::{Line, Record, Recorded, Role, Written, millis, word, words};
+use crate::opencode::outcome_of;
+use crate::transcript::{TokenUsage, number};
+
+pub(super) fn records(line: &Line<'_>) -> Vec<Record> {
+    let entry = &line.entry;
+    let part = &entry["part"];
+    let model = || entry["model"].as_str().map(str::to_owned);
+    let own = |what: Recorded| Record {
+        key: line.key(&entry["id"]),
+        at: millis(&part["time"]["start"]).or_else(|| millis(&entry["at"])),
+        what,
+    };
+    match part["type"].as_str() {
+        // What the program adds to a prompt by itself is not the person's.
+        Some("text") if part["synthetic"] == true || part["ignored"] == true => Vec::new(),
+        Some("text") => {
+            let said = words(&part["text"]).map(|text| {
+                let person = entry["role"] == "user";
+                own(Recorded::Message {
+                    role: match person {
+                        true => Role::Person,
+                        false => Role::Agent,
+                    },
+                    text,
+                    model: (!person).then(model).flatten(),
+                    written: Written::Said,
+                })
+            });
+            said.into_iter().collect()
+        }
+        Some("tool") => {
+            let state = &part["state"];
+            let key = line.key(&part["callID"]);
+            let output = words(&state["output"]).or_else(|| words(&state["error"]));
+            let record = |at, what| Record {
+                key: key.clone(),
+                at,
+                what,
+            };
+            let (began, ended) = (
+                millis(&state["time"]["start"]),
+                millis(&state["time"]["end"]),
+            );
+            vec![
+                record(
+                    began.or(ended),
+                    Recorded::ToolStarted {
+                        tool: word(&part["tool"]),
+                        input: state["input"].clone(),
+                    },
+                ),
+                record(
+                    ended,
+                    Recorded::ToolEnded {
+                        outcome: outcome_of(state),
+                        output: output.unwrap_or_default(),
+                    },
+                ),
+            ]
+        }
+        Some("compaction") => vec![own(Recorded::Compacted)],
+        Some("step-finish") => {
+            let tokens = &part["tokens"];
+            let mut records = vec![own(Recorded::Used(TokenUsage {
+                model: model(),
+                input: number(&tokens["input"]),
+                output: number(&tokens["output"]) + number(&tokens["reasoning"]),
+                cache_read: number(&tokens["cache"]["read"]),
+                cache_write: number(&tokens["cache"]["write"]),
+            }))];
+            if part["reason"] != "tool-calls" {
+                records.push(own(Recorded::TurnEnded));
+            }
+            records
+        }
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,171 @@
+//! What an agent is told beside its first prompt: what would be, and what was.
+
+use missiond_core::{BoardTaskId, CliEngine, ExecutionId, Timestamp};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::operations;
+
+operations! {
+    Knowledge;
+
+    ContextPreview = "context_preview" (ReadOnly, "context"):
+        ContextPreviewParams => ContextView,
+        "Show what an agent would be told beside a first prompt or the prompt of a task: skills, \
+         entries, map, files; what would be cut, and why. Nothing is started.";
+
+    ContextShow = "context_show" (ReadOnly, "context"):
+        ContextShowParams => ContextView,
+        "Show what an agent was told beside its first prompt, what was cut, and why.";
+
+    SkillList = "skill_list" (ReadOnly, "context"):
+        SkillListParams => SkillListResult,
+        "List the skills (SKILL.md) of a repository and of the user, which agent CLIs read each \
+         by themselves, and those that cannot be used with the reason.";
+}
+
+/// The largest budget of a context, in tokens.
+pub const MAX_CONTEXT_TOKENS: u32 = 16_000;
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ContextPreviewParams {
+    /// What the agent would be asked; or name a task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
+    /// A task of the board, by number or id: its prompt, folder and engine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
+    /// The folder to work in, absolute; that of the task when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    /// Which agent CLI; that of the task, or else claude.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub engine: Option<CliEngine>,
+    /// The budget; that of the configuration when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u32>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ContextShowParams {
+    /// An execution, by its id or the name of its slot.
+    pub execution: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ContextView {
+    /// None of a preview.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub execution: Option<ExecutionId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<BoardTaskId>,
+    pub engine: CliEngine,
+    pub cwd: String,
+    pub at: Timestamp,
+    /// Tokens that may be used, and that are; estimated on the safe side.
+    pub budget: u32,
+    pub used: u32,
+    /// Secrets that were taken out.
+    pub masked: u32,
+    /// Why nothing is given, whatever there is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub withheld: Option<String>,
+    /// Every candidate in the order of its source and relevance.
+    pub items: Vec<ContextItem>,
+    pub sources: Vec<ContextSource>,
+    /// As it is typed behind the prompt; empty when nothing is given.
+    pub text: String,
+}
+
+/// Something an agent could be told.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ContextItem {
+    /// environment, skills, entries, history, map or instructions.
+    pub source: String,
+    pub title: String,
+    /// Who or what says so.
+    pub origin: String,
+    /// When it was last known to be so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Timestamp>,
+    pub relevance: f32,
+    #[serde(flatten)]
+    pub outcome: ContextOutcome,
+}
+
+/// What became of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "outcome", rename_all = "snake_case")]
+pub enum ContextOutcome {
+    Given {
+        tokens: u32,
+    },
+    /// Its first lines; all of it would have been so many tokens.
+    Shortened {
+        tokens: u32,
+        of: u32,
+    },
+    Cut {
+        reason: String,
+    },
+}
+
+/// How a source fared.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ContextSource {
+    pub source: String,
+    pub state: SourceState,
+    /// Candidates it had.
+    pub found: u32,
+    pub millis: u64,
+    /// What is to be said about it: why it failed, or what it left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notice: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SourceState {
+    Answered,
+    /// The configuration says no.
+    Off,
+    /// It took longer than a start may wait.
+    Late,
+    Failed,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SkillListParams {
+    /// A folder of the repository, absolute.
+    pub cwd: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SkillListResult {
+    pub skills: Vec<SkillSummary>,
+    /// Files that are not skills, with the reason.
+    pub refused: Vec<RefusedSkill>,
+    /// More were there than are looked at.
+    pub more: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SkillSummary {
+    pub name: String,
+    pub description: String,
+    pub path: String,
+    /// Tokens of the whole file, estimated.
+    pub tokens: u32,
+    pub changed_at: Option<Timestamp>,
+    /// The engines whose CLIs read it by themselves.
+    pub read_by: Vec<CliEngine>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RefusedSkill {
+    pub path: String,
+    pub reason: String,
+}

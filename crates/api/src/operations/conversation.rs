@@ -1,0 +1,352 @@
+//! Conversations with agents, as their CLIs' transcripts have them: listing,
+//! reading, searching.
+
+use missiond_core::{
+    BoardTaskId, CliEngine, ConversationId, ExecutionId, SlotId, TaskRef, Timestamp,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::operations;
+
+operations! {
+    Communication;
+
+    ConversationList = "conversation_list" (ReadOnly, "conversations"):
+        ConversationListParams => ConversationListResult,
+        "List conversations with agents, the one in which something was said last first: what each \
+         was about, whose it was and what it cost.";
+
+    ConversationShow = "conversation_show" (ReadOnly, "conversations"):
+        ConversationShowParams => ConversationShowResult,
+        "Read a conversation in order: what was said, which tools were called and how they ended, \
+         a window at a time.";
+
+    ConversationSearch = "conversation_search" (ReadOnly, "conversations"):
+        ConversationSearchParams => ConversationSearchResult,
+        "Find what people and agents said to each other by its words, within an engine, a project, \
+         a task or a time.";
+
+    ConversationTurns = "conversation_turns" (ReadOnly, "conversations"):
+        ConversationTurnsParams => ConversationTurnsResult,
+        "Say what was asked and answered in a project lately, or about something: its newest turns, \
+         or those a query is about, with source and age.";
+}
+
+/// Most turns of one answer.
+pub const MAX_TURNS: u32 = 50;
+
+/// Most conversations of one answer.
+pub const MAX_LISTED: u32 = 200;
+/// Most items of one answer.
+pub const MAX_ITEMS: u32 = 500;
+/// Most hits of a search.
+pub const MAX_HITS: u32 = 50;
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ConversationListParams {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub engine: Option<CliEngine>,
+    /// A folder of the project, absolute.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    /// A task of the board.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskRef>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub execution: Option<ExecutionId>,
+    /// Something was said at or after this moment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<Timestamp>,
+    /// It began before this moment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Timestamp>,
+    /// Twenty when left out, at most 200.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+    /// `next` of an earlier answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ConversationListResult {
+    pub conversations: Vec<Conversation>,
+    /// Where the rest of the list begins.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Conversation {
+    pub id: ConversationId,
+    pub engine: CliEngine,
+    /// The CLI's own name of it.
+    pub session: String,
+    /// The folder of the repository it was about.
+    pub project: String,
+    pub cwd: String,
+    /// The beginning of its first prompt.
+    pub title: String,
+    /// The newest execution it was led in; none for a person's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub execution: Option<ExecutionId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<BoardTaskId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slot: Option<SlotId>,
+    pub started_at: Timestamp,
+    pub last_at: Timestamp,
+    pub turns: u64,
+    pub messages: u64,
+    pub tool_calls: u64,
+    pub tokens: TokenCounts,
+    /// Lines of its transcript that could not be taken in.
+    pub skipped: u64,
+    /// What was wrong with the last of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diagnostic: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TokenCounts {
+    /// Without what came from a cache.
+    pub input: u64,
+    pub output: u64,
+    pub cache_read: u64,
+    pub cache_write: u64,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ConversationShowParams {
+    /// Its id, or enough of the CLI's own name of it.
+    pub conversation: String,
+    /// Behind this place; `next` of an earlier answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<i64>,
+    /// Of this turn alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<i64>,
+    /// A hundred when left out, at most 500. Long texts make an answer shorter.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+    /// The last items instead of the first.
+    #[serde(default)]
+    pub newest: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ConversationShowResult {
+    pub conversation: Conversation,
+    /// The turns the items belong to.
+    pub turns: Vec<ConversationTurn>,
+    pub items: Vec<ConversationItem>,
+    /// The place to go on behind; none at the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<i64>,
+}
+
+/// A person's prompt and what followed from it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ConversationTurn {
+    pub number: i64,
+    pub prompt: String,
+    /// The beginning of what the agent said last.
+    pub answer: String,
+    pub messages: u64,
+    pub tool_calls: u64,
+    /// Calls that failed or were denied.
+    pub failed: u64,
+    /// `answered` or `interrupted`, when something says that it is over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ending: Option<String>,
+    pub began_at: Timestamp,
+    pub last_at: Timestamp,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SaidBy {
+    Person,
+    Agent,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolOutcome {
+    Succeeded,
+    Failed,
+    Denied,
+}
+
+/// One thing in a conversation. Texts are masked; long ones have lost their
+/// middle.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum ConversationItem {
+    Message {
+        place: i64,
+        turn: i64,
+        at: Timestamp,
+        role: SaidBy,
+        text: String,
+        /// It was longer.
+        cut: bool,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        model: Option<String>,
+        /// Why it is no part of the talk: `command`, `program`, `summary`,
+        /// `failure`, `binary` or `empty`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        noise: Option<String>,
+    },
+    ToolCall {
+        place: i64,
+        turn: i64,
+        at: Timestamp,
+        tool: String,
+        input: String,
+        /// None until it has ended.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        outcome: Option<ToolOutcome>,
+        output: String,
+        /// The output was longer.
+        cut: bool,
+        /// `overlong`, `binary` or `empty`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        noise: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ended_at: Option<Timestamp>,
+    },
+    Event {
+        place: i64,
+        turn: i64,
+        at: Timestamp,
+        /// `turn_ended`, `interrupted` or `compacted`.
+        event: String,
+    },
+}
+
+impl ConversationItem {
+    #[must_use]
+    pub const fn place(&self) -> i64 {
+        match self {
+            Self::Message { place, .. }
+            | Self::ToolCall { place, .. }
+            | Self::Event { place, .. } => *place,
+        }
+    }
+
+    #[must_use]
+    pub const fn turn(&self) -> i64 {
+        match self {
+            Self::Message { turn, .. } | Self::ToolCall { turn, .. } | Self::Event { turn, .. } => {
+                *turn
+            }
+        }
+    }
+
+    /// How long its texts are.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        match self {
+            Self::Message { text, .. } => text.len(),
+            Self::ToolCall { input, output, .. } => input.len() + output.len(),
+            Self::Event { .. } => 0,
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ConversationTurnsParams {
+    /// A folder of the project, absolute.
+    pub project: String,
+    /// Only turns about this, the best first; the newest when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub query: Option<String>,
+    /// Ten when left out, at most 50.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ConversationTurnsResult {
+    pub turns: Vec<PastTurn>,
+}
+
+/// A turn of some conversation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PastTurn {
+    pub conversation: ConversationId,
+    pub engine: CliEngine,
+    pub number: i64,
+    /// What was asked; empty when the agent began.
+    pub prompt: String,
+    /// The beginning of what the agent said last.
+    pub answer: String,
+    pub tool_calls: u64,
+    /// Calls that failed or were denied.
+    pub failed: u64,
+    pub at: Timestamp,
+    pub age_secs: u64,
+    /// Where it is from, in words.
+    pub source: String,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ConversationSearchParams {
+    /// Words, names, or a phrase in quotes; at most 2,000 bytes.
+    pub query: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub engine: Option<CliEngine>,
+    /// A folder of the project, absolute.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    /// A task of the board.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskRef>,
+    /// Said at or after this moment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<Timestamp>,
+    /// Said before this moment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Timestamp>,
+    /// Ten when left out, at most 50.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offset: Option<u32>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ConversationSearchResult {
+    pub hits: Vec<ConversationHit>,
+    pub more: bool,
+    /// How many messages were looked at.
+    pub searched: u64,
+    /// What was said before this moment was not; none when everything was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub searched_since: Option<Timestamp>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ConversationHit {
+    pub conversation: ConversationId,
+    pub engine: CliEngine,
+    pub session: String,
+    pub project: String,
+    pub title: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<BoardTaskId>,
+    pub place: i64,
+    pub turn: i64,
+    pub role: SaidBy,
+    pub at: Timestamp,
+    pub snippet: String,
+    /// Byte ranges of the snippet that answer the query.
+    pub highlights: Vec<(usize, usize)>,
+    pub score: f32,
+}

@@ -1,0 +1,304 @@
+//! `mission conversation …`
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use missiond_api::operations::conversation::{
+    Conversation, ConversationHit, ConversationItem, ConversationList, ConversationListParams,
+    ConversationListResult, ConversationSearch, ConversationSearchParams, ConversationSearchResult,
+    ConversationShow, ConversationShowParams, ConversationShowResult, ConversationTurns,
+    ConversationTurnsParams, ConversationTurnsResult, SaidBy, ToolOutcome,
+};
+use missiond_core::ErrorCode;
+
+use crate::args::{ConversationCommand, WithinArgs};
+use crate::connect::Reach;
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::term::{Style, printable};
+
+pub(super) fn run(
+    command: ConversationCommand,
+    reach: &Reach,
+    output: &mut Output,
+) -> Result<ExitCode, Failure> {
+    let mut client = reach.client(output)?;
+    match command {
+        ConversationCommand::List {
+            within,
+            execution,
+            limit,
+            after,
+        } => {
+            let params = ConversationListParams {
+                project: project(&within)?,
+                engine: within.engine,
+                task: within.task,
+                execution,
+                since: within.since,
+                until: within.until,
+                limit: Some(limit),
+                after,
+            };
+            let listed = client.call::<ConversationList>(&params)?;
+            output.result(&listed, list);
+        }
+        ConversationCommand::Show {
+            conversation,
+            turn,
+            after,
+            newest,
+            limit,
+            all,
+        } => {
+            let params = ConversationShowParams {
+                conversation,
+                after,
+                turn,
+                limit: Some(limit),
+                newest,
+            };
+            let shown = client.call::<ConversationShow>(&params)?;
+            output.result(&shown, |output, shown| show(output, shown, all));
+        }
+        ConversationCommand::Search {
+            query,
+            within,
+            limit,
+            offset,
+        } => {
+            let params = ConversationSearchParams {
+                query: query.join(" "),
+                project: project(&within)?,
+                engine: within.engine,
+                task: within.task,
+                since: within.since,
+                until: within.until,
+                limit: Some(limit),
+                offset: Some(offset),
+            };
+            let found = client.call::<ConversationSearch>(&params)?;
+            output.result(&found, search);
+        }
+        ConversationCommand::Turns {
+            query,
+            project,
+            limit,
+        } => {
+            let params = ConversationTurnsParams {
+                project: absolute(&project)?,
+                query: (!query.is_empty()).then(|| query.join(" ")),
+                limit: Some(limit),
+            };
+            let found = client.call::<ConversationTurns>(&params)?;
+            output.result(&found, turns);
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn list(output: &mut Output, listed: &ConversationListResult) {
+    if listed.conversations.is_empty() {
+        output.line(
+            "No conversations. Those of executions are taken in by themselves; your own, when \
+             `conversations.projects` names their folder.",
+        );
+        return;
+    }
+    let rows: Vec<_> = listed
+        .conversations
+        .iter()
+        .map(|one| {
+            vec![
+                short(&one.session),
+                one.engine.to_string(),
+                moment(&one.last_at.to_string()),
+                one.turns.to_string(),
+                whose(one),
+                printable(&one.title),
+            ]
+        })
+        .collect();
+    let header = ["SESSION", "ENGINE", "LAST", "TURNS", "WHOSE", "TITLE"];
+    output.table(&header, &rows);
+    if let Some(next) = &listed.next {
+        output.notice(&format!("There are more: --after {next}"));
+    }
+}
+
+fn show(output: &mut Output, shown: &ConversationShowResult, all: bool) {
+    let one = &shown.conversation;
+    let head = format!("{} {} in {}", one.engine, one.session, one.cwd);
+    let head = output.paint.apply(Style::Bold, &printable(&head));
+    output.line(head);
+    output.line(format!(
+        "{} turns, {} messages, {} tool calls, {} tokens in and {} out, {}",
+        one.turns,
+        one.messages,
+        one.tool_calls,
+        one.tokens.input + one.tokens.cache_read + one.tokens.cache_write,
+        one.tokens.output,
+        whose(one)
+    ));
+    if let Some(diagnostic) = &one.diagnostic {
+        output.notice(&format!(
+            "{} lines of its transcript were skipped; the last: {}",
+            one.skipped,
+            printable(diagnostic)
+        ));
+    }
+    let mut turn = 0;
+    for item in &shown.items {
+        if item.turn() != turn {
+            turn = item.turn();
+            let line = output.paint.apply(Style::Dim, &format!("── turn {turn}"));
+            output.line(line);
+        }
+        describe(output, item, all);
+    }
+    if let Some(next) = shown.next {
+        output.notice(&format!("It goes on: --after {next}"));
+    }
+}
+
+fn describe(output: &mut Output, item: &ConversationItem, all: bool) {
+    match item {
+        ConversationItem::Message { noise: Some(_), .. } if !all => {}
+        ConversationItem::Message {
+            role, text, noise, ..
+        } => {
+            let who = match role {
+                SaidBy::Person => "person",
+                SaidBy::Agent => "agent",
+            };
+            let who = match noise {
+                Some(noise) => format!("{who} ({noise})"),
+                None => who.to_owned(),
+            };
+            let who = output.paint.apply(Style::Cyan, &who);
+            output.line(who);
+            indented(output, text);
+        }
+        ConversationItem::ToolCall {
+            tool,
+            input,
+            outcome,
+            output: told,
+            ..
+        } => {
+            let how = match outcome {
+                None => " (under way)",
+                Some(ToolOutcome::Succeeded) => "",
+                Some(ToolOutcome::Failed) => " (failed)",
+                Some(ToolOutcome::Denied) => " (denied)",
+            };
+            let first: String = input.lines().next().unwrap_or_default().to_owned();
+            let call = format!("{tool}{how} {first}");
+            output.line(format!("  ▸ {}", printable(&call)));
+            if all {
+                indented(output, told);
+            }
+        }
+        ConversationItem::Event { event, .. } => match event.as_str() {
+            "turn_ended" => {}
+            event => output.line(format!("  ({})", printable(event))),
+        },
+    }
+}
+
+fn search(output: &mut Output, found: &ConversationSearchResult) {
+    for hit in &found.hits {
+        describe_hit(output, hit);
+    }
+    if found.hits.is_empty() {
+        output.line(format!("Nothing found in {} messages.", found.searched));
+    }
+    if let Some(since) = found.searched_since {
+        output.notice(&format!(
+            "What was said before {since} was not searched; `conversations.index_mb` says how \
+             much is."
+        ));
+    }
+    if found.more {
+        output.notice("There are more: --offset goes on.");
+    }
+}
+
+fn turns(output: &mut Output, found: &ConversationTurnsResult) {
+    for turn in &found.turns {
+        let at = moment(&turn.at.to_string());
+        let head = format!("{} · {at}", printable(&turn.source));
+        let head = output.paint.apply(Style::Bold, &head);
+        output.line(head);
+        for (who, text) in [("person", &turn.prompt), ("agent", &turn.answer)] {
+            if let Some(first) = text.lines().next() {
+                output.line(format!("    {who}: {}", printable(first)));
+            }
+        }
+    }
+    if found.turns.is_empty() {
+        output.line("No turns in this project.");
+    }
+}
+
+fn describe_hit(output: &mut Output, hit: &ConversationHit) {
+    let who = match hit.role {
+        SaidBy::Person => "person",
+        SaidBy::Agent => "agent",
+    };
+    let head = format!(
+        "{} {} turn {} · {who} · {} · {}",
+        hit.engine,
+        short(&hit.session),
+        hit.turn,
+        moment(&hit.at.to_string()),
+        printable(&hit.title)
+    );
+    let head = output.paint.apply(Style::Bold, &head);
+    output.line(head);
+    for line in hit.snippet.lines() {
+        output.line(format!("    {}", printable(line)));
+    }
+}
+
+fn indented(output: &mut Output, text: &str) {
+    for line in text.lines() {
+        output.line(format!("    {}", printable(&line.replace('\t', "    "))));
+    }
+}
+
+fn whose(one: &Conversation) -> String {
+    match (one.task, one.execution) {
+        (Some(task), _) => format!("task {task}"),
+        (None, Some(execution)) => format!("execution {execution}"),
+        (None, None) => "own".to_owned(),
+    }
+}
+
+/// Enough of the CLI's own name to find it again. Names that begin with the time
+/// differ at their end.
+fn short(session: &str) -> String {
+    printable(&session.chars().take(13).collect::<String>())
+}
+
+fn moment(at: &str) -> String {
+    at.get(..16).unwrap_or(at).replace('T', " ")
+}
+
+fn project(within: &WithinArgs) -> Result<Option<String>, Failure> {
+    within.project.as_deref().map(absolute).transpose()
+}
+
+/// A folder that is gone may still have been one that was talked in.
+fn absolute(folder: &Path) -> Result<String, Failure> {
+    let refused = |message: String| Failure::new(ErrorCode::InvalidParams, message);
+    let folder = std::path::absolute(folder)
+        .map_err(|error| refused(format!("{} is no folder: {error}", folder.display())))?;
+    let folder = folder.canonicalize().unwrap_or(folder);
+    folder.to_str().map(str::to_owned).ok_or_else(|| {
+        let shown = folder.display();
+        refused(format!(
+            "{shown} is not UTF-8, which the daemon is asked in"
+        ))
+    })
+}

@@ -1,0 +1,103 @@
+//! The same things in the words of others: secrets out of candidates, outcomes
+//! as the catalogue says them, a snapshot as it is shown.
+
+use missiond_api::ApiError;
+use missiond_api::operations::context::{ContextItem, ContextOutcome, ContextView, SourceState};
+use missiond_context::{Candidate, Item, Outcome, QUOTE, clean};
+use missiond_core::ErrorCode;
+use missiond_knowledge::masking;
+use missiond_store::prompt_snapshots::SnapshotRow;
+
+use super::KeptSources;
+
+/// Takes the secrets out of a candidate; how many there were.
+pub(super) fn mask(candidate: &mut Candidate) -> u32 {
+    let mut found = 0;
+    let parts = [
+        &mut candidate.text,
+        &mut candidate.title,
+        &mut candidate.origin,
+    ];
+    for part in parts {
+        let masked = masking::mask(part);
+        found += masked.secrets;
+        if masked.secrets > 0 {
+            *part = masked.text;
+        }
+    }
+    count(found)
+}
+
+pub(super) fn count(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+pub(super) fn is_trouble(state: SourceState) -> bool {
+    matches!(state, SourceState::Late | SourceState::Failed)
+}
+
+/// A text as it stands in a context.
+pub(super) fn quoted(text: &str) -> String {
+    let mut quoted = String::new();
+    for line in clean(text).lines() {
+        let line = format!("{QUOTE}{line}");
+        quoted.push_str(line.trim_end());
+        quoted.push('\n');
+    }
+    quoted
+}
+
+pub(super) fn item(item: Item, withheld: Option<&str>) -> ContextItem {
+    let Item { candidate, outcome } = item;
+    let mut item = ContextItem {
+        source: candidate.source.name().to_owned(),
+        title: candidate.title,
+        origin: candidate.origin,
+        at: candidate.at,
+        relevance: candidate.relevance,
+        outcome: match outcome {
+            Outcome::Given { tokens } => ContextOutcome::Given {
+                tokens: count(tokens),
+            },
+            Outcome::Shortened { tokens, of } => ContextOutcome::Shortened {
+                tokens: count(tokens),
+                of: count(of),
+            },
+            Outcome::Cut(reason) => ContextOutcome::Cut {
+                reason: reason.to_string(),
+            },
+        },
+    };
+    if let Some(why) = withheld {
+        withhold(&mut item, why);
+    }
+    item
+}
+
+pub(super) fn withhold(item: &mut ContextItem, why: &str) {
+    item.outcome = ContextOutcome::Cut {
+        reason: why.to_owned(),
+    };
+}
+
+pub(super) fn of_row(row: SnapshotRow) -> Result<ContextView, ApiError> {
+    let unreadable = |error: serde_json::Error| {
+        let message = format!("the snapshot of {} cannot be read: {error}", row.execution);
+        ApiError::new(ErrorCode::StorageCorrupt, message)
+    };
+    let kept: KeptSources = serde_json::from_str(&row.sources).map_err(unreadable)?;
+    Ok(ContextView {
+        execution: Some(row.execution),
+        task: row.task,
+        engine: row.engine,
+        cwd: row.cwd.display().to_string(),
+        at: row.at,
+        budget: row.budget,
+        used: row.used,
+        masked: row.masked,
+        withheld: kept.withheld,
+        items: serde_json::from_str(&row.items).map_err(unreadable)?,
+        sources: kept.sources,
+        text: row.context,
+    })
+}

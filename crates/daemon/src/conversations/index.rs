@@ -1,0 +1,232 @@
+//! What was said, by its words, in memory. The index holds numbers, not texts:
+//! about 8 bytes a distinct word of a message. When it grows beyond what the
+//! configuration allows, the oldest third goes, and a search says from when on
+//! it has looked.
+//!
+//! It follows the store by what was taken in since, so it has what other daemons
+//! on the database took in as well, a moment later.
+
+use std::collections::HashMap;
+use std::sync::PoisonError;
+use std::time::Duration;
+
+use missiond_core::{BoardTaskId, CliEngine, ConversationId, Timestamp};
+use missiond_knowledge::keyword::{DocNo, KeywordIndex, TermWeights};
+use missiond_knowledge::tokens::tokens;
+use missiond_store::conversations::items::{self, MessageRow, Window};
+use missiond_store::conversations::{self, ConversationRow};
+
+use super::{ConversationError, Conversations, Inner, on_thread};
+
+/// Rows read from the store at once.
+const PAGE: u32 = 200;
+/// Commits come later than the moment they bear, and other hosts have clocks of
+/// their own: so far back is looked again.
+const MARGIN: Duration = Duration::from_secs(300);
+
+/// What is searched.
+#[derive(Debug, Default)]
+pub(super) struct Index {
+    words: KeywordIndex,
+    said: Vec<Said>,
+    conversations: Vec<Indexed>,
+    numbers: HashMap<ConversationId, u32>,
+    /// The store was followed to here.
+    followed: Option<Timestamp>,
+    /// What was said before is not in it.
+    pub(super) since: Option<Timestamp>,
+}
+
+/// A message that can be found.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Said {
+    pub(super) conversation: u32,
+    pub(super) place: i64,
+    pub(super) at: Timestamp,
+}
+
+/// A conversation of which something is in the index.
+#[derive(Debug, Clone)]
+pub(super) struct Indexed {
+    pub(super) id: ConversationId,
+    pub(super) engine: CliEngine,
+    pub(super) project: String,
+    pub(super) task: Option<BoardTaskId>,
+    /// Its messages up to this place were looked at.
+    place: i64,
+}
+
+impl Index {
+    pub(super) fn words(&self) -> &KeywordIndex {
+        &self.words
+    }
+
+    pub(super) fn said(&self, doc: DocNo) -> Option<(&Said, &Indexed)> {
+        let said = self.said.get(doc as usize)?;
+        let conversation = self.conversations.get(said.conversation as usize)?;
+        Some((said, conversation))
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.words.len()
+    }
+
+    /// Bytes, roughly.
+    fn bytes(&self) -> usize {
+        self.words.bytes() + self.said.capacity() * size_of::<Said>()
+    }
+
+    /// Notes a conversation as it is now; the place behind what was looked at.
+    fn note(&mut self, row: &ConversationRow) -> i64 {
+        let next = self.conversations.len() as u32;
+        let number = *self.numbers.entry(row.id).or_insert(next);
+        if number == next {
+            self.conversations.push(Indexed {
+                id: row.id,
+                engine: row.engine.clone(),
+                project: row.project.clone(),
+                task: row.task,
+                place: 0,
+            });
+        }
+        let known = &mut self.conversations[number as usize];
+        known.project.clone_from(&row.project);
+        known.task = row.task;
+        known.place
+    }
+
+    fn place_of(&self, id: ConversationId) -> i64 {
+        let number = self.numbers.get(&id).copied();
+        number.map_or(0, |number| self.conversations[number as usize].place)
+    }
+
+    fn add(&mut self, id: ConversationId, prepared: Vec<(MessageRow, TermWeights)>) {
+        let Some(&conversation) = self.numbers.get(&id) else {
+            return;
+        };
+        for (message, terms) in prepared {
+            let known = &mut self.conversations[conversation as usize];
+            if message.place <= known.place {
+                continue;
+            }
+            known.place = message.place;
+            let old = self.since.is_some_and(|since| message.at < since);
+            if message.noise.is_some() || old {
+                continue;
+            }
+            self.words.add(terms);
+            self.said.push(Said {
+                conversation,
+                place: message.place,
+                at: message.at,
+            });
+        }
+    }
+
+    /// The same without what was said first, to be filled from the store again.
+    fn emptied(&self) -> Self {
+        let mut times: Vec<Timestamp> = self.said.iter().map(|said| said.at).collect();
+        times.sort_unstable();
+        let third = times.get(times.len() / 3);
+        Self {
+            // Behind that moment, so that something goes however much was said in it.
+            since: third.map(|at| at.plus(Duration::from_micros(1))),
+            ..Self::default()
+        }
+    }
+}
+
+impl Conversations {
+    /// Brings the index up to what is in the store.
+    pub(super) async fn follow_store(&self) -> Result<(), ConversationError> {
+        let _alone = self.inner.following.lock().await;
+        let allowed = self.inner.config.borrow().conversations.index_mb;
+        let allowed = (allowed as usize) << 20;
+        loop {
+            self.fill().await?;
+            let replacement = {
+                let index = self.inner.read_index();
+                (index.bytes() > allowed && index.said.len() > 1).then(|| index.emptied())
+            };
+            let Some(replacement) = replacement else {
+                return Ok(());
+            };
+            tracing::info!(since = ?replacement.since, "the index of conversations was shortened");
+            *self.inner.write_index() = replacement;
+        }
+    }
+
+    async fn fill(&self) -> Result<(), ConversationError> {
+        let began = self.inner.now();
+        let from = self.inner.read_index().followed;
+        let from = from.map_or(Timestamp::from_micros(0), |at| at.minus(MARGIN));
+        let mut after = (from, None);
+        loop {
+            let page = self
+                .inner
+                .db
+                .read(move |tx| Box::pin(conversations::taken_since(tx, after.0, after.1, PAGE)))
+                .await?;
+            let Some(last) = page.last() else {
+                break;
+            };
+            after = (last.taken_at, Some(last.id));
+            let full = page.len() as u32 == PAGE;
+            for row in &page {
+                let known = self.inner.write_index().note(row);
+                if known + 1 < row.next_place {
+                    self.fill_from(row.id).await?;
+                }
+            }
+            if !full {
+                break;
+            }
+        }
+        self.inner.write_index().followed = Some(began);
+        Ok(())
+    }
+
+    async fn fill_from(&self, id: ConversationId) -> Result<(), ConversationError> {
+        loop {
+            let window = Window {
+                after: self.inner.read_index().place_of(id),
+                turn: None,
+                limit: PAGE,
+            };
+            let page = self
+                .inner
+                .db
+                .read(move |tx| Box::pin(items::messages(tx, id, window)))
+                .await?;
+            let full = page.len() as u32 == PAGE;
+            if page.is_empty() {
+                return Ok(());
+            }
+            let prepared = on_thread(move || {
+                let terms = |message: MessageRow| {
+                    let mut terms = TermWeights::default();
+                    if message.noise.is_none() {
+                        terms.add(&tokens(&message.text), 1.0);
+                    }
+                    (message, terms)
+                };
+                page.into_iter().map(terms).collect::<Vec<_>>()
+            })
+            .await?;
+            self.inner.write_index().add(id, prepared);
+            if !full {
+                return Ok(());
+            }
+        }
+    }
+}
+
+impl Inner {
+    pub(super) fn read_index(&self) -> std::sync::RwLockReadGuard<'_, Index> {
+        self.index.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write_index(&self) -> std::sync::RwLockWriteGuard<'_, Index> {
+        self.index.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
