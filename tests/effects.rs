@@ -13,7 +13,7 @@ use crate::harness::{TestHome, wait_for};
 use crate::toolhub_hostile::list_tricks;
 
 /// Operations proved in another file: by which test.
-const ELSEWHERE: [(&str, &str, &str); 41] = [
+const ELSEWHERE: [(&str, &str, &str); 44] = [
     (
         "code_index",
         include_str!("code.rs"),
@@ -83,6 +83,21 @@ const ELSEWHERE: [(&str, &str, &str); 41] = [
         "kb_export",
         include_str!("knowledge.rs"),
         "an_export_imported_elsewhere_is_the_same_and_twice_adds_nothing",
+    ),
+    (
+        "kb_list",
+        include_str!("knowledge.rs"),
+        "entries_are_listed_with_the_newest_knowledge_first",
+    ),
+    (
+        "kb_map",
+        include_str!("knowledge.rs"),
+        "entries_that_are_alike_lie_near_each_other_on_the_map",
+    ),
+    (
+        "code_list",
+        include_str!("code.rs"),
+        "repositories_that_were_read_are_listed",
     ),
     (
         "kb_reembed",

@@ -6,6 +6,7 @@ import { mkdirSync } from "node:fs";
 import AxeBuilder from "@axe-core/playwright";
 import type { Page } from "@playwright/test";
 
+import { Embedder } from "./embedder";
 import { expect, type Stage, test } from "./stage";
 
 const LOOKS = [
@@ -17,6 +18,8 @@ const LOOKS = [
 /** The addresses of all views, with something in each of them. */
 async function furnish(stage: Stage): Promise<[string, string][]> {
   await stage.makeRepository();
+  const entry = await teach(stage);
+  await stage.call("beacon_set", { path: stage.repository, name: "the greeting", symbols: ["bin/greet"], note: "Everything begins here." });
   await stage.task("version");
   await stage.autopilot("running");
   await expect.poll(async () => (await stage.call("board_show", { task: "T-1" })).task.status).toBe("done");
@@ -38,6 +41,18 @@ async function furnish(stage: Stage): Promise<[string, string][]> {
     ["slot", `/slots/${agent?.slot}`],
     ["runs", "/executions"],
     ["run", `/executions/${executions[0]?.execution}`],
+    ["knowledge", "/knowledge"],
+    ["knowledge-found", "/knowledge/find?q=build%20minutes"],
+    ["knowledge-entry", `/knowledge/entry/${entry}`],
+    ["knowledge-inbox", "/knowledge/inbox"],
+    ["knowledge-conflicts", "/knowledge/conflicts"],
+    ["knowledge-map", "/knowledge/map"],
+    ["knowledge-unused", "/knowledge/unused"],
+    ["code-search", `/code/search?repo=${stage.repository}&q=greet`],
+    ["code-symbol", `/code/symbol?repo=${stage.repository}&symbol=bin/greet`],
+    ["code-map", `/code/map?repo=${stage.repository}`],
+    ["code-landmarks", `/code/landmarks?repo=${stage.repository}`],
+    ["code-repository", `/code/repository?repo=${stage.repository}`],
     ["timeline", "/timeline"],
     ["tools", "/tools"],
     ["system-health", "/system/health"],
@@ -48,6 +63,43 @@ async function furnish(stage: Stage): Promise<[string, string][]> {
   ];
 }
 
+/** Entries to look at: some alike, two that contradict each other, one proposed. */
+async function teach(stage: Stage): Promise<string> {
+  const subjects = ["the build", "the release", "the database", "the parser", "the login page"];
+  const said = ["waits for the lock file", "needs a clean checkout", "retries three times", "logs to the journal"];
+  const categories = ["architecture", "policy", "preference", "ops", "debug", "bugfix", "feature", "note"] as const;
+  for (let number = 0; number < 40; number++) {
+    await stage.call("kb_remember", {
+      summary: `${subjects[number % 5]} ${said[number % 4]}, as seen in run${number}`,
+      category: categories[number % 8] ?? "note",
+      source: `T-${number % 7}`,
+      tier: number % 3 ? "agent" : "machine",
+    });
+  }
+  await stage.call("kb_remember", { summary: "A full build takes 4 minutes", key: "build-time", labels: ["ci"] });
+  const { entry } = await stage.call("kb_remember", {
+    summary: "A full build takes 9 minutes",
+    detail: "Measured on the small runner, with a cold cache.\nThe linker is most of it.",
+    key: "build-time-now",
+    category: "ops",
+    tier: "person",
+  });
+  await stage.call("kb_remember", {
+    summary: "A full build takes 9 minutes on the small runner",
+    key: "build-time-now",
+    category: "ops",
+    tier: "person",
+  });
+  await stage.call("kb_propose", {
+    summary: "The tests of the parser want LC_ALL=C",
+    detail: "Two of them compare sorted output.",
+    category: "debug",
+    source: "agent in T-3",
+  });
+  await expect.poll(async () => (await stage.call("kb_map", {})).points.length).toBeGreaterThan(40);
+  return entry.id;
+}
+
 /** Its data is there: nothing loads any more. */
 async function settled(page: Page): Promise<void> {
   await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
@@ -56,7 +108,11 @@ async function settled(page: Page): Promise<void> {
 }
 
 test("every view is in order in light, dark and at phone width", async ({ stage, browser }) => {
-  test.setTimeout(300_000);
+  test.setTimeout(420_000);
+  const embedder = await Embedder.start();
+  await stage.mission("down");
+  stage.configure(embedder.config);
+  await stage.start();
   const views = await furnish(stage);
   const address = await stage.address();
   mkdirSync("screenshots", { recursive: true });
@@ -82,6 +138,7 @@ test("every view is in order in light, dark and at phone width", async ({ stage,
     }
     await context.close();
   }
+  embedder.close();
   expect(problems).toEqual([]);
 });
 

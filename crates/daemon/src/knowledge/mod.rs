@@ -7,10 +7,12 @@
 mod collect;
 mod embedding;
 mod entries;
+mod map;
 mod remember;
 mod search;
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use missiond_api::{ApiError, Home};
@@ -48,6 +50,9 @@ struct Inner {
     /// Held from the store to the index, so that an index that replaces
     /// another has everything that was written.
     changing: tokio::sync::Mutex<()>,
+    /// Grows whenever the index is changed: what was made of it is then old.
+    changes: AtomicU64,
+    map: tokio::sync::Mutex<Option<map::Drawn>>,
 }
 
 /// What is searched.
@@ -118,6 +123,8 @@ impl Knowledge {
                 built: watch::Sender::new(false),
                 wake: Notify::new(),
                 changing: tokio::sync::Mutex::new(()),
+                changes: AtomicU64::new(0),
+                map: tokio::sync::Mutex::new(None),
             }),
         }
     }
@@ -229,7 +236,11 @@ impl Inner {
     }
 
     fn write_index(&self) -> RwLockWriteGuard<'_, Index> {
-        self.index.write().unwrap_or_else(PoisonError::into_inner)
+        let index = self.index.write().unwrap_or_else(PoisonError::into_inner);
+        // Under the lock: whoever reads the number first and the index then may
+        // hold what is newer than its number, never what is older.
+        self.changes.fetch_add(1, Ordering::SeqCst);
+        index
     }
 }
 
