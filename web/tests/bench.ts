@@ -97,8 +97,12 @@ test("a thousand tasks and twenty busy terminals", async ({ stage, browser }) =>
     `\u001b[3${(n % 6) + 1}m${String(n).padStart(6)}\u001b[0m the quick brown fox jumps over the lazy dog, again and again\r\n`;
   const written = Array.from({ length: 200 }, (_, n) => line(n)).join("");
   writeFileSync(text, written.slice(0, BYTES_PER_SECOND / 10));
-  const writer = `while :; do cat ${text}; sleep 0.1; done`;
+  // All begin at once, when all are there: one that is started beside others that
+  // write is slow to start.
+  const go = join(stage.folder, "go");
+  const writer = `while [ ! -e ${go} ]; do sleep 0.2; done; while :; do cat ${text}; sleep 0.1; done`;
   for (let number = 0; number < TERMINALS; number++) await stage.spawn(`busy-${number}`, ["sh", "-c", writer]);
+  writeFileSync(go, "");
 
   const context = await signedIn(stage, browser);
   const page = await context.newPage();

@@ -1,7 +1,8 @@
 // Every view, in light, in dark and at phone width: nothing for axe to complain
 // of, nothing wider than the screen, and a picture to look at.
 
-import { mkdirSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 
 import AxeBuilder from "@axe-core/playwright";
 import type { Page } from "@playwright/test";
@@ -15,11 +16,42 @@ const LOOKS = [
   { name: "phone", viewport: { width: 390, height: 844 }, colorScheme: "light" },
 ] as const;
 
+const LEASES = `//! Who holds what, and until when.
+
+/// A right to work on something that ends by itself.
+pub struct Lease {
+    pub holder: String,
+    pub expires_at: u64,
+}
+
+/// Renews the lease of a holder that is still alive.
+pub fn renew(lease: &mut Lease, now: u64, seconds: u64) -> bool {
+    let alive = lease.expires_at > now;
+    if alive {
+        lease.expires_at = now + seconds;
+    }
+    alive
+}
+
+/// Collects leases whose time is over, so that others can have what they held.
+pub fn collect_expired(leases: &mut Vec<Lease>, now: u64) -> usize {
+    let before = leases.len();
+    leases.retain(|lease| lease.expires_at > now);
+    before - leases.len()
+}
+`;
+
 /** The addresses of all views, with something in each of them. */
 async function furnish(stage: Stage): Promise<[string, string][]> {
   await stage.makeRepository();
   const entry = await teach(stage);
-  await stage.call("beacon_set", { path: stage.repository, name: "the greeting", symbols: ["bin/greet"], note: "Everything begins here." });
+  writeFileSync(join(stage.repository, "leases.rs"), LEASES);
+  await stage.call("beacon_set", {
+    path: stage.repository,
+    name: "lease collection",
+    symbols: ["collect_expired", "tests/run.sh"],
+    note: "Nothing may be lost here.",
+  });
   await stage.task("version");
   await stage.autopilot("running");
   await expect.poll(async () => (await stage.call("board_show", { task: "T-1" })).task.status).toBe("done");
@@ -48,8 +80,8 @@ async function furnish(stage: Stage): Promise<[string, string][]> {
     ["knowledge-conflicts", "/knowledge/conflicts"],
     ["knowledge-map", "/knowledge/map"],
     ["knowledge-unused", "/knowledge/unused"],
-    ["code-search", `/code/search?repo=${stage.repository}&q=greet`],
-    ["code-symbol", `/code/symbol?repo=${stage.repository}&symbol=bin/greet`],
+    ["code-search", `/code/search?repo=${stage.repository}&q=where%20are%20expired%20leases%20collected`],
+    ["code-symbol", `/code/symbol?repo=${stage.repository}&symbol=collect_expired`],
     ["code-map", `/code/map?repo=${stage.repository}`],
     ["code-landmarks", `/code/landmarks?repo=${stage.repository}`],
     ["code-repository", `/code/repository?repo=${stage.repository}`],
@@ -108,7 +140,7 @@ async function settled(page: Page): Promise<void> {
 }
 
 test("every view is in order in light, dark and at phone width", async ({ stage, browser }) => {
-  test.setTimeout(420_000);
+  test.setTimeout(900_000);
   const embedder = await Embedder.start();
   await stage.mission("down");
   stage.configure(embedder.config);

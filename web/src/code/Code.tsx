@@ -43,7 +43,30 @@ export function Code() {
   const Part = part === "symbol" ? SymbolPage : chosen.component;
   return (
     <>
-      <Bar title="Code">
+      <Bar
+        title="Code"
+        action={
+          all.length > 0 ? (
+            <select
+              className="field code-repository"
+              aria-label="Repository"
+              value={adding ? ANOTHER : root}
+              onChange={(event) =>
+                setSearch(event.target.value === ANOTHER ? { add: "" } : { repo: event.target.value })
+              }
+            >
+              {all.map((each) => (
+                <option key={each.root} value={each.root}>
+                  {nameOf(each.root)}
+                  {each.exists ? "" : " (gone)"}
+                </option>
+              ))}
+              {root && !here ? <option value={root}>{nameOf(root)}</option> : null}
+              <option value={ANOTHER}>Another…</option>
+            </select>
+          ) : null
+        }
+      >
         {adding ? null : (
           <nav className="parts" aria-label="Parts of the code map">
             {PARTS.map((each) => (
@@ -57,25 +80,6 @@ export function Code() {
             ))}
           </nav>
         )}
-        {all.length > 0 ? (
-          <select
-            className="field code-repository"
-            aria-label="Repository"
-            value={adding ? ANOTHER : root}
-            onChange={(event) =>
-              setSearch(event.target.value === ANOTHER ? { add: "" } : { repo: event.target.value })
-            }
-          >
-            {all.map((each) => (
-              <option key={each.root} value={each.root}>
-                {nameOf(each.root)}
-                {each.exists ? "" : " (gone)"}
-              </option>
-            ))}
-            {root && !here ? <option value={root}>{nameOf(root)}</option> : null}
-            <option value={ANOTHER}>Another…</option>
-          </select>
-        ) : null}
       </Bar>
       <div className="view" tabIndex={0}>
         <Loaded of={known}>

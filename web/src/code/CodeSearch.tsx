@@ -8,9 +8,9 @@ import { useOperation } from "../daemon/queries";
 import type { CodeHit } from "../generated/operations";
 import { Loaded, Nothing } from "../parts/Loaded";
 import { BeaconLine } from "./Landmarks";
-import { Fresh, Place, symbolAddress } from "./place";
+import { Fresh, isWholeFile, Place, symbolAddress } from "./place";
 
-const KINDS = ["function", "method", "struct", "class", "enum", "trait", "interface", "type", "module", "macro", "constant", "file"];
+const KINDS = ["function", "method", "struct", "class", "enum", "trait", "interface", "type", "module", "macro", "constant"];
 
 export function CodeSearch({ root }: { root: string }) {
   const [search, setSearch] = useSearchParams();
@@ -105,11 +105,15 @@ function Hits({ root, query, kind }: { root: string; query: string; kind: string
 }
 
 function Hit({ root, hit }: { root: string; hit: CodeHit }) {
+  const isFile = isWholeFile(hit);
   return (
     <article className="code-hit">
       <p className="code-hit-head">
-        <span className="tag">{hit.kind}</span>
-        <Link href={symbolAddress(root, `${hit.path}:${hit.first_line}`)} className="mono code-name">
+        <span className="tag">{isFile ? "file" : hit.kind}</span>
+        <Link
+          href={symbolAddress(root, isFile ? hit.path : `${hit.path}:${hit.first_line}`)}
+          className="mono code-name"
+        >
           {hit.name}
         </Link>
         {hit.matched === "words" ? null : <span className="quiet">by its name</span>}
@@ -117,7 +121,7 @@ function Hit({ root, hit }: { root: string; hit: CodeHit }) {
           <Place root={root} path={hit.path} line={hit.first_line} />
         </span>
       </p>
-      {hit.kind === "file" ? null : <pre className="signature">{hit.signature}</pre>}
+      {isFile ? null : <pre className="signature">{hit.signature}</pre>}
       {hit.doc ? <p className="quiet code-doc">{hit.doc}</p> : null}
     </article>
   );

@@ -64,7 +64,7 @@ export function BeaconLine({ root, beacon, remove }: { root: string; beacon: Bea
   return (
     <article className="landmark">
       <header>
-        <h3>{found ? <Link href={symbolAddress(root, beacon.name)}>{beacon.name}</Link> : beacon.name}</h3>
+        <h2>{found ? <Link href={symbolAddress(root, beacon.name)}>{beacon.name}</Link> : beacon.name}</h2>
         {remove ? (
           <button
             type="button"

@@ -7,7 +7,7 @@ import { Link, useSearchParams } from "wouter";
 import { useOperation } from "../daemon/queries";
 import type { ShownSymbol } from "../generated/operations";
 import { Loaded } from "../parts/Loaded";
-import { Fresh, Place, symbolAddress } from "./place";
+import { Fresh, isWholeFile, Place, symbolAddress } from "./place";
 import { SetLandmark } from "./SetLandmark";
 
 export function SymbolPage({ root }: { root: string }) {
@@ -38,12 +38,12 @@ export function SymbolPage({ root }: { root: string }) {
 
 function Shown({ root, symbol }: { root: string; symbol: ShownSymbol }) {
   const [marking, setMarking] = useState(false);
-  const isFile = symbol.kind === "file";
+  const isFile = isWholeFile(symbol);
   return (
     <article className="section">
       <header className="symbol-head">
         <h2 className="mono">{isFile ? symbol.path : symbol.name}</h2>
-        <span className="tag">{symbol.kind}</span>
+        <span className="tag">{isFile ? "file" : symbol.kind}</span>
         <span className="quiet">{symbol.language}</span>
         <span className="code-place">
           {isFile ? null : (

@@ -2,11 +2,15 @@
 
 import { Link } from "wouter";
 
-import type { Freshness } from "../generated/operations";
+import type { CodeHit, Freshness } from "../generated/operations";
 
 /** The address of what is called this: a name, `path:line`, or a landmark. */
 export const symbolAddress = (root: string, symbol: string): string =>
   `/code/symbol?${new URLSearchParams({ repo: root, symbol })}`;
+
+/** A file is a module whose signature is its path. */
+export const isWholeFile = ({ kind, path, signature }: Pick<CodeHit, "kind" | "path" | "signature">): boolean =>
+  kind === "module" && signature === path;
 
 export function Place({ root, path, line }: { root: string; path: string; line: number }) {
   return (

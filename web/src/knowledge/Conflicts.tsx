@@ -37,7 +37,7 @@ function Conflict({ conflict: { edge, newer, older } }: { conflict: KbConflict }
   const forget = useAction("kb_forget", ({ summary }) => say(`Out of use: ${summary}`, "rest"));
   const side = (name: string, id: string, words: string) => (
     <section>
-      <h3>{name}</h3>
+      <h2 className="side-name">The {name}</h2>
       <p>
         <Link href={`/knowledge/entry/${id}`}>{words}</Link>
       </p>

@@ -251,10 +251,10 @@ function Changes({ revision, before }: { revision: KbRevision; before: KbRevisio
       {changed.map((part) => (
         <p key={part} className="prose">
           <span className="visually-hidden">{part} before: </span>
-          <del>{before[part] || "nothing"}</del>
+          {before[part] ? <del>{before[part]}</del> : <em className="quiet">nothing</em>}
           {"\n"}
           <span className="visually-hidden">{part} now: </span>
-          <ins>{revision[part] || "nothing"}</ins>
+          {revision[part] ? <ins>{revision[part]}</ins> : <em className="quiet">nothing in its place</em>}
         </p>
       ))}
     </div>

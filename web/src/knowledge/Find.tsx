@@ -179,7 +179,7 @@ function Hit({ hit, place, why }: { hit: KbHit; place: number; why: boolean }) {
       <p className="hit-foot">
         <Category category={hit.category} />
         <span className="quiet">
-          from {hit.source}, {Math.round(hit.confidence * 100)} % sure, true <Ago at={hit.verified_at} />
+          from {hit.source}, {Math.round(hit.confidence * 100)} % sure, known true <Ago at={hit.verified_at} />
         </span>
       </p>
       {why ? <Scores scores={hit.scores} /> : null}

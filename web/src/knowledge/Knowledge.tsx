@@ -33,7 +33,14 @@ export function Knowledge() {
   const Part = chosen.component;
   return (
     <>
-      <Bar title="Knowledge">
+      <Bar
+        title="Knowledge"
+        action={
+          <button type="button" className="button primary" onClick={() => setWriting(true)}>
+            Remember <kbd>n</kbd>
+          </button>
+        }
+      >
         <nav className="parts" aria-label="Parts of knowledge">
           {PARTS.map((each) => (
             <Link key={each.path} href={`/knowledge/${each.path}`} aria-current={each === chosen ? "page" : undefined}>
@@ -44,9 +51,6 @@ export function Knowledge() {
             </Link>
           ))}
         </nav>
-        <button type="button" className="button primary" onClick={() => setWriting(true)}>
-          Remember <kbd>n</kbd>
-        </button>
       </Bar>
       <div className="view" tabIndex={0}>
         <Part />

@@ -72,6 +72,8 @@ function sentenceOf(event: Event): { sentence: string; tone: Tone } {
         sentence: `${event.passed} passed, ${event.failed} failed`,
         tone: event.failed > 0 ? "bad" : "good",
       };
+    case "question_created":
+      return { sentence: "waits for an answer", tone: "wait" };
     case "question_answered":
       return { sentence: `answered by ${event.by}`, tone: "good" };
     case "question_dismissed":
