@@ -131,6 +131,22 @@ fn beacon(listed: &Value, name: &str) -> String {
 }
 
 #[test]
+fn repositories_that_were_read_are_listed() {
+    let shop = Shop::new();
+    let listed = || shop.home.json(&["call", "code_list", "{}"])["repositories"].clone();
+    assert_eq!(listed(), json!([]));
+    shop.code(&["search", "check_token"]);
+    let known = listed();
+    let root = std::fs::canonicalize(&shop.root).unwrap();
+    assert_eq!(known[0]["root"], root.to_str().unwrap(), "{known}");
+    assert_eq!(known[0]["files"], 2, "{known}");
+    assert_eq!(known[0]["exists"], true, "{known}");
+    assert!(known[0]["checked_at"].is_string(), "{known}");
+    std::fs::remove_dir_all(&shop.root).unwrap();
+    assert_eq!(listed()[0]["exists"], false);
+}
+
+#[test]
 fn code_is_found_by_name_and_by_words_and_shown() {
     let shop = Shop::new();
     let exact = "src/auth.rs:4 check_token";

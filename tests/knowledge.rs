@@ -294,11 +294,15 @@ fn forgetting_linking_and_collecting_can_be_taken_back() {
         "--reason",
         "it compiles",
     ]);
-    assert_eq!(
-        home.json(&["kb", "get", "build"])["edges"][0]["reason"],
-        "it compiles"
-    );
+    let view = home.json(&["kb", "get", "build"]);
+    assert_eq!(view["edges"][0]["reason"], "it compiles");
+    let other = json!({"id": to, "summary": "Install a compiler first", "archived": false});
+    assert_eq!(view["others"], json!([other]));
     home.json(&["kb", "forget", "compiler"]);
+    assert_eq!(
+        home.json(&["kb", "get", "build"])["others"][0]["archived"],
+        true
+    );
     assert_eq!(home.json(&["kb", "search", "compiler"])["hits"], json!([]));
     home.json(&[
         "kb",
@@ -568,6 +572,111 @@ fn meaning_is_compared_once_a_provider_is_there() {
     assert_eq!(found["vectors_used"], true, "{found}");
     assert_eq!(found["hits"][0]["key"], "vehicle", "{found}");
     assert!(found["hits"][0]["scores"]["vector"].as_f64().unwrap() > 0.1);
+}
+
+fn call(home: &TestHome, operation: &str, params: &Value) -> Value {
+    home.json(&["call", operation, &params.to_string()])
+}
+
+#[test]
+fn entries_are_listed_with_the_newest_knowledge_first() {
+    let home = TestHome::started();
+    for (key, category) in [("one", "ops"), ("two", "policy"), ("three", "ops")] {
+        let said = format!("the {key} thing to know");
+        home.json(&[
+            "kb",
+            "remember",
+            &said,
+            "--key",
+            key,
+            "--category",
+            category,
+        ]);
+    }
+    let keys = |params: Value| {
+        let page = call(&home, "kb_list", &params);
+        let entries = page["entries"].as_array().unwrap();
+        let keys: Vec<_> = entries.iter().map(|entry| entry["key"].clone()).collect();
+        (Value::from(keys), page["more"].clone())
+    };
+    assert_eq!(
+        keys(json!({})),
+        (json!(["three", "two", "one"]), json!(false))
+    );
+    assert_eq!(
+        keys(json!({"category": "ops"})),
+        (json!(["three", "one"]), json!(false))
+    );
+    assert_eq!(
+        keys(json!({"limit": 1, "offset": 1})),
+        (json!(["two"]), json!(true))
+    );
+    home.json(&["kb", "remember", "the one thing, said anew", "--key", "one"]);
+    home.json(&["kb", "forget", "two"]);
+    assert_eq!(keys(json!({})), (json!(["one", "three"]), json!(false)));
+    assert_eq!(
+        keys(json!({"archived": true})),
+        (json!(["two"]), json!(false))
+    );
+    let (_, said) = home.failure(&["call", "kb_list", "{\"limit\": 101}"]);
+    assert!(said.contains("1 to 100"), "{said}");
+}
+
+#[test]
+fn entries_that_are_alike_lie_near_each_other_on_the_map() {
+    let home = TestHome::started();
+    let empty = call(&home, "kb_map", &json!({}));
+    assert_eq!(
+        empty["notice"], "nothing has been remembered yet",
+        "{empty}"
+    );
+    drop(home);
+
+    let ollama = Ollama::serve(64, usize::MAX, Duration::ZERO);
+    let home = TestHome::with_config(&ollama.config());
+    home.start();
+    for n in 0..6 {
+        let topic = [
+            "bread dough flour oven yeast",
+            "engine wheel brake clutch car",
+        ][n % 2];
+        let said = format!("{topic} note{n}");
+        home.json(&["kb", "remember", &said, "--key", &format!("k{n}")]);
+    }
+    let mapped = || {
+        let map = call(&home, "kb_map", &json!({"limit": 3000}));
+        let points = map["points"].as_array().unwrap().iter().map(|point| {
+            let title = point["title"].as_str().unwrap().to_owned();
+            let place = [&point["x"], &point["y"]].map(|at| at.as_f64().unwrap());
+            (title, place)
+        });
+        points.collect::<Vec<_>>()
+    };
+    wait_for("every entry is on the map", || mapped().len() == 6);
+    let points = mapped();
+    let apart = |a: &[f64; 2], b: &[f64; 2]| (a[0] - b[0]).hypot(a[1] - b[1]);
+    let (mut within, mut between) = (0.0_f64, f64::INFINITY);
+    for (one, here) in &points {
+        for (other, there) in &points {
+            if one[..5] == other[..5] {
+                within = within.max(apart(here, there));
+            } else {
+                between = between.min(apart(here, there));
+            }
+        }
+    }
+    assert!(within < between, "{points:?}");
+    assert_eq!(
+        call(&home, "kb_map", &json!({"limit": 2}))["points"]
+            .as_array()
+            .unwrap()
+            .len(),
+        2
+    );
+
+    // What changed is on the next one.
+    home.json(&["kb", "forget", "k0"]);
+    assert_eq!(mapped().len(), 5);
 }
 
 #[test]

@@ -22,8 +22,14 @@ export default defineConfig({
     trace: "retain-on-failure",
     launchOptions: {
       ...(executablePath ? { executablePath } : {}),
-      // The sandbox of Chromium needs rights that a container does not give.
-      args: process.getuid?.() === 0 ? ["--no-sandbox"] : [],
+      args: [
+        // The sandbox of Chromium needs rights that a container does not give.
+        ...(process.getuid?.() === 0 ? ["--no-sandbox"] : []),
+        // A page that is not from the daemon itself may not reach this machine.
+        ...(process.env.MISSION_PAGE
+          ? ["--disable-features=LocalNetworkAccessChecks,LocalNetworkAccessChecksWebSockets"]
+          : []),
+      ],
     },
   },
   projects: [

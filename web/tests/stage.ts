@@ -2,12 +2,12 @@
 // scripts: what a test plays on. Everything is gone when the test is over.
 
 import { execFile, spawn } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 
-import { test as base, expect, type Page } from "@playwright/test";
+import { type Browser, type BrowserContext, test as base, expect, type Page } from "@playwright/test";
 
 import type { OperationName, Params, Result } from "../src/daemon/call";
 import { DaemonSocket } from "./socket";
@@ -38,6 +38,12 @@ export class Stage {
   async call<O extends OperationName>(operation: O, params: Params<O>): Promise<Result<O>> {
     this.socket ??= await DaemonSocket.open(join(this.home, "run/daemon.sock"));
     return (await this.socket.call(operation, params)) as Result<O>;
+  }
+
+  /** The configuration of the next start. */
+  configure(text: string): void {
+    mkdirSync(join(this.home, "config"), { recursive: true });
+    writeFileSync(join(this.home, "config/config.toml"), text, { mode: 0o600 });
   }
 
   async start(): Promise<void> {
@@ -159,7 +165,38 @@ function isAlive(pid: number): boolean {
   }
 }
 
-export const test = base.extend<{ stage: Stage; board: Page }>({
+/**
+ * The page from a folder instead of the program: what was changed is then tested
+ * without building the program again.
+ */
+async function servePage(context: BrowserContext, folder: string): Promise<void> {
+  await context.route(
+    (url) => !url.pathname.startsWith("/api/"),
+    async (route) => {
+      const { pathname } = new URL(route.request().url());
+      const file = join(folder, pathname);
+      const path = pathname !== "/" && existsSync(file) ? file : join(folder, "index.html");
+      await route.fulfill({ path });
+    },
+  );
+}
+
+export const test = base.extend<{ stage: Stage; board: Page }, { browser: Browser }>({
+  browser: [
+    async ({ browser }, use) => {
+      const folder = process.env.MISSION_PAGE;
+      if (folder) {
+        const make = browser.newContext.bind(browser);
+        browser.newContext = async (options) => {
+          const context = await make(options);
+          await servePage(context, resolve(folder));
+          return context;
+        };
+      }
+      await use(browser);
+    },
+    { scope: "worker" },
+  ],
   stage: async ({}, use) => {
     const stage = new Stage();
     await stage.start();

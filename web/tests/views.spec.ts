@@ -1,11 +1,13 @@
 // Every view, in light, in dark and at phone width: nothing for axe to complain
 // of, nothing wider than the screen, and a picture to look at.
 
-import { mkdirSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 
 import AxeBuilder from "@axe-core/playwright";
 import type { Page } from "@playwright/test";
 
+import { Embedder } from "./embedder";
 import { expect, type Stage, test } from "./stage";
 
 const LOOKS = [
@@ -14,9 +16,42 @@ const LOOKS = [
   { name: "phone", viewport: { width: 390, height: 844 }, colorScheme: "light" },
 ] as const;
 
+const LEASES = `//! Who holds what, and until when.
+
+/// A right to work on something that ends by itself.
+pub struct Lease {
+    pub holder: String,
+    pub expires_at: u64,
+}
+
+/// Renews the lease of a holder that is still alive.
+pub fn renew(lease: &mut Lease, now: u64, seconds: u64) -> bool {
+    let alive = lease.expires_at > now;
+    if alive {
+        lease.expires_at = now + seconds;
+    }
+    alive
+}
+
+/// Collects leases whose time is over, so that others can have what they held.
+pub fn collect_expired(leases: &mut Vec<Lease>, now: u64) -> usize {
+    let before = leases.len();
+    leases.retain(|lease| lease.expires_at > now);
+    before - leases.len()
+}
+`;
+
 /** The addresses of all views, with something in each of them. */
 async function furnish(stage: Stage): Promise<[string, string][]> {
   await stage.makeRepository();
+  const entry = await teach(stage);
+  writeFileSync(join(stage.repository, "leases.rs"), LEASES);
+  await stage.call("beacon_set", {
+    path: stage.repository,
+    name: "lease collection",
+    symbols: ["collect_expired", "tests/run.sh"],
+    note: "Nothing may be lost here.",
+  });
   await stage.task("version");
   await stage.autopilot("running");
   await expect.poll(async () => (await stage.call("board_show", { task: "T-1" })).task.status).toBe("done");
@@ -38,6 +73,18 @@ async function furnish(stage: Stage): Promise<[string, string][]> {
     ["slot", `/slots/${agent?.slot}`],
     ["runs", "/executions"],
     ["run", `/executions/${executions[0]?.execution}`],
+    ["knowledge", "/knowledge"],
+    ["knowledge-found", "/knowledge/find?q=build%20minutes"],
+    ["knowledge-entry", `/knowledge/entry/${entry}`],
+    ["knowledge-inbox", "/knowledge/inbox"],
+    ["knowledge-conflicts", "/knowledge/conflicts"],
+    ["knowledge-map", "/knowledge/map"],
+    ["knowledge-unused", "/knowledge/unused"],
+    ["code-search", `/code/search?repo=${stage.repository}&q=where%20are%20expired%20leases%20collected`],
+    ["code-symbol", `/code/symbol?repo=${stage.repository}&symbol=collect_expired`],
+    ["code-map", `/code/map?repo=${stage.repository}`],
+    ["code-landmarks", `/code/landmarks?repo=${stage.repository}`],
+    ["code-repository", `/code/repository?repo=${stage.repository}`],
     ["timeline", "/timeline"],
     ["tools", "/tools"],
     ["system-health", "/system/health"],
@@ -48,6 +95,43 @@ async function furnish(stage: Stage): Promise<[string, string][]> {
   ];
 }
 
+/** Entries to look at: some alike, two that contradict each other, one proposed. */
+async function teach(stage: Stage): Promise<string> {
+  const subjects = ["the build", "the release", "the database", "the parser", "the login page"];
+  const said = ["waits for the lock file", "needs a clean checkout", "retries three times", "logs to the journal"];
+  const categories = ["architecture", "policy", "preference", "ops", "debug", "bugfix", "feature", "note"] as const;
+  for (let number = 0; number < 40; number++) {
+    await stage.call("kb_remember", {
+      summary: `${subjects[number % 5]} ${said[number % 4]}, as seen in run${number}`,
+      category: categories[number % 8] ?? "note",
+      source: `T-${number % 7}`,
+      tier: number % 3 ? "agent" : "machine",
+    });
+  }
+  await stage.call("kb_remember", { summary: "A full build takes 4 minutes", key: "build-time", labels: ["ci"] });
+  const { entry } = await stage.call("kb_remember", {
+    summary: "A full build takes 9 minutes",
+    detail: "Measured on the small runner, with a cold cache.\nThe linker is most of it.",
+    key: "build-time-now",
+    category: "ops",
+    tier: "person",
+  });
+  await stage.call("kb_remember", {
+    summary: "A full build takes 9 minutes on the small runner",
+    key: "build-time-now",
+    category: "ops",
+    tier: "person",
+  });
+  await stage.call("kb_propose", {
+    summary: "The tests of the parser want LC_ALL=C",
+    detail: "Two of them compare sorted output.",
+    category: "debug",
+    source: "agent in T-3",
+  });
+  await expect.poll(async () => (await stage.call("kb_map", {})).points.length).toBeGreaterThan(40);
+  return entry.id;
+}
+
 /** Its data is there: nothing loads any more. */
 async function settled(page: Page): Promise<void> {
   await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
@@ -56,7 +140,11 @@ async function settled(page: Page): Promise<void> {
 }
 
 test("every view is in order in light, dark and at phone width", async ({ stage, browser }) => {
-  test.setTimeout(300_000);
+  test.setTimeout(900_000);
+  const embedder = await Embedder.start();
+  await stage.mission("down");
+  stage.configure(embedder.config);
+  await stage.start();
   const views = await furnish(stage);
   const address = await stage.address();
   mkdirSync("screenshots", { recursive: true });
@@ -82,6 +170,7 @@ test("every view is in order in light, dark and at phone width", async ({ stage,
     }
     await context.close();
   }
+  embedder.close();
   expect(problems).toEqual([]);
 });
 

@@ -20,7 +20,7 @@ pub(crate) fn build() -> Result<(), String> {
     if let Some(missing) = missing() {
         return Err(format!("the web board cannot be built: {missing}"));
     }
-    install()?;
+    install(&folder())?;
     generate_types()?;
     npm(&["run", "--silent", "check"])?;
     npm(&["run", "--silent", "build"])?;
@@ -55,16 +55,27 @@ pub(crate) fn test() -> Result<Option<Suite>, String> {
     .map(Some)
 }
 
-/// Measures the page in the browser, with a program built for release.
+/// Measures the page in the browser, with a program built for release or the one
+/// that MISSION names, whose page is then measured as it is.
 pub(crate) fn bench() -> Result<(), String> {
-    build()?;
-    run::run(&mut run::cargo(&[
-        "build",
-        "--release",
-        "--package",
-        "mission",
-    ]))?;
-    run::run(&mut browser(&["test", "--project", "bench"], "release")?)
+    if let Some(missing) = missing() {
+        return Err(format!("the web board cannot be measured: {missing}"));
+    }
+    let arguments = ["test", "--project", "bench"];
+    let mut measured = match std::env::var_os("MISSION") {
+        Some(program) => {
+            install(&folder())?;
+            playwright(&arguments, Path::new(&program))
+        }
+        None => {
+            build()?;
+            let release = ["build", "--release", "--package", "mission"];
+            run::run(&mut run::cargo(&release))?;
+            browser(&arguments, "release")?
+        }
+    };
+    install(&folder().join("lighthouse"))?;
+    run::run(&mut measured)
 }
 
 fn folder() -> PathBuf {
@@ -72,20 +83,25 @@ fn folder() -> PathBuf {
 }
 
 fn npm(arguments: &[&str]) -> Result<(), String> {
+    npm_in(&folder(), arguments)
+}
+
+fn npm_in(folder: &Path, arguments: &[&str]) -> Result<(), String> {
     run::run(
         Command::new("npm")
             .args(arguments)
-            .current_dir(folder())
+            .current_dir(folder)
             // A warning about a person's own npm settings is not ours to print.
             .env("npm_config_loglevel", "error")
             .env("npm_config_update_notifier", "false"),
     )
 }
 
-/// Installs what the lock file names, unless that very lock file was installed.
-fn install() -> Result<(), String> {
-    let wanted = folder().join("package-lock.json");
-    let installed = folder().join("node_modules/.installed-lock.json");
+/// Installs what a folder's lock file names, unless that very lock file was
+/// installed.
+fn install(folder: &Path) -> Result<(), String> {
+    let wanted = folder.join("package-lock.json");
+    let installed = folder.join("node_modules/.installed-lock.json");
     let same = match (std::fs::read(&wanted), std::fs::read(&installed)) {
         (Ok(wanted), Ok(installed)) => wanted == installed,
         _ => false,
@@ -95,13 +111,14 @@ fn install() -> Result<(), String> {
     }
     // Not `npm ci`, which refuses a lock file without the packages of platforms
     // that a registry does not carry; `--no-save` keeps the lock file as it is.
-    npm(&[
+    let how = [
         "install",
         "--no-save",
         "--ignore-scripts",
         "--no-audit",
         "--no-fund",
-    ])?;
+    ];
+    npm_in(folder, &how)?;
     std::fs::copy(&wanted, &installed)
         .map(drop)
         .map_err(|error| format!("{}: {error}", installed.display()))
@@ -136,11 +153,15 @@ fn said(path: &Path, error: &std::io::Error) -> String {
 /// Playwright with the browser of the system and the program of this profile.
 fn browser(arguments: &[&str], profile: &str) -> Result<Command, String> {
     let program = run::target_folder()?.join(profile).join("mission");
+    Ok(playwright(arguments, &program))
+}
+
+fn playwright(arguments: &[&str], program: &Path) -> Command {
     let mut command = Command::new("node");
     command
         .arg("node_modules/@playwright/test/cli.js")
         .args(arguments)
         .current_dir(folder())
         .env("MISSION", program);
-    Ok(command)
+    command
 }

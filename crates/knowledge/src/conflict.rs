@@ -66,7 +66,7 @@ pub fn classify(
     if let Some(difference) = difference {
         let reason = format!("{share}; {difference}");
         if newer.tier < older.tier {
-            let said = format!("{reason}; the older one is of a {}", older.tier.name());
+            let said = format!("{reason}; the older one is of {}", whose(older.tier));
             return verdict(EdgeKind::Contradicts, said, 0.5, 1.0);
         }
         if let Some(word) = new.change.first() {
@@ -74,7 +74,7 @@ pub fn classify(
             return verdict(EdgeKind::Supersedes, said, 1.0, 0.5);
         }
         if newer.tier > older.tier {
-            let said = format!("{reason}; the newer one is of a {}", newer.tier.name());
+            let said = format!("{reason}; the newer one is of {}", whose(newer.tier));
             return verdict(EdgeKind::Supersedes, said, 1.0, 0.5);
         }
         // Nothing says which of the two is right.
@@ -96,6 +96,15 @@ pub fn classify(
         );
     }
     None
+}
+
+/// Who said it, as a sentence says it.
+const fn whose(tier: AuthorTier) -> &'static str {
+    match tier {
+        AuthorTier::Machine => "a machine",
+        AuthorTier::Agent => "an agent",
+        AuthorTier::Person => "a person",
+    }
 }
 
 /// What of a text bears on whether it contradicts another.

@@ -219,6 +219,23 @@ impl Corpus {
         self.document(*self.numbers.get(id)?)
     }
 
+    /// Documents with their vectors; when there are more than `most`, so many of
+    /// them, evenly taken from the oldest to the newest.
+    #[must_use]
+    pub fn sample(&self, most: usize) -> Vec<(&Document, Vec<f32>)> {
+        let Some(vectors) = &self.vectors else {
+            return Vec::new();
+        };
+        let known: Vec<DocNo> = (0..self.documents.len() as DocNo)
+            .filter(|number| self.document(*number).is_some() && vectors.has(*number))
+            .collect();
+        let taken = known.len().min(most);
+        (0..taken)
+            .map(|nth| known[nth * known.len() / taken])
+            .filter_map(|number| Some((self.document(number)?, vectors.vector(number)?)))
+            .collect()
+    }
+
     /// Turns are indexed with their neighbours.
     pub(crate) const fn has_context(&self) -> bool {
         self.context.is_some()

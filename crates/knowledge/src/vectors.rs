@@ -125,6 +125,12 @@ impl VectorIndex {
         }
     }
 
+    /// The document has a vector.
+    #[must_use]
+    pub fn has(&self, doc: DocNo) -> bool {
+        self.rows.get(doc as usize).is_some_and(Option::is_some)
+    }
+
     /// The vector of a document, of length 1.
     #[must_use]
     pub fn vector(&self, doc: DocNo) -> Option<Vec<f32>> {

@@ -103,6 +103,16 @@ pub async fn repositories(
     rows.iter().map(decode).collect()
 }
 
+/// How many files of each repository of this host were read.
+pub async fn file_counts(tx: &mut Tx<'_>, host: &str) -> Result<Vec<(i64, u32)>, StoreError> {
+    let sql = "SELECT r.id, COUNT(*) FROM code_repositories r \
+         JOIN code_files f ON f.repository = r.id WHERE r.host = $1 GROUP BY r.id";
+    let rows = tx.query(sql, &[host.into()]).await?;
+    rows.iter()
+        .map(|row| Ok((row.get(0)?, row.get(1)?)))
+        .collect()
+}
+
 /// Forgets everything that was read of a repository; landmarks stay.
 pub async fn forget(tx: &mut Tx<'_>, id: i64) -> Result<(), StoreError> {
     for sql in [

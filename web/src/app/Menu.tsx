@@ -1,11 +1,18 @@
-// The bar above a view: its name, its controls, and at phone width the way to
-// the rail.
+// The bar above a view: its name, its controls, what is done most in it, and at
+// phone width the way to the rail.
 
 import { createContext, type ReactNode, useContext } from "react";
 
 export const Menu = createContext({ open: false, toggle: () => {} });
 
-export function Bar({ title, children }: { title: ReactNode; children?: ReactNode }) {
+interface Props {
+  title: ReactNode;
+  /** Always in sight, where the controls may have to be scrolled. */
+  action?: ReactNode;
+  children?: ReactNode;
+}
+
+export function Bar({ title, action, children }: Props) {
   const menu = useContext(Menu);
   return (
     <div className="bar">
@@ -22,6 +29,7 @@ export function Bar({ title, children }: { title: ReactNode; children?: ReactNod
       </button>
       <h1>{title}</h1>
       {children ? <div className="bar-controls spread">{children}</div> : null}
+      {action ? <div className={children ? "bar-action" : "bar-action spread"}>{action}</div> : null}
     </div>
   );
 }

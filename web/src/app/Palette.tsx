@@ -23,7 +23,11 @@ export function Palette({ close }: { close: () => void }) {
   const [typed, setTyped] = useState("");
   const [at, setAt] = useState(0);
   const entries = useEntries();
-  const found = useMemo(() => search(entries, typed), [entries, typed]);
+  const [, navigate] = useLocation();
+  const found = useMemo(
+    () => [...search(entries, typed), ...elsewhere(typed, navigate)],
+    [entries, typed, navigate],
+  );
   const selected = Math.min(at, Math.max(found.length - 1, 0));
 
   useEffect(() => {
@@ -69,7 +73,6 @@ export function Palette({ close }: { close: () => void }) {
           event.preventDefault();
         }}
       />
-      {found.length === 0 ? <p className="none">Nothing is called that.</p> : null}
       <ul id="palette-list" role="listbox" aria-label="Found">
         {found.map((entry, index) => (
           <li
@@ -137,6 +140,23 @@ function useEntries(): Entry[] {
       })),
     ];
   }, [tasks.data, slots.data, navigate, autopilot.mutate]);
+}
+
+/** What is not listed here can be looked for where it is. */
+function elsewhere(typed: string, navigate: (to: string) => void): Entry[] {
+  const words = typed.trim();
+  if (!words) return [];
+  const places = [
+    ["knowledge", "/knowledge/find"],
+    ["code", "/code/search"],
+  ] as const;
+  return places.map(([name, path]) => ({
+    id: `find-${name}`,
+    words,
+    label: `Find “${words}” in ${name === "code" ? "the code" : "what is known"}`,
+    where: name,
+    run: () => navigate(`${path}?${new URLSearchParams({ q: words })}`),
+  }));
 }
 
 /** Every typed word must begin a word of the entry or be part of it. */

@@ -1,7 +1,7 @@
 // The frame around every view: the rail, the palette, and what the connection is.
 
 import { Suspense, useEffect, useState, useSyncExternalStore } from "react";
-import { Link, Redirect, Route, Switch, useLocation } from "wouter";
+import { Link, Redirect, Route, Switch, useLocation, useSearch } from "wouter";
 
 import { waitingCount } from "../attention/waiting";
 import { live } from "../daemon/live";
@@ -20,13 +20,16 @@ import { PAGES, VIEWS } from "./views";
 
 export function Shell() {
   const [location, navigate] = useLocation();
+  const search = useSearch();
   const [menu, setMenu] = useState(false);
   const [palette, setPalette] = useState(false);
   const [keys, setKeys] = useState(false);
 
   useEffect(() => {
+    if (location !== "/") remember("place", search ? `${location}?${search}` : location);
+  }, [location, search]);
+  useEffect(() => {
     setMenu(false);
-    if (location !== "/") remember("place", location + window.location.search);
     const view = VIEWS.find((each) => location.startsWith(each.path));
     document.title = view ? `${view.name} · mission` : "mission";
   }, [location]);

@@ -23,6 +23,9 @@ const Executions = lazy(() => import("../executions/Executions").then((module) =
 const ExecutionPage = lazy(() =>
   import("../executions/ExecutionPage").then((module) => ({ default: module.ExecutionPage })),
 );
+const Knowledge = lazy(() => import("../knowledge/Knowledge").then((module) => ({ default: module.Knowledge })));
+const EntryPage = lazy(() => import("../knowledge/EntryPage").then((module) => ({ default: module.EntryPage })));
+const Code = lazy(() => import("../code/Code").then((module) => ({ default: module.Code })));
 const Timeline = lazy(() => import("../timeline/Timeline").then((module) => ({ default: module.Timeline })));
 const Tools = lazy(() => import("../tools/Tools").then((module) => ({ default: module.Tools })));
 const System = lazy(() => import("../system/System").then((module) => ({ default: module.System })));
@@ -32,6 +35,8 @@ export const VIEWS: View[] = [
   { path: "/board", name: "Board", key: "b", component: Board },
   { path: "/slots", name: "Slots", key: "s", component: Slots },
   { path: "/executions", name: "Runs", key: "e", component: Executions },
+  { path: "/knowledge", name: "Knowledge", key: "k", component: Knowledge },
+  { path: "/code", name: "Code", key: "c", component: Code },
   { path: "/timeline", name: "Timeline", key: "t", component: Timeline },
   { path: "/tools", name: "Tools", key: "o", component: Tools },
   { path: "/system", name: "System", key: "y", component: System },
@@ -42,5 +47,8 @@ export const PAGES: { path: string; component: Loadable }[] = [
   { path: "/board/:task", component: TaskPage },
   { path: "/slots/:slot", component: SlotPage },
   { path: "/executions/:execution", component: ExecutionPage },
+  { path: "/knowledge/entry/:entry", component: EntryPage },
+  { path: "/knowledge/:part", component: Knowledge },
+  { path: "/code/:part", component: Code },
   { path: "/system/:part", component: System },
 ];

@@ -47,7 +47,14 @@ export function Board() {
 
   return (
     <>
-      <Bar title="Board">
+      <Bar
+        title="Board"
+        action={
+          <button type="button" className="button primary" onClick={() => setAdding(true)}>
+            New task <kbd>n</kbd>
+          </button>
+        }
+      >
         <Autopilot />
         <input
           className="field board-search"
@@ -72,9 +79,6 @@ export function Board() {
           onClick={() => set("as", asGraph ? "" : "graph")}
         >
           Graph
-        </button>
-        <button type="button" className="button primary" onClick={() => setAdding(true)}>
-          New task <kbd>n</kbd>
         </button>
       </Bar>
       <div className="view flush board-view">

@@ -90,7 +90,16 @@ function draw(report: GraphReport) {
       return { ...node, x: (place?.x ?? 0) - WIDTH / 2, y: (place?.y ?? 0) - HEIGHT / 2 };
     });
   const edges = graph.edges().map(({ v, w }) => {
-    const points = (graph.edge(v, w) as { points: { x: number; y: number }[] }).points;
+    const [from, to] = [graph.node(v), graph.node(w)];
+    const { points } = graph.edge(v, w) as { points: { x: number; y: number }[] };
+    // From the middle of one side to the middle of the other; the layout aims at
+    // the centres and would leave at a corner.
+    const between = points.slice(1, -1);
+    const ends = [from, to].map((node, end) => ({
+      x: (node?.x ?? 0) + (end === 0 ? WIDTH : -WIDTH) / 2,
+      y: node?.y ?? 0,
+    }));
+    points.splice(0, points.length, ...ends.slice(0, 1), ...(between.length > 1 ? between : []), ...ends.slice(1));
     return { key: `${v}-${w}`, path: curve(points), done: known.get(v)?.status === "done" };
   });
   const size = graph.graph() as { width?: number; height?: number };

@@ -121,7 +121,7 @@ function Facts({ details }: { details: TaskDetails }) {
     ["Where", task.isolation],
     ["Starts from", task.base ? <code>{task.base}</code> : null],
     ["Afterwards", task.finish],
-    ["Tries", `${task.tries} of ${task.max_attempts}`],
+    ["Failed tries", `${task.tries}, at most ${task.max_attempts}`],
     ["Budget", task.budget?.tokens ? `${task.budget.tokens.toLocaleString()} tokens` : null],
     ["Touches", task.touches.length > 0 ? <code>{task.touches.join(" ")}</code> : null],
     ["Labels", task.labels.length > 0 ? task.labels.join(", ") : null],

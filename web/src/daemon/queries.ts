@@ -62,6 +62,10 @@ const QUESTIONS: OperationName[] = ["question_list", "daemon_status"];
 const SLOTS: OperationName[] = ["slot_list", "slot_explain"];
 const EXECUTIONS: OperationName[] = ["execution_list", "execution_show"];
 const TOOLS: OperationName[] = ["mcp_server_list", "mcp_tool_list"];
+// Not `kb_get`, which counts as use: an entry left open would seem useful for
+// everything that is remembered meanwhile.
+const KNOWLEDGE: OperationName[] = ["kb_search", "kb_list", "kb_stats", "kb_conflicts", "kb_inbox", "kb_gc", "kb_map"];
+const CODE: OperationName[] = ["code_list", "code_status", "code_search", "code_show", "code_map", "beacon_list"];
 const INCIDENTS: OperationName[] = ["incident_list", "daemon_status"];
 
 /** What our own actions change, read again without waiting for the event. */
@@ -90,6 +94,13 @@ const CHANGED_BY: Partial<Record<OperationName, OperationName[]>> = {
   worktree_clean: ["worktree_list"],
   permission_add: ["permission_list"],
   permission_remove: ["permission_list"],
+  kb_remember: [...KNOWLEDGE, "kb_get"],
+  kb_forget: [...KNOWLEDGE, "kb_get"],
+  kb_decide: KNOWLEDGE,
+  kb_gc: [...KNOWLEDGE, "kb_get"],
+  code_index: CODE,
+  beacon_set: ["beacon_list", "code_search", "code_show"],
+  beacon_remove: ["beacon_list", "code_search", "code_show"],
   daemon_control: ["config_show", "daemon_status"],
 };
 
@@ -138,6 +149,13 @@ function changedBy(event: TimelineEvent["event"]): OperationName[] {
     case "incident_opened":
     case "incident_resolved":
       return INCIDENTS;
+    case "kb_batch_mutated":
+    case "kb_conflict_detected":
+      return KNOWLEDGE;
+    case "code_indexed":
+    case "beacon_moved":
+    case "beacon_lost":
+      return CODE;
     case "config_reloaded":
     case "config_rejected":
       return ["config_show"];

@@ -11,7 +11,9 @@ export class NotSignedIn extends Error {
 
 /** Learns the token; throws [`NotSignedIn`] without a session. */
 export async function openSession(): Promise<void> {
-  const response = await fetch("/api/v1/session");
+  const response = await fetch("/api/v1/session").catch(() => {
+    throw new Error("The daemon does not answer. It may be restarting; `mission up` starts it.");
+  });
   if (response.status === 401) throw new NotSignedIn();
   if (!response.ok) throw new Error(`The daemon answered ${response.status} to the question who we are.`);
   csrf = ((await response.json()) as { csrf: string }).csrf;

@@ -92,8 +92,11 @@ function Tile({ slot }: { slot: SlotSummary }) {
       <Link href={`/slots/${slot.slot}`} aria-hidden="true" tabIndex={-1} className="tile-screen">
         <Screen slot={slot.slot} label={`Terminal of ${slot.name}`} />
       </Link>
-      <p className="tile-why one-line" title={reading.reason}>
-        {slot.trouble ?? reading.waiting_for ?? reading.reason}
+      <p className="tile-why" title={reading.reason}>
+        <span className="one-line">{slot.trouble ?? reading.waiting_for ?? reading.reason}</span>
+        <span className="quiet" title={`How sure that is, by ${reading.authority}`}>
+          {Math.round(reading.confidence * 100)} %
+        </span>
       </p>
     </article>
   );

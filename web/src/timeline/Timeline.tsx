@@ -1,7 +1,7 @@
 // What happened, newest first and live, by category and kind; and for any event
 // the whole chain it belongs to.
 
-import { type FormEvent, useEffect, useMemo, useState } from "react";
+import { type FormEvent, memo, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { Link, useSearchParams } from "wouter";
 
 import { Bar } from "../app/Menu";
@@ -20,7 +20,9 @@ import "./timeline.css";
 const CATEGORIES: Category[] = ["board", "slot", "pty", "cli_engine", "message", "task", "system", "pipeline", "knowledge"];
 const PAGE = 200;
 /** What is on the page at most; older events are read again when asked for. */
-const MOST = 2000;
+const MOST = 500;
+/** What comes within this time is shown together: events may come by the hundred. */
+const TOGETHER_MS = 100;
 
 export function Timeline() {
   const [search, setSearch] = useSearchParams();
@@ -112,6 +114,10 @@ interface EventsProps {
 function Events({ category, kind, trace, open }: EventsProps) {
   const { events, more, older, error, loading } = useEvents(category, kind);
   const nameOf = useNames();
+  // The same function all along, so that a line that did not change is left alone.
+  const current = useRef(open);
+  current.current = open;
+  const opened = useCallback((id: string) => current.current(id), []);
   if (error) {
     return (
       <div className="view" tabIndex={0}>
@@ -144,7 +150,7 @@ function Events({ category, kind, trace, open }: EventsProps) {
             event={event}
             about={nameOf(event.event)}
             here={event.trace_id === trace}
-            open={open}
+            open={opened}
           />
         ))}
       </ol>
@@ -164,7 +170,7 @@ interface LineProps {
   open: (trace: string) => void;
 }
 
-function Line({ event, about, here, open }: LineProps) {
+const Line = memo(function Line({ event, about, here, open }: LineProps) {
   const told = tell(event);
   return (
     <li className={here ? "event here" : "event"} data-tone={told.tone}>
@@ -186,7 +192,7 @@ function Line({ event, about, here, open }: LineProps) {
       </button>
     </li>
   );
-}
+});
 
 /** A page of stored events, and every newer one as it happens. */
 function useEvents(category: Category | "", kind: string) {
@@ -214,23 +220,34 @@ function useEvents(category: Category | "", kind: string) {
           if (!gone) setError(failed);
         });
     void load();
+    let waiting: TimelineEvent[] = [];
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const show = async () => {
+      const news = waiting;
+      waiting = [];
+      // The category of a kind is the daemon's to say: with a filter on it the
+      // newest page is read again.
+      if (category) await load();
+      else setEvents((before) => merge(before, news));
+      timer = undefined;
+      if (!gone && waiting.length > 0) timer = setTimeout(show, TOGETHER_MS);
+    };
     const unlisten = live.listen({
       events: (news) => {
-        // The category of a kind is the daemon's to say: with a filter on it the
-        // newest page is read again.
-        if (category) void load();
-        else {
-          const fit = news.filter((event) => !kind || event.event.type === kind);
-          if (fit.length > 0) setEvents((before) => merge(before, fit));
-        }
+        const fit = news.filter((event) => !kind || event.event.type === kind);
+        // Of more than are ever shown, the newest.
+        waiting = [...waiting, ...fit].slice(-MOST);
+        if (waiting.length > 0) timer ??= setTimeout(show, TOGETHER_MS);
       },
       reset: () => {
+        waiting = [];
         setEvents([]);
         void load();
       },
     });
     return () => {
       gone = true;
+      clearTimeout(timer);
       unlisten();
     };
   }, [filter, category, kind]);

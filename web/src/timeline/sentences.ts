@@ -25,8 +25,22 @@ function whereOf(event: Event): string | undefined {
   if (event.type.startsWith("question_")) return "/attention";
   if (event.type.startsWith("incident_")) return "/system";
   if (event.type.startsWith("mcp_")) return "/tools";
+  if (event.type === "kb_batch_mutated") return "/knowledge";
+  if (event.type === "kb_conflict_detected") return `/knowledge/entry/${event.entry}`;
+  if (event.type === "code_indexed") return `/code/repository?${new URLSearchParams({ repo: event.root })}`;
+  if (event.type === "beacon_moved" || event.type === "beacon_lost") {
+    return `/code/landmarks?${new URLSearchParams({ repo: event.root })}`;
+  }
   return undefined;
 }
+
+const RELATIONS: Record<string, string> = {
+  prerequisite: "needs",
+  supersedes: "holds instead of",
+  contradicts: "contradicts",
+  refines: "says more than",
+  duplicate: "repeats",
+};
 
 const spaced = (word: string) => word.replaceAll("_", " ");
 
@@ -58,6 +72,8 @@ function sentenceOf(event: Event): { sentence: string; tone: Tone } {
         sentence: `${event.passed} passed, ${event.failed} failed`,
         tone: event.failed > 0 ? "bad" : "good",
       };
+    case "question_created":
+      return { sentence: "waits for an answer", tone: "wait" };
     case "question_answered":
       return { sentence: `answered by ${event.by}`, tone: "good" };
     case "question_dismissed":
@@ -117,6 +133,25 @@ function sentenceOf(event: Event): { sentence: string; tone: Tone } {
       return { sentence: `${event.server}: ${event.from} → ${event.to}`, tone: "rest" };
     case "mcp_tools_listed":
       return { sentence: `${event.server}: ${event.tools} tools, ${event.held.length} held`, tone: "rest" };
+    case "kb_batch_mutated": {
+      const parts = [
+        event.added > 0 ? `${event.added} added` : "",
+        event.revised > 0 ? `${event.revised} revised` : "",
+        event.archived > 0 ? `${event.archived} out of use` : "",
+      ];
+      return { sentence: parts.filter(Boolean).join(", ") || "nothing changed", tone: "good" };
+    }
+    case "kb_conflict_detected":
+      return {
+        sentence: `an entry ${RELATIONS[event.relation] ?? spaced(event.relation)} another`,
+        tone: event.relation === "contradicts" ? "wait" : "rest",
+      };
+    case "code_indexed":
+      return { sentence: `${event.root}: ${event.changed} changed, ${event.gone} gone`, tone: "rest" };
+    case "beacon_moved":
+      return { sentence: `${event.beacon}: ${spaced(event.trail)}, now ${event.to}`, tone: "work" };
+    case "beacon_lost":
+      return { sentence: `${event.beacon} is lost; it was ${event.from}`, tone: "bad" };
     case "prompt_stalled":
       return { sentence: "a prompt was typed and not taken", tone: "wait" };
     default:

@@ -5,10 +5,14 @@ use missiond_core::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::operations;
+use super::{NoParams, operations};
 
 operations! {
     Knowledge;
+
+    CodeList = "code_list" (ReadOnly, "code"):
+        NoParams => CodeListResult,
+        "List the repositories the code map has read on this host.";
 
     CodeIndex = "code_index" (Idempotent, "code"; Process):
         CodeIndexParams => CodeStatusResult,
@@ -53,6 +57,23 @@ operations! {
 pub const MAX_HITS: u32 = 50;
 /// Most tokens of a map.
 pub const MAX_MAP_TOKENS: u32 = 100_000;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CodeListResult {
+    pub repositories: Vec<CodeRepository>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CodeRepository {
+    pub root: String,
+    /// Files that were read.
+    pub files: u32,
+    /// When a whole pass last ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checked_at: Option<Timestamp>,
+    /// The folder is still there.
+    pub exists: bool,
+}
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

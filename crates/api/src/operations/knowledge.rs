@@ -50,6 +50,14 @@ operations! {
         KbGcParams => KbGcReport,
         "Show which entries have aged unused, archive them, or take the last archiving back.";
 
+    KbList = "kb_list" (ReadOnly, "knowledge"):
+        KbListParams => KbListPage,
+        "List entries, those that were last known to be true first, a page at a time.";
+
+    KbMap = "kb_map" (ReadOnly, "knowledge"):
+        KbMapParams => KbMapResult,
+        "Lay entries out on a plane by what they mean, so that those alike lie near each other.";
+
     KbExport = "kb_export" (ReadOnly, "knowledge"):
         KbExportParams => KbExportPage,
         "Read entries in the order of their ids, a page at a time.";
@@ -65,6 +73,10 @@ operations! {
 
 /// Hits on a page at most.
 pub const MAX_HITS: u32 = 50;
+/// Entries on a page of the list at most.
+pub const MAX_LISTED: u32 = 100;
+/// Entries on the map at most.
+pub const MAX_MAPPED: u32 = 3000;
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -211,6 +223,17 @@ pub struct KbEntryView {
     /// Every revision, oldest first.
     pub history: Vec<KbRevision>,
     pub edges: Vec<KbEdge>,
+    /// What is at the other ends of the edges.
+    pub others: Vec<KbNamed>,
+}
+
+/// An entry in one line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct KbNamed {
+    pub id: EntryId,
+    pub summary: String,
+    /// It is not in use any more.
+    pub archived: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -368,6 +391,76 @@ pub struct KbGcEntry {
     pub key: String,
     pub summary: String,
     pub why: String,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct KbListParams {
+    /// Only this category.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub category: Option<EntryCategory>,
+    /// Those out of use instead of those in use.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub archived: bool,
+    /// 1 to 100; 50 when left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+    /// Entries to pass over, for the next page; at most 100,000.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub offset: Option<u32>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct KbListPage {
+    pub entries: Vec<KbListed>,
+    /// There is a next page.
+    pub more: bool,
+}
+
+/// An entry without its detail.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct KbListed {
+    pub id: EntryId,
+    pub key: String,
+    pub category: EntryCategory,
+    pub summary: String,
+    pub scope: Option<String>,
+    pub source: String,
+    pub tier: AuthorTier,
+    pub confidence: f64,
+    pub verified_at: Timestamp,
+    pub archived_why: Option<String>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct KbMapParams {
+    /// At most so many entries, 1 to 3,000; 500 when left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct KbMapResult {
+    pub points: Vec<KbPoint>,
+    /// Entries that have a vector; not all need be on the map.
+    pub embedded: u64,
+    /// Which share of the differences between entries the plane shows, 0 to 1.
+    pub shown: f32,
+    /// Why nothing can be laid out, when that is so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notice: Option<String>,
+}
+
+/// Where an entry lies, -1 to 1 both ways.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct KbPoint {
+    pub id: EntryId,
+    pub x: f32,
+    pub y: f32,
+    pub category: EntryCategory,
+    /// The beginning of what it says.
+    pub title: String,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

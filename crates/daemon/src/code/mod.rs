@@ -10,12 +10,13 @@ mod keeping;
 pub(crate) mod landmarks;
 mod repository;
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use missiond_codemap::{Checkout, CodeError, CodeIndex, ContentHash};
-use missiond_core::Clock;
+use missiond_core::{Clock, Timestamp};
 use missiond_store::{MissionDb, StoreError, code};
 use tokio::sync::Semaphore;
 
@@ -69,6 +70,15 @@ pub(crate) struct CodeMaps {
     open: Mutex<Vec<Arc<Repository>>>,
 }
 
+/// A repository that was read.
+#[derive(Debug)]
+pub(crate) struct Known {
+    pub(crate) root: String,
+    pub(crate) files: u32,
+    pub(crate) checked_at: Option<Timestamp>,
+    pub(crate) exists: bool,
+}
+
 /// Whether a folder that nobody indexed may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unindexed {
@@ -97,6 +107,33 @@ impl CodeMaps {
             }),
             open: Mutex::new(Vec::new()),
         }
+    }
+
+    /// The repositories that were read on this host, by their folders.
+    pub(crate) async fn known(&self) -> Result<Vec<Known>, CodeMapError> {
+        let host = self.shared.host.clone();
+        let (rows, counts) = self
+            .shared
+            .db
+            .read(move |tx| {
+                Box::pin(async move {
+                    let rows = code::repositories(tx, &host).await?;
+                    Ok((rows, code::file_counts(tx, &host).await?))
+                })
+            })
+            .await?;
+        let counts: HashMap<i64, u32> = counts.into_iter().collect();
+        blocking(move || {
+            rows.into_iter()
+                .map(|row| Known {
+                    files: counts.get(&row.id).copied().unwrap_or(0),
+                    exists: Path::new(&row.root).is_dir(),
+                    checked_at: row.checked_at,
+                    root: row.root,
+                })
+                .collect()
+        })
+        .await
     }
 
     /// The repository `path` lies in.
@@ -182,11 +219,7 @@ impl CodeMaps {
         open.iter().any(|known| known.checkout == *checkout)
     }
 
-    fn take(
-        &self,
-        checkout: Checkout,
-        checked_at: Option<missiond_core::Timestamp>,
-    ) -> Arc<Repository> {
+    fn take(&self, checkout: Checkout, checked_at: Option<Timestamp>) -> Arc<Repository> {
         let mut open = self.lock();
         let place = open.iter().position(|known| known.checkout == checkout);
         let repository = match place {

@@ -1,10 +1,11 @@
 //! Entries as they are stored and as they are told.
 
+use std::collections::BTreeSet;
+
 use missiond_api::operations::knowledge::{
-    KbCategoryCount, KbEmbedding, KbForgotten, KbLinkParams,
-};
-use missiond_api::operations::knowledge::{
-    KbChange, KbDraft, KbEdge, KbEntry, KbEntryView, KbExportPage, KbRevision, KbStatsReport,
+    KbCategoryCount, KbChange, KbDraft, KbEdge, KbEmbedding, KbEntry, KbEntryView, KbExportPage,
+    KbForgotten, KbLinkParams, KbListPage, KbListParams, KbListed, KbNamed, KbRevision,
+    KbStatsReport, MAX_LISTED,
 };
 use missiond_core::{EntryCategory, EntryId, Event, TraceContext};
 use missiond_knowledge::transfer::Draft;
@@ -14,6 +15,10 @@ use missiond_store::knowledge::{self, EntryRow, RevisionRow, Which};
 use missiond_store::{StoreError, Tx};
 
 use super::{Knowledge, KnowledgeError};
+
+/// Entries on a page of the list, and how far it can be paged.
+const LISTED: u32 = 50;
+const FARTHEST: u32 = 100_000;
 
 /// Entries on a page of an export: with full details a page stays below what
 /// one message may hold.
@@ -37,11 +42,12 @@ impl Knowledge {
                     knowledge::note_use(tx, row.id, row.utility, now).await?;
                     let history = knowledge::history(tx, row.id).await?;
                     let edges = edges::of_entry(tx, row.id).await?;
-                    Ok(Some((row, history, edges)))
+                    let others = others(tx, row.id, &edges).await?;
+                    Ok(Some((row, history, edges, others)))
                 })
             })
             .await?;
-        let (row, history, edges) =
+        let (row, history, edges, others) =
             found.ok_or_else(|| KnowledgeError::Unknown(name.to_owned()))?;
         Ok(KbEntryView {
             entry: wire_entry(&row)?,
@@ -50,6 +56,44 @@ impl Knowledge {
                 .map(wire_revision)
                 .collect::<Result<_, _>>()?,
             edges: edges.iter().map(wire_edge).collect::<Result<_, _>>()?,
+            others,
+        })
+    }
+
+    /// A page of the entries, the newest knowledge first.
+    pub(crate) async fn list(&self, params: KbListParams) -> Result<KbListPage, KnowledgeError> {
+        let limit = params.limit.unwrap_or(LISTED);
+        if !(1..=MAX_LISTED).contains(&limit) {
+            let message = format!("`limit` must be 1 to {MAX_LISTED}");
+            return Err(KnowledgeError::Invalid(message));
+        }
+        let offset = params.offset.unwrap_or(0);
+        if offset > FARTHEST {
+            let message = format!("`offset` must be 0 to {FARTHEST}");
+            return Err(KnowledgeError::Invalid(message));
+        }
+        let which = if params.archived {
+            Which::Archived
+        } else {
+            Which::InUse
+        };
+        let category = params.category.map(EntryCategory::name);
+        let rows = self
+            .inner
+            .db
+            .read(move |tx| {
+                Box::pin(
+                    async move { knowledge::latest(tx, category, which, limit + 1, offset).await },
+                )
+            })
+            .await?;
+        Ok(KbListPage {
+            more: rows.len() > limit as usize,
+            entries: rows
+                .into_iter()
+                .take(limit as usize)
+                .map(listed)
+                .collect::<Result<_, _>>()?,
         })
     }
 
@@ -187,6 +231,42 @@ impl Knowledge {
         self.inner.timeline.record(event, trace).await?;
         Ok(())
     }
+}
+
+/// What is at the other ends of an entry's edges, each once.
+async fn others(
+    tx: &mut Tx<'_>,
+    own: EntryId,
+    edges: &[EdgeRow],
+) -> Result<Vec<KbNamed>, StoreError> {
+    let ends: BTreeSet<EntryId> = edges
+        .iter()
+        .map(|edge| if edge.from == own { edge.to } else { edge.from })
+        .collect();
+    let mut others = Vec::with_capacity(ends.len());
+    for id in ends {
+        others.extend(knowledge::get(tx, id).await?.map(|row| KbNamed {
+            id,
+            summary: row.summary,
+            archived: row.archived_at.is_some(),
+        }));
+    }
+    Ok(others)
+}
+
+fn listed(row: EntryRow) -> Result<KbListed, KnowledgeError> {
+    Ok(KbListed {
+        id: row.id,
+        category: category(&row.category)?,
+        scope: (!row.scope.is_empty()).then_some(row.scope),
+        tier: row.tier.parse().unwrap_or_default(),
+        key: row.key,
+        summary: row.summary,
+        source: row.source,
+        confidence: row.confidence,
+        verified_at: row.verified_at,
+        archived_why: row.archived_why,
+    })
 }
 
 /// The entry of this id, or of this key in this scope.

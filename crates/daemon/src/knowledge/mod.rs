@@ -7,12 +7,14 @@
 mod collect;
 mod embedding;
 mod entries;
+mod map;
 mod remember;
 mod search;
 mod tend;
 
 use std::collections::HashSet;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use missiond_api::{ApiError, Home};
@@ -53,6 +55,9 @@ struct Inner {
     changing: tokio::sync::Mutex<()>,
     /// Candidates that a rule would accept and that contradict what is known.
     waiting: Mutex<HashSet<EntryId>>,
+    /// Grows whenever the index is changed: what was made of it is then old.
+    changes: AtomicU64,
+    map: tokio::sync::Mutex<Option<map::Drawn>>,
 }
 
 /// What is searched.
@@ -124,6 +129,8 @@ impl Knowledge {
                 wake: Notify::new(),
                 changing: tokio::sync::Mutex::new(()),
                 waiting: Mutex::default(),
+                changes: AtomicU64::new(0),
+                map: tokio::sync::Mutex::new(None),
             }),
         }
     }
@@ -239,7 +246,11 @@ impl Inner {
     }
 
     fn write_index(&self) -> RwLockWriteGuard<'_, Index> {
-        self.index.write().unwrap_or_else(PoisonError::into_inner)
+        let index = self.index.write().unwrap_or_else(PoisonError::into_inner);
+        // Under the lock: whoever reads the number first and the index then may
+        // hold what is newer than its number, never what is older.
+        self.changes.fetch_add(1, Ordering::SeqCst);
+        index
     }
 }
 

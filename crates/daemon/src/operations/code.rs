@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use missiond_api::ApiError;
+use missiond_api::operations::NoParams;
 use missiond_api::operations::code::{
     Beacon, BeaconList, BeaconListParams, BeaconListResult, BeaconPiece, BeaconRemove,
     BeaconRemoveParams, BeaconRemoveResult, BeaconSet, BeaconSetParams, BeaconStanding, CodeHit,
-    CodeIndex, CodeIndexParams, CodeMap, CodeMapParams, CodeMapResult, CodeSearch,
-    CodeSearchParams, CodeSearchResult, CodeShow, CodeShowParams, CodeShowResult, CodeStatus,
-    CodeStatusParams, CodeStatusResult, CodeSymbol, Freshness, MAX_HITS, MAX_MAP_TOKENS,
-    PassReport, ShownSymbol, SkippedFile,
+    CodeIndex, CodeIndexParams, CodeList, CodeListResult, CodeMap, CodeMapParams, CodeMapResult,
+    CodeRepository, CodeSearch, CodeSearchParams, CodeSearchResult, CodeShow, CodeShowParams,
+    CodeShowResult, CodeStatus, CodeStatusParams, CodeStatusResult, CodeSymbol, Freshness,
+    MAX_HITS, MAX_MAP_TOKENS, PassReport, ShownSymbol, SkippedFile,
 };
 use missiond_codemap::{
     Anchor, CodeError, Followed, MapRequest, Match, NodeRef, SymbolKind, read_source,
@@ -34,6 +35,7 @@ const LONGEST_NOTE: usize = 2_000;
 const MOST_PIECES: usize = 20;
 
 pub(super) fn register(operations: &mut Operations) {
+    operations.add::<CodeList, _, _>(repositories);
     operations.add::<CodeIndex, _, _>(index);
     operations.add::<CodeStatus, _, _>(status);
     operations.add::<CodeSearch, _, _>(search);
@@ -42,6 +44,22 @@ pub(super) fn register(operations: &mut Operations) {
     operations.add::<BeaconSet, _, _>(set);
     operations.add::<BeaconList, _, _>(list);
     operations.add::<BeaconRemove, _, _>(remove);
+}
+
+async fn repositories(call: Call, _: NoParams) -> Result<CodeListResult, ApiError> {
+    let known = call.daemon.code.known().await;
+    let repositories = known.map_err(|error| of_map(&error))?;
+    Ok(CodeListResult {
+        repositories: repositories
+            .into_iter()
+            .map(|known| CodeRepository {
+                root: known.root,
+                files: known.files,
+                checked_at: known.checked_at,
+                exists: known.exists,
+            })
+            .collect(),
+    })
 }
 
 async fn index(call: Call, params: CodeIndexParams) -> Result<CodeStatusResult, ApiError> {

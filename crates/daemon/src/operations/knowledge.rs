@@ -6,8 +6,9 @@ use missiond_api::operations::knowledge::{
     KbConflictList, KbConflicts, KbConflictsParams, KbDecide, KbDecideParams, KbDecided, KbDraft,
     KbEdge, KbEntryView, KbExport, KbExportPage, KbExportParams, KbForget, KbForgetParams,
     KbForgotten, KbGc, KbGcParams, KbGcReport, KbGet, KbGetParams, KbInbox, KbInboxPage, KbLink,
-    KbLinkParams, KbProposal, KbPropose, KbReembed, KbRemember, KbRemembered, KbSearch,
-    KbSearchParams, KbSearchResult, KbStats, KbStatsReport,
+    KbLinkParams, KbList, KbListPage, KbListParams, KbMap, KbMapParams, KbMapResult, KbProposal,
+    KbPropose, KbReembed, KbRemember, KbRemembered, KbSearch, KbSearchParams, KbSearchResult,
+    KbStats, KbStatsReport,
 };
 
 use super::{Call, Operations};
@@ -23,6 +24,8 @@ pub(super) fn register(operations: &mut Operations) {
     operations.add::<KbDecide, _, _>(decide);
     operations.add::<KbForget, _, _>(forget);
     operations.add::<KbGc, _, _>(collect);
+    operations.add::<KbList, _, _>(list);
+    operations.add::<KbMap, _, _>(map);
     operations.add::<KbExport, _, _>(export);
     operations.add::<KbStats, _, _>(stats);
     operations.add::<KbReembed, _, _>(reembed);
@@ -81,6 +84,14 @@ async fn forget(call: Call, params: KbForgetParams) -> Result<KbForgotten, ApiEr
 
 async fn collect(call: Call, params: KbGcParams) -> Result<KbGcReport, ApiError> {
     Ok(call.daemon.knowledge.collect(params, call.trace).await?)
+}
+
+async fn list(call: Call, params: KbListParams) -> Result<KbListPage, ApiError> {
+    Ok(call.daemon.knowledge.list(params).await?)
+}
+
+async fn map(call: Call, params: KbMapParams) -> Result<KbMapResult, ApiError> {
+    Ok(call.daemon.knowledge.map(params).await?)
 }
 
 async fn export(call: Call, params: KbExportParams) -> Result<KbExportPage, ApiError> {

@@ -219,15 +219,33 @@ pub async fn page(
     which: Which,
     limit: u32,
 ) -> Result<Vec<EntryRow>, StoreError> {
-    let condition = match which {
-        Which::InUse => "AND archived_at IS NULL",
-        Which::Archived => "AND archived_at IS NOT NULL",
-        Which::All => "",
-    };
+    let condition = which.condition();
     let sql =
         format!("SELECT {COLUMNS} FROM knowledge WHERE id > $1 {condition} ORDER BY id LIMIT $2");
     let after = after.map_or_else(String::new, |id| id.to_string());
     let rows = tx.query(&sql, &[after.into(), limit.into()]).await?;
+    rows.iter().map(decode).collect()
+}
+
+/// Entries, those that were last known to be true first.
+pub async fn latest(
+    tx: &mut Tx<'_>,
+    category: Option<&str>,
+    which: Which,
+    limit: u32,
+    offset: u32,
+) -> Result<Vec<EntryRow>, StoreError> {
+    let sql = format!(
+        "SELECT {COLUMNS} FROM knowledge WHERE ($1 = '' OR category = $1) {} \
+         ORDER BY verified_at DESC, id DESC LIMIT $2 OFFSET $3",
+        which.condition()
+    );
+    let params = [
+        category.unwrap_or_default().into(),
+        limit.into(),
+        offset.into(),
+    ];
+    let rows = tx.query(&sql, &params).await?;
     rows.iter().map(decode).collect()
 }
 
@@ -237,6 +255,16 @@ pub enum Which {
     InUse,
     Archived,
     All,
+}
+
+impl Which {
+    const fn condition(self) -> &'static str {
+        match self {
+            Self::InUse => "AND archived_at IS NULL",
+            Self::Archived => "AND archived_at IS NOT NULL",
+            Self::All => "",
+        }
+    }
 }
 
 /// Oldest first.

@@ -1,0 +1,128 @@
+// Code found by name or in plain words.
+
+import { type FormEvent, useEffect, useRef, useState } from "react";
+import { Link, useSearchParams } from "wouter";
+
+import { useShortcuts } from "../app/shortcuts";
+import { useOperation } from "../daemon/queries";
+import type { CodeHit } from "../generated/operations";
+import { Loaded, Nothing } from "../parts/Loaded";
+import { BeaconLine } from "./Landmarks";
+import { Fresh, isWholeFile, Place, symbolAddress } from "./place";
+
+const KINDS = ["function", "method", "struct", "class", "enum", "trait", "interface", "type", "module", "macro", "constant"];
+
+export function CodeSearch({ root }: { root: string }) {
+  const [search, setSearch] = useSearchParams();
+  const query = search.get("q") ?? "";
+  const kind = search.get("kind") ?? "";
+  const [text, setText] = useState(query);
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => setText(query), [query]);
+  useShortcuts({ f: () => field.current?.focus() });
+  const ask = (q: string, of: string) =>
+    setSearch({ repo: root, ...(q ? { q } : {}), ...(of ? { kind: of } : {}) }, { replace: true });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    ask(text.trim(), kind);
+  };
+  return (
+    <div className="stack code">
+      <form className="ask" role="search" onSubmit={submit}>
+        <input
+          ref={field}
+          className="field"
+          type="search"
+          aria-label="What is to be found in the code"
+          placeholder="A name, or where something is done"
+          value={text}
+          onChange={(event) => setText(event.target.value)}
+        />
+        <select className="field" aria-label="Kind" value={kind} onChange={(event) => ask(query, event.target.value)}>
+          <option value="">Every kind</option>
+          {KINDS.map((each) => (
+            <option key={each}>{each}</option>
+          ))}
+        </select>
+        <button type="submit" className="button">
+          Find
+        </button>
+      </form>
+      {query ? (
+        <Hits root={root} query={query} kind={kind} />
+      ) : (
+        <Nothing title="What are you looking for?">
+          <p>
+            A name as the code writes it comes first: <code>renew_lease</code>, <code>Store.open</code>,{" "}
+            <code>src/main.rs:12</code>. Anything else is found by words, such as “where are expired leases collected”.
+          </p>
+        </Nothing>
+      )}
+    </div>
+  );
+}
+
+function Hits({ root, query, kind }: { root: string; query: string; kind: string }) {
+  const found = useOperation(
+    "code_search",
+    { path: root, query, limit: 30, ...(kind ? { kind } : {}) },
+    { placeholder: "keep" },
+  );
+  return (
+    <Loaded of={found} lines={10}>
+      {({ hits, beacons, freshness }) => (
+        <>
+          <Fresh of={freshness} />
+          {beacons.length > 0 ? (
+            <section className="section">
+              <h2>Landmarks</h2>
+              <ul className="landmarks">
+                {beacons.map((beacon) => (
+                  <li key={beacon.name}>
+                    <BeaconLine root={root} beacon={beacon} />
+                  </li>
+                ))}
+              </ul>
+            </section>
+          ) : null}
+          {hits.length === 0 ? (
+            <Nothing title="Nothing is called that">
+              <p>Plain words are looked for in names, signatures, comments and bodies.</p>
+            </Nothing>
+          ) : (
+            <ol className="hits" aria-label="Found">
+              {hits.map((hit) => (
+                <li key={`${hit.path}-${hit.first_line}-${hit.name}`}>
+                  <Hit root={root} hit={hit} />
+                </li>
+              ))}
+            </ol>
+          )}
+        </>
+      )}
+    </Loaded>
+  );
+}
+
+function Hit({ root, hit }: { root: string; hit: CodeHit }) {
+  const isFile = isWholeFile(hit);
+  return (
+    <article className="code-hit">
+      <p className="code-hit-head">
+        <span className="tag">{isFile ? "file" : hit.kind}</span>
+        <Link
+          href={symbolAddress(root, isFile ? hit.path : `${hit.path}:${hit.first_line}`)}
+          className="mono code-name"
+        >
+          {hit.name}
+        </Link>
+        {hit.matched === "words" ? null : <span className="quiet">by its name</span>}
+        <span className="code-place">
+          <Place root={root} path={hit.path} line={hit.first_line} />
+        </span>
+      </p>
+      {isFile ? null : <pre className="signature">{hit.signature}</pre>}
+      {hit.doc ? <p className="quiet code-doc">{hit.doc}</p> : null}
+    </article>
+  );
+}

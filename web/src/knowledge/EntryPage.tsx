@@ -1,0 +1,262 @@
+// One entry: what it says, where that came from and how far it is believed, what
+// it said before, and how it stands to others.
+
+import { useState } from "react";
+import { Link, useParams } from "wouter";
+
+import { Bar } from "../app/Menu";
+import { useShortcuts } from "../app/shortcuts";
+import { useAction, useOperation } from "../daemon/queries";
+import type { AuthorTier, EdgeKind, KbEntry, KbEntryView, KbRevision } from "../generated/operations";
+import { Loaded } from "../parts/Loaded";
+import { Ago } from "../parts/time";
+import { complain, say } from "../parts/toasts";
+import { Category } from "./category";
+import { came, Remember } from "./Remember";
+import "./knowledge.css";
+
+export function EntryPage() {
+  const { entry: id = "" } = useParams<{ entry: string }>();
+  const [editing, setEditing] = useState(false);
+  const view = useOperation("kb_get", { entry: id });
+  const entry = view.data?.entry;
+  useShortcuts({ e: () => entry && setEditing(true) });
+  return (
+    <>
+      <Bar
+        title={
+          <>
+            <Link href="/knowledge">Knowledge</Link> <span className="quiet">/</span>{" "}
+            <span className="mono entry-key">{entry?.key ?? "…"}</span>
+          </>
+        }
+      >
+        {entry ? <Actions entry={entry} edit={() => setEditing(true)} /> : null}
+      </Bar>
+      <div className="view" tabIndex={0}>
+        <Loaded of={view}>{(whole) => <Entry view={whole} />}</Loaded>
+      </div>
+      {editing && entry ? <Remember entry={entry} close={() => setEditing(false)} /> : null}
+    </>
+  );
+}
+
+function Actions({ entry, edit }: { entry: KbEntry; edit: () => void }) {
+  const forget = useAction("kb_forget", () => say("It is out of use and not found any more. It can be brought back.", "rest"));
+  const back = useAction("kb_remember", (result) => say(came(result).words));
+  if (entry.archived_at) {
+    const { summary, detail, key, category, labels, scope, source } = entry;
+    return (
+      <button
+        type="button"
+        className="button"
+        disabled={back.isPending}
+        onClick={() =>
+          back.mutate(
+            { summary, detail, key, category, labels, source, tier: "person", ...(scope ? { scope } : {}) },
+            { onError: complain },
+          )
+        }
+      >
+        Bring it back
+      </button>
+    );
+  }
+  return (
+    <>
+      <button type="button" className="button" onClick={edit}>
+        Say it anew <kbd>e</kbd>
+      </button>
+      <button
+        type="button"
+        className="button plain danger"
+        disabled={forget.isPending}
+        onClick={() => forget.mutate({ entry: entry.id }, { onError: complain })}
+      >
+        Forget
+      </button>
+    </>
+  );
+}
+
+function Entry({ view: { entry, history, edges, others } }: { view: KbEntryView }) {
+  const names = new Map(others.map((other) => [other.id, other]));
+  return (
+    <article className="task">
+      <header className="task-head">
+        <h2 className="task-title">{entry.summary}</h2>
+        <p className="hit-foot">
+          <Category category={entry.category} />
+          {entry.labels.map((label) => (
+            <span key={label} className="tag">
+              {label}
+            </span>
+          ))}
+          {entry.archived_at ? (
+            <span className="tag" data-tone="wait">
+              out of use: {entry.archived_why}
+            </span>
+          ) : null}
+        </p>
+      </header>
+      <div className="task-body">
+        <div className="stack">
+          {entry.detail ? <p className="prose">{entry.detail}</p> : null}
+          <section className="section">
+            <h2>How it stands to others</h2>
+            {edges.length === 0 ? <p className="quiet">Nothing repeats, refines or contradicts it.</p> : null}
+            <ul className="edges">
+              {edges.map((edge) => {
+                const out = edge.from === entry.id;
+                const other = names.get(out ? edge.to : edge.from);
+                return (
+                  <li key={`${edge.from}-${edge.to}-${edge.kind}`}>
+                    <span className="tag" data-tone={edge.kind === "contradicts" ? "wait" : undefined}>
+                      {out ? OUT[edge.kind] : IN[edge.kind]}
+                    </span>
+                    <span>
+                      <Link href={`/knowledge/entry/${out ? edge.to : edge.from}`}>
+                        {other?.summary ?? "an entry that is gone"}
+                      </Link>
+                      {other?.archived ? <span className="quiet"> (out of use)</span> : null}
+                      <br />
+                      <span className="quiet">
+                        {edge.reason}, <Ago at={edge.at} />
+                      </span>
+                    </span>
+                  </li>
+                );
+              })}
+            </ul>
+          </section>
+          <History history={history} />
+        </div>
+        <Provenance entry={entry} />
+      </div>
+    </article>
+  );
+}
+
+const OUT: Record<EdgeKind, string> = {
+  prerequisite: "needs",
+  supersedes: "holds instead of",
+  contradicts: "contradicts",
+  refines: "says more than",
+  duplicate: "says the same as",
+};
+
+const IN: Record<EdgeKind, string> = {
+  prerequisite: "is needed by",
+  supersedes: "is replaced by",
+  contradicts: "is contradicted by",
+  refines: "is refined by",
+  duplicate: "is repeated by",
+};
+
+const TRUST: Record<AuthorTier, string> = {
+  machine: "a program: believed least",
+  agent: "an agent",
+  person: "a person: believed most",
+};
+
+function Provenance({ entry }: { entry: KbEntry }) {
+  return (
+    <aside className="task-side" aria-label="Where it comes from">
+      <Share name="Confidence" share={entry.confidence} says="how far it is believed" />
+      <Share name="Utility" share={entry.utility} says="grows when it is fetched, cited, led to success" />
+      <dl className="facts">
+        <dt>Said by</dt>
+        <dd>
+          {entry.author === entry.tier ? "" : `${entry.author}, `}
+          {TRUST[entry.tier]}
+        </dd>
+        <dt>Source</dt>
+        <dd>{entry.source}</dd>
+        {entry.conversation ? (
+          <>
+            <dt>Conversation</dt>
+            <dd className="mono">
+              {entry.conversation}
+              {typeof entry.turn === "number" ? `, turn ${entry.turn}` : ""}
+            </dd>
+          </>
+        ) : null}
+        <dt>Project</dt>
+        <dd>{entry.scope ?? "all"}</dd>
+        <dt>First said</dt>
+        <dd>
+          <Ago at={entry.created_at} />
+        </dd>
+        <dt>Known true</dt>
+        <dd>
+          <Ago at={entry.verified_at} />
+        </dd>
+        <dt>Used</dt>
+        <dd>{entry.used_at ? <Ago at={entry.used_at} /> : "never"}</dd>
+        <dt>Key</dt>
+        <dd className="mono">{entry.key}</dd>
+      </dl>
+    </aside>
+  );
+}
+
+function Share({ name, share, says }: { name: string; share: number; says: string }) {
+  return (
+    <div className="belief" title={says}>
+      <span className="quiet">{name}</span>
+      <span>{Math.round(share * 100)} %</span>
+      <span className="score" aria-hidden="true">
+        <span style={{ width: `${Math.max(0, Math.min(1, share)) * 100}%` }} />
+      </span>
+    </div>
+  );
+}
+
+function History({ history }: { history: KbRevision[] }) {
+  const latest = history.toReversed();
+  return (
+    <section className="section">
+      <h2>
+        Revisions <span className="quiet">{history.length}</span>
+      </h2>
+      <ol className="revisions">
+        {latest.map((revision, index) => (
+          <li key={revision.revision}>
+            <details open={index === 0 && history.length > 1}>
+              <summary>
+                <span className="number">{revision.revision}</span>
+                <span className="one-line">{revision.summary}</span>
+                <span className="quiet revision-by">
+                  {revision.author}, <Ago at={revision.at} />
+                </span>
+              </summary>
+              <Changes revision={revision} before={latest[index + 1]} />
+            </details>
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+/** What a revision says otherwise than the one before it. */
+function Changes({ revision, before }: { revision: KbRevision; before: KbRevision | undefined }) {
+  if (!before) {
+    return <p className="prose revision-words">{revision.detail || "Nothing more was said."}</p>;
+  }
+  const changed = (["summary", "detail", "category"] as const).filter((part) => before[part] !== revision[part]);
+  if (changed.length === 0) return <p className="quiet revision-words">The same words, known again to be true.</p>;
+  return (
+    <div className="revision-words">
+      {changed.map((part) => (
+        <p key={part} className="prose">
+          <span className="visually-hidden">{part} before: </span>
+          {before[part] ? <del>{before[part]}</del> : <em className="quiet">nothing</em>}
+          {"\n"}
+          <span className="visually-hidden">{part} now: </span>
+          {revision[part] ? <ins>{revision[part]}</ins> : <em className="quiet">nothing in its place</em>}
+        </p>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,282 @@
+// Entries found by meaning and by words, each with what every stage of the search
+// gave it; without a question, those that were last known to be true.
+
+import { type FormEvent, useEffect, useRef, useState } from "react";
+import { Link, useSearchParams } from "wouter";
+
+import { useRemembered } from "../app/remember";
+import { useShortcuts } from "../app/shortcuts";
+import { useOperation } from "../daemon/queries";
+import type { EntryCategory, KbHit, KbListed, KbStatsReport } from "../generated/operations";
+import { Loaded, Nothing } from "../parts/Loaded";
+import { Ago } from "../parts/time";
+import { Scores } from "./Scores";
+import { Marked } from "./Marked";
+import { CATEGORIES, Category } from "./category";
+
+const PAGE = 20;
+
+export function Find() {
+  const [search, setSearch] = useSearchParams();
+  const query = search.get("q") ?? "";
+  const category = (search.get("category") ?? "") as EntryCategory | "";
+  const explore = search.has("explore");
+  const from = Number(search.get("from") ?? 0) || 0;
+  const archived = search.has("archived");
+  const set = (changes: Record<string, string | null>) =>
+    setSearch(
+      (before) => {
+        const next = new URLSearchParams(before);
+        next.delete("from");
+        for (const [name, value] of Object.entries(changes)) {
+          if (value === null) next.delete(name);
+          else next.set(name, value);
+        }
+        return next;
+      },
+      { replace: true },
+    );
+  const page = { from, go: (to: number) => set({ from: to > 0 ? String(to) : null }) };
+  return (
+    <div className="stack knowledge">
+      <Question query={query} ask={(text) => set({ q: text || null })}>
+        <select
+          className="field"
+          aria-label="Category"
+          value={category}
+          onChange={(event) => set({ category: event.target.value || null })}
+        >
+          <option value="">Every category</option>
+          {CATEGORIES.map((each) => (
+            <option key={each}>{each}</option>
+          ))}
+        </select>
+        {query ? (
+          <button
+            type="button"
+            className="button"
+            aria-pressed={explore}
+            title="Hits that are unlike each other rather than the nearest ones"
+            onClick={() => set({ explore: explore ? null : "" })}
+          >
+            Explore
+          </button>
+        ) : (
+          <button
+            type="button"
+            className="button"
+            aria-pressed={archived}
+            onClick={() => set({ archived: archived ? null : "" })}
+          >
+            Out of use
+          </button>
+        )}
+      </Question>
+      {query ? (
+        <Hits query={query} category={category} explore={explore} {...page} />
+      ) : (
+        <Latest category={category} archived={archived} {...page} />
+      )}
+    </div>
+  );
+}
+
+interface QuestionProps {
+  query: string;
+  ask: (text: string) => void;
+  children: React.ReactNode;
+}
+
+function Question({ query, ask, children }: QuestionProps) {
+  const [text, setText] = useState(query);
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => setText(query), [query]);
+  useShortcuts({ f: () => field.current?.focus() });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    ask(text.trim());
+  };
+  return (
+    <form className="ask" role="search" onSubmit={submit}>
+      <input
+        ref={field}
+        className="field"
+        type="search"
+        aria-label="What is to be found"
+        placeholder={'Words, an identifier, or a "phrase"'}
+        value={text}
+        onChange={(event) => {
+          setText(event.target.value);
+          // Emptied by its own cross: back to the list.
+          if (!event.target.value && query) ask("");
+        }}
+      />
+      <button type="submit" className="button">
+        Find
+      </button>
+      {children}
+    </form>
+  );
+}
+
+interface Paged {
+  from: number;
+  go: (from: number) => void;
+}
+
+function Hits({ query, category, explore, from, go }: { query: string; category: EntryCategory | ""; explore: boolean } & Paged) {
+  const [why, setWhy] = useRemembered("knowledge.why", false);
+  const found = useOperation(
+    "kb_search",
+    { query, explore, limit: PAGE, offset: from, ...(category ? { categories: [category] } : {}) },
+    { placeholder: "keep" },
+  );
+  return (
+    <Loaded of={found} lines={12}>
+      {({ hits, more, notice }) => (
+        <>
+          {notice ? <p className="notice">{sentence(notice)}</p> : null}
+          {hits.length === 0 ? (
+            <Nothing title="Nothing is known about that">
+              <p>Other words may find it: names of files and functions are found to the letter.</p>
+            </Nothing>
+          ) : (
+            <section className="section">
+              <h2>
+                Found
+                <button type="button" className="button plain small" aria-pressed={why} onClick={() => setWhy(!why)}>
+                  {why ? "Hide why" : "Show why each is here"}
+                </button>
+              </h2>
+              <ol className="hits">
+                {hits.map((hit, index) => (
+                  <li key={hit.id}>
+                    <Hit hit={hit} place={from + index + 1} why={why} />
+                  </li>
+                ))}
+              </ol>
+            </section>
+          )}
+          <Pages from={from} shown={hits.length} more={more} go={go} />
+        </>
+      )}
+    </Loaded>
+  );
+}
+
+function Hit({ hit, place, why }: { hit: KbHit; place: number; why: boolean }) {
+  return (
+    <article className="hit">
+      <p className="hit-head">
+        <span className="number">{place}</span>
+        <Link href={`/knowledge/entry/${hit.id}`}>{hit.summary}</Link>
+      </p>
+      {hit.snippet && hit.snippet !== hit.summary ? (
+        <p className="hit-words">
+          <Marked text={hit.snippet} ranges={hit.highlights} />
+        </p>
+      ) : null}
+      <p className="hit-foot">
+        <Category category={hit.category} />
+        <span className="quiet">
+          from {hit.source}, {Math.round(hit.confidence * 100)} % sure, known true <Ago at={hit.verified_at} />
+        </span>
+      </p>
+      {why ? <Scores scores={hit.scores} /> : null}
+    </article>
+  );
+}
+
+function Latest({ category, archived, from, go }: { category: EntryCategory | ""; archived: boolean } & Paged) {
+  const stats = useOperation("kb_stats", {});
+  const list = useOperation(
+    "kb_list",
+    { archived, limit: PAGE, offset: from, ...(category ? { category } : {}) },
+    { placeholder: "keep" },
+  );
+  return (
+    <Loaded of={list} lines={10}>
+      {({ entries, more }) => (
+        <>
+          {stats.data ? <Counts stats={stats.data} /> : null}
+          {entries.length === 0 ? (
+            <NothingKnown archived={archived} filtered={Boolean(category)} />
+          ) : (
+            <section className="section">
+              <h2>{archived ? "Out of use" : "Last known to be true"}</h2>
+              <ul className="entries">
+                {entries.map((entry) => (
+                  <li key={entry.id}>
+                    <Line entry={entry} />
+                  </li>
+                ))}
+              </ul>
+            </section>
+          )}
+          <Pages from={from} shown={entries.length} more={more} go={go} />
+        </>
+      )}
+    </Loaded>
+  );
+}
+
+function Line({ entry }: { entry: KbListed }) {
+  return (
+    <Link href={`/knowledge/entry/${entry.id}`} className="entry-line">
+      <span className="entry-words">{entry.summary}</span>
+      <Category category={entry.category} />
+      <span className="quiet entry-source one-line">{entry.archived_why ?? entry.source}</span>
+      <Ago at={entry.verified_at} />
+    </Link>
+  );
+}
+
+function Counts({ stats }: { stats: KbStatsReport }) {
+  const { embedding } = stats;
+  const rest = stats.entries - embedding.embedded;
+  return (
+    <p className="quiet">
+      {stats.entries} {stats.entries === 1 ? "entry" : "entries"} in use, {stats.archived} out of use.{" "}
+      {embedding.notice
+        ? `Found by words alone: ${embedding.notice}.`
+        : embedding.serving
+          ? rest > 0
+            ? `${rest} have no vector yet.`
+            : "Found by words and by meaning."
+          : null}
+    </p>
+  );
+}
+
+function NothingKnown({ archived, filtered }: { archived: boolean; filtered: boolean }) {
+  if (filtered) return <Nothing title="Nothing of that category" />;
+  if (archived) return <Nothing title="Everything that was remembered is in use" />;
+  return (
+    <Nothing title="Nothing has been remembered yet">
+      <p>
+        What agents and people learn is kept here with where it came from, and given to those who need it. Remember
+        something with <kbd>n</kbd>, or bring notes from files:
+      </p>
+      <pre className="output">mission kb import docs/</pre>
+    </Nothing>
+  );
+}
+
+function Pages({ from, shown, more, go }: { shown: number; more: boolean } & Paged) {
+  if (from === 0 && !more) return null;
+  return (
+    <p className="pages">
+      <button type="button" className="button small" disabled={from === 0} onClick={() => go(from - PAGE)}>
+        Before
+      </button>
+      <span className="quiet">
+        {from + 1} to {from + shown}
+      </span>
+      <button type="button" className="button small" disabled={!more} onClick={() => go(from + PAGE)}>
+        After
+      </button>
+    </p>
+  );
+}
+
+const sentence = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;

@@ -1,0 +1,61 @@
+// What was learned, one part at a time: found again, waiting to be accepted, in
+// conflict, laid out by meaning, unused.
+
+import { useState } from "react";
+import { Link, useParams } from "wouter";
+
+import { Bar } from "../app/Menu";
+import { useShortcuts } from "../app/shortcuts";
+import { useOperation } from "../daemon/queries";
+import { Conflicts } from "./Conflicts";
+import { Find } from "./Find";
+import { Inbox } from "./Inbox";
+import { Plane } from "./Plane";
+import { Remember } from "./Remember";
+import { Unused } from "./Unused";
+import "./knowledge.css";
+
+const PARTS = [
+  { path: "find", name: "Find", component: Find },
+  { path: "inbox", name: "Inbox", component: Inbox },
+  { path: "conflicts", name: "Conflicts", component: Conflicts },
+  { path: "map", name: "Map", component: Plane },
+  { path: "unused", name: "Unused", component: Unused },
+];
+
+export function Knowledge() {
+  const { part } = useParams<{ part?: string }>();
+  const [writing, setWriting] = useState(false);
+  const chosen = PARTS.find((each) => each.path === part) ?? PARTS[0];
+  const stats = useOperation("kb_stats", {}, { refetchInterval: 15_000 });
+  useShortcuts({ n: () => setWriting(true) });
+  if (!chosen) return null;
+  const Part = chosen.component;
+  return (
+    <>
+      <Bar
+        title="Knowledge"
+        action={
+          <button type="button" className="button primary" onClick={() => setWriting(true)}>
+            Remember <kbd>n</kbd>
+          </button>
+        }
+      >
+        <nav className="parts" aria-label="Parts of knowledge">
+          {PARTS.map((each) => (
+            <Link key={each.path} href={`/knowledge/${each.path}`} aria-current={each === chosen ? "page" : undefined}>
+              {each.name}
+              {each.path === "inbox" && stats.data && stats.data.proposals > 0 ? (
+                <span className="count urgent">{stats.data.proposals}</span>
+              ) : null}
+            </Link>
+          ))}
+        </nav>
+      </Bar>
+      <div className="view" tabIndex={0}>
+        <Part />
+      </div>
+      {writing ? <Remember close={() => setWriting(false)} /> : null}
+    </>
+  );
+}

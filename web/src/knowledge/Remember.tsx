@@ -1,0 +1,102 @@
+// Something to remember, or another wording for what is remembered. What it turns
+// out to contradict or repeat is said at once.
+
+import type { FormEvent } from "react";
+import { useLocation } from "wouter";
+
+import { useAction } from "../daemon/queries";
+import type { EntryCategory, KbEntry, KbRemembered } from "../generated/operations";
+import { Trouble } from "../parts/Loaded";
+import { Sheet } from "../parts/Sheet";
+import { say } from "../parts/toasts";
+import { CATEGORIES } from "./category";
+
+export function Remember({ entry, close }: { entry?: KbEntry; close: () => void }) {
+  const [, navigate] = useLocation();
+  const remember = useAction("kb_remember", (result) => {
+    const { words, tone } = came(result);
+    say(words, tone);
+    close();
+    if (!entry) navigate(`/knowledge/entry/${result.entry.id}`);
+  });
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    const text = (name: string) => String(form.get(name) ?? "").trim();
+    const [key, scope] = entry ? [entry.key, entry.scope ?? ""] : [text("key"), text("scope")];
+    remember.mutate({
+      summary: text("summary"),
+      detail: text("detail"),
+      category: text("category") as EntryCategory,
+      labels: text("labels")
+        .split(",")
+        .map((label) => label.trim())
+        .filter(Boolean),
+      source: entry?.source ?? "web board",
+      tier: "person",
+      ...(key ? { key } : {}),
+      ...(scope ? { scope } : {}),
+    });
+  };
+  return (
+    <Sheet title={entry ? "Say it anew" : "Remember"} close={close}>
+      <form onSubmit={submit}>
+        <label>
+          What is known, in one sentence
+          <textarea className="field" name="summary" required maxLength={4000} rows={2} defaultValue={entry?.summary} autoFocus />
+        </label>
+        <label>
+          Everything else about it
+          <textarea className="field" name="detail" rows={7} defaultValue={entry?.detail} />
+        </label>
+        <div className="pair">
+          <label>
+            Category
+            <select className="field" name="category" defaultValue={entry?.category ?? "note"}>
+              {CATEGORIES.map((category) => (
+                <option key={category}>{category}</option>
+              ))}
+            </select>
+          </label>
+          <label>
+            Labels, with commas between
+            <input className="field" name="labels" defaultValue={entry?.labels.join(", ")} />
+          </label>
+        </div>
+        {entry ? null : (
+          <div className="pair">
+            <label>
+              Key, to change it under
+              <input className="field mono" name="key" placeholder="made from the text" />
+            </label>
+            <label>
+              Project it belongs to
+              <input className="field" name="scope" placeholder="all" />
+            </label>
+          </div>
+        )}
+        {remember.error ? <Trouble error={remember.error} /> : null}
+        <div className="actions">
+          <button type="button" className="button plain" onClick={close}>
+            Leave it
+          </button>
+          <button type="submit" className="button primary" disabled={remember.isPending}>
+            {entry ? "Keep as a new revision" : "Remember it"}
+          </button>
+        </div>
+      </form>
+    </Sheet>
+  );
+}
+
+/** What became of it, in a sentence. */
+export function came(result: KbRemembered): { words: string; tone: "good" | "wait" | "rest" } {
+  const changed = { added: "Remembered.", revised: "There is a new revision.", unchanged: "It was known in these words." };
+  const masked = result.masked > 0 ? ` ${result.masked} secrets were taken out.` : "";
+  const conflicts = result.edges.filter((edge) => edge.kind === "contradicts").length;
+  const conflict = conflicts > 0 ? ` It contradicts ${conflicts} other ${conflicts === 1 ? "entry" : "entries"}.` : "";
+  return {
+    words: changed[result.change] + masked + conflict,
+    tone: conflicts > 0 ? "wait" : result.change === "unchanged" ? "rest" : "good",
+  };
+}
