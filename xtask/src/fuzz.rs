@@ -15,6 +15,7 @@ const TARGETS: &[&str] = &[
     "task_files",
     "mcp_wire",
     "knowledge",
+    "diff_text",
 ];
 
 const CARGO_FUZZ: &str = "0.13.2";
