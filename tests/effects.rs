@@ -13,7 +13,7 @@ use crate::harness::{TestHome, wait_for};
 use crate::toolhub_hostile::list_tricks;
 
 /// Operations proved in another file: by which test.
-const ELSEWHERE: [(&str, &str, &str); 41] = [
+const ELSEWHERE: [(&str, &str, &str); 47] = [
     (
         "code_index",
         include_str!("code.rs"),
@@ -193,6 +193,36 @@ const ELSEWHERE: [(&str, &str, &str); 41] = [
         "worktree_clean",
         include_str!("worktrees.rs"),
         "worktrees_are_listed_brought_back_and_removed_but_never_with_work_in_them",
+    ),
+    (
+        "worktree_diff",
+        include_str!("worktrees.rs"),
+        "what_was_changed_is_shown_committed_or_not",
+    ),
+    (
+        "review_send",
+        include_str!("review.rs"),
+        "a_review_reaches_the_agent_as_one_message_and_once",
+    ),
+    (
+        "execution_journal",
+        include_str!("review.rs"),
+        "a_journal_is_read_in_windows_from_both_ends",
+    ),
+    (
+        "daemon_logs",
+        include_str!("review.rs"),
+        "the_log_is_read_by_level_and_words_and_onwards",
+    ),
+    (
+        "stats_history",
+        include_str!("review.rs"),
+        "numbers_are_kept_over_time_and_over_a_restart",
+    ),
+    (
+        "usage_report",
+        include_str!("review.rs"),
+        "what_agents_used_is_summed_with_its_budgets",
     ),
     (
         "mcp_prompt_list",

@@ -70,7 +70,7 @@ impl Stage {
     }
 
     /// The prompts the agent got, by its own word.
-    fn prompts(&self, execution: &Value) -> Vec<String> {
+    pub(crate) fn prompts(&self, execution: &Value) -> Vec<String> {
         let conversation = execution["conversation"].as_str().unwrap();
         let sessions = self.home.home().data_dir().join("rehearsals");
         let transcript = sessions.join(format!("{conversation}.jsonl"));

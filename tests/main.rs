@@ -49,6 +49,7 @@ mod power_loss;
 mod questions;
 mod rehearsal;
 mod requests;
+mod review;
 mod screenshots;
 mod semantic;
 mod slot_kinds;

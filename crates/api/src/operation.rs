@@ -5,7 +5,7 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use crate::operations::{
     access, attention, autopilot, board, code, communication, compute, execution, knowledge,
-    system, tools, worktree,
+    observe, review, system, tools, worktree,
 };
 
 /// Which part of the system an operation belongs to.
@@ -188,6 +188,7 @@ pub const CATALOGUE: &[OperationSpec] = &[
     execution::ExecutionStart::SPEC,
     execution::ExecutionList::SPEC,
     execution::ExecutionShow::SPEC,
+    execution::ExecutionJournal::SPEC,
     execution::ExecutionMessage::SPEC,
     execution::ExecutionAnswer::SPEC,
     execution::ExecutionInterrupt::SPEC,
@@ -215,6 +216,9 @@ pub const CATALOGUE: &[OperationSpec] = &[
     system::OperationFind::SPEC,
     system::IncidentList::SPEC,
     system::IncidentResolve::SPEC,
+    observe::DaemonLogs::SPEC,
+    observe::StatsHistory::SPEC,
+    observe::UsageReport::SPEC,
     access::WebLogin::SPEC,
     access::TokenCreate::SPEC,
     access::TokenList::SPEC,
@@ -227,6 +231,8 @@ pub const CATALOGUE: &[OperationSpec] = &[
     tools::McpPromptGet::SPEC,
     tools::McpPin::SPEC,
     worktree::WorktreeList::SPEC,
+    worktree::WorktreeDiff::SPEC,
+    review::ReviewSend::SPEC,
     worktree::WorktreeFinish::SPEC,
     worktree::WorktreeClean::SPEC,
 ];

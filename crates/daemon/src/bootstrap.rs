@@ -38,6 +38,7 @@ use crate::permissions::{self, Permissions};
 #[cfg(unix)]
 use crate::questions::{QuestionError, Questions};
 use crate::runs;
+use crate::sampler;
 use crate::shutdown::{Shutdown, Stage};
 use crate::signals::Signals;
 #[cfg(unix)]
@@ -346,7 +347,7 @@ fn pipelines(daemon: &Daemon) -> Arc<Operations> {
 }
 
 /// Phase 5: what works without being asked.
-async fn workers(daemon: &Daemon) -> Result<[tokio::task::JoinHandle<()>; 2], StartError> {
+async fn workers(daemon: &Daemon) -> Result<[tokio::task::JoinHandle<()>; 3], StartError> {
     let consumers = Consumers::start(
         &daemon.timeline,
         vec![Arc::new(Activity), Arc::new(IncidentRecorder)],
@@ -372,7 +373,11 @@ async fn workers(daemon: &Daemon) -> Result<[tokio::task::JoinHandle<()>; 2], St
     daemon.autopilot.start(daemon);
     #[cfg(unix)]
     Changes::start(daemon);
-    Ok([daemon.knowledge.start(), runs::start_beating(daemon)])
+    Ok([
+        daemon.knowledge.start(),
+        runs::start_beating(daemon),
+        sampler::start(daemon),
+    ])
 }
 
 /// The listeners, each in its own task.

@@ -20,6 +20,8 @@ mod http_access;
 mod incidents;
 mod instance;
 mod knowledge;
+#[cfg(unix)]
+mod log_reader;
 mod logging;
 mod metrics;
 #[cfg(unix)]
@@ -31,6 +33,7 @@ mod permissions;
 mod questions;
 mod reload;
 mod runs;
+mod sampler;
 mod shutdown;
 mod signals;
 #[cfg(unix)]

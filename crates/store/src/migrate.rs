@@ -39,6 +39,7 @@ pub(crate) const MIGRATIONS: &[Migration] = migrations! {
     9 "0009_http_access",
     10 "0010_codemap",
     11 "0011_knowledge",
+    14 "0014_stats",
 };
 
 /// Where the record of applied migrations is kept.

@@ -9,6 +9,8 @@ pub mod communication;
 pub mod compute;
 pub mod execution;
 pub mod knowledge;
+pub mod observe;
+pub mod review;
 pub mod system;
 pub mod tools;
 pub mod worktree;

@@ -59,6 +59,7 @@ pub struct DatabaseConfig {
 #[serde(default, deny_unknown_fields)]
 pub struct DaemonConfig {
     pub drain_secs: u64,
+    pub sample_secs: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -136,7 +137,10 @@ pub struct AnomaliesConfig {
 
 impl Default for DaemonConfig {
     fn default() -> Self {
-        Self { drain_secs: 5 }
+        Self {
+            drain_secs: 5,
+            sample_secs: 60,
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use missiond_core::ExecutionId;
 use missiond_journal::{ExecutionState, replay};
 use missiond_store::executions::{self, ExecutionFilter, ExecutionRow};
 
+use super::journal_page::{self, Found, Part};
 use super::run::Run;
 use super::{ExecutionError, Executions};
 
@@ -114,6 +115,18 @@ impl Executions {
         .await?;
         let state = state.map(Box::new);
         Ok(Shown { row, state })
+    }
+
+    /// A part of the journal of an execution, running or ended.
+    pub(crate) async fn journal(
+        &self,
+        execution: ExecutionId,
+        part: Part,
+    ) -> Result<Found, ExecutionError> {
+        let journals = Arc::clone(&self.context.journals);
+        let read = move || journal_page::read(&*journals, execution, &part);
+        let found = tokio::task::spawn_blocking(read).await?;
+        Ok(found.map_err(missiond_journal::JournalError::from)?)
     }
 
     /// The file that holds the journal of an execution.

@@ -19,6 +19,10 @@ mod compute;
 mod execution;
 mod knowledge;
 #[cfg(unix)]
+mod observe;
+#[cfg(unix)]
+mod review;
+#[cfg(unix)]
 mod screenshot;
 mod system;
 #[cfg(unix)]
@@ -105,6 +109,10 @@ impl Operations {
         #[cfg(unix)]
         execution::register(&mut operations);
         knowledge::register(&mut operations);
+        #[cfg(unix)]
+        observe::register(&mut operations);
+        #[cfg(unix)]
+        review::register(&mut operations);
         #[cfg(unix)]
         screenshot::register(&mut operations);
         system::register(&mut operations);

@@ -208,6 +208,13 @@ const HOLDINGS: &[Holding] = &[
         ask: "SELECT kind, reason FROM knowledge_edges",
         answer: &["refines", "why"],
     },
+    Holding {
+        since: 14,
+        write: "INSERT INTO stats_samples (host, resolution, at, numbers) \
+             VALUES ('here', 0, 5, '{\"calls\":1.0}')",
+        ask: "SELECT host, numbers FROM stats_samples",
+        answer: &["here", "{\"calls\":1.0}"],
+    },
 ];
 
 pub async fn every_earlier_version_upgrades_and_keeps_its_data(url: DbUrl) {
@@ -339,6 +346,7 @@ async fn wipe(db: &MissionDb) {
     run(
         db,
         vec![
+            "DROP TABLE stats_samples",
             "DROP TABLE knowledge_inbox",
             "DROP TABLE knowledge_vectors",
             "DROP TABLE knowledge_models",
