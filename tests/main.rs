@@ -54,6 +54,7 @@ mod power_loss;
 mod questions;
 mod rehearsal;
 mod requests;
+mod review;
 mod screenshots;
 mod semantic;
 mod shared_database;

@@ -186,6 +186,54 @@ fn worktrees_are_listed_brought_back_and_removed_but_never_with_work_in_them() {
 }
 
 #[test]
+fn what_was_changed_is_shown_committed_or_not() {
+    let shop = Workshop::new();
+    let worktree = shop.worktree("a");
+    commit(worktree.path(), "new", "n\n");
+    std::fs::write(worktree.path().join("readme"), "two\n").unwrap();
+    std::fs::write(worktree.path().join("loose"), "l\n").unwrap();
+    shop.attempt("Change it", &worktree, Some(Outcome::ChecksFailed));
+    shop.home.start();
+    let diff = |params: Value| {
+        let params = params.to_string();
+        shop.home.json(&["call", "worktree_diff", &params])
+    };
+    let shown = diff(json!({ "worktree": "T-1" }));
+    assert_eq!(
+        (&shown["task"], &shown["base"]),
+        (&json!("T-1"), &json!("main"))
+    );
+    assert_eq!(
+        (&shown["additions"], &shown["deletions"]),
+        (&json!(3), &json!(1))
+    );
+    let files: Vec<_> = shown["files"].as_array().unwrap().iter().collect();
+    let changes: Vec<_> = files.iter().map(|f| (&f["path"], &f["change"])).collect();
+    assert_eq!(
+        changes,
+        [
+            (&json!("loose"), &json!("added")),
+            (&json!("new"), &json!("added")),
+            (&json!("readme"), &json!("modified")),
+        ]
+    );
+    assert_eq!(
+        files[2]["hunks"][0]["lines"],
+        json!([{ "old": 1, "text": "one" }, { "new": 1, "text": "two" }])
+    );
+    let one = diff(json!({ "worktree": "mission/a", "files": ["new"] }));
+    assert_eq!(one["files"].as_array().unwrap().len(), 1);
+    let params = json!({ "worktree": "T-1", "files": ["absent"] }).to_string();
+    let (code, said) = shop.home.failure(&["call", "worktree_diff", &params]);
+    assert_eq!(code, 4);
+    assert!(said.contains("`absent` was not changed"), "{said}");
+    let (code, said) = shop
+        .home
+        .failure(&["call", "worktree_diff", "{\"worktree\":\"T-9\"}"]);
+    assert_eq!(code, 4, "{said}");
+}
+
+#[test]
 fn a_conflict_is_told_with_where_to_settle_it() {
     let shop = Workshop::new();
     let worktree = shop.worktree("a");

@@ -16,6 +16,7 @@ const TARGETS: &[&str] = &[
     "mcp_wire",
     "knowledge",
     "transcripts",
+    "diff_text",
 ];
 
 const CARGO_FUZZ: &str = "0.13.2";

@@ -5,7 +5,7 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use crate::operations::{
     access, attention, autopilot, board, code, communication, compute, context, conversation,
-    execution, knowledge, system, tools, worktree,
+    execution, knowledge, observe, review, system, tools, worktree,
 };
 
 /// Which part of the system an operation belongs to.
@@ -261,10 +261,12 @@ pub const CATALOGUE: &[OperationSpec] = &[
     system::DaemonStats::SPEC,
     system::DaemonControl::SPEC,
     system::ConfigShow::SPEC,
-    system::LogRead::SPEC,
     system::OperationFind::SPEC,
     system::IncidentList::SPEC,
     system::IncidentResolve::SPEC,
+    observe::DaemonLogs::SPEC,
+    observe::StatsHistory::SPEC,
+    observe::UsageReport::SPEC,
     access::WebLogin::SPEC,
     access::TokenCreate::SPEC,
     access::TokenList::SPEC,
@@ -277,6 +279,8 @@ pub const CATALOGUE: &[OperationSpec] = &[
     tools::McpPromptGet::SPEC,
     tools::McpPin::SPEC,
     worktree::WorktreeList::SPEC,
+    worktree::WorktreeDiff::SPEC,
+    review::ReviewSend::SPEC,
     worktree::WorktreeFinish::SPEC,
     worktree::WorktreeClean::SPEC,
 ];

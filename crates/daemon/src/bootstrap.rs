@@ -48,6 +48,7 @@ use crate::permissions::{self, Permissions};
 #[cfg(unix)]
 use crate::questions::{QuestionError, Questions};
 use crate::runs;
+use crate::sampler;
 use crate::shutdown::{Shutdown, Stage};
 use crate::signals::Signals;
 #[cfg(unix)]
@@ -423,6 +424,7 @@ async fn workers(daemon: &Daemon) -> Result<Vec<tokio::task::JoinHandle<()>>, St
         #[cfg(unix)]
         daemon.conversations.start(),
         runs::start_beating(daemon),
+        sampler::start(daemon),
     ])
 }
 

@@ -26,6 +26,8 @@ mod instance;
 #[cfg(unix)]
 mod journals;
 mod knowledge;
+#[cfg(unix)]
+mod log_reader;
 mod logging;
 mod metrics;
 #[cfg(unix)]
@@ -37,6 +39,7 @@ mod permissions;
 mod questions;
 mod reload;
 mod runs;
+mod sampler;
 mod shutdown;
 mod signals;
 #[cfg(unix)]

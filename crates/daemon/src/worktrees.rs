@@ -26,6 +26,14 @@ pub(crate) struct Found {
     pub(crate) seen: Result<Seen, WorkspaceError>,
 }
 
+/// A worktree that was asked for.
+#[derive(Debug)]
+pub(crate) struct Named {
+    pub(crate) attempt: Option<(Attempt, BoardTask)>,
+    pub(crate) user: Option<String>,
+    pub(crate) worktree: Result<Worktree, WorkspaceError>,
+}
+
 #[derive(Debug)]
 pub(crate) struct Seen {
     pub(crate) worktree: Worktree,
@@ -69,6 +77,58 @@ pub(crate) async fn all(daemon: &Daemon) -> Result<Vec<Found>, StoreError> {
         .await;
     looked.sort_by(|one, other| one.path.cmp(&other.path));
     Ok(looked)
+}
+
+/// One worktree by its path, its branch or its task; of a task with several, that
+/// of its last attempt. Only the one that is meant is opened.
+pub(crate) async fn named(daemon: &Daemon, name: &str) -> Result<Option<Named>, StoreError> {
+    let paths = on_disk(&daemon.home.worktrees_dir()).await;
+    let mut attempts = attempts(daemon, paths.clone()).await?;
+    let asked = Path::new(name).canonicalize().ok();
+    let mut called: Vec<_> = paths
+        .iter()
+        .filter(|path| {
+            let known = attempts.get(*path);
+            let branch = known.and_then(|(attempt, _)| attempt.branch.as_deref());
+            let task = known.map(|(_, task)| task);
+            asked.as_ref() == Some(*path)
+                || branch == Some(name)
+                || task.is_some_and(|task| {
+                    task.number.to_string() == name || task.id.to_string() == name
+                })
+        })
+        .collect();
+    called.sort_by_key(|path| attempts.get(*path).map(|(attempt, _)| attempt.started_at));
+    if let Some(path) = called.pop().cloned() {
+        let attempt = attempts.remove(&path);
+        let user = user(daemon, &path, attempt.as_ref());
+        let worktree = Worktree::open(&path).await;
+        return Ok(Some(Named {
+            attempt,
+            user,
+            worktree,
+        }));
+    }
+    // One whose branch the board does not know.
+    for path in paths {
+        let known = attempts.remove(&path);
+        let branch = known
+            .as_ref()
+            .and_then(|(attempt, _)| attempt.branch.as_ref());
+        if branch.is_some() {
+            continue;
+        }
+        if let Ok(worktree) = Worktree::open(&path).await
+            && worktree.branch() == name
+        {
+            return Ok(Some(Named {
+                user: user(daemon, &path, known.as_ref()),
+                attempt: known,
+                worktree: Ok(worktree),
+            }));
+        }
+    }
+    Ok(None)
 }
 
 async fn look(path: &Path) -> Result<Seen, WorkspaceError> {

@@ -292,6 +292,7 @@ fn message_text(content: &MessageContent) -> &str {
         MessageContent::Prompt(prompt) => &prompt.text,
         MessageContent::Answer(answer) => &answer.text,
         MessageContent::Nudge(nudge) => &nudge.text,
+        MessageContent::Review(review) => &review.text,
         MessageContent::Checkpoint(checkpoint) => &checkpoint.text,
         MessageContent::Interrupt(_) => "",
     }

@@ -112,6 +112,7 @@ fn shown(body: &RecordBody) -> Option<(Zone, &str, &str)> {
             MessageContent::Prompt(prompt) => (Zone::Conversation, "prompt", prompt.text.as_str()),
             MessageContent::Answer(answer) => (Zone::Conversation, "answer", answer.text.as_str()),
             MessageContent::Nudge(nudge) => (Zone::Conversation, "nudge", nudge.text.as_str()),
+            MessageContent::Review(review) => (Zone::Conversation, "review", review.text.as_str()),
             MessageContent::Checkpoint(asked) => {
                 (Zone::Conversation, "checkpoint", asked.text.as_str())
             }

@@ -38,7 +38,7 @@ pub use tasks::{
     Clearable, TaskEdit, TaskFilter, add, add_graph, block, by_number, cancel, children, complete,
     count, edit, export_page, find, get, list, note, notes, retry, set_phase,
 };
-pub use worktrees::attempts_in;
+pub use worktrees::{attempt_on, attempts_in};
 
 /// Who does something to the board, when, and as part of what.
 #[derive(Debug, Clone, Copy)]

@@ -53,6 +53,7 @@ pub mod questions;
 pub mod slot_sessions;
 pub mod slots;
 mod sqlite;
+pub mod stats_samples;
 pub mod suite;
 pub mod tasks;
 pub mod timeline;

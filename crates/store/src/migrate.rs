@@ -41,6 +41,7 @@ pub(crate) const MIGRATIONS: &[Migration] = migrations! {
     11 "0011_knowledge",
     12 "0012_conversations",
     13 "0013_context",
+    14 "0014_stats",
 };
 
 /// Where the record of applied migrations is kept.

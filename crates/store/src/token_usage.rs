@@ -41,6 +41,12 @@ pub const fn day_of(at: Timestamp) -> i64 {
     at.as_micros().div_euclid(MICROS_OF_DAY)
 }
 
+/// When the day of a moment began.
+#[must_use]
+pub const fn begin_of_day(at: Timestamp) -> Timestamp {
+    Timestamp::from_micros(day_of(at) * MICROS_OF_DAY)
+}
+
 /// When the day of a moment is over.
 #[must_use]
 pub const fn end_of_day(at: Timestamp) -> Timestamp {
@@ -166,6 +172,91 @@ pub async fn slots_of_day(
         Ok((row.get(0)?, u64::try_from(used).unwrap_or(0)))
     };
     rows.iter().map(one).collect()
+}
+
+/// What was used of one thing: a day and an engine, a task, a slot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Used<T> {
+    pub of: T,
+    pub tokens: Tokens,
+}
+
+impl Tokens {
+    /// What counts against a budget: everything but what came from a cache.
+    #[must_use]
+    pub const fn counted(&self) -> u64 {
+        self.input + self.output + self.cache_write
+    }
+}
+
+const SUMS: &str = "cast(sum(input_tokens) AS bigint), cast(sum(output_tokens) AS bigint), \
+     cast(sum(cache_read_tokens) AS bigint), cast(sum(cache_write_tokens) AS bigint)";
+
+/// What the agents of each engine used on each day since one, oldest first.
+pub async fn by_day(
+    tx: &mut Tx<'_>,
+    since: i64,
+) -> Result<Vec<Used<(Timestamp, CliEngine)>>, StoreError> {
+    let sql = format!(
+        "SELECT {SUMS}, day, engine FROM token_usage WHERE day >= $1 \
+         GROUP BY day, engine ORDER BY day, engine"
+    );
+    let rows = tx.query(&sql, &[since.into()]).await?;
+    let one = |row: &crate::Row| {
+        let day: i64 = row.get(4)?;
+        let began = Timestamp::from_micros(day * MICROS_OF_DAY);
+        used(row, (began, row.parse(5)?))
+    };
+    rows.iter().map(one).collect()
+}
+
+/// The tasks that used most since a day, the most first.
+pub async fn by_task(
+    tx: &mut Tx<'_>,
+    since: i64,
+    limit: u32,
+) -> Result<Vec<Used<BoardTaskId>>, StoreError> {
+    let sql = most_used("task");
+    let rows = tx
+        .query(&sql, &[since.into(), i64::from(limit).into()])
+        .await?;
+    let one = |row: &crate::Row| used(row, row.parse(4)?);
+    rows.iter().map(one).collect()
+}
+
+/// The slots that used most since a day, by name, the most first.
+pub async fn by_slot(
+    tx: &mut Tx<'_>,
+    since: i64,
+    limit: u32,
+) -> Result<Vec<Used<String>>, StoreError> {
+    let sql = most_used("slot_name");
+    let rows = tx
+        .query(&sql, &[since.into(), i64::from(limit).into()])
+        .await?;
+    let one = |row: &crate::Row| used(row, row.get(4)?);
+    rows.iter().map(one).collect()
+}
+
+fn most_used(column: &str) -> String {
+    format!(
+        "SELECT {SUMS}, {column} FROM token_usage WHERE day >= $1 GROUP BY {column} \
+         ORDER BY sum(input_tokens + output_tokens + cache_write_tokens) DESC, {column} LIMIT $2"
+    )
+}
+
+fn used<T>(row: &crate::Row, of: T) -> Result<Used<T>, StoreError> {
+    let count = |index| -> Result<u64, StoreError> {
+        let count: i64 = row.get(index)?;
+        Ok(u64::try_from(count).unwrap_or(0))
+    };
+    let tokens = Tokens {
+        input: count(0)?,
+        output: count(1)?,
+        cache_read: count(2)?,
+        cache_write: count(3)?,
+    };
+    Ok(Used { of, tokens })
 }
 
 async fn sum(tx: &mut Tx<'_>, sql: &str, params: &[Value]) -> Result<u64, StoreError> {

@@ -137,6 +137,8 @@ impl Git {
             variables: Vec::new(),
             input: Vec::new(),
             held: None,
+            limit: OUTPUT_LIMIT,
+            beyond: Beyond::Refused,
         }
     }
 }
@@ -152,6 +154,15 @@ pub(crate) struct Call {
     variables: Vec<(&'static str, OsString)>,
     input: Vec<u8>,
     held: Option<File>,
+    limit: usize,
+    beyond: Beyond,
+}
+
+/// What becomes of output beyond the limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Beyond {
+    Refused,
+    Dropped,
 }
 
 #[derive(Debug)]
@@ -180,6 +191,13 @@ impl Call {
 
     pub(crate) fn input(mut self, input: impl Into<Vec<u8>>) -> Self {
         self.input = input.into();
+        self
+    }
+
+    /// Takes only so much of the output; the rest is dropped without a word.
+    pub(crate) fn at_most(mut self, bytes: usize) -> Self {
+        self.limit = bytes;
+        self.beyond = Beyond::Dropped;
         self
     }
 
@@ -221,7 +239,7 @@ impl Call {
         let talk = async {
             let (_, output, complaint) = tokio::join!(
                 feed(stdin, &self.input),
-                read_output(stdout),
+                read_output(stdout, self.limit, self.beyond),
                 read_complaint(stderr)
             );
             (output, complaint, child.wait().await)
@@ -240,7 +258,7 @@ impl Call {
             .map_err(WorkspaceError::io(&self.program))?
             .ok_or_else(|| WorkspaceError::GitTooMuch {
                 doing: self.doing.clone(),
-                limit: OUTPUT_LIMIT,
+                limit: self.limit,
             })?;
         Ok(Answer {
             code: status.code(),
@@ -333,16 +351,25 @@ async fn feed(stdin: Option<ChildStdin>, input: &[u8]) {
     }
 }
 
-/// Nothing when there is more than the limit; the rest is read and dropped.
-async fn read_output(mut stdout: ChildStdout) -> std::io::Result<Option<Vec<u8>>> {
+/// Nothing when there is more than the limit and that is refused; the rest is
+/// read and dropped.
+async fn read_output(
+    mut stdout: ChildStdout,
+    limit: usize,
+    beyond: Beyond,
+) -> std::io::Result<Option<Vec<u8>>> {
     let mut output = Vec::new();
-    let limit = OUTPUT_LIMIT as u64 + 1;
-    (&mut stdout).take(limit).read_to_end(&mut output).await?;
-    if output.len() <= OUTPUT_LIMIT {
+    let one_more = limit as u64 + 1;
+    (&mut stdout)
+        .take(one_more)
+        .read_to_end(&mut output)
+        .await?;
+    if output.len() <= limit {
         return Ok(Some(output));
     }
     tokio::io::copy(&mut stdout, &mut tokio::io::sink()).await?;
-    Ok(None)
+    output.truncate(limit);
+    Ok((beyond == Beyond::Dropped).then_some(output))
 }
 
 async fn read_complaint(mut stderr: ChildStderr) -> String {

@@ -7,6 +7,8 @@
 //! small record beside what git keeps.
 
 mod command;
+mod diff;
+pub mod diff_text;
 mod environment;
 mod error;
 mod finish;
@@ -30,6 +32,7 @@ mod target;
 mod worktree;
 
 pub use command::{Command, Ending, Leftovers, Ran, run};
+pub use diff::{Diff, DiffLimits, FileDiff};
 pub use error::{WorkspaceError, named_files};
 pub use finish::{FinishPlan, Finished, Foreseen};
 pub use git::{Git, GitVersion, OLDEST_GIT};

@@ -27,8 +27,9 @@ operations! {
         "Show one run of an agent: its state, open questions, messages and what happened last.";
 
     ExecutionJournal = "execution_journal" (ReadOnly, "executions"):
-        ExecutionJournalParams => ExecutionJournalPage,
-        "Read the journal of a run, record by record: what was said to the agent, seen of it and decided.";
+        ExecutionJournalParams => JournalPage,
+        "Read the journal of one run record by record: messages, observations, decisions, effects; \
+         by kind, forwards or from the end.";
 
     ExecutionMessage = "execution_message" (Additive, "executions"; Agent):
         ExecutionMessageParams => MessageResult,
@@ -195,6 +196,56 @@ pub struct ExecutionDetails {
     pub timeline: Vec<Happening>,
 }
 
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ExecutionJournalParams {
+    /// The execution's id, or the name of its open slot.
+    pub execution: String,
+    /// Only these kinds of record, such as `observation.recorded`; all when left
+    /// out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kinds: Vec<String>,
+    /// Only what comes after this record, oldest first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<u64>,
+    /// Only what comes before this record: the last ones of it. Without either,
+    /// the last ones of all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<u64>,
+    /// At most so many, 1 to 500; 100 when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+    /// With everything a record says, not only a sentence of it.
+    #[serde(default)]
+    pub data: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct JournalPage {
+    pub execution: ExecutionId,
+    /// Oldest first.
+    pub records: Vec<JournalEntry>,
+    /// The newest record there is.
+    pub head: u64,
+    /// Everything up to here was looked at: pass it as `after` to go on. With
+    /// `before`, everything from here on: pass it as `before`.
+    pub next: u64,
+    /// There may be more in the direction that was asked for.
+    pub more: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct JournalEntry {
+    pub sequence: u64,
+    pub at: Timestamp,
+    pub kind: String,
+    /// What it says, in one line.
+    pub text: String,
+    /// All that it says, if asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<serde_json::Value>,
+}
+
 /// What the agent's requests to its model took, as far as its CLI tells.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Tokens {
@@ -232,30 +283,6 @@ pub struct Happening {
     pub at: Timestamp,
     pub title: String,
     pub text: String,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ExecutionJournalParams {
-    /// The execution's id, or the name of its open slot.
-    pub execution: String,
-    /// Only records after this one; from the beginning when left out.
-    #[serde(default)]
-    pub after: u64,
-    /// At most so many, 1 to 200; 50 when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub limit: Option<u32>,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ExecutionJournalPage {
-    pub execution: ExecutionId,
-    /// As they stand in the journal, oldest first.
-    pub records: Vec<serde_json::Value>,
-    /// The `after` of the next page.
-    pub next: u64,
-    /// There is a next page.
-    pub more: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

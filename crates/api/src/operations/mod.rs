@@ -11,6 +11,8 @@ pub mod context;
 pub mod conversation;
 pub mod execution;
 pub mod knowledge;
+pub mod observe;
+pub mod review;
 pub mod system;
 pub mod tools;
 pub mod worktree;

@@ -29,10 +29,6 @@ operations! {
         NoParams => ConfigReport,
         "List every configuration key with its value in force, its default and what it means.";
 
-    LogRead = "log_read" (ReadOnly, "system"; Process):
-        LogReadParams => LogPage,
-        "Read the last lines of the daemon's log, from a level on.";
-
     OperationFind = "operation_find" (ReadOnly, "system"; Instant):
         OperationFindParams => OperationsFound,
         "Search all operations of missiond by what they do; says how each one found is called.";
@@ -161,37 +157,6 @@ pub struct ConfigKey {
     pub description: String,
     /// A change takes effect without a restart.
     pub reloads: bool,
-}
-
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct LogReadParams {
-    /// At most so many, 1 to 500; 50 when left out.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub lines: Option<u32>,
-    /// Only this level and worse; all when left out.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub level: Option<LogSeverity>,
-}
-
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum LogSeverity {
-    Trace,
-    Debug,
-    Info,
-    Warn,
-    Error,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct LogPage {
-    pub file: String,
-    /// The newest last: an object with `timestamp`, `level`, `message` and what
-    /// belongs to it, or the text of a line that is not the daemon's own.
-    pub lines: Vec<serde_json::Value>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

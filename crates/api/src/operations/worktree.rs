@@ -13,6 +13,11 @@ operations! {
         NoParams => WorktreePage,
         "List the worktrees of attempts: whose each is, and whether it holds work of its own.";
 
+    WorktreeDiff = "worktree_diff" (ReadOnly, "review"; Process):
+        WorktreeDiffParams => WorktreeChanges,
+        "Show what the agent of a task changed, committed or not, as files, hunks and lines; for a \
+         review before its work is merged.";
+
     WorktreeFinish = "worktree_finish" (Destructive, "board"; Process):
         WorktreeFinishParams => WorktreeFinished,
         "Bring the work of a worktree back: by merge, rebase, branch or patch. Says what it would \
@@ -64,6 +69,101 @@ pub enum WorktreeStanding {
     /// Nothing would be lost with it.
     Removable,
     Unreadable,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WorktreeDiffParams {
+    /// Its path, its branch, or its task (`T-12`). Of a task whose worktree is
+    /// gone, the branch is shown.
+    pub worktree: String,
+    /// Only these files, each by its path from the top of the repository, at most
+    /// 50; they are shown as far as an answer goes. All when left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+}
+
+/// What was changed since the work left its base.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WorktreeChanges {
+    /// Where it works; absent when only the branch is left.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
+    /// The branch the work started from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<String>,
+    /// The commit it is compared with.
+    pub base_commit: String,
+    /// The last commit of the work; what is not committed is shown too.
+    pub head_commit: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskNumber>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempt: Option<u32>,
+    /// Who may be changing it at this moment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_use: Option<String>,
+    /// Lines of all files, also those that are not shown.
+    pub additions: u64,
+    pub deletions: u64,
+    pub files: Vec<ChangedFile>,
+    /// Files that are not even listed because there are too many.
+    pub files_left_out: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ChangedFile {
+    pub path: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub old_path: Option<String>,
+    pub change: FileChange,
+    pub binary: bool,
+    pub additions: u64,
+    pub deletions: u64,
+    pub hunks: Vec<ChangedHunk>,
+    /// There is more of it than stands here: ask for this file alone.
+    pub truncated: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FileChange {
+    Added,
+    Deleted,
+    Modified,
+    Renamed,
+    /// A file became a link, or a link a file.
+    Retyped,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ChangedHunk {
+    pub old_start: u32,
+    pub old_lines: u32,
+    pub new_start: u32,
+    pub new_lines: u32,
+    /// What it is in: a function, a heading.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub heading: String,
+    pub lines: Vec<ChangedLine>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ChangedLine {
+    /// Its number before; absent when it was added.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub old: Option<u32>,
+    /// Its number now; absent when it was taken out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub new: Option<u32>,
+    pub text: String,
+    /// The file ends here without the end of a line.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unended: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

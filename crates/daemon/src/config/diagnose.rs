@@ -151,6 +151,7 @@ fn check_values(config: &Config) -> Result<(), (&'static str, String)> {
         }
     };
     range("daemon.drain_secs", config.daemon.drain_secs, 0..=8)?;
+    range("daemon.sample_secs", config.daemon.sample_secs, 1..=3600)?;
     range(
         "ipc.max_connections",
         config.ipc.max_connections.into(),

@@ -48,6 +48,11 @@ pub const KEYS: &[KeySpec] = &[
         "How long a stopping daemon waits for requests it has begun, 0 to 8.",
     ),
     live(
+        "daemon.sample_secs",
+        "How often the daemon's numbers are taken for plots over time, 1 to 3600. Of each moment \
+         1440 are kept, and one in fifteen for as many more.",
+    ),
+    live(
         "ipc.max_connections",
         "Connections at once, 1 to 10000; one more is told to come back.",
     ),

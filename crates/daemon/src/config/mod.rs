@@ -81,6 +81,7 @@ pub enum JournalKeeping {
 #[serde(default, deny_unknown_fields)]
 pub struct DaemonConfig {
     pub drain_secs: u64,
+    pub sample_secs: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -158,7 +159,10 @@ pub struct AnomaliesConfig {
 
 impl Default for DaemonConfig {
     fn default() -> Self {
-        Self { drain_secs: 5 }
+        Self {
+            drain_secs: 5,
+            sample_secs: 60,
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use missiond_core::{DeliveryStatus, MessageId, ObservationId, PtyState};
-use missiond_journal::catalogue::{Answer, Interrupt, MessageContent, Prompt};
+use missiond_journal::catalogue::{Answer, Interrupt, MessageContent, Prompt, Review};
 use missiond_journal::policy::MessageOutcome;
 use missiond_journal::record::{InputRequest, Sender};
 use missiond_journal::{MessageKey, NewMessage, Text};
@@ -94,6 +94,16 @@ pub(super) async fn answer(
     accept(run, key, Sender::Operator, content).await
 }
 
+/// Accepts a review of the agent's work.
+pub(super) async fn review(
+    run: &Arc<Run>,
+    review: Review,
+    key: Option<String>,
+) -> Result<Accepted, ExecutionError> {
+    let content = MessageContent::Review(review);
+    accept(run, key, Sender::Operator, content).await
+}
+
 /// Accepts the wish that the agent stops what it is doing.
 pub(super) async fn interrupt(run: &Arc<Run>) -> Result<Accepted, ExecutionError> {
     let content = MessageContent::Interrupt(Interrupt {});
@@ -164,6 +174,7 @@ fn text_of(content: &MessageContent) -> Option<String> {
         MessageContent::Prompt(prompt) => Some(prompt.text.as_str().to_owned()),
         MessageContent::Answer(answer) => Some(answer.text.as_str().to_owned()),
         MessageContent::Nudge(nudge) => Some(nudge.text.as_str().to_owned()),
+        MessageContent::Review(review) => Some(review.text.as_str().to_owned()),
         MessageContent::Checkpoint(asked) => Some(asked.text.as_str().to_owned()),
         MessageContent::Interrupt(_) => None,
     }

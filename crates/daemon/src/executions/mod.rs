@@ -15,6 +15,7 @@ mod finish;
 mod follow;
 mod heard;
 mod interrupt;
+mod journal_page;
 mod messages;
 mod recover;
 mod run;
@@ -34,7 +35,7 @@ use std::time::Duration;
 use missiond_adapters::HookReport;
 use missiond_api::Home;
 use missiond_core::{Clock, ExecutionId, ObservationId, SlotId};
-use missiond_journal::catalogue::{SignalType, parse_tool_call};
+use missiond_journal::catalogue::{Review, SignalType, parse_tool_call};
 use missiond_journal::record::Sender;
 use missiond_journal::{Acknowledgement, Confidence, Observed, Outcome, Policy, Reason, Source};
 use missiond_store::{MissionDb, executions};
@@ -47,6 +48,7 @@ use crate::timeline::Timeline;
 pub(crate) use asked::AskedInput;
 pub(crate) use error::ExecutionError;
 pub(crate) use finish::Leave;
+pub(crate) use journal_page::{Direction, Part};
 pub(crate) use messages::Accepted;
 pub(crate) use run::Run;
 use run::Seen;
@@ -178,6 +180,17 @@ impl Executions {
         let run = self.running(execution)?;
         let from = from.map_or(Sender::Operator, Sender::Execution);
         messages::prompt(&run, text, key, from).await
+    }
+
+    /// Queues a review of the agent's work, as one message.
+    pub(crate) async fn review(
+        &self,
+        execution: ExecutionId,
+        review: Review,
+        key: Option<String>,
+    ) -> Result<Accepted, ExecutionError> {
+        let run = self.running(execution)?;
+        messages::review(&run, review, key).await
     }
 
     /// Answers an open question of the agent: the one named, or the only one.

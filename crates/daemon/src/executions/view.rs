@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use missiond_core::ExecutionId;
-use missiond_journal::store::{ReadLimit, Window, window};
-use missiond_journal::{ExecutionState, Sequence, replay};
+use missiond_journal::{ExecutionState, replay};
 use missiond_store::executions::{self, ExecutionFilter, ExecutionRow};
 
+use super::journal_page::{self, Found, Part};
 use super::run::Run;
 use super::{ExecutionError, Executions};
 
@@ -123,16 +123,16 @@ impl Executions {
         Ok(Shown { row, state })
     }
 
-    /// Records of the journal, running or ended.
-    pub(crate) async fn records(
+    /// A part of the journal of an execution, running or ended.
+    pub(crate) async fn journal(
         &self,
         execution: ExecutionId,
-        after: Sequence,
-        limit: ReadLimit,
-    ) -> Result<Window, ExecutionError> {
+        part: Part,
+    ) -> Result<Found, ExecutionError> {
         let journals = Arc::clone(&self.context.journals);
-        let read = move || window(&*journals, execution, after, limit);
-        Ok(tokio::task::spawn_blocking(read).await??)
+        let read = move || journal_page::read(&*journals, execution, &part);
+        let found = tokio::task::spawn_blocking(read).await?;
+        Ok(found.map_err(missiond_journal::JournalError::from)?)
     }
 
     /// Where the journal of an execution is, for a person.

@@ -6,29 +6,32 @@ use missiond_adapters::PermissionMode;
 use missiond_api::ApiError;
 use missiond_api::operations::execution::{
     ExecutionAnswer, ExecutionAnswerParams, ExecutionCancel, ExecutionCancelParams,
-    ExecutionDetails, ExecutionInterrupt, ExecutionJournal, ExecutionJournalPage,
-    ExecutionJournalParams, ExecutionList, ExecutionListParams, ExecutionMessage,
-    ExecutionMessageParams, ExecutionPage, ExecutionParams, ExecutionShow, ExecutionStart,
-    ExecutionStartParams, ExecutionSummary, Happening, MessageOutcome, MessageResult, OpenQuestion,
-    Permission, SentMessage, Signals, Tokens,
+    ExecutionDetails, ExecutionInterrupt, ExecutionJournal, ExecutionJournalParams, ExecutionList,
+    ExecutionListParams, ExecutionMessage, ExecutionMessageParams, ExecutionPage, ExecutionParams,
+    ExecutionShow, ExecutionStart, ExecutionStartParams, ExecutionSummary, Happening, JournalEntry,
+    JournalPage, MessageOutcome, MessageResult, OpenQuestion, Permission, SentMessage, Signals,
+    Tokens,
 };
 use missiond_core::{
     ErrorCode, ExecutionActivity, ExecutionAttention, ExecutionId, ExecutionLifecycle,
 };
-use missiond_journal::store::ReadLimit;
-use missiond_journal::{ExecutionState, Sequence, Transport};
+use missiond_journal::record::UnknownKind;
+use missiond_journal::{ExecutionState, Record, Sequence, Transport, narrate};
 use missiond_store::executions::ExecutionFilter;
 
 use super::{Call, Operations};
 use crate::context::Wanted;
-use crate::executions::{Accepted, ExecutionError, Identity, NewExecution, Owner, Shown};
+use crate::executions::{
+    Accepted, Direction, ExecutionError, Identity, NewExecution, Owner, Part, Shown,
+};
 use crate::slots::DEFAULT_SIZE;
 
 const USUAL_LIMIT: u32 = 50;
 const MOST_LISTED: u32 = 1000;
-const MOST_RECORDS: u32 = 200;
-/// So that a page of the journal fits into a message.
-const JOURNAL_BYTES: usize = 256 * 1024;
+const USUAL_RECORDS: u32 = 100;
+const MOST_RECORDS: u32 = 500;
+/// An answer is one frame; what a record says is in it once.
+const MOST_RECORD_BYTES: usize = 700_000;
 
 pub(super) fn register(operations: &mut Operations) {
     operations.add::<ExecutionStart, _, _>(start);
@@ -148,36 +151,50 @@ async fn show(call: Call, params: ExecutionParams) -> Result<ExecutionDetails, A
     })
 }
 
-async fn journal(
-    call: Call,
-    params: ExecutionJournalParams,
-) -> Result<ExecutionJournalPage, ApiError> {
-    let limit = params.limit.unwrap_or(USUAL_LIMIT);
+async fn journal(call: Call, params: ExecutionJournalParams) -> Result<JournalPage, ApiError> {
+    let limit = params.limit.unwrap_or(USUAL_RECORDS);
     if !(1..=MOST_RECORDS).contains(&limit) {
-        let message = format!("`limit` must be 1 to {MOST_RECORDS}");
+        let message = format!("`limit` is 1 to {MOST_RECORDS}");
         return Err(ApiError::invalid_params(message));
     }
-    let execution = id_of(&call, &params.execution).await?;
-    let limit = ReadLimit {
-        records: limit as usize,
-        bytes: JOURNAL_BYTES,
+    let direction = match (params.after, params.before) {
+        (Some(_), Some(_)) => {
+            let message = "say `after` or `before`, not both";
+            return Err(ApiError::invalid_params(message));
+        }
+        (Some(after), None) => Direction::After(Sequence(after)),
+        (None, before) => Direction::Before(before.map(Sequence)),
     };
-    let after = Sequence(params.after);
-    let window = call
-        .daemon
-        .executions
-        .records(execution, after, limit)
-        .await;
-    let window = window.map_err(|error| of_execution(&error))?;
-    let records = window.records.iter().map(serde_json::to_value);
-    Ok(ExecutionJournalPage {
+    let kinds: Result<_, _> = params.kinds.iter().map(|kind| kind.parse()).collect();
+    let part = Part {
+        kinds: kinds.map_err(|error: UnknownKind| ApiError::invalid_params(error.to_string()))?,
+        direction,
+        limit: limit as usize,
+        bytes: MOST_RECORD_BYTES,
+    };
+    let execution = id_of(&call, &params.execution).await?;
+    let found = call.daemon.executions.journal(execution, part).await;
+    let found = found.map_err(|error| of_execution(&error))?;
+    let entry = |record: Record| JournalEntry {
+        sequence: record.sequence.0,
+        at: record.at,
+        kind: record.body.kind().name().to_owned(),
+        text: narrate::sentence(&record.body),
+        data: params.data.then(|| data(&record)).flatten(),
+    };
+    Ok(JournalPage {
         execution,
-        records: records
-            .collect::<Result<_, _>>()
-            .map_err(|error| ApiError::internal(error.to_string()))?,
-        next: window.next.0,
-        more: window.more,
+        records: found.records.into_iter().map(entry).collect(),
+        head: found.head.0,
+        next: found.next.0,
+        more: found.more,
     })
+}
+
+/// What a record says beside its place, time and kind.
+fn data(record: &Record) -> Option<serde_json::Value> {
+    let mut written = serde_json::to_value(&record.body).ok()?;
+    written.get_mut("data").map(serde_json::Value::take)
 }
 
 async fn message(call: Call, params: ExecutionMessageParams) -> Result<MessageResult, ApiError> {

@@ -23,6 +23,10 @@ mod conversation;
 mod execution;
 mod knowledge;
 #[cfg(unix)]
+mod observe;
+#[cfg(unix)]
+mod review;
+#[cfg(unix)]
 mod screenshot;
 mod system;
 #[cfg(unix)]
@@ -113,6 +117,10 @@ impl Operations {
         #[cfg(unix)]
         execution::register(&mut operations);
         knowledge::register(&mut operations);
+        #[cfg(unix)]
+        observe::register(&mut operations);
+        #[cfg(unix)]
+        review::register(&mut operations);
         #[cfg(unix)]
         screenshot::register(&mut operations);
         system::register(&mut operations);

@@ -8,8 +8,7 @@ use missiond_api::operations::system::{
     ConfigKey, ConfigReport, ConfigShow, ControlAction, DaemonControl, DaemonControlParams,
     DaemonControlResult, DaemonState, DaemonStats, DaemonStatus, DatabaseStatus, Health,
     HealthReport, IncidentList, IncidentListParams, IncidentPage, IncidentResolve,
-    IncidentResolveParams, IncidentResolveResult, LogPage, LogRead, LogReadParams, LogSeverity,
-    OperationFind, OperationFindParams, OperationFound, OperationsFound, StatsReport, StatusReport,
+    IncidentResolveParams, IncidentResolveResult, OperationFind, OperationFindParams, OperationFound, OperationsFound, StatsReport, StatusReport,
 };
 use missiond_core::{ErrorCode, Event, IncidentState};
 use missiond_store::incidents::{self, IncidentFilter};
@@ -21,79 +20,15 @@ use crate::reload;
 use crate::shutdown::Stage;
 use crate::state::VERSION;
 
-/// How far back a look into the log goes; it also bounds the answer.
-const LOG_BYTES: u64 = 512 * 1024;
-
 pub(super) fn register(operations: &mut Operations) {
     operations.add::<Health, _, _>(health);
     operations.add::<DaemonStatus, _, _>(status);
     operations.add::<DaemonStats, _, _>(stats);
     operations.add::<DaemonControl, _, _>(control);
     operations.add::<ConfigShow, _, _>(config_show);
-    operations.add::<LogRead, _, _>(log_read);
     operations.add::<OperationFind, _, _>(operation_find);
     operations.add::<IncidentList, _, _>(incident_list);
     operations.add::<IncidentResolve, _, _>(incident_resolve);
-}
-
-async fn log_read(call: Call, params: LogReadParams) -> Result<LogPage, ApiError> {
-    let lines = params.lines.unwrap_or(50);
-    if !(1..=500).contains(&lines) {
-        return Err(ApiError::invalid_params("`lines` must be 1 to 500"));
-    }
-    let file = call.daemon.home.log_file();
-    let path = file.clone();
-    let text = tokio::task::spawn_blocking(move || end_of(&path, LOG_BYTES))
-        .await
-        .map_err(|error| ApiError::internal(error.to_string()))?
-        .map_err(|error| {
-            let message = format!("{} cannot be read: {error}", file.display());
-            ApiError::new(ErrorCode::Internal, message)
-        })?;
-    let mut found: Vec<_> = text
-        .lines()
-        .rev()
-        .map(|line| {
-            serde_json::from_str::<serde_json::Value>(line)
-                .ok()
-                .filter(serde_json::Value::is_object)
-                .unwrap_or_else(|| line.into())
-        })
-        .filter(|line| params.level.is_none_or(|level| severity(line) >= level))
-        .take(lines as usize)
-        .collect();
-    found.reverse();
-    Ok(LogPage {
-        file: file.display().to_string(),
-        lines: found,
-    })
-}
-
-/// Whole lines from the end of a file, at most so many bytes.
-fn end_of(path: &std::path::Path, most: u64) -> std::io::Result<String> {
-    use std::io::{Read, Seek, SeekFrom};
-    let mut file = std::fs::File::open(path)?;
-    let length = file.metadata()?.len();
-    file.seek(SeekFrom::Start(length.saturating_sub(most)))?;
-    let mut bytes = Vec::new();
-    file.take(most).read_to_end(&mut bytes)?;
-    let text = String::from_utf8_lossy(&bytes);
-    let whole = match (length > most, text.split_once('\n')) {
-        (true, Some((_, whole))) => whole,
-        _ => &text,
-    };
-    Ok(whole.to_owned())
-}
-
-/// What is not known counts as the worst, so that it is shown.
-fn severity(line: &serde_json::Value) -> LogSeverity {
-    match line["level"].as_str() {
-        Some("TRACE") => LogSeverity::Trace,
-        Some("DEBUG") => LogSeverity::Debug,
-        Some("INFO") => LogSeverity::Info,
-        Some("WARN") => LogSeverity::Warn,
-        _ => LogSeverity::Error,
-    }
 }
 
 async fn operation_find(_: Call, params: OperationFindParams) -> Result<OperationsFound, ApiError> {

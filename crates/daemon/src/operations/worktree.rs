@@ -209,7 +209,7 @@ fn named(found: Vec<Found>, name: &str) -> Result<Found, ApiError> {
     called.pop().ok_or_else(|| unknown(name))
 }
 
-fn unknown(name: &str) -> ApiError {
+pub(super) fn unknown(name: &str) -> ApiError {
     let name: String = name.chars().take(200).collect();
     let message = format!("there is no worktree `{name}`: `mission worktree list` shows them");
     ApiError::new(ErrorCode::NotFound, message)
@@ -244,7 +244,7 @@ fn summary(found: &Found) -> WorktreeSummary {
     }
 }
 
-fn of_workspace(error: &WorkspaceError) -> ApiError {
+pub(super) fn of_workspace(error: &WorkspaceError) -> ApiError {
     let code = match error {
         WorkspaceError::NoSuchTarget(_) | WorkspaceError::Missing(_) => ErrorCode::NotFound,
         WorkspaceError::GitTimedOut { .. } => ErrorCode::Timeout,

@@ -17,6 +17,8 @@ pub const KEY: usize = 200;
 pub const EVENT_ID: usize = 64;
 /// Answers an agent may offer with a question.
 pub const CHOICES: usize = 6;
+/// Comments on lines in one review.
+pub const REVIEW_COMMENTS: usize = 100;
 /// Artifacts an agent may name in one signal.
 pub const ARTIFACTS: usize = 64;
 /// Bytes of a whole marker or of the arguments of one tool call.

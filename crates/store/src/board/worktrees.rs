@@ -30,3 +30,13 @@ pub async fn attempts_in(tx: &mut Tx<'_>, folders: &[PathBuf]) -> Result<Vec<Att
     }
     Ok(found)
 }
+
+/// The newest attempt that was made on a branch of this name.
+pub async fn attempt_on(tx: &mut Tx<'_>, branch: &str) -> Result<Option<Attempt>, StoreError> {
+    let sql = format!(
+        "SELECT {ATTEMPT} FROM board_attempts WHERE branch = $1 \
+         ORDER BY started_at DESC, id DESC LIMIT 1"
+    );
+    let row = tx.query_one(&sql, &[branch.into()]).await?;
+    row.as_ref().map(attempt_rows::attempt).transpose()
+}

@@ -23,6 +23,7 @@ mod permissions;
 mod prompt_snapshots;
 mod questions;
 mod records;
+mod stats;
 mod tasks;
 mod timeline;
 mod transactions;
@@ -40,6 +41,7 @@ pub use permissions::*;
 pub use prompt_snapshots::*;
 pub use questions::*;
 pub use records::*;
+pub use stats::*;
 pub use tasks::*;
 pub use timeline::*;
 pub use transactions::*;
@@ -84,6 +86,9 @@ macro_rules! for_each_store_case {
             the_same_incident_is_counted_not_repeated,
             a_run_without_an_end_is_found_by_the_next,
             activity_is_counted_by_the_hour,
+            samples_grow_coarse_and_are_let_go,
+            what_stands_is_counted,
+            usage_is_summed_by_day_task_and_slot,
             an_execution_is_found_until_and_after_its_end,
             an_effect_is_told_once,
             a_capability_is_known_by_its_hash_and_can_be_taken_back,

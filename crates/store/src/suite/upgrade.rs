@@ -230,6 +230,13 @@ const HOLDINGS: &[Holding] = &[
         ask: "SELECT source, place FROM transcript_cursors",
         answer: &["/t.jsonl", "{}"],
     },
+    Holding {
+        since: 14,
+        write: "INSERT INTO stats_samples (host, resolution, at, numbers) \
+             VALUES ('here', 0, 5, '{\"calls\":1.0}')",
+        ask: "SELECT host, numbers FROM stats_samples",
+        answer: &["here", "{\"calls\":1.0}"],
+    },
 ];
 
 pub async fn every_earlier_version_upgrades_and_keeps_its_data(url: DbUrl) {
@@ -361,6 +368,7 @@ async fn wipe(db: &MissionDb) {
     run(
         db,
         vec![
+            "DROP TABLE stats_samples",
             "DROP TABLE knowledge_inbox",
             "DROP TABLE knowledge_vectors",
             "DROP TABLE knowledge_models",

@@ -8,6 +8,7 @@
 mod commands;
 mod contents;
 mod crashes;
+mod diffs;
 mod finishing;
 mod sample;
 mod worktrees;

@@ -1,0 +1,306 @@
+//! What was changed since the work began, committed or not.
+//!
+//! The files on disk are compared, not only the commits, and new files count too.
+//! For that they have to be in an index: in a copy of it that is thrown away, so
+//! that the agent's own index stays as it is. What is too much is left out and
+//! said; which files hold it can be asked for one by one.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+use crate::diff_text::{Change, Entry, Hunk, PatchLimits, parse_list, parse_patch};
+use crate::error::WorkspaceError;
+use crate::git::Call;
+use crate::repository::Repository;
+use crate::status;
+use crate::worktree::Worktree;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diff {
+    /// The commit it is compared with.
+    pub base: String,
+    /// The last commit of the work.
+    pub head: String,
+    pub files: Vec<FileDiff>,
+    /// Files that are not listed because there are too many.
+    pub files_left_out: u64,
+    /// Of all files, those left out too.
+    pub additions: u64,
+    pub deletions: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileDiff {
+    pub path: PathBuf,
+    pub old_path: Option<PathBuf>,
+    pub change: Change,
+    pub binary: bool,
+    pub additions: u64,
+    pub deletions: u64,
+    pub hunks: Vec<Hunk>,
+    /// There is more of it than its hunks say.
+    pub truncated: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DiffLimits {
+    /// How many files are listed.
+    pub files: usize,
+    /// A file with more changed lines is shown only if it is asked for.
+    pub file_lines: u64,
+    pub patch: PatchLimits,
+}
+
+/// New files beyond these are not looked at: nobody reads them one by one.
+const UNTRACKED: usize = 5_000;
+/// Names of files on one command line.
+const NAMES_BYTES: usize = 256 << 10;
+
+/// Whatever the person has set, a difference looks the same.
+const PLAIN: [&str; 11] = [
+    "--no-color",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--find-renames",
+    "--diff-algorithm=histogram",
+    "--unified=3",
+    "--inter-hunk-context=0",
+    "--src-prefix=a/",
+    "--dst-prefix=b/",
+    "--submodule=short",
+    "-O/dev/null",
+];
+
+impl Worktree {
+    /// What is different in the worktree from where its branch left its base, or
+    /// only in the files named. Once everything is in the base, from where the
+    /// work began.
+    pub async fn diff(&self, only: &[PathBuf], limits: DiffLimits) -> Result<Diff, WorkspaceError> {
+        let head = self.head().await?;
+        let base = self.left_base(&head).await?;
+        let index = IndexCopy::of(self).await?;
+        let call = |doing: &str| {
+            let asked = self.call(doing).variable("GIT_INDEX_FILE", &index.path);
+            asked.arg("diff").args(PLAIN).arg(&base)
+        };
+        let mut diff = compare(call, only, limits).await?;
+        diff.files_left_out += index.left_out;
+        Ok(Diff { base, head, ..diff })
+    }
+
+    /// The last commit that this worktree and its base have in common.
+    async fn left_base(&self, head: &str) -> Result<String, WorkspaceError> {
+        let began = self.base_commit().to_owned();
+        let tip = match self.base() {
+            Some(base) => self.repository().branch_tip(base).await?,
+            None => None,
+        };
+        let Some(tip) = tip else {
+            return Ok(began);
+        };
+        let asked = self.call("find where the work left its base");
+        let answer = asked.args(["merge-base", &tip, head]).answer().await?;
+        let common = String::from_utf8_lossy(&answer.output).trim().to_owned();
+        match answer.code {
+            Some(0) if common != head => Ok(common),
+            _ => Ok(began),
+        }
+    }
+}
+
+impl Repository {
+    /// What is different between two commits, for work whose worktree is gone.
+    pub async fn diff(
+        &self,
+        base: &str,
+        head: &str,
+        only: &[PathBuf],
+        limits: DiffLimits,
+    ) -> Result<Diff, WorkspaceError> {
+        let missing = |name: &str| WorkspaceError::NoSuchBase {
+            repository: self.path().to_owned(),
+            base: name.to_owned(),
+        };
+        let base = self.commit(base).await?.ok_or_else(|| missing(base))?;
+        let head = self.commit(head).await?.ok_or_else(|| missing(head))?;
+        let call = |doing: &str| {
+            let asked = self.call(doing).arg("diff").args(PLAIN);
+            asked.args([&base, &head])
+        };
+        let diff = compare(call, only, limits).await?;
+        Ok(Diff { base, head, ..diff })
+    }
+}
+
+/// Lists what changed, then reads as much of it as the limits allow.
+async fn compare(
+    call: impl Fn(&str) -> Call,
+    only: &[PathBuf],
+    limits: DiffLimits,
+) -> Result<Diff, WorkspaceError> {
+    let asked = call("list what was changed").args(["--raw", "--numstat", "-z"]);
+    let mut entries = parse_list(&asked.output().await?);
+    if !only.is_empty() {
+        let wanted = |entry: &Entry| only.iter().any(|path| bytes(path) == entry.path);
+        entries.retain(wanted);
+    }
+    let sum = |count: fn(&Entry) -> u64| entries.iter().map(count).sum();
+    let (additions, deletions) = (sum(|entry| entry.additions), sum(|entry| entry.deletions));
+    let files_left_out = entries.len().saturating_sub(limits.files) as u64;
+    entries.truncate(limits.files);
+
+    let read = chosen(&entries, !only.is_empty(), limits);
+    let mut files: Vec<_> = entries.into_iter().map(FileDiff::of).collect();
+    for (file, read) in files.iter_mut().zip(&read) {
+        file.truncated = !read && !file.binary && file.additions + file.deletions > 0;
+    }
+    let names: Vec<_> = std::iter::zip(&files, read)
+        .filter(|(_, read)| *read)
+        .flat_map(|(file, _)| std::iter::once(&file.path).chain(&file.old_path))
+        .map(|path| literal(path))
+        .collect();
+    if !names.is_empty() {
+        let asked = call("show what was changed").args(["--patch", "--"]);
+        let asked = asked.args(names).at_most(patch_bytes(limits));
+        fill(&mut files, &asked.output().await?, limits.patch);
+    }
+    Ok(Diff {
+        base: String::new(),
+        head: String::new(),
+        files,
+        files_left_out,
+        additions,
+        deletions,
+    })
+}
+
+/// Which files are read: in their order, those that fit. One that was asked for
+/// by name is read as far as it goes.
+fn chosen(entries: &[Entry], by_name: bool, limits: DiffLimits) -> Vec<bool> {
+    let mut lines = limits.patch.lines as u64;
+    let mut names = NAMES_BYTES;
+    let mut read = |entry: &Entry| {
+        let changed = entry.additions + entry.deletions;
+        let length = entry.path.len() + entry.old_path.as_ref().map_or(0, Vec::len) + 64;
+        let fits = by_name || (changed <= limits.file_lines && changed <= lines);
+        if entry.binary || !fits || length > names {
+            return false;
+        }
+        lines = lines.saturating_sub(changed);
+        names -= length;
+        true
+    };
+    entries.iter().map(&mut read).collect()
+}
+
+/// Lines that are shown come with others around them, and long ones are cut.
+fn patch_bytes(limits: DiffLimits) -> usize {
+    limits.patch.bytes.saturating_mul(8).max(4 << 20)
+}
+
+/// Puts what the patch says to its files.
+fn fill(files: &mut [FileDiff], patch: &[u8], limits: PatchLimits) {
+    let mut said = vec![false; files.len()];
+    for section in parse_patch(patch, limits) {
+        let Some(name) = section.new_path.as_ref().or(section.old_path.as_ref()) else {
+            continue;
+        };
+        let place = files.iter().position(|file| bytes(&file.path) == *name);
+        let Some(place) = place else { continue };
+        said[place] = true;
+        // A file that became a link is two sections: one that ends, one that begins.
+        files[place].hunks.extend(section.hunks);
+        files[place].binary |= section.binary;
+        files[place].truncated |= section.truncated;
+    }
+    // Of a file that the patch was cut off before, nothing stands here.
+    for (file, said) in files.iter_mut().zip(said) {
+        file.truncated |= !said && !file.binary && file.additions + file.deletions > 0;
+    }
+}
+
+impl FileDiff {
+    fn of(entry: Entry) -> Self {
+        let path = |name: Vec<u8>| PathBuf::from(OsString::from_vec(name));
+        Self {
+            path: path(entry.path),
+            old_path: entry.old_path.map(path),
+            change: entry.change,
+            binary: entry.binary,
+            additions: entry.additions,
+            deletions: entry.deletions,
+            hunks: Vec::new(),
+            truncated: false,
+        }
+    }
+}
+
+fn bytes(path: &Path) -> &[u8] {
+    path.as_os_str().as_bytes()
+}
+
+fn literal(path: &Path) -> OsString {
+    let mut name = OsString::from(":(top,literal)");
+    name.push(path);
+    name
+}
+
+/// A copy of the index in which new files are noted, until it is dropped.
+struct IndexCopy {
+    path: PathBuf,
+    /// New files that are not in it.
+    left_out: u64,
+}
+
+impl IndexCopy {
+    async fn of(worktree: &Worktree) -> Result<Self, WorkspaceError> {
+        let name = format!("missiond-diff-{:016x}", rand::random::<u64>());
+        let mut copy = Self {
+            path: worktree.admin().join(name),
+            left_out: 0,
+        };
+        let own = worktree.admin().join("index");
+        copy_with_time(&own, &copy.path).map_err(WorkspaceError::io(&own))?;
+        let mut untracked = status::changes(worktree.git(), worktree.path())
+            .await?
+            .untracked;
+        // A repository inside is listed as a folder; git would note only that it
+        // is there.
+        untracked.retain(|path| !bytes(path).ends_with(b"/"));
+        copy.left_out = untracked.len().saturating_sub(UNTRACKED) as u64;
+        untracked.truncate(UNTRACKED);
+        if untracked.is_empty() {
+            return Ok(copy);
+        }
+        let names = untracked.iter().map(|path| literal(path));
+        let names: Vec<_> = names.map(OsString::into_vec).collect();
+        let asked = worktree.call("note the new files");
+        let asked = asked.variable("GIT_INDEX_FILE", &copy.path);
+        let asked = asked.args(["add", "--intent-to-add", "--ignore-errors"]);
+        let asked = asked.args(["--pathspec-from-file=-", "--pathspec-file-nul"]);
+        // One that is gone again, or that may not be read, is no reason to show
+        // nothing.
+        asked.input(names.join(&0)).answer().await?;
+        Ok(copy)
+    }
+}
+
+/// A copy as old as what it is of. Git looks into a file again that was changed at
+/// the moment its index was written or later; by a newer index it would take such a
+/// file for unchanged.
+fn copy_with_time(from: &Path, to: &Path) -> std::io::Result<()> {
+    let written = std::fs::metadata(from)?.modified()?;
+    std::fs::copy(from, to)?;
+    let copy = std::fs::File::options().write(true).open(to)?;
+    copy.set_modified(written)
+}
+
+impl Drop for IndexCopy {
+    fn drop(&mut self) {
+        let lock = crate::record::beside(&self.path, ".lock");
+        for path in [self.path.as_path(), lock.as_path()] {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
