@@ -100,12 +100,15 @@ fn a_slot_and_a_run_by_mcp_are_real_processes() {
     assert_eq!(shown["execution"], json!(run));
     let by_mcp = agent.done("execution_show", json!({ "execution": run }));
     let file = std::fs::read_to_string(by_mcp["journal"].as_str().unwrap()).unwrap();
-    let page = agent.done("execution_journal", json!({ "execution": run, "limit": 2 }));
+    let page = agent.done(
+        "execution_journal",
+        json!({ "execution": run, "after": 0, "limit": 2, "data": true }),
+    );
     let written: Value = serde_json::from_str(file.lines().next().unwrap()).unwrap();
     assert_eq!(page["records"][0]["data"], written["data"], "{page}");
     let next = agent.done(
         "execution_journal",
-        json!({ "execution": run, "after": page["next"] }),
+        json!({ "execution": run, "after": page["next"], "data": true }),
     );
     assert_ne!(next["records"][0], page["records"][0]);
     agent.done(

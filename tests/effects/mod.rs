@@ -5,6 +5,7 @@
 mod agents;
 mod daemon;
 mod knowledge;
+mod memory;
 mod work;
 
 use std::collections::BTreeSet;
@@ -14,10 +15,11 @@ use serde_json::Value;
 
 use crate::harness::TestHome;
 
-const STORIES: [&str; 4] = [
+const STORIES: [&str; 5] = [
     include_str!("agents.rs"),
     include_str!("daemon.rs"),
     include_str!("knowledge.rs"),
+    include_str!("memory.rs"),
     include_str!("work.rs"),
 ];
 

@@ -71,6 +71,9 @@ fn code_read_by_mcp_is_the_code_on_the_disk() {
     agent.done("code_index", json!({ "path": path, "wait": true }));
     let status = by_hand(&["status"]);
     assert_eq!(status["files"], 2, "{status}");
+    let known = agent.done("code_list", json!({}));
+    let here = std::fs::canonicalize(path).unwrap();
+    assert_eq!(known["repositories"][0]["root"], here.to_str().unwrap());
     let read = agent.done("code_status", json!({ "path": path }));
     assert_eq!(read["symbols"], status["symbols"]);
     let found = agent.done(
