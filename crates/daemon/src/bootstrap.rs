@@ -222,11 +222,19 @@ async fn infrastructure(
         Arc::clone(&clock),
     ));
     let config = watch::Sender::new(Arc::new(config));
+    let knowledge = Knowledge::new(
+        &home,
+        db.clone(),
+        timeline.clone(),
+        Arc::clone(&clock),
+        config.borrow().knowledge.clone(),
+    );
     let code = Arc::new(CodeMaps::new(
         host_name(),
         db.clone(),
         timeline.clone(),
         Arc::clone(&clock),
+        config.borrow().knowledge.code.then(|| knowledge.clone()),
     ));
     #[cfg(unix)]
     let slots = Arc::new(Slots::new(
@@ -245,13 +253,6 @@ async fn infrastructure(
         Arc::clone(&clock),
         Arc::clone(&slots),
     )?);
-    let knowledge = Knowledge::new(
-        &home,
-        db.clone(),
-        timeline.clone(),
-        Arc::clone(&clock),
-        config.borrow().knowledge.clone(),
-    );
     #[cfg(unix)]
     let questions = Arc::new(Questions::new(
         id,

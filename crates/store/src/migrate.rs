@@ -39,6 +39,7 @@ pub(crate) const MIGRATIONS: &[Migration] = migrations! {
     9 "0009_http_access",
     10 "0010_codemap",
     11 "0011_knowledge",
+    15 "0015_code_vectors",
 };
 
 /// Where the record of applied migrations is kept.
