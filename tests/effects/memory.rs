@@ -23,7 +23,11 @@ fn what_was_said_and_told_is_the_same_by_mcp() {
         "---\nname: birds\ndescription: Finds any pelican.\n---\nLook in birds.rs.\n",
     )
     .unwrap();
-    let ended = stage.start(TALK, &["--wait", "--signals", "none"], "where is the pelican");
+    let ended = stage.start(
+        TALK,
+        &["--wait", "--signals", "none"],
+        "where is the pelican",
+    );
     wait_for("the conversation to be there", || {
         let listed = home.json(&["conversation", "list"]);
         listed["conversations"][0]["messages"] == 2
@@ -52,9 +56,18 @@ fn what_was_said_and_told_is_the_same_by_mcp() {
     assert!(prompt.contains(told["text"].as_str().unwrap()), "{told}");
     let would = json!({ "prompt": "where is the pelican", "cwd": folder });
     let preview = agent.done("context_preview", would);
-    let by_hand = home.json(&["context", "preview", "where is the pelican", "--cwd", folder]);
+    let by_hand = home.json(&[
+        "context",
+        "preview",
+        "where is the pelican",
+        "--cwd",
+        folder,
+    ]);
     assert_eq!(preview["budget"], by_hand["budget"]);
-    assert!(preview["text"].as_str().unwrap().contains("pelican"), "{preview}");
+    assert!(
+        preview["text"].as_str().unwrap().contains("pelican"),
+        "{preview}"
+    );
 }
 
 #[test]
@@ -85,7 +98,10 @@ fn a_review_by_mcp_is_read_by_its_agent() {
     let diff = agent.done("worktree_diff", json!({ "worktree": "mission/a" }));
     let path = diff["files"][0]["path"].as_str().unwrap();
     let there = std::fs::read_to_string(worktree.path().join(path)).unwrap();
-    assert_eq!(diff["files"][0]["hunks"][0]["lines"][0]["text"], there.trim_end());
+    assert_eq!(
+        diff["files"][0]["hunks"][0]["lines"][0]["text"],
+        there.trim_end()
+    );
 
     let stage = Stage::new();
     let started = stage.start(TALK, &["--wait", "--signals", "none"], "do it");
@@ -95,7 +111,9 @@ fn a_review_by_mcp_is_read_by_its_agent() {
     agent.done("review_send", review);
     wait_for("the agent to have it", || {
         let prompts = stage.prompts(&started);
-        prompts.last().is_some_and(|prompt| prompt.contains("Name it."))
+        prompts
+            .last()
+            .is_some_and(|prompt| prompt.contains("Name it."))
     });
 }
 
@@ -111,7 +129,9 @@ fn the_daemon_over_time_is_seen_by_mcp() {
     let mut history = Value::Null;
     wait_for("samples", || {
         history = agent.done("stats_history", json!({}));
-        history["at"].as_array().is_some_and(|times| times.len() > 1)
+        history["at"]
+            .as_array()
+            .is_some_and(|times| times.len() > 1)
     });
     let by_hand = call(&home, "stats_history", &json!({}));
     assert_eq!(by_hand["host"], history["host"]);

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::error::CodeError;
 use crate::language::Language;
+use crate::meaning::Likeness;
 use crate::query::{Hit, Match, Name, Query, name};
 use crate::rank::Ranks;
 use crate::scan::{Known, News};
@@ -20,9 +21,22 @@ pub struct NodeRef {
     pub path: Arc<str>,
     pub language: Language,
     pub symbol: Arc<Symbol>,
+    /// Of the text that stands for it when meanings are compared.
+    pub described: ContentHash,
 }
 
 impl NodeRef {
+    fn new(path: Arc<str>, language: Language, symbol: Symbol) -> Self {
+        let mut node = Self {
+            path,
+            language,
+            symbol: Arc::new(symbol),
+            described: ContentHash::of(b""),
+        };
+        node.described = ContentHash::of(node.description().as_bytes());
+        node
+    }
+
     /// Its name with what it is defined in.
     #[must_use]
     pub fn qualified(&self) -> String {
@@ -179,12 +193,24 @@ impl CodeIndex {
         counts
     }
 
-    /// The best hits for what a person typed, best first.
+    /// The best hits for what a person typed, best first, by names and words.
     pub fn search(
         &self,
         query: &str,
         kind: Option<SymbolKind>,
         limit: usize,
+    ) -> Result<Vec<Hit>, CodeError> {
+        self.search_by(query, kind, limit, None)
+    }
+
+    /// The same by meaning too, as far as it is known how alike symbols are to
+    /// the query.
+    pub fn search_by(
+        &self,
+        query: &str,
+        kind: Option<SymbolKind>,
+        limit: usize,
+        likeness: Option<Likeness<'_>>,
     ) -> Result<Vec<Hit>, CodeError> {
         let query = Query::parse(query)?;
         let mut matched: HashMap<u32, Match> = HashMap::new();
@@ -199,8 +225,12 @@ impl CodeIndex {
                 matched.insert(node, Match::Name);
             }
         }
-        let scores = self.word_scores(&query.words);
-        let mut hits: Vec<(Match, f32, u32)> = Vec::new();
+        let by_words = self.word_scores(&query.words);
+        let scores = match likeness {
+            Some(likeness) => self.with_meaning(&by_words, likeness),
+            None => by_words.clone(),
+        };
+        let mut hits: Vec<(Option<Match>, f32, u32)> = Vec::new();
         for (number, node) in self.nodes.iter().enumerate() {
             let Some(node) = node else { continue };
             let number = number as u32;
@@ -210,9 +240,10 @@ impl CodeIndex {
             {
                 continue;
             }
-            hits.push((how.unwrap_or(Match::Words), score, number));
+            hits.push((how, score, number));
         }
-        let better = |one: &(Match, f32, u32), other: &(Match, f32, u32)| {
+        type Ranked = (Option<Match>, f32, u32);
+        let better = |one: &Ranked, other: &Ranked| {
             let by_rank = other.0.cmp(&one.0).then(other.1.total_cmp(&one.1));
             by_rank.then_with(|| self.place(one.2).cmp(&self.place(other.2)))
         };
@@ -222,11 +253,16 @@ impl CodeIndex {
         }
         hits.sort_unstable_by(better);
         hits.truncate(limit);
-        let hit = |(matched, score, number): (Match, f32, u32)| {
+        let hit = |(how, score, number): Ranked| {
             let node = self.nodes[number as usize].clone()?;
+            let otherwise = if by_words[number as usize] > 0.0 {
+                Match::Words
+            } else {
+                Match::Meaning
+            };
             Some(Hit {
                 node,
-                matched,
+                matched: how.unwrap_or(otherwise),
                 score,
             })
         };
@@ -326,11 +362,7 @@ impl CodeIndex {
                 symbols,
                 references,
             } => {
-                let node = |symbol| NodeRef {
-                    path: Arc::clone(&path),
-                    language,
-                    symbol: Arc::new(symbol),
-                };
+                let node = |symbol| NodeRef::new(Arc::clone(&path), language, symbol);
                 let nodes = symbols.into_iter().map(|symbol| self.add(node(symbol)));
                 let nodes = nodes.collect();
                 let numbered = |(name, count): (String, u32)| (self.names.number(&name), count);
@@ -462,7 +494,6 @@ impl CodeIndex {
     /// query is in it, and a part of what its file as a whole has.
     fn word_scores(&self, words: &[String]) -> Vec<f32> {
         const OF_THE_FILE: f32 = 0.3;
-        const OF_A_TEST: f32 = 0.6;
         let found = self.text.score(words, self.nodes.len(), self.living());
         let mut scores = found.score;
         for (score, covered) in scores.iter_mut().zip(&found.covered) {
@@ -489,6 +520,42 @@ impl CodeIndex {
         scores
     }
 }
+
+impl CodeIndex {
+    /// Words and meaning in one score, 0 to 1. Words are measured by the best,
+    /// likeness from its mean to the best: models find everything alike, and only
+    /// what lies above the mean says anything.
+    fn with_meaning(&self, by_words: &[f32], likeness: Likeness<'_>) -> Vec<f32> {
+        let alike: Vec<Option<f32>> = self
+            .nodes
+            .iter()
+            .map(|node| node.as_ref().and_then(likeness))
+            .collect();
+        let known = || alike.iter().flatten().copied();
+        let mean = known().sum::<f32>() / known().count().max(1) as f32;
+        let spread = known().fold(mean, f32::max) - mean;
+        let most = by_words.iter().copied().fold(0.0, f32::max);
+        let score = |(number, words): (usize, &f32)| {
+            let by_words = if most > 0.0 { words / most } else { 0.0 };
+            let by_meaning = match alike[number] {
+                Some(alike) if spread > 1e-6 => ((alike - mean) / spread).max(0.0),
+                _ => 0.0,
+            };
+            let caution = match &self.nodes[number] {
+                Some(node) if is_test_path(&node.path) => OF_A_TEST,
+                _ => 1.0,
+            };
+            WORDS * by_words + (1.0 - WORDS) * caution * by_meaning
+        };
+        by_words.iter().enumerate().map(score).collect()
+    }
+}
+
+/// What words count where meaning is compared too; the rest is for meaning.
+const WORDS: f32 = 0.6;
+
+/// What a hit in a test counts.
+const OF_A_TEST: f32 = 0.6;
 
 /// Code that tests other code is seldom what is looked for.
 pub(crate) fn is_test_path(path: &str) -> bool {

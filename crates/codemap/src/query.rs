@@ -15,6 +15,8 @@ pub const MAX_QUERY: usize = 1_000;
 /// How a hit was found; later ones come first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Match {
+    /// By what it is about, without a word of the query.
+    Meaning,
     /// By the words of its name, comment, path and body.
     Words,
     /// Its name, but for upper and lower case.

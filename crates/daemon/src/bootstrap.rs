@@ -233,11 +233,19 @@ async fn infrastructure(
         Arc::clone(&clock),
     ));
     let config = watch::Sender::new(Arc::new(config));
+    let knowledge = Knowledge::new(
+        &home,
+        db.clone(),
+        timeline.clone(),
+        Arc::clone(&clock),
+        config.borrow().knowledge.clone(),
+    );
     let code = Arc::new(CodeMaps::new(
         host_name(),
         db.clone(),
         timeline.clone(),
         Arc::clone(&clock),
+        config.borrow().knowledge.code.then(|| knowledge.clone()),
     ));
     #[cfg(unix)]
     let slots = Arc::new(Slots::new(
@@ -269,13 +277,6 @@ async fn infrastructure(
         Arc::clone(&slots),
         journals,
     ));
-    let knowledge = Knowledge::new(
-        &home,
-        db.clone(),
-        timeline.clone(),
-        Arc::clone(&clock),
-        config.borrow().knowledge.clone(),
-    );
     #[cfg(unix)]
     let conversations = Conversations::new(
         host_name(),

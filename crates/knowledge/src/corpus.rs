@@ -25,6 +25,8 @@ pub struct Document {
     /// When it was last known to be true.
     pub at: Timestamp,
     pub place: Option<Place>,
+    /// The day it was said, in words, so that a question about a day finds it.
+    pub said: Option<String>,
 }
 
 /// Where in a conversation a document was said.
@@ -265,6 +267,9 @@ impl Corpus {
         let mut terms = TermWeights::default();
         terms.add(&tokens(&document.text), 1.0);
         if let Some(context) = self.context {
+            if let Some(said) = &document.said {
+                terms.add(&tokens(said), context.said);
+            }
             for (id, weight) in self.around(document, context.before, context.after) {
                 if let Some(text) = text(&id) {
                     terms.add(&tokens(text), weight);

@@ -131,6 +131,10 @@ impl Variant {
             exact_first: false,
             ..best()
         };
+        let without_feedback = Profile {
+            feedback: 0.0,
+            ..best()
+        };
         let without_decay = Profile {
             decay: false,
             ..best()
@@ -140,6 +144,7 @@ impl Variant {
             ..best()
         };
         let fused = Profile {
+            feedback: 0.0,
             exact_first: false,
             decay: false,
             drop_off: 0.0,
@@ -153,6 +158,7 @@ impl Variant {
             of("seed_", Profile::seed(), Paths::Both),
             of("without_neighbours_", without_context, Paths::Both),
             of("without_conversation_", without_conversation, Paths::Both),
+            of("without_feedback_", without_feedback, Paths::Both),
             of("without_exact_", without_exact, Paths::Both),
             of("without_decay_", without_decay, Paths::Both),
             of("without_drop_off_", without_drop_off, Paths::Both),
@@ -260,6 +266,7 @@ pub fn corpora<'d>(
             scope: None,
             at: Timestamp::from_micros(0),
             place,
+            said: doc.date.clone(),
         };
         let vector = vectors.and_then(|vectors| vectors.docs.get(at).cloned());
         groups

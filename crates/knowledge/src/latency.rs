@@ -127,6 +127,7 @@ impl World {
             scope: None,
             at: Timestamp::from_micros(0),
             place: None,
+            said: None,
         }
     }
 

@@ -36,6 +36,8 @@ pub struct Context {
     pub vector_after: [f32; 2],
     /// What the best turns of the same conversation add to each of its turns.
     pub conversation: f32,
+    /// What the words of the day it was said count.
+    pub said: f32,
 }
 
 /// All parameters of a search.
@@ -52,6 +54,11 @@ pub struct Profile {
     /// Cosines below this are no candidates; 0 leaves it to the fusion.
     pub similarity_floor: f32,
     pub fusion: Fusion,
+    /// What the best documents of a first fusion add to the query's vector before
+    /// a second one; 0 leaves it at the first.
+    pub feedback: f32,
+    /// How many those are.
+    pub feedback_hits: usize,
     pub decay: bool,
     /// Hits below this share of the best are dropped.
     pub drop_off: f32,
@@ -85,6 +92,7 @@ impl Profile {
                 vector_before: [0.4, 0.15],
                 vector_after: [0.2, 0.05],
                 conversation: 0.3,
+                said: 1.0,
             }),
             keyword_candidates: 100,
             vector_per_hit: 3,
@@ -94,6 +102,8 @@ impl Profile {
                 keyword: 0.15,
                 keyword_of_turns: 0.65,
             },
+            feedback: 0.25,
+            feedback_hits: 4,
             decay: true,
             drop_off: 0.0,
             exact_first: true,
@@ -121,6 +131,8 @@ impl Profile {
                 vector: 0.6,
                 k: 60.0,
             },
+            feedback: 0.0,
+            feedback_hits: 1,
             decay: true,
             drop_off: 0.5,
             exact_first: false,

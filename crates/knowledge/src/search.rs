@@ -123,15 +123,31 @@ impl Corpus {
             _ => 0.0,
         };
         let trust = request.model_reads.share_of(text);
-        fuse(
-            &mut candidates,
-            request.profile,
-            request.paths,
-            mean,
-            trust,
-            &|score| query.coverage(score),
-        );
-        self.lend_within_conversations(&mut candidates, request.profile);
+        let fuse_all = |candidates: &mut [Candidate], mean: f32| {
+            let coverage = |score| query.coverage(score);
+            fuse(
+                candidates,
+                request.profile,
+                request.paths,
+                mean,
+                trust,
+                &coverage,
+            );
+            self.lend_within_conversations(candidates, request.profile);
+        };
+        fuse_all(&mut candidates, mean);
+        if trust > 0.5
+            && let Some(nearer) = self.nearer(vector.as_deref(), &candidates, request.profile)
+        {
+            for candidate in &mut candidates {
+                candidate.scores.vector = self.similarity(candidate.doc, Some(&nearer));
+            }
+            let mean = self.vectors.as_ref();
+            fuse_all(
+                &mut candidates,
+                mean.map_or(0.0, |vectors| vectors.mean_similarity(&nearer)),
+            );
+        }
         self.decay(&mut candidates, request);
         let mut ranked = self.order(candidates);
         drop_off(&mut ranked, request.profile.drop_off);
@@ -321,6 +337,43 @@ impl Corpus {
                 candidate.scores.fused = (candidate.scores.fused + share * lent) / (1.0 + share);
             }
         }
+    }
+
+    /// The query's vector, moved towards the best documents: what they share is
+    /// what the query is about, said in other words. Turns are left alone; each is
+    /// about something else, and their neighbours lend them words already.
+    fn nearer(
+        &self,
+        query: Option<&[f32]>,
+        candidates: &[Candidate],
+        profile: &Profile,
+    ) -> Option<Vec<f32>> {
+        let (query, vectors) = (query?, self.vectors.as_ref()?);
+        if profile.feedback <= 0.0 {
+            return None;
+        }
+        let mut best: Vec<&Candidate> = candidates.iter().collect();
+        best.sort_by(|a, b| b.scores.fused.total_cmp(&a.scores.fused));
+        best.truncate(profile.feedback_hits);
+        let mut sum = vec![0.0_f32; query.len()];
+        let mut weight = 0.0;
+        for candidate in best {
+            if candidate.turn {
+                return None;
+            }
+            let share = candidate.scores.fused;
+            weight += share;
+            for (sum, value) in sum.iter_mut().zip(vectors.vector(candidate.doc)?) {
+                *sum += share * value;
+            }
+        }
+        let scale = profile.feedback / weight.max(1e-9);
+        let moved: Vec<f32> = sum
+            .iter()
+            .zip(query)
+            .map(|(sum, own)| sum * scale + own)
+            .collect();
+        normalised(&moved)
     }
 
     /// Stage 3: what is old counts less, as its category ages.

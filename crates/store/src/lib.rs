@@ -33,6 +33,7 @@ pub mod beacons;
 pub mod board;
 pub mod capabilities;
 pub mod code;
+pub mod code_vectors;
 pub mod conversations;
 pub mod daemon_state;
 mod db;

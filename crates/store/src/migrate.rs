@@ -42,6 +42,7 @@ pub(crate) const MIGRATIONS: &[Migration] = migrations! {
     12 "0012_conversations",
     13 "0013_context",
     14 "0014_stats",
+    15 "0015_code_vectors",
 };
 
 /// Where the record of applied migrations is kept.

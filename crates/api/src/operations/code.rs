@@ -129,6 +129,9 @@ pub struct CodeStatusResult {
     /// What the last pass found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_pass: Option<PassReport>,
+    /// Symbols whose meaning can be compared, of those whose meaning should be.
+    pub embedded: u32,
+    pub to_embed: u32,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -166,13 +169,18 @@ pub struct CodeSearchResult {
     pub hits: Vec<CodeHit>,
     /// Landmarks whose name or note has the words of the query.
     pub beacons: Vec<Beacon>,
+    /// Whether meaning was compared too, and not words alone.
+    pub vectors_used: bool,
+    /// Why meaning was not compared, or not of every symbol.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notice: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CodeHit {
     #[serde(flatten)]
     pub symbol: CodeSymbol,
-    /// `name`, `name_in_any_case` or `words`.
+    /// `name`, `name_in_any_case`, `words` or `meaning`.
     pub matched: String,
     /// Comparable within one answer only.
     pub score: f32,

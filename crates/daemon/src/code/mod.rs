@@ -8,6 +8,7 @@
 
 mod keeping;
 pub(crate) mod landmarks;
+mod meaning;
 mod repository;
 
 use std::collections::HashMap;
@@ -20,8 +21,10 @@ use missiond_core::{Clock, Timestamp};
 use missiond_store::{MissionDb, StoreError, code};
 use tokio::sync::Semaphore;
 
+use crate::knowledge::Knowledge;
 use crate::timeline::Timeline;
 
+pub(crate) use meaning::MeaningStatus;
 pub(crate) use repository::{Fresh, Repository};
 
 /// Maps in memory. The one asked about longest ago goes first; it is read back
@@ -48,6 +51,8 @@ pub(crate) enum CodeMapError {
     Relative(String),
     #[error("{0} is being read right now: forget it when that is done")]
     Busy(String),
+    #[error(transparent)]
+    Unread(missiond_knowledge::EmbedError),
     #[error("the work on the code map failed: this is a defect of missiond")]
     Panicked,
 }
@@ -60,6 +65,10 @@ pub(crate) struct Shared {
     pub(crate) timeline: Timeline,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) passes: Semaphore,
+    /// Repositories that a model reads at once: one.
+    pub(crate) understanding: Semaphore,
+    /// Whose model reads code; none where meaning is not compared.
+    pub(crate) knowledge: Option<Knowledge>,
     questions: Semaphore,
 }
 
@@ -95,6 +104,7 @@ impl CodeMaps {
         db: MissionDb,
         timeline: Timeline,
         clock: Arc<dyn Clock>,
+        knowledge: Option<Knowledge>,
     ) -> Self {
         Self {
             shared: Arc::new(Shared {
@@ -103,6 +113,8 @@ impl CodeMaps {
                 timeline,
                 clock,
                 passes: Semaphore::new(PASSES),
+                understanding: Semaphore::new(1),
+                knowledge,
                 questions: Semaphore::new(QUESTIONS),
             }),
             open: Mutex::new(Vec::new()),

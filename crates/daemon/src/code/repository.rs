@@ -14,6 +14,7 @@ use missiond_core::{Event, Timestamp, TraceContext};
 use missiond_store::code;
 use tokio::sync::{mpsc, watch};
 
+use super::meaning::{MeaningStatus, Meanings};
 use super::{CodeMapError, Shared, blocking, keeping, landmarks, number_of};
 
 /// Batches between the threads that read and the one that keeps.
@@ -26,6 +27,7 @@ pub(crate) struct Repository {
     pub(crate) family: i64,
     pub(crate) shared: Arc<Shared>,
     index: RwLock<CodeIndex>,
+    pub(super) meanings: Meanings,
     passes: Mutex<Passes>,
     /// How many passes have ended.
     ended: watch::Sender<u64>,
@@ -38,6 +40,8 @@ struct Passes {
     /// Another one was asked for while one runs.
     again: bool,
     stopped: bool,
+    /// A model reads what was found.
+    understanding: bool,
     loaded: bool,
     /// A whole pass has ended, of this daemon or an earlier one.
     complete: bool,
@@ -73,6 +77,7 @@ pub(crate) struct Status {
     pub(crate) fresh: Fresh,
     pub(crate) checked_at: Option<Timestamp>,
     pub(crate) last: Option<Pass>,
+    pub(crate) meaning: MeaningStatus,
 }
 
 impl Repository {
@@ -92,6 +97,7 @@ impl Repository {
             checkout,
             shared,
             index: RwLock::default(),
+            meanings: Meanings::default(),
             passes: Mutex::new(passes),
             ended: watch::Sender::new(0),
         }
@@ -111,7 +117,12 @@ impl Repository {
     }
 
     pub(super) fn is_busy(&self) -> bool {
-        self.lock().running.is_some()
+        let passes = self.lock();
+        passes.running.is_some() || passes.understanding
+    }
+
+    pub(super) fn is_stopped(&self) -> bool {
+        self.lock().stopped
     }
 
     pub(crate) fn status(&self) -> Status {
@@ -129,6 +140,7 @@ impl Repository {
                 .as_ref()
                 .and_then(|last| last.as_ref().ok())
                 .copied(),
+            meaning: self.meanings.status(),
         }
     }
 
@@ -261,9 +273,33 @@ impl Repository {
             };
             self.ended.send_modify(|ended| *ended += 1);
             if !again {
-                return;
+                return self.understand_beside();
             }
         }
+    }
+
+    /// Has a model read what passes found, unless one is at it: then it looks
+    /// again when it is done.
+    fn understand_beside(self: &Arc<Self>) {
+        if std::mem::replace(&mut self.lock().understanding, true) {
+            return;
+        }
+        let this = Arc::clone(self);
+        tokio::spawn(async move {
+            let mut seen = None;
+            loop {
+                let ended = *this.ended.borrow();
+                if seen == Some(ended) || this.is_stopped() {
+                    break;
+                }
+                seen = Some(ended);
+                if let Err(error) = this.understand().await {
+                    tracing::warn!(root = %this.root(), %error, "code is searched by words alone");
+                    break;
+                }
+            }
+            this.lock().understanding = false;
+        });
     }
 
     async fn pass(

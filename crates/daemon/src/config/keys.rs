@@ -302,6 +302,11 @@ pub const KEYS: &[KeySpec] = &[
          known; a `*` at the end stands for anything, for example `[\"session *\"]`.",
     ),
     restart(
+        "knowledge.code",
+        "Whether the model reads code too, in the background, so that `mission code search` \
+         compares meaning.",
+    ),
+    restart(
         "knowledge.search.keyword",
         "What words count beside meaning, 0 to 1.",
     ),
@@ -361,6 +366,18 @@ pub const KEYS: &[KeySpec] = &[
     restart(
         "knowledge.search.conversation",
         "What the best turns of a conversation lend its others, 0 to 1.",
+    ),
+    restart(
+        "knowledge.search.said",
+        "What the words of the day on which a turn was said count, 0 to 1.",
+    ),
+    restart(
+        "knowledge.search.feedback",
+        "How far the query moves towards its best documents before the second comparison, 0 to 1.",
+    ),
+    restart(
+        "knowledge.search.feedback_hits",
+        "How many documents that are, 1 to 50.",
     ),
     live(
         "context.enabled",

@@ -30,6 +30,8 @@ pub struct KnowledgeConfig {
     pub timeout_secs: u64,
     /// Sources, or beginnings of sources with a `*` behind them.
     pub accept_from: Vec<String>,
+    /// Whether the model reads code too.
+    pub code: bool,
     pub search: SearchConfig,
 }
 
@@ -42,6 +44,7 @@ impl Default for KnowledgeConfig {
             api_key_env: String::new(),
             timeout_secs: 30,
             accept_from: Vec::new(),
+            code: true,
             search: SearchConfig::default(),
         }
     }
@@ -73,6 +76,12 @@ impl KnowledgeConfig {
         share("knowledge.search.drop_off", search.drop_off)?;
         share("knowledge.search.relevance", search.relevance)?;
         share("knowledge.search.conversation", search.conversation)?;
+        share("knowledge.search.said", search.said)?;
+        share("knowledge.search.feedback", search.feedback)?;
+        if !(1..=50).contains(&search.feedback_hits) {
+            let message = format!("{} must be 1 to 50", search.feedback_hits);
+            return Err(("knowledge.search.feedback_hits", message));
+        }
         for (key, values) in [
             ("knowledge.search.before", search.before),
             ("knowledge.search.after", search.after),
@@ -123,6 +132,9 @@ pub struct SearchConfig {
     pub vector_before: [f64; 2],
     pub vector_after: [f64; 2],
     pub conversation: f64,
+    pub said: f64,
+    pub feedback: f64,
+    pub feedback_hits: u32,
 }
 
 impl Default for SearchConfig {
@@ -153,6 +165,9 @@ impl Default for SearchConfig {
             vector_before: context.vector_before.map(wide),
             vector_after: context.vector_after.map(wide),
             conversation: wide(context.conversation),
+            said: wide(context.said),
+            feedback: wide(best.feedback),
+            feedback_hits: best.feedback_hits as u32,
         }
     }
 }
@@ -181,7 +196,10 @@ impl SearchConfig {
             vector_before: self.vector_before.map(|weight| weight as f32),
             vector_after: self.vector_after.map(|weight| weight as f32),
             conversation: self.conversation as f32,
+            said: self.said as f32,
         });
+        profile.feedback = self.feedback as f32;
+        profile.feedback_hits = self.feedback_hits as usize;
         profile
     }
 }

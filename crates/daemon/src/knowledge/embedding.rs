@@ -186,6 +186,13 @@ impl Knowledge {
         }
     }
 
+    /// The configured model, or why there is none.
+    pub(crate) async fn model(&self) -> Result<Arc<dyn Embedder>, String> {
+        let inner = Arc::clone(&self.inner);
+        let model = on_thread(move || inner.models.current()).await;
+        model.map_err(|error| error.to_string())?
+    }
+
     /// Has the provider looked for again.
     pub(crate) fn look_again(&self) {
         self.inner.wake.notify_one();
@@ -198,10 +205,7 @@ impl Knowledge {
         if self.inner.read_index().corpus.is_empty() {
             return Ok(());
         }
-        let models = Arc::clone(&self.inner);
-        let model = on_thread(move || models.models.current())
-            .await
-            .map_err(told)??;
+        let model = self.model().await?;
         let name = model.name().to_string();
         let dimension = i64::from(model.name().dimension);
         let ensured = name.clone();

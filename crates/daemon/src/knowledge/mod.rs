@@ -267,7 +267,18 @@ fn document(row: &EntryRow) -> Document {
             .clone()
             .zip(row.turn)
             .map(|(conversation, turn)| Place { conversation, turn }),
+        said: row
+            .conversation
+            .is_some()
+            .then(|| day_in_words(row.created_at)),
     }
+}
+
+/// A day as people ask for it: "8 May 2023".
+fn day_in_words(at: Timestamp) -> String {
+    jiff::Timestamp::from_microsecond(at.as_micros())
+        .map(|at| at.strftime("%-d %B %Y").to_string())
+        .unwrap_or_default()
 }
 
 fn searched_text(key: &str, summary: &str, detail: &str, labels: &str) -> String {

@@ -20,7 +20,7 @@ use missiond_store::beacons::BeaconNodeRow;
 
 use super::{Call, Operations};
 use crate::code::landmarks::{self, Seen};
-use crate::code::{CodeMapError, Fresh, Repository, Unindexed};
+use crate::code::{CodeMapError, Fresh, MeaningStatus, Repository, Unindexed};
 
 const HITS: u32 = 10;
 const MAP_TOKENS: u32 = 2_000;
@@ -95,10 +95,15 @@ async fn search(call: Call, params: CodeSearchParams) -> Result<CodeSearchResult
     let limit = params.limit.unwrap_or(HITS).clamp(1, MAX_HITS) as usize;
     let repository = open(&call, &params.path, Unindexed::AcceptCheckouts).await?;
     let query = params.query.clone();
+    let meant = repository.meant(&query).await;
+    let vectors_used = meant.is_some();
     let asked = call
         .daemon
         .code
-        .ask(&repository, move |index| index.search(&query, kind, limit));
+        .ask(&repository, move |index| match &meant {
+            Some(meant) => meant.with(|alike| index.search_by(&query, kind, limit, Some(alike))),
+            None => index.search(&query, kind, limit),
+        });
     let (fresh, hits) = asked.await.map_err(|error| of_map(&error))?;
     let hits = hits.map_err(|error| of_map(&error.into()))?;
     let seen = seen(&repository).await?;
@@ -113,6 +118,7 @@ async fn search(call: Call, params: CodeSearchParams) -> Result<CodeSearchResult
             Match::Name => "name",
             Match::NameInAnyCase => "name_in_any_case",
             Match::Words => "words",
+            Match::Meaning => "meaning",
         }
         .to_owned(),
         score: hit.score,
@@ -122,6 +128,8 @@ async fn search(call: Call, params: CodeSearchParams) -> Result<CodeSearchResult
         freshness: freshness(fresh),
         hits: hits.into_iter().map(hit).collect(),
         beacons,
+        vectors_used,
+        notice: meaning_notice(&repository.status().meaning),
     })
 }
 
@@ -378,7 +386,21 @@ async fn described(
             gone: pass.gone,
             millis: u64::try_from(pass.took.as_millis()).unwrap_or(u64::MAX),
         }),
+        embedded: status.meaning.made,
+        to_embed: status.meaning.wanted,
     })
+}
+
+/// Why meaning is not compared, or not of everything.
+fn meaning_notice(status: &MeaningStatus) -> Option<String> {
+    match (&status.problem, status.made, status.wanted) {
+        (Some(problem), ..) => Some(problem.clone()),
+        (None, _, 0) => Some("no symbol was read by a model yet".to_owned()),
+        (None, made, wanted) if made < wanted => Some(format!(
+            "{made} of {wanted} symbols were read by a model so far"
+        )),
+        (None, ..) => None,
+    }
 }
 
 fn symbol(node: &NodeRef) -> CodeSymbol {

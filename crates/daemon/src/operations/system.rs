@@ -8,7 +8,8 @@ use missiond_api::operations::system::{
     ConfigKey, ConfigReport, ConfigShow, ControlAction, DaemonControl, DaemonControlParams,
     DaemonControlResult, DaemonState, DaemonStats, DaemonStatus, DatabaseStatus, Health,
     HealthReport, IncidentList, IncidentListParams, IncidentPage, IncidentResolve,
-    IncidentResolveParams, IncidentResolveResult, OperationFind, OperationFindParams, OperationFound, OperationsFound, StatsReport, StatusReport,
+    IncidentResolveParams, IncidentResolveResult, OperationFind, OperationFindParams,
+    OperationFound, OperationsFound, StatsReport, StatusReport,
 };
 use missiond_core::{ErrorCode, Event, IncidentState};
 use missiond_store::incidents::{self, IncidentFilter};

@@ -22,7 +22,7 @@ use tokio::time::Instant;
 
 use super::{Permissions, RuleSource, asked};
 use crate::questions::{NewQuestion, QuestionError, identity};
-use crate::slots::{Answer, OpenSlot};
+use crate::slots::{Answer, InputError, OpenSlot};
 use crate::timeline::{FollowError, Follower};
 
 /// Between two looks at a dialog that the launch of its agent answers.
@@ -429,6 +429,8 @@ impl Watcher {
                 ("taken".to_owned(), Given::Taken)
             }
             Ok(answered) => (answered.evidence.clone(), Given::Not(answered.evidence)),
+            // Often because of the answer: a program that was let go on is done.
+            Err(error @ InputError::Closed) => (error.to_string(), Given::Elsewhere),
             Err(error) => (error.to_string(), Given::Not(error.to_string())),
         };
         let now = permissions.clock.now();
@@ -546,7 +548,8 @@ impl Watcher {
 
 enum Given {
     Taken,
-    /// Somebody else is answering it, or a rule was used up: look again.
+    /// Somebody else is answering it, a rule was used up, or the slot is closed:
+    /// look again.
     Elsewhere,
     Not(String),
 }

@@ -3,6 +3,7 @@
 use super::fixtures::{minutes_later, noon, open};
 use crate::beacons::{self, BeaconNodeRow, BeaconRow};
 use crate::code::{self, CodeFileRow, NodeRow, StampRow};
+use crate::code_vectors;
 use crate::{DbUrl, MissionDb};
 
 fn node(name: String) -> NodeRow {
@@ -178,4 +179,41 @@ pub async fn a_landmark_is_kept_with_what_became_of_it(url: DbUrl) {
     assert!(remove().await.unwrap());
     assert!(!remove().await.unwrap());
     assert_eq!(list(3).await.unwrap(), []);
+}
+
+/// Vectors of code are known by model and text, kept once, and the oldest go.
+pub async fn what_a_model_made_of_code_is_kept_once(url: DbUrl) {
+    let db = open(&url).await;
+    let row = |name: &str, byte: u8| (name.to_owned(), vec![byte; 4]);
+    for (minute, rows) in [
+        (0, vec![row("a", 1), row("b", 2)]),
+        (1, vec![row("a", 9), row("c", 3)]),
+    ] {
+        let at = minutes_later(minute);
+        db.write(move |tx| {
+            let rows = rows.clone();
+            Box::pin(async move { code_vectors::put(tx, "one", rows, at).await })
+        })
+        .await
+        .unwrap();
+    }
+    let names: Vec<String> = ["a", "b", "c", "d"].map(str::to_owned).to_vec();
+    let get = |model: &'static str| {
+        let (db, names) = (db.clone(), names.clone());
+        async move {
+            let found = db.read(move |tx| {
+                let names = names.clone();
+                Box::pin(async move { code_vectors::get(tx, model, &names).await })
+            });
+            let mut found = found.await.unwrap();
+            found.sort();
+            found
+        }
+    };
+    assert_eq!(get("one").await, [row("a", 1), row("b", 2), row("c", 3)]);
+    assert_eq!(get("another").await, []);
+    db.write(|tx| Box::pin(code_vectors::prune(tx, 1)))
+        .await
+        .unwrap();
+    assert_eq!(get("one").await, [row("c", 3)]);
 }

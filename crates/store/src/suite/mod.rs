@@ -123,6 +123,7 @@ macro_rules! for_each_store_case {
             http_access_of_another_home_is_neither_found_nor_listed,
             code_is_kept_by_file_and_forgotten_with_another_format,
             a_landmark_is_kept_with_what_became_of_it,
+            what_a_model_made_of_code_is_kept_once,
             an_entry_is_revised_and_never_overwritten,
             what_was_collected_last_comes_back,
             edges_keep_their_first_reason,

@@ -237,6 +237,13 @@ const HOLDINGS: &[Holding] = &[
         ask: "SELECT host, numbers FROM stats_samples",
         answer: &["here", "{\"calls\":1.0}"],
     },
+    Holding {
+        since: 15,
+        write: "INSERT INTO code_vectors (model, described, vector, made_at) \
+             VALUES ('m', 'ab', '', 5)",
+        ask: "SELECT model, described FROM code_vectors",
+        answer: &["m", "ab"],
+    },
 ];
 
 pub async fn every_earlier_version_upgrades_and_keeps_its_data(url: DbUrl) {
