@@ -38,9 +38,14 @@ async function furnish(stage: Stage): Promise<[string, string][]> {
     ["slot", `/slots/${agent?.slot}`],
     ["runs", "/executions"],
     ["run", `/executions/${executions[0]?.execution}`],
+    ["reviews", "/review"],
+    ["review", "/review/T-1"],
+    ["review-running", `/review/${(await stage.call("board_show", { task: "T-2" })).attempts[0]?.branch?.replaceAll("/", "%2F")}`],
     ["timeline", "/timeline"],
     ["tools", "/tools"],
     ["system-health", "/system/health"],
+    ["system-logs", "/system/logs"],
+    ["system-usage", "/system/usage"],
     ["system-incidents", "/system/incidents"],
     ["system-permissions", "/system/permissions"],
     ["system-access", "/system/access"],
@@ -56,7 +61,7 @@ async function settled(page: Page): Promise<void> {
 }
 
 test("every view is in order in light, dark and at phone width", async ({ stage, browser }) => {
-  test.setTimeout(300_000);
+  test.setTimeout(600_000);
   const views = await furnish(stage);
   const address = await stage.address();
   mkdirSync("screenshots", { recursive: true });

@@ -23,6 +23,8 @@ const Executions = lazy(() => import("../executions/Executions").then((module) =
 const ExecutionPage = lazy(() =>
   import("../executions/ExecutionPage").then((module) => ({ default: module.ExecutionPage })),
 );
+const Review = lazy(() => import("../review/Review").then((module) => ({ default: module.Review })));
+const ReviewPage = lazy(() => import("../review/ReviewPage").then((module) => ({ default: module.ReviewPage })));
 const Timeline = lazy(() => import("../timeline/Timeline").then((module) => ({ default: module.Timeline })));
 const Tools = lazy(() => import("../tools/Tools").then((module) => ({ default: module.Tools })));
 const System = lazy(() => import("../system/System").then((module) => ({ default: module.System })));
@@ -32,6 +34,7 @@ export const VIEWS: View[] = [
   { path: "/board", name: "Board", key: "b", component: Board },
   { path: "/slots", name: "Slots", key: "s", component: Slots },
   { path: "/executions", name: "Runs", key: "e", component: Executions },
+  { path: "/review", name: "Review", key: "r", component: Review },
   { path: "/timeline", name: "Timeline", key: "t", component: Timeline },
   { path: "/tools", name: "Tools", key: "o", component: Tools },
   { path: "/system", name: "System", key: "y", component: System },
@@ -42,5 +45,6 @@ export const PAGES: { path: string; component: Loadable }[] = [
   { path: "/board/:task", component: TaskPage },
   { path: "/slots/:slot", component: SlotPage },
   { path: "/executions/:execution", component: ExecutionPage },
+  { path: "/review/:worktree", component: ReviewPage },
   { path: "/system/:part", component: System },
 ];
