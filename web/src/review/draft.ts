@@ -44,7 +44,9 @@ export const isEmpty = (draft: Draft): boolean => !draft.remark.trim() && draft.
 export function withComment(draft: Draft, comment: Omit<DraftComment, "id">): Draft {
   const id = 1 + Math.max(0, ...draft.comments.map((each) => each.id));
   const comments = [...draft.comments, { ...comment, id }];
-  comments.sort((a, b) => a.file.localeCompare(b.file) || a.line - b.line || a.id - b.id);
+  // As git lists them: by bytes, not by the order of a language.
+  const order = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
+  comments.sort((a, b) => order(a.file, b.file) || a.line - b.line || a.id - b.id);
   return { ...draft, comments };
 }
 
