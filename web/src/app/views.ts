@@ -23,6 +23,8 @@ const Executions = lazy(() => import("../executions/Executions").then((module) =
 const ExecutionPage = lazy(() =>
   import("../executions/ExecutionPage").then((module) => ({ default: module.ExecutionPage })),
 );
+const Review = lazy(() => import("../review/Review").then((module) => ({ default: module.Review })));
+const ReviewPage = lazy(() => import("../review/ReviewPage").then((module) => ({ default: module.ReviewPage })));
 const Knowledge = lazy(() => import("../knowledge/Knowledge").then((module) => ({ default: module.Knowledge })));
 const EntryPage = lazy(() => import("../knowledge/EntryPage").then((module) => ({ default: module.EntryPage })));
 const Code = lazy(() => import("../code/Code").then((module) => ({ default: module.Code })));
@@ -35,6 +37,7 @@ export const VIEWS: View[] = [
   { path: "/board", name: "Board", key: "b", component: Board },
   { path: "/slots", name: "Slots", key: "s", component: Slots },
   { path: "/executions", name: "Runs", key: "e", component: Executions },
+  { path: "/review", name: "Review", key: "r", component: Review },
   { path: "/knowledge", name: "Knowledge", key: "k", component: Knowledge },
   { path: "/code", name: "Code", key: "c", component: Code },
   { path: "/timeline", name: "Timeline", key: "t", component: Timeline },
@@ -47,6 +50,7 @@ export const PAGES: { path: string; component: Loadable }[] = [
   { path: "/board/:task", component: TaskPage },
   { path: "/slots/:slot", component: SlotPage },
   { path: "/executions/:execution", component: ExecutionPage },
+  { path: "/review/:worktree", component: ReviewPage },
   { path: "/knowledge/entry/:entry", component: EntryPage },
   { path: "/knowledge/:part", component: Knowledge },
   { path: "/code/:part", component: Code },

@@ -38,6 +38,7 @@ function AttemptPanel({ attempt, evidence, newest }: { attempt: Attempt; evidenc
           <Lasting from={attempt.started_at} to={attempt.ended_at} />
         </span>
         <span className="attempt-links">
+          {attempt.branch ? <Link href={`/review/${encodeURIComponent(attempt.branch)}`}>review</Link> : null}
           {attempt.execution ? <Link href={`/executions/${attempt.execution}`}>run</Link> : null}
           {attempt.slot ? <Link href={`/slots/${attempt.slot}`}>terminal</Link> : null}
         </span>
@@ -98,7 +99,7 @@ export function OutcomeMark({ outcome }: { outcome: Outcome }) {
   return <Mark tone={OUTCOMES[outcome]} word={outcome.replaceAll("_", " ")} />;
 }
 
-function EvidenceList({ evidence, open }: { evidence: Evidence[]; open: boolean }) {
+export function EvidenceList({ evidence, open }: { evidence: Evidence[]; open: boolean }) {
   return (
     <ul className="evidence">
       {evidence.map((each) => (

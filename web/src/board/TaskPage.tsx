@@ -32,6 +32,7 @@ export function TaskPage() {
           </>
         }
       >
+        {details.data ? <ReviewLink details={details.data} /> : null}
         {details.data ? <Actions task={details.data.task} edit={() => setEditing(true)} /> : null}
       </Bar>
       <div className="view" tabIndex={0}>
@@ -41,6 +42,15 @@ export function TaskPage() {
       </div>
       {editing && details.data ? <EditTask task={details.data.task} close={() => setEditing(false)} /> : null}
     </>
+  );
+}
+
+function ReviewLink({ details }: { details: TaskDetails }) {
+  if (!details.attempts.some((attempt) => attempt.branch)) return null;
+  return (
+    <Link className="button" href={`/review/${details.task.number}`}>
+      Review
+    </Link>
   );
 }
 

@@ -32,13 +32,15 @@ export const queries = new QueryClient({
 export function useOperation<O extends OperationName>(
   operation: O,
   params: Params<O>,
-  options: { enabled?: boolean; refetchInterval?: number; placeholder?: "keep" } = {},
+  options: { enabled?: boolean; refetchInterval?: number; placeholder?: "keep"; fresh?: boolean } = {},
 ): UseQueryResult<Result<O>> {
   return useQuery<Result<O>, Error, Result<O>>({
     queryKey: [operation, params],
     queryFn: ({ signal }) => call(operation, params, signal),
     ...(options.enabled === undefined ? {} : { enabled: options.enabled }),
     ...(options.refetchInterval ? { refetchInterval: options.refetchInterval } : {}),
+    // No event tells of it: what was read before may not be so any more.
+    ...(options.fresh ? { staleTime: 0, gcTime: 0 } : {}),
     // What was there before stays until the new is, so that nothing jumps.
     ...(options.placeholder ? { placeholderData: keepPreviousData } : {}),
   });
@@ -60,7 +62,7 @@ export function useAction<O extends OperationName>(
 const BOARD: OperationName[] = ["board_list", "board_show", "board_ready", "board_graph", "autopilot_show"];
 const QUESTIONS: OperationName[] = ["question_list", "daemon_status"];
 const SLOTS: OperationName[] = ["slot_list", "slot_explain"];
-const EXECUTIONS: OperationName[] = ["execution_list", "execution_show"];
+const EXECUTIONS: OperationName[] = ["execution_list", "execution_show", "execution_journal"];
 const TOOLS: OperationName[] = ["mcp_server_list", "mcp_tool_list"];
 // Not `kb_get`, which counts as use: an entry left open would seem useful for
 // everything that is remembered meanwhile.
@@ -90,7 +92,8 @@ const CHANGED_BY: Partial<Record<OperationName, OperationName[]>> = {
   mcp_server_control: ["mcp_server_list"],
   mcp_pin: TOOLS,
   mcp_tool_call: ["mcp_server_list"],
-  worktree_finish: ["worktree_list", ...BOARD],
+  review_send: EXECUTIONS,
+  worktree_finish: ["worktree_list", "worktree_diff", ...BOARD],
   worktree_clean: ["worktree_list"],
   permission_add: ["permission_list"],
   permission_remove: ["permission_list"],

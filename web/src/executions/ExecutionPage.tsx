@@ -21,6 +21,12 @@ export function ExecutionPage() {
   const { execution = "" } = useParams<{ execution: string }>();
   const details = useOperation("execution_show", { execution });
   const [moment, setMoment] = useState<string>();
+  // Where the recording is, once it plays on from the moment that was chosen.
+  const [played, setPlayed] = useState<number>();
+  const choose = (at: string | undefined) => {
+    setMoment(at);
+    setPlayed(at ? new Date(at).getTime() : undefined);
+  };
   return (
     <>
       <Bar
@@ -40,7 +46,7 @@ export function ExecutionPage() {
               <div className="stack">
                 <Head run={run} />
                 {run.questions.length > 0 ? <Asked run={run} /> : null}
-                <Journal run={run} moment={moment} choose={setMoment} />
+                <Journal run={run} moment={played} choose={choose} />
                 {run.ended_at ? null : <Tell run={run} />}
               </div>
               <aside className="stack run-side">
@@ -48,12 +54,12 @@ export function ExecutionPage() {
                   <section className="section">
                     <h2>
                       The terminal then{" "}
-                      <button type="button" className="button plain small" onClick={() => setMoment(undefined)}>
+                      <button type="button" className="button plain small" onClick={() => choose(undefined)}>
                         Close
                       </button>
                     </h2>
                     <Suspense fallback={<Lines count={6} />}>
-                      <Player slot={run.slot} at={moment} />
+                      <Player slot={run.slot} at={moment} played={setPlayed} />
                     </Suspense>
                   </section>
                 ) : null}

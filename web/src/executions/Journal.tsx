@@ -1,50 +1,168 @@
-// What happened in a run, from its journal, oldest first. The time of each leads
-// to the terminal as it was then.
+// What happened in a run, from its journal, oldest first: as a story, or record by
+// record. The time of each leads to the terminal as it was then, and while the
+// recording plays, the journal shows where it is.
 
-import type { ExecutionDetails, Happening } from "../generated/operations";
+import { useEffect, useRef, useState } from "react";
+
+import { useRemembered } from "../app/remember";
+import { useOperation } from "../daemon/queries";
+import type { ExecutionDetails, JournalEntry } from "../generated/operations";
+import { Lines, Loaded, Trouble } from "../parts/Loaded";
 import { clock } from "../parts/time";
+import { useRecords } from "./records";
 
 interface Props {
   run: ExecutionDetails;
-  moment: string | undefined;
+  /** The moment the recording is at, in milliseconds. */
+  moment: number | undefined;
   choose: (moment: string) => void;
 }
 
+/** What can be shown of a journal: which kinds of record. */
+const SHOWN = {
+  story: { name: "The story", kinds: [] as string[] },
+  all: { name: "Every record", kinds: [] as string[] },
+  messages: { name: "Messages", kinds: ["message.accepted", "message.delivery"] },
+  observations: { name: "Observations", kinds: ["observation.recorded"] },
+  decisions: { name: "Decisions", kinds: ["decision.recorded"] },
+  states: { name: "States", kinds: ["state.changed", "activity.updated", "journal.header"] },
+  effects: { name: "Effects", kinds: ["owner-effect.recorded", "projection.recorded"] },
+};
+
 export function Journal({ run, moment, choose }: Props) {
+  const [shown, setShown] = useRemembered<keyof typeof SHOWN>("journal.shown", "story");
+  const { kinds } = SHOWN[shown] ?? SHOWN.story;
   return (
     <section className="section">
       <h2>
         Journal <span className="quiet">{run.records} records</span>
+        <select
+          className="field journal-kind"
+          aria-label="What is shown of the journal"
+          value={shown}
+          onChange={(event) => setShown(event.target.value as keyof typeof SHOWN)}
+        >
+          {Object.entries(SHOWN).map(([key, { name }]) => (
+            <option key={key} value={key}>
+              {name}
+            </option>
+          ))}
+        </select>
       </h2>
-      {run.timeline.length === 0 ? <p className="quiet">Nothing has happened yet.</p> : null}
-      <ol className="journal">
-        {run.timeline.map((happening) => (
-          <Record key={happening.sequence} happening={happening} here={happening.at === moment} choose={choose} />
-        ))}
-      </ol>
+      {shown === "story" ? (
+        <Story run={run} moment={moment} choose={choose} />
+      ) : (
+        <Everything key={shown} run={run} kinds={kinds} moment={moment} choose={choose} />
+      )}
     </section>
   );
 }
 
-interface RecordProps {
-  happening: Happening;
-  here: boolean;
-  choose: (moment: string) => void;
+function Story({ run, moment, choose }: Props) {
+  const here = placeOf(run.timeline, moment);
+  if (run.timeline.length === 0) return <p className="quiet">Nothing has happened yet.</p>;
+  return (
+    <ol className="journal">
+      {run.timeline.map((happening, index) => (
+        <Item key={happening.sequence} at={happening.at} kind={happening.title} here={index === here} choose={choose}>
+          <p className="prose record-text">{happening.text}</p>
+        </Item>
+      ))}
+    </ol>
+  );
 }
 
-function Record({ happening, here, choose }: RecordProps) {
+function Everything({ run, kinds, moment, choose }: Props & { kinds: string[] }) {
+  const { records, before, loading, error, older, again } = useRecords(run.execution, kinds, run.records);
+  const here = placeOf(records, moment);
   return (
-    <li className={here ? "record here" : "record"}>
+    <>
+      {before === undefined ? null : (
+        <button type="button" className="button small journal-older" onClick={older}>
+          Older records
+        </button>
+      )}
+      {error ? <Trouble error={error} retry={again} /> : null}
+      {loading ? <Lines count={8} /> : null}
+      {!loading && !error && records.length === 0 ? <p className="quiet">There is no such record in this journal.</p> : null}
+      <ol className="journal">
+        {records.map((record, index) => (
+          <Item key={record.sequence} at={record.at} kind={said(record.kind)} here={index === here} choose={choose}>
+            <Entry record={record} execution={run.execution} />
+          </Item>
+        ))}
+      </ol>
+    </>
+  );
+}
+
+const said = (kind: string): string => kind.replace(".recorded", "").replaceAll(/[.-]/g, " ");
+
+/** The last of a list that had happened by a moment. */
+function placeOf(list: { at: string }[], moment: number | undefined): number {
+  if (moment === undefined) return -1;
+  return list.findLastIndex((each) => new Date(each.at).getTime() <= moment);
+}
+
+interface ItemProps {
+  at: string;
+  kind: string;
+  here: boolean;
+  choose: (moment: string) => void;
+  children: React.ReactNode;
+}
+
+function Item({ at, kind, here, choose, children }: ItemProps) {
+  const item = useRef<HTMLLIElement>(null);
+  useEffect(() => {
+    if (here) item.current?.scrollIntoView({ block: "nearest" });
+  }, [here]);
+  return (
+    <li ref={item} className={here ? "record here" : "record"} aria-current={here ? "true" : undefined}>
       <button
         type="button"
         className="record-time mono"
         title="Show the terminal at this moment"
-        onClick={() => choose(happening.at)}
+        onClick={() => choose(at)}
       >
-        {clock(happening.at)}
+        {clock(at)}
       </button>
-      <span className="record-kind quiet">{happening.title}</span>
-      <p className="prose record-text">{happening.text}</p>
+      <span className="record-kind quiet">{kind}</span>
+      {children}
     </li>
+  );
+}
+
+function Entry({ record, execution }: { record: JournalEntry; execution: string }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <div className="record-body">
+      <p className="record-text">
+        <span>{record.text}</span>
+        <button
+          type="button"
+          className="button plain small"
+          aria-expanded={open}
+          aria-label={`All that record ${record.sequence} says`}
+          onClick={() => setOpen(!open)}
+        >
+          #{record.sequence}
+        </button>
+      </p>
+      {open ? <Whole execution={execution} sequence={record.sequence} /> : null}
+    </div>
+  );
+}
+
+function Whole({ execution, sequence }: { execution: string; sequence: number }) {
+  const page = useOperation("execution_journal", { execution, after: sequence - 1, limit: 1, data: true });
+  return (
+    <Loaded of={page} lines={3}>
+      {({ records }) => (
+        <pre className="output" tabIndex={0} role="region" aria-label={`Record ${sequence}`}>
+          {JSON.stringify(records[0]?.data, null, 2)}
+        </pre>
+      )}
+    </Loaded>
   );
 }

@@ -13,7 +13,14 @@ import { makeTerminal, type Terminal } from "./xterm";
 const SPEEDS = [0.5, 1, 2, 4, 8, 16];
 const MOST_PAUSE = 1.5;
 
-export function Player({ slot, at }: { slot: string; at: string | null }) {
+interface Props {
+  slot: string;
+  at: string | null;
+  /** Told the moment it shows, a few times a second, in milliseconds. */
+  played?: (moment: number) => void;
+}
+
+export function Player({ slot, at, played }: Props) {
   const recording = useQuery({
     queryKey: ["recording", slot],
     queryFn: ({ signal }) => fetchRecording(slot, signal),
@@ -26,14 +33,20 @@ export function Player({ slot, at }: { slot: string; at: string | null }) {
         whole.happened.length === 0 ? (
           <Nothing title="Nothing was shown yet" />
         ) : (
-          <Playing whole={whole} at={at} />
+          <Playing whole={whole} at={at} played={played} />
         )
       }
     </Loaded>
   );
 }
 
-function Playing({ whole, at }: { whole: Recording; at: string | null }) {
+interface PlayingProps {
+  whole: Recording;
+  at: string | null;
+  played: ((moment: number) => void) | undefined;
+}
+
+function Playing({ whole, at, played }: PlayingProps) {
   const frame = useRef<HTMLDivElement>(null);
   const inner = useRef<HTMLDivElement>(null);
   const [pauses, setPauses] = useState(Boolean(at));
@@ -86,6 +99,12 @@ function Playing({ whole, at }: { whole: Recording; at: string | null }) {
       setTime(Math.min(wanted, whole.length));
     }
   }, [wanted, whole.length]);
+
+  // Without the pauses a place in the recording is no moment of the day.
+  const told = Math.floor(time * 4) / 4;
+  useEffect(() => {
+    if (pauses && told !== Math.floor((wanted ?? -1) * 4) / 4) played?.(whole.began + told * 1000);
+  }, [told, pauses, wanted, played, whole.began]);
 
   const toggle = () => {
     if (!playing && time >= recording.length) setTime(0);

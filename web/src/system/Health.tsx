@@ -4,6 +4,7 @@ import { Loaded } from "../parts/Loaded";
 import { Mark } from "../parts/marks";
 import { duration } from "../parts/time";
 import { Activity } from "./Activity";
+import { Plots } from "./Plots";
 
 /** Numbers that no event announces are read this often while they are looked at. */
 const LOOK_MS = 5000;
@@ -17,6 +18,7 @@ export function Health() {
       <Loaded of={stats} lines={4}>
         {(report) => <Numbers report={report} />}
       </Loaded>
+      <Plots />
       <Activity />
     </div>
   );

@@ -1,5 +1,5 @@
-// The daemon itself, one part at a time: is it well, what went wrong, what is
-// allowed, who may come in, how it is set up.
+// The daemon itself, one part at a time: is it well, what does its log say, what
+// was used, what went wrong, what is allowed, who may come in, how it is set up.
 
 import { Link, useParams } from "wouter";
 
@@ -8,11 +8,15 @@ import { Access } from "./Access";
 import { Configuration } from "./Configuration";
 import { Health } from "./Health";
 import { Incidents } from "./Incidents";
+import { Logs } from "./Logs";
 import { Permissions } from "./Permissions";
+import { Usage } from "./Usage";
 import "./system.css";
 
 const PARTS = [
   { path: "health", name: "Health", component: Health },
+  { path: "logs", name: "Log", component: Logs },
+  { path: "usage", name: "Usage", component: Usage },
   { path: "incidents", name: "Incidents", component: Incidents },
   { path: "permissions", name: "Permissions", component: Permissions },
   { path: "access", name: "Access", component: Access },
