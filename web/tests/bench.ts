@@ -3,7 +3,7 @@
 // hour of events leaves in memory, and what Lighthouse says. Figures are printed,
 // none of them is a verdict: they depend on the machine.
 
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -97,41 +97,53 @@ test("a thousand tasks and twenty busy terminals", async ({ stage, browser }) =>
     `\u001b[3${(n % 6) + 1}m${String(n).padStart(6)}\u001b[0m the quick brown fox jumps over the lazy dog, again and again\r\n`;
   const written = Array.from({ length: 200 }, (_, n) => line(n)).join("");
   writeFileSync(text, written.slice(0, BYTES_PER_SECOND / 10));
-  // All begin at once, when all are there: one that is started beside others that
-  // write is slow to start.
+  // All begin at once, when they and the pages are there: what is started beside
+  // twenty that write is slow to start.
   const go = join(stage.folder, "go");
   const writer = `while [ ! -e ${go} ]; do sleep 0.2; done; while :; do cat ${text}; sleep 0.1; done`;
   for (let number = 0; number < TERMINALS; number++) await stage.spawn(`busy-${number}`, ["sh", "-c", writer]);
-  writeFileSync(go, "");
 
   const context = await signedIn(stage, browser);
-  const page = await context.newPage();
   const address = await stage.address();
+  const [empty, slots, board] = [await context.newPage(), await context.newPage(), await context.newPage()];
+  // Room for all of them: what is out of sight is not drawn.
+  await slots.setViewportSize({ width: 1920, height: 1300 });
+  await slots.goto(`${address}/slots`);
+  await slots.getByRole("button", { name: "small" }).click();
+  await expect(slots.locator(".tile .xterm-rows")).toHaveCount(TERMINALS);
+  await board.goto(`${address}/board`);
+  await expect(board.locator(".card").first()).toBeVisible();
+  const recordings = join(stage.home, "data/recordings");
+  const before = { bytes: sizeOf(recordings), at: Date.now() };
+  writeFileSync(go, "");
+
   // The same machine under the same load, without our page: what is its own.
-  await page.goto("about:blank");
-  told("an empty page beside the terminals", await frames(page, () => page.waitForTimeout(5000)));
-
-  await page.goto(`${address}/slots`);
-  await page.getByRole("button", { name: "small" }).click();
-  await expect(page.locator(".tile .xterm-rows")).toHaveCount(TERMINALS);
-  const watched = await frames(page, () => page.waitForTimeout(WATCHED_MS));
+  told("an empty page beside the terminals", await frames(empty, () => empty.waitForTimeout(5000)));
+  const watched = await frames(slots, () => slots.waitForTimeout(WATCHED_MS));
   told(`${TERMINALS} terminals at ${BYTES_PER_SECOND / 1000} KB/s`, watched, 100);
+  const rate = (sizeOf(recordings) - before.bytes) / (Date.now() - before.at) / TERMINALS;
+  figure("what each terminal wrote, recorded", rate, "KB/s");
+  await slots.close();
 
-  await page.goto(`${address}/board`);
-  await expect(page.locator(".card").first()).toBeVisible();
-  const busy = await frames(page, async () => {
+  const busy = await frames(board, async () => {
     const until = Date.now() + WATCHED_MS;
     for (let number = 1; Date.now() < until; number++) {
       await stage.call("board_edit", {
         task: `T-${(number % 500) + 1}`,
         set: { labels: [`area-${number % 7}`, "changed"] },
       });
-      await page.waitForTimeout(50);
+      await board.waitForTimeout(50);
     }
   });
   told(`${TASKS} tasks that change 20 times a second`, busy, 100);
   await context.close();
 });
+
+/** Bytes in a folder and those below it. */
+function sizeOf(folder: string): number {
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  return files.reduce((sum, file) => sum + statSync(join(file.parentPath, file.name)).size, 0);
+}
 
 test("an hour of events, as fast as they come", async ({ stage, browser }) => {
   const { task } = await stage.call("board_add", { task: { title: "A task that changes all hour", isolation: "none" } });
