@@ -230,3 +230,81 @@ impl Inner {
         self.index.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_micros(second * 1_000_000)
+    }
+
+    fn message(place: i64, noise: Option<&str>) -> (MessageRow, TermWeights) {
+        let text = format!("word{place}");
+        let mut terms = TermWeights::default();
+        terms.add(&tokens(&text), 1.0);
+        let row = MessageRow {
+            place,
+            key: text.clone(),
+            turn: 1,
+            role: "person".into(),
+            bytes: 5,
+            text,
+            model: None,
+            noise: noise.map(str::to_owned),
+            at: at(place),
+        };
+        (row, terms)
+    }
+
+    fn conversation() -> ConversationRow {
+        let engine = CliEngine::Claude;
+        ConversationRow {
+            id: conversations::id_of(&engine, "s"),
+            engine,
+            session: "s".into(),
+            host: "here".into(),
+            project: "/src".into(),
+            cwd: "/src".into(),
+            title: String::new(),
+            execution: None,
+            task: None,
+            slot: None,
+            started_at: at(0),
+            last_at: at(9),
+            taken_at: at(9),
+            next_place: 10,
+            skipped: 0,
+            diagnostic: None,
+        }
+    }
+
+    fn filled(mut index: Index) -> Index {
+        let row = conversation();
+        index.note(&row);
+        let noise = |place| (place == 9).then_some("command");
+        index.add(
+            row.id,
+            (1..10).map(|place| message(place, noise(place))).collect(),
+        );
+        index
+    }
+
+    #[test]
+    fn what_was_added_once_or_is_noise_is_not_added() {
+        let index = filled(filled(Index::default()));
+        assert_eq!(index.len(), 8);
+        assert_eq!(index.since, None);
+        let places: Vec<_> = index.said.iter().map(|said| said.place).collect();
+        assert_eq!(places, [1, 2, 3, 4, 5, 6, 7, 8]);
+    }
+
+    #[test]
+    fn what_was_said_first_goes_first() {
+        let index = filled(Index::default());
+        let shorter = filled(index.emptied());
+        let places: Vec<_> = shorter.said.iter().map(|said| said.place).collect();
+        assert_eq!(places, [4, 5, 6, 7, 8]);
+        assert_eq!(shorter.since, Some(Timestamp::from_micros(3_000_001)));
+    }
+}

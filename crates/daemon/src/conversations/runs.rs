@@ -32,6 +32,7 @@ pub(super) struct Runs {
 struct Followed {
     /// Once its transcript is known.
     source: Option<Source>,
+    linked: bool,
 }
 
 impl Conversations {
@@ -61,15 +62,18 @@ impl Conversations {
             }
         }
         for row in rows.into_values() {
-            let followed = runs
-                .followed
-                .entry(row.id)
-                .or_insert(Followed { source: None });
+            let followed = runs.followed.entry(row.id).or_insert(Followed {
+                source: None,
+                linked: false,
+            });
             if followed.source.is_none() {
                 followed.source = self.source_of(&row).await?;
             }
             if let Some(source) = followed.source.clone() {
                 while self.advance(&source).await? {}
+                if !followed.linked {
+                    followed.linked = self.link(&source).await?;
+                }
             }
             let now = self.inner.now();
             if row.ended_at.is_some_and(|ended| ended.plus(LINGERS) < now) {

@@ -51,6 +51,19 @@ pub(super) struct Source {
     pub(super) links: Links,
 }
 
+impl Source {
+    /// A conversation goes on in other executions; the newest one counts.
+    fn link(&self, conversation: &mut ConversationRow) {
+        let links = self.links;
+        if links.execution >= conversation.execution && links.execution.is_some() {
+            conversation.execution = links.execution;
+            conversation.slot = links.slot;
+            conversation.task = links.task.or(conversation.task);
+            conversation.project = kept(&self.project, LONGEST_MESSAGE);
+        }
+    }
+}
+
 /// How far a transcript was read, as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Place {
@@ -183,6 +196,37 @@ impl Conversations {
                 Ok(true)
             }
         }
+    }
+
+    /// Links a conversation to its execution, also when another source has taken
+    /// in all of it; whether there is one by now.
+    pub(super) async fn link(&self, source: &Source) -> Result<bool, ConversationError> {
+        let id = conversations::id_of(&source.engine, &source.session);
+        let known = self
+            .inner
+            .db
+            .read(move |tx| Box::pin(conversations::get(tx, id)))
+            .await?;
+        let Some(known) = known else {
+            return Ok(false);
+        };
+        if known.execution >= source.links.execution {
+            return Ok(true);
+        }
+        let source = source.clone();
+        let now = self.inner.now();
+        self.inner
+            .db
+            .write(move |tx| {
+                Box::pin(async move {
+                    let mut row = conversations::hold(tx, &known).await?;
+                    source.link(&mut row);
+                    row.taken_at = now;
+                    conversations::update(tx, &row).await
+                })
+            })
+            .await?;
+        Ok(true)
     }
 
     /// Where a transcript was read to, as it is stored.
@@ -370,7 +414,7 @@ impl Taking {
         if let Some(diagnostic) = &self.batch.diagnostic {
             conversation.diagnostic = Some(diagnostic.clone());
         }
-        self.link(&mut conversation);
+        self.source.link(&mut conversation);
         conversation.taken_at = self.now;
         conversations::update(tx, &conversation).await?;
         self.tell(tx, &closed).await?;
@@ -397,17 +441,6 @@ impl Taking {
             next_place: 1,
             skipped: 0,
             diagnostic: None,
-        }
-    }
-
-    /// A conversation goes on in other executions; the newest one counts.
-    fn link(&self, conversation: &mut ConversationRow) {
-        let links = self.source.links;
-        if links.execution >= conversation.execution && links.execution.is_some() {
-            conversation.execution = links.execution;
-            conversation.slot = links.slot;
-            conversation.task = links.task.or(conversation.task);
-            conversation.project = kept(&self.source.project, LONGEST_MESSAGE);
         }
     }
 
