@@ -21,6 +21,9 @@ use crate::quote::{self, Extent, clean, one_line};
 pub const MOST_CANDIDATES: usize = 300;
 /// No more of a text is looked at; beyond any budget.
 const LONGEST_TEXT: usize = 256 * 1024;
+/// Below this a candidate has too little to do with what is asked, beside the best
+/// of its source.
+const LEAST_RELEVANCE: f32 = 0.25;
 /// A beginning shorter than this many tokens is not worth its heading.
 const SHORTEST_BEGINNING: usize = 60;
 
@@ -69,6 +72,8 @@ pub enum Reason {
     Empty,
     /// The agent comes to it by itself.
     Known(String),
+    /// It has little to do with what is asked.
+    Unrelated,
     /// Another one says it already.
     Duplicate {
         of: String,
@@ -87,6 +92,7 @@ impl fmt::Display for Reason {
         match self {
             Self::Empty => f.write_str("there is nothing in it"),
             Self::Known(how) => f.write_str(how),
+            Self::Unrelated => f.write_str("it has little to do with what is asked"),
             Self::Duplicate { of } => write!(f, "{of} says the same"),
             Self::NoRoom { needs, left } => {
                 write!(
@@ -215,6 +221,8 @@ impl<'c> Choice<'c> {
                 {
                     Place::Out(Reason::NothingElse)
                 }
+                // Also when it is no number.
+                None if !(candidate.relevance >= LEAST_RELEVANCE) => Place::Out(Reason::Unrelated),
                 None => Place::Open,
             };
             choice.chosen.push(place);

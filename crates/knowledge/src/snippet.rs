@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use crate::tokens::{TermKind, Token, tokens};
+use crate::tokens::{TermKind, Token, is_filler, tokens};
 
 /// Words of a snippet.
 pub const SNIPPET_TOKENS: usize = 40;
@@ -16,6 +16,16 @@ const READ: usize = 64 * 1024;
 pub struct Snippet {
     pub text: String,
     pub highlights: Vec<(usize, usize)>,
+}
+
+impl Snippet {
+    /// Whether anything but words such as `the` answers the query.
+    #[must_use]
+    pub fn says_something(&self) -> bool {
+        let words = self.highlights.iter();
+        let mut words = words.filter_map(|&(start, end)| self.text.get(start..end));
+        words.any(|word| !is_filler(&word.to_lowercase()))
+    }
 }
 
 /// The snippet of `text` for the terms of a query.

@@ -360,7 +360,7 @@ fn stem(word: String) -> String {
     })
 }
 
-fn is_filler(word: &str) -> bool {
+pub(crate) fn is_filler(word: &str) -> bool {
     const FILLERS: &[&str] = &[
         "a", "about", "after", "again", "all", "am", "an", "and", "any", "are", "as", "at", "be",
         "been", "before", "being", "between", "both", "but", "by", "can", "could", "did", "do",

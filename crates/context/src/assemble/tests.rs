@@ -219,6 +219,8 @@ proptest! {
                 _ => prop_assert!(text.starts_with(said) && !said.is_empty()),
             }
         }
+        // Nothing that is beside the point.
+        prop_assert!(given.iter().all(|item| item.candidate.relevance >= LEAST_RELEVANCE));
         // Nothing the agent has anyway, nothing that is only the place.
         prop_assert!(given.iter().all(|item| item.candidate.known.is_none()));
         let real = given.iter().any(|item| item.candidate.source != Source::Environment);

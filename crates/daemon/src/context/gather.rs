@@ -5,9 +5,10 @@ use std::time::{Duration, Instant};
 
 use missiond_adapters::adapter;
 use missiond_api::operations::context::{ContextSource, SourceState};
-use missiond_api::operations::knowledge::KbSearchParams;
+use missiond_api::operations::knowledge::{KbHit, KbSearchParams};
 use missiond_codemap::MapRequest;
 use missiond_context::{Candidate, Length, Source};
+use missiond_knowledge::snippet::Snippet;
 
 use super::place::Place;
 use super::view::count;
@@ -154,11 +155,11 @@ async fn entries(parts: &Parts, query: &str, project: Option<String>) -> Answer 
     let found = parts.knowledge.search(params).await;
     let found = found.map_err(|error| error.to_string())?;
     let candidates = found.hits.into_iter().map(|hit| Candidate {
+        relevance: relevance(&hit),
         source: Source::Entries,
         title: hit.key,
         origin: hit.source,
         at: Some(hit.verified_at),
-        relevance: hit.scores.relevance,
         text: match hit.detail {
             Some(detail) => format!("{}\n{detail}", hit.summary),
             None => hit.summary,
@@ -167,6 +168,20 @@ async fn entries(parts: &Parts, query: &str, project: Option<String>) -> Answer 
         known: None,
     });
     Ok((candidates.collect(), found.notice))
+}
+
+/// A hit that shares nothing with the request but words such as `the` is none,
+/// though it may be the best there is.
+fn relevance(hit: &KbHit) -> f32 {
+    let snippet = Snippet {
+        text: hit.snippet.clone(),
+        highlights: hit.highlights.clone(),
+    };
+    let scores = &hit.scores;
+    match scores.vector.is_some() || scores.exact > 0.0 || snippet.says_something() {
+        true => scores.relevance,
+        false => 0.0,
+    }
 }
 
 /// The map of the repository: of a worktree, that of the repository it was made

@@ -37,7 +37,7 @@ pub(super) async fn history(
         title: title(turn),
         origin: turn.source.clone(),
         at: Some(turn.at),
-        relevance: 1.0 - at as f32 / count,
+        relevance: 1.0 - at as f32 / (2.0 * count),
         text: said(turn),
         length: Length::MayBeShortened,
         known: None,

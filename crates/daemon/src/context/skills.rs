@@ -188,7 +188,8 @@ fn ranked(skills: &[FoundSkill], query: &str, now: Timestamp) -> Vec<(usize, f32
         offset: 0,
     });
     let hits = answer.hits.iter();
-    hits.filter_map(|hit| Some((hit.id.parse().ok()?, hit.scores.relevance)))
+    hits.filter(|hit| hit.snippet.says_something())
+        .filter_map(|hit| Some((hit.id.parse().ok()?, hit.scores.relevance)))
         .collect()
 }
 
