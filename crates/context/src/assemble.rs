@@ -221,8 +221,9 @@ impl<'c> Choice<'c> {
                 {
                     Place::Out(Reason::NothingElse)
                 }
-                // Also when it is no number.
-                None if !(candidate.relevance >= LEAST_RELEVANCE) => Place::Out(Reason::Unrelated),
+                None if candidate.relevance.is_nan() || candidate.relevance < LEAST_RELEVANCE => {
+                    Place::Out(Reason::Unrelated)
+                }
                 None => Place::Open,
             };
             choice.chosen.push(place);
