@@ -28,15 +28,8 @@ export class TerminalLink {
   constructor(
     private readonly slot: string,
     private readonly listener: LinkListener,
-    /** Paced: the next picture comes when the last was said to be drawn. */
-    private readonly pace: "free" | "paced" = "free",
   ) {
     this.connect();
-  }
-
-  /** The last picture is drawn. */
-  drawn(): void {
-    if (this.pace === "paced") this.send({ type: "ready" });
   }
 
   take(): void {
@@ -69,9 +62,7 @@ export class TerminalLink {
 
   private connect(): void {
     const scheme = location.protocol === "https:" ? "wss" : "ws";
-    const paced = this.pace === "paced" ? "?paced" : "";
-    const path = `/api/v1/slots/${encodeURIComponent(this.slot)}/terminal${paced}`;
-    const socket = new WebSocket(`${scheme}://${location.host}${path}`);
+    const socket = new WebSocket(`${scheme}://${location.host}/api/v1/slots/${encodeURIComponent(this.slot)}/terminal`);
     socket.binaryType = "arraybuffer";
     this.socket = socket;
     socket.onopen = () => {
