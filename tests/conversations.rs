@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use crate::commander::Agent;
 use crate::executions::Stage;
-use crate::fleet::Database;
 use crate::harness::{TestHome, wait_for};
+use crate::shared_database::SharedDatabase;
 
 const CLAUDE: &str = include_str!("../crates/adapters/tests/transcripts/claude.jsonl");
 const CODEX: &str = include_str!("../crates/adapters/tests/transcripts/codex.jsonl");
@@ -390,7 +390,7 @@ fn a_daemon_that_dies_while_it_takes_in_loses_nothing_and_has_nothing_twice() {
 
 #[test]
 fn two_daemons_on_one_database_have_everything_once_and_both_find_it() {
-    let Some(database) = Database::new() else {
+    let Some(database) = SharedDatabase::new() else {
         return;
     };
     let person = Person::new("");

@@ -465,7 +465,7 @@ pub(crate) struct Ollama {
 impl Ollama {
     /// Answers with vectors of this many dimensions; after `lies_after`
     /// requests with one more than it said.
-    fn serve(dimension: usize, lies_after: usize, pause: Duration) -> Self {
+    pub(crate) fn serve(dimension: usize, lies_after: usize, pause: Duration) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         Self::serve_on(listener, dimension, lies_after, pause)
     }
@@ -496,7 +496,7 @@ impl Ollama {
         }
     }
 
-    fn config(&self) -> String {
+    pub(crate) fn config(&self) -> String {
         Self::config_of(&self.url)
     }
 

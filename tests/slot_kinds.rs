@@ -110,7 +110,7 @@ fn the_persons_own_session_is_seen_by_its_connection_too() {
         hook(
             &home,
             &json!({"hook_event_name": name, "session_id": "one"}),
-        )
+        );
     };
     told("UserPromptSubmit");
     let known = foreground().unwrap();

@@ -22,11 +22,7 @@ pub struct Projection {
 /// Lays vectors, one after the other in `rows`, out on the plane.
 #[must_use]
 pub fn project(rows: &[f32], dimension: usize) -> Projection {
-    let count = if dimension == 0 {
-        0
-    } else {
-        rows.len() / dimension
-    };
+    let count = rows.len().checked_div(dimension).unwrap_or(0);
     if count < 2 {
         return Projection {
             points: vec![[0.0, 0.0]; count],

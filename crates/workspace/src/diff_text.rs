@@ -463,7 +463,7 @@ mod tests {
             :100644 100644 061afc8 da9ccb5 R088\0ren.txt\0dir.txt\0:000000 100644 0000000 e69de29 A\0empty\0\
             :000000 000000 0000000 0000000 U\0fought\0:120000 100644 8d14cbf 0000000 T\0link\0\
             :100644 000000 45b983b 0000000 D\0sp ace\"q.txt\0\
-            2\t2\ta.txt\0-\t-\tbin\0001\t0\t\0ren.txt\0dir.txt\0000\t0\tempty\0001\t1\tlink\0000\t1\tsp ace\"q.txt\0";
+            2\t2\ta.txt\0-\t-\tbin\x00001\t0\t\0ren.txt\0dir.txt\x00000\t0\tempty\x00001\t1\tlink\x00000\t1\tsp ace\"q.txt\0";
         let renamed = Entry {
             old_path: Some(b"ren.txt".to_vec()),
             ..entry("dir.txt", Change::Renamed, 1, 0)

@@ -119,7 +119,7 @@ impl ContextPipeline {
         let budget = wanted.tokens.unwrap_or(config.context.tokens);
         let now = self.parts.clock.now();
         let withheld = withheld(&wanted);
-        let gathered = gather::gather(&self.parts, &config.context, &wanted).await;
+        let gathered = Box::pin(gather::gather(&self.parts, &config.context, &wanted)).await;
         let mut candidates = gathered.candidates;
         let mut masked = 0;
         for candidate in &mut candidates {

@@ -169,6 +169,7 @@ fn ranked(skills: &[FoundSkill], query: &str, now: Timestamp) -> Vec<(usize, f32
             scope: None,
             at: now,
             place: None,
+            said: None,
         };
         (document, None)
     });

@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use missiond_api::{ApiError, Home};
-use missiond_core::{Clock, EntryId, ErrorCode};
+use missiond_core::{Clock, EntryId, ErrorCode, Timestamp};
 use missiond_knowledge::transfer::{DraftError, derived_key};
 use missiond_knowledge::{Calibration, Corpus, Document, Place, Profile};
 use missiond_store::knowledge::{self, EntryRow, Which};

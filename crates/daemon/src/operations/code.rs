@@ -510,7 +510,7 @@ fn of_map(error: &CodeMapError) -> ApiError {
         CodeMapError::Code(_) | CodeMapError::Relative(_) => ErrorCode::InvalidParams,
         CodeMapError::Store(error) => error.code(),
         CodeMapError::Busy(_) => ErrorCode::Conflict,
-        CodeMapError::Panicked => ErrorCode::Internal,
+        CodeMapError::Unread(_) | CodeMapError::Panicked => ErrorCode::Internal,
     };
     ApiError::new(code, error.to_string())
 }

@@ -22,7 +22,7 @@ async fn list(
     call: Call,
     params: ConversationListParams,
 ) -> Result<ConversationListResult, ApiError> {
-    let task = task(&call, params.task.clone()).await?;
+    let task = task(&call, params.task).await?;
     Ok(call.daemon.conversations.list(params, task).await?)
 }
 
@@ -37,7 +37,7 @@ async fn search(
     call: Call,
     params: ConversationSearchParams,
 ) -> Result<ConversationSearchResult, ApiError> {
-    let task = task(&call, params.task.clone()).await?;
+    let task = task(&call, params.task).await?;
     Ok(call.daemon.conversations.search(params, task).await?)
 }
 

@@ -72,7 +72,7 @@ async fn of_worktree(named: Named, only: &[PathBuf]) -> Result<WorktreeChanges, 
         branch: Some(worktree.branch().to_owned()),
         base: worktree.base().map(str::to_owned),
         in_use: named.user,
-        ..changes(diff, named.attempt)
+        ..changes(diff, named.attempt.as_ref())
     })
 }
 
@@ -97,7 +97,7 @@ async fn of_branch(call: &Call, name: &str, only: &[PathBuf]) -> Result<Worktree
                 return Ok(WorktreeChanges {
                     branch: attempt.branch.clone(),
                     base: task.base.clone(),
-                    ..changes(diff, Some((attempt, task)))
+                    ..changes(diff, Some(&(attempt, task)))
                 });
             }
             Err(error) => gone = gone.or(Some(error)),
@@ -156,8 +156,8 @@ async fn attempts_of(call: &Call, task: TaskRef) -> Result<(BoardTask, Vec<Attem
     found.await.map_err(|error| of_store(&error))
 }
 
-fn changes(diff: Diff, attempt: Option<(Attempt, BoardTask)>) -> WorktreeChanges {
-    let task = attempt.as_ref().map(|(_, task)| task);
+fn changes(diff: Diff, attempt: Option<&(Attempt, BoardTask)>) -> WorktreeChanges {
+    let task = attempt.map(|(_, task)| task);
     let mut room = MOST_WRITTEN;
     WorktreeChanges {
         path: None,
@@ -167,7 +167,7 @@ fn changes(diff: Diff, attempt: Option<(Attempt, BoardTask)>) -> WorktreeChanges
         head_commit: diff.head,
         task: task.map(|task| task.number),
         title: task.map(|task| task.title.clone()),
-        attempt: attempt.as_ref().map(|(attempt, _)| attempt.number),
+        attempt: attempt.map(|(attempt, _)| attempt.number),
         in_use: None,
         additions: diff.additions,
         deletions: diff.deletions,
