@@ -4,10 +4,12 @@
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use crate::harness::{TestHome, text, wait_for};
+use crate::knowledge::Ollama;
 
 fn git(folder: &Path, args: &[&str]) {
     let who = ["-c", "user.name=A", "-c", "user.email=a@example.com"];
@@ -52,7 +54,10 @@ pub(crate) struct Shop {
 
 impl Shop {
     pub(crate) fn new() -> Self {
-        let home = TestHome::started();
+        Self::with_home(TestHome::started())
+    }
+
+    fn with_home(home: TestHome) -> Self {
         let root = home.path().join("shop");
         let shop = Self { home, root };
         shop.write("src/auth.rs", AUTH);
@@ -144,6 +149,42 @@ fn repositories_that_were_read_are_listed() {
     assert!(known[0]["checked_at"].is_string(), "{known}");
     std::fs::remove_dir_all(&shop.root).unwrap();
     assert_eq!(listed()[0]["exists"], false);
+}
+
+#[test]
+fn code_is_found_by_what_it_means_once_a_model_has_read_it() {
+    let ollama = Ollama::serve(64, usize::MAX, Duration::ZERO);
+    let home = TestHome::with_config(&ollama.config());
+    home.start();
+    let shop = Shop::with_home(home);
+    shop.write(
+        "src/yard.rs",
+        "/// Moves the auto into its place.\npub fn settle() {}\n",
+    );
+    let status = || shop.code(&["status"]);
+    shop.code(&["search", "check_token"]);
+    wait_for("the code to be read by the model", || {
+        let status = status();
+        status["to_embed"] != 0 && status["embedded"] == status["to_embed"]
+    });
+    // No word of it is in the code, and "car" means "auto" to this model.
+    let found = shop.code(&["search", "car", "vehicle"]);
+    assert_eq!(found["vectors_used"], true, "{found}");
+    assert_eq!(found["notice"], Value::Null, "{found}");
+    assert_eq!(found["hits"][0]["name"], "settle", "{found}");
+    assert_eq!(found["hits"][0]["matched"], "meaning", "{found}");
+
+    // What was read once is not read again, by the next daemon or from elsewhere.
+    let read = ollama.embedded();
+    let all = status()["to_embed"].as_u64().unwrap() as usize;
+    shop.home.json(&["daemon", "restart"]);
+    shop.git(&["mv", "src/yard.rs", "src/place.rs"]);
+    shop.code(&["index"]);
+    wait_for("the vectors to be there again", || {
+        status()["embedded"].as_u64() == Some(all as u64)
+    });
+    // The file has another name now; what is in it has not.
+    assert_eq!(ollama.embedded(), read + 1);
 }
 
 #[test]

@@ -496,6 +496,10 @@ impl Ollama {
         }
     }
 
+    pub(crate) fn embedded(&self) -> usize {
+        self.embedded.load(Ordering::SeqCst)
+    }
+
     pub(crate) fn config(&self) -> String {
         Self::config_of(&self.url)
     }

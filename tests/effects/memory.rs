@@ -53,7 +53,8 @@ fn what_was_said_and_told_is_the_same_by_mcp() {
     assert_eq!(skills, by_hand);
     let told = agent.done("context_show", json!({ "execution": ended["execution"] }));
     let prompt = stage.prompts(&ended).remove(0);
-    assert!(prompt.contains(told["text"].as_str().unwrap()), "{told}");
+    let text = told["text"].as_str().unwrap().trim_end();
+    assert!(prompt.contains(text), "{told}");
     let would = json!({ "prompt": "where is the pelican", "cwd": folder });
     let preview = agent.done("context_preview", would);
     let by_hand = home.json(&[

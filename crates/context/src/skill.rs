@@ -171,7 +171,7 @@ mod tests {
         assert_eq!(Skill::parse(&bomb), Err(SkillError::TooClever));
         let deep = format!("---\nname: {}\n---\n", "[".repeat(4000));
         assert_eq!(Skill::parse(&deep), Err(SkillError::TooClever));
-        let rows: String = (0..500)
+        let rows: String = (0..120)
             .map(|row| format!("{}a:\n", " ".repeat(row)))
             .collect();
         assert_eq!(

@@ -10,3 +10,6 @@ CREATE TABLE code_vectors (
 );
 
 CREATE INDEX code_vectors_by_age ON code_vectors (made_at);
+
+-- Whoever follows executions looks every second for those that ended.
+CREATE INDEX executions_by_end ON executions (ended_at);

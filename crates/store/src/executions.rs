@@ -29,6 +29,8 @@ pub enum ExecutionFilter {
     Running,
     /// The newest, ended or not.
     Newest { limit: u32 },
+    /// Those that ended at this moment or later.
+    EndedSince(Timestamp),
 }
 
 pub async fn begin(tx: &mut Tx<'_>, row: &ExecutionRow) -> Result<(), StoreError> {
@@ -105,14 +107,17 @@ pub async fn list(
     tx: &mut Tx<'_>,
     filter: ExecutionFilter,
 ) -> Result<Vec<ExecutionRow>, StoreError> {
-    let (condition, limit) = match filter {
-        ExecutionFilter::Running => ("WHERE ended_at IS NULL", u32::MAX),
-        ExecutionFilter::Newest { limit } => ("", limit),
+    let (condition, limit, more) = match filter {
+        ExecutionFilter::Running => ("WHERE ended_at IS NULL", u32::MAX, None),
+        ExecutionFilter::Newest { limit } => ("", limit, None),
+        ExecutionFilter::EndedSince(moment) => ("WHERE ended_at >= $2", u32::MAX, Some(moment)),
     };
     let sql = format!(
         "SELECT {COLUMNS} FROM executions {condition} ORDER BY started_at DESC, id DESC LIMIT $1"
     );
-    let rows = tx.query(&sql, &[i64::from(limit).into()]).await?;
+    let mut params = vec![i64::from(limit).into()];
+    params.extend(more.map(Value::from));
+    let rows = tx.query(&sql, &params).await?;
     rows.iter().map(decode).collect()
 }
 

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use missiond_adapters::FoundTranscript;
-use missiond_core::ExecutionId;
+use missiond_core::{ExecutionId, Timestamp};
 use missiond_store::conversations::Links;
 use missiond_store::executions::{self, ExecutionFilter, ExecutionRow};
 use missiond_store::{StoreError, Tx, board};
@@ -24,8 +24,9 @@ const LINGERS: Duration = Duration::from_secs(10);
 #[derive(Debug, Default)]
 pub(super) struct Runs {
     followed: HashMap<ExecutionId, Followed>,
-    /// Those of earlier runs were looked at.
-    looked_back: bool,
+    /// When they were last looked for. Before the first time, those of earlier
+    /// runs of the daemon are.
+    looked_at: Option<Timestamp>,
 }
 
 #[derive(Debug)]
@@ -38,16 +39,15 @@ struct Followed {
 impl Conversations {
     /// Takes in what the agents of executions and their people said since.
     pub(super) async fn follow_runs(&self, runs: &mut Runs) -> Result<(), ConversationError> {
+        let began = self.inner.now();
+        // One may begin and end between two looks.
+        let ended = match runs.looked_at {
+            None => ExecutionFilter::Newest { limit: EARLIER },
+            Some(last) => ExecutionFilter::EndedSince(last.minus(LINGERS)),
+        };
         let running = self.executions(ExecutionFilter::Running).await?;
-        let mut rows: HashMap<ExecutionId, ExecutionRow> =
-            running.into_iter().map(|row| (row.id, row)).collect();
-        if !runs.looked_back {
-            let earlier = ExecutionFilter::Newest { limit: EARLIER };
-            for row in self.executions(earlier).await? {
-                rows.entry(row.id).or_insert(row);
-            }
-            runs.looked_back = true;
-        }
+        let found = self.executions(ended).await?.into_iter().chain(running);
+        let mut rows: HashMap<ExecutionId, ExecutionRow> = found.map(|row| (row.id, row)).collect();
         let followed = runs.followed.keys().copied();
         let ended: Vec<ExecutionId> = followed.filter(|id| !rows.contains_key(id)).collect();
         for id in ended {
@@ -80,6 +80,7 @@ impl Conversations {
                 runs.followed.remove(&row.id);
             }
         }
+        runs.looked_at = Some(began);
         Ok(())
     }
 

@@ -68,6 +68,9 @@ pub async fn an_execution_is_found_until_and_after_its_end(url: DbUrl) {
     };
     let only_second = std::slice::from_ref(&second);
     assert_eq!(list(ExecutionFilter::Running).await, only_second);
+    let ended = |moment| list(ExecutionFilter::EndedSince(moment));
+    assert_eq!(ended(minutes_later(0)).await.len(), 1);
+    assert_eq!(ended(minutes_later(600)).await, []);
     let newest = ExecutionFilter::Newest { limit: 5 };
     assert_eq!(list(newest).await, [second.clone(), told.clone()]);
     assert_eq!(
