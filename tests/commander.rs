@@ -240,6 +240,12 @@ fn a_client_of_the_older_era_is_served_on_the_same_connection() {
     loop {
         agent.send(&json!({ "jsonrpc": "2.0", "id": 0, "method": "tools/list", "params": params }));
         let page = agent.receive();
+        let tools = page["result"]["tools"].as_array().unwrap();
+        for tool in tools {
+            assert_eq!(tool["inputSchema"]["type"], "object", "{tool}");
+            assert_eq!(tool["outputSchema"]["type"], "object", "{tool}");
+            assert!(tool["annotations"]["readOnlyHint"].is_boolean(), "{tool}");
+        }
         listed.extend(names(&page["result"]["tools"]));
         match &page["result"]["nextCursor"] {
             Value::Null => break,
@@ -248,11 +254,6 @@ fn a_client_of_the_older_era_is_served_on_the_same_connection() {
     }
     let operations = home.json(&["call", "--list"]);
     assert_eq!(listed, names(&operations), "all means all");
-    for tool in listed["result"]["tools"].as_array().unwrap() {
-        assert_eq!(tool["inputSchema"]["type"], "object", "{tool}");
-        assert_eq!(tool["outputSchema"]["type"], "object", "{tool}");
-        assert!(tool["annotations"]["readOnlyHint"].is_boolean(), "{tool}");
-    }
     // The lists may change: the older era is told without asking.
     home.write_config("[mcp]\ntoolsets = [\"board\"]\n");
     home.json(&["daemon", "reload"]);

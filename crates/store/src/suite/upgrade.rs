@@ -237,12 +237,13 @@ const HOLDINGS: &[Holding] = &[
         ask: "SELECT host, numbers FROM stats_samples",
         answer: &["here", "{\"calls\":1.0}"],
     },
+    // The two engines write bytes differently; an execution that ended is found by
+    // the index that came with the vectors.
     Holding {
         since: 15,
-        write: "INSERT INTO code_vectors (model, described, vector, made_at) \
-             VALUES ('m', 'ab', '', 5)",
-        ask: "SELECT model, described FROM code_vectors",
-        answer: &["m", "ab"],
+        write: "UPDATE executions SET ended_at = 8 WHERE id = 'e1'",
+        ask: "SELECT id FROM executions WHERE ended_at >= 8",
+        answer: &["e1"],
     },
 ];
 
@@ -375,6 +376,15 @@ async fn wipe(db: &MissionDb) {
     run(
         db,
         vec![
+            "DROP TABLE conversations",
+            "DROP TABLE conversation_messages",
+            "DROP TABLE tool_calls",
+            "DROP TABLE conversation_events",
+            "DROP TABLE conversation_usage",
+            "DROP TABLE turns",
+            "DROP TABLE transcript_cursors",
+            "DROP TABLE prompt_snapshots",
+            "DROP TABLE code_vectors",
             "DROP TABLE stats_samples",
             "DROP TABLE knowledge_inbox",
             "DROP TABLE knowledge_vectors",
