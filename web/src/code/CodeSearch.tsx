@@ -116,7 +116,9 @@ function Hit({ root, hit }: { root: string; hit: CodeHit }) {
         >
           {hit.name}
         </Link>
-        {hit.matched === "words" ? null : <span className="quiet">by its name</span>}
+        {hit.matched === "words" ? null : (
+          <span className="quiet">{hit.matched === "meaning" ? "by what it means" : "by its name"}</span>
+        )}
         <span className="code-place">
           <Place root={root} path={hit.path} line={hit.first_line} />
         </span>
