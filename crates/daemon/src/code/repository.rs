@@ -116,6 +116,7 @@ impl Repository {
         self.lock().complete
     }
 
+    /// Whether something is still being done for it.
     pub(super) fn is_busy(&self) -> bool {
         let passes = self.lock();
         passes.running.is_some() || passes.understanding
@@ -207,7 +208,8 @@ impl Repository {
 
     /// Forgets the map, in memory and in the store.
     pub(crate) async fn forget(self: &Arc<Self>) -> Result<(), CodeMapError> {
-        if self.is_busy() {
+        // A model may go on reading: it looks again after the next pass.
+        if self.lock().running.is_some() {
             return Err(CodeMapError::Busy(self.root()));
         }
         let id = self.id;
