@@ -10,7 +10,7 @@ use crate::postgres::PostgresEngine;
 use crate::progress::{Progress, StoreStats};
 use crate::sqlite::SqliteEngine;
 use crate::timeline::{self, NewEvent};
-use crate::tx::Tx;
+use crate::tx::{Made, Tx, Work, typed, untyped};
 use crate::url::Target;
 use crate::{DbUrl, StoreError};
 
@@ -102,10 +102,7 @@ impl MissionDb {
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<T, StoreError>> + Send + 'static,
     {
-        match &*self.engine {
-            Opened::Sqlite(sqlite) => sqlite.write(Box::new(work)).await,
-            Opened::Postgres(postgres) => postgres.write(Box::new(work)).await,
-        }
+        typed(self.write_work(untyped(work)).await?)
     }
 
     /// Does `work` on one unchanging view of the database. Keep it short: while
@@ -115,9 +112,20 @@ impl MissionDb {
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<T, StoreError>> + Send + 'static,
     {
+        typed(self.read_work(untyped(work)).await?)
+    }
+
+    async fn write_work(&self, work: Work) -> Result<Made, StoreError> {
         match &*self.engine {
-            Opened::Sqlite(sqlite) => sqlite.read(Box::new(work)).await,
-            Opened::Postgres(postgres) => postgres.read(Box::new(work)).await,
+            Opened::Sqlite(sqlite) => sqlite.write(work).await,
+            Opened::Postgres(postgres) => postgres.write(work).await,
+        }
+    }
+
+    async fn read_work(&self, work: Work) -> Result<Made, StoreError> {
+        match &*self.engine {
+            Opened::Sqlite(sqlite) => sqlite.read(work).await,
+            Opened::Postgres(postgres) => postgres.read(work).await,
         }
     }
 

@@ -5,6 +5,9 @@
 //! refuses to go on, so the same holds for SQLite, and the work is rolled back
 //! even if its closure returns `Ok`.
 
+use std::any::Any;
+
+use futures::TryFutureExt;
 use futures::future::BoxFuture;
 use missiond_core::Seq;
 
@@ -12,9 +15,28 @@ use crate::postgres::PgConnection;
 use crate::sqlite::SqliteConnection;
 use crate::{Engine, Row, StoreError, Value};
 
-/// Work to be done in one transaction.
-pub(crate) type Work<T> =
-    Box<dyn for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<T, StoreError>> + Send>;
+/// Work to be done in one transaction. The type of what it makes is left out, so
+/// that the engines are compiled once and not for every caller.
+pub(crate) type Work =
+    Box<dyn for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<Made, StoreError>> + Send>;
+
+/// What a transaction made, whatever it is.
+pub(crate) type Made = Box<dyn Any + Send>;
+
+pub(crate) fn untyped<T, F>(work: F) -> Work
+where
+    T: Send + 'static,
+    F: for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<T, StoreError>> + Send + 'static,
+{
+    Box::new(move |tx| Box::pin(work(tx).map_ok(|made| Box::new(made) as Made)))
+}
+
+pub(crate) fn typed<T: 'static>(made: Made) -> Result<T, StoreError> {
+    match made.downcast() {
+        Ok(made) => Ok(*made),
+        Err(_) => Err(StoreError::internal("a transaction made something else")),
+    }
+}
 
 /// Whether a transaction may change anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -19,7 +19,7 @@ use crate::StoreError;
 use crate::migrate::{self, Migration};
 use crate::progress::Progress;
 use crate::timeline::{self, EncodedEvent};
-use crate::tx::{Access, Link, Tx, Work};
+use crate::tx::{Access, Link, Made, Tx, Work};
 
 use appender::Appender;
 use hints::Hints;
@@ -89,7 +89,7 @@ impl PostgresEngine {
         &self.progress
     }
 
-    pub(crate) async fn write<T: Send + 'static>(&self, work: Work<T>) -> Result<T, StoreError> {
+    pub(crate) async fn write(&self, work: Work) -> Result<Made, StoreError> {
         let telling = self.telling()?;
         let mut lent = self.pool.begin("BEGIN").await?;
         let (outcome, head) = run(lent.connection(), Access::ReadWrite, work).await;
@@ -112,7 +112,7 @@ impl PostgresEngine {
         }
     }
 
-    pub(crate) async fn read<T: Send + 'static>(&self, work: Work<T>) -> Result<T, StoreError> {
+    pub(crate) async fn read(&self, work: Work) -> Result<Made, StoreError> {
         let mut lent = self
             .pool
             .begin("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
@@ -142,11 +142,11 @@ impl PostgresEngine {
 
 /// Runs a transaction's closure; says what came of it and where it would leave
 /// the timeline.
-async fn run<T: Send + 'static>(
+async fn run(
     connection: &mut PgConnection,
     access: Access,
-    work: Work<T>,
-) -> (Result<T, StoreError>, Option<Seq>) {
+    work: Work,
+) -> (Result<Made, StoreError>, Option<Seq>) {
     let mut tx = Tx::new(Link::Postgres(connection), access);
     // The block makes a panic before the first await one of the future's too.
     let running = async { work(&mut tx).await };

@@ -16,7 +16,7 @@ pub(crate) use connection::SqliteConnection;
 use crate::migrate::{self, Migration};
 use crate::progress::Progress;
 use crate::timeline::{self, EncodedEvent};
-use crate::tx::Work;
+use crate::tx::{Made, Work};
 use crate::{StoreError, Value};
 
 use readers::Readers;
@@ -90,13 +90,13 @@ impl SqliteEngine {
         self.writer.as_ref().ok_or_else(StoreError::looking_only)
     }
 
-    pub(crate) async fn write<T: Send + 'static>(&self, work: Work<T>) -> Result<T, StoreError> {
+    pub(crate) async fn write(&self, work: Work) -> Result<Made, StoreError> {
         let (reply, answer) = oneshot::channel();
         self.writer()?.send(Job::work(work, reply)).await?;
         answer.await.unwrap_or(Err(StoreError::Closed))
     }
 
-    pub(crate) async fn read<T: Send + 'static>(&self, work: Work<T>) -> Result<T, StoreError> {
+    pub(crate) async fn read(&self, work: Work) -> Result<Made, StoreError> {
         let (reply, answer) = oneshot::channel();
         self.readers.send(work, reply).await?;
         answer.await.unwrap_or(Err(StoreError::Closed))

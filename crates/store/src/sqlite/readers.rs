@@ -11,7 +11,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::SqliteConnection;
 use super::writer::run_at_once;
 use crate::StoreError;
-use crate::tx::{Access, Link, Tx, Work};
+use crate::tx::{Access, Link, Made, Tx, Work};
 
 const THREADS: usize = 4;
 const QUEUE: usize = 256;
@@ -47,10 +47,10 @@ impl Readers {
         Ok(Self { jobs })
     }
 
-    pub(super) async fn send<T: Send + 'static>(
+    pub(super) async fn send(
         &self,
-        work: Work<T>,
-        reply: oneshot::Sender<Result<T, StoreError>>,
+        work: Work,
+        reply: oneshot::Sender<Result<Made, StoreError>>,
     ) -> Result<(), StoreError> {
         let job = Job::Read(Box::new(move |connection| {
             let _ = reply.send(connection.and_then(|connection| snapshot(connection, work)));
@@ -110,7 +110,7 @@ impl Reader {
     }
 }
 
-fn snapshot<T>(connection: &mut SqliteConnection, work: Work<T>) -> Result<T, StoreError> {
+fn snapshot(connection: &mut SqliteConnection, work: Work) -> Result<Made, StoreError> {
     connection.control("BEGIN DEFERRED")?;
     let outcome = {
         let mut tx = Tx::new(Link::Sqlite(connection), Access::ReadOnly);

@@ -20,7 +20,7 @@ use super::{SqliteConnection, check_head};
 use crate::StoreError;
 use crate::progress::Progress;
 use crate::timeline::{self, EncodedEvent};
-use crate::tx::{Access, Link, Tx, Work};
+use crate::tx::{Access, Link, Made, Tx, Work};
 
 /// Jobs in one transaction.
 const BATCH: usize = 512;
@@ -82,7 +82,7 @@ pub(super) enum Job {
 }
 
 impl Job {
-    pub(super) fn work<T: Send + 'static>(work: Work<T>, reply: Reply<T>) -> Self {
+    pub(super) fn work(work: Work, reply: Reply<Made>) -> Self {
         Self::Work(Box::new(move |tx| {
             let outcome = tx.and_then(|tx| run_at_once(tx, work));
             Attempted {
@@ -110,7 +110,7 @@ impl Job {
 /// Runs a transaction's closure to its end. On SQLite a statement is finished
 /// when it returns, so the closure never waits, unless for something that is
 /// not the store, which would hold up every other writer.
-pub(super) fn run_at_once<T>(tx: &mut Tx<'_>, work: Work<T>) -> Result<T, StoreError> {
+pub(super) fn run_at_once(tx: &mut Tx<'_>, work: Work) -> Result<Made, StoreError> {
     let ran = catch_unwind(AssertUnwindSafe(|| work(tx).now_or_never()));
     let said = match ran {
         Ok(Some(said)) => said,
