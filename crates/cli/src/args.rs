@@ -2,14 +2,19 @@
 
 mod attention;
 mod autopilot;
+mod bench;
 mod code;
 mod context;
 mod conversation;
+mod daemon;
 mod execution;
 mod journal;
 mod kb;
 #[cfg(unix)]
 mod mcp;
+#[cfg(unix)]
+mod rehearse;
+mod semantic;
 mod slot;
 mod task;
 mod timeline;
@@ -18,7 +23,7 @@ mod worktree;
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
 use missiond_core::IncidentId;
 
 use crate::failure::EXIT_CODES;
@@ -26,9 +31,11 @@ pub(crate) use attention::{
     AnswerArgs, DismissArgs, InboxArgs, PermissionAddArgs, PermissionCommand, PermissionTestArgs,
 };
 pub(crate) use autopilot::{AutopilotCommand, DemoArgs, WhyArg};
+pub(crate) use bench::{BenchCommand, WriterMode};
 pub(crate) use code::{BeaconCommand, CodeArgs, CodeCommand};
 pub(crate) use context::{ContextCommand, SkillCommand};
 pub(crate) use conversation::{ConversationCommand, WithinArgs};
+pub(crate) use daemon::{DaemonCommand, Level, LogsArgs, ServiceManager};
 pub(crate) use execution::{ExecutionCommand, HookArgs, RunArgs};
 pub(crate) use journal::{JournalCommand, JournalFormat};
 pub(crate) use kb::{KbBenchArgs, KbCommand, KbFormat, ModelCommand, RememberArgs, SearchArgs};
@@ -36,7 +43,9 @@ pub(crate) use kb::{KbBenchArgs, KbCommand, KbFormat, ModelCommand, RememberArgs
 pub(crate) use mcp::{
     ImportFrom, InitArgs, KeepArgs, McpAddArgs, McpArgs, McpCommand, McpServeArgs,
 };
-use slot::seconds;
+#[cfg(unix)]
+pub(crate) use rehearse::RehearseArgs;
+pub(crate) use semantic::{ReadingArgs, SemanticCommand};
 pub(crate) use slot::{AttachArgs, PictureArgs, SlotCommand, SpawnArgs};
 pub(crate) use task::{
     AddArgs, DraftArgs, EditArgs, ExportFormatArg, ImportArgs, ImportFormatArg, ListArgs,
@@ -269,84 +278,6 @@ Examples:
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum DaemonCommand {
-    /// Start the daemon in the background; returns when it answers.
-    Start,
-    /// Stop the daemon: it finishes what it has begun, for at most 10 seconds.
-    Stop {
-        /// Kill it when it does not go.
-        #[arg(long)]
-        force: bool,
-    },
-    /// Stop the daemon and start it again.
-    Restart {
-        /// Kill it when it does not go.
-        #[arg(long)]
-        force: bool,
-    },
-    /// Describe the running daemon.
-    Status,
-    /// Count what the daemon has done.
-    Stats,
-    /// Make the daemon read its configuration again.
-    Reload,
-    /// Show the daemon's log.
-    #[command(after_help = "\
-Examples:
-  mission daemon logs -n 20
-  mission daemon logs --follow --level warn")]
-    Logs(LogsArgs),
-    /// Be the daemon, in the foreground.
-    Run {
-        /// Leave the terminal and report to the process that started this one.
-        #[arg(long, hide = true)]
-        detached: bool,
-    },
-    /// Start the daemon at login (systemd on Linux, launchd on macOS).
-    Install {
-        /// Print the unit instead of installing it.
-        #[arg(long)]
-        print: bool,
-        /// Which service manager; this system's when left out.
-        #[arg(long, value_enum)]
-        manager: Option<ServiceManager>,
-    },
-    /// Take back what `install` did.
-    Uninstall {
-        #[arg(long, value_enum)]
-        manager: Option<ServiceManager>,
-    },
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ServiceManager {
-    Systemd,
-    Launchd,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct LogsArgs {
-    /// How many lines.
-    #[arg(short = 'n', long, default_value_t = 50)]
-    pub(crate) lines: usize,
-    /// Go on as lines are written.
-    #[arg(short, long)]
-    pub(crate) follow: bool,
-    /// Only lines at least this severe.
-    #[arg(long, value_enum)]
-    pub(crate) level: Option<Level>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
-pub(crate) enum Level {
-    Trace,
-    Debug,
-    Info,
-    Warn,
-    Error,
-}
-
-#[derive(Debug, Subcommand)]
 pub(crate) enum IncidentCommand {
     /// List incidents, open ones unless asked for all.
     List {
@@ -376,43 +307,6 @@ pub(crate) enum ConfigCommand {
     Path,
 }
 
-#[cfg(unix)]
-#[derive(Debug, Args)]
-pub(crate) struct RehearseArgs {
-    /// A script file, or the name of a script that comes with the program.
-    #[arg(required_unless_present_any = ["list", "show"])]
-    pub(crate) script: Option<String>,
-    /// A prompt to begin with.
-    pub(crate) prompt: Option<String>,
-    /// List the scripts that come with the program.
-    #[arg(long, conflicts_with_all = ["script", "show"])]
-    pub(crate) list: bool,
-    /// Print a script that comes with the program, as a start for your own.
-    #[arg(long, value_name = "NAME", conflicts_with = "script")]
-    pub(crate) show: Option<String>,
-    /// How many times faster than written, from 0.01 to 1000.
-    #[arg(long, default_value = "1", value_parser = speed)]
-    pub(crate) speed: missiond_rehearsal::Speed,
-    /// Go on with a session, at the turn after the last one taken.
-    #[arg(long, value_name = "SESSION_ID")]
-    pub(crate) resume: Option<missiond_rehearsal::SessionId>,
-    /// The id of the new session; made up when left out.
-    #[arg(long, value_name = "SESSION_ID", conflicts_with = "resume")]
-    pub(crate) session_id: Option<missiond_rehearsal::SessionId>,
-    /// Where sessions are kept; below the data folder when left out.
-    #[arg(long, value_name = "DIR")]
-    pub(crate) session_dir: Option<PathBuf>,
-    /// Where what is said goes, as JSON lines; beside the session when left out.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) transcript: Option<PathBuf>,
-    /// Write each state it truly is in, as JSON lines, to check those who watch it.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) truth: Option<PathBuf>,
-    /// MCP servers to use, in the shape of `.mcp.json`.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) mcp_config: Option<PathBuf>,
-}
-
 #[derive(Debug, Args)]
 pub(crate) struct CallArgs {
     /// The operation's name.
@@ -426,210 +320,6 @@ pub(crate) struct CallArgs {
     /// Print the OpenAPI document of what HTTP serves.
     #[arg(long, conflicts_with_all = ["operation", "params", "list"])]
     pub(crate) openapi: bool,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum SemanticCommand {
-    /// Print every change of reading in a recording.
-    #[command(after_help = "\
-Examples:
-  mission semantic replay session.cast
-  mission semantic replay session.cast --engine codex --json")]
-    Replay {
-        /// An asciicast v2 file.
-        file: PathBuf,
-        #[command(flatten)]
-        reading: ReadingArgs,
-    },
-    /// Compare readings with the labels of recordings, per engine and version.
-    #[command(after_help = "\
-Examples:
-  mission semantic score recordings
-  mission semantic score recordings/claude --mistakes")]
-    Score {
-        /// A recording, or a folder that is searched for them.
-        path: PathBuf,
-        #[command(flatten)]
-        reading: ReadingArgs,
-        /// List each stretch that was read wrongly.
-        #[arg(long)]
-        mistakes: bool,
-    },
-    /// Say which rule decided at a moment, on which rows, and which nearly did.
-    #[command(after_help = "Example:\n  mission semantic explain session.cast --at 12.5")]
-    Explain {
-        /// An asciicast v2 file.
-        file: PathBuf,
-        /// Seconds from the beginning of the recording.
-        #[arg(long, value_name = "SECONDS", value_parser = seconds)]
-        at: std::time::Duration,
-        #[command(flatten)]
-        reading: ReadingArgs,
-    },
-    /// Take a picture of what a recording shows.
-    #[command(after_help = "\
-Examples:
-  mission semantic screenshot session.cast -o end.png
-  mission semantic screenshot session.cast --at 12.5 --format ansi")]
-    Screenshot {
-        /// An asciicast v2 file.
-        file: PathBuf,
-        /// Seconds from the beginning of the recording; its end when left out.
-        #[arg(long, value_name = "SECONDS", value_parser = seconds)]
-        at: Option<std::time::Duration>,
-        #[command(flatten)]
-        picture: PictureArgs,
-    },
-    /// Check a manifest and say on which line what is wrong.
-    #[command(after_help = "Example:\n  mission semantic check-manifest my-agent.yaml")]
-    CheckManifest { file: PathBuf },
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct ReadingArgs {
-    /// Which manifest to use; the one the recording names when left out, and
-    /// `generic` when there is none.
-    #[arg(long)]
-    pub(crate) engine: Option<String>,
-    /// A folder of manifests that take the place of the built-in ones.
-    #[arg(long, value_name = "DIR", env = "MISSION_MANIFESTS")]
-    pub(crate) manifests: Option<PathBuf>,
-    /// Pass over titles and control strings: how far does the screen alone carry?
-    #[arg(long)]
-    pub(crate) screen_only: bool,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum BenchCommand {
-    /// Durable events per second, beside raw inserts through the same driver.
-    Timeline {
-        /// Events per measurement.
-        #[arg(long, default_value_t = 20_000)]
-        events: u32,
-        /// A PostgreSQL server to use; a private one is started when left out.
-        #[arg(long, env = "MISSION_BENCH_POSTGRES")]
-        postgres: Option<String>,
-    },
-    /// Claims of tasks per second, and how long it takes to say what is ready.
-    Board {
-        /// Tasks to claim in each round.
-        #[arg(long, default_value_t = 3_000, value_parser = clap::value_parser!(u32).range(64..))]
-        claims: u32,
-        /// A PostgreSQL server to measure as well; a private one is started when left out.
-        #[arg(long, env = "MISSION_BENCH_POSTGRES")]
-        postgres: Option<String>,
-        /// Few claims and small boards: shows that it works, measures nothing.
-        #[arg(long, hide = true)]
-        quick: bool,
-    },
-    /// Reading repositories, one change, searches and "where is …" questions.
-    Code {
-        /// Files of the generated repository.
-        #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(10..))]
-        files: u32,
-        /// The repository the questions are about: a checkout of missiond.
-        #[arg(long, default_value = ".", value_name = "FOLDER")]
-        path: PathBuf,
-        /// Questions with known answers, one JSON object a line.
-        #[arg(long, value_name = "FILE")]
-        questions: Option<PathBuf>,
-    },
-    /// Calls per second and latency of a no-op through the socket.
-    Ipc {
-        #[arg(long, default_value_t = 20_000)]
-        calls: u32,
-    },
-    /// Durable appends beside bare writes of the same bytes, replay and opening.
-    Journal {
-        /// Records of the journal that is replayed.
-        #[arg(long, default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..))]
-        records: u64,
-        /// A few records: shows that it works, measures nothing.
-        #[arg(long, hide = true)]
-        quick: bool,
-    },
-    /// From `daemon start` to answering, and memory when idle.
-    Start {
-        #[arg(long, default_value_t = 10)]
-        rounds: u32,
-    },
-    /// A tool call through the daemon, without it, and by the server alone.
-    #[cfg(unix)]
-    Mcp {
-        /// Calls through a kept connection, and as many by the server alone.
-        #[arg(long, default_value_t = 2000)]
-        calls: u32,
-        /// Fresh processes for each way that needs one.
-        #[arg(long, default_value_t = 20)]
-        rounds: u32,
-        /// The server, if not the one that `cargo xtask mcp-servers` installs.
-        #[arg(last = true)]
-        command: Vec<String>,
-    },
-    /// How well knowledge is found, on a set of questions with known answers, and how fast.
-    Kb(KbBenchArgs),
-    /// Output through emulator and parser, and what idle and busy slots cost.
-    #[cfg(unix)]
-    Terminal {
-        /// A few slots for a moment: shows that it works, measures nothing.
-        #[arg(long, hide = true)]
-        quick: bool,
-    },
-}
-
-/// What a measured program does with its terminal.
-#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
-pub(crate) enum WriterMode {
-    /// Show a screen and wait.
-    Wait,
-    /// Write a log of this length, then wait.
-    Fill {
-        #[arg(long)]
-        bytes: u64,
-    },
-    /// Redraw at this rate, and note the time of changes in a folder.
-    Redraw {
-        #[arg(long)]
-        bytes_per_second: u32,
-        /// Without marks at the beginning and end of a frame.
-        #[arg(long)]
-        unmarked: bool,
-        #[arg(long)]
-        changes: PathBuf,
-    },
-}
-
-impl WriterMode {
-    /// The arguments this is parsed from.
-    pub(crate) fn arguments(&self) -> Vec<String> {
-        match self {
-            Self::Wait => vec!["wait".to_owned()],
-            Self::Fill { bytes } => vec!["fill".to_owned(), format!("--bytes={bytes}")],
-            Self::Redraw {
-                bytes_per_second,
-                unmarked,
-                changes,
-            } => {
-                let mut arguments = vec![
-                    "redraw".to_owned(),
-                    format!("--bytes-per-second={bytes_per_second}"),
-                    format!("--changes={}", changes.display()),
-                ];
-                if *unmarked {
-                    arguments.push("--unmarked".to_owned());
-                }
-                arguments
-            }
-        }
-    }
-}
-
-#[cfg(unix)]
-fn speed(text: &str) -> Result<missiond_rehearsal::Speed, String> {
-    let factor = text.parse().ok();
-    factor
-        .and_then(missiond_rehearsal::Speed::new)
-        .ok_or_else(|| "a number from 0.01 to 1000".to_owned())
 }
 
 #[cfg(test)]
