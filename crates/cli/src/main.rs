@@ -5,6 +5,7 @@ mod args;
 mod commands;
 mod connect;
 mod failure;
+mod folder;
 mod output;
 mod process;
 mod term;

@@ -10,11 +10,11 @@ use missiond_api::operations::code::{
     CodeSearch, CodeSearchParams, CodeShow, CodeShowParams, CodeStatus, CodeStatusParams,
     CodeStatusResult, CodeSymbol, Freshness,
 };
-use missiond_core::ErrorCode;
 
 use crate::args::{BeaconCommand, CodeArgs, CodeCommand};
 use crate::connect::Reach;
 use crate::failure::Failure;
+use crate::folder;
 use crate::output::{Output, Progress};
 use crate::term::{Style, printable};
 
@@ -23,7 +23,7 @@ pub(super) fn run(args: CodeArgs, reach: &Reach, output: &mut Output) -> Result<
         CodeCommand::Index { folder, .. } => folder.as_deref().or(args.path.as_deref()),
         _ => args.path.as_deref(),
     };
-    let path = absolute(folder.unwrap_or(Path::new(".")))?;
+    let path = folder::real(folder.unwrap_or(Path::new(".")))?;
     let mut client = reach.client(output)?;
     match args.command {
         CodeCommand::Index {
@@ -175,21 +175,6 @@ fn index(
         }
         params.rebuild = false;
     }
-}
-
-fn absolute(folder: &Path) -> Result<String, Failure> {
-    let found = folder.canonicalize().map_err(|error| {
-        let message = format!("there is no folder {}: {error}", folder.display());
-        Failure::new(ErrorCode::NotFound, message)
-    })?;
-    let no_text = || {
-        let message = format!(
-            "{} is not UTF-8, which the daemon is asked in",
-            found.display()
-        );
-        Failure::new(ErrorCode::InvalidParams, message)
-    };
-    found.to_str().map(str::to_owned).ok_or_else(no_text)
 }
 
 fn describe(output: &mut Output, status: &CodeStatusResult) {

@@ -11,6 +11,7 @@ use missiond_api::operations::context::{
 use crate::args::{ContextCommand, SkillCommand};
 use crate::connect::Reach;
 use crate::failure::Failure;
+use crate::folder;
 use crate::output::{Output, Progress};
 use crate::term::{Style, duration, printable};
 
@@ -25,7 +26,7 @@ pub(super) fn run(
             // A task knows its folder.
             let cwd = match (&args.cwd, &args.task) {
                 (None, Some(_)) => None,
-                (cwd, _) => Some(absolute(cwd.as_deref())?),
+                (cwd, _) => Some(folder::real(cwd.as_deref().unwrap_or(Path::new(".")))?),
             };
             let params = ContextPreviewParams {
                 prompt: args.prompt,
@@ -55,17 +56,11 @@ pub(super) fn skill(
     output: &mut Output,
 ) -> Result<ExitCode, Failure> {
     let SkillCommand::List { cwd } = command;
-    let cwd = absolute(cwd.as_deref())?;
+    let cwd = folder::real(cwd.as_deref().unwrap_or(Path::new(".")))?;
     let mut client = reach.client(output)?;
     let found = client.call::<SkillList>(&SkillListParams { cwd })?;
     output.result(&found, list);
     Ok(ExitCode::SUCCESS)
-}
-
-fn absolute(folder: Option<&Path>) -> Result<String, Failure> {
-    let here = std::env::current_dir()?;
-    let folder = here.join(folder.unwrap_or(Path::new("")));
-    Ok(folder.display().to_string())
 }
 
 /// The text alone.

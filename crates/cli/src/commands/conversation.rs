@@ -1,6 +1,5 @@
 //! `mission conversation …`
 
-use std::path::Path;
 use std::process::ExitCode;
 
 use missiond_api::operations::conversation::{
@@ -9,11 +8,11 @@ use missiond_api::operations::conversation::{
     ConversationShow, ConversationShowParams, ConversationShowResult, ConversationTurns,
     ConversationTurnsParams, ConversationTurnsResult, SaidBy, ToolOutcome,
 };
-use missiond_core::ErrorCode;
 
 use crate::args::{ConversationCommand, WithinArgs};
 use crate::connect::Reach;
 use crate::failure::Failure;
+use crate::folder;
 use crate::output::Output;
 use crate::term::{Style, printable};
 
@@ -86,7 +85,7 @@ pub(super) fn run(
             limit,
         } => {
             let params = ConversationTurnsParams {
-                project: absolute(&project)?,
+                project: folder::past(&project)?,
                 query: (!query.is_empty()).then(|| query.join(" ")),
                 limit: Some(limit),
             };
@@ -286,19 +285,5 @@ fn moment(at: &str) -> String {
 }
 
 fn project(within: &WithinArgs) -> Result<Option<String>, Failure> {
-    within.project.as_deref().map(absolute).transpose()
-}
-
-/// A folder that is gone may still have been one that was talked in.
-fn absolute(folder: &Path) -> Result<String, Failure> {
-    let refused = |message: String| Failure::new(ErrorCode::InvalidParams, message);
-    let folder = std::path::absolute(folder)
-        .map_err(|error| refused(format!("{} is no folder: {error}", folder.display())))?;
-    let folder = folder.canonicalize().unwrap_or(folder);
-    folder.to_str().map(str::to_owned).ok_or_else(|| {
-        let shown = folder.display();
-        refused(format!(
-            "{shown} is not UTF-8, which the daemon is asked in"
-        ))
-    })
+    within.project.as_deref().map(folder::past).transpose()
 }

@@ -1,7 +1,6 @@
 //! `mission run`: starts an agent, and with `--wait` shows what it does until it
 //! has done its turn, needs somebody or is gone.
 
-use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -23,6 +22,7 @@ use super::slot::{text_or_stdin, variables};
 use crate::args::RunArgs;
 use crate::connect::Reach;
 use crate::failure::{Failure, NEEDS_INPUT};
+use crate::folder;
 use crate::output::Output;
 use crate::term::printable;
 
@@ -38,7 +38,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(50);
 
 pub(super) fn run(args: RunArgs, reach: &Reach, output: &mut Output) -> Result<ExitCode, Failure> {
     let mut client = reach.client(output)?;
-    let cwd = std::env::current_dir()?.join(args.cwd.as_deref().unwrap_or(Path::new("")));
+    let cwd = folder::or_this(args.cwd.as_deref())?;
     let params = ExecutionStartParams {
         engine: args.engine,
         cwd: cwd.display().to_string(),

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::io::Read;
-use std::path::Path;
 use std::process::ExitCode;
 
 use missiond_api::Client;
@@ -19,6 +18,7 @@ use super::picture::{self, Drawn};
 use crate::args::{PictureArgs, SlotCommand, SpawnArgs};
 use crate::connect::Reach;
 use crate::failure::Failure;
+use crate::folder;
 use crate::output::Output;
 use crate::term::{Style, printable};
 
@@ -111,7 +111,7 @@ pub(super) fn run(
 }
 
 fn spawn(args: SpawnArgs, client: &mut Client, output: &mut Output) -> Result<(), Failure> {
-    let cwd = std::env::current_dir()?.join(args.cwd.as_deref().unwrap_or(Path::new("")));
+    let cwd = folder::or_this(args.cwd.as_deref())?;
     let params = SlotSpawnParams {
         argv: args.argv,
         engine: args.engine,

@@ -1,0 +1,37 @@
+//! The folders a person names, as the daemon is asked about them: it has another
+//! working directory.
+
+use std::path::{Path, PathBuf};
+
+use missiond_core::ErrorCode;
+
+use crate::failure::Failure;
+
+/// The folder a command is about: the one named, or this one. It need not be there.
+pub(crate) fn or_this(named: Option<&Path>) -> Result<PathBuf, Failure> {
+    let here = std::env::current_dir()?;
+    Ok(named.map_or_else(|| here.clone(), |named| here.join(named)))
+}
+
+/// A folder that is there, by its real path.
+pub(crate) fn real(folder: &Path) -> Result<String, Failure> {
+    let found = folder.canonicalize().map_err(|error| {
+        let message = format!("there is no folder {}: {error}", folder.display());
+        Failure::new(ErrorCode::NotFound, message)
+    })?;
+    as_text(&found)
+}
+
+/// A folder by its real path, also one that is gone.
+pub(crate) fn past(folder: &Path) -> Result<String, Failure> {
+    let folder = or_this(Some(folder))?;
+    as_text(&folder.canonicalize().unwrap_or(folder))
+}
+
+fn as_text(folder: &Path) -> Result<String, Failure> {
+    folder.to_str().map(str::to_owned).ok_or_else(|| {
+        let shown = folder.display();
+        let message = format!("{shown} is not UTF-8, which the daemon is asked in");
+        Failure::new(ErrorCode::InvalidParams, message)
+    })
+}
