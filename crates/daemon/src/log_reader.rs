@@ -4,15 +4,17 @@
 //! they are full, so a file is known by its inode, which moves with it. What is
 //! read is bounded twice: by what is returned and by what is looked at.
 
-use std::fs::File;
+mod lines;
+
 use std::io;
-use std::os::unix::fs::{FileExt, MetadataExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::str::FromStr;
 
 use missiond_api::operations::observe::{LogLevel, LogLine};
 use missiond_core::Timestamp;
 use serde_json::{Map, Value};
+
+use self::lines::{Backwards, Onwards, Opened, files};
 
 /// A byte of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,10 +77,7 @@ pub(crate) struct Read {
 const LOOKED_AT: u64 = 24 << 20;
 /// Bytes of the lines of one page.
 const RETURNED: usize = 600_000;
-/// Bytes of one line; the rest of a longer one is passed over.
-const LINE: usize = 256 << 10;
 const MESSAGE_CHARS: usize = 8_000;
-const BLOCK: u64 = 256 << 10;
 
 pub(crate) fn read(log: &Path, from: From, wanted: &Wanted, limit: usize) -> io::Result<Read> {
     let files = files(log)?;
@@ -87,42 +86,6 @@ pub(crate) fn read(log: &Path, from: From, wanted: &Wanted, limit: usize) -> io:
         From::Before(place) => backwards(&files, Some(place), wanted, limit),
         From::After(place) => onwards(&files, place, wanted, limit),
     }
-}
-
-/// One file of the log, open.
-struct Opened {
-    file: File,
-    inode: u64,
-    length: u64,
-}
-
-/// The files there are, the newest first.
-fn files(log: &Path) -> io::Result<Vec<Opened>> {
-    let aside = |number: u32| {
-        let mut name = log.as_os_str().to_owned();
-        name.push(format!(".{number}"));
-        PathBuf::from(name)
-    };
-    let mut opened: Vec<Opened> = Vec::new();
-    for path in std::iter::once(log.to_owned()).chain((1..100).map(aside)) {
-        let file = match File::open(&path) {
-            Ok(file) => file,
-            // Just being set aside, or there are no more.
-            Err(error) if error.kind() == io::ErrorKind::NotFound && path == log => continue,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => break,
-            Err(error) => return Err(error),
-        };
-        let known = file.metadata()?;
-        // Set aside while we opened the others: it is there already.
-        if opened.iter().all(|other| other.inode != known.ino()) {
-            opened.push(Opened {
-                file,
-                inode: known.ino(),
-                length: known.len(),
-            });
-        }
-    }
-    Ok(opened)
 }
 
 fn backwards(
@@ -341,258 +304,5 @@ fn cut(text: &str) -> String {
     }
 }
 
-/// Lines from a place towards the beginning of a file. One that was not finished
-/// yet is left for later.
-struct Backwards<'f> {
-    file: &'f Opened,
-    /// Where what was read begins.
-    start: u64,
-    /// From there to the end of the last line that was not returned.
-    read: Vec<u8>,
-    whole: bool,
-}
-
-impl<'f> Backwards<'f> {
-    const fn new(file: &'f Opened, end: u64) -> Self {
-        Self {
-            file,
-            start: end,
-            read: Vec::new(),
-            whole: false,
-        }
-    }
-
-    fn next(&mut self) -> io::Result<Option<(u64, Vec<u8>)>> {
-        loop {
-            let body = match (self.whole, self.read.last()) {
-                (false, Some(b'\n')) => {
-                    self.whole = true;
-                    continue;
-                }
-                // The end of the file, in the middle of a line.
-                (false, Some(_)) => match self.read.iter().rposition(|byte| *byte == b'\n') {
-                    Some(end) => {
-                        self.read.truncate(end + 1);
-                        continue;
-                    }
-                    None if self.start == 0 => return Ok(None),
-                    None => None,
-                },
-                (true, Some(_)) => Some(&self.read[..self.read.len() - 1]),
-                (_, None) if self.start == 0 => return Ok(None),
-                (_, None) => None,
-            };
-            if let Some(body) = body {
-                let begins = body.iter().rposition(|byte| *byte == b'\n');
-                if let Some(begins) = begins {
-                    let line = body[begins + 1..].to_vec();
-                    self.read.truncate(begins + 1);
-                    return Ok(Some((self.start + begins as u64 + 1, line)));
-                }
-                if self.start == 0 {
-                    let line = body.to_vec();
-                    self.read.clear();
-                    return Ok(Some((0, line)));
-                }
-            }
-            self.read_more()?;
-        }
-    }
-
-    fn read_more(&mut self) -> io::Result<()> {
-        let length = BLOCK.min(self.start);
-        let from = self.start - length;
-        let mut block = vec![0; usize::try_from(length).unwrap_or(0)];
-        self.file.file.read_exact_at(&mut block, from)?;
-        block.append(&mut self.read);
-        if block.len() > LINE + 2 * usize::try_from(BLOCK).unwrap_or(0) {
-            // One line longer than anything that is shown: its end is let go.
-            block.truncate(LINE);
-            block.push(b'\n');
-        }
-        self.read = block;
-        self.start = from;
-        Ok(())
-    }
-}
-
-/// Whole lines from a place towards the end of a file.
-struct Onwards<'f> {
-    file: &'f Opened,
-    offset: u64,
-    read: Vec<u8>,
-}
-
-impl<'f> Onwards<'f> {
-    const fn new(file: &'f Opened, offset: u64) -> Self {
-        Self {
-            file,
-            offset,
-            read: Vec::new(),
-        }
-    }
-
-    fn next(&mut self) -> io::Result<Option<(u64, Vec<u8>)>> {
-        let mut looked = 0;
-        loop {
-            if let Some(end) = self.read[looked..].iter().position(|byte| *byte == b'\n') {
-                let end = looked + end;
-                let rest = self.read.split_off(end + 1);
-                let mut line = std::mem::replace(&mut self.read, rest);
-                line.pop();
-                let offset = self.offset;
-                self.offset += end as u64 + 1;
-                line.truncate(LINE);
-                return Ok(Some((offset, line)));
-            }
-            looked = self.read.len();
-            let at = self.offset + looked as u64;
-            let length = BLOCK.min(self.file.length.saturating_sub(at));
-            // What is not finished yet is read when it is.
-            if length == 0 || looked > 64 * LINE {
-                return Ok(None);
-            }
-            let mut block = vec![0; usize::try_from(length).unwrap_or(0)];
-            self.file.file.read_exact_at(&mut block, at)?;
-            self.read.append(&mut block);
-        }
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn line(number: usize, level: &str) -> String {
-        format!(
-            "{{\"timestamp\":\"2026-01-04T12:00:00.000000Z\",\"level\":\"{level}\",\
-             \"target\":\"missiond\",\"message\":\"line {number}\",\"count\":{number}}}\n"
-        )
-    }
-
-    /// A log of three files, oldest lines first.
-    fn log(folder: &Path, lines: usize) -> PathBuf {
-        let log = folder.join("daemon.log");
-        let third = lines.div_ceil(3);
-        for (index, name) in ["daemon.log.2", "daemon.log.1", "daemon.log"]
-            .iter()
-            .enumerate()
-        {
-            let numbers = index * third..((index + 1) * third).min(lines);
-            let text: String = numbers
-                .map(|number| line(number, if number % 10 == 0 { "WARN" } else { "INFO" }))
-                .collect();
-            std::fs::write(folder.join(name), text).unwrap();
-        }
-        log
-    }
-
-    fn messages(read: &Read) -> Vec<String> {
-        let lines = read.lines.iter();
-        lines.map(|line| line.message.clone()).collect()
-    }
-
-    fn all(lines: usize) -> Vec<String> {
-        (0..lines).map(|number| format!("line {number}")).collect()
-    }
-
-    #[test]
-    fn pages_from_the_end_and_onwards_show_every_line_once() {
-        let folder = tempfile::tempdir().unwrap();
-        let log = log(folder.path(), 100);
-        for limit in [1, 7, 33, 34, 100, 1000] {
-            let mut back: Vec<String> = Vec::new();
-            let mut from = From::End;
-            loop {
-                let read = read(&log, from, &Wanted::default(), limit).unwrap();
-                back.splice(0..0, messages(&read));
-                match read.older {
-                    Some(place) => from = From::Before(place),
-                    None => break,
-                }
-            }
-            assert_eq!(back, all(100), "{limit}");
-            let mut forth = Vec::new();
-            let gone = Place { file: 1, offset: 0 };
-            let mut place = gone;
-            loop {
-                let read = read(&log, From::After(place), &Wanted::default(), limit).unwrap();
-                if read.lines.is_empty() {
-                    break;
-                }
-                forth.extend(messages(&read));
-                place = read.newer;
-            }
-            assert_eq!(forth, all(100), "{limit}");
-        }
-    }
-
-    #[test]
-    fn lines_are_chosen_by_level_and_words() {
-        let folder = tempfile::tempdir().unwrap();
-        let log = log(folder.path(), 100);
-        let wanted = Wanted {
-            level: Some(LogLevel::Warn),
-            text: None,
-        };
-        let warned = read(&log, From::End, &wanted, 3).unwrap();
-        assert_eq!(messages(&warned), ["line 70", "line 80", "line 90"]);
-        let wanted = Wanted {
-            level: None,
-            text: Some("ine 42".to_owned()),
-        };
-        let found = read(&log, From::End, &wanted, 3).unwrap();
-        assert_eq!(messages(&found), ["line 42"]);
-        assert_eq!(found.older, None);
-        assert_eq!(found.lines[0].fields["count"], 42);
-        assert!(found.lines[0].at.is_some());
-    }
-
-    #[test]
-    fn what_comes_while_files_are_set_aside_is_followed() {
-        let folder = tempfile::tempdir().unwrap();
-        let log = log(folder.path(), 9);
-        let first = read(&log, From::End, &Wanted::default(), 1).unwrap();
-        assert_eq!(messages(&first), ["line 8"]);
-        // An unfinished line waits until it is whole.
-        let more = |text: &str| {
-            use std::io::Write;
-            let mut file = File::options()
-                .append(true)
-                .create(true)
-                .open(&log)
-                .unwrap();
-            file.write_all(text.as_bytes()).unwrap();
-        };
-        let ninth = line(9, "INFO");
-        more(&ninth[..20]);
-        let next = |place| read(&log, From::After(place), &Wanted::default(), 10).unwrap();
-        let second = next(first.newer);
-        assert_eq!(messages(&second), [""; 0]);
-        assert_eq!(
-            messages(&read(&log, From::End, &Wanted::default(), 1).unwrap()),
-            ["line 8"]
-        );
-        more(&ninth[20..]);
-        std::fs::rename(&log, folder.path().join("daemon.log.1")).unwrap();
-        more(&line(10, "INFO"));
-        let third = next(second.newer);
-        assert_eq!(messages(&third), ["line 9", "line 10"]);
-        assert_eq!(messages(&next(third.newer)), [""; 0]);
-    }
-
-    #[test]
-    fn lines_that_are_none_of_ours_and_endless_ones_are_shown_in_part() {
-        let folder = tempfile::tempdir().unwrap();
-        let log = folder.path().join("daemon.log");
-        let endless = "x".repeat(3 << 20);
-        std::fs::write(&log, format!("before\n{endless}\nafter\n")).unwrap();
-        let found = read(&log, From::End, &Wanted::default(), 10).unwrap();
-        let heads: Vec<_> = found.lines.iter().map(|line| &line.message[..3]).collect();
-        assert_eq!(heads, ["bef", "xxx", "aft"]);
-        assert!(found.lines[1].message.len() < 10_000);
-        let absent = folder.path().join("none.log");
-        let nothing = read(&absent, From::End, &Wanted::default(), 10).unwrap();
-        assert_eq!((nothing.lines.len(), nothing.older), (0, None));
-    }
-}
+mod tests;
