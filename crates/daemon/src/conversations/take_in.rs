@@ -1,38 +1,24 @@
 //! From the lines of a transcript to rows: read and made fit on a thread, then
 //! committed together with the place behind them.
 
+mod adding;
+mod item;
+
 use std::hash::{Hash, Hasher};
 use std::path::PathBuf;
 
-use missiond_adapters::{
-    CallOutcome, Record, RecordMemory, Recorded, Role, TailError, TranscriptTail, Written, records,
-};
-use missiond_context::request_of;
-use missiond_core::{CliEngine, ConversationId, DaemonId, Event, Timestamp, TraceContext};
-use missiond_knowledge::conversation::{
-    Ending, LONGEST_INPUT, LONGEST_MESSAGE, LONGEST_OUTPUT, Noise, Step, Turn, kept, masked_json,
-    next_turn, noise_of_message, noise_of_result, title,
-};
+use missiond_adapters::{RecordMemory, TailError, TranscriptTail, records};
+use missiond_core::{CliEngine, DaemonId, Event, Timestamp, TraceContext};
+use missiond_knowledge::conversation::{LONGEST_MESSAGE, Turn, kept};
 use missiond_store::conversations::cursors::{self, CursorRow, Moved};
-use missiond_store::conversations::items::{
-    self, CallEnd, CallRow, EventRow, MessageRow, UsageRow,
-};
-use missiond_store::conversations::turns::{self, TurnRow};
-use missiond_store::conversations::{self, ConversationRow, Links};
+use missiond_store::conversations::{self, ConversationRow, Links, turns};
 use missiond_store::{NewEvent, StoreError, Tx, timeline};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
+use self::adding::{Adding, of_row};
+use self::item::{Item, fit};
 use super::{ConversationError, Conversations, on_thread};
 
-/// What one conversation may hold; what comes after is counted and left out.
-const MOST_PLACES: i64 = 100_000;
-/// The longest text of a message that is noise.
-const LONGEST_NOISE: usize = 2 << 10;
-/// The longest name of a tool or a model.
-const LONGEST_NAME: usize = 120;
-/// The longest key as it is; longer ones are kept as a digest.
-const LONGEST_KEY: usize = 120;
 /// What ended longer ago is taken in and is no news.
 const NEWS_SECS: u64 = 24 * 60 * 60;
 /// A clock that is further ahead is wrong.
@@ -94,37 +80,6 @@ impl Batch {
             false => hasher.finish().max(1),
         }
     }
-}
-
-/// A record as it is kept: masked, cut, bounded.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Item {
-    key: String,
-    at: Option<Timestamp>,
-    what: Kept,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Kept {
-    Message {
-        role: &'static str,
-        text: String,
-        model: Option<String>,
-        noise: Option<Noise>,
-        bytes: i64,
-    },
-    Call {
-        tool: String,
-        input: String,
-    },
-    Result {
-        outcome: CallOutcome,
-        output: String,
-        noise: Option<Noise>,
-        bytes: i64,
-    },
-    Usage(UsageRow),
-    Event(&'static str, Step<'static>),
 }
 
 /// What became of taking in a batch.
@@ -275,103 +230,6 @@ fn read(engine: &CliEngine, mut place: Place) -> Result<(Place, Batch), TailErro
     Ok((place, batch))
 }
 
-/// A record as it is kept; none when it cannot be told from others.
-fn fit(record: Record) -> Option<Item> {
-    if record.key.is_empty() {
-        return None;
-    }
-    let name = |text: &str| kept(text, LONGEST_NAME);
-    let bytes = |text: &str| i64::try_from(text.len()).unwrap_or(i64::MAX);
-    let key = short_key(&record.key);
-    let what = match record.what {
-        Recorded::Message {
-            role,
-            text,
-            model,
-            written,
-        } => {
-            // What an agent is told behind a request was not said by the person.
-            let text = match role {
-                Role::Person => request_of(&text).to_owned(),
-                Role::Agent => text,
-            };
-            let noise = match written {
-                Written::Said => noise_of_message(&text),
-                Written::ByProgram => noise_of_message(&text).or(Some(Noise::Program)),
-                Written::Summary => Some(Noise::Summary),
-                Written::Failure => Some(Noise::Failure),
-            };
-            let most = match noise {
-                None => LONGEST_MESSAGE,
-                Some(_) => LONGEST_NOISE,
-            };
-            Kept::Message {
-                role: match role {
-                    Role::Person => "person",
-                    Role::Agent => "agent",
-                },
-                bytes: bytes(&text),
-                text: kept(&text, most),
-                model: model.as_deref().map(name),
-                noise,
-            }
-        }
-        Recorded::ToolStarted { tool, input } => Kept::Call {
-            tool: name(&tool),
-            input: match masked_json(&input) {
-                serde_json::Value::Null => String::new(),
-                serde_json::Value::String(text) => kept(&text, LONGEST_INPUT),
-                other => kept(&other.to_string(), LONGEST_INPUT),
-            },
-        },
-        Recorded::ToolEnded { outcome, output } => {
-            let noise = noise_of_result(&output);
-            let most = match noise {
-                Some(Noise::Binary) => LONGEST_NAME,
-                _ => LONGEST_OUTPUT,
-            };
-            Kept::Result {
-                outcome,
-                bytes: bytes(&output),
-                output: kept(&output, most),
-                noise,
-            }
-        }
-        Recorded::Used(usage) => {
-            let count = |tokens: u64| i64::try_from(tokens).unwrap_or(0).min(MOST_TOKENS);
-            Kept::Usage(UsageRow {
-                request: key.clone(),
-                model: usage.model.as_deref().map(name),
-                input: count(usage.input),
-                output: count(usage.output),
-                cache_read: count(usage.cache_read),
-                cache_write: count(usage.cache_write),
-                at: Timestamp::from_micros(0),
-            })
-        }
-        Recorded::TurnEnded => Kept::Event("turn_ended", Step::Ended),
-        Recorded::Interrupted => Kept::Event("interrupted", Step::Interrupted),
-        Recorded::Compacted => Kept::Event("compacted", Step::Other),
-    };
-    Some(Item {
-        key,
-        at: record.at,
-        what,
-    })
-}
-
-/// No request to a model costs more; sums of what transcripts claim stay sums.
-const MOST_TOKENS: i64 = 1_000_000_000;
-
-fn short_key(key: &str) -> String {
-    if key.len() <= LONGEST_KEY && key.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return key.to_owned();
-    }
-    let digest = Sha256::digest(key.as_bytes());
-    let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("sha256:{hex}")
-}
-
 /// One batch on its way into the store.
 struct Taking {
     host: String,
@@ -462,230 +320,6 @@ impl Taking {
             .collect();
         timeline::append(tx, &events).await?;
         Ok(())
-    }
-}
-
-/// A conversation that is being added to, held until the transaction ends.
-struct Adding {
-    id: ConversationId,
-    conversation: ConversationRow,
-    current: Option<Turn>,
-    /// Turns that ended in this batch.
-    closed: Vec<Turn>,
-    latest: Timestamp,
-}
-
-impl Adding {
-    async fn add(&mut self, tx: &mut Tx<'_>, item: &Item) -> Result<(), StoreError> {
-        let at = item
-            .at
-            .unwrap_or(self.conversation.last_at)
-            .min(self.latest);
-        let place = self.conversation.next_place;
-        match &item.what {
-            Kept::Usage(usage) => {
-                let usage = UsageRow {
-                    at,
-                    ..usage.clone()
-                };
-                return items::put_usage(tx, self.id, &usage).await;
-            }
-            Kept::Result {
-                outcome,
-                output,
-                noise,
-                bytes,
-            } => {
-                let end = CallEnd {
-                    call: item.key.clone(),
-                    outcome: outcome_name(*outcome).to_owned(),
-                    output: output.clone(),
-                    noise: noise.map(|noise| noise.name().to_owned()),
-                    bytes: *bytes,
-                    at,
-                };
-                let Some(turn) = items::end_call(tx, self.id, &end).await? else {
-                    return Ok(());
-                };
-                return self.ended(tx, turn, *outcome, at).await;
-            }
-            _ if place > MOST_PLACES => {
-                self.conversation.skipped += 1;
-                self.conversation.diagnostic =
-                    Some(format!("what comes after {MOST_PLACES} places is left out"));
-                return Ok(());
-            }
-            _ => {}
-        }
-        let step = match &item.what {
-            Kept::Message { noise: Some(_), .. } => Step::Noise,
-            Kept::Message { role, text, .. } if *role == "person" => Step::Prompt(text),
-            Kept::Message { text, .. } => Step::Answer(text),
-            Kept::Call { .. } => Step::ToolBegan,
-            Kept::Event(_, step) => *step,
-            Kept::Result { .. } | Kept::Usage(_) => Step::Other,
-        };
-        let turn = next_turn(self.current.as_ref(), step, place, at);
-        if !self.insert(tx, item, place, turn.number, at).await? {
-            return Ok(());
-        }
-        if let Step::Prompt(text) = step
-            && self.conversation.title.is_empty()
-        {
-            self.conversation.title = title(text);
-        }
-        self.conversation.next_place = place + 1;
-        self.conversation.started_at = self.conversation.started_at.min(at);
-        self.conversation.last_at = self.conversation.last_at.max(at);
-        self.turn_is(tx, turn).await
-    }
-
-    async fn insert(
-        &self,
-        tx: &mut Tx<'_>,
-        item: &Item,
-        place: i64,
-        turn: i64,
-        at: Timestamp,
-    ) -> Result<bool, StoreError> {
-        let key = item.key.clone();
-        match &item.what {
-            Kept::Message {
-                role,
-                text,
-                model,
-                noise,
-                bytes,
-            } => {
-                let row = MessageRow {
-                    place,
-                    key,
-                    turn,
-                    role: (*role).to_owned(),
-                    text: text.clone(),
-                    model: model.clone(),
-                    noise: noise.map(|noise| noise.name().to_owned()),
-                    bytes: *bytes,
-                    at,
-                };
-                items::add_message(tx, self.id, &row).await
-            }
-            Kept::Call { tool, input } => {
-                let row = CallRow {
-                    place,
-                    call: key,
-                    turn,
-                    tool: tool.clone(),
-                    input: input.clone(),
-                    outcome: None,
-                    output: String::new(),
-                    noise: None,
-                    bytes: 0,
-                    at,
-                    ended_at: None,
-                };
-                items::add_call(tx, self.id, &row).await
-            }
-            Kept::Event(kind, _) => {
-                let row = EventRow {
-                    place,
-                    key,
-                    turn,
-                    kind: (*kind).to_owned(),
-                    at,
-                };
-                items::add_event(tx, self.id, &row).await
-            }
-            Kept::Result { .. } | Kept::Usage(_) => Ok(false),
-        }
-    }
-
-    /// A call of some turn has ended.
-    async fn ended(
-        &mut self,
-        tx: &mut Tx<'_>,
-        turn: i64,
-        outcome: CallOutcome,
-        at: Timestamp,
-    ) -> Result<(), StoreError> {
-        self.conversation.last_at = self.conversation.last_at.max(at);
-        let current = self.current.as_ref().filter(|now| now.number == turn);
-        let failed = outcome != CallOutcome::Succeeded;
-        match current {
-            Some(now) => {
-                let step = match failed {
-                    true => Step::ToolFailed,
-                    false => Step::Other,
-                };
-                let now = next_turn(Some(now), step, now.last_place, at);
-                self.turn_is(tx, now).await
-            }
-            None if failed => turns::count_failure(tx, self.id, turn).await,
-            None => Ok(()),
-        }
-    }
-
-    async fn turn_is(&mut self, tx: &mut Tx<'_>, turn: Turn) -> Result<(), StoreError> {
-        turns::put(tx, self.id, &to_row(&turn)).await?;
-        let before = self.current.replace(turn.clone());
-        match before {
-            // Nothing said that it was over, but another has begun.
-            Some(before) if before.number != turn.number => {
-                if before.ending.is_none() {
-                    self.closed.push(before);
-                }
-                if turn.ending.is_some() {
-                    self.closed.push(turn);
-                }
-            }
-            before => {
-                let was_over = before.is_some_and(|before| before.ending.is_some());
-                if turn.ending.is_some() && !was_over {
-                    self.closed.push(turn);
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-fn outcome_name(outcome: CallOutcome) -> &'static str {
-    match outcome {
-        CallOutcome::Succeeded => "succeeded",
-        CallOutcome::Failed => "failed",
-        CallOutcome::Denied => "denied",
-    }
-}
-
-fn to_row(turn: &Turn) -> TurnRow {
-    TurnRow {
-        number: turn.number,
-        first_place: turn.first_place,
-        last_place: turn.last_place,
-        prompt: turn.prompt.clone(),
-        answer: turn.answer.clone(),
-        messages: turn.messages,
-        tools: turn.tools,
-        failed: turn.failed,
-        ending: turn.ending.map(|ending| ending.name().to_owned()),
-        began_at: turn.began_at,
-        last_at: turn.last_at,
-    }
-}
-
-fn of_row(row: TurnRow) -> Turn {
-    Turn {
-        number: row.number,
-        first_place: row.first_place,
-        last_place: row.last_place,
-        prompt: row.prompt,
-        answer: row.answer,
-        messages: row.messages,
-        tools: row.tools,
-        failed: row.failed,
-        ending: row.ending.as_deref().and_then(Ending::parse),
-        began_at: row.began_at,
-        last_at: row.last_at,
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use missiond_adapters::FileTail;
 use missiond_core::SystemClock;
-use missiond_store::conversations::items::Window;
+use missiond_store::conversations::items::{self, Window};
 use missiond_store::{DbUrl, MissionDb};
 use proptest::prelude::*;
 use serde_json::{Value, json};

@@ -1,0 +1,145 @@
+//! What is kept of a record of a transcript.
+
+use missiond_adapters::{CallOutcome, Record, Recorded, Role, Written};
+use missiond_context::request_of;
+use missiond_core::Timestamp;
+use missiond_knowledge::conversation::{
+    LONGEST_INPUT, LONGEST_MESSAGE, LONGEST_OUTPUT, Noise, Step, kept, masked_json,
+    noise_of_message, noise_of_result,
+};
+use missiond_store::conversations::items::UsageRow;
+use sha2::{Digest, Sha256};
+
+/// The longest text of a message that is noise.
+const LONGEST_NOISE: usize = 2 << 10;
+/// The longest name of a tool or a model.
+const LONGEST_NAME: usize = 120;
+/// The longest key as it is; longer ones are kept as a digest.
+const LONGEST_KEY: usize = 120;
+/// No request to a model costs more; sums of what transcripts claim stay sums.
+const MOST_TOKENS: i64 = 1_000_000_000;
+
+/// A record as it is kept: masked, cut, bounded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Item {
+    pub(super) key: String,
+    pub(super) at: Option<Timestamp>,
+    pub(super) what: Kept,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Kept {
+    Message {
+        role: &'static str,
+        text: String,
+        model: Option<String>,
+        noise: Option<Noise>,
+        bytes: i64,
+    },
+    Call {
+        tool: String,
+        input: String,
+    },
+    Result {
+        outcome: CallOutcome,
+        output: String,
+        noise: Option<Noise>,
+        bytes: i64,
+    },
+    Usage(UsageRow),
+    Event(&'static str, Step<'static>),
+}
+
+/// A record as it is kept; none when it cannot be told from others.
+pub(super) fn fit(record: Record) -> Option<Item> {
+    if record.key.is_empty() {
+        return None;
+    }
+    let name = |text: &str| kept(text, LONGEST_NAME);
+    let bytes = |text: &str| i64::try_from(text.len()).unwrap_or(i64::MAX);
+    let key = short_key(&record.key);
+    let what = match record.what {
+        Recorded::Message {
+            role,
+            text,
+            model,
+            written,
+        } => {
+            // What an agent is told behind a request was not said by the person.
+            let text = match role {
+                Role::Person => request_of(&text).to_owned(),
+                Role::Agent => text,
+            };
+            let noise = match written {
+                Written::Said => noise_of_message(&text),
+                Written::ByProgram => noise_of_message(&text).or(Some(Noise::Program)),
+                Written::Summary => Some(Noise::Summary),
+                Written::Failure => Some(Noise::Failure),
+            };
+            let most = match noise {
+                None => LONGEST_MESSAGE,
+                Some(_) => LONGEST_NOISE,
+            };
+            Kept::Message {
+                role: match role {
+                    Role::Person => "person",
+                    Role::Agent => "agent",
+                },
+                bytes: bytes(&text),
+                text: kept(&text, most),
+                model: model.as_deref().map(name),
+                noise,
+            }
+        }
+        Recorded::ToolStarted { tool, input } => Kept::Call {
+            tool: name(&tool),
+            input: match masked_json(&input) {
+                serde_json::Value::Null => String::new(),
+                serde_json::Value::String(text) => kept(&text, LONGEST_INPUT),
+                other => kept(&other.to_string(), LONGEST_INPUT),
+            },
+        },
+        Recorded::ToolEnded { outcome, output } => {
+            let noise = noise_of_result(&output);
+            let most = match noise {
+                Some(Noise::Binary) => LONGEST_NAME,
+                _ => LONGEST_OUTPUT,
+            };
+            Kept::Result {
+                outcome,
+                bytes: bytes(&output),
+                output: kept(&output, most),
+                noise,
+            }
+        }
+        Recorded::Used(usage) => {
+            let count = |tokens: u64| i64::try_from(tokens).unwrap_or(0).min(MOST_TOKENS);
+            Kept::Usage(UsageRow {
+                request: key.clone(),
+                model: usage.model.as_deref().map(name),
+                input: count(usage.input),
+                output: count(usage.output),
+                cache_read: count(usage.cache_read),
+                cache_write: count(usage.cache_write),
+                at: Timestamp::from_micros(0),
+            })
+        }
+        Recorded::TurnEnded => Kept::Event("turn_ended", Step::Ended),
+        Recorded::Interrupted => Kept::Event("interrupted", Step::Interrupted),
+        Recorded::Compacted => Kept::Event("compacted", Step::Other),
+    };
+    Some(Item {
+        key,
+        at: record.at,
+        what,
+    })
+}
+
+fn short_key(key: &str) -> String {
+    if key.len() <= LONGEST_KEY && key.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return key.to_owned();
+    }
+    let digest = Sha256::digest(key.as_bytes());
+    let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("sha256:{hex}")
+}
