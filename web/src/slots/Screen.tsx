@@ -28,7 +28,7 @@ export function Screen({ slot, label, tile = true }: Props) {
       if (gone) return;
       const terminal = makeTerminal(120, 40);
       terminal.open(inside);
-      const painter = new Painter(terminal, tile ? "in turn" : "now");
+      const painter = new Painter(terminal, tile ? "in turn" : "now", () => link.drawn());
       const fit = () => scale(outside, inside, terminal);
       const resized = new ResizeObserver(fit);
       resized.observe(outside);
@@ -42,7 +42,7 @@ export function Screen({ slot, label, tile = true }: Props) {
         refused: () => {},
         ended: () => setState("ended"),
         connected: (connected) => setState(connected ? "live" : "lost"),
-      });
+      }, "paced");
       end = () => {
         link.close();
         painter.stop();

@@ -1,35 +1,32 @@
 // When terminals may paint. Twenty of them that write at once would leave no
-// frame for anything else, so each frame belongs to a few, in turn, and what
-// came in between is written in one piece.
+// frame for anything else, so each frame belongs to a few, in turn. The daemon
+// sends a terminal its next picture when the last was drawn, so none waits here
+// but the newest.
 
 import type { Terminal } from "@xterm/xterm";
 
 /** Terminals that may paint in one frame. */
 const PER_FRAME = 2;
-/** So much unpainted output is enough: the next repaint says the rest. */
-const MOST_PENDING = 512 * 1024;
-
 const queue: Painter[] = [];
 let frame = 0;
 
 export class Painter {
   private pending: Uint8Array[] = [];
-  private size = 0;
 
   constructor(
     private readonly terminal: Terminal,
     private readonly urgency: "now" | "in turn",
+    /** Called when what was written is drawn. */
+    private readonly drawn: () => void = () => {},
   ) {}
 
   write(bytes: Uint8Array): void {
     if (this.urgency === "now") {
-      this.terminal.write(bytes);
+      this.terminal.write(bytes, this.drawn);
       return;
     }
     if (this.pending.length === 0) queue.push(this);
     this.pending.push(bytes);
-    this.size += bytes.length;
-    if (this.size > MOST_PENDING) this.flush();
     if (frame === 0) frame = requestAnimationFrame(paint);
   }
 
@@ -40,9 +37,8 @@ export class Painter {
   }
 
   flush(): void {
-    for (const bytes of this.pending) this.terminal.write(bytes);
+    for (const bytes of this.pending) this.terminal.write(bytes, this.drawn);
     this.pending = [];
-    this.size = 0;
   }
 }
 
