@@ -18,6 +18,7 @@ use missiond_store::conversations::items::{
     self, CallEnd, CallRow, EventRow, MessageRow, UsageRow,
 };
 use missiond_store::conversations::turns::{self, TurnRow};
+use missiond_store::conversations::usage;
 use missiond_store::conversations::{self, ConversationRow, Links};
 use missiond_store::{NewEvent, StoreError, Tx, timeline};
 use serde::{Deserialize, Serialize};
@@ -124,6 +125,8 @@ enum Kept {
         bytes: i64,
     },
     Usage(UsageRow),
+    /// In millionths of a US dollar.
+    Cost(i64),
     Event(&'static str, Step<'static>),
 }
 
@@ -349,6 +352,9 @@ fn fit(record: Record) -> Option<Item> {
                 at: Timestamp::from_micros(0),
             })
         }
+        Recorded::Cost(microdollars) => {
+            Kept::Cost(i64::try_from(microdollars).unwrap_or(0).min(MOST_COST))
+        }
         Recorded::TurnEnded => Kept::Event("turn_ended", Step::Ended),
         Recorded::Interrupted => Kept::Event("interrupted", Step::Interrupted),
         Recorded::Compacted => Kept::Event("compacted", Step::Other),
@@ -362,6 +368,7 @@ fn fit(record: Record) -> Option<Item> {
 
 /// No request to a model costs more; sums of what transcripts claim stay sums.
 const MOST_TOKENS: i64 = 1_000_000_000;
+const MOST_COST: i64 = 1_000_000_000_000;
 
 fn short_key(key: &str) -> String {
     if key.len() <= LONGEST_KEY && key.bytes().all(|byte| byte.is_ascii_graphic()) {
@@ -490,6 +497,7 @@ impl Adding {
                 };
                 return items::put_usage(tx, self.id, &usage).await;
             }
+            Kept::Cost(cost) => return usage::put_cost(tx, self.id, &item.key, *cost, at).await,
             Kept::Result {
                 outcome,
                 output,
@@ -523,7 +531,7 @@ impl Adding {
             Kept::Message { text, .. } => Step::Answer(text),
             Kept::Call { .. } => Step::ToolBegan,
             Kept::Event(_, step) => *step,
-            Kept::Result { .. } | Kept::Usage(_) => Step::Other,
+            Kept::Result { .. } | Kept::Usage(_) | Kept::Cost(_) => Step::Other,
         };
         let turn = next_turn(self.current.as_ref(), step, place, at);
         if !self.insert(tx, item, place, turn.number, at).await? {
@@ -596,7 +604,7 @@ impl Adding {
                 };
                 items::add_event(tx, self.id, &row).await
             }
-            Kept::Result { .. } | Kept::Usage(_) => Ok(false),
+            Kept::Result { .. } | Kept::Usage(_) | Kept::Cost(_) => Ok(false),
         }
     }
 
