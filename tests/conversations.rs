@@ -285,6 +285,47 @@ fn own_conversations_are_taken_in_where_the_person_said_so() {
             "{one}"
         );
     }
+    // What it cost is known where its model has a price, turn by turn.
+    for one in person.list() {
+        assert!(one["cost"]["microdollars"].is_null(), "{one}");
+        assert_eq!(one["cost"]["unpriced"].as_array().unwrap().len(), 1);
+        // Claude Code itself counts what a conversation cost.
+        let told = match one["engine"] == "claude" {
+            true => json!(18_168),
+            false => Value::Null,
+        };
+        assert_eq!(one["cost"]["told_microdollars"], told, "{one}");
+    }
+    let priced = format!(
+        "{}[[usage.prices]]\nmodel = \"*\"\ninput = 2\noutput = 10\ncache_read = 0.5\n",
+        config_for(person.folder.path())
+    );
+    person.home.write_config(&priced);
+    person.home.json(&["daemon", "reload"]);
+    for one in person.list() {
+        let tokens = |of: &Value, name: &str| of["tokens"][name].as_u64().unwrap();
+        let cost = |of: &Value| {
+            2 * (tokens(of, "input") + tokens(of, "cache_write"))
+                + 10 * tokens(of, "output")
+                + tokens(of, "cache_read") / 2
+        };
+        assert_eq!(one["cost"]["microdollars"], cost(&one), "{one}");
+        let session = one["session"].as_str().unwrap();
+        let shown = person.home.json(&["conversation", "show", session]);
+        let turns = shown["turns"].as_array().unwrap();
+        let input = turns.iter().map(|turn| tokens(turn, "input"));
+        assert_eq!(input.collect::<Vec<_>>(), [1234, 2 * 1234], "{shown}");
+        for turn in turns {
+            assert_eq!(turn["cost"]["microdollars"], cost(turn), "{turn}");
+        }
+    }
+    let report = person
+        .home
+        .json(&["call", "usage_report", "{\"days\": 366}"]);
+    let dollars = |of: &Value| of["cost"]["microdollars"].as_u64().unwrap();
+    let models = report["models"].as_array().unwrap();
+    assert!(models.len() >= 3, "{report}");
+    assert_eq!(models.iter().map(dollars).sum::<u64>(), dollars(&report));
     assert_eq!(listed(&person.home, &["--project", &app]).len(), 4);
     assert_eq!(listed(&person.home, &["--engine", "codex"]).len(), 1);
     let found = person.home.json(&[

@@ -34,6 +34,6 @@ export default defineConfig({
   },
   projects: [
     { name: "board", testMatch: /.*\.spec\.ts/ },
-    { name: "bench", testMatch: /bench\.ts/, timeout: 600_000 },
+    { name: "bench", testMatch: /bench\.ts/, timeout: 1_800_000 },
   ],
 });

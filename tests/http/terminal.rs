@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::Http;
 use super::client::token;
 use super::socket::{Said, Socket};
-use crate::harness::TestHome;
+use crate::harness::{TestHome, wait_for};
 
 /// A page: what it was sent, drawn as the terminal in it would.
 struct Page {
@@ -21,8 +21,11 @@ struct Page {
 
 impl Page {
     fn open(http: &Http, token: &str, slot: &str) -> Self {
-        let path = format!("/api/v1/slots/{slot}/terminal");
-        let mut socket = Socket::open(http, token, &path);
+        Self::open_at(http, token, &format!("/api/v1/slots/{slot}/terminal"))
+    }
+
+    fn open_at(http: &Http, token: &str, path: &str) -> Self {
+        let mut socket = Socket::open(http, token, path);
         let first = socket.text();
         let size = size_of(&first);
         Self {
@@ -121,6 +124,36 @@ fn a_page_shows_the_screen_of_the_slot() {
         &[("authorization", &format!("Bearer {token}"))],
     );
     assert_eq!(gone.err().unwrap().status, 404);
+}
+
+#[test]
+fn a_paced_page_gets_the_newest_picture_when_it_is_ready() {
+    let home = TestHome::started();
+    let http = Http::of(&home);
+    let token = token(&home, "page");
+    spawn(
+        &home,
+        "counts",
+        "stty -echo; echo ready; read go; for n in 1 2 3 4 5 6 7 8 9; do echo line $n; sleep 0.1; done; echo the end; cat",
+    );
+    // The program has said that it is ready before the page looks.
+    wait_for("the program is ready", || {
+        home.json(&["slot", "read", "counts"])["lines"]
+            .to_string()
+            .contains("ready")
+    });
+    let mut page = Page::open_at(&http, &token, "/api/v1/slots/counts/terminal?paced");
+    page.wait_for("ready");
+    assert_eq!(page.frames, 1);
+    home.json(&["slot", "send", "counts", "go", "--force"]);
+    wait_for("the program has ended its lines", || {
+        home.json(&["slot", "read", "counts"])["lines"]
+            .to_string()
+            .contains("the end")
+    });
+    page.say(&json!({"type": "ready"}));
+    page.wait_for("the end");
+    assert_eq!(page.frames, 2, "nothing in between was sent");
 }
 
 #[test]

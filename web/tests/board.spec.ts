@@ -14,7 +14,7 @@ test("the whole demo, watched from the page", async ({ stage, page }) => {
   await expect(page.locator(`${column("running")} .card`)).toHaveCount(2);
   await page.keyboard.press("g");
   await page.keyboard.press("s");
-  await expect(page.locator(".tile .xterm-rows").first()).toContainText("rehearsal", { ignoreCase: true });
+  await expect(page.locator(".tile canvas").first()).toContainText("rehearsal", { ignoreCase: true });
   await page.keyboard.press("g");
   await page.keyboard.press("b");
   await expect(page.locator(`${column("done")} .card`)).toHaveCount(5, { timeout: 100_000 });

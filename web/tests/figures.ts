@@ -15,6 +15,21 @@ interface Figure {
 }
 
 const figures: Figure[] = [];
+const problems: string[] = [];
+const loadBefore = load();
+
+function load(): number {
+  return Number((loadavg()[0] ?? 0).toFixed(1));
+}
+
+/** Says that something could not be measured, and why. */
+export function failed(what: string, error: unknown): void {
+  const why = error instanceof Error ? error.message : String(error);
+  problems.push(`${what}: ${why.split("\n")[0]}`);
+  console.log(`${what} was not measured: ${why}`);
+}
+
+export const notMeasured = (): string[] => problems;
 
 /** Keeps a figure and prints it. Nothing is a verdict: it depends on the machine. */
 export function figure(name: string, value: number, unit: string, aim?: number): void {
@@ -32,10 +47,10 @@ export function report(browser: Browser): string {
     processor: first?.model.trim() ?? "unknown",
     cores: cpus().length,
     memory_gb: Math.round(totalmem() / 1e9),
-    load: Number((loadavg()[0] ?? 0).toFixed(1)),
+    load: { before: loadBefore, after: load() },
     browser: `Chromium ${browser.version()}, without a screen`,
     program: execFileSync(process.env.MISSION ?? "mission", ["--version"], { encoding: "utf8" }).trim(),
     build: /\/(debug|release)\//.exec(process.env.MISSION ?? "")?.[1] ?? "unknown",
   };
-  return JSON.stringify({ conditions, figures }, null, 2);
+  return JSON.stringify({ conditions, figures, not_measured: problems }, null, 2);
 }

@@ -40,6 +40,11 @@ export class Stage {
     return (await this.socket.call(operation, params)) as Result<O>;
   }
 
+  /** What the daemon of the next start has in its environment. */
+  set(name: string, value: string): void {
+    this.env[name] = value;
+  }
+
   /** The configuration of the next start. */
   configure(text: string): void {
     mkdirSync(join(this.home, "config"), { recursive: true });

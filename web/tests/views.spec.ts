@@ -8,6 +8,7 @@ import AxeBuilder from "@axe-core/playwright";
 import type { Page } from "@playwright/test";
 
 import { Embedder } from "./embedder";
+import { ownConfig, writeOwn } from "./own";
 import { expect, type Stage, test } from "./stage";
 
 const LOOKS = [
@@ -64,6 +65,9 @@ async function furnish(stage: Stage): Promise<[string, string][]> {
   const { slots } = await stage.call("slot_list", { all: false });
   const agent = slots.find((slot) => slot.name !== "shell");
   const { executions } = await stage.call("execution_list", { all: true });
+  const listed = () => stage.call("conversation_list", { engine: "claude" });
+  await expect.poll(async () => (await listed()).conversations.length).toBe(1);
+  const own = (await listed()).conversations[0]?.id;
   return [
     ["attention", "/attention"],
     ["board", "/board"],
@@ -88,6 +92,9 @@ async function furnish(stage: Stage): Promise<[string, string][]> {
     ["code-map", `/code/map?repo=${stage.repository}`],
     ["code-landmarks", `/code/landmarks?repo=${stage.repository}`],
     ["code-repository", `/code/repository?repo=${stage.repository}`],
+    ["conversations", "/conversations"],
+    ["conversations-found", "/conversations?q=scripted%20model"],
+    ["conversation", `/conversations/${own}`],
     ["timeline", "/timeline"],
     ["tools", "/tools"],
     ["system-health", "/system/health"],
@@ -148,7 +155,8 @@ test("every view is in order in light, dark and at phone width", async ({ stage,
   test.setTimeout(900_000);
   const embedder = await Embedder.start();
   await stage.mission("down");
-  stage.configure(embedder.config);
+  stage.configure(embedder.config + ownConfig(stage));
+  stage.set("CLAUDE_CONFIG_DIR", writeOwn(stage));
   await stage.start();
   const views = await furnish(stage);
   const address = await stage.address();

@@ -17,6 +17,8 @@ pub mod config;
 mod context;
 #[cfg(unix)]
 mod conversations;
+#[cfg(unix)]
+mod cost;
 pub mod database_journal;
 #[cfg(unix)]
 mod executions;

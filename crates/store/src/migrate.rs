@@ -43,6 +43,7 @@ pub(crate) const MIGRATIONS: &[Migration] = migrations! {
     13 "0013_context",
     14 "0014_stats",
     15 "0015_code_vectors",
+    16 "0016_told_costs",
 };
 
 /// Where the record of applied migrations is kept.

@@ -189,7 +189,7 @@ impl Tokens {
     }
 }
 
-const SUMS: &str = "cast(sum(input_tokens) AS bigint), cast(sum(output_tokens) AS bigint), \
+pub(crate) const SUMS: &str = "cast(sum(input_tokens) AS bigint), cast(sum(output_tokens) AS bigint), \
      cast(sum(cache_read_tokens) AS bigint), cast(sum(cache_write_tokens) AS bigint)";
 
 /// What the agents of each engine used on each day since one, oldest first.
@@ -245,7 +245,7 @@ fn most_used(column: &str) -> String {
     )
 }
 
-fn used<T>(row: &crate::Row, of: T) -> Result<Used<T>, StoreError> {
+pub(crate) fn used<T>(row: &crate::Row, of: T) -> Result<Used<T>, StoreError> {
     let count = |index| -> Result<u64, StoreError> {
         let count: i64 = row.get(index)?;
         Ok(u64::try_from(count).unwrap_or(0))

@@ -149,11 +149,13 @@ function elsewhere(typed: string, navigate: (to: string) => void): Entry[] {
   const places = [
     ["knowledge", "/knowledge/find"],
     ["code", "/code/search"],
+    ["conversations", "/conversations"],
   ] as const;
+  const whole = { knowledge: "what is known", code: "the code", conversations: "what was said" };
   return places.map(([name, path]) => ({
     id: `find-${name}`,
     words,
-    label: `Find “${words}” in ${name === "code" ? "the code" : "what is known"}`,
+    label: `Find “${words}” in ${whole[name]}`,
     where: name,
     run: () => navigate(`${path}?${new URLSearchParams({ q: words })}`),
   }));

@@ -28,6 +28,12 @@ const ReviewPage = lazy(() => import("../review/ReviewPage").then((module) => ({
 const Knowledge = lazy(() => import("../knowledge/Knowledge").then((module) => ({ default: module.Knowledge })));
 const EntryPage = lazy(() => import("../knowledge/EntryPage").then((module) => ({ default: module.EntryPage })));
 const Code = lazy(() => import("../code/Code").then((module) => ({ default: module.Code })));
+const Conversations = lazy(() =>
+  import("../conversations/Conversations").then((module) => ({ default: module.Conversations })),
+);
+const ConversationPage = lazy(() =>
+  import("../conversations/ConversationPage").then((module) => ({ default: module.ConversationPage })),
+);
 const Timeline = lazy(() => import("../timeline/Timeline").then((module) => ({ default: module.Timeline })));
 const Tools = lazy(() => import("../tools/Tools").then((module) => ({ default: module.Tools })));
 const System = lazy(() => import("../system/System").then((module) => ({ default: module.System })));
@@ -40,6 +46,7 @@ export const VIEWS: View[] = [
   { path: "/review", name: "Review", key: "r", component: Review },
   { path: "/knowledge", name: "Knowledge", key: "k", component: Knowledge },
   { path: "/code", name: "Code", key: "c", component: Code },
+  { path: "/conversations", name: "Conversations", key: "v", component: Conversations },
   { path: "/timeline", name: "Timeline", key: "t", component: Timeline },
   { path: "/tools", name: "Tools", key: "o", component: Tools },
   { path: "/system", name: "System", key: "y", component: System },
@@ -51,6 +58,7 @@ export const PAGES: { path: string; component: Loadable }[] = [
   { path: "/slots/:slot", component: SlotPage },
   { path: "/executions/:execution", component: ExecutionPage },
   { path: "/review/:worktree", component: ReviewPage },
+  { path: "/conversations/:conversation", component: ConversationPage },
   { path: "/knowledge/entry/:entry", component: EntryPage },
   { path: "/knowledge/:part", component: Knowledge },
   { path: "/code/:part", component: Code },

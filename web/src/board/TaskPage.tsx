@@ -32,6 +32,11 @@ export function TaskPage() {
           </>
         }
       >
+        {details.data?.attempts.length ? (
+          <Link className="button" href={`/conversations?task=${details.data.task.number}`}>
+            Conversations
+          </Link>
+        ) : null}
         {details.data ? <ReviewLink details={details.data} /> : null}
         {details.data ? <Actions task={details.data.task} edit={() => setEditing(true)} /> : null}
       </Bar>

@@ -68,6 +68,7 @@ const TOOLS: OperationName[] = ["mcp_server_list", "mcp_tool_list"];
 // everything that is remembered meanwhile.
 const KNOWLEDGE: OperationName[] = ["kb_search", "kb_list", "kb_stats", "kb_conflicts", "kb_inbox", "kb_gc", "kb_map"];
 const CODE: OperationName[] = ["code_list", "code_status", "code_search", "code_show", "code_map", "beacon_list"];
+const CONVERSATIONS: OperationName[] = ["conversation_list", "conversation_show", "conversation_search"];
 const INCIDENTS: OperationName[] = ["incident_list", "daemon_status"];
 
 /** What our own actions change, read again without waiting for the event. */
@@ -159,7 +160,11 @@ function changedBy(event: TimelineEvent["event"]): OperationName[] {
     case "beacon_moved":
     case "beacon_lost":
       return CODE;
+    case "turn_extracted":
+      return CONVERSATIONS;
     case "config_reloaded":
+      // Prices may have changed.
+      return ["config_show", "usage_report", ...CONVERSATIONS];
     case "config_rejected":
       return ["config_show"];
     case "mcp_tools_listed":

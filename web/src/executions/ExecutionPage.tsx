@@ -98,6 +98,11 @@ function Actions({ run }: { run: ExecutionDetails }) {
       <Link href={`/slots/${run.slot}`} className="button">
         Terminal
       </Link>
+      {run.conversation ? (
+        <Link href={`/conversations/${encodeURIComponent(run.conversation)}`} className="button">
+          Conversation
+        </Link>
+      ) : null}
       {run.ended_at ? null : (
         <>
           <button
@@ -232,7 +237,9 @@ function Facts({ run }: { run: ExecutionDetails }) {
       {run.conversation ? (
         <>
           <dt>Conversation</dt>
-          <dd className="mono">{run.conversation}</dd>
+          <dd className="mono">
+            <Link href={`/conversations/${encodeURIComponent(run.conversation)}`}>{run.conversation}</Link>
+          </dd>
         </>
       ) : null}
       <dt>Journal</dt>

@@ -11,7 +11,7 @@ import type { EntryCategory, KbHit, KbListed, KbStatsReport } from "../generated
 import { Loaded, Nothing } from "../parts/Loaded";
 import { Ago } from "../parts/time";
 import { Scores } from "./Scores";
-import { Marked } from "./Marked";
+import { Marked } from "../parts/Marked";
 import { CATEGORIES, Category } from "./category";
 
 const PAGE = 20;

@@ -66,7 +66,7 @@ function Table({ worktrees }: { worktrees: WorktreeSummary[] }) {
                 <td>
                   <Mark tone={tone} word={word} busy={worktree.standing === "in_use"} />
                 </td>
-                <td>
+                <td className="name">
                   {worktree.standing === "unreadable" ? (
                     <span className="mono quiet">{worktree.path.split("/").slice(-2).join("/")}</span>
                   ) : (

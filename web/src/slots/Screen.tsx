@@ -1,5 +1,5 @@
-// A live terminal that fills the width it is given. As a tile it paints in turn
-// with the others and only while it can be seen; alone it paints at once.
+// A live terminal in a tile, as wide as the tile. It paints in turn with the
+// others, and only while it can be seen.
 
 import { useEffect, useRef, useState } from "react";
 
@@ -10,42 +10,60 @@ import type { Terminal } from "./xterm";
 interface Props {
   slot: string;
   label: string;
-  tile?: boolean;
 }
 
-export function Screen({ slot, label, tile = true }: Props) {
+/** How often the words of a tile are written down for whoever looks for them. */
+const WORDS_MS = 1000;
+
+export function Screen({ slot, label }: Props) {
   const frame = useRef<HTMLDivElement>(null);
-  const inner = useRef<HTMLDivElement>(null);
+  const canvas = useRef<HTMLCanvasElement>(null);
   const seen = useSeen(frame);
   const [state, setState] = useState<"waiting" | "live" | "lost" | "ended">("waiting");
 
   useEffect(() => {
-    const [outside, inside] = [frame.current, inner.current];
+    const [outside, inside] = [frame.current, canvas.current];
     if (!seen || !outside || !inside) return;
     let gone = false;
     let end = () => {};
-    void import("./xterm").then(({ makeTerminal }) => {
+    void Promise.all([import("./xterm"), import("./picture")]).then(([{ makeTerminal }, { Picture }]) => {
       if (gone) return;
       const terminal = makeTerminal(120, 40);
-      terminal.open(inside);
-      const painter = new Painter(terminal, tile ? "in turn" : "now");
-      const fit = () => scale(outside, inside, terminal);
+      const picture = new Picture(inside, terminal);
+      let words: ReturnType<typeof setTimeout> | undefined;
+      const painter = new Painter(terminal, () => {
+        picture.draw();
+        link.drawn();
+        words ??= setTimeout(() => {
+          words = undefined;
+          inside.textContent = picture.text();
+        }, WORDS_MS);
+      });
+      const fit = () => {
+        const height = picture.fit(outside.clientWidth - 2 * MARGIN);
+        if (height > 0) outside.style.height = `${Math.round(height + 2 * MARGIN)}px`;
+      };
       const resized = new ResizeObserver(fit);
       resized.observe(outside);
-      const link = new TerminalLink(slot, {
-        size: (columns, rows) => {
-          terminal.resize(columns, rows);
-          fit();
+      const link = new TerminalLink(
+        slot,
+        {
+          size: (columns, rows) => {
+            terminal.resize(columns, rows);
+            fit();
+          },
+          bytes: (bytes) => painter.write(bytes),
+          taken: () => {},
+          refused: () => {},
+          ended: () => setState("ended"),
+          connected: (connected) => setState(connected ? "live" : "lost"),
         },
-        bytes: (bytes) => painter.write(bytes),
-        taken: () => {},
-        refused: () => {},
-        ended: () => setState("ended"),
-        connected: (connected) => setState(connected ? "live" : "lost"),
-      });
+        "paced",
+      );
       end = () => {
         link.close();
         painter.stop();
+        clearTimeout(words);
         resized.disconnect();
         terminal.dispose();
       };
@@ -54,11 +72,11 @@ export function Screen({ slot, label, tile = true }: Props) {
       gone = true;
       end();
     };
-  }, [slot, seen, tile]);
+  }, [slot, seen]);
 
   return (
     <div ref={frame} className="screen" data-state={state} role="img" aria-label={label}>
-      <div ref={inner} className="screen-inner" inert />
+      <canvas ref={canvas} className="screen-picture" />
     </div>
   );
 }

@@ -28,8 +28,15 @@ export class TerminalLink {
   constructor(
     private readonly slot: string,
     private readonly listener: LinkListener,
+    /** Paced: the next picture comes when the last was said to be drawn. */
+    private readonly pace: "free" | "paced" = "free",
   ) {
     this.connect();
+  }
+
+  /** The last picture is drawn. */
+  drawn(): void {
+    if (this.pace === "paced") this.send({ type: "ready" });
   }
 
   take(): void {
@@ -62,7 +69,9 @@ export class TerminalLink {
 
   private connect(): void {
     const scheme = location.protocol === "https:" ? "wss" : "ws";
-    const socket = new WebSocket(`${scheme}://${location.host}/api/v1/slots/${encodeURIComponent(this.slot)}/terminal`);
+    const paced = this.pace === "paced" ? "?paced" : "";
+    const path = `/api/v1/slots/${encodeURIComponent(this.slot)}/terminal${paced}`;
+    const socket = new WebSocket(`${scheme}://${location.host}${path}`);
     socket.binaryType = "arraybuffer";
     this.socket = socket;
     socket.onopen = () => {

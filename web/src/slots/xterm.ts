@@ -30,7 +30,31 @@ const COLOURS = {
   brightWhite: "#f5f3ee",
 };
 
+export const BACKGROUND = COLOURS.background;
+export const FOREGROUND = COLOURS.foreground;
+/** The sixteen colours that have names, in their order. */
+export const PALETTE = [
+  COLOURS.black,
+  COLOURS.red,
+  COLOURS.green,
+  COLOURS.yellow,
+  COLOURS.blue,
+  COLOURS.magenta,
+  COLOURS.cyan,
+  COLOURS.white,
+  COLOURS.brightBlack,
+  COLOURS.brightRed,
+  COLOURS.brightGreen,
+  COLOURS.brightYellow,
+  COLOURS.brightBlue,
+  COLOURS.brightMagenta,
+  COLOURS.brightCyan,
+  COLOURS.brightWhite,
+];
+
 export const FONT_SIZE = 13;
+/** Of a drawn row, in font sizes: as high as one of a terminal that is opened. */
+export const LINE_HEIGHT = 1.35;
 
 export function makeTerminal(columns: number, rows: number): Terminal {
   return new Terminal({

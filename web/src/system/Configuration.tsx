@@ -64,7 +64,7 @@ export function Configuration() {
                         )}
                       </td>
                       <td>
-                        {key.description}
+                        <Described text={key.description} />
                         {key.reloads ? null : <span className="quiet"> Needs a restart.</span>}
                       </td>
                     </tr>
@@ -77,4 +77,9 @@ export function Configuration() {
       }}
     </Loaded>
   );
+}
+
+/** What stands in backticks is what one would write. */
+function Described({ text }: { text: string }) {
+  return text.split("`").map((part, index) => (index % 2 === 1 ? <code key={`${index}-${part}`}>{part}</code> : part));
 }

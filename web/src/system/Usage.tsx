@@ -1,10 +1,12 @@
-// What agents of tasks used, and what is left of the budgets.
+// What agents of tasks used, what conversations cost, and what is left of the
+// budgets.
 
 import { Link } from "wouter";
 
 import { useRemembered } from "../app/remember";
 import { useOperation } from "../daemon/queries";
-import type { BudgetUsage, DayUsage, UsageTotals, UsedTokens } from "../generated/operations";
+import type { BudgetUsage, Cost, DayUsage, UsageTotals, UsedTokens } from "../generated/operations";
+import { CostOf } from "../parts/cost";
 import { Loaded, Nothing } from "../parts/Loaded";
 
 const SPANS = [7, 14, 30, 90];
@@ -33,18 +35,20 @@ function Totals({ totals, days }: { totals: UsageTotals; days: number }) {
   return (
     <>
       {totals.budgets.length > 0 ? <Budgets budgets={totals.budgets} /> : null}
-      {totals.days.length === 0 ? (
+      {totals.days.length === 0 && totals.models.length === 0 ? (
         <Nothing title="Nothing was used in these days">
           <p>
             Tokens are counted for agents that work on tasks. A budget of a day is{" "}
             <code>autopilot.tokens_per_day</code> in the configuration; when it is used up, no task is begun.
           </p>
         </Nothing>
-      ) : (
+      ) : null}
+      {totals.models.length > 0 ? <Models totals={totals} /> : null}
+      {totals.days.length > 0 ? (
         <>
           <section className="section">
             <h2>
-              Tokens <span className="quiet">{totals.total.counted.toLocaleString()} that count against budgets</span>
+              Tokens of tasks <span className="quiet">{totals.total.counted.toLocaleString()} that count against budgets</span>
             </h2>
             <Days list={totals.days} since={totals.since} days={days} />
           </section>
@@ -65,6 +69,7 @@ function Totals({ totals, days }: { totals: UsageTotals; days: number }) {
               ),
               tokens: each.tokens,
               budget: each.budget,
+              cost: each.cost,
             }))}
           />
           <Table
@@ -72,7 +77,37 @@ function Totals({ totals, days }: { totals: UsageTotals; days: number }) {
             rows={totals.slots.map((each) => ({ key: each.slot, name: each.slot, tokens: each.tokens }))}
           />
         </>
-      )}
+      ) : null}
+    </>
+  );
+}
+
+/** What all conversations took, a person's own too, since a price is a model's. */
+function Models({ totals }: { totals: UsageTotals }) {
+  const unpriced = totals.cost.unpriced ?? [];
+  return (
+    <>
+      <Table
+        title="By model, of every conversation"
+        rows={totals.models.map((each) => ({
+          key: each.model ?? "",
+          name: each.model ?? "unknown",
+          tokens: each.tokens,
+          cost: each.cost,
+        }))}
+        sum={<CostOf cost={totals.cost} />}
+      />
+      {unpriced.length > 0 ? (
+        <div className="quiet">
+          <p>
+            There is no price for {unpriced.join(", ")}. A price is what the configuration says, in US dollars for a
+            million tokens:
+          </p>
+          <pre className="output">
+            {`[[usage.prices]]\nmodel = "${unpriced[0]}"\ninput = …\noutput = …\ncache_read = …\ncache_write = …`}
+          </pre>
+        </div>
+      ) : null}
     </>
   );
 }
@@ -159,15 +194,19 @@ interface Row {
   name: React.ReactNode;
   tokens: UsedTokens;
   budget?: number | null | undefined;
+  cost?: Cost;
 }
 
-function Table({ title, rows }: { title: string; rows: Row[] }) {
+function Table({ title, rows, sum }: { title: string; rows: Row[]; sum?: React.ReactNode }) {
   const most = Math.max(1, ...rows.map((row) => row.tokens.counted));
+  const priced = rows.some((row) => row.cost);
   return (
     <section className="section">
-      <h2>{title}</h2>
+      <h2>
+        {title} {sum}
+      </h2>
       <div className="scroll-x" role="region" aria-label={title} tabIndex={0}>
-        <table className="table">
+        <table className="table usage">
           <thead>
             <tr>
               <th>Who</th>
@@ -175,13 +214,14 @@ function Table({ title, rows }: { title: string; rows: Row[] }) {
               <th className="number">Out</th>
               <th className="number">From cache</th>
               <th className="number">Counted</th>
+              {priced ? <th className="number">Cost</th> : null}
               <th>Share</th>
             </tr>
           </thead>
           <tbody>
             {rows.map((row) => (
               <tr key={row.key}>
-                <td>
+                <td className="name">
                   {row.name}
                   {row.budget ? <span className="quiet"> of {row.budget.toLocaleString()}</span> : null}
                 </td>
@@ -189,6 +229,7 @@ function Table({ title, rows }: { title: string; rows: Row[] }) {
                 <td className="number">{row.tokens.output.toLocaleString()}</td>
                 <td className="number">{row.tokens.cache_read.toLocaleString()}</td>
                 <td className="number">{row.tokens.counted.toLocaleString()}</td>
+                {priced ? <td className="number">{row.cost ? <CostOf cost={row.cost} /> : null}</td> : null}
                 <td className="share">
                   <span style={{ width: `${(row.tokens.counted / most) * 100}%` }} />
                 </td>

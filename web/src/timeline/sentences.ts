@@ -25,6 +25,7 @@ function whereOf(event: Event): string | undefined {
   if (event.type.startsWith("question_")) return "/attention";
   if (event.type.startsWith("incident_")) return "/system";
   if (event.type.startsWith("mcp_")) return "/tools";
+  if (event.type === "turn_extracted") return `/conversations/${event.conversation}`;
   if (event.type === "kb_batch_mutated") return "/knowledge";
   if (event.type === "kb_conflict_detected") return `/knowledge/entry/${event.entry}`;
   if (event.type === "code_indexed") return `/code/repository?${new URLSearchParams({ repo: event.root })}`;
@@ -99,6 +100,8 @@ function sentenceOf(event: Event): { sentence: string; tone: Tone } {
       return { sentence: event.lifecycle, tone: event.lifecycle === "completed" ? "good" : "bad" };
     case "cli_request_completed":
       return { sentence: `${event.input_tokens} tokens in, ${event.output_tokens} out`, tone: "rest" };
+    case "turn_extracted":
+      return { sentence: "a turn of a conversation is over", tone: "rest" };
     case "usage_limit_reached":
       return { sentence: `the limit of ${event.engine} is reached`, tone: "wait" };
     case "execution_access_refused":

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::{Line, Record, Recorded, Role, Written, moment, word, words};
+use super::{Line, Record, Recorded, Role, Written, microdollars, millis, moment, word, words};
 use crate::claude::outcome_of;
 use crate::transcript::{TokenUsage, number};
 
@@ -34,6 +34,14 @@ pub(super) fn records(line: &Line<'_>) -> Vec<Record> {
             prompt.into_iter().collect()
         }
         (Some("system"), Some("turn_duration")) => vec![own(Recorded::TurnEnded)],
+        (Some("cost-state"), _) => {
+            let told = microdollars(&entry["totalCostUSD"]).map(|cost| Record {
+                key: "cost-state".to_owned(),
+                at: millis(&entry["startTime"]),
+                what: Recorded::Cost(cost),
+            });
+            told.into_iter().collect()
+        }
         (Some("system"), Some("compact_boundary")) => vec![own(Recorded::Compacted)],
         _ => Vec::new(),
     }

@@ -47,6 +47,9 @@ pub enum Recorded {
     /// What one request to the model cost; the key is the request. It may be
     /// told again with a higher count.
     Used(TokenUsage),
+    /// What the CLI says a request cost, by its key, or the whole conversation so
+    /// far, in millionths of a US dollar.
+    Cost(u64),
     TurnEnded,
     Interrupted,
     /// The CLI shortened what its model sees of the conversation.
@@ -142,6 +145,18 @@ fn moment(value: &Value) -> Option<Timestamp> {
 fn millis(value: &Value) -> Option<Timestamp> {
     let millis = value.as_i64()?;
     Some(Timestamp::from_micros(millis.checked_mul(1000)?))
+}
+
+/// What a number of US dollars is in millionths; none when it is no cost, as of a
+/// model whose price the CLI does not know.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "it is positive, and a cast saturates"
+)]
+fn microdollars(value: &Value) -> Option<u64> {
+    let dollars = value.as_f64().filter(|dollars| *dollars > 0.0)?;
+    Some((dollars * 1e6).round() as u64)
 }
 
 /// The words of a value that is a string or a list of blocks; private reasoning

@@ -1,6 +1,6 @@
 //! OpenCode: parts of messages, each handed out when it is whole.
 
-use super::{Line, Record, Recorded, Role, Written, millis, word, words};
+use super::{Line, Record, Recorded, Role, Written, microdollars, millis, word, words};
 use crate::opencode::outcome_of;
 use crate::transcript::{TokenUsage, number};
 
@@ -71,6 +71,7 @@ pub(super) fn records(line: &Line<'_>) -> Vec<Record> {
                 cache_read: number(&tokens["cache"]["read"]),
                 cache_write: number(&tokens["cache"]["write"]),
             }))];
+            records.extend(microdollars(&part["cost"]).map(|cost| own(Recorded::Cost(cost))));
             if part["reason"] != "tool-calls" {
                 records.push(own(Recorded::TurnEnded));
             }

@@ -40,6 +40,7 @@ fn told(records: &[Record]) -> Vec<String> {
                 ("result", format!("{outcome:?}: {last}"))
             }
             Recorded::Used(usage) => ("usage", format!("{} in, {} out", usage.input, usage.output)),
+            Recorded::Cost(cost) => ("cost", format!("{cost} microdollars")),
             Recorded::TurnEnded => ("event", "turn ended".to_owned()),
             Recorded::Interrupted => ("event", "interrupted".to_owned()),
             Recorded::Compacted => ("event", "compacted".to_owned()),
@@ -60,6 +61,7 @@ fn claude_code_is_read() {
         "turn ended",
         "Agent (claude-opus-5-5): Hello! I am a scripted model. This is the first sentence of my \
          answer. Here is a second one, and then I am done.",
+        "6056 microdollars",
         "Person (-): run ls",
         "Agent (claude-opus-5-5): I will list the files.",
         "1234 in, 56 out",

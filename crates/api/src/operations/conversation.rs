@@ -7,6 +7,7 @@ use missiond_core::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::observe::Cost;
 use super::operations;
 
 operations! {
@@ -102,6 +103,7 @@ pub struct Conversation {
     pub messages: u64,
     pub tool_calls: u64,
     pub tokens: TokenCounts,
+    pub cost: Cost,
     /// Lines of its transcript that could not be taken in.
     pub skipped: u64,
     /// What was wrong with the last of them.
@@ -109,7 +111,7 @@ pub struct Conversation {
     pub diagnostic: Option<String>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TokenCounts {
     /// Without what came from a cache.
     pub input: u64,
@@ -162,6 +164,9 @@ pub struct ConversationTurn {
     /// `answered` or `interrupted`, when something says that it is over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ending: Option<String>,
+    /// What the requests to the model from its prompt to the next used.
+    pub tokens: TokenCounts,
+    pub cost: Cost,
     pub began_at: Timestamp,
     pub last_at: Timestamp,
 }

@@ -21,7 +21,7 @@ operations! {
     UsageReport = "usage_report" (ReadOnly, "system"):
         UsageReportParams => UsageTotals,
         "Sum up the tokens that agents of tasks used, by day, engine, task and slot, with the budgets \
-         that hold.";
+         that hold, and what conversations cost where a model has a price.";
 }
 
 #[derive(
@@ -152,6 +152,11 @@ pub struct UsageTotals {
     pub tasks: Vec<TaskUsage>,
     /// The fifty that used most.
     pub slots: Vec<SlotUsage>,
+    /// What every conversation that was taken in used since then, a person's own
+    /// too, by model, the most first.
+    pub models: Vec<ModelUsage>,
+    /// Of all models together.
+    pub cost: Cost,
     pub budgets: Vec<BudgetUsage>,
 }
 
@@ -191,6 +196,32 @@ pub struct TaskUsage {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<u64>,
     pub tokens: UsedTokens,
+    pub cost: Cost,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ModelUsage {
+    /// Absent when the transcripts name none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    pub tokens: UsedTokens,
+    pub cost: Cost,
+}
+
+/// What tokens cost, by the prices of the configuration and as transcripts say.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Cost {
+    /// In millionths of a US dollar, for the models that have a price; absent
+    /// when none has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub microdollars: Option<u64>,
+    /// What the transcripts themselves say it cost, by what the CLIs think a
+    /// model costs: each conversation as a whole, whenever that was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub told_microdollars: Option<u64>,
+    /// Models without a price in `usage.prices`, whose tokens are not in it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unpriced: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -208,6 +208,7 @@ fn check_values(config: &Config) -> Result<(), (&'static str, String)> {
         1..=3650,
     )?;
     config.conversations.check()?;
+    config.usage.check()?;
     range("otlp.interval_secs", config.otlp.interval_secs, 1..=3600)?;
     let anomalies = &config.anomalies;
     range("anomalies.silent_secs", anomalies.silent_secs, 1..=86_400)?;

@@ -437,4 +437,10 @@ pub const KEYS: &[KeySpec] = &[
         "Memory that the words of conversations may take to be searched, 1 to 65536; what was said \
          first is left out then, and a search says from when on it has looked.",
     ),
+    live(
+        "usage.prices",
+        "What tokens cost: `[[usage.prices]]` with `model` (its name in transcripts, or how it begins \
+         with a `*` behind), `input`, `output` and, if they differ from `input`, `cache_read` and \
+         `cache_write`, in US dollars for a million tokens. A model that is not here has no price.",
+    ),
 ];

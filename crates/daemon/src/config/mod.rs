@@ -13,6 +13,7 @@ mod keys;
 mod knowledge;
 mod mcp;
 mod quiet_hours;
+mod usage;
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -29,6 +30,7 @@ pub use diagnose::ConfigError;
 pub use keys::{KEYS, KeySpec, Reload};
 pub use knowledge::{EmbeddingProvider, KnowledgeConfig, SearchConfig};
 pub use mcp::{McpClientConfig, McpConfig};
+pub use usage::{PriceConfig, UsageConfig};
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -53,6 +55,7 @@ pub struct Config {
     pub knowledge: KnowledgeConfig,
     pub context: ContextConfig,
     pub conversations: ConversationsConfig,
+    pub usage: UsageConfig,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -335,6 +338,7 @@ impl Config {
             knowledge: self.knowledge.clone(),
             context: new.context.clone(),
             conversations: new.conversations.clone(),
+            usage: new.usage.clone(),
             mcp: new.mcp.clone(),
             slots: new.slots.clone(),
             slot_idle_secs: new.slot_idle_secs,
@@ -371,12 +375,13 @@ mod tests {
             [recording]\nkeep_mb = 9\n[otlp]\ninterval_secs = 3\n\
             [anomalies]\nsilent_secs = 5\n[notifications]\ndwell_secs = 1\n\
             [[permissions.rules]]\neffect = \"deny\"\ntool = \"Bash\"\n\
-            [autopilot]\nmax_agents = 9\n[context]\ntokens = 900\n[conversations]\nprojects = [\"/src\"]\n[[slots]]\nname = \"a\"\nengine = \"claude\"\n";
+            [autopilot]\nmax_agents = 9\n[context]\ntokens = 900\n[conversations]\nprojects = [\"/src\"]\n\
+            [[usage.prices]]\nmodel = \"m\"\ninput = 1\noutput = 2\n[[slots]]\nname = \"a\"\nengine = \"claude\"\n";
         let new = Config::parse(Path::new("/c/config.toml"), text).unwrap();
         let old = Config::default();
         let running = old.after_reload(&new);
         let changed: BTreeSet<_> = old.changed_keys(&new).iter().map(|spec| spec.key).collect();
-        assert_eq!(changed.len(), 18, "one of each section: {changed:?}");
+        assert_eq!(changed.len(), 19, "one of each section: {changed:?}");
         for spec in old.changed_keys(&new) {
             let expected = match spec.reload {
                 Reload::Live => new.raw(spec.key),

@@ -10,11 +10,15 @@ use missiond_api::operations::conversation::{
 use missiond_core::{BoardTaskId, ConversationId, Timestamp};
 use missiond_store::conversations::items::{self, CallRow, EventRow, MessageRow, Window};
 use missiond_store::conversations::turns::{self, TurnRow};
+use missiond_store::conversations::usage::{self, ByModel};
 use missiond_store::conversations::{self, ConversationFilter, ConversationRow, Counts};
+use missiond_store::token_usage::Used;
 use missiond_store::{StoreError, Tx};
 
 use super::project::project_of;
 use super::{ConversationError, Conversations, on_thread};
+use crate::config::UsageConfig;
+use crate::cost;
 
 const DEFAULT_LISTED: u32 = 20;
 const DEFAULT_ITEMS: u32 = 100;
@@ -28,6 +32,7 @@ impl Conversations {
         &self,
         params: ConversationListParams,
         task: Option<BoardTaskId>,
+        prices: &UsageConfig,
     ) -> Result<ConversationListResult, ConversationError> {
         let limit = params.limit.unwrap_or(DEFAULT_LISTED);
         if !(1..=MAX_LISTED).contains(&limit) {
@@ -52,7 +57,9 @@ impl Conversations {
                     let mut found = Vec::new();
                     for row in conversations::list(tx, &filter).await? {
                         let counts = conversations::counts(tx, row.id).await?;
-                        found.push((row, counts));
+                        let used = usage::of_conversation(tx, row.id).await?;
+                        let told = usage::told(tx, row.id).await?;
+                        found.push((row, counts, used, told));
                     }
                     Ok(found)
                 })
@@ -61,9 +68,9 @@ impl Conversations {
         let more = found.len() > limit as usize;
         found.truncate(limit as usize);
         let last = found.last().filter(|_| more);
-        let next = last.map(|(row, _)| format!("{}.{}", row.last_at.as_micros(), row.id));
+        let next = last.map(|(row, ..)| format!("{}.{}", row.last_at.as_micros(), row.id));
         Ok(ConversationListResult {
-            conversations: found.into_iter().map(wire).collect(),
+            conversations: found.into_iter().map(|one| wire(one, prices)).collect(),
             next,
         })
     }
@@ -71,6 +78,7 @@ impl Conversations {
     pub(crate) async fn show(
         &self,
         params: ConversationShowParams,
+        prices: &UsageConfig,
     ) -> Result<ConversationShowResult, ConversationError> {
         let limit = params.limit.unwrap_or(DEFAULT_ITEMS);
         if !(1..=MAX_ITEMS).contains(&limit) {
@@ -88,28 +96,33 @@ impl Conversations {
             turn: params.turn,
             limit,
         };
-        let (counts, shown, turns) = self
+        let (counts, used, told, shown, turns) = self
             .inner
             .db
             .read(move |tx| {
                 Box::pin(async move {
                     let counts = conversations::counts(tx, id).await?;
+                    let used = usage::of_conversation(tx, id).await?;
+                    let told = usage::told(tx, id).await?;
                     let shown = Shown::read(tx, id, window).await?;
                     let numbers = shown.items.iter().map(ConversationItem::turn);
                     let turns = match (numbers.clone().min(), numbers.max()) {
                         (Some(first), Some(last)) => {
                             let count = u32::try_from(last - first + 1).unwrap_or(1);
-                            turns::of_conversation(tx, id, first - 1, count).await?
+                            with_usage(tx, id, first - 1, count).await?
                         }
                         _ => Vec::new(),
                     };
-                    Ok((counts, shown, turns))
+                    Ok((counts, used, told, shown, turns))
                 })
             })
             .await?;
         Ok(ConversationShowResult {
-            conversation: wire((row, counts)),
-            turns: turns.into_iter().map(wire_turn).collect(),
+            conversation: wire((row, counts, used, told), prices),
+            turns: turns
+                .into_iter()
+                .map(|turn| wire_turn(turn, prices))
+                .collect(),
             items: shown.items,
             next: shown.next,
         })
@@ -273,7 +286,46 @@ fn is_cut(bytes: i64, text: &str) -> bool {
     text.contains("\n[…]\n") && bytes > text.len() as i64 / 2
 }
 
-fn wire((row, counts): (ConversationRow, Counts)) -> Conversation {
+/// A turn with what each request to the model in it used.
+type TurnUsed = (TurnRow, ByModel);
+
+/// Some turns of a conversation. A request belongs to the turn in which it was
+/// made: not before its prompt, and before the next one.
+async fn with_usage(
+    tx: &mut Tx<'_>,
+    id: ConversationId,
+    after: i64,
+    count: u32,
+) -> Result<Vec<TurnUsed>, StoreError> {
+    let mut rows = turns::of_conversation(tx, id, after, count.saturating_add(1)).await?;
+    let next = match rows.len() > count as usize {
+        true => rows.pop().map(|next| next.began_at),
+        false => None,
+    };
+    let Some(first) = rows.first() else {
+        return Ok(Vec::new());
+    };
+    // What was requested before anybody said something belongs to what came of it.
+    let from = match first.number {
+        1 => Timestamp::from_micros(0),
+        _ => first.began_at,
+    };
+    let mut turns: Vec<TurnUsed> = rows.into_iter().map(|row| (row, Vec::new())).collect();
+    for request in usage::requests(tx, id, from, next).await? {
+        let (at, of) = request.of;
+        let tokens = request.tokens;
+        let begun = turns.partition_point(|(turn, _)| turn.began_at <= at);
+        if let Some((_, used)) = turns.get_mut(begun.saturating_sub(1)) {
+            used.push(Used { of, tokens });
+        }
+    }
+    Ok(turns)
+}
+
+fn wire(
+    (row, counts, used, told): (ConversationRow, Counts, ByModel, Option<u64>),
+    prices: &UsageConfig,
+) -> Conversation {
     let count = |number: i64| u64::try_from(number).unwrap_or(0);
     Conversation {
         id: row.id,
@@ -296,12 +348,13 @@ fn wire((row, counts): (ConversationRow, Counts)) -> Conversation {
             cache_read: count(counts.cache_read),
             cache_write: count(counts.cache_write),
         },
+        cost: cost::of(prices, &used, told),
         skipped: count(row.skipped),
         diagnostic: row.diagnostic,
     }
 }
 
-fn wire_turn(row: TurnRow) -> ConversationTurn {
+fn wire_turn((row, used): TurnUsed, prices: &UsageConfig) -> ConversationTurn {
     let count = |number: i64| u64::try_from(number).unwrap_or(0);
     ConversationTurn {
         number: row.number,
@@ -311,7 +364,21 @@ fn wire_turn(row: TurnRow) -> ConversationTurn {
         tool_calls: count(row.tools),
         failed: count(row.failed),
         ending: row.ending,
+        tokens: sum(&used),
+        // A transcript may tell only what all of it cost.
+        cost: cost::of(prices, &used, None),
         began_at: row.began_at,
         last_at: row.last_at,
     }
+}
+
+fn sum(used: &[Used<Option<String>>]) -> TokenCounts {
+    let mut sum = TokenCounts::default();
+    for Used { tokens, .. } in used {
+        sum.input += tokens.input;
+        sum.output += tokens.output;
+        sum.cache_read += tokens.cache_read;
+        sum.cache_write += tokens.cache_write;
+    }
+    sum
 }

@@ -23,14 +23,24 @@ async fn list(
     params: ConversationListParams,
 ) -> Result<ConversationListResult, ApiError> {
     let task = task(&call, params.task).await?;
-    Ok(call.daemon.conversations.list(params, task).await?)
+    let config = call.daemon.config();
+    Ok(call
+        .daemon
+        .conversations
+        .list(params, task, &config.usage)
+        .await?)
 }
 
 async fn show(
     call: Call,
     params: ConversationShowParams,
 ) -> Result<ConversationShowResult, ApiError> {
-    Ok(call.daemon.conversations.show(params).await?)
+    let config = call.daemon.config();
+    Ok(call
+        .daemon
+        .conversations
+        .show(params, &config.usage)
+        .await?)
 }
 
 async fn search(

@@ -5,16 +5,19 @@ use std::time::Duration;
 
 use missiond_api::ApiError;
 use missiond_api::operations::observe::{
-    BudgetOf, BudgetUsage, DaemonLogs, DaemonLogsParams, DayUsage, EngineUsage, LogPage, SlotUsage,
-    StatsHistory, StatsHistoryParams, StatsHistoryReport, StatsKind, StatsSeries, TaskUsage,
-    UsageReport, UsageReportParams, UsageTotals, UsedTokens,
+    BudgetOf, BudgetUsage, DaemonLogs, DaemonLogsParams, DayUsage, EngineUsage, LogPage,
+    ModelUsage, SlotUsage, StatsHistory, StatsHistoryParams, StatsHistoryReport, StatsKind,
+    StatsSeries, TaskUsage, UsageReport, UsageReportParams, UsageTotals, UsedTokens,
 };
 use missiond_core::{BoardTask, BoardTaskId, CliEngine, ErrorCode, Timestamp};
+use missiond_store::conversations::usage::{self as of_conversations, ByModel};
 use missiond_store::stats_samples::{self, Sample, mean};
 use missiond_store::token_usage::{self, Tokens, Used, day_of};
 use missiond_store::{StoreError, board};
 
 use super::{Call, Operations, of_store};
+use crate::config::UsageConfig;
+use crate::cost;
 use crate::log_reader::{self, From, Wanted};
 use crate::sampler::RATES;
 
@@ -134,11 +137,21 @@ fn series(samples: &[Sample], names: &[String]) -> Vec<StatsSeries> {
     series.into_iter().map(one).collect()
 }
 
+/// What a task used, what of it by model, and what transcripts say it cost.
+struct UsedByTask {
+    used: Used<BoardTaskId>,
+    task: Option<BoardTask>,
+    models: ByModel,
+    told: Option<u64>,
+}
+
 /// What the store keeps of usage since a day.
 struct Rows {
     days: Vec<Used<(Timestamp, CliEngine)>>,
-    tasks: Vec<(Used<BoardTaskId>, Option<BoardTask>)>,
+    tasks: Vec<UsedByTask>,
     slots: Vec<Used<String>>,
+    models: ByModel,
+    told: Option<u64>,
     today: u64,
     engines_today: Vec<(CliEngine, u64)>,
     slots_today: Vec<(String, u64)>,
@@ -148,6 +161,7 @@ async fn usage(call: Call, params: UsageReportParams) -> Result<UsageTotals, Api
     let days = within("days", params.days, USUAL_DAYS, 1..=MOST_DAYS)?;
     let now = call.daemon.clock.now();
     let since = now.minus(Duration::from_secs(u64::from(days - 1) * 24 * 3600));
+    let first_day = token_usage::begin_of_day(since);
     let rows = call
         .daemon
         .db
@@ -156,12 +170,21 @@ async fn usage(call: Call, params: UsageReportParams) -> Result<UsageTotals, Api
                 let mut tasks = Vec::new();
                 for used in token_usage::by_task(tx, day_of(since), MOST_NAMED).await? {
                     let task = board::get(tx, used.of).await?;
-                    tasks.push((used, task));
+                    let models = of_conversations::of_task(tx, used.of, first_day).await?;
+                    let told = of_conversations::told_of_task(tx, used.of).await?;
+                    tasks.push(UsedByTask {
+                        used,
+                        task,
+                        models,
+                        told,
+                    });
                 }
                 Ok::<_, StoreError>(Rows {
                     days: token_usage::by_day(tx, day_of(since)).await?,
                     tasks,
                     slots: token_usage::by_slot(tx, day_of(since), MOST_NAMED).await?,
+                    models: of_conversations::since(tx, first_day).await?,
+                    told: of_conversations::told_since(tx, first_day).await?,
                     today: token_usage::of_day(tx, now).await?,
                     engines_today: token_usage::engines_of_day(tx, now).await?,
                     slots_today: token_usage::slots_of_day(tx, now).await?,
@@ -171,6 +194,7 @@ async fn usage(call: Call, params: UsageReportParams) -> Result<UsageTotals, Api
         .await
         .map_err(|error| of_store(&error))?;
     let budgets = budgets(&call, &rows);
+    let config = call.daemon.config();
     let mut total = UsedTokens::default();
     let mut engines: BTreeMap<CliEngine, UsedTokens> = BTreeMap::new();
     for day in &rows.days {
@@ -178,15 +202,25 @@ async fn usage(call: Call, params: UsageReportParams) -> Result<UsageTotals, Api
         add(engines.entry(day.of.1.clone()).or_default(), day.tokens);
     }
     Ok(UsageTotals {
-        since: token_usage::begin_of_day(since),
+        since: first_day,
         total,
         days: rows.days.into_iter().map(of_day).collect(),
         engines: engines
             .into_iter()
             .map(|(engine, tokens)| EngineUsage { engine, tokens })
             .collect(),
-        tasks: rows.tasks.into_iter().map(of_task).collect(),
+        tasks: rows
+            .tasks
+            .into_iter()
+            .map(|task| of_task(task, &config.usage))
+            .collect(),
         slots: rows.slots.into_iter().map(of_slot).collect(),
+        cost: cost::of(&config.usage, &rows.models, rows.told),
+        models: rows
+            .models
+            .into_iter()
+            .map(|model| of_model(model, &config.usage))
+            .collect(),
         budgets,
     })
 }
@@ -224,7 +258,8 @@ fn of_day(used: Used<(Timestamp, CliEngine)>) -> DayUsage {
     }
 }
 
-fn of_task((used, task): (Used<BoardTaskId>, Option<BoardTask>)) -> TaskUsage {
+fn of_task(of: UsedByTask, prices: &UsageConfig) -> TaskUsage {
+    let UsedByTask { used, task, .. } = of;
     TaskUsage {
         task: task.as_ref().map(|task| task.number),
         budget: task
@@ -232,6 +267,15 @@ fn of_task((used, task): (Used<BoardTaskId>, Option<BoardTask>)) -> TaskUsage {
             .and_then(|task| task.budget.and_then(|budget| budget.tokens)),
         title: task.map(|task| task.title),
         tokens: told(used.tokens),
+        cost: cost::of(prices, &of.models, of.told),
+    }
+}
+
+fn of_model(used: Used<Option<String>>, prices: &UsageConfig) -> ModelUsage {
+    ModelUsage {
+        cost: cost::of(prices, [&used], None),
+        tokens: told(used.tokens),
+        model: used.of,
     }
 }
 

@@ -9,6 +9,7 @@
 pub mod cursors;
 pub mod items;
 pub mod turns;
+pub mod usage;
 
 use missiond_core::{BoardTaskId, CliEngine, ConversationId, ExecutionId, SlotId, Timestamp};
 use sha2::{Digest, Sha256};

@@ -7,7 +7,9 @@ use super::fixtures::{minutes_later, noon, open};
 use crate::conversations::cursors::{self, CursorRow, Moved};
 use crate::conversations::items::{self, CallEnd, CallRow, EventRow, MessageRow, UsageRow, Window};
 use crate::conversations::turns::{self, TurnRow};
+use crate::conversations::usage;
 use crate::conversations::{self, ConversationFilter, ConversationRow, Counts};
+use crate::token_usage::{Tokens, Used};
 use crate::{DbUrl, MissionDb};
 
 fn conversation(session: &str, minute: u64) -> ConversationRow {
@@ -122,6 +124,27 @@ pub async fn what_was_said_is_there_once(url: DbUrl) {
                     };
                     items::put_usage(tx, id, &usage).await?;
                 }
+                for (request, cost) in [("r1", 40), ("all", 90), ("all", 120), ("all", 100)] {
+                    usage::put_cost(tx, id, request, cost, noon()).await?;
+                }
+                assert_eq!(usage::told(tx, id).await?, Some(160));
+                assert_eq!(usage::told_since(tx, noon()).await?, Some(160));
+                let models = usage::since(tx, noon()).await?;
+                let tokens = Tokens {
+                    input: 100,
+                    output: 35,
+                    cache_read: 3,
+                    cache_write: 0,
+                };
+                let of = Some("m".to_owned());
+                assert_eq!(models, [Used { of, tokens }]);
+                assert_eq!(usage::since(tx, minutes_later(9)).await?, []);
+                let requests = usage::requests(tx, id, noon(), Some(minutes_later(1))).await?;
+                assert_eq!(
+                    requests.iter().map(|each| each.tokens.output).sum::<u64>(),
+                    35
+                );
+                assert_eq!(usage::requests(tx, id, minutes_later(1), None).await?, []);
                 let later = Window { after: 1, ..ALL };
                 assert_eq!(items::messages(tx, id, later).await?, []);
                 let other_turn = Window {

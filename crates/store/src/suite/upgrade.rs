@@ -245,6 +245,14 @@ const HOLDINGS: &[Holding] = &[
         ask: "SELECT id FROM executions WHERE ended_at >= 8",
         answer: &["e1"],
     },
+    Holding {
+        since: 16,
+        write: "INSERT INTO conversation_usage (conversation, request, input_tokens, \
+             output_tokens, cache_read_tokens, cache_write_tokens, at, cost) \
+             VALUES ('c1', 'priced', 1, 2, 3, 4, 5, 60)",
+        ask: "SELECT CAST(cost AS text) FROM conversation_usage WHERE request = 'priced'",
+        answer: &["60"],
+    },
 ];
 
 pub async fn every_earlier_version_upgrades_and_keeps_its_data(url: DbUrl) {

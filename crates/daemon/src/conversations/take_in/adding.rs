@@ -8,6 +8,7 @@ use missiond_store::conversations::items::{
     self, CallEnd, CallRow, EventRow, MessageRow, UsageRow,
 };
 use missiond_store::conversations::turns::{self, TurnRow};
+use missiond_store::conversations::usage;
 use missiond_store::{StoreError, Tx};
 
 use super::item::{Item, Kept};
@@ -39,6 +40,7 @@ impl Adding {
                 };
                 return items::put_usage(tx, self.id, &usage).await;
             }
+            Kept::Cost(cost) => return usage::put_cost(tx, self.id, &item.key, *cost, at).await,
             Kept::Result {
                 outcome,
                 output,
@@ -72,7 +74,7 @@ impl Adding {
             Kept::Message { text, .. } => Step::Answer(text),
             Kept::Call { .. } => Step::ToolBegan,
             Kept::Event(_, step) => *step,
-            Kept::Result { .. } | Kept::Usage(_) => Step::Other,
+            Kept::Result { .. } | Kept::Usage(_) | Kept::Cost(_) => Step::Other,
         };
         let turn = next_turn(self.current.as_ref(), step, place, at);
         if !self.insert(tx, item, place, turn.number, at).await? {
@@ -145,7 +147,7 @@ impl Adding {
                 };
                 items::add_event(tx, self.id, &row).await
             }
-            Kept::Result { .. } | Kept::Usage(_) => Ok(false),
+            Kept::Result { .. } | Kept::Usage(_) | Kept::Cost(_) => Ok(false),
         }
     }
 

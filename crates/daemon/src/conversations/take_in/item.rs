@@ -18,6 +18,7 @@ const LONGEST_NAME: usize = 120;
 const LONGEST_KEY: usize = 120;
 /// No request to a model costs more; sums of what transcripts claim stay sums.
 const MOST_TOKENS: i64 = 1_000_000_000;
+const MOST_COST: i64 = 1_000_000_000_000;
 
 /// A record as it is kept: masked, cut, bounded.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,6 +48,8 @@ pub(super) enum Kept {
         bytes: i64,
     },
     Usage(UsageRow),
+    /// In millionths of a US dollar.
+    Cost(i64),
     Event(&'static str, Step<'static>),
 }
 
@@ -123,6 +126,9 @@ pub(super) fn fit(record: Record) -> Option<Item> {
                 cache_write: count(usage.cache_write),
                 at: Timestamp::from_micros(0),
             })
+        }
+        Recorded::Cost(microdollars) => {
+            Kept::Cost(i64::try_from(microdollars).unwrap_or(0).min(MOST_COST))
         }
         Recorded::TurnEnded => Kept::Event("turn_ended", Step::Ended),
         Recorded::Interrupted => Kept::Event("interrupted", Step::Interrupted),

@@ -1,0 +1,124 @@
+//! What the requests of conversations used, by model, which is what a price
+//! belongs to, and what transcripts themselves say it cost.
+
+use missiond_core::{BoardTaskId, ConversationId, Timestamp};
+
+use crate::token_usage::{SUMS, Used, used};
+use crate::{Row, StoreError, Tx, Value};
+
+/// What was used of each model; none when the transcript names none.
+pub type ByModel = Vec<Used<Option<String>>>;
+
+/// Notes what a transcript says a request cost, or all of them under a name of
+/// their own. It is told again as it grows: the largest holds.
+pub async fn put_cost(
+    tx: &mut Tx<'_>,
+    id: ConversationId,
+    request: &str,
+    microdollars: i64,
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    let sql = "INSERT INTO conversation_usage (conversation, request, input_tokens, \
+         output_tokens, cache_read_tokens, cache_write_tokens, at, cost) \
+         VALUES ($1, $2, 0, 0, 0, 0, $3, $4) ON CONFLICT (conversation, request) DO UPDATE \
+         SET cost = CASE WHEN excluded.cost > coalesce(conversation_usage.cost, 0) \
+         THEN excluded.cost ELSE conversation_usage.cost END";
+    let params = [
+        Value::written(id),
+        request.into(),
+        at.into(),
+        microdollars.into(),
+    ];
+    tx.execute(sql, &params).await.map(drop)
+}
+
+/// What the transcript of a conversation says it cost.
+pub async fn told(tx: &mut Tx<'_>, id: ConversationId) -> Result<Option<u64>, StoreError> {
+    let sql = "SELECT cast(sum(cost) AS bigint) FROM conversation_usage WHERE conversation = $1";
+    of_one(tx, sql, &[Value::written(id)]).await
+}
+
+/// What the transcripts of all conversations in which something was said since a
+/// moment say they cost in all.
+pub async fn told_since(tx: &mut Tx<'_>, moment: Timestamp) -> Result<Option<u64>, StoreError> {
+    let sql = "SELECT cast(sum(cost) AS bigint) FROM conversation_usage \
+         JOIN conversations ON conversations.id = conversation_usage.conversation \
+         WHERE conversations.last_at >= $1";
+    of_one(tx, sql, &[moment.into()]).await
+}
+
+/// What the transcripts of the conversations of a task say they cost in all.
+pub async fn told_of_task(tx: &mut Tx<'_>, task: BoardTaskId) -> Result<Option<u64>, StoreError> {
+    let sql = "SELECT cast(sum(cost) AS bigint) FROM conversation_usage \
+         JOIN conversations ON conversations.id = conversation_usage.conversation \
+         WHERE conversations.task = $1";
+    of_one(tx, sql, &[Value::written(task)]).await
+}
+
+async fn of_one(tx: &mut Tx<'_>, sql: &str, params: &[Value]) -> Result<Option<u64>, StoreError> {
+    let row = tx.query_one(sql, params).await?;
+    let cost: Option<i64> = row.map_or(Ok(None), |row| row.get(0))?;
+    Ok(cost.and_then(|cost| u64::try_from(cost).ok()))
+}
+
+/// What a conversation used.
+pub async fn of_conversation(tx: &mut Tx<'_>, id: ConversationId) -> Result<ByModel, StoreError> {
+    let sql = format!(
+        "SELECT {SUMS}, model FROM conversation_usage WHERE conversation = $1 \
+         GROUP BY model ORDER BY model"
+    );
+    let rows = tx.query(&sql, &[Value::written(id)]).await?;
+    rows.iter().map(|row| used(row, row.get(4)?)).collect()
+}
+
+/// What each request of a conversation used, from one moment to another, the
+/// first one first.
+pub async fn requests(
+    tx: &mut Tx<'_>,
+    id: ConversationId,
+    from: Timestamp,
+    until: Option<Timestamp>,
+) -> Result<Vec<Used<(Timestamp, Option<String>)>>, StoreError> {
+    let mut params = vec![Value::written(id), from.into()];
+    let before = until.map_or("", |until| {
+        params.push(until.into());
+        "AND at < $3"
+    });
+    let sql = format!(
+        "SELECT input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, at, model \
+         FROM conversation_usage WHERE conversation = $1 AND at >= $2 {before} ORDER BY at, request"
+    );
+    let rows = tx.query(&sql, &params).await?;
+    let one = |row: &Row| used(row, (row.get(4)?, row.get(5)?));
+    rows.iter().map(one).collect()
+}
+
+/// What all conversations used since a moment, the most first.
+pub async fn since(tx: &mut Tx<'_>, moment: Timestamp) -> Result<ByModel, StoreError> {
+    let sql = format!(
+        "SELECT {SUMS}, model FROM conversation_usage \
+         JOIN conversations ON conversations.id = conversation_usage.conversation \
+         WHERE conversations.last_at >= $1 AND conversation_usage.at >= $1 GROUP BY model \
+         HAVING sum(input_tokens + output_tokens + cache_read_tokens + cache_write_tokens) > 0 \
+         ORDER BY sum(input_tokens + output_tokens + cache_write_tokens) DESC, model"
+    );
+    let rows = tx.query(&sql, &[moment.into()]).await?;
+    rows.iter().map(|row| used(row, row.get(4)?)).collect()
+}
+
+/// What the conversations of a task used since a moment.
+pub async fn of_task(
+    tx: &mut Tx<'_>,
+    task: BoardTaskId,
+    moment: Timestamp,
+) -> Result<ByModel, StoreError> {
+    let sql = format!(
+        "SELECT {SUMS}, model FROM conversation_usage \
+         JOIN conversations ON conversations.id = conversation_usage.conversation \
+         WHERE conversations.task = $1 AND conversation_usage.at >= $2 \
+         GROUP BY model ORDER BY model"
+    );
+    let params = [Value::written(task), moment.into()];
+    let rows = tx.query(&sql, &params).await?;
+    rows.iter().map(|row| used(row, row.get(4)?)).collect()
+}
