@@ -60,7 +60,7 @@ pub struct Score {
     confirming_missed: u64,
     delays: Vec<Duration>,
     /// From the screen that first showed a state to the reading of it.
-    held: Vec<Duration>,
+    held: Vec<(PtyState, Duration)>,
     states: BTreeMap<PtyState, Tally>,
     /// Steps by (label, reading) where the class is wrong.
     pub confusions: BTreeMap<(PtyState, PtyState), u64>,
@@ -113,6 +113,10 @@ pub struct ScoreSummary {
 pub struct StateSummary {
     pub precision: Option<f64>,
     pub recall: Option<f64>,
+    /// From the screen that first showed it to the reading of it, where it was
+    /// read at all.
+    pub held_median_s: Option<f64>,
+    pub held_p99_s: Option<f64>,
 }
 
 /// Classes others act on: all working states are one.
@@ -156,7 +160,10 @@ impl Score {
         self.spans(&labels, replay);
         let changes = replay.readings.windows(2);
         let changes = changes.filter(|pair| pair[0].reading.state != pair[1].reading.state);
-        let held = changes.map(|pair| pair[1].at.saturating_sub(pair[1].reading.since));
+        let held = changes.map(|pair| {
+            let held = pair[1].at.saturating_sub(pair[1].reading.since);
+            (pair[1].reading.state, held)
+        });
         self.held.extend(held);
         mistakes
     }
@@ -188,11 +195,17 @@ impl Score {
     pub fn summary(&self) -> ScoreSummary {
         let share = |part: u64, whole: u64| (whole > 0).then(|| part as f64 / whole as f64);
         let seconds = |steps: u64| steps as f64 * STEP.as_secs_f64();
-        let (delays, held) = (sorted(&self.delays), sorted(&self.held));
+        let delays = sorted(self.delays.iter().copied());
+        let held = sorted(self.held.iter().map(|(_, held)| *held));
         let states = self.states.iter().map(|(state, tally)| {
+            let of_state = self.held.iter().filter(|(to, _)| to == state);
+            let held = sorted(of_state.map(|(_, held)| *held));
+            let held = |q| (!held.is_empty()).then(|| quantile(&held, q));
             let summary = StateSummary {
                 precision: share(tally.true_read, tally.read),
                 recall: share(tally.found, tally.labelled),
+                held_median_s: held(0.5),
+                held_p99_s: held(0.99),
             };
             (state.as_str().to_owned(), summary)
         });
@@ -332,8 +345,8 @@ fn known_labels(replay: &Replay) -> Vec<Labelled> {
     known.collect()
 }
 
-fn sorted(times: &[Duration]) -> Vec<Duration> {
-    let mut times = times.to_vec();
+fn sorted(times: impl Iterator<Item = Duration>) -> Vec<Duration> {
+    let mut times: Vec<_> = times.collect();
     times.sort();
     times
 }

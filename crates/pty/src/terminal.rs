@@ -431,6 +431,7 @@ impl Terminal {
             visible: self.term.mode().contains(TermMode::SHOW_CURSOR),
         };
         self.screen.alternate = self.term.mode().contains(TermMode::ALT_SCREEN);
+        self.screen.paste = self.bracketed_paste();
     }
 
     /// The emulator makes a thousand rows when it needs one, whatever the limit

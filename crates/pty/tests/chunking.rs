@@ -90,6 +90,10 @@ fn piece() -> impl Strategy<Value = Vec<u8>> {
         "\x1b]9;4;3;0\x07",
         "\x1b[>q\x1b[c\x1b[6n\x1b]11;?\x07\x1b[?u",
         "\x1bP+q544e;4d73\x1b\\",
+        "\x1b[?2004h",
+        "\x1b[?2004l",
+        "\r\n> ",
+        "\r\nRun it? (Y)es/(N)o [Yes]: ",
         "\x1b[?1049h",
         "\x1b[?1049l",
         "\r\n› Ask Codex to do anything\r\n\r\n  model default · /home/x",
@@ -155,7 +159,7 @@ proptest! {
         steps in prop::collection::vec(step(), 1..25),
         cuts in prop::collection::vec(any::<usize>(), 0..12),
     ) {
-        for engine in ["codex", "nobody-knows-it"] {
+        for engine in ["codex", "aider", "nobody-knows-it"] {
             let manifest = manifest(engine);
             prop_assert_eq!(run(&steps, &[], &manifest), run(&steps, &cuts, &manifest));
         }

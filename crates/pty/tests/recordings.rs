@@ -18,10 +18,10 @@ use missiond_semantic::Catalogue;
 /// readings. Nothing may be read as idle that is not. What keeps the numbers
 /// from one is in `docs/detection.md`, recording by recording.
 const TARGETS: &[(&str, &str, f64, f64)] = &[
-    ("claude", "2.1.325", 0.991, 0.958),
-    ("claude", "2.0.77", 0.965, 0.868),
-    ("claude", "1.0.128", 0.987, 0.883),
-    ("codex", "0.166.0", 0.997, 0.993),
+    ("claude", "2.1.325", 0.991, 0.964),
+    ("claude", "2.0.77", 0.966, 0.870),
+    ("claude", "1.0.128", 0.989, 0.887),
+    ("codex", "0.166.0", 0.997, 0.994),
     ("copilot", "1.0.102", 0.964, 0.954),
     ("gemini", "0.61.0", 0.9905, 0.987),
     ("opencode", "1.18.33", 0.994, 0.988),
@@ -52,11 +52,11 @@ fn recordings_of_real_programs_are_read_as_well_as_promised() {
 /// What the generic manifest must reach on programs it was not written for:
 /// share of right readings, and seconds read as idle that were not.
 const GENERIC_TARGETS: &[(&str, f64, f64)] = &[
-    ("claude", 0.7, 0.6),
-    ("codex", 0.9, 7.3),
-    ("copilot", 0.62, 0.0),
-    ("gemini", 0.82, 0.0),
-    ("opencode", 0.79, 0.0),
+    ("claude", 0.71, 0.6),
+    ("codex", 0.94, 1.0),
+    ("copilot", 0.8, 0.0),
+    ("gemini", 0.82, 0.6),
+    ("opencode", 0.82, 0.0),
 ];
 
 #[test]

@@ -8,13 +8,15 @@ use crate::manifest::{Manifest, ManifestError};
 /// The manifest used when an engine has none of its own.
 pub const GENERIC: &str = "generic";
 
-const SHIPPED: [(&str, &str); 7] = [
+const SHIPPED: [(&str, &str); 9] = [
+    ("aider", include_str!("../../../manifests/aider.yaml")),
     ("claude", include_str!("../../../manifests/claude.yaml")),
     ("codex", include_str!("../../../manifests/codex.yaml")),
     ("copilot", include_str!("../../../manifests/copilot.yaml")),
     ("gemini", include_str!("../../../manifests/gemini.yaml")),
     (GENERIC, include_str!("../../../manifests/generic.yaml")),
     ("opencode", include_str!("../../../manifests/opencode.yaml")),
+    ("qwen", include_str!("../../../manifests/qwen.yaml")),
     (
         "rehearsal",
         include_str!("../../../manifests/rehearsal.yaml"),

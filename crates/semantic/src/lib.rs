@@ -13,6 +13,7 @@ mod fingerprint;
 mod input;
 mod keys;
 mod manifest;
+mod paste;
 mod reader;
 mod reading;
 mod region;

@@ -15,6 +15,7 @@ use crate::explain::{Explanation, PendingChange};
 use crate::input::{Glance, find_prompt};
 use crate::keys::{Key, KeysSent, Prompt};
 use crate::manifest::Manifest;
+use crate::paste::Paste;
 use crate::reading::{Authority, Reading};
 use crate::region::{RegionId, Regions};
 use crate::rule::{Condition, Fact, Rule, View};
@@ -30,6 +31,7 @@ pub struct Reader {
     unmatched: Option<Duration>,
     trackers: Vec<Tracker>,
     keys: KeysSent,
+    paste: Paste,
     /// What the last screen alone called for.
     shown: Option<PtyState>,
     next_look: Option<Duration>,
@@ -62,6 +64,7 @@ impl Reader {
             unmatched: None,
             trackers,
             keys: KeysSent::default(),
+            paste: Paste::default(),
             shown: None,
             next_look: None,
             looked: None,
@@ -103,6 +106,7 @@ impl Reader {
         let manifest = Arc::clone(&self.manifest);
         let regions = Regions::find(&manifest.regions, screen);
         self.track(screen, &regions, at);
+        self.paste = self.paste.next(screen.paste);
         let changes: Vec<_> = self
             .trackers
             .iter()
@@ -116,6 +120,7 @@ impl Reader {
             &changes,
             self.current.state,
             self.keys,
+            self.paste,
         );
         let verdict = decide(&manifest, &view);
         let next = match verdict {
@@ -192,6 +197,7 @@ impl Reader {
             &changes,
             self.current.state,
             self.keys,
+            self.paste,
         );
         let pending = self.pending.map(|pending| PendingChange {
             state: pending.state,
@@ -219,6 +225,7 @@ impl Reader {
             &changes,
             self.current.state,
             self.keys,
+            self.paste,
         );
         let state = decide(manifest, &view).map(|(rule, _)| rule.state);
         let asks = state == Some(PtyState::Confirming);

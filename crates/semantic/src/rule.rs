@@ -11,6 +11,7 @@ use crate::dialog::{Dialog, find_dialog};
 use crate::fingerprint::Fingerprint;
 use crate::keys::{KeyTest, KeysSent};
 use crate::manifest::Manifest;
+use crate::paste::Paste;
 use crate::reading::{Evidence, WaitingFor};
 use crate::region::{RegionId, Regions, flowing_text};
 use crate::screen::{Screen, Style};
@@ -43,6 +44,7 @@ pub(crate) enum Condition {
     Alternate(bool),
     CursorVisible(bool),
     CursorIn(RegionId),
+    Paste(Vec<Paste>),
     /// The rows of a region changed within this time. The number is the index
     /// of its tracker in the reader.
     Changed {
@@ -94,6 +96,7 @@ pub(crate) struct View<'a> {
     pub(crate) changes: &'a [Option<Duration>],
     pub(crate) previous: PtyState,
     pub(crate) keys: KeysSent,
+    pub(crate) paste: Paste,
     dialog: OnceCell<Option<Dialog>>,
     tool: OnceCell<Option<ToolLine>>,
     words: Vec<OnceCell<String>>,
@@ -108,6 +111,7 @@ impl<'a> View<'a> {
         changes: &'a [Option<Duration>],
         previous: PtyState,
         keys: KeysSent,
+        paste: Paste,
     ) -> Self {
         let words = vec![OnceCell::new(); manifest.regions.len()];
         let (dialog, tool) = (OnceCell::new(), OnceCell::new());
@@ -119,6 +123,7 @@ impl<'a> View<'a> {
             changes,
             previous,
             keys,
+            paste,
             dialog,
             tool,
             words,
@@ -221,6 +226,13 @@ impl Condition {
                 .regions
                 .rows(*region)
                 .is_some_and(|rows| rows.contains(&view.screen.cursor.row)),
+            Self::Paste(wanted) => {
+                let holds = wanted.contains(&view.paste);
+                if holds {
+                    facts.push(fact("paste", view.paste.describe()));
+                }
+                holds
+            }
             Self::Changed {
                 region,
                 within,
@@ -319,6 +331,10 @@ impl Condition {
             Self::Alternate(wanted) => format!("alternate screen is {wanted}"),
             Self::CursorVisible(wanted) => format!("cursor visible is {wanted}"),
             Self::CursorIn(region) => format!("cursor is in {}", names[region.0]),
+            Self::Paste(wanted) => {
+                let wanted: Vec<_> = wanted.iter().map(|paste| paste.describe()).collect();
+                wanted.join(" or ")
+            }
             Self::Changed { region, within, .. } => {
                 format!(
                     "{} changed within {} ms",

@@ -20,6 +20,8 @@ pub struct Screen {
     /// Program status protocol (OSC 7501), once the program has sent any.
     pub status: Option<ProgramStatus>,
     pub alternate: bool,
+    /// The program asks for pastes in brackets, as one that reads a line does.
+    pub paste: bool,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

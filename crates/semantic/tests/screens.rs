@@ -3,7 +3,7 @@
 //! Each file under `screens/` is one session: sections that begin with
 //! `=== state` hold a screen that lasts for a few seconds and the state it must
 //! be read as. Options after the state: `waiting_for=…`, `title="…"`,
-//! `status="…"`, `progress=busy`, `options=n`, `selected=n`, `tool="…"`.
+//! `status="…"`, `progress=busy`, `paste=on`, `options=n`, `selected=n`, `tool="…"`.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
@@ -138,6 +138,7 @@ fn section(line: usize, head: &str, lines: &[&str]) -> Section {
             "progress" => screen.progress = Some(Progress::Busy),
             "alternate" => screen.alternate = value == "yes",
             "cursor" => screen.cursor.row = value.parse().unwrap(),
+            "paste" => screen.paste = value == "on",
             _ => {}
         }
     }

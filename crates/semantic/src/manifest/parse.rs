@@ -13,6 +13,7 @@ use super::{FORMAT, Hold, Manifest, NamedFingerprint};
 use crate::dialog::DialogRule;
 use crate::input::{AnswerKeys, InputRule, InterruptKey, NewlineKey, PromptRule};
 use crate::keys::Key;
+use crate::paste::Paste;
 use crate::reading::WaitingFor;
 use crate::region::{RegionId, RegionRule, Without};
 use crate::rule::{Condition, RowTest, Rule};
@@ -79,6 +80,7 @@ const CONDITION: &[&str] = &[
     "alternate",
     "cursor_visible",
     "cursor_in",
+    "paste",
     "changed",
     "was",
     "dialog",
@@ -548,6 +550,11 @@ impl Parser {
             .and_then(|node| self.region_id(node))
         {
             all.push(Condition::CursorIn(region));
+        }
+        if let Some(node) = fields.get("paste") {
+            let asked = node.one_or_more().into_iter();
+            let asked = asked.filter_map(|node| node.word("paste", &Paste::NAMES));
+            all.push(Condition::Paste(asked.collect()));
         }
         if let Some(node) = fields.get("was") {
             all.push(Condition::Was(
