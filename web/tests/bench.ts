@@ -118,7 +118,7 @@ measure("a thousand tasks and twenty busy terminals", async ({ stage, browser })
   await stage.call("board_import", { format: "jsonl", text: lines.join("\n"), dry_run: false, defaults: {} });
   const text = join(stage.folder, "text");
   const line = (n: number) =>
-    `\u001b[3${(n % 6) + 1}m${String(n).padStart(6)}\u001b[0m the quick brown fox jumps over the lazy dog, again and again\r\n`;
+    `\u001b[3${(n % 6) + 1}m@${String(n).padStart(6)}\u001b[0m the quick brown fox jumps over the lazy dog, again and again\r\n`;
   const written = Array.from({ length: 200 }, (_, n) => line(n)).join("");
   writeFileSync(text, written.slice(0, BYTES_PER_SECOND / 10));
   // All begin at once, when all are there: what is started beside twenty that
@@ -131,7 +131,8 @@ measure("a thousand tasks and twenty busy terminals", async ({ stage, browser })
   const writer = [
     `exec 9<>${pipe}; text=$(<${text})`,
     `until [ -e ${go} ]; do read -t 0.2 -u 9; done`,
-    `while :; do printf '%s\\r\\n' "$text"; read -t 0.1 -u 9; done`,
+    // Every line is another one each time: a screen that stays is not sent again.
+    `while n=$((n + 1)); do printf '%s\\r\\n' "\${text//@/$n}"; read -t 0.1 -u 9; done`,
   ].join("; ");
   execFileSync("mkfifo", [pipe]);
   for (let number = 0; number < TERMINALS; number++) await stage.spawn(`busy-${number}`, ["bash", "-c", writer]);
