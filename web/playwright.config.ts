@@ -34,6 +34,7 @@ export default defineConfig({
   },
   projects: [
     { name: "board", testMatch: /.*\.spec\.ts/ },
-    { name: "bench", testMatch: /bench\.ts/, timeout: 1_800_000 },
+    // Without a trace: taking pictures of a page is work for it too.
+    { name: "bench", testMatch: /bench\.ts/, timeout: 1_800_000, use: { trace: "off" } },
   ],
 });

@@ -36,8 +36,7 @@ export interface Frames {
 
 /** The frames and tasks of a page while something goes on. */
 export async function frames(page: Page, during: () => Promise<void>): Promise<Frames> {
-  // A page behind another has no frames, and its first one in front is long.
-  await page.bringToFront();
+  // The first frames of a page that was not looked at are long.
   await page.evaluate(
     () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 500)))),
   );

@@ -41,12 +41,8 @@ pub(crate) fn add(config: &UsageConfig, model: Option<&str>, tokens: Tokens, cos
     }
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a millionth of a dollar more or less is nothing, and a cast saturates"
-)]
+/// A millionth of a dollar more or less is nothing, and what is too much for the
+/// number is its most.
 fn microdollars(price: &PriceConfig, tokens: Tokens) -> u64 {
     let sum = tokens.input as f64 * price.input
         + tokens.output as f64 * price.output

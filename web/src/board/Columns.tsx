@@ -1,7 +1,7 @@
 // The columns and their cards. Cards of tasks that have not begun are ordered by
 // dragging, or by Alt with the arrow keys.
 
-import { type DragEvent, type KeyboardEvent, memo, useRef, useState } from "react";
+import { type DragEvent, type KeyboardEvent, memo, useDeferredValue, useRef, useState } from "react";
 import { Link } from "wouter";
 
 import type { TaskSummary } from "../generated/operations";
@@ -10,7 +10,15 @@ import { Ago } from "../parts/time";
 import { type Card, COLUMNS, type ColumnName } from "./cards";
 import { moveBetween } from "./reorder";
 
+/**
+ * A thousand cards are gone through in pieces, between frames: whoever types a
+ * filter or scrolls comes first.
+ */
 export function Columns({ cards, left }: { cards: Card[]; left: number }) {
+  return <Laid cards={useDeferredValue(cards)} left={left} />;
+}
+
+const Laid = memo(function Laid({ cards, left }: { cards: Card[]; left: number }) {
   const board = useRef<HTMLDivElement>(null);
   return (
     <div ref={board} className="columns" onKeyDown={(event) => moveFocus(event, board.current)}>
@@ -23,7 +31,7 @@ export function Columns({ cards, left }: { cards: Card[]; left: number }) {
       })}
     </div>
   );
-}
+});
 
 interface ColumnProps {
   name: ColumnName;

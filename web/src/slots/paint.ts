@@ -44,7 +44,10 @@ export class Painter {
   }
 
   flush(): void {
-    for (const bytes of this.pending) this.terminal.write(bytes, this.draw);
+    const last = this.pending.pop();
+    for (const bytes of this.pending) this.terminal.write(bytes);
+    // What lies between is written and seen by nobody.
+    if (last) this.terminal.write(last, this.draw);
     this.pending = [];
   }
 }

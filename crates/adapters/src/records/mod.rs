@@ -149,11 +149,6 @@ fn millis(value: &Value) -> Option<Timestamp> {
 
 /// What a number of US dollars is in millionths; none when it is no cost, as of a
 /// model whose price the CLI does not know.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "it is positive, and a cast saturates"
-)]
 fn microdollars(value: &Value) -> Option<u64> {
     let dollars = value.as_f64().filter(|dollars| *dollars > 0.0)?;
     Some((dollars * 1e6).round() as u64)
