@@ -18,7 +18,7 @@ use crate::manifest::Manifest;
 use crate::paste::Paste;
 use crate::reading::{Authority, Reading};
 use crate::region::{RegionId, Regions};
-use crate::rule::{Condition, Fact, Rule, View};
+use crate::rule::{Condition, Fact, Past, Rule, View};
 use crate::screen::Screen;
 
 #[derive(Debug, Clone)]
@@ -112,16 +112,7 @@ impl Reader {
             .iter()
             .map(|tracker| tracker.changed)
             .collect();
-        let view = View::new(
-            &manifest,
-            screen,
-            &regions,
-            at,
-            &changes,
-            self.current.state,
-            self.keys,
-            self.paste,
-        );
+        let view = View::new(&manifest, screen, &regions, at, &changes, self.past());
         let verdict = decide(&manifest, &view);
         let next = match verdict {
             Some((rule, facts)) => {
@@ -189,16 +180,7 @@ impl Reader {
             .iter()
             .map(|tracker| tracker.changed)
             .collect();
-        let view = View::new(
-            &self.manifest,
-            screen,
-            &regions,
-            at,
-            &changes,
-            self.current.state,
-            self.keys,
-            self.paste,
-        );
+        let view = View::new(&self.manifest, screen, &regions, at, &changes, self.past());
         let pending = self.pending.map(|pending| PendingChange {
             state: pending.state,
             due: pending.due,
@@ -217,22 +199,21 @@ impl Reader {
             .iter()
             .map(|tracker| tracker.changed)
             .collect();
-        let view = View::new(
-            manifest,
-            screen,
-            &regions,
-            at,
-            &changes,
-            self.current.state,
-            self.keys,
-            self.paste,
-        );
+        let view = View::new(manifest, screen, &regions, at, &changes, self.past());
         let state = decide(manifest, &view).map(|(rule, _)| rule.state);
         let asks = state == Some(PtyState::Confirming);
         Glance {
             state,
             dialog: asks.then(|| view.dialog().cloned()).flatten(),
             prompt: find_prompt(&manifest.input.prompts, screen, &regions),
+        }
+    }
+
+    fn past(&self) -> Past {
+        Past {
+            state: self.current.state,
+            keys: self.keys,
+            paste: self.paste,
         }
     }
 

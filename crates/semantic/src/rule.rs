@@ -86,6 +86,15 @@ pub(crate) enum RowTest {
     Says(Regex),
 }
 
+/// What a single screen cannot tell.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Past {
+    /// The reading before.
+    pub(crate) state: PtyState,
+    pub(crate) keys: KeysSent,
+    pub(crate) paste: Paste,
+}
+
 /// Everything a condition may look at. What takes work to find is found when
 /// first asked for.
 pub(crate) struct View<'a> {
@@ -94,9 +103,7 @@ pub(crate) struct View<'a> {
     pub(crate) regions: &'a Regions,
     pub(crate) at: Duration,
     pub(crate) changes: &'a [Option<Duration>],
-    pub(crate) previous: PtyState,
-    pub(crate) keys: KeysSent,
-    pub(crate) paste: Paste,
+    pub(crate) past: Past,
     dialog: OnceCell<Option<Dialog>>,
     tool: OnceCell<Option<ToolLine>>,
     words: Vec<OnceCell<String>>,
@@ -109,9 +116,7 @@ impl<'a> View<'a> {
         regions: &'a Regions,
         at: Duration,
         changes: &'a [Option<Duration>],
-        previous: PtyState,
-        keys: KeysSent,
-        paste: Paste,
+        past: Past,
     ) -> Self {
         let words = vec![OnceCell::new(); manifest.regions.len()];
         let (dialog, tool) = (OnceCell::new(), OnceCell::new());
@@ -121,9 +126,7 @@ impl<'a> View<'a> {
             regions,
             at,
             changes,
-            previous,
-            keys,
-            paste,
+            past,
             dialog,
             tool,
             words,
@@ -227,9 +230,9 @@ impl Condition {
                 .rows(*region)
                 .is_some_and(|rows| rows.contains(&view.screen.cursor.row)),
             Self::Paste(wanted) => {
-                let holds = wanted.contains(&view.paste);
+                let holds = wanted.contains(&view.past.paste);
                 if holds {
-                    facts.push(fact("paste", view.paste.describe()));
+                    facts.push(fact("paste", view.past.paste.describe()));
                 }
                 holds
             }
@@ -245,7 +248,7 @@ impl Condition {
                 }
                 holds
             }
-            Self::Was(states) => states.contains(&view.previous),
+            Self::Was(states) => states.contains(&view.past.state),
             Self::Dialog(wanted) => {
                 if let Some(dialog) = view.dialog().filter(|_| *wanted) {
                     facts.push(Fact {
@@ -278,12 +281,12 @@ impl Condition {
                 holds
             }
             Self::Sent { test, within } => {
-                let last = view.keys.last(*test);
+                let last = view.past.keys.last(*test);
                 last.is_some_and(|last| view.at < last + *within)
             }
             Self::Unanswered { after, within } => {
                 let waiting = |sent: Duration| (sent + *after..sent + *within).contains(&view.at);
-                let holds = view.keys.unanswered.is_some_and(waiting);
+                let holds = view.past.keys.unanswered.is_some_and(waiting);
                 if holds {
                     facts.push(fact("keys", "Enter was sent"));
                 }

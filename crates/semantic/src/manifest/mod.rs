@@ -96,7 +96,7 @@ impl Manifest {
         };
         self.holds
             .iter()
-            .find(|hold| applies(&hold.from, view.previous) && applies(&hold.to, to) && now(hold))
+            .find(|hold| applies(&hold.from, view.past.state) && applies(&hold.to, to) && now(hold))
             .map_or(Duration::ZERO, |hold| hold.time)
     }
 
