@@ -306,7 +306,10 @@ fn own_conversations_are_taken_in_where_the_person_said_so() {
         "--project",
         &app,
     ]);
-    assert_eq!(found["hits"].as_array().unwrap().len(), 1);
+    // A tool was told of it too.
+    let hits = found["hits"].as_array().unwrap();
+    assert!(hits[0]["tool"].is_null(), "{found}");
+    assert_eq!(hits.iter().filter(|hit| hit["tool"].is_null()).count(), 1);
     let later = [
         "conversation",
         "search",
