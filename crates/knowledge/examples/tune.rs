@@ -127,11 +127,14 @@ fn read(argument: &str) -> Result<Set, Box<dyn Error>> {
     })
 }
 
+/// The corpora of each set, by group.
+type Corpora<'s> = Vec<HashMap<&'s str, Corpus>>;
+
 /// Measures each choice once.
 struct Bench<'s> {
     sets: &'s [Set],
     /// Corpora depend on the context alone, so profiles that share one share them.
-    corpora: Vec<(Option<Context>, Vec<HashMap<&'s str, Corpus>>)>,
+    corpora: Vec<(Option<Context>, Corpora<'s>)>,
     known: HashMap<Choice, Recalls>,
 }
 

@@ -321,7 +321,7 @@ mod tests {
             for (doc, row) in rows.iter().enumerate() {
                 index.add(doc as DocNo, row);
             }
-            let is_even = |doc: DocNo| doc % 2 == 0;
+            let is_even = |doc: DocNo| doc.is_multiple_of(2);
             let found = index.nearest(&query, limit, &is_even);
             let all = rows.iter().enumerate().filter_map(|(at, row)| {
                 Some((at, dot(&normalised(row)?, &query)))
