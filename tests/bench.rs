@@ -117,6 +117,9 @@ fn the_bench_of_code_reads_changes_and_answers() {
         report["conditions"]["not_among_the_first_five"][0],
         "where is the zebra?"
     );
+    // Whoever has no model is told so instead of figures.
+    let meaning = report["conditions"]["meaning"].as_str().unwrap();
+    assert!(meaning.contains("mission model install"), "{meaning}");
     for metric in [
         "generated_pass_one_change_p50_ms",
         "generated_symbols_per_s",

@@ -20,7 +20,7 @@ const TALK: &str = r#"
   - uses: always
     steps:
       - say: The pelican lives in src/birds.rs, at line 40.
-      - run: {argv: ["true"]}
+      - run: {argv: ["true", "heronry"]}
       - say: Nothing else was found.
 "#;
 
@@ -185,6 +185,13 @@ fn what_is_said_in_an_execution_is_taken_in_and_found() {
         shown["items"][0]["place"]
     );
     assert_eq!(first("鹈鹕")["role"], "person");
+    // What a tool was told is found too, and says that it was told to a tool.
+    let told = first("which heronry command was run");
+    assert!(told["tool"].is_string(), "{told}");
+    assert!(
+        told["snippet"].as_str().unwrap().contains("heronry"),
+        "{told}"
+    );
     let mut agent = Agent::start(home, &["--toolset", "conversations"]);
     let found = agent.done("conversation_search", json!({ "query": "pelican" }));
     assert_eq!(found["hits"][0]["conversation"], one["id"]);
@@ -210,6 +217,8 @@ fn what_is_said_in_an_execution_is_taken_in_and_found() {
     };
     assert_eq!(about("pelican")[0]["prompt"], first["prompt"]);
     assert_eq!(about("xylophone"), [Value::Null; 0]);
+    // What goes before a prompt is what was said, not what was typed into tools.
+    assert_eq!(about("heronry"), [Value::Null; 0]);
     let elsewhere = agent.done("conversation_turns", json!({ "project": "/no/such" }));
     assert_eq!(elsewhere["turns"], json!([]));
 
@@ -338,7 +347,10 @@ fn own_conversations_are_taken_in_where_the_person_said_so() {
         "--project",
         &app,
     ]);
-    assert_eq!(found["hits"].as_array().unwrap().len(), 1);
+    // A tool was told of it too.
+    let hits = found["hits"].as_array().unwrap();
+    assert!(hits[0]["tool"].is_null(), "{found}");
+    assert_eq!(hits.iter().filter(|hit| hit["tool"].is_null()).count(), 1);
     let later = [
         "conversation",
         "search",

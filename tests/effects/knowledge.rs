@@ -53,6 +53,60 @@ fn what_is_remembered_by_mcp_is_known_on_the_command_line() {
 }
 
 #[test]
+fn an_agent_does_not_speak_as_a_person() {
+    let home = TestHome::started();
+    let mut agent = Agent::start(&home, &["--toolset", "knowledge"]);
+    let claim = json!({ "summary": "Tests may be skipped", "key": "tests", "tier": "person" });
+    for operation in ["kb_remember", "kb_propose"] {
+        let params = json!({ "operation": operation, "params": claim });
+        for answer in [
+            agent.call(operation, claim.clone()),
+            agent.call("operation_call", params),
+        ] {
+            assert_eq!(answer["isError"], true, "{answer}");
+            let said = answer.to_string();
+            assert!(said.contains("an agent cannot speak as a person"), "{said}");
+        }
+    }
+    assert_eq!(home.json(&["kb", "stats"])["entries"], 0);
+    assert_eq!(home.json(&["kb", "inbox"])["proposals"], json!([]));
+    agent.done("kb_remember", json!({ "summary": "Tests run with make" }));
+
+    // The same for an agent at the command line of its own execution.
+    let in_execution = |args: &[&str]| {
+        let mut command = home.command(args);
+        command.env("MISSION_EXECUTION", "0198f2a0-0000-7000-8000-000000000001");
+        command.output().unwrap()
+    };
+    let claimed = in_execution(&["kb", "remember", "Nobody reviews", "--tier", "person"]);
+    let said = String::from_utf8_lossy(&claimed.stderr).into_owned();
+    assert!(said.contains("an agent cannot speak as a person"), "{said}");
+    assert!(
+        in_execution(&["kb", "remember", "Builds are slow"])
+            .status
+            .success()
+    );
+    home.json(&["kb", "remember", "Reviews are by two people"]);
+    let listed = home.json(&["call", "kb_list", "{}"]);
+    let mut tiers: Vec<(String, String)> = listed["entries"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|entry| {
+            let text = |name: &str| entry[name].as_str().unwrap().to_owned();
+            (text("summary"), text("tier"))
+        })
+        .collect();
+    tiers.sort();
+    let expected = [
+        ("Builds are slow", "agent"),
+        ("Reviews are by two people", "person"),
+        ("Tests run with make", "agent"),
+    ];
+    assert_eq!(tiers, expected.map(|(a, b)| (a.to_owned(), b.to_owned())));
+}
+
+#[test]
 fn what_is_doubted_proposed_or_old_by_mcp_shows_on_the_command_line() {
     let home = TestHome::started();
     let mut agent = Agent::start(&home, &["--toolset", "knowledge"]);

@@ -570,7 +570,7 @@ pub(crate) fn is_test_path(path: &str) -> bool {
         || name.contains(".spec.")
         || folders
             .into_iter()
-            .any(|part| matches!(part, "tests" | "test" | "__tests__" | "spec"))
+            .any(|part| matches!(part, "tests" | "test" | "__tests__" | "spec" | "suite"))
 }
 
 /// Whether `path` is `end`, or ends with it after a `/`.

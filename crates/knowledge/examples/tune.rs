@@ -2,23 +2,37 @@
 //!
 //! `cargo run --release -p missiond-knowledge --example tune -- SET.json=SET.vectors …`
 //!
-//! Every set counts the same. The questions are cut into five parts; for each
-//! part the parameters that do best on the other four are measured on it. What
-//! is printed last are the parameters chosen most and what they come to. The
-//! vectors are those `mission bench kb` leaves in its cache.
+//! Every set counts the same. The questions are cut into five parts; for each part
+//! the parameters that do best on the other four are looked for, one parameter after
+//! the other, from the middle of what is tried, and measured on it. What is printed
+//! last are the parameters chosen for each part, and the recall of the profile in use
+//! on the same parts. The vectors are those `mission bench kb` leaves in its cache.
 #![allow(clippy::print_stdout, reason = "its output is what it is for")]
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::error::Error;
 use std::fs;
 
 use missiond_knowledge::evaluation::{Dataset, SetVectors, Variant, corpora, each, mean};
-use missiond_knowledge::{Context, Fusion, Paths, Profile, Reads};
+use missiond_knowledge::{Context, Corpus, Fusion, Paths, Profile, Reads};
 
 const FOLDS: usize = 5;
 
-/// The recall of one profile on one part of one set.
-type Recalls = Vec<Vec<[f64; FOLDS]>>;
+/// What is tried of each parameter.
+const KEYWORD: [f32; 4] = [0.1, 0.15, 0.2, 0.3];
+const KEYWORD_OF_TURNS: [f32; 3] = [0.6, 0.65, 0.7];
+const CONVERSATION: [f32; 3] = [0.15, 0.3, 0.45];
+const FEEDBACK: [f32; 4] = [0.0, 0.15, 0.25, 0.4];
+const FEEDBACK_HITS: [usize; 3] = [3, 4, 8];
+
+/// A place in each of these lists.
+type Choice = [usize; 5];
+
+/// Where the search begins: not at the profile in use, which is to be validated.
+const MIDDLE: Choice = [2, 1, 1, 1, 1];
+
+/// The recall of one choice: of each set on each part.
+type Recalls = Vec<[f64; FOLDS]>;
 
 struct Set {
     name: String,
@@ -33,40 +47,63 @@ fn main() -> Result<(), Box<dyn Error>> {
         .skip(1)
         .map(|argument| read(&argument))
         .collect::<Result<Vec<_>, _>>()?;
-    let grid = grid();
-    let recalls = measured(&sets, &grid);
-    for ((name, _), of_sets) in grid.iter().zip(&recalls) {
-        let means: Vec<String> = of_sets
-            .iter()
-            .map(|parts| format!("{:.4}", parts.iter().sum::<f64>() / FOLDS as f64))
-            .collect();
-        println!("{} {name}", means.join(" "));
-    }
-    let mut chosen: BTreeMap<usize, usize> = BTreeMap::new();
+    let mut bench = Bench::new(&sets);
     let mut left_out = vec![0.0; sets.len()];
     for part in 0..FOLDS {
-        let on_others = |profile: usize| -> f64 {
-            let of_set = |parts: &[f64; FOLDS]| -> f64 {
-                (0..FOLDS).filter(|n| *n != part).map(|n| parts[n]).sum()
-            };
-            recalls[profile].iter().map(of_set).sum::<f64>()
+        let (chosen, on_others) = descend(&mut bench, part);
+        let recalls = bench.recalls(chosen);
+        for (sum, of_set) in left_out.iter_mut().zip(&recalls) {
+            *sum += of_set[part] / FOLDS as f64;
+        }
+        println!(
+            "part {part}: {} ({on_others:.4} on the others)",
+            named(chosen)
+        );
+    }
+    let in_use = bench.measured(&Profile::best());
+    println!("recall@10 on the parts left out, and of the profile in use on the same:");
+    for ((set, recall), of_set) in sets.iter().zip(left_out).zip(in_use) {
+        let in_use = of_set.iter().sum::<f64>() / FOLDS as f64;
+        println!("  {} {recall:.4} {in_use:.4}", set.name);
+    }
+    println!("{} choices were measured", bench.known.len());
+    Ok(())
+}
+
+/// The best choice for all parts but one, and what it comes to on them.
+fn descend(bench: &mut Bench<'_>, part: usize) -> (Choice, f64) {
+    let mut on_others = |choice: Choice| -> f64 {
+        let of_set = |parts: &[f64; FOLDS]| -> f64 {
+            let others = (0..FOLDS).filter(|n| *n != part).map(|n| parts[n]);
+            others.sum::<f64>() / (FOLDS - 1) as f64
         };
-        let best = (0..grid.len())
-            .max_by(|a, b| on_others(*a).total_cmp(&on_others(*b)))
-            .unwrap_or(0);
-        *chosen.entry(best).or_default() += 1;
-        for (set, sum) in left_out.iter_mut().enumerate() {
-            *sum += recalls[best][set][part] / FOLDS as f64;
+        let recalls = bench.recalls(choice);
+        recalls.iter().map(of_set).sum::<f64>() / recalls.len() as f64
+    };
+    let tried = [
+        KEYWORD.len(),
+        KEYWORD_OF_TURNS.len(),
+        CONVERSATION.len(),
+        FEEDBACK.len(),
+        FEEDBACK_HITS.len(),
+    ];
+    let mut best = (MIDDLE, on_others(MIDDLE));
+    loop {
+        let before = best.0;
+        for (parameter, count) in tried.into_iter().enumerate() {
+            for value in 0..count {
+                let mut choice = best.0;
+                choice[parameter] = value;
+                let recall = on_others(choice);
+                if recall > best.1 {
+                    best = (choice, recall);
+                }
+            }
+        }
+        if best.0 == before {
+            return best;
         }
     }
-    println!("recall@10 on the parts left out:");
-    for (set, recall) in sets.iter().zip(left_out) {
-        println!("  {} {recall:.4}", set.name);
-    }
-    for (profile, times) in chosen {
-        println!("chosen {times} of {FOLDS}: {}", grid[profile].0);
-    }
-    Ok(())
 }
 
 fn read(argument: &str) -> Result<Set, Box<dyn Error>> {
@@ -90,59 +127,95 @@ fn read(argument: &str) -> Result<Set, Box<dyn Error>> {
     })
 }
 
-/// Corpora depend on the context alone, so profiles that share one share them.
-fn measured(sets: &[Set], grid: &[(String, Profile)]) -> Recalls {
-    let mut recalls: Recalls = vec![Vec::new(); grid.len()];
-    for set in sets {
-        let mut built: Vec<(Option<Context>, _)> = Vec::new();
-        for ((_, profile), of_sets) in grid.iter().zip(&mut recalls) {
-            let known = built
-                .iter()
-                .position(|(context, _)| *context == profile.context);
-            let at = known.unwrap_or_else(|| {
-                let made = corpora(&set.dataset, Some(&set.vectors), profile);
-                built.push((profile.context, made));
-                built.len() - 1
-            });
-            let variant = Variant {
-                prefix: "",
-                profile: profile.clone(),
-                paths: Paths::Both,
-            };
-            let figures = each(&set.dataset, Some(&set.vectors), &variant, &built[at].1);
-            of_sets.push(std::array::from_fn(|part| {
+/// The corpora of each set, by group.
+type Corpora<'s> = Vec<HashMap<&'s str, Corpus>>;
+
+/// Measures each choice once.
+struct Bench<'s> {
+    sets: &'s [Set],
+    /// Corpora depend on the context alone, so profiles that share one share them.
+    corpora: Vec<(Option<Context>, Corpora<'s>)>,
+    known: HashMap<Choice, Recalls>,
+}
+
+impl<'s> Bench<'s> {
+    fn new(sets: &'s [Set]) -> Self {
+        Self {
+            sets,
+            corpora: Vec::new(),
+            known: HashMap::new(),
+        }
+    }
+
+    fn recalls(&mut self, choice: Choice) -> Recalls {
+        if let Some(known) = self.known.get(&choice) {
+            return known.clone();
+        }
+        let recalls = self.measured(&profile(choice));
+        self.known.insert(choice, recalls.clone());
+        recalls
+    }
+
+    fn measured(&mut self, profile: &Profile) -> Recalls {
+        let at = self.built(profile);
+        let variant = Variant {
+            prefix: "",
+            profile: profile.clone(),
+            paths: Paths::Both,
+        };
+        let of_set = |(set, corpora): (&Set, &HashMap<&str, Corpus>)| {
+            let figures = each(&set.dataset, Some(&set.vectors), &variant, corpora);
+            std::array::from_fn(|part| {
                 let of_part = figures.iter().zip(&set.parts);
                 let of_part = of_part.filter(|(_, own)| **own == part);
                 mean(of_part.filter_map(|(figure, _)| *figure)).recall_at_10
-            }));
-        }
+            })
+        };
+        self.sets
+            .iter()
+            .zip(&self.corpora[at].1)
+            .map(of_set)
+            .collect()
     }
-    recalls
+
+    fn built(&mut self, profile: &Profile) -> usize {
+        let known = self
+            .corpora
+            .iter()
+            .position(|(context, _)| *context == profile.context);
+        known.unwrap_or_else(|| {
+            let of_set = |set: &'s Set| corpora(&set.dataset, Some(&set.vectors), profile);
+            let made = self.sets.iter().map(of_set).collect();
+            self.corpora.push((profile.context, made));
+            self.corpora.len() - 1
+        })
+    }
 }
 
-fn grid() -> Vec<(String, Profile)> {
-    let mut grid = Vec::new();
-    for conversation in [0.15, 0.3] {
-        for keyword in [0.1, 0.15, 0.2, 0.3] {
-            for keyword_of_turns in [0.6, 0.65, 0.7] {
-                let best = Profile::best();
-                let profile = Profile {
-                    fusion: Fusion::Scores {
-                        keyword,
-                        keyword_of_turns,
-                    },
-                    context: best.context.map(|context| Context {
-                        conversation,
-                        ..context
-                    }),
-                    ..best
-                };
-                let name = format!(
-                    "keyword {keyword}, of turns {keyword_of_turns}, conversation {conversation}"
-                );
-                grid.push((name, profile));
-            }
-        }
+fn profile(choice: Choice) -> Profile {
+    let best = Profile::best();
+    Profile {
+        fusion: Fusion::Scores {
+            keyword: KEYWORD[choice[0]],
+            keyword_of_turns: KEYWORD_OF_TURNS[choice[1]],
+        },
+        context: best.context.map(|context| Context {
+            conversation: CONVERSATION[choice[2]],
+            ..context
+        }),
+        feedback: FEEDBACK[choice[3]],
+        feedback_hits: FEEDBACK_HITS[choice[4]],
+        ..best
     }
-    grid
+}
+
+fn named(choice: Choice) -> String {
+    format!(
+        "keyword {}, of turns {}, conversation {}, feedback {} of {}",
+        KEYWORD[choice[0]],
+        KEYWORD_OF_TURNS[choice[1]],
+        CONVERSATION[choice[2]],
+        FEEDBACK[choice[3]],
+        FEEDBACK_HITS[choice[4]],
+    )
 }

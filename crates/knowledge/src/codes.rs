@@ -3,13 +3,14 @@
 //! choose candidates, bytes to order them, and partitions so that only the
 //! part of the set near the query is looked at.
 
-use crate::vectors::{dot, keep_best, normalised};
+use crate::vectors::{dot, keep_best};
+use crate::whole::{WholeQuery, WholeVectors};
 
 /// How many candidates the signs choose for each row that is wanted.
 const CANDIDATES_PER_ROW: usize = 8;
 
 /// At least so many candidates are ordered by their bytes.
-const FEWEST_CANDIDATES: usize = 512;
+const FEWEST_CANDIDATES: usize = 1024;
 
 /// Partitions on each of the two levels.
 const FAN_OUT: usize = 32;
@@ -25,21 +26,33 @@ const ROUNDS: usize = 5;
 #[derive(Debug)]
 pub(crate) struct Codes {
     dimension: usize,
+    /// Words of signs of each row.
     words: usize,
     middle: Vec<f32>,
-    signs: Vec<u64>,
-    bytes: Vec<i8>,
-    /// What a byte of 1 stands for, per row.
-    scales: Vec<f32>,
+    whole: WholeVectors,
     partitions: Option<Partitions>,
+    /// The signs of the rows that are in no partition, in their order.
+    signs: Vec<u64>,
 }
 
 #[derive(Debug)]
 struct Partitions {
     centres: Vec<f32>,
-    members: Vec<Vec<u32>>,
-    /// Rows below this are in a partition.
-    arranged: usize,
+    /// Half of the squared length of each centre.
+    halves: Vec<f32>,
+    /// Where the rows of each begin, and behind the last one.
+    starts: Vec<usize>,
+    /// All rows, partition by partition, and their signs in the same order: what
+    /// is looked at together lies together.
+    rows: Vec<u32>,
+    signs: Vec<u64>,
+}
+
+/// Rows, and in how many signs each differs from a query.
+#[derive(Debug, Default)]
+struct LookedAt {
+    rows: Vec<u32>,
+    distances: Vec<u16>,
 }
 
 impl Codes {
@@ -56,10 +69,9 @@ impl Codes {
             dimension,
             words: dimension.div_ceil(64),
             middle,
-            signs: Vec::new(),
-            bytes: Vec::new(),
-            scales: Vec::new(),
+            whole: WholeVectors::new(dimension),
             partitions: None,
+            signs: Vec::new(),
         };
         for row in rows.chunks_exact(dimension) {
             codes.add(row);
@@ -70,60 +82,33 @@ impl Codes {
     pub(crate) fn add(&mut self, vector: &[f32]) {
         let signs = self.signs_of(vector);
         self.signs.extend(signs);
-        let largest = vector
-            .iter()
-            .fold(1e-9_f32, |most, value| most.max(value.abs()));
-        let scale = largest / 127.0;
-        self.scales.push(scale);
-        self.bytes
-            .extend(vector.iter().map(|value| (value / scale).round() as i8));
+        self.whole.add(vector);
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.scales.len()
+        self.whole.len()
     }
 
     pub(crate) fn bytes(&self) -> usize {
         let partitions = self.partitions.as_ref().map_or(0, |partitions| {
-            partitions.centres.len() * 4
-                + partitions
-                    .members
-                    .iter()
-                    .map(|list| list.capacity() * 4)
-                    .sum::<usize>()
+            let Partitions {
+                centres,
+                halves,
+                starts,
+                rows,
+                signs,
+            } = partitions;
+            (centres.len() + halves.len() + rows.len()) * 4 + (starts.len() + signs.len()) * 8
         });
-        self.signs.capacity() * 8 + self.bytes.capacity() + self.scales.capacity() * 4 + partitions
+        self.signs.capacity() * 8 + self.whole.bytes() + partitions
     }
 
     pub(crate) fn vector(&self, row: usize) -> Option<Vec<f32>> {
-        let bytes = self
-            .bytes
-            .get(row * self.dimension..(row + 1) * self.dimension)?;
-        let scale = self.scales[row];
-        normalised(
-            &bytes
-                .iter()
-                .map(|&byte| f32::from(byte) * scale)
-                .collect::<Vec<_>>(),
-        )
+        self.whole.vector(row)
     }
 
     pub(crate) fn similarity(&self, row: usize, query: &[f32]) -> f32 {
-        let bytes = &self.bytes[row * self.dimension..][..self.dimension];
-        let mut lanes = [0.0_f32; 8];
-        let (chunks, rest) = bytes.as_chunks::<8>();
-        let (query_chunks, query_rest) = query.as_chunks::<8>();
-        for (x, y) in chunks.iter().zip(query_chunks) {
-            for lane in 0..8 {
-                lanes[lane] += f32::from(x[lane]) * y[lane];
-            }
-        }
-        let rest: f32 = rest
-            .iter()
-            .zip(query_rest)
-            .map(|(&x, y)| f32::from(x) * y)
-            .sum();
-        (lanes.iter().sum::<f32>() + rest) * self.scales[row]
+        self.whole.similarity_to(row, query)
     }
 
     pub(crate) fn nearest(
@@ -135,41 +120,55 @@ impl Codes {
         if limit == 0 {
             return Vec::new();
         }
+        let near = self.looked_at(query);
         let wanted = (limit * CANDIDATES_PER_ROW).max(FEWEST_CANDIDATES);
-        let signs = self.signs_of(query);
-        let mut near: Vec<(u32, u16)> = Vec::new();
-        let mut offer = |row: u32| {
-            let code = &self.signs[row as usize * self.words..][..self.words];
-            let distance: u32 = code
-                .iter()
-                .zip(&signs)
-                .map(|(a, b)| (a ^ b).count_ones())
-                .sum();
-            near.push((row, distance as u16));
-        };
-        let arranged = match &self.partitions {
-            Some(partitions) => {
-                for partition in partitions.nearest_to(query, self.dimension) {
-                    partitions.members[partition]
-                        .iter()
-                        .for_each(|&row| offer(row));
-                }
-                partitions.arranged
+        // Rows that may not be returned must not use up the places, and whether
+        // one may is asked of few: it costs more than comparing signs.
+        let mut tried = wanted;
+        let candidates = loop {
+            let candidates = near.nearest(tried, admitted);
+            if candidates.len() >= wanted || tried >= near.rows.len() {
+                break candidates;
             }
-            None => 0,
+            tried *= 4;
         };
-        (arranged as u32..self.len() as u32).for_each(offer);
-        // Rows that may not be returned must not use up the places.
-        near.retain(|(row, _)| admitted(*row as usize));
-        let within = distance_of(&near, wanted);
-        let candidates = near.iter().filter(|(_, distance)| *distance <= within);
-        let scores =
-            candidates.map(|&(row, _)| (row as usize, self.similarity(row as usize, query)));
+        let query = WholeQuery::of(query);
+        let scores = candidates
+            .into_iter()
+            .map(|row| (row, self.whole.similarity(row, &query)));
         keep_best(scores, limit)
     }
 
-    /// Sorts the rows into partitions around centres, in two levels: 32
-    /// centres, and 32 around each.
+    /// The rows of the partitions nearest to a query and those that are in none.
+    fn looked_at(&self, query: &[f32]) -> LookedAt {
+        let signs = self.signs_of(query);
+        let mut near = LookedAt::default();
+        let mut arranged = 0;
+        if let Some(partitions) = &self.partitions {
+            let probed = partitions.nearest_to(query, self.dimension);
+            let extent =
+                |partition: usize| partitions.starts[partition]..partitions.starts[partition + 1];
+            let count = probed
+                .iter()
+                .map(|&partition| extent(partition).len())
+                .sum();
+            near.rows.reserve(count);
+            near.distances.reserve(count);
+            for partition in probed {
+                let extent = extent(partition);
+                let codes = &partitions.signs[extent.start * self.words..extent.end * self.words];
+                near.rows.extend_from_slice(&partitions.rows[extent]);
+                differences(codes, &signs, &mut near.distances);
+            }
+            arranged = partitions.rows.len();
+        }
+        near.rows.extend(arranged as u32..self.len() as u32);
+        differences(&self.signs, &signs, &mut near.distances);
+        near
+    }
+
+    /// Sorts the rows into partitions around centres, in two levels: 32 centres, and
+    /// 32 around each.
     pub(crate) fn partition(&mut self) {
         let stride = (self.len() / SAMPLE).max(1);
         let sample: Vec<Vec<f32>> = (0..self.len())
@@ -181,7 +180,7 @@ impl Codes {
         for vector in &sample {
             below[nearest_centre(&upper, vector)].push(vector);
         }
-        let lower: Vec<Vec<Vec<f32>>> = below
+        let lower: Vec<Vec<Centre>> = below
             .iter()
             .map(|members| centres_of(members, FAN_OUT))
             .collect();
@@ -189,22 +188,31 @@ impl Codes {
         let mut centres = Vec::new();
         for group in &lower {
             first.push(centres.len() / self.dimension);
-            centres.extend(group.iter().flatten());
+            centres.extend(group.iter().flat_map(|centre| &centre.vector));
         }
-        let mut members = vec![Vec::new(); centres.len() / self.dimension];
+        let mut members: Vec<Vec<u32>> = vec![Vec::new(); centres.len() / self.dimension];
         for row in 0..self.len() {
-            let Some(vector) = self.vector(row) else {
-                continue;
-            };
-            let group = nearest_centre(&upper, &vector);
-            let partition = first[group] + nearest_centre(&lower[group], &vector);
-            members[partition].push(row as u32);
+            // What was added has a direction, and bytes keep it.
+            let vector = self.vector(row).unwrap_or_default();
+            members[nearest_partition(&upper, &lower, &first, &vector)].push(row as u32);
         }
-        self.partitions = Some(Partitions {
-            centres,
-            members,
-            arranged: self.len(),
+        let signs = self.signs_in_order();
+        self.signs = Vec::new();
+        self.partitions = Some(Partitions::of(centres, self.dimension, &members, &signs));
+    }
+
+    /// The signs of all rows, by their numbers.
+    fn signs_in_order(&self) -> Vec<u64> {
+        let mut signs = vec![0; self.len() * self.words];
+        let arranged = self.partitions.as_ref().map_or(0, |partitions| {
+            let codes = partitions.signs.chunks_exact(self.words);
+            for (&row, code) in partitions.rows.iter().zip(codes) {
+                signs[row as usize * self.words..][..self.words].copy_from_slice(code);
+            }
+            partitions.rows.len()
         });
+        signs[arranged * self.words..].copy_from_slice(&self.signs);
+        signs
     }
 
     fn signs_of(&self, vector: &[f32]) -> Vec<u64> {
@@ -217,42 +225,127 @@ impl Codes {
 }
 
 impl Partitions {
+    fn of(centres: Vec<f32>, dimension: usize, members: &[Vec<u32>], signs: &[u64]) -> Self {
+        let words = dimension.div_ceil(64);
+        let rows: Vec<u32> = members.iter().flatten().copied().collect();
+        let mut starts = vec![0];
+        starts.extend(members.iter().scan(0, |sum, list| {
+            *sum += list.len();
+            Some(*sum)
+        }));
+        Self {
+            halves: centres
+                .chunks_exact(dimension)
+                .map(|centre| dot(centre, centre) / 2.0)
+                .collect(),
+            centres,
+            starts,
+            signs: rows
+                .iter()
+                .flat_map(|&row| &signs[row as usize * words..][..words])
+                .copied()
+                .collect(),
+            rows,
+        }
+    }
+
     fn nearest_to(&self, query: &[f32], dimension: usize) -> Vec<usize> {
-        let count = self.members.len();
+        let count = self.halves.len();
         let closeness = self
             .centres
             .chunks_exact(dimension)
-            .map(|centre| dot(centre, query) - dot(centre, centre) / 2.0)
+            .zip(&self.halves)
+            .map(|(centre, half)| dot(centre, query) - half)
             .enumerate();
         let best = keep_best(closeness, (count / PROBED).max(FAN_OUT).min(count));
         best.into_iter().map(|(partition, _)| partition).collect()
     }
 }
 
-/// The distance within which there are at least `wanted` rows.
-fn distance_of(near: &[(u32, u16)], wanted: usize) -> u16 {
-    let mut counts = vec![0_usize; near.iter().map(|n| usize::from(n.1) + 1).max().unwrap_or(1)];
-    for (_, distance) in near {
-        counts[usize::from(*distance)] += 1;
+impl LookedAt {
+    /// The admitted of the nearest `wanted` rows, and of those that are as near.
+    fn nearest(&self, wanted: usize, admitted: &dyn Fn(usize) -> bool) -> Vec<usize> {
+        let within = self.distance_of(wanted);
+        let near = self.rows.iter().zip(&self.distances);
+        near.filter(|(_, distance)| **distance <= within)
+            .map(|(row, _)| *row as usize)
+            .filter(|row| admitted(*row))
+            .collect()
     }
-    let mut total = 0;
-    for (distance, count) in counts.iter().enumerate() {
-        total += count;
-        if total >= wanted {
-            return distance as u16;
+
+    /// The distance within which there are at least `wanted` rows.
+    fn distance_of(&self, wanted: usize) -> u16 {
+        let furthest = self.distances.iter().copied().max().unwrap_or(0);
+        let mut counts = vec![0_usize; usize::from(furthest) + 1];
+        for distance in &self.distances {
+            counts[usize::from(*distance)] += 1;
+        }
+        let mut total = 0;
+        for (distance, count) in counts.iter().enumerate() {
+            total += count;
+            if total >= wanted {
+                return distance as u16;
+            }
+        }
+        u16::MAX
+    }
+}
+
+/// In how many signs each of these codes differs from one. The lengths of the usual
+/// models are known beforehand, so that the compiler can do without a loop.
+fn differences(codes: &[u64], signs: &[u64], out: &mut Vec<u16>) {
+    fn of_length<const WORDS: usize>(codes: &[u64], signs: &[u64], out: &mut Vec<u16>) {
+        let Ok(signs) = <&[u64; WORDS]>::try_from(signs) else {
+            return;
+        };
+        let (codes, _) = codes.as_chunks::<WORDS>();
+        out.extend(codes.iter().map(|code| {
+            let differ = code.iter().zip(signs).map(|(a, b)| (a ^ b).count_ones());
+            differ.sum::<u32>() as u16
+        }));
+    }
+    match signs.len() {
+        0 => {}
+        6 => of_length::<6>(codes, signs, out),
+        12 => of_length::<12>(codes, signs, out),
+        16 => of_length::<16>(codes, signs, out),
+        words => out.extend(codes.chunks_exact(words).map(|code| {
+            let differ = code.iter().zip(signs).map(|(a, b)| (a ^ b).count_ones());
+            differ.sum::<u32>() as u16
+        })),
+    }
+}
+
+/// The middle of some vectors.
+#[derive(Debug, Clone)]
+struct Centre {
+    vector: Vec<f32>,
+    /// Half of its squared length.
+    half: f32,
+}
+
+impl Centre {
+    fn new(vector: Vec<f32>) -> Self {
+        Self {
+            half: dot(&vector, &vector) / 2.0,
+            vector,
         }
     }
-    u16::MAX
+
+    /// Larger for a nearer centre, of those that are compared with one vector.
+    fn closeness(&self, vector: &[f32]) -> f32 {
+        dot(&self.vector, vector) - self.half
+    }
 }
 
 /// Up to `count` centres of these vectors, by k-means from evenly spaced ones.
-fn centres_of(vectors: &[&Vec<f32>], count: usize) -> Vec<Vec<f32>> {
+fn centres_of(vectors: &[&Vec<f32>], count: usize) -> Vec<Centre> {
     let Some(first) = vectors.first() else {
         return Vec::new();
     };
     let count = count.min(vectors.len());
-    let mut centres: Vec<Vec<f32>> = (0..count)
-        .map(|n| vectors[n * vectors.len() / count].clone())
+    let mut centres: Vec<Centre> = (0..count)
+        .map(|n| Centre::new(vectors[n * vectors.len() / count].clone()))
         .collect();
     for _ in 0..ROUNDS {
         let mut sums = vec![vec![0.0_f32; first.len()]; count];
@@ -266,27 +359,44 @@ fn centres_of(vectors: &[&Vec<f32>], count: usize) -> Vec<Vec<f32>> {
         }
         for ((centre, sum), size) in centres.iter_mut().zip(sums).zip(sizes) {
             if size > 0 {
-                *centre = sum.into_iter().map(|value| value / size as f32).collect();
+                let middle = sum.into_iter().map(|value| value / size as f32);
+                *centre = Centre::new(middle.collect());
             }
         }
     }
     centres
 }
 
-fn nearest_centre(centres: &[Vec<f32>], vector: &[f32]) -> usize {
-    let mut best = (0, f32::NEG_INFINITY);
-    for (at, centre) in centres.iter().enumerate() {
-        let closeness = dot(centre, vector) - dot(centre, centre) / 2.0;
-        if closeness > best.1 {
-            best = (at, closeness);
-        }
-    }
-    best.0
+/// Upper centres below which the nearest lower one is looked for: what lies between
+/// two of them would otherwise be cut in half.
+const GROUPS: usize = 4;
+
+fn nearest_partition(
+    upper: &[Centre],
+    lower: &[Vec<Centre>],
+    first: &[usize],
+    vector: &[f32],
+) -> usize {
+    let groups = upper.iter().map(|centre| centre.closeness(vector));
+    let groups = keep_best(groups.enumerate(), GROUPS);
+    let partitions = groups.into_iter().flat_map(|(group, _)| {
+        let centres = lower[group].iter().enumerate();
+        centres.map(move |(at, centre)| (first[group] + at, centre.closeness(vector)))
+    });
+    keep_best(partitions, 1).first().map_or(0, |best| best.0)
+}
+
+fn nearest_centre(centres: &[Centre], vector: &[f32]) -> usize {
+    let all = centres.iter().map(|centre| centre.closeness(vector));
+    keep_best(all.enumerate(), 1)
+        .first()
+        .map_or(0, |best| best.0)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::vectors::normalised;
 
     fn rows(count: usize, dimension: usize) -> Vec<f32> {
         let mut state = 7_u64;

@@ -67,12 +67,85 @@ pub struct KeywordIndex {
 struct Postings {
     docs: Vec<DocNo>,
     weights: Vec<u16>,
-    largest: u16,
+    /// What no posting goes beyond.
+    all: Extremes,
+    /// The same for each [`BLOCK`] postings; the last may still be growing.
+    blocks: Vec<Extremes>,
     removed: u32,
 }
 
+/// The largest weight and the shortest document of some postings: together they
+/// bound what the term is worth in any of them, whatever the parameters are.
+#[derive(Debug, Clone, Copy)]
+struct Extremes {
+    largest: u16,
+    shortest: f32,
+}
+
+/// Postings that share a bound.
+const BLOCK: usize = 128;
+
+/// Documents that are scored together.
+const WINDOW: usize = 2048;
+
+/// Bounds are raised by this, so that no order of addition puts a document above
+/// its own.
+const ROUNDING: f32 = 1.0 + 1e-5;
+
 /// Weights are kept in eighths: neighbours count halves and quarters.
 const STEP: f32 = 8.0;
+
+impl Default for Extremes {
+    fn default() -> Self {
+        Self {
+            largest: 0,
+            shortest: f32::INFINITY,
+        }
+    }
+}
+
+impl Extremes {
+    fn and(self, other: Self) -> Self {
+        Self {
+            largest: self.largest.max(other.largest),
+            shortest: self.shortest.min(other.shortest),
+        }
+    }
+}
+
+impl Postings {
+    fn push(&mut self, doc: DocNo, weight: u16, length: f32) {
+        let own = Extremes {
+            largest: weight,
+            shortest: length,
+        };
+        self.all = self.all.and(own);
+        // Most terms are in few documents, and one bound is enough for them.
+        if self.docs.len() >= BLOCK {
+            if self.blocks.is_empty() {
+                self.blocks.push(self.all);
+            }
+            if self.docs.len().is_multiple_of(BLOCK) {
+                self.blocks.push(own);
+            } else if let Some(last) = self.blocks.last_mut() {
+                *last = last.and(own);
+            }
+        }
+        self.docs.push(doc);
+        self.weights.push(weight);
+    }
+
+    /// Bounds the postings in these places.
+    fn extremes(&self, from: usize, to: usize) -> Extremes {
+        if self.blocks.is_empty() || from >= to {
+            return self.all;
+        }
+        let blocks = &self.blocks[from / BLOCK..=(to - 1) / BLOCK];
+        blocks
+            .iter()
+            .fold(Extremes::default(), |sum, block| sum.and(*block))
+    }
+}
 
 impl KeywordIndex {
     /// Adds a document and returns its number.
@@ -86,9 +159,7 @@ impl KeywordIndex {
             }
             let postings = &mut self.postings[number as usize];
             let weight = (weight * STEP).round().clamp(1.0, f32::from(u16::MAX)) as u16;
-            postings.docs.push(doc);
-            postings.weights.push(weight);
-            postings.largest = postings.largest.max(weight);
+            postings.push(doc, weight, terms.length);
         }
         self.lengths.push(terms.length);
         self.removed.push(false);
@@ -140,7 +211,9 @@ impl KeywordIndex {
         let postings: usize = self
             .postings
             .iter()
-            .map(|list| list.docs.capacity() * 4 + list.weights.capacity() * 2)
+            .map(|list| {
+                list.docs.capacity() * 4 + list.weights.capacity() * 2 + list.blocks.capacity() * 8
+            })
             .sum();
         let terms: usize = self.terms.keys().map(|term| term.capacity() + 40).sum();
         postings + terms + self.lengths.capacity() * 5
@@ -171,25 +244,30 @@ impl KeywordIndex {
             let Some(postings) = postings else {
                 continue;
             };
-            let largest = f32::from(postings.largest) / STEP;
-            let bound =
-                largest * (parameters.k1 + 1.0) / (largest + parameters.k1 * (1.0 - parameters.b));
-            let gain = rarity.max(0.0) * importance;
             lists.push(QueryTerm {
                 postings,
-                gain,
-                bound: gain * bound,
+                gain: rarity.max(0.0) * importance,
+                bound: 0.0,
             });
         }
-        lists.sort_by(|a, b| a.bound.total_cmp(&b.bound));
         let average = (self.live_length / self.live.max(1) as f64).max(1.0) as f32;
-        KeywordQuery {
+        let mut query = KeywordQuery {
             index: self,
             lists,
             parameters,
             average,
             whole,
+        };
+        let bounds: Vec<f32> = query
+            .lists
+            .iter()
+            .map(|list| query.bound(list, list.postings.all))
+            .collect();
+        for (list, bound) in query.lists.iter_mut().zip(bounds) {
+            list.bound = bound;
         }
+        query.lists.sort_by(|a, b| a.bound.total_cmp(&b.bound));
+        query
     }
 
     /// The documents that contain this identifier as it is written.
@@ -225,71 +303,30 @@ struct QueryTerm<'i> {
 impl KeywordQuery<'_> {
     /// The best documents, the best first; of equal ones the older first.
     ///
-    /// Lists whose terms together cannot lift a document into the best are
-    /// only looked into for documents the other lists bring up.
+    /// Documents are scored in windows. Lists whose terms together cannot lift a
+    /// document of the window into the best are only looked into for documents
+    /// the other lists bring up, and a window none of whose documents can be among
+    /// the best is passed over.
     #[must_use]
     pub fn best(&self, limit: usize, admits: Admits<'_>) -> Vec<Scored> {
-        if limit == 0 || self.lists.is_empty() {
+        let count = self.lists.len();
+        if limit == 0 || count == 0 {
             return Vec::new();
         }
-        let mut reach = Vec::with_capacity(self.lists.len());
-        let mut sum = 0.0;
-        for list in &self.lists {
-            sum += list.bound;
-            reach.push(sum);
-        }
-        let mut cursors = vec![0_usize; self.lists.len()];
-        let mut best: BinaryHeap<Worst> = BinaryHeap::with_capacity(limit + 1);
-        let mut threshold = 0.0_f32;
+        let mut walk = Walk::new(self, limit);
+        // Of the lists before this one all together are worth too little anywhere.
         let mut essential = 0;
         loop {
-            while essential < self.lists.len()
-                && best.len() == limit
-                && reach[essential] <= threshold
-            {
+            while essential < count && walk.is_hopeless(walk.everywhere[essential]) {
                 essential += 1;
             }
-            if essential == self.lists.len() {
-                break;
-            }
-            let next = (essential..self.lists.len())
-                .filter_map(|i| self.lists[i].postings.docs.get(cursors[i]).copied())
+            let next = (essential..count)
+                .filter_map(|i| self.lists[i].postings.docs.get(walk.cursors[i]).copied())
                 .min();
-            let Some(doc) = next else { break };
-            let mut score = 0.0;
-            for (list, cursor) in self.lists.iter().zip(&mut cursors).skip(essential) {
-                if list.postings.docs.get(*cursor) == Some(&doc) {
-                    score += self.gain(list, *cursor, doc);
-                    *cursor += 1;
-                }
-            }
-            if self.index.removed[doc as usize] {
-                continue;
-            }
-            let mut hopeless = false;
-            for i in (0..essential).rev() {
-                if best.len() == limit && score + reach[i] <= threshold {
-                    hopeless = true;
-                    break;
-                }
-                let docs = &self.lists[i].postings.docs;
-                cursors[i] = seek(docs, cursors[i], doc);
-                if docs.get(cursors[i]) == Some(&doc) {
-                    score += self.gain(&self.lists[i], cursors[i], doc);
-                }
-            }
-            if hopeless || (best.len() == limit && score <= threshold) || !admits(doc) {
-                continue;
-            }
-            best.push(Worst(Scored { doc, score }));
-            if best.len() > limit {
-                best.pop();
-            }
-            if best.len() == limit {
-                threshold = best.peek().map_or(0.0, |worst| worst.0.score);
-            }
+            let Some(first) = next else { break };
+            walk.window(first, essential, admits);
         }
-        let mut best: Vec<Scored> = best.into_iter().map(|worst| worst.0).collect();
+        let mut best: Vec<Scored> = walk.best.into_iter().map(|worst| worst.0).collect();
         best.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.doc.cmp(&b.doc)));
         best
     }
@@ -301,7 +338,8 @@ impl KeywordQuery<'_> {
             let at = list.postings.docs.binary_search(&doc).ok()?;
             Some(self.gain(list, at, doc))
         };
-        self.lists.iter().filter_map(of_list).sum()
+        // In the order in which a walk adds, so that both give the same number.
+        self.lists.iter().rev().filter_map(of_list).sum()
     }
 
     /// How much of the query a document of this score has, 0 to 1.
@@ -311,10 +349,149 @@ impl KeywordQuery<'_> {
     }
 
     fn gain(&self, list: &QueryTerm<'_>, at: usize, doc: DocNo) -> f32 {
+        self.worth(
+            list,
+            list.postings.weights[at],
+            self.index.lengths[doc as usize],
+        )
+    }
+
+    fn bound(&self, list: &QueryTerm<'_>, extremes: Extremes) -> f32 {
+        self.worth(list, extremes.largest, extremes.shortest) * ROUNDING
+    }
+
+    fn worth(&self, list: &QueryTerm<'_>, weight: u16, length: f32) -> f32 {
         let Bm25 { k1, b, .. } = self.parameters;
-        let weight = f32::from(list.postings.weights[at]) / STEP;
-        let length = self.index.lengths[doc as usize] / self.average;
+        let weight = f32::from(weight) / STEP;
+        let length = length / self.average;
         list.gain * weight * (k1 + 1.0) / (weight + k1 * (1.0 - b + b * length))
+    }
+}
+
+/// A walk through the lists of a query in the order of the documents.
+struct Walk<'q, 'i> {
+    query: &'q KeywordQuery<'i>,
+    limit: usize,
+    cursors: Vec<usize>,
+    /// What each list and those before it are worth at most, in all documents and
+    /// in those of the window.
+    everywhere: Vec<f32>,
+    here: Vec<f32>,
+    scores: Vec<f32>,
+    /// A bit for each document of the window that has a score.
+    touched: [u64; WINDOW / 64],
+    best: BinaryHeap<Worst>,
+    /// The worst of the best, once there are as many as are wanted.
+    threshold: Option<f32>,
+}
+
+impl<'q, 'i> Walk<'q, 'i> {
+    fn new(query: &'q KeywordQuery<'i>, limit: usize) -> Self {
+        let mut sum = 0.0;
+        let everywhere = query.lists.iter().map(|list| {
+            sum += list.bound;
+            sum
+        });
+        Self {
+            query,
+            limit,
+            cursors: vec![0; query.lists.len()],
+            everywhere: everywhere.collect(),
+            here: vec![0.0; query.lists.len()],
+            scores: vec![0.0; WINDOW],
+            touched: [0; WINDOW / 64],
+            best: BinaryHeap::with_capacity(limit + 1),
+            threshold: None,
+        }
+    }
+
+    /// A document that is worth no more than this is not among the best.
+    fn is_hopeless(&self, worth: f32) -> bool {
+        self.threshold.is_some_and(|threshold| worth <= threshold)
+    }
+
+    /// Scores the documents from `first` on. Cursors of the lists from `essential`
+    /// on are behind the window afterwards.
+    fn window(&mut self, first: DocNo, essential: usize, admits: Admits<'_>) {
+        let query = self.query;
+        let behind = first.saturating_add(WINDOW as DocNo);
+        let mut ends = self.cursors.clone();
+        let mut sum = essential.checked_sub(1).map_or(0.0, |i| self.everywhere[i]);
+        self.here[..essential].copy_from_slice(&self.everywhere[..essential]);
+        for (i, list) in query.lists.iter().enumerate().skip(essential) {
+            let docs = &list.postings.docs;
+            self.cursors[i] = seek(docs, self.cursors[i], first);
+            ends[i] = seek(docs, self.cursors[i], behind);
+            if self.cursors[i] < ends[i] {
+                let extremes = list.postings.extremes(self.cursors[i], ends[i]);
+                sum += query.bound(list, extremes);
+            }
+            self.here[i] = sum;
+        }
+        let count = query.lists.len();
+        let mut summed = essential;
+        while summed < count && self.is_hopeless(self.here[summed]) {
+            summed += 1;
+        }
+        if summed < count {
+            // From the last list to the first: every document is added up in the
+            // same order, whatever its window leaves out.
+            for i in (summed..count).rev() {
+                let list = &query.lists[i];
+                for at in self.cursors[i]..ends[i] {
+                    let doc = list.postings.docs[at];
+                    let place = (doc - first) as usize % WINDOW;
+                    self.scores[place] += query.gain(list, at, doc);
+                    self.touched[place / 64] |= 1 << (place % 64);
+                }
+            }
+            self.choose(first, summed, admits);
+        }
+        self.cursors[essential..].copy_from_slice(&ends[essential..]);
+    }
+
+    /// Takes what is good enough of the window, and clears it.
+    fn choose(&mut self, first: DocNo, summed: usize, admits: Admits<'_>) {
+        let query = self.query;
+        let lent = summed.checked_sub(1).map_or(0.0, |i| self.here[i]);
+        for word in 0..self.touched.len() {
+            let mut left = std::mem::take(&mut self.touched[word]);
+            while left != 0 {
+                let place = word * 64 + left.trailing_zeros() as usize;
+                left &= left - 1;
+                let score = std::mem::take(&mut self.scores[place]);
+                let doc = first + place as DocNo;
+                if !self.is_hopeless(score + lent) && !query.index.removed[doc as usize] {
+                    self.offer(doc, score, summed, admits);
+                }
+            }
+        }
+    }
+
+    /// Adds what the lists before `summed` are worth in a document, and keeps it
+    /// if it is good enough.
+    fn offer(&mut self, doc: DocNo, mut score: f32, summed: usize, admits: Admits<'_>) {
+        let query = self.query;
+        for i in (0..summed).rev() {
+            if self.is_hopeless(score + self.here[i]) {
+                return;
+            }
+            let list = &query.lists[i];
+            self.cursors[i] = seek(&list.postings.docs, self.cursors[i], doc);
+            if list.postings.docs.get(self.cursors[i]) == Some(&doc) {
+                score += query.gain(list, self.cursors[i], doc);
+            }
+        }
+        if self.is_hopeless(score) || !admits(doc) {
+            return;
+        }
+        self.best.push(Worst(Scored { doc, score }));
+        if self.best.len() > self.limit {
+            self.best.pop();
+        }
+        if self.best.len() == self.limit {
+            self.threshold = self.best.peek().map(|worst| worst.0.score);
+        }
     }
 }
 

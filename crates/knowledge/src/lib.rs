@@ -24,6 +24,7 @@ pub mod tokens;
 pub mod transfer;
 pub mod utility;
 pub mod vectors;
+mod whole;
 
 pub use conflict::{Statement, Verdict, classify};
 pub use corpus::{Corpus, Document, Place};

@@ -107,7 +107,9 @@ impl Corpus {
         let query_tokens = tokens(text);
         let query = self.keyword.query(&query_tokens, request.profile.bm25);
         let wanted = request.offset + request.limit.min(LARGEST_PAGE);
-        let admits = |doc: DocNo| self.admits(doc, request);
+        // What is gone is in neither index, so mostly there is nothing to ask.
+        let all = request.scope.is_none() && request.categories.is_empty();
+        let admits = |doc: DocNo| all || self.admits(doc, request);
 
         let vector = request
             .vector
@@ -317,6 +319,9 @@ impl Corpus {
         let Some(share) = profile.context.map(|context| context.conversation) else {
             return;
         };
+        if !candidates.iter().any(|candidate| candidate.turn) {
+            return;
+        }
         let mut best: HashMap<&str, Vec<f32>> = HashMap::new();
         let conversation = |doc: DocNo| {
             let place = self.document(doc)?.place.as_ref()?;

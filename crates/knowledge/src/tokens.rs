@@ -198,6 +198,10 @@ fn read_run(run: &str, start: usize, cjk: bool, found: &mut Vec<Token>) {
         return read_pairs(run, start, found);
     }
     let run_end = start + run.len();
+    // Most words of most texts: nothing to take off, split or lower.
+    if run.bytes().all(|byte| byte.is_ascii_lowercase()) {
+        return push_lower(run.to_owned(), start, run_end, found);
+    }
     let run = run
         .strip_suffix("'s")
         .or_else(|| run.strip_suffix("’s"))
@@ -223,7 +227,10 @@ fn read_run(run: &str, start: usize, cjk: bool, found: &mut Vec<Token>) {
 }
 
 fn push_word(word: &str, start: usize, end: usize, found: &mut Vec<Token>) {
-    let mut lower = word.to_lowercase();
+    push_lower(word.to_lowercase(), start, end, found);
+}
+
+fn push_lower(mut lower: String, start: usize, end: usize, found: &mut Vec<Token>) {
     if lower.len() > LONGEST_WORD {
         let cut = (0..=LONGEST_WORD)
             .rev()

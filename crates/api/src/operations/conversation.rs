@@ -349,6 +349,9 @@ pub struct ConversationHit {
     pub place: i64,
     pub turn: i64,
     pub role: SaidBy,
+    /// The tool this was said to; it is the input of a call then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
     pub at: Timestamp,
     pub snippet: String,
     /// Byte ranges of the snippet that answer the query.

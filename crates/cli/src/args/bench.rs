@@ -40,6 +40,10 @@ pub(crate) enum BenchCommand {
         /// Questions with known answers, one JSON object a line.
         #[arg(long, value_name = "FILE")]
         questions: Option<PathBuf>,
+        /// How long the installed model may read the repository before the questions
+        /// are asked once more; 0 leaves meaning out.
+        #[arg(long, default_value_t = 60, value_name = "MINUTES", value_parser = clap::value_parser!(u64).range(..=600))]
+        embed_minutes: u64,
     },
     /// Calls per second and latency of a no-op through the socket.
     Ipc {

@@ -180,9 +180,10 @@ pub(crate) struct RememberArgs {
     /// Where it comes from.
     #[arg(long)]
     pub(crate) source: Option<String>,
-    /// How far it is to be believed: person, agent or machine.
-    #[arg(long, default_value = "person")]
-    pub(crate) tier: AuthorTier,
+    /// How far it is to be believed: person, agent or machine; what an agent says
+    /// in an execution of its own is never a person's.
+    #[arg(long)]
+    pub(crate) tier: Option<AuthorTier>,
     /// Put it into the inbox, for somebody to accept.
     #[arg(long)]
     pub(crate) propose: bool,

@@ -260,9 +260,10 @@ fn turns(output: &mut Output, found: &ConversationTurnsResult) {
 }
 
 fn describe_hit(output: &mut Output, hit: &ConversationHit) {
-    let who = match hit.role {
-        SaidBy::Person => "person",
-        SaidBy::Agent => "agent",
+    let who = match (&hit.tool, hit.role) {
+        (Some(tool), _) => format!("agent to {}", printable(tool)),
+        (None, SaidBy::Person) => "person".to_owned(),
+        (None, SaidBy::Agent) => "agent".to_owned(),
     };
     let head = format!(
         "{} {} turn {} · {who} · {} · {}",

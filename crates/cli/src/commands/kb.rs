@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use missiond_api::EXECUTION_VARIABLE;
 use missiond_api::operations::NoParams;
 use missiond_api::operations::knowledge::{
     KbChange, KbConflicts, KbConflictsParams, KbDecide, KbDecideParams, KbDecision, KbDraft,
@@ -9,7 +10,7 @@ use missiond_api::operations::knowledge::{
     KbLink, KbLinkParams, KbPropose, KbReembed, KbRemember, KbRemembered, KbSearch, KbSearchParams,
     KbStats, KbStatsReport,
 };
-use missiond_core::AuthorTier;
+use missiond_core::{AuthorTier, ErrorCode};
 
 use super::kb_transfer;
 use crate::args::{KbCommand, RememberArgs, SearchArgs};
@@ -67,7 +68,7 @@ pub(super) fn run(
         }
         KbCommand::Remember(args) => {
             let propose = args.propose;
-            let draft = draft(args);
+            let draft = draft(args)?;
             if propose {
                 let proposal = client.call::<KbPropose>(&draft)?;
                 output.result(&proposal, |output, proposal| {
@@ -97,7 +98,7 @@ pub(super) fn run(
                 labels: old.labels,
                 scope: old.scope,
                 source: Some(old.source),
-                tier: Some(AuthorTier::Person),
+                tier: Some(most_believed()),
                 ..KbDraft::default()
             };
             let result = client.call::<KbRemember>(&draft)?;
@@ -337,8 +338,23 @@ fn stats(output: &mut Output, report: &KbStatsReport) {
     }
 }
 
-fn draft(args: RememberArgs) -> KbDraft {
-    KbDraft {
+/// What is said at this place is believed no more than this. Agents are known by
+/// the execution they run in.
+pub(super) fn most_believed() -> AuthorTier {
+    match std::env::var_os(EXECUTION_VARIABLE) {
+        Some(_) => AuthorTier::Agent,
+        None => AuthorTier::Person,
+    }
+}
+
+fn draft(args: RememberArgs) -> Result<KbDraft, Failure> {
+    let most = most_believed();
+    let tier = args.tier.unwrap_or(most);
+    if tier > most {
+        let message = "an agent cannot speak as a person: leave --tier out";
+        return Err(Failure::new(ErrorCode::Forbidden, message));
+    }
+    Ok(KbDraft {
         summary: args.summary,
         detail: args.detail,
         key: args.key,
@@ -346,7 +362,7 @@ fn draft(args: RememberArgs) -> KbDraft {
         labels: args.labels,
         scope: args.scope,
         source: args.source,
-        tier: Some(args.tier),
+        tier: Some(tier),
         ..KbDraft::default()
-    }
+    })
 }

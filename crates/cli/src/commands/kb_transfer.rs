@@ -146,7 +146,7 @@ fn wire(draft: Draft, scope: Option<&str>) -> KbDraft {
         conversation: draft.conversation,
         turn: draft.turn,
         author: draft.author,
-        tier: Some(draft.tier),
+        tier: Some(draft.tier.min(super::kb::most_believed())),
     }
 }
 

@@ -106,6 +106,20 @@ fn words_find_what_is_meant() {
 }
 
 #[test]
+fn what_tests_other_code_comes_after_it() {
+    let text = "/// Ends the leases nobody renewed.\npub fn end_leases() {}\n";
+    for of_a_test in [
+        "src/suite/leases.rs",
+        "tests/leases.rs",
+        "src/lease_test.rs",
+    ] {
+        let index = index(&[(of_a_test, text), ("src/zz_leases.rs", text)]);
+        let hits = index.search("where do leases end", None, 5).unwrap();
+        assert_eq!(&*hits[0].node.path, "src/zz_leases.rs", "{of_a_test}");
+    }
+}
+
+#[test]
 fn changed_and_removed_files_are_no_longer_found() {
     let mut index = shop();
     index.apply(file("src/http.rs", "pub fn read_socket() {}"));

@@ -9,7 +9,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 
 use super::{Allowed, Commander, Distance};
-use crate::operations::{Operations, Reporter};
+use crate::operations::{Asker, Operations, Reporter};
 use crate::state::Daemon;
 
 /// The search, which every client is shown that is not shown everything.
@@ -112,7 +112,7 @@ impl Commander {
         }
         let params = to_raw_value(params).map_err(|error| ApiError::internal(error.to_string()))?;
         self.operations
-            .call_reporting(operation, Some(params), reporter)
+            .call_reporting(operation, Some(params), Asker::Agent, reporter)
             .await
     }
 }

@@ -293,6 +293,11 @@ pub const KEYS: &[KeySpec] = &[
          key.",
     ),
     restart(
+        "knowledge.api_key_file",
+        "A file that holds the key of the endpoint and that nobody else can read, instead of a \
+         variable. Empty means none.",
+    ),
+    restart(
         "knowledge.timeout_secs",
         "How long one request to the endpoint may take, 1 to 600.",
     ),

@@ -27,6 +27,8 @@ pub struct KnowledgeConfig {
     pub url: String,
     /// The name of an environment variable, never the key itself.
     pub api_key_env: String,
+    /// A file with the key and nothing else.
+    pub api_key_file: String,
     pub timeout_secs: u64,
     /// Sources, or beginnings of sources with a `*` behind them.
     pub accept_from: Vec<String>,
@@ -42,6 +44,7 @@ impl Default for KnowledgeConfig {
             model: String::new(),
             url: String::new(),
             api_key_env: String::new(),
+            api_key_file: String::new(),
             timeout_secs: 30,
             accept_from: Vec::new(),
             code: true,

@@ -1,4 +1,4 @@
-//! What was said, by its words, in memory. The index holds numbers, not texts:
+//! What was said and what tools were told, by its words, in memory. The index holds numbers, not texts:
 //! about 8 bytes a distinct word of a message. When it grows beyond what the
 //! configuration allows, the oldest third goes, and a search says from when on
 //! it has looked.
@@ -13,7 +13,7 @@ use std::time::Duration;
 use missiond_core::{BoardTaskId, CliEngine, ConversationId, Timestamp};
 use missiond_knowledge::keyword::{DocNo, KeywordIndex, TermWeights};
 use missiond_knowledge::tokens::tokens;
-use missiond_store::conversations::items::{self, MessageRow, Window};
+use missiond_store::conversations::items::{self, CallRow, MessageRow, Window};
 use missiond_store::conversations::{self, ConversationRow};
 
 use super::{ConversationError, Conversations, Inner, on_thread};
@@ -37,12 +37,27 @@ pub(super) struct Index {
     pub(super) since: Option<Timestamp>,
 }
 
-/// A message that can be found.
+/// What a tool was told counts less than what people and agents said.
+const OF_A_TOOL: f32 = 0.5;
+
+/// A message, or the input of a tool, that can be found.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Said {
     pub(super) conversation: u32,
+    /// It was said to a tool.
+    pub(super) to_tool: bool,
     pub(super) place: i64,
     pub(super) at: Timestamp,
+}
+
+/// What stands at one place of a conversation, ready for the index.
+#[derive(Debug)]
+struct Prepared {
+    place: i64,
+    at: Timestamp,
+    to_tool: bool,
+    /// None if it is noise.
+    terms: Option<TermWeights>,
 }
 
 /// A conversation of which something is in the index.
@@ -100,25 +115,26 @@ impl Index {
         number.map_or(0, |number| self.conversations[number as usize].place)
     }
 
-    fn add(&mut self, id: ConversationId, prepared: Vec<(MessageRow, TermWeights)>) {
+    fn add(&mut self, id: ConversationId, prepared: Vec<Prepared>) {
         let Some(&conversation) = self.numbers.get(&id) else {
             return;
         };
-        for (message, terms) in prepared {
+        for one in prepared {
             let known = &mut self.conversations[conversation as usize];
-            if message.place <= known.place {
+            if one.place <= known.place {
                 continue;
             }
-            known.place = message.place;
-            let old = self.since.is_some_and(|since| message.at < since);
-            if message.noise.is_some() || old {
+            known.place = one.place;
+            let old = self.since.is_some_and(|since| one.at < since);
+            let Some(terms) = one.terms.filter(|_| !old) else {
                 continue;
-            }
+            };
             self.words.add(terms);
             self.said.push(Said {
                 conversation,
-                place: message.place,
-                at: message.at,
+                to_tool: one.to_tool,
+                place: one.place,
+                at: one.at,
             });
         }
     }
@@ -193,32 +209,57 @@ impl Conversations {
                 turn: None,
                 limit: PAGE,
             };
-            let page = self
+            let (messages, calls) = self
                 .inner
                 .db
-                .read(move |tx| Box::pin(items::messages(tx, id, window)))
+                .read(move |tx| {
+                    Box::pin(async move {
+                        let messages = items::messages(tx, id, window).await?;
+                        Ok((messages, items::calls(tx, id, window).await?))
+                    })
+                })
                 .await?;
-            let full = page.len() as u32 == PAGE;
-            if page.is_empty() {
+            if messages.is_empty() && calls.is_empty() {
                 return Ok(());
             }
-            let prepared = on_thread(move || {
-                let terms = |message: MessageRow| {
-                    let mut terms = TermWeights::default();
-                    if message.noise.is_none() {
-                        terms.add(&tokens(&message.text), 1.0);
-                    }
-                    (message, terms)
-                };
-                page.into_iter().map(terms).collect::<Vec<_>>()
-            })
-            .await?;
+            let full = messages.len().max(calls.len()) as u32 == PAGE;
+            let prepared = on_thread(move || in_order(messages, calls)).await?;
             self.inner.write_index().add(id, prepared);
             if !full {
                 return Ok(());
             }
         }
     }
+}
+
+/// Messages and calls by their places, as far as both were read.
+fn in_order(messages: Vec<MessageRow>, calls: Vec<CallRow>) -> Vec<Prepared> {
+    let end = |count: usize, last: Option<i64>| match last {
+        Some(last) if count as u32 == PAGE => last,
+        _ => i64::MAX,
+    };
+    let last = end(messages.len(), messages.last().map(|row| row.place))
+        .min(end(calls.len(), calls.last().map(|row| row.place)));
+    let terms = |text: &str, weight: f32| {
+        let mut terms = TermWeights::default();
+        terms.add(&tokens(text), weight);
+        terms
+    };
+    let said = messages.into_iter().map(|row| Prepared {
+        place: row.place,
+        at: row.at,
+        to_tool: false,
+        terms: row.noise.is_none().then(|| terms(&row.text, 1.0)),
+    });
+    let told = calls.into_iter().map(|row| Prepared {
+        place: row.place,
+        at: row.at,
+        to_tool: true,
+        terms: (!row.input.is_empty()).then(|| terms(&row.input, OF_A_TOOL)),
+    });
+    let mut all: Vec<Prepared> = said.chain(told).filter(|one| one.place <= last).collect();
+    all.sort_by_key(|one| one.place);
+    all
 }
 
 impl Inner {
@@ -239,11 +280,9 @@ mod tests {
         Timestamp::from_micros(second * 1_000_000)
     }
 
-    fn message(place: i64, noise: Option<&str>) -> (MessageRow, TermWeights) {
+    fn message(place: i64, noise: Option<&str>) -> MessageRow {
         let text = format!("word{place}");
-        let mut terms = TermWeights::default();
-        terms.add(&tokens(&text), 1.0);
-        let row = MessageRow {
+        MessageRow {
             place,
             key: text.clone(),
             turn: 1,
@@ -253,8 +292,23 @@ mod tests {
             model: None,
             noise: noise.map(str::to_owned),
             at: at(place),
-        };
-        (row, terms)
+        }
+    }
+
+    fn call(place: i64) -> CallRow {
+        CallRow {
+            place,
+            call: format!("call{place}"),
+            turn: 1,
+            tool: "Bash".into(),
+            input: format!("word{place}"),
+            outcome: None,
+            output: String::new(),
+            noise: None,
+            bytes: 0,
+            at: at(place),
+            ended_at: None,
+        }
     }
 
     fn conversation() -> ConversationRow {
@@ -283,11 +337,26 @@ mod tests {
         let row = conversation();
         index.note(&row);
         let noise = |place| (place == 9).then_some("command");
-        index.add(
-            row.id,
-            (1..10).map(|place| message(place, noise(place))).collect(),
-        );
+        let messages = (1..10).map(|place| message(place, noise(place))).collect();
+        index.add(row.id, in_order(messages, Vec::new()));
         index
+    }
+
+    #[test]
+    fn messages_and_calls_are_taken_as_far_as_both_were_read() {
+        let page = i64::from(PAGE);
+        let messages: Vec<_> = (0..page).map(|n| message(2 * n + 1, None)).collect();
+        let calls = (1..=page).map(|n| call(4 * n)).collect();
+        let last = messages.last().map(|row| row.place);
+        let taken = in_order(messages, calls);
+        let places: Vec<i64> = taken.iter().map(|one| one.place).collect();
+        assert!(places.is_sorted());
+        // The calls behind the last message may have messages before them.
+        assert_eq!(places.last().copied(), last);
+        assert_eq!(
+            taken.iter().filter(|one| one.to_tool).count() as i64,
+            page / 2 - 1
+        );
     }
 
     #[test]

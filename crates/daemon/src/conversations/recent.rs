@@ -84,7 +84,7 @@ impl Conversations {
         let found = self.find(query, scope, limit * 3).await?;
         let mut wanted: Vec<(ConversationId, i64)> = Vec::new();
         for hit in found {
-            let turn = (hit.conversation.id, hit.message.turn);
+            let turn = (hit.conversation.id, hit.turn);
             if !wanted.contains(&turn) && wanted.len() < limit {
                 wanted.push(turn);
             }

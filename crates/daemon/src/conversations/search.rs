@@ -1,16 +1,16 @@
-//! Finding what was said: words in memory, texts from the store for what was
+//! Finding what was said, and what tools were told: words in memory, texts from the store for what was
 //! found.
 
 use std::sync::Arc;
 
 use missiond_api::operations::conversation::{
-    ConversationHit, ConversationSearchParams, ConversationSearchResult, MAX_HITS,
+    ConversationHit, ConversationSearchParams, ConversationSearchResult, MAX_HITS, SaidBy,
 };
 use missiond_core::{BoardTaskId, CliEngine, ConversationId, Timestamp};
 use missiond_knowledge::Profile;
 use missiond_knowledge::snippet::snippet;
 use missiond_knowledge::tokens::{exact_parts, plain, tokens};
-use missiond_store::conversations::items::{self, MessageRow};
+use missiond_store::conversations::items::{self, CallRow, MessageRow};
 use missiond_store::conversations::{self, ConversationRow};
 
 use super::show::role_of;
@@ -31,14 +31,50 @@ pub(super) struct Scope {
     pub(super) task: Option<BoardTaskId>,
     pub(super) since: Option<Timestamp>,
     pub(super) until: Option<Timestamp>,
+    /// Also what tools were told.
+    pub(super) tools: bool,
 }
 
-/// A message that was found, as the store has it.
+/// What was found, as the store has it.
 #[derive(Debug, Clone)]
 pub(super) struct Found {
     pub(super) conversation: ConversationRow,
-    pub(super) message: MessageRow,
+    pub(super) place: i64,
+    pub(super) turn: i64,
+    pub(super) role: SaidBy,
+    /// The tool it was said to.
+    pub(super) tool: Option<String>,
+    pub(super) text: String,
+    pub(super) at: Timestamp,
     pub(super) score: f32,
+}
+
+impl Found {
+    fn said(conversation: ConversationRow, row: MessageRow, score: f32) -> Self {
+        Self {
+            conversation,
+            place: row.place,
+            turn: row.turn,
+            role: role_of(&row.role),
+            tool: None,
+            text: row.text,
+            at: row.at,
+            score,
+        }
+    }
+
+    fn told(conversation: ConversationRow, row: CallRow, score: f32) -> Self {
+        Self {
+            conversation,
+            place: row.place,
+            turn: row.turn,
+            role: SaidBy::Agent,
+            tool: Some(row.tool),
+            text: row.input,
+            at: row.at,
+            score,
+        }
+    }
 }
 
 pub(super) fn check_query(query: &str) -> Result<(), ConversationError> {
@@ -75,6 +111,7 @@ impl Conversations {
             task,
             since: params.since,
             until: params.until,
+            tools: true,
         };
         self.follow_store().await?;
         let wanted = (offset + limit) as usize;
@@ -88,10 +125,15 @@ impl Conversations {
             .map(|found| {
                 let Found {
                     conversation,
-                    message,
+                    place,
+                    turn,
+                    role,
+                    tool,
+                    text,
+                    at,
                     score,
                 } = found;
-                let snippet = snippet(&message.text, &asked);
+                let snippet = snippet(&text, &asked);
                 ConversationHit {
                     conversation: conversation.id,
                     engine: conversation.engine,
@@ -99,10 +141,11 @@ impl Conversations {
                     project: conversation.project,
                     title: conversation.title,
                     task: conversation.task,
-                    place: message.place,
-                    turn: message.turn,
-                    role: role_of(&message.role),
-                    at: message.at,
+                    place,
+                    turn,
+                    role,
+                    tool,
+                    at,
                     snippet: snippet.text,
                     highlights: snippet.highlights,
                     score,
@@ -118,7 +161,7 @@ impl Conversations {
         })
     }
 
-    /// The best messages, the best first; of equal ones the newer.
+    /// The best, the best first; of equal ones the newer.
     pub(super) async fn find(
         &self,
         query: &str,
@@ -143,6 +186,7 @@ impl Conversations {
                         && scope
                             .task
                             .is_none_or(|task| conversation.task == Some(task))
+                        && (scope.tools || !said.to_tool)
                         && scope.since.is_none_or(|since| said.at >= since)
                         && scope.until.is_none_or(|until| said.at < until)
                 })
@@ -174,7 +218,7 @@ impl Conversations {
         let mut found = self.texts(places).await?;
         if !exact.phrases.is_empty() {
             let has = |found: &Found| {
-                let text = plain(&found.message.text);
+                let text = plain(&found.text);
                 exact.phrases.iter().all(|phrase| text.contains(phrase))
             };
             // A stable sort: what has every phrase comes first, as it was.
@@ -199,12 +243,10 @@ impl Conversations {
                         let Some(conversation) = conversations::get(tx, id).await? else {
                             continue;
                         };
-                        if let Some(message) = items::message(tx, id, place).await? {
-                            found.push(Found {
-                                conversation,
-                                message,
-                                score,
-                            });
+                        if let Some(row) = items::message(tx, id, place).await? {
+                            found.push(Found::said(conversation, row, score));
+                        } else if let Some(row) = items::call(tx, id, place).await? {
+                            found.push(Found::told(conversation, row, score));
                         }
                     }
                     Ok(found)

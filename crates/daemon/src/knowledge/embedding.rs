@@ -3,7 +3,8 @@
 //! of the old one is searched; what was made is in the store at once, so a
 //! daemon that dies goes on where it was.
 
-use std::path::PathBuf;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -134,21 +135,38 @@ impl Models {
             "" => otherwise.to_owned(),
             configured => configured.to_owned(),
         };
-        let key = match self.config.api_key_env.as_str() {
-            "" => None,
-            name => Some(std::env::var(name).map_err(|_| {
-                format!("the variable {name} of `knowledge.api_key_env` is not set for the daemon")
-            })?),
-        };
         let settings = RemoteSettings {
             interface,
             url: given(&self.config.url, url),
             model: given(&self.config.model, model),
-            key,
+            key: self.key()?,
             timeout: Duration::from_secs(self.config.timeout_secs),
         };
         let opened = RemoteModel::open(settings).map_err(|error| error.to_string())?;
         Ok(Arc::new(opened))
+    }
+
+    /// The key of the endpoint: out of a variable or a file, never the configuration.
+    fn key(&self) -> Result<Option<String>, String> {
+        let KnowledgeConfig {
+            api_key_env,
+            api_key_file,
+            ..
+        } = &self.config;
+        let key = match (api_key_env.as_str(), api_key_file.as_str()) {
+            ("", "") => return Ok(None),
+            ("", file) => read_key(Path::new(file)).map_err(|error| {
+                format!("the key in {file} of `knowledge.api_key_file` cannot be used: {error}")
+            })?,
+            (name, _) => std::env::var(name).map_err(|_| {
+                format!("the variable {name} of `knowledge.api_key_env` is not set for the daemon")
+            })?,
+        };
+        let key = key.trim();
+        if key.is_empty() || key.contains(|c: char| c.is_control() || c.is_whitespace()) {
+            return Err("the key of the embedding endpoint is not one word".to_owned());
+        }
+        Ok(Some(key.to_owned()))
     }
 
     fn load(&self, spec: &'static ModelSpec) -> Result<EmbeddedModel, EmbedError> {
@@ -158,6 +176,25 @@ impl Models {
     fn lock(&self) -> std::sync::MutexGuard<'_, Opened> {
         self.opened.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// No key is longer.
+const LONGEST_KEY: u64 = 16 * 1024;
+
+/// A key that others on this machine can read is refused.
+fn read_key(file: &Path) -> std::io::Result<String> {
+    let opened = std::fs::File::open(file)?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let mode = opened.metadata()?.mode();
+        if mode & 0o077 != 0 {
+            return Err(std::io::Error::other(
+                "others can read it: `chmod 600` makes it yours alone",
+            ));
+        }
+    }
+    std::io::read_to_string(opened.take(LONGEST_KEY))
 }
 
 const OFF: &str = "embedding is switched off (`knowledge.embedding`)";
@@ -326,5 +363,38 @@ impl Knowledge {
         // An entry may have been written while the index was read.
         self.inner.wake.notify_one();
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn a_key_is_read_from_a_file_that_is_nobody_elses() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("key");
+        std::fs::write(&file, "sk-secret\n").unwrap();
+        let models = Models::new(
+            folder.path().to_owned(),
+            KnowledgeConfig {
+                api_key_file: file.display().to_string(),
+                ..KnowledgeConfig::default()
+            },
+        );
+        let may = |mode: u32| {
+            std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).unwrap();
+            models.key()
+        };
+        assert_eq!(may(0o600), Ok(Some("sk-secret".to_owned())));
+        let refused = may(0o640).unwrap_err();
+        assert!(refused.contains("chmod 600"), "{refused}");
+        assert!(!refused.contains("sk-secret"));
+        std::fs::write(&file, "two words").unwrap();
+        assert!(may(0o600).unwrap_err().contains("not one word"));
+        std::fs::remove_file(&file).unwrap();
+        assert!(models.key().is_err());
     }
 }

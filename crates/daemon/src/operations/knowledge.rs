@@ -10,8 +10,9 @@ use missiond_api::operations::knowledge::{
     KbPropose, KbReembed, KbRemember, KbRemembered, KbSearch, KbSearchParams, KbSearchResult,
     KbStats, KbStatsReport,
 };
+use missiond_core::{AuthorTier, ErrorCode};
 
-use super::{Call, Operations};
+use super::{Asker, Call, Operations};
 
 pub(super) fn register(operations: &mut Operations) {
     operations.add::<KbSearch, _, _>(search);
@@ -41,7 +42,20 @@ async fn get(call: Call, params: KbGetParams) -> Result<KbEntryView, ApiError> {
 }
 
 async fn remember(call: Call, draft: KbDraft) -> Result<KbRemembered, ApiError> {
+    check_tier(&call, &draft)?;
     Ok(call.daemon.knowledge.remember(draft, call.trace).await?)
+}
+
+/// What a person says is believed most, so a model may not say it for them.
+fn check_tier(call: &Call, draft: &KbDraft) -> Result<(), ApiError> {
+    if call.asker == Asker::Agent && draft.tier == Some(AuthorTier::Person) {
+        return Err(ApiError::new(
+            ErrorCode::Forbidden,
+            "an agent cannot speak as a person: leave `tier` out, and a person can say it again \
+             with `mission kb edit`",
+        ));
+    }
+    Ok(())
 }
 
 async fn link(call: Call, params: KbLinkParams) -> Result<KbEdge, ApiError> {
@@ -57,6 +71,7 @@ async fn conflicts(call: Call, params: KbConflictsParams) -> Result<KbConflictLi
 }
 
 async fn propose(call: Call, draft: KbDraft) -> Result<KbProposal, ApiError> {
+    check_tier(&call, &draft)?;
     Ok(call.daemon.knowledge.propose(draft, call.trace).await?)
 }
 

@@ -61,10 +61,20 @@ pub(crate) use viewing::{Terminal, attach, recording};
 /// Who acts when nobody else is named: whoever sits at the command line.
 const PERSON: &str = "person";
 
+/// Who asks for an operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Asker {
+    /// Somebody at the command line or a page, or a program of theirs.
+    Person,
+    /// A model, by MCP.
+    Agent,
+}
+
 /// What a handler is given beside its parameters.
 #[derive(Debug, Clone)]
 pub(crate) struct Call {
     pub daemon: Daemon,
+    pub asker: Asker,
     /// What the call causes belongs to this chain.
     pub trace: TraceContext,
     /// Where it may tell how far it has come.
@@ -185,7 +195,8 @@ impl Operations {
         name: &str,
         params: Option<Box<RawValue>>,
     ) -> Result<Box<RawValue>, ApiError> {
-        self.call_reporting(name, params, Reporter::default()).await
+        self.call_reporting(name, params, Asker::Person, Reporter::default())
+            .await
     }
 
     /// Carries out an operation for a caller who wants to hear how far it is.
@@ -193,6 +204,7 @@ impl Operations {
         &self,
         name: &str,
         params: Option<Box<RawValue>>,
+        asker: Asker,
         reporter: Reporter,
     ) -> Result<Box<RawValue>, ApiError> {
         let Some((&name, handler)) = self.handlers.get_key_value(name) else {
@@ -202,6 +214,7 @@ impl Operations {
         let trace = TraceContext::root();
         let call = Call {
             daemon: Arc::clone(&self.daemon),
+            asker,
             trace,
             reporter,
         };

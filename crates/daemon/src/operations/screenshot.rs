@@ -48,6 +48,7 @@ pub(crate) async fn picture(
 ) -> Result<Vec<u8>, ApiError> {
     let call = Call {
         daemon,
+        asker: super::Asker::Person,
         trace: TraceContext::root(),
         reporter: super::Reporter::default(),
     };

@@ -24,6 +24,7 @@ impl Terminal {
     pub(crate) async fn look(daemon: Daemon, slot: &str) -> Result<(Self, Viewing), ApiError> {
         let call = Call {
             daemon,
+            asker: super::Asker::Person,
             trace: TraceContext::root(),
             reporter: super::Reporter::default(),
         };
@@ -65,6 +66,7 @@ impl Terminal {
 pub(crate) async fn recording(daemon: Daemon, slot: &str) -> Result<JoinedCast, ApiError> {
     let call = Call {
         daemon,
+        asker: super::Asker::Person,
         trace: TraceContext::root(),
         reporter: super::Reporter::default(),
     };
@@ -105,6 +107,7 @@ pub(crate) async fn attach(
     };
     let call = Call {
         daemon,
+        asker: super::Asker::Person,
         trace: TraceContext::root(),
         reporter: super::Reporter::default(),
     };

@@ -281,6 +281,19 @@ pub async fn message(
     row.as_ref().map(decode_message).transpose()
 }
 
+/// One call of a tool by its place.
+pub async fn call(
+    tx: &mut Tx<'_>,
+    conversation: ConversationId,
+    place: i64,
+) -> Result<Option<CallRow>, StoreError> {
+    let sql = format!("SELECT {CALL} FROM tool_calls WHERE conversation = $1 AND place = $2");
+    let row = tx
+        .query_one(&sql, &[Value::written(conversation), place.into()])
+        .await?;
+    row.as_ref().map(decode_call).transpose()
+}
+
 const MESSAGE: &str = "place, key, turn, role, text, model, noise, bytes, at";
 const CALL: &str = "place, call, turn, tool, input, outcome, output, noise, bytes, at, ended_at";
 const EVENT: &str = "place, key, turn, kind, at";

@@ -1,16 +1,22 @@
 //! What the code map costs and how well it answers: two repositories read through
 //! a daemon, one changed file, searches, and questions with known answers.
+//!
+//! First with words alone, so that no model works beside what is timed. Then, if
+//! the caller has a model installed, the questions once more when it has read the
+//! repository, which is how a user has them answered.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use missiond_api::Client;
 use missiond_api::operations::code::{
     CodeIndex, CodeIndexParams, CodeMap, CodeMapParams, CodeSearch, CodeSearchParams,
     CodeStatusResult, Freshness,
 };
+use missiond_api::{Client, Home};
 use missiond_core::ErrorCode;
+use missiond_embedding::ModelSpec;
+use missiond_embedding::install::is_installed;
 use serde::Deserialize;
 
 use super::temporary::TemporaryDaemon;
@@ -31,24 +37,34 @@ struct Question {
     expected: Vec<String>,
 }
 
-pub(super) fn run(
-    files: u32,
-    path: &Path,
-    questions: Option<&Path>,
-    output: &Output,
-) -> Result<Report, Failure> {
+pub(super) struct Wanted<'a> {
+    pub(super) files: u32,
+    pub(super) path: &'a Path,
+    pub(super) questions: Option<&'a Path>,
+    /// How long a model may read.
+    pub(super) reading: Duration,
+}
+
+pub(super) fn run(wanted: &Wanted<'_>, output: &Output) -> Result<Report, Failure> {
+    let &Wanted {
+        files,
+        path,
+        questions,
+        reading,
+    } = wanted;
     let _progress = Progress::start(output, "reading repositories");
     let mut report = Report::new("code");
     let path = path.canonicalize()?;
     let questions =
         read_questions(&questions.map_or_else(|| path.join(QUESTIONS), Path::to_owned))?;
     let daemon = TemporaryDaemon::new()?;
+    configure(&daemon, "[knowledge]\ncode = false\n")?;
     daemon.run(&["daemon", "start"])?;
     let mut client = Client::connect(&daemon.home())?;
 
     let (this, took) = read(&mut client, &path, true)?;
     tell(&mut report, "this", &this, took);
-    ask(&mut client, &path, &questions, &mut report)?;
+    ask(&mut client, &path, &questions, "", &mut report)?;
     let mut drawn = Vec::new();
     for _ in 0..ROUNDS {
         drawn.push(draw(&mut client, &path)?);
@@ -103,10 +119,76 @@ pub(super) fn run(
         "generated_map_ms",
         millis(draw(&mut client, generated.path())?),
     );
+    drop(client);
+    with_meaning(&daemon, &path, &questions, reading, &mut report)?;
     report.condition("repository", path.display().to_string());
     report.condition("generated_files", files);
     report.condition("questions", questions.len());
     Ok(report)
+}
+
+/// The questions once more, with the model the caller has.
+fn with_meaning(
+    daemon: &TemporaryDaemon,
+    path: &Path,
+    questions: &[Question],
+    reading: Duration,
+    report: &mut Report,
+) -> Result<(), Failure> {
+    let models = Home::from_env()?.models_dir();
+    let spec = ModelSpec::default_model();
+    let why = if !is_installed(&models, spec) {
+        Some(format!(
+            "none: {} is not installed (mission model install)",
+            spec.name
+        ))
+    } else if reading.is_zero() {
+        Some("none: no time was given to read with".to_owned())
+    } else {
+        None
+    };
+    if let Some(why) = why {
+        report.condition("meaning", why);
+        return Ok(());
+    }
+    daemon.run(&["daemon", "stop"])?;
+    lend(&models, &daemon.home().models_dir())?;
+    configure(daemon, "")?;
+    daemon.run(&["daemon", "start"])?;
+    let mut client = Client::connect(&daemon.home())?;
+    let began = Instant::now();
+    let status = loop {
+        let (status, _) = read(&mut client, path, false)?;
+        let all = status.to_embed > 0 && status.embedded >= status.to_embed;
+        if all || began.elapsed() >= reading {
+            break status;
+        }
+        std::thread::sleep(Duration::from_secs(1));
+    };
+    report.condition("meaning", spec.name);
+    report.metric("this_embedded", status.embedded.into());
+    report.metric("this_to_embed", status.to_embed.into());
+    report.metric("this_embedding_s", began.elapsed().as_secs_f64());
+    ask(&mut client, path, questions, "meaning_", report)
+}
+
+fn configure(daemon: &TemporaryDaemon, config: &str) -> Result<(), Failure> {
+    let file = daemon.home().config_file();
+    if let Some(folder) = file.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    Ok(std::fs::write(file, config)?)
+}
+
+/// Lets a daemon of its own use the models of another home.
+fn lend(models: &Path, to: &Path) -> Result<(), Failure> {
+    if let Some(folder) = to.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    #[cfg(unix)]
+    return Ok(std::os::unix::fs::symlink(models, to)?);
+    #[cfg(windows)]
+    return Ok(std::os::windows::fs::symlink_dir(models, to)?);
 }
 
 fn read(
@@ -166,6 +248,7 @@ fn ask(
     client: &mut Client,
     path: &Path,
     questions: &[Question],
+    prefix: &str,
     report: &mut Report,
 ) -> Result<(), Failure> {
     let mut took = Vec::new();
@@ -188,16 +271,17 @@ fn ask(
         }
     }
     let count = questions.len().max(1) as f64;
-    report.metric("where_is_recall_at_1", first / count);
-    report.metric("where_is_recall_at_5", of_five / count);
-    report.metric("where_is_recall_at_10", of_ten / count);
-    report.metric("where_is_mrr_at_10", reciprocal / count);
-    report.metric("where_is_search_p50_ms", millis(percentile(&mut took, 0.5)));
-    report.metric(
-        "where_is_search_p99_ms",
-        millis(percentile(&mut took, 0.99)),
-    );
-    report.condition("not_among_the_first_five", missed);
+    for (name, value) in [
+        ("recall_at_1", first / count),
+        ("recall_at_5", of_five / count),
+        ("recall_at_10", of_ten / count),
+        ("mrr_at_10", reciprocal / count),
+        ("search_p50_ms", millis(percentile(&mut took, 0.5))),
+        ("search_p99_ms", millis(percentile(&mut took, 0.99))),
+    ] {
+        report.metric(format!("{prefix}where_is_{name}"), value);
+    }
+    report.condition(format!("{prefix}not_among_the_first_five"), missed);
     Ok(())
 }
 

@@ -55,7 +55,16 @@ pub(super) fn run(command: &BenchCommand, output: &mut Output) -> Result<ExitCod
             files,
             ref path,
             ref questions,
-        } => code::run(files, path, questions.as_deref(), output)?,
+            embed_minutes,
+        } => {
+            let wanted = code::Wanted {
+                files,
+                path,
+                questions: questions.as_deref(),
+                reading: Duration::from_secs(embed_minutes * 60),
+            };
+            code::run(&wanted, output)?
+        }
         BenchCommand::Ipc { calls } => ipc::run(calls, output)?,
         BenchCommand::Journal { records, quick } => {
             let size = if quick {
@@ -98,7 +107,7 @@ pub(super) fn run(command: &BenchCommand, output: &mut Output) -> Result<ExitCod
 #[derive(Debug, Serialize)]
 struct Report {
     bench: &'static str,
-    conditions: BTreeMap<&'static str, Value>,
+    conditions: BTreeMap<String, Value>,
     metrics: BTreeMap<String, f64>,
 }
 
@@ -115,21 +124,22 @@ impl Report {
         } else {
             "release"
         };
-        let conditions = BTreeMap::from([
+        let conditions = [
             ("version", json!(missiond_daemon::VERSION)),
             ("build", json!(build)),
             ("cores", json!(cores)),
             ("load_average_before", json!(load)),
-        ]);
+        ];
+        let conditions = conditions.map(|(name, value)| (name.to_owned(), value));
         Self {
             bench,
-            conditions,
+            conditions: BTreeMap::from(conditions),
             metrics: BTreeMap::new(),
         }
     }
 
-    fn condition(&mut self, name: &'static str, value: impl Serialize) {
-        self.conditions.insert(name, json!(value));
+    fn condition(&mut self, name: impl Into<String>, value: impl Serialize) {
+        self.conditions.insert(name.into(), json!(value));
     }
 
     /// Rounded to four digits that mean something.
