@@ -303,19 +303,23 @@ mod tests {
         }
     }
 
-    /// A certificate for `localhost` with its key, made for this test alone.
-    const CERTIFICATE: &[u8] = include_bytes!("../tests/localhost.der");
-    const KEY: &[u8] = include_bytes!("../tests/localhost.key.der");
+    /// A certificate for `localhost` with its key.
+    fn certified() -> rcgen::CertifiedKey<rcgen::KeyPair> {
+        rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap()
+    }
 
     /// Answers one request over TLS and returns what was asked.
-    fn serve_once() -> (u16, std::thread::JoinHandle<String>) {
+    fn serve_once(
+        certified: &rcgen::CertifiedKey<rcgen::KeyPair>,
+    ) -> (u16, std::thread::JoinHandle<String>) {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let key = rustls::pki_types::PrivatePkcs8KeyDer::from(KEY.to_vec());
+        let key =
+            rustls::pki_types::PrivatePkcs8KeyDer::from(certified.signing_key.serialize_der());
         let config = rustls::ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .unwrap()
             .with_no_client_auth()
-            .with_single_cert(vec![CERTIFICATE.into()], key.into())
+            .with_single_cert(vec![certified.cert.der().clone()], key.into())
             .unwrap();
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -336,8 +340,9 @@ mod tests {
 
     #[test]
     fn an_https_endpoint_is_asked_when_its_certificate_is_trusted() {
+        let certified = certified();
         let mut roots = RootCertStore::empty();
-        roots.add(CERTIFICATE.into()).unwrap();
+        roots.add(certified.cert.der().clone()).unwrap();
         let limit = Duration::from_secs(20);
         let ask = |config: Arc<ClientConfig>, port: u16| {
             let endpoint = Endpoint {
@@ -348,14 +353,14 @@ mod tests {
             };
             endpoint.ask("GET", "/embeddings", Some("the-key"), None, limit)
         };
-        let (port, serving) = serve_once();
+        let (port, serving) = serve_once(&certified);
         let answer = ask(trusting(roots).unwrap(), port).unwrap();
         assert_eq!(answer, serde_json::json!({"a": 1}));
         let asked = serving.join().unwrap();
         assert!(asked.starts_with("GET /v1/embeddings HTTP/1.1"), "{asked}");
         assert!(asked.contains("Authorization: Bearer the-key"), "{asked}");
 
-        let (port, serving) = serve_once();
+        let (port, serving) = serve_once(&certified);
         let stranger = trusting(RootCertStore::empty()).unwrap();
         let refused = ask(stranger, port).unwrap_err().to_string();
         assert!(refused.contains("certificate"), "{refused}");
