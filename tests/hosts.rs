@@ -320,7 +320,8 @@ fn old_output_is_deleted_and_whoever_asks_for_it_is_told() {
     let casts: Vec<_> = files.filter(|f| f.extension().unwrap() == "cast").collect();
     assert!(casts.len() > 1);
     for cast in casts {
-        home.json(&["semantic", "replay", cast.to_str().unwrap()]);
+        let replayed = home.mission(&["semantic", "replay", cast.to_str().unwrap()]);
+        assert!(replayed.status.success(), "{}", cast.display());
     }
     home.json(&["slot", "kill", "much"]);
     let last = screen(&home, slot["slot"].as_str().unwrap());

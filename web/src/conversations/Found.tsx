@@ -38,14 +38,15 @@ export function Found({ query, within, from, go }: Props) {
           {hits.length === 0 ? (
             <Nothing title="Nobody said that">
               <p>
-                {searched.toLocaleString()} messages were looked at. Other words may find it; what stands in quotes is
-                found to the letter.
+                {searched.toLocaleString()} messages and tool calls were looked at. Other words may
+                find it; what stands in quotes is found to the letter.
               </p>
             </Nothing>
           ) : (
             <section className="section">
               <h2>
-                Found <span className="quiet">in {searched.toLocaleString()} messages</span>
+                Found{" "}
+                <span className="quiet">in {searched.toLocaleString()} messages and tool calls</span>
               </h2>
               <ol className="hits">
                 {hits.map((hit) => (
@@ -82,7 +83,15 @@ function Hit({ hit }: { hit: ConversationHit }) {
         <Marked text={hit.snippet} ranges={hit.highlights} />
       </p>
       <p className="talk-facts quiet">
-        <span>{hit.role === "person" ? "a person" : hit.engine}</span>
+        <span>
+          {hit.role === "person" ? "a person" : hit.engine}
+          {hit.tool ? (
+            <>
+              {" "}
+              to <code>{hit.tool}</code>
+            </>
+          ) : null}
+        </span>
         <span>
           in <Link href={`/conversations/${hit.conversation}?at=${hit.place}`}>{hit.title || "a conversation"}</Link>,
           turn {hit.turn}

@@ -330,7 +330,7 @@ pub struct ConversationSearchParams {
 pub struct ConversationSearchResult {
     pub hits: Vec<ConversationHit>,
     pub more: bool,
-    /// How many messages were looked at.
+    /// How many messages and tool calls were looked at.
     pub searched: u64,
     /// What was said before this moment was not; none when everything was.
     #[serde(default, skip_serializing_if = "Option::is_none")]

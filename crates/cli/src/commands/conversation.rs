@@ -229,7 +229,10 @@ fn search(output: &mut Output, found: &ConversationSearchResult) {
         describe_hit(output, hit);
     }
     if found.hits.is_empty() {
-        output.line(format!("Nothing found in {} messages.", found.searched));
+        output.line(format!(
+            "Nothing found in {} messages and tool calls.",
+            found.searched
+        ));
     }
     if let Some(since) = found.searched_since {
         output.notice(&format!(
