@@ -1,8 +1,8 @@
 // The board: every task in the column its facts put it in, or as a graph.
 
 import { lazy, Suspense, useMemo, useState } from "react";
-import { useSearchParams } from "wouter";
 
+import { useNarrowed } from "../app/address";
 import { Bar } from "../app/Menu";
 import { useShortcuts } from "../app/shortcuts";
 import { Lines, Loaded, Nothing } from "../parts/Loaded";
@@ -16,7 +16,7 @@ import "./board.css";
 const Graph = lazy(() => import("./Graph").then((module) => ({ default: module.Graph })));
 
 export function Board() {
-  const [search, setSearch] = useSearchParams();
+  const [search, narrow] = useNarrowed();
   const [adding, setAdding] = useState(false);
   const board = useBoardTasks();
   const ready = useReady();
@@ -27,16 +27,7 @@ export function Board() {
     engine: search.get("engine") ?? "",
     priority: search.get("priority") ?? "",
   };
-  const set = (name: string, value: string) =>
-    setSearch(
-      (before) => {
-        const next = new URLSearchParams(before);
-        if (value) next.set(name, value);
-        else next.delete(name);
-        return next;
-      },
-      { replace: true },
-    );
+  const set = (name: string, value: string) => narrow({ [name]: value });
   useShortcuts({
     n: () => setAdding(true),
     f: () => document.querySelector<HTMLInputElement>(".board-search")?.focus(),

@@ -1,9 +1,9 @@
 // Code found by name or in plain words.
 
-import { type FormEvent, useEffect, useRef, useState } from "react";
-import { Link, useSearchParams } from "wouter";
+import { Link } from "wouter";
 
-import { useShortcuts } from "../app/shortcuts";
+import { useNarrowed } from "../app/address";
+import { SearchBox } from "../app/SearchBox";
 import { useOperation } from "../daemon/queries";
 import type { CodeHit } from "../generated/operations";
 import { Loaded, Nothing } from "../parts/Loaded";
@@ -13,41 +13,29 @@ import { Fresh, isWholeFile, Place, symbolAddress } from "./place";
 const KINDS = ["function", "method", "struct", "class", "enum", "trait", "interface", "type", "module", "macro", "constant"];
 
 export function CodeSearch({ root }: { root: string }) {
-  const [search, setSearch] = useSearchParams();
+  const [search, narrow] = useNarrowed();
   const query = search.get("q") ?? "";
   const kind = search.get("kind") ?? "";
-  const [text, setText] = useState(query);
-  const field = useRef<HTMLInputElement>(null);
-  useEffect(() => setText(query), [query]);
-  useShortcuts({ f: () => field.current?.focus() });
-  const ask = (q: string, of: string) =>
-    setSearch({ repo: root, ...(q ? { q } : {}), ...(of ? { kind: of } : {}) }, { replace: true });
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    ask(text.trim(), kind);
-  };
   return (
     <div className="stack code">
-      <form className="ask" role="search" onSubmit={submit}>
-        <input
-          ref={field}
+      <SearchBox
+        query={query}
+        ask={(text) => narrow({ repo: root, q: text })}
+        label="What is to be found in the code"
+        placeholder="A name, or where something is done"
+      >
+        <select
           className="field"
-          type="search"
-          aria-label="What is to be found in the code"
-          placeholder="A name, or where something is done"
-          value={text}
-          onChange={(event) => setText(event.target.value)}
-        />
-        <select className="field" aria-label="Kind" value={kind} onChange={(event) => ask(query, event.target.value)}>
+          aria-label="Kind"
+          value={kind}
+          onChange={(event) => narrow({ repo: root, kind: event.target.value })}
+        >
           <option value="">Every kind</option>
           {KINDS.map((each) => (
             <option key={each}>{each}</option>
           ))}
         </select>
-        <button type="submit" className="button">
-          Find
-        </button>
-      </form>
+      </SearchBox>
       {query ? (
         <Hits root={root} query={query} kind={kind} />
       ) : (

@@ -1,11 +1,12 @@
 // What people and agents said to each other: listed, narrowed, and searched by
 // its words. Everything that narrows is in the address.
 
-import { type FormEvent, useEffect, useMemo, useRef, useState } from "react";
-import { Link, useSearchParams } from "wouter";
+import { useMemo } from "react";
+import { Link } from "wouter";
 
+import { type Narrowing, useNarrowed } from "../app/address";
 import { Bar } from "../app/Menu";
-import { useShortcuts } from "../app/shortcuts";
+import { SearchBox } from "../app/SearchBox";
 import { useOperation } from "../daemon/queries";
 import { Found } from "./Found";
 import { Listed } from "./Listed";
@@ -26,46 +27,38 @@ const AGES = [
 ];
 
 export function Conversations() {
-  const [search, setSearch] = useSearchParams();
+  const [search, narrow] = useNarrowed();
   const query = search.get("q") ?? "";
   const narrowed = ["engine", "project", "task", "days"].some((name) => search.has(name));
-  const set = (changes: Record<string, string | null>) =>
-    setSearch(
-      (before) => {
-        const next = new URLSearchParams(before);
-        next.delete("from");
-        for (const [name, value] of Object.entries(changes)) {
-          if (value) next.set(name, value);
-          else next.delete(name);
-        }
-        return next;
-      },
-      { replace: true },
-    );
   const within = useWithin(search);
   return (
     <>
       <Bar title="Conversations" />
       <div className="view" tabIndex={0}>
         <div className="stack talks-view">
-          <Ask query={query} ask={(text) => set({ q: text || null })}>
-            <Filters search={search} set={set} />
+          <SearchBox
+            query={query}
+            ask={(text) => narrow({ q: text })}
+            label="What was said"
+            placeholder={'Words that were said, or a "phrase"'}
+          >
+            <Filters search={search} narrow={narrow} />
             {narrowed ? (
               <button
                 type="button"
                 className="button plain"
-                onClick={() => set({ engine: null, project: null, task: null, days: null })}
+                onClick={() => narrow({ engine: null, project: null, task: null, days: null })}
               >
                 All
               </button>
             ) : null}
-          </Ask>
+          </SearchBox>
           {query ? (
             <Found
               query={query}
               within={within}
               from={Number(search.get("from") ?? 0) || 0}
-              go={(from) => set({ from: from > 0 ? String(from) : null })}
+              go={(from) => narrow({ from: from > 0 ? String(from) : "" })}
             />
           ) : (
             <Listed within={within} narrowed={narrowed} />
@@ -91,46 +84,7 @@ function useWithin(search: URLSearchParams): Within {
   };
 }
 
-interface AskProps {
-  query: string;
-  ask: (text: string) => void;
-  children: React.ReactNode;
-}
-
-function Ask({ query, ask, children }: AskProps) {
-  const [text, setText] = useState(query);
-  const field = useRef<HTMLInputElement>(null);
-  useEffect(() => setText(query), [query]);
-  useShortcuts({ f: () => field.current?.focus() });
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    ask(text.trim());
-  };
-  return (
-    <form className="ask" role="search" onSubmit={submit}>
-      <input
-        ref={field}
-        className="field"
-        type="search"
-        aria-label="What was said"
-        placeholder={'Words that were said, or a "phrase"'}
-        maxLength={500}
-        value={text}
-        onChange={(event) => {
-          setText(event.target.value);
-          // Emptied by its own cross: back to the list.
-          if (!event.target.value && query) ask("");
-        }}
-      />
-      <button type="submit" className="button">
-        Find
-      </button>
-      {children}
-    </form>
-  );
-}
-
-function Filters({ search, set }: { search: URLSearchParams; set: (changes: Record<string, string | null>) => void }) {
+function Filters({ search, narrow }: { search: URLSearchParams; narrow: (changes: Narrowing) => void }) {
   // What there is to choose from is what the latest conversations were.
   const latest = useOperation("conversation_list", { limit: 200 });
   const talks = latest.data?.conversations ?? [];
@@ -144,7 +98,7 @@ function Filters({ search, set }: { search: URLSearchParams; set: (changes: Reco
         className="field"
         aria-label="Agent"
         value={value("engine")}
-        onChange={(event) => set({ engine: event.target.value })}
+        onChange={(event) => narrow({ engine: event.target.value })}
       >
         <option value="">Every agent</option>
         {choices("engine").map((engine) => (
@@ -155,7 +109,7 @@ function Filters({ search, set }: { search: URLSearchParams; set: (changes: Reco
         className="field talks-project"
         aria-label="Project"
         value={value("project")}
-        onChange={(event) => set({ project: event.target.value })}
+        onChange={(event) => narrow({ project: event.target.value })}
       >
         <option value="">Every project</option>
         {choices("project").map((project) => (
@@ -168,7 +122,7 @@ function Filters({ search, set }: { search: URLSearchParams; set: (changes: Reco
         className="field"
         aria-label="Since when"
         value={value("days")}
-        onChange={(event) => set({ days: event.target.value })}
+        onChange={(event) => narrow({ days: event.target.value })}
       >
         <option value="">At any time</option>
         {AGES.map(({ days, name }) => (

@@ -7,6 +7,7 @@ import { useOperation } from "../daemon/queries";
 import type { ConversationHit } from "../generated/operations";
 import { Marked } from "../parts/Marked";
 import { Loaded, Nothing } from "../parts/Loaded";
+import { Pages } from "../parts/Pages";
 import { Ago } from "../parts/time";
 import { folderName, type Within } from "./Conversations";
 
@@ -57,19 +58,7 @@ export function Found({ query, within, from, go }: Props) {
               </ol>
             </section>
           )}
-          {from > 0 || more ? (
-            <p className="pages">
-              <button type="button" className="button small" disabled={from === 0} onClick={() => go(from - PAGE)}>
-                Before
-              </button>
-              <span className="quiet">
-                {from + 1} to {from + hits.length}
-              </span>
-              <button type="button" className="button small" disabled={!more} onClick={() => go(from + PAGE)}>
-                After
-              </button>
-            </p>
-          ) : null}
+          <Pages from={from} shown={hits.length} page={PAGE} more={more} go={go} />
         </>
       )}
     </Loaded>

@@ -1,50 +1,43 @@
 // Entries found by meaning and by words, each with what every stage of the search
 // gave it; without a question, those that were last known to be true.
 
-import { type FormEvent, useEffect, useRef, useState } from "react";
-import { Link, useSearchParams } from "wouter";
+import { Link } from "wouter";
 
+import { useNarrowed } from "../app/address";
 import { useRemembered } from "../app/remember";
-import { useShortcuts } from "../app/shortcuts";
+import { SearchBox } from "../app/SearchBox";
 import { useOperation } from "../daemon/queries";
 import type { EntryCategory, KbHit, KbListed, KbStatsReport } from "../generated/operations";
 import { Loaded, Nothing } from "../parts/Loaded";
+import { Marked } from "../parts/Marked";
+import { Pages } from "../parts/Pages";
 import { Ago } from "../parts/time";
 import { Scores } from "./Scores";
-import { Marked } from "../parts/Marked";
 import { CATEGORIES, Category } from "./category";
 
 const PAGE = 20;
 
 export function Find() {
-  const [search, setSearch] = useSearchParams();
+  const [search, narrow] = useNarrowed();
   const query = search.get("q") ?? "";
   const category = (search.get("category") ?? "") as EntryCategory | "";
   const explore = search.has("explore");
   const from = Number(search.get("from") ?? 0) || 0;
   const archived = search.has("archived");
-  const set = (changes: Record<string, string | null>) =>
-    setSearch(
-      (before) => {
-        const next = new URLSearchParams(before);
-        next.delete("from");
-        for (const [name, value] of Object.entries(changes)) {
-          if (value === null) next.delete(name);
-          else next.set(name, value);
-        }
-        return next;
-      },
-      { replace: true },
-    );
-  const page = { from, go: (to: number) => set({ from: to > 0 ? String(to) : null }) };
+  const page = { from, go: (to: number) => narrow({ from: to > 0 ? String(to) : null }) };
   return (
     <div className="stack knowledge">
-      <Question query={query} ask={(text) => set({ q: text || null })}>
+      <SearchBox
+        query={query}
+        ask={(text) => narrow({ q: text })}
+        label="What is to be found"
+        placeholder={'Words, an identifier, or a "phrase"'}
+      >
         <select
           className="field"
           aria-label="Category"
           value={category}
-          onChange={(event) => set({ category: event.target.value || null })}
+          onChange={(event) => narrow({ category: event.target.value })}
         >
           <option value="">Every category</option>
           {CATEGORIES.map((each) => (
@@ -57,7 +50,7 @@ export function Find() {
             className="button"
             aria-pressed={explore}
             title="Hits that are unlike each other rather than the nearest ones"
-            onClick={() => set({ explore: explore ? null : "" })}
+            onClick={() => narrow({ explore: explore ? null : "yes" })}
           >
             Explore
           </button>
@@ -66,56 +59,18 @@ export function Find() {
             type="button"
             className="button"
             aria-pressed={archived}
-            onClick={() => set({ archived: archived ? null : "" })}
+            onClick={() => narrow({ archived: archived ? null : "yes" })}
           >
             Out of use
           </button>
         )}
-      </Question>
+      </SearchBox>
       {query ? (
         <Hits query={query} category={category} explore={explore} {...page} />
       ) : (
         <Latest category={category} archived={archived} {...page} />
       )}
     </div>
-  );
-}
-
-interface QuestionProps {
-  query: string;
-  ask: (text: string) => void;
-  children: React.ReactNode;
-}
-
-function Question({ query, ask, children }: QuestionProps) {
-  const [text, setText] = useState(query);
-  const field = useRef<HTMLInputElement>(null);
-  useEffect(() => setText(query), [query]);
-  useShortcuts({ f: () => field.current?.focus() });
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    ask(text.trim());
-  };
-  return (
-    <form className="ask" role="search" onSubmit={submit}>
-      <input
-        ref={field}
-        className="field"
-        type="search"
-        aria-label="What is to be found"
-        placeholder={'Words, an identifier, or a "phrase"'}
-        value={text}
-        onChange={(event) => {
-          setText(event.target.value);
-          // Emptied by its own cross: back to the list.
-          if (!event.target.value && query) ask("");
-        }}
-      />
-      <button type="submit" className="button">
-        Find
-      </button>
-      {children}
-    </form>
   );
 }
 
@@ -157,7 +112,7 @@ function Hits({ query, category, explore, from, go }: { query: string; category:
               </ol>
             </section>
           )}
-          <Pages from={from} shown={hits.length} more={more} go={go} />
+          <Pages from={from} shown={hits.length} page={PAGE} more={more} go={go} />
         </>
       )}
     </Loaded>
@@ -213,7 +168,7 @@ function Latest({ category, archived, from, go }: { category: EntryCategory | ""
               </ul>
             </section>
           )}
-          <Pages from={from} shown={entries.length} more={more} go={go} />
+          <Pages from={from} shown={entries.length} page={PAGE} more={more} go={go} />
         </>
       )}
     </Loaded>
@@ -259,23 +214,6 @@ function NothingKnown({ archived, filtered }: { archived: boolean; filtered: boo
       </p>
       <pre className="output">mission kb import docs/</pre>
     </Nothing>
-  );
-}
-
-function Pages({ from, shown, more, go }: { shown: number; more: boolean } & Paged) {
-  if (from === 0 && !more) return null;
-  return (
-    <p className="pages">
-      <button type="button" className="button small" disabled={from === 0} onClick={() => go(from - PAGE)}>
-        Before
-      </button>
-      <span className="quiet">
-        {from + 1} to {from + shown}
-      </span>
-      <button type="button" className="button small" disabled={!more} onClick={() => go(from + PAGE)}>
-        After
-      </button>
-    </p>
   );
 }
 

@@ -1,45 +1,53 @@
-// Moments as people say them, kept fresh by one clock for the whole page.
+// Moments as people say them, kept fresh by one clock for the whole page. The
+// words are written into the page by the clock itself: to have React draw a
+// thousand of them anew would take longer than a frame may.
 
-import { useSyncExternalStore } from "react";
+import { type RefObject, useLayoutEffect, useRef } from "react";
 
-let now = Date.now();
-const watchers = new Set<() => void>();
+const TICK_MS = 5000;
+
+const spoken = new Map<HTMLElement, () => string>();
 let timer: ReturnType<typeof setInterval> | undefined;
 
-function watch(watcher: () => void): () => void {
-  watchers.add(watcher);
-  if (!timer) now = Date.now();
-  timer ??= setInterval(() => {
-    now = Date.now();
-    for (const each of watchers) each();
-  }, 5000);
-  return () => {
-    watchers.delete(watcher);
-    if (watchers.size === 0) {
+function say(element: HTMLElement, words: string): void {
+  if (element.textContent !== words) element.textContent = words;
+}
+
+/** An element whose words are those of now; `key` is what they are made of. */
+function useSpoken<E extends HTMLElement>(key: string, words: () => string): RefObject<E | null> {
+  const place = useRef<E>(null);
+  useLayoutEffect(() => {
+    const element = place.current;
+    if (!element) return;
+    spoken.set(element, words);
+    say(element, words());
+    timer ??= setInterval(() => {
+      for (const [each, now] of spoken) say(each, now());
+    }, TICK_MS);
+    return () => {
+      spoken.delete(element);
+      if (spoken.size > 0) return;
       clearInterval(timer);
       timer = undefined;
-    }
-  };
+    };
+  }, [key]);
+  return place;
 }
+
+const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 
 export function Ago({ at }: { at: string }) {
   const moment = new Date(at);
-  // The words are the snapshot: whoever shows "3 min ago" is left alone until
-  // it is four.
-  const words = useSyncExternalStore(watch, () => ago(now - moment.getTime()));
-  return (
-    <time dateTime={at} title={moment.toLocaleString()} className="quiet">
-      {words}
-    </time>
-  );
+  const place = useSpoken<HTMLTimeElement>(at, () => ago(Date.now() - moment.getTime()));
+  return <time ref={place} dateTime={at} title={exact.format(moment)} className="quiet" />;
 }
 
 /** How long something took, or has taken until now. */
 export function Lasting({ from, to }: { from: string; to?: string | null | undefined }) {
-  const words = useSyncExternalStore(watch, () =>
-    duration((to ? new Date(to).getTime() : now) - new Date(from).getTime()),
+  const place = useSpoken<HTMLSpanElement>(`${from} ${to ?? ""}`, () =>
+    duration((to ? new Date(to).getTime() : Date.now()) - new Date(from).getTime()),
   );
-  return <span>{words}</span>;
+  return <span ref={place} />;
 }
 
 export function clock(at: string): string {

@@ -2,8 +2,9 @@
 // the whole chain it belongs to.
 
 import { type FormEvent, memo, useCallback, useEffect, useMemo, useRef, useState } from "react";
-import { Link, useSearchParams } from "wouter";
+import { Link } from "wouter";
 
+import { useNarrowed } from "../app/address";
 import { Bar } from "../app/Menu";
 import { call } from "../daemon/call";
 import { live } from "../daemon/live";
@@ -25,20 +26,11 @@ const MOST = 500;
 const TOGETHER_MS = 100;
 
 export function Timeline() {
-  const [search, setSearch] = useSearchParams();
+  const [search, narrow] = useNarrowed();
   const category = (search.get("category") ?? "") as Category | "";
   const kind = search.get("kind") ?? "";
   const trace = search.get("trace");
-  const set = (name: string, value: string) =>
-    setSearch(
-      (before) => {
-        const next = new URLSearchParams(before);
-        if (value) next.set(name, value);
-        else next.delete(name);
-        return next;
-      },
-      { replace: true },
-    );
+  const set = (name: string, value: string) => narrow({ [name]: value });
   return (
     <>
       <Bar title="Timeline">
