@@ -3,8 +3,9 @@
 //! choose candidates, bytes to order them, and partitions so that only the
 //! part of the set near the query is looked at.
 
-use crate::vectors::{dot, keep_best};
-use crate::whole::{WholeQuery, WholeVectors};
+use crate::vectors::keep_best;
+use crate::whole::WholeVectors;
+use crate::wide::{differences, dot};
 
 /// How many candidates the signs choose for each row that is wanted.
 const CANDIDATES_PER_ROW: usize = 8;
@@ -108,7 +109,7 @@ impl Codes {
     }
 
     pub(crate) fn similarity(&self, row: usize, query: &[f32]) -> f32 {
-        self.whole.similarity_to(row, query)
+        self.whole.similarity(row, query)
     }
 
     pub(crate) fn nearest(
@@ -132,10 +133,9 @@ impl Codes {
             }
             tried *= 4;
         };
-        let query = WholeQuery::of(query);
         let scores = candidates
             .into_iter()
-            .map(|row| (row, self.whole.similarity(row, &query)));
+            .map(|row| (row, self.whole.similarity(row, query)));
         keep_best(scores, limit)
     }
 
@@ -288,31 +288,6 @@ impl LookedAt {
             }
         }
         u16::MAX
-    }
-}
-
-/// In how many signs each of these codes differs from one. The lengths of the usual
-/// models are known beforehand, so that the compiler can do without a loop.
-fn differences(codes: &[u64], signs: &[u64], out: &mut Vec<u16>) {
-    fn of_length<const WORDS: usize>(codes: &[u64], signs: &[u64], out: &mut Vec<u16>) {
-        let Ok(signs) = <&[u64; WORDS]>::try_from(signs) else {
-            return;
-        };
-        let (codes, _) = codes.as_chunks::<WORDS>();
-        out.extend(codes.iter().map(|code| {
-            let differ = code.iter().zip(signs).map(|(a, b)| (a ^ b).count_ones());
-            differ.sum::<u32>() as u16
-        }));
-    }
-    match signs.len() {
-        0 => {}
-        6 => of_length::<6>(codes, signs, out),
-        12 => of_length::<12>(codes, signs, out),
-        16 => of_length::<16>(codes, signs, out),
-        words => out.extend(codes.chunks_exact(words).map(|code| {
-            let differ = code.iter().zip(signs).map(|(a, b)| (a ^ b).count_ones());
-            differ.sum::<u32>() as u16
-        })),
     }
 }
 

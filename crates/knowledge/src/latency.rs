@@ -10,7 +10,8 @@ use missiond_core::{EntryCategory, Timestamp};
 use crate::corpus::{Corpus, Document};
 use crate::profile::Profile;
 use crate::search::{Mode, Paths, Request};
-use crate::vectors::{dot, keep_best, normalised};
+use crate::vectors::{keep_best, normalised};
+use crate::wide::dot;
 
 /// The dimension of the made-up vectors, that of the default model.
 pub const DIMENSION: usize = 384;

@@ -25,6 +25,7 @@ pub mod transfer;
 pub mod utility;
 pub mod vectors;
 mod whole;
+mod wide;
 
 pub use conflict::{Statement, Verdict, classify};
 pub use corpus::{Corpus, Document, Place};

@@ -15,7 +15,8 @@ use crate::keyword::{DocNo, KeywordQuery, Scored};
 use crate::profile::{LARGEST_PAGE, Profile};
 use crate::snippet::{Snippet, snippet};
 use crate::tokens::{Exact, exact_parts, plain, tokens};
-use crate::vectors::{dot, normalised};
+use crate::vectors::normalised;
+use crate::wide::dot;
 
 /// Which paths a search takes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -9,6 +9,7 @@
 use crate::codes::Codes;
 use crate::keyword::{Admits, DocNo, Scored};
 use crate::whole::{WholeQuery, WholeVectors};
+use crate::wide::dot;
 
 /// The largest number of vectors that are all compared in full.
 pub const EXACT_UP_TO: usize = 20_000;
@@ -226,12 +227,11 @@ impl FullVectors {
             return Vec::new();
         }
         let whole = WholeQuery::of(query);
-        let mut about = Vec::with_capacity(self.whole.len());
-        let at_least = (0..self.whole.len()).map(|row| {
-            let similarity = self.whole.similarity(row, &whole);
-            about.push(similarity);
-            (row, similarity - self.whole.error(row, &whole))
-        });
+        let about = self.whole.similarities(&whole);
+        let at_least = about
+            .iter()
+            .enumerate()
+            .map(|(row, about)| (row, about - self.whole.error(row, &whole)));
         let sure = keep_best_of(at_least, limit, admitted);
         let line = match sure.last() {
             Some(last) if sure.len() == limit => last.1,
@@ -252,21 +252,6 @@ pub fn normalised(vector: &[f32]) -> Option<Vec<f32>> {
     let length = dot(vector, vector).sqrt();
     (length.is_finite() && length > 1e-9)
         .then(|| vector.iter().map(|value| value / length).collect())
-}
-
-/// The sum of products. Eight lanes, so that the compiler uses wide registers.
-#[must_use]
-pub fn dot(a: &[f32], b: &[f32]) -> f32 {
-    let mut lanes = [0.0_f32; 8];
-    let (a_chunks, a_rest) = a.as_chunks::<8>();
-    let (b_chunks, b_rest) = b.as_chunks::<8>();
-    for (x, y) in a_chunks.iter().zip(b_chunks) {
-        for lane in 0..8 {
-            lanes[lane] += x[lane] * y[lane];
-        }
-    }
-    let rest: f32 = a_rest.iter().zip(b_rest).map(|(x, y)| x * y).sum();
-    lanes.iter().sum::<f32>() + rest
 }
 
 /// Keeps the best `limit` of what is offered; of equal ones the first.

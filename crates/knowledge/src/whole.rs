@@ -3,6 +3,7 @@
 //! for, so that a comparison can say between which bounds the true one lies.
 
 use crate::vectors::normalised;
+use crate::wide::{mixed_dot, whole_dots};
 
 /// Vectors of length 1, one after the other.
 #[derive(Debug, Default)]
@@ -86,49 +87,28 @@ impl WholeVectors {
         normalised(&vector)
     }
 
-    pub(crate) fn similarity(&self, row: usize, query: &WholeQuery) -> f32 {
-        let values = &self.values[row * self.dimension..][..self.dimension];
-        whole_dot(values, &query.values) as f32 * self.units[row] * query.unit
+    /// How alike each row and a query are, all of them in order.
+    pub(crate) fn similarities(&self, query: &WholeQuery) -> Vec<f32> {
+        let mut products = Vec::with_capacity(self.len());
+        whole_dots(&self.values, &query.values, &mut products);
+        let similarities = products.iter().zip(&self.units);
+        similarities
+            .map(|(&product, unit)| product as f32 * unit * query.unit)
+            .collect()
     }
 
-    /// The same with a query as it is, for a few rows. Eight lanes, as when whole vectors are compared.
-    pub(crate) fn similarity_to(&self, row: usize, query: &[f32]) -> f32 {
+    /// The same of one row with a query as it is.
+    pub(crate) fn similarity(&self, row: usize, query: &[f32]) -> f32 {
         let values = &self.values[row * self.dimension..][..self.dimension];
-        let mut lanes = [0.0_f32; 8];
-        let (chunks, rest) = values.as_chunks::<8>();
-        let (query_chunks, query_rest) = query.as_chunks::<8>();
-        for (x, y) in chunks.iter().zip(query_chunks) {
-            for lane in 0..8 {
-                lanes[lane] += f32::from(x[lane]) * y[lane];
-            }
-        }
-        let rest: f32 = rest
-            .iter()
-            .zip(query_rest)
-            .map(|(&x, y)| f32::from(x) * y)
-            .sum();
-        (lanes.iter().sum::<f32>() + rest) * self.units[row]
+        mixed_dot(values, query) * self.units[row]
     }
 
-    /// How far [`WholeVectors::similarity`] may be from the true one, for a query
+    /// How far one of [`WholeVectors::similarities`] may be from the true one, for a query
     /// of length 1.
     pub(crate) fn error(&self, row: usize, query: &WholeQuery) -> f32 {
         let own = self.errors[row];
         own + (1.0 + own) * query.error + ADDING
     }
-}
-
-/// The sum of products, in pieces of a size the compiler multiplies and adds in
-/// one instruction for every eight.
-fn whole_dot(a: &[i8], b: &[i16]) -> i32 {
-    fn piece(a: &[i8], b: &[i16]) -> i32 {
-        let products = a.iter().zip(b);
-        products.map(|(&x, &y)| i32::from(x) * i32::from(y)).sum()
-    }
-    let (a_chunks, a_rest) = a.as_chunks::<32>();
-    let (b_chunks, b_rest) = b.as_chunks::<32>();
-    let chunks = a_chunks.iter().zip(b_chunks);
-    chunks.map(|(x, y)| piece(x, y)).sum::<i32>() + piece(a_rest, b_rest)
 }
 
 /// The largest value, never nothing.
@@ -148,7 +128,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::vectors::dot;
+    use crate::wide::dot;
 
     proptest! {
         /// What is left out because of a bound must not be among the nearest.
@@ -163,7 +143,7 @@ mod tests {
             let mut vectors = WholeVectors::new(a.len());
             vectors.add(&a);
             let query = WholeQuery::of(&b);
-            let off = (vectors.similarity(0, &query) - dot(&a, &b)).abs();
+            let off = (vectors.similarities(&query)[0] - dot(&a, &b)).abs();
             prop_assert!(off <= vectors.error(0, &query), "{off}");
         }
     }
@@ -173,7 +153,7 @@ mod tests {
         let flat = normalised(&vec![1.0; 16_384]).unwrap();
         let mut vectors = WholeVectors::new(flat.len());
         vectors.add(&flat);
-        let similarity = vectors.similarity(0, &WholeQuery::of(&flat));
+        let similarity = vectors.similarities(&WholeQuery::of(&flat))[0];
         assert!((similarity - 1.0).abs() < 0.01, "{similarity}");
     }
 }

@@ -1,0 +1,214 @@
+//! Loops over many numbers, compiled for the widest registers the machine has:
+//! which ones there are is asked when the program runs.
+
+use rten_simd::{Isa, SimdOp};
+
+/// The sum of products. Eight lanes, added in the same order whatever the
+/// registers are, so that every machine gets the same number.
+pub(crate) fn dot(a: &[f32], b: &[f32]) -> f32 {
+    Dot { a, b }.dispatch()
+}
+
+struct Dot<'a> {
+    a: &'a [f32],
+    b: &'a [f32],
+}
+
+impl SimdOp for Dot<'_> {
+    type Output = f32;
+
+    #[inline(always)]
+    fn eval<I: Isa>(self, _: I) -> f32 {
+        let mut lanes = [0.0_f32; 8];
+        let (a_chunks, a_rest) = self.a.as_chunks::<8>();
+        let (b_chunks, b_rest) = self.b.as_chunks::<8>();
+        for (x, y) in a_chunks.iter().zip(b_chunks) {
+            for lane in 0..8 {
+                lanes[lane] += x[lane] * y[lane];
+            }
+        }
+        let rest: f32 = a_rest.iter().zip(b_rest).map(|(x, y)| x * y).sum();
+        lanes.iter().sum::<f32>() + rest
+    }
+}
+
+/// The sums of the products of some rows with one query: `rows` are as many rows
+/// of the query's length, one after the other.
+pub(crate) fn whole_dots(rows: &[i8], query: &[i16], out: &mut Vec<i32>) {
+    WholeDots { rows, query, out }.dispatch();
+}
+
+struct WholeDots<'a> {
+    rows: &'a [i8],
+    query: &'a [i16],
+    out: &'a mut Vec<i32>,
+}
+
+impl SimdOp for WholeDots<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn eval<I: Isa>(self, _: I) {
+        if self.query.is_empty() {
+            return;
+        }
+        // Loops, not iterators: what an iterator calls is compiled on its own, and
+        // not for these registers.
+        for row in self.rows.chunks_exact(self.query.len()) {
+            self.out.push(whole_dot(row, self.query));
+        }
+    }
+}
+
+/// In pieces long enough that adding up the lanes at the end of each is little.
+#[inline(always)]
+fn whole_dot(a: &[i8], b: &[i16]) -> i32 {
+    let (a_chunks, a_rest) = a.as_chunks::<128>();
+    let (b_chunks, b_rest) = b.as_chunks::<128>();
+    let mut sum = 0;
+    for (x, y) in a_chunks.iter().zip(b_chunks) {
+        for at in 0..128 {
+            sum += i32::from(x[at]) * i32::from(y[at]);
+        }
+    }
+    for (&x, &y) in a_rest.iter().zip(b_rest) {
+        sum += i32::from(x) * i32::from(y);
+    }
+    sum
+}
+
+/// The sum of products of bytes, as they are, with a query.
+pub(crate) fn mixed_dot(bytes: &[i8], query: &[f32]) -> f32 {
+    MixedDot { bytes, query }.dispatch()
+}
+
+struct MixedDot<'a> {
+    bytes: &'a [i8],
+    query: &'a [f32],
+}
+
+impl SimdOp for MixedDot<'_> {
+    type Output = f32;
+
+    #[inline(always)]
+    fn eval<I: Isa>(self, _: I) -> f32 {
+        let mut lanes = [0.0_f32; 8];
+        let (chunks, rest) = self.bytes.as_chunks::<8>();
+        let (query_chunks, query_rest) = self.query.as_chunks::<8>();
+        for (x, y) in chunks.iter().zip(query_chunks) {
+            for lane in 0..8 {
+                lanes[lane] += f32::from(x[lane]) * y[lane];
+            }
+        }
+        let products = rest.iter().zip(query_rest);
+        let rest: f32 = products.map(|(&x, y)| f32::from(x) * y).sum();
+        lanes.iter().sum::<f32>() + rest
+    }
+}
+
+/// In how many signs each of these codes differs from one.
+pub(crate) fn differences(codes: &[u64], signs: &[u64], out: &mut Vec<u16>) {
+    Differences { codes, signs, out }.dispatch();
+}
+
+struct Differences<'a> {
+    codes: &'a [u64],
+    signs: &'a [u64],
+    out: &'a mut Vec<u16>,
+}
+
+impl SimdOp for Differences<'_> {
+    type Output = ();
+
+    /// The lengths of the usual models are known beforehand, so that the compiler
+    /// can do without a loop.
+    #[inline(always)]
+    fn eval<I: Isa>(self, _: I) {
+        match self.signs.len() {
+            0 => {}
+            6 => self.of_length::<6>(),
+            12 => self.of_length::<12>(),
+            16 => self.of_length::<16>(),
+            words => {
+                for code in self.codes.chunks_exact(words) {
+                    self.out.push(difference(code, self.signs));
+                }
+            }
+        }
+    }
+}
+
+impl Differences<'_> {
+    #[inline(always)]
+    fn of_length<const WORDS: usize>(self) {
+        let Ok(signs) = <&[u64; WORDS]>::try_from(self.signs) else {
+            return;
+        };
+        let (codes, _) = self.codes.as_chunks::<WORDS>();
+        for code in codes {
+            self.out.push(difference(code, signs));
+        }
+    }
+}
+
+#[inline(always)]
+fn difference(code: &[u64], signs: &[u64]) -> u16 {
+    let mut differ = 0;
+    for (a, b) in code.iter().zip(signs) {
+        differ += (a ^ b).count_ones();
+    }
+    differ as u16
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn whole_products_are_added_up_to_the_last_one(
+            query in prop::collection::vec(-9000_i16..9000, 1..300),
+            seed in any::<i8>(),
+        ) {
+            let value = |at: usize| seed.wrapping_mul(at as i8).wrapping_add(at as i8 / 3);
+            let rows: Vec<i8> = (0..query.len() * 3).map(value).collect();
+            let mut out = Vec::new();
+            whole_dots(&rows, &query, &mut out);
+            let one = |row: &[i8]| -> i32 {
+                let products = row.iter().zip(&query);
+                products.map(|(&x, &y)| i32::from(x) * i32::from(y)).sum()
+            };
+            let expected: Vec<i32> = rows.chunks_exact(query.len()).map(one).collect();
+            prop_assert_eq!(out, expected);
+        }
+
+        #[test]
+        fn differences_are_counted_in_every_length(
+            signs in prop::collection::vec(any::<u64>(), 1..20),
+            seed in any::<u64>(),
+        ) {
+            let codes: Vec<u64> = (0..signs.len() as u64 * 3)
+                .map(|at| seed.wrapping_mul(at | 1).rotate_left(at as u32 % 64))
+                .collect();
+            let mut out = Vec::new();
+            differences(&codes, &signs, &mut out);
+            let one = |code: &[u64]| -> u16 {
+                let pairs = code.iter().zip(&signs);
+                pairs.map(|(a, b)| (a ^ b).count_ones() as u16).sum()
+            };
+            let expected: Vec<u16> = codes.chunks_exact(signs.len()).map(one).collect();
+            prop_assert_eq!(out, expected);
+        }
+
+        #[test]
+        fn bytes_times_a_query_is_what_numbers_would_be(
+            query in prop::collection::vec(-1.0_f32..1.0, 1..100),
+        ) {
+            let bytes: Vec<i8> = (0..query.len()).map(|at| (at * 37 % 255) as u8 as i8).collect();
+            let numbers: Vec<f32> = bytes.iter().map(|&byte| f32::from(byte)).collect();
+            prop_assert_eq!(mixed_dot(&bytes, &query), dot(&numbers, &query));
+        }
+    }
+}
