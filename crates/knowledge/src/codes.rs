@@ -3,9 +3,10 @@
 //! choose candidates, bytes to order them, and partitions so that only the
 //! part of the set near the query is looked at.
 
+use crate::signs::Signs;
 use crate::vectors::keep_best;
-use crate::whole::WholeVectors;
-use crate::wide::{differences, dot};
+use crate::whole::{WholeQuery, WholeVectors};
+use crate::wide::dot;
 
 /// How many candidates the signs choose for each row that is wanted.
 const CANDIDATES_PER_ROW: usize = 8;
@@ -33,7 +34,7 @@ pub(crate) struct Codes {
     whole: WholeVectors,
     partitions: Option<Partitions>,
     /// The signs of the rows that are in no partition, in their order.
-    signs: Vec<u64>,
+    signs: Signs,
 }
 
 #[derive(Debug)]
@@ -41,12 +42,18 @@ struct Partitions {
     centres: Vec<f32>,
     /// Half of the squared length of each centre.
     halves: Vec<f32>,
-    /// Where the rows of each begin, and behind the last one.
-    starts: Vec<usize>,
-    /// All rows, partition by partition, and their signs in the same order: what
-    /// is looked at together lies together.
+    /// What is in each of them.
+    members: Vec<Members>,
+    /// How many rows are in one.
+    arranged: usize,
+}
+
+/// The rows of a partition and their signs in the same order: what is looked at
+/// together lies together.
+#[derive(Debug)]
+struct Members {
     rows: Vec<u32>,
-    signs: Vec<u64>,
+    signs: Signs,
 }
 
 /// Rows, and in how many signs each differs from a query.
@@ -72,7 +79,7 @@ impl Codes {
             middle,
             whole: WholeVectors::new(dimension),
             partitions: None,
-            signs: Vec::new(),
+            signs: Signs::new(dimension.div_ceil(64)),
         };
         for row in rows.chunks_exact(dimension) {
             codes.add(row);
@@ -82,7 +89,7 @@ impl Codes {
 
     pub(crate) fn add(&mut self, vector: &[f32]) {
         let signs = self.signs_of(vector);
-        self.signs.extend(signs);
+        self.signs.push(&signs);
         self.whole.add(vector);
     }
 
@@ -92,16 +99,13 @@ impl Codes {
 
     pub(crate) fn bytes(&self) -> usize {
         let partitions = self.partitions.as_ref().map_or(0, |partitions| {
-            let Partitions {
-                centres,
-                halves,
-                starts,
-                rows,
-                signs,
-            } = partitions;
-            (centres.len() + halves.len() + rows.len()) * 4 + (starts.len() + signs.len()) * 8
+            let members = partitions.members.iter();
+            let members: usize = members
+                .map(|members| members.rows.capacity() * 4 + members.signs.bytes())
+                .sum();
+            members + (partitions.centres.len() + partitions.halves.len()) * 4
         });
-        self.signs.capacity() * 8 + self.whole.bytes() + partitions
+        self.signs.bytes() + self.whole.bytes() + partitions
     }
 
     pub(crate) fn vector(&self, row: usize) -> Option<Vec<f32>> {
@@ -133,10 +137,10 @@ impl Codes {
             }
             tried *= 4;
         };
-        let scores = candidates
-            .into_iter()
-            .map(|row| (row, self.whole.similarity(row, query)));
-        keep_best(scores, limit)
+        let scores = self
+            .whole
+            .similarities_of(&candidates, &WholeQuery::of(query));
+        keep_best(candidates.into_iter().zip(scores), limit)
     }
 
     /// The rows of the partitions nearest to a query and those that are in none.
@@ -145,25 +149,15 @@ impl Codes {
         let mut near = LookedAt::default();
         let mut arranged = 0;
         if let Some(partitions) = &self.partitions {
-            let probed = partitions.nearest_to(query, self.dimension);
-            let extent =
-                |partition: usize| partitions.starts[partition]..partitions.starts[partition + 1];
-            let count = probed
-                .iter()
-                .map(|&partition| extent(partition).len())
-                .sum();
-            near.rows.reserve(count);
-            near.distances.reserve(count);
-            for partition in probed {
-                let extent = extent(partition);
-                let codes = &partitions.signs[extent.start * self.words..extent.end * self.words];
-                near.rows.extend_from_slice(&partitions.rows[extent]);
-                differences(codes, &signs, &mut near.distances);
+            for partition in partitions.nearest_to(query, self.dimension) {
+                let members = &partitions.members[partition];
+                near.rows.extend_from_slice(&members.rows);
+                members.signs.differences(&signs, &mut near.distances);
             }
-            arranged = partitions.rows.len();
+            arranged = partitions.arranged;
         }
         near.rows.extend(arranged as u32..self.len() as u32);
-        differences(&self.signs, &signs, &mut near.distances);
+        self.signs.differences(&signs, &mut near.distances);
         near
     }
 
@@ -197,22 +191,26 @@ impl Codes {
             members[nearest_partition(&upper, &lower, &first, &vector)].push(row as u32);
         }
         let signs = self.signs_in_order();
-        self.signs = Vec::new();
-        self.partitions = Some(Partitions::of(centres, self.dimension, &members, &signs));
+        self.signs = Signs::new(self.words);
+        self.partitions = Some(Partitions::of(centres, self.dimension, members, &signs));
     }
 
     /// The signs of all rows, by their numbers.
-    fn signs_in_order(&self) -> Vec<u64> {
-        let mut signs = vec![0; self.len() * self.words];
-        let arranged = self.partitions.as_ref().map_or(0, |partitions| {
-            let codes = partitions.signs.chunks_exact(self.words);
-            for (&row, code) in partitions.rows.iter().zip(codes) {
-                signs[row as usize * self.words..][..self.words].copy_from_slice(code);
+    fn signs_in_order(&self) -> Vec<Vec<u64>> {
+        let mut all = vec![Vec::new(); self.len()];
+        let mut arranged = 0;
+        if let Some(partitions) = &self.partitions {
+            for Members { rows, signs } in &partitions.members {
+                for (&row, signs) in rows.iter().zip(signs.iter()) {
+                    all[row as usize] = signs;
+                }
             }
-            partitions.rows.len()
-        });
-        signs[arranged * self.words..].copy_from_slice(&self.signs);
-        signs
+            arranged = partitions.arranged;
+        }
+        for (place, signs) in all[arranged..].iter_mut().zip(self.signs.iter()) {
+            *place = signs;
+        }
+        all
     }
 
     fn signs_of(&self, vector: &[f32]) -> Vec<u64> {
@@ -225,27 +223,22 @@ impl Codes {
 }
 
 impl Partitions {
-    fn of(centres: Vec<f32>, dimension: usize, members: &[Vec<u32>], signs: &[u64]) -> Self {
-        let words = dimension.div_ceil(64);
-        let rows: Vec<u32> = members.iter().flatten().copied().collect();
-        let mut starts = vec![0];
-        starts.extend(members.iter().scan(0, |sum, list| {
-            *sum += list.len();
-            Some(*sum)
-        }));
+    fn of(centres: Vec<f32>, dimension: usize, members: Vec<Vec<u32>>, signs: &[Vec<u64>]) -> Self {
+        let together = |rows: Vec<u32>| {
+            let mut own = Signs::new(dimension.div_ceil(64));
+            for &row in &rows {
+                own.push(&signs[row as usize]);
+            }
+            Members { rows, signs: own }
+        };
         Self {
             halves: centres
                 .chunks_exact(dimension)
                 .map(|centre| dot(centre, centre) / 2.0)
                 .collect(),
             centres,
-            starts,
-            signs: rows
-                .iter()
-                .flat_map(|&row| &signs[row as usize * words..][..words])
-                .copied()
-                .collect(),
-            rows,
+            members: members.into_iter().map(together).collect(),
+            arranged: signs.len(),
         }
     }
 

@@ -19,6 +19,7 @@ pub mod masking;
 pub mod profile;
 pub mod projection;
 pub mod search;
+mod signs;
 pub mod snippet;
 pub mod tokens;
 pub mod transfer;

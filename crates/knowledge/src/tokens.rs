@@ -348,7 +348,8 @@ const REMEMBERED_STEMS: usize = 20_000;
 
 fn stem(word: String) -> String {
     thread_local! {
-        static STEMS: RefCell<(Stemmer, HashMap<String, String>)> =
+        /// What was stemmed before; nothing where a word is its own stem.
+        static STEMS: RefCell<(Stemmer, HashMap<String, Option<String>>)> =
             RefCell::new((Stemmer::create(Algorithm::English), HashMap::new()));
     }
     if !word.is_ascii() || word.len() < 3 {
@@ -356,31 +357,44 @@ fn stem(word: String) -> String {
     }
     STEMS.with_borrow_mut(|(stemmer, known)| {
         if let Some(stem) = known.get(&word) {
-            return stem.clone();
+            return stem.clone().unwrap_or(word);
         }
         if known.len() >= REMEMBERED_STEMS {
             known.clear();
         }
         let stem = stemmer.stem(&word).into_owned();
-        known.insert(word, stem.clone());
+        known.insert(word.clone(), (stem != word).then(|| stem.clone()));
         stem
     })
 }
 
 pub(crate) fn is_filler(word: &str) -> bool {
-    const FILLERS: &[&str] = &[
-        "a", "about", "after", "again", "all", "am", "an", "and", "any", "are", "as", "at", "be",
-        "been", "before", "being", "between", "both", "but", "by", "can", "could", "did", "do",
-        "does", "doing", "down", "during", "each", "few", "for", "from", "further", "had", "has",
-        "have", "having", "he", "her", "here", "him", "his", "how", "i", "if", "in", "into", "is",
-        "it", "its", "just", "may", "me", "might", "more", "most", "must", "my", "no", "nor",
-        "not", "of", "off", "on", "once", "only", "or", "other", "our", "out", "over", "own", "s",
-        "same", "shall", "she", "should", "so", "some", "such", "t", "than", "that", "the",
-        "their", "them", "then", "there", "these", "they", "this", "those", "through", "to", "too",
-        "up", "us", "very", "was", "we", "were", "what", "when", "where", "which", "who", "whom",
-        "why", "will", "with", "would", "you", "your",
-    ];
-    FILLERS.binary_search(&word).is_ok()
+    // By length first: most words are told from all of them by it.
+    let fillers: &[&str] = match word.len() {
+        1 => &["a", "i", "s", "t"],
+        2 => &[
+            "am", "an", "as", "at", "be", "by", "do", "he", "if", "in", "is", "it", "me", "my",
+            "no", "of", "on", "or", "so", "to", "up", "us", "we",
+        ],
+        3 => &[
+            "all", "and", "any", "are", "but", "can", "did", "few", "for", "had", "has", "her",
+            "him", "his", "how", "its", "may", "nor", "not", "off", "our", "out", "own", "she",
+            "the", "too", "was", "who", "why", "you",
+        ],
+        4 => &[
+            "been", "both", "does", "down", "each", "from", "have", "here", "into", "just", "more",
+            "most", "must", "once", "only", "over", "same", "some", "such", "than", "that", "them",
+            "then", "they", "this", "very", "were", "what", "when", "whom", "will", "with", "your",
+        ],
+        5 => &[
+            "about", "after", "again", "being", "could", "doing", "might", "other", "shall",
+            "their", "there", "these", "those", "where", "which", "would",
+        ],
+        6 => &["before", "during", "having", "should"],
+        7 => &["between", "further", "through"],
+        _ => &[],
+    };
+    fillers.binary_search(&word).is_ok()
 }
 
 #[cfg(test)]

@@ -228,19 +228,17 @@ impl FullVectors {
         }
         let whole = WholeQuery::of(query);
         let about = self.whole.similarities(&whole);
-        let at_least = about
-            .iter()
-            .enumerate()
-            .map(|(row, about)| (row, about - self.whole.error(row, &whole)));
-        let sure = keep_best_of(at_least, limit, admitted);
-        let line = match sure.last() {
-            Some(last) if sure.len() == limit => last.1,
+        let best = keep_best_of(about.iter().copied().enumerate(), limit, admitted);
+        let line = match best.last() {
+            // The true one of the last may be lower by the error, and that of
+            // another higher.
+            Some(last) if best.len() == limit => last.1 - 2.0 * self.whole.error(&whole),
             _ => f32::NEG_INFINITY,
         };
         let in_doubt = about
             .iter()
             .enumerate()
-            .filter(|&(row, about)| about + self.whole.error(row, &whole) >= line)
+            .filter(|(_, about)| **about >= line)
             .map(|(row, _)| (row, dot(self.row(row), query)));
         keep_best_of(in_doubt, limit, admitted)
     }

@@ -1,6 +1,6 @@
 //! Vectors as whole numbers, a byte a dimension: a quarter of the size, and
-//! compared several times as fast. Each keeps how far it is from what it stands
-//! for, so that a comparison can say between which bounds the true one lies.
+//! compared several times as fast. How far any is from what it stands for is kept,
+//! so that a comparison can say between which bounds the true one lies.
 
 use crate::vectors::normalised;
 use crate::wide::{mixed_dot, whole_dots};
@@ -12,8 +12,8 @@ pub(crate) struct WholeVectors {
     values: Vec<i8>,
     /// What a value of 1 stands for, per vector.
     units: Vec<f32>,
-    /// The length of what rounding took away, per vector.
-    errors: Vec<f32>,
+    /// The most that rounding took away from any vector.
+    error: f32,
 }
 
 /// A query to compare them with, in steps so fine that it is nearly itself.
@@ -59,7 +59,7 @@ impl WholeVectors {
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        self.values.capacity() + (self.units.capacity() + self.errors.capacity()) * 4
+        self.values.capacity() + self.units.capacity() * 4
     }
 
     pub(crate) fn add(&mut self, vector: &[f32]) {
@@ -70,17 +70,15 @@ impl WholeVectors {
         let rounded = self.values[begin..]
             .iter()
             .map(|&value| f32::from(value) * unit);
-        self.errors.push(distance(vector, rounded));
+        self.error = self.error.max(distance(vector, rounded));
         self.units.push(unit);
     }
 
     /// The vector of a row, about what was added, with length 1.
     pub(crate) fn vector(&self, row: usize) -> Option<Vec<f32>> {
-        let values = self
-            .values
-            .get(row * self.dimension..(row + 1) * self.dimension)?;
-        let unit = self.units[row];
-        let vector: Vec<f32> = values
+        let unit = *self.units.get(row)?;
+        let vector: Vec<f32> = self
+            .values(row)
             .iter()
             .map(|&value| f32::from(value) * unit)
             .collect();
@@ -97,16 +95,31 @@ impl WholeVectors {
             .collect()
     }
 
-    /// The same of one row with a query as it is.
-    pub(crate) fn similarity(&self, row: usize, query: &[f32]) -> f32 {
-        let values = &self.values[row * self.dimension..][..self.dimension];
-        mixed_dot(values, query) * self.units[row]
+    /// The same of some rows.
+    pub(crate) fn similarities_of(&self, rows: &[usize], query: &WholeQuery) -> Vec<f32> {
+        let mut products = Vec::with_capacity(rows.len());
+        for &row in rows {
+            whole_dots(self.values(row), &query.values, &mut products);
+        }
+        let similarities = products.iter().zip(rows);
+        similarities
+            .map(|(&product, &row)| product as f32 * self.units[row] * query.unit)
+            .collect()
     }
 
-    /// How far one of [`WholeVectors::similarities`] may be from the true one, for a query
-    /// of length 1.
-    pub(crate) fn error(&self, row: usize, query: &WholeQuery) -> f32 {
-        let own = self.errors[row];
+    /// The same of one row with a query as it is.
+    pub(crate) fn similarity(&self, row: usize, query: &[f32]) -> f32 {
+        mixed_dot(self.values(row), query) * self.units[row]
+    }
+
+    fn values(&self, row: usize) -> &[i8] {
+        &self.values[row * self.dimension..][..self.dimension]
+    }
+
+    /// How far any of [`WholeVectors::similarities`] may be from the true one, for
+    /// a query of length 1.
+    pub(crate) fn error(&self, query: &WholeQuery) -> f32 {
+        let own = self.error;
         own + (1.0 + own) * query.error + ADDING
     }
 }
@@ -144,7 +157,7 @@ mod tests {
             vectors.add(&a);
             let query = WholeQuery::of(&b);
             let off = (vectors.similarities(&query)[0] - dot(&a, &b)).abs();
-            prop_assert!(off <= vectors.error(0, &query), "{off}");
+            prop_assert!(off <= vectors.error(&query), "{off}");
         }
     }
 
