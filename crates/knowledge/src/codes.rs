@@ -18,7 +18,7 @@ const FEWEST_CANDIDATES: usize = 1024;
 const FAN_OUT: usize = 32;
 
 /// Which share of the partitions is looked into.
-const PROBED: usize = 10;
+const PROBED: usize = 20;
 
 /// Vectors the centres are computed from.
 const SAMPLE: usize = 16_384;
