@@ -1,7 +1,7 @@
-//! What an agent said of its work and how its program ended: the newest of each
-//! that was believed, for whoever decides what comes next.
+//! What an agent said of its work, what its screen showed and how its program
+//! ended: the newest of each that was believed, for whoever decides what comes next.
 
-use missiond_core::{ClaimKind, ObservationId, Timestamp};
+use missiond_core::{ClaimKind, ObservationId, PtyState, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::catalogue::{DiagnosticCode, Fact, Process, Signal, Speaker};
@@ -21,6 +21,9 @@ pub struct Said {
     pub trouble: Option<String>,
     /// How the agent's or its program's last words begin, and when they came.
     pub last_words: Option<(String, Timestamp)>,
+    /// What its screen was last read as.
+    #[serde(default)]
+    pub screen: Option<PtyState>,
     /// Observed last, and not decided on.
     undecided: Option<(ObservationId, News)>,
 }
@@ -50,6 +53,7 @@ enum News {
     End(ProgramEnd),
     Trouble(String),
     Words(String, Timestamp),
+    Screen(PtyState),
 }
 
 impl Said {
@@ -76,6 +80,7 @@ impl Said {
             (News::End(end), _) => self.end = Some(end),
             (News::Trouble(trouble), _) => self.trouble = Some(trouble),
             (News::Words(words, at), _) => self.last_words = Some((words, at)),
+            (News::Screen(state), _) => self.screen = Some(state),
         }
     }
 }
@@ -103,6 +108,7 @@ fn of_fact(fact: &Fact, at: Timestamp) -> Option<News> {
             let words = said.text.chars().take(KEPT_WORDS).collect();
             Some(News::Words(words, at))
         }
+        Fact::Reading(reading) => Some(News::Screen(reading.state)),
         Fact::Process(Process::Exited { code, signal }) => Some(News::End(ProgramEnd::Exited {
             code: *code,
             signal: *signal,

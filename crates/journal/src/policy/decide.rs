@@ -245,9 +245,10 @@ impl<'a> Effects<'a> {
 
     fn of_tool(&mut self, tool: &ToolUse) {
         // A transcript lags behind the screen: what it says an agent that rests
-        // has begun is over already.
-        let late =
-            self.observation.source == Source::Transcript && self.state.activity == Activity::Idle;
+        // has begun is over already. A turn that ended with an error rests, too.
+        let rests = self.state.activity == Activity::Idle
+            || self.state.said.screen == Some(PtyState::Error);
+        let late = rests && self.observation.source == Source::Transcript;
         if late && tool.edge == Edge::Began {
             return;
         }
