@@ -354,6 +354,9 @@ async fn ended(
         },
         Err(error) => unknown(error.to_string()),
     };
-    endings.insert(execution, ending.clone());
+    // One that is being started has a journal already, and not yet an end.
+    if ending.lifecycle.is_final() {
+        endings.insert(execution, ending.clone());
+    }
     Agent::Ended(ending)
 }
