@@ -12,7 +12,7 @@ use crate::wide::dot;
 const CANDIDATES_PER_ROW: usize = 8;
 
 /// At least so many candidates are ordered by their bytes.
-const FEWEST_CANDIDATES: usize = 1024;
+const FEWEST_CANDIDATES: usize = 512;
 
 /// Partitions on each of the two levels.
 const FAN_OUT: usize = 32;
