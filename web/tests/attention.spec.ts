@@ -53,7 +53,7 @@ test("a blocked task says what its check said, and is tried again from there", a
   expect((await stage.call("board_show", { task: number })).task.status).toBe("open");
 });
 
-test("words are an answer where words are wanted", async ({ stage, board }) => {
+test("the card of a task shows that it waits, and words are an answer where words are wanted", async ({ stage, board }) => {
   await stage.makeRepository();
   const script = stage.script(
     "asks",
@@ -64,7 +64,15 @@ test("words are an answer where words are wanted", async ({ stage, board }) => {
     checks: [{ run: ["grep", "-q", "Aurora", "name.txt"], timeout_secs: 10 }],
   });
   await stage.autopilot("running");
-  await expect(board.getByText("What shall it be called?")).toBeVisible();
+  const item = board.locator(".item", { hasText: "What shall it be called?" });
+  await item.getByRole("link", { name: "its task" }).click();
+  await expect(board.getByRole("heading", { level: 1 })).toContainText(number);
+  await board.keyboard.press("g");
+  await board.keyboard.press("b");
+  await expect(board.locator(`.card[data-task="${number}"]`).getByText("waits for you")).toBeVisible();
+  await board.keyboard.press("g");
+  await board.keyboard.press("a");
+  await expect(item).toBeVisible();
   await board.keyboard.press("Enter");
   await board.keyboard.type("Call it Aurora");
   await board.keyboard.press("Enter");

@@ -144,11 +144,23 @@ async function teach(stage: Stage): Promise<string> {
   return entry.id;
 }
 
-/** Its data is there: nothing loads any more. */
+/** Its data is there, nothing loads any more, and the terminals in sight are drawn. */
 async function settled(page: Page): Promise<void> {
   await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
   await expect(page.getByRole("status", { name: "Loading" })).toHaveCount(0);
   await page.evaluate(() => document.fonts.ready);
+  await expect.poll(() => page.evaluate(blankScreens)).toEqual([]);
+}
+
+/** The terminals in sight that show nothing yet. */
+function blankScreens(): (string | null)[] {
+  const inSight = (screen: Element) => screen.getBoundingClientRect().top < window.innerHeight;
+  const blank = (screen: Element) => {
+    const rows = screen.querySelector(".xterm-rows");
+    return rows ? rows.textContent?.trim() === "" : screen.getAttribute("data-state") === "waiting";
+  };
+  const screens = [...document.querySelectorAll(".screen[data-state]")];
+  return screens.filter((screen) => inSight(screen) && blank(screen)).map((screen) => screen.getAttribute("aria-label"));
 }
 
 test("every view is in order in light, dark and at phone width", async ({ stage, browser }) => {

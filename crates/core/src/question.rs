@@ -11,7 +11,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    BoardTaskId, ExecutionId, ObservationId, QuestionId, QuestionStatus, SlotId, Timestamp,
+    BoardTaskId, ExecutionId, ObservationId, QuestionId, QuestionStatus, SlotId, TaskNumber,
+    Timestamp,
 };
 
 /// What people call a question: `Q-7`. Counted per database.
@@ -63,6 +64,9 @@ pub struct Question {
     pub id: QuestionId,
     pub number: QuestionNumber,
     pub origin: QuestionOrigin,
+    /// The task it is about, or whose agent asks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskNumber>,
     /// What is asked, in a sentence.
     pub question: String,
     /// What a person must know to answer.
@@ -242,6 +246,7 @@ mod tests {
                 execution: None,
                 key: "k".to_owned(),
             },
+            task: None,
             question: "Which?".to_owned(),
             context: None,
             options: Vec::new(),

@@ -154,7 +154,9 @@ pub fn excerpt(text: &str, most: usize) -> String {
 /// line.
 #[must_use]
 pub fn title(prompt: &str) -> String {
-    let words: Vec<&str> = prompt.split_whitespace().take(40).collect();
+    let mut lines = prompt.lines().map(str::trim);
+    let first = lines.find(|line| !line.is_empty()).unwrap_or_default();
+    let words: Vec<&str> = first.split_whitespace().take(40).collect();
     excerpt(&words.join(" "), LONGEST_TITLE)
 }
 

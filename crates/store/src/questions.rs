@@ -4,7 +4,7 @@
 
 use missiond_core::{
     BoardTaskId, ExecutionId, Question, QuestionId, QuestionNumber, QuestionOrigin, QuestionRef,
-    QuestionStatus, SlotId, Timestamp,
+    QuestionStatus, SlotId, TaskNumber, Timestamp,
 };
 
 use crate::{Row, StoreError, Tx, Value, attention_numbers};
@@ -76,27 +76,14 @@ pub async fn raise(
         return Ok(Raised::Known(known));
     }
     let number = attention_numbers::next(tx, "question").await?;
-    let question = Question {
-        id: QuestionId::generate(),
-        number: QuestionNumber(number),
-        origin: new.origin.clone(),
-        question: new.question.clone(),
-        context: new.context.clone(),
-        options: new.options.clone(),
-        blocks: new.blocks,
-        asked_at: now,
-        status: QuestionStatus::Pending,
-        answer: None,
-        closed_at: None,
-        closed_by: None,
-        reason: None,
-    };
-    let sql = "INSERT INTO agent_questions (id, number, origin, origin_key, slot, execution, \
+    let sql = format!(
+        "INSERT INTO agent_questions (id, number, origin, origin_key, slot, execution, \
          task, question, context, options, blocks, asked_at, stands) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 1)";
-    let origin = &question.origin;
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 1) RETURNING {COLUMNS}"
+    );
+    let origin = &new.origin;
     let params = [
-        Value::written(question.id),
+        Value::written(QuestionId::generate()),
         number.into(),
         json(origin)?,
         key.into(),
@@ -106,13 +93,15 @@ pub async fn raise(
             .map(Value::written)
             .unwrap_or(Value::Null),
         origin.task().map(Value::written).unwrap_or(Value::Null),
-        (&question.question).into(),
-        question.context.as_deref().into(),
-        json(&question.options)?,
-        question.blocks.into(),
+        (&new.question).into(),
+        new.context.as_deref().into(),
+        json(&new.options)?,
+        new.blocks.into(),
         now.into(),
     ];
-    tx.execute(sql, &params).await?;
+    let row = tx.query_one(&sql, &params).await?;
+    let question = row.as_ref().map(decode).transpose()?;
+    let question = question.ok_or_else(|| StoreError::internal("a question was not stored"))?;
     Ok(Raised::New(question))
 }
 
@@ -286,11 +275,11 @@ pub async fn unnotified(
     quiet_since: Timestamp,
 ) -> Result<Vec<Question>, StoreError> {
     let sql = format!(
-        "SELECT {COLUMNS} FROM agent_questions AS question \
+        "SELECT {COLUMNS} FROM agent_questions \
          WHERE closed_at IS NULL AND giving_at IS NULL AND notified_at IS NULL \
              AND asked_at <= $1 AND (slot IS NULL OR NOT EXISTS ( \
                  SELECT 1 FROM agent_questions AS other \
-                 WHERE other.slot = question.slot AND other.notified_at > $2)) \
+                 WHERE other.slot = agent_questions.slot AND other.notified_at > $2)) \
          ORDER BY number"
     );
     let rows = tx
@@ -309,8 +298,14 @@ pub async fn mark_notified(
     Ok(tx.execute(sql, &[Value::written(id), now.into()]).await? == 1)
 }
 
+/// The task of a question is asked for as it is read: an agent may ask before it is
+/// known on the board as the one that works on it.
 const COLUMNS: &str = "id, number, origin, question, context, options, blocks, asked_at, answer, \
-     closed_at, closed_by, reason";
+     closed_at, closed_by, reason, \
+     (SELECT about.number FROM board_tasks AS about WHERE about.id = COALESCE( \
+         agent_questions.task, \
+         (SELECT attempt.task FROM board_attempts AS attempt \
+          WHERE attempt.execution = agent_questions.execution LIMIT 1)))";
 
 fn decode(row: &Row) -> Result<Question, StoreError> {
     let answer: Option<String> = row.get(8)?;
@@ -319,6 +314,7 @@ fn decode(row: &Row) -> Result<Question, StoreError> {
         id: row.parse(0)?,
         number: QuestionNumber(row.get(1)?),
         origin: from_json(row.text(2)?)?,
+        task: row.get::<Option<i64>>(12)?.map(TaskNumber),
         question: row.get(3)?,
         context: row.get(4)?,
         options: from_json(row.text(5)?)?,

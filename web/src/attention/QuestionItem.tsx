@@ -30,7 +30,7 @@ export function QuestionItem({ question, selected, select }: Props) {
       what={permission ? "permission" : WHAT[origin.kind]}
       number={`Q-${question.number}`}
       title={permission ? wanted(permission, question.question) : question.question}
-      from={origin.kind === "dialog" ? <span className="quiet">{origin.slot_name}</span> : null}
+      from={<span className="quiet">{question.task ?? (origin.kind === "dialog" ? origin.slot_name : null)}</span>}
       at={question.asked_at}
       selected={selected}
       select={select}
@@ -203,12 +203,11 @@ function Where({ question }: { question: Question }) {
   const { origin } = question;
   const slot = origin.kind === "dialog" || origin.kind === "needs_input" ? origin.slot : undefined;
   const execution = "execution" in origin ? origin.execution : undefined;
-  const task = origin.kind === "task" ? origin.task : undefined;
   return (
     <span className="item-where">
       {slot ? <Link href={`/slots/${slot}`}>its terminal</Link> : null}
       {execution ? <Link href={`/executions/${execution}`}>its run</Link> : null}
-      {task ? <Link href={`/board/${task}`}>its task</Link> : null}
+      {question.task ? <Link href={`/board/${question.task}`}>its task</Link> : null}
       {question.blocks > 1 ? <span className="quiet">{question.blocks} wait for this</span> : null}
     </span>
   );

@@ -88,6 +88,7 @@ function Column({ name, title, empty, cards, left }: ColumnProps) {
             <TaskCard
               task={card.task}
               waits={card.waits.join("; ")}
+              asks={card.asks}
               column={name}
               ordered={ordered}
             />
@@ -112,18 +113,19 @@ function move(cards: Card[], task: TaskSummary, at: number): void {
 interface CardProps {
   task: TaskSummary;
   waits: string;
+  asks: boolean;
   column: ColumnName;
   ordered: boolean;
 }
 
 const TaskCard = memo(
-  function TaskCard({ task, waits, column, ordered }: CardProps) {
+  function TaskCard({ task, waits, asks, column, ordered }: CardProps) {
     const why = task.blocked ?? waits;
     return (
       <Link
         href={`/board/${task.number}`}
         className="card"
-        data-tone={taskTone(task.status)}
+        data-tone={asks ? "wait" : taskTone(task.status)}
         data-task={task.number}
         draggable={ordered}
         onDragStart={(event: DragEvent) => {
@@ -134,6 +136,11 @@ const TaskCard = memo(
       >
         <span className="card-top">
           <span className="number">{task.number}</span>
+          {asks ? (
+            <span className="mark" data-tone="wait">
+              waits for you
+            </span>
+          ) : null}
           {task.priority === "normal" ? null : (
             <span className="tag" data-tone={task.priority === "low" ? "rest" : "wait"}>
               {task.priority}
@@ -161,6 +168,7 @@ const TaskCard = memo(
   },
   (before, after) =>
     before.waits === after.waits &&
+    before.asks === after.asks &&
     before.column === after.column &&
     before.task.updated_at === after.task.updated_at &&
     before.task.priority === after.task.priority &&

@@ -1,7 +1,7 @@
 // Which column a task stands in. Nothing of this is stored: a task is ready or
 // waits because of facts the daemon works out when it is asked.
 
-import type { ReadyReport, TaskSummary } from "../generated/operations";
+import type { Question, ReadyReport, TaskSummary } from "../generated/operations";
 
 export type ColumnName = "waiting" | "ready" | "running" | "blocked" | "done" | "failed";
 
@@ -19,9 +19,17 @@ export interface Card {
   column: ColumnName;
   /** Why it waits, a sentence each. */
   waits: string[];
+  /** Its agent waits for a person. */
+  asks: boolean;
 }
 
-export function cardsOf(tasks: TaskSummary[], ready: ReadyReport): Card[] {
+export function cardsOf(tasks: TaskSummary[], ready: ReadyReport, questions: Question[]): Card[] {
+  const asking = new Set(questions.map((question) => question.task));
+  const columns = columnsOf(ready);
+  return tasks.map((task) => ({ task, ...columns(task), asks: asking.has(task.number) }));
+}
+
+function columnsOf(ready: ReadyReport): (task: TaskSummary) => Pick<Card, "column" | "waits"> {
   const canBegin = new Set(ready.ready.map((task) => task.id));
   const waits = new Map(
     ready.waiting.map((waiting) => [waiting.task.id, waiting.waits.map((wait) => wait.sentence)]),
@@ -30,14 +38,14 @@ export function cardsOf(tasks: TaskSummary[], ready: ReadyReport): Card[] {
   // them: if it names all that are ready, the others wait.
   const allReadyNamed = ready.ready_total <= ready.ready.length;
   const allWaitingNamed = ready.open_total - ready.ready_total <= ready.waiting.length;
-  return tasks.map((task) => {
-    if (task.status !== "open") return { task, column: task.status, waits: waits.get(task.id) ?? [] };
-    if (canBegin.has(task.id)) return { task, column: "ready", waits: [] };
+  return (task) => {
+    if (task.status !== "open") return { column: task.status, waits: waits.get(task.id) ?? [] };
+    if (canBegin.has(task.id)) return { column: "ready", waits: [] };
     const why = waits.get(task.id);
-    if (why) return { task, column: "waiting", waits: why };
-    if (allWaitingNamed && !allReadyNamed) return { task, column: "ready", waits: [] };
-    return { task, column: "waiting", waits: allReadyNamed ? [] : ["stands further back"] };
-  });
+    if (why) return { column: "waiting", waits: why };
+    if (allWaitingNamed && !allReadyNamed) return { column: "ready", waits: [] };
+    return { column: "waiting", waits: allReadyNamed ? [] : ["stands further back"] };
+  };
 }
 
 export interface Filter {

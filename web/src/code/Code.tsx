@@ -3,9 +3,10 @@
 // in the address and otherwise the one looked at last.
 
 import { useEffect } from "react";
-import { Link, useParams, useSearchParams } from "wouter";
+import { useParams, useSearchParams } from "wouter";
 
 import { Bar } from "../app/Menu";
+import { Parts } from "../app/Parts";
 import { recall, remember } from "../app/remember";
 import { useOperation } from "../daemon/queries";
 import { Loaded } from "../parts/Loaded";
@@ -68,17 +69,12 @@ export function Code() {
         }
       >
         {adding ? null : (
-          <nav className="parts" aria-label="Parts of the code map">
-            {PARTS.map((each) => (
-              <Link
-                key={each.path}
-                href={to(each.path)}
-                aria-current={each === chosen && part !== "symbol" ? "page" : undefined}
-              >
-                {each.name}
-              </Link>
-            ))}
-          </nav>
+          <Parts
+            label="Parts of the code map"
+            parts={PARTS}
+            chosen={part === "symbol" ? undefined : chosen}
+            to={to}
+          />
         )}
       </Bar>
       <div className="view" tabIndex={0}>

@@ -265,7 +265,7 @@ function Messages({ run }: { run: ExecutionDetails }) {
               {message.status}
             </span>
             <span className="quiet">
-              {message.answers ? "an answer" : ""} {message.reason}
+              <Ago at={message.accepted_at} /> {message.answers ? "an answer" : ""} {message.reason}
             </span>
           </li>
         ))}

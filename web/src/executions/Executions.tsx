@@ -45,7 +45,7 @@ function NoRuns() {
 function Table({ runs }: { runs: ExecutionSummary[] }) {
   return (
     <div className="scroll-x" role="region" aria-label="Runs" tabIndex={0}>
-      <table className="table runs">
+      <table className="table paragraphs runs">
         <thead>
           <tr>
             <th>State</th>
@@ -76,10 +76,10 @@ function Table({ runs }: { runs: ExecutionSummary[] }) {
                 {run.progress ? <span className="quiet"> {run.progress}</span> : null}
                 {run.trouble ? <span className="tag" data-tone="bad">{run.trouble}</span> : null}
               </td>
-              <td>
+              <td data-name="began">
                 <Ago at={run.started_at} />
               </td>
-              <td>
+              <td data-name="took">
                 <Lasting from={run.started_at} to={run.ended_at} />
               </td>
             </tr>

@@ -2,9 +2,10 @@
 // conflict, laid out by meaning, unused.
 
 import { useState } from "react";
-import { Link, useParams } from "wouter";
+import { useParams } from "wouter";
 
 import { Bar } from "../app/Menu";
+import { Parts } from "../app/Parts";
 import { useShortcuts } from "../app/shortcuts";
 import { useOperation } from "../daemon/queries";
 import { Conflicts } from "./Conflicts";
@@ -28,6 +29,7 @@ export function Knowledge() {
   const [writing, setWriting] = useState(false);
   const chosen = PARTS.find((each) => each.path === part) ?? PARTS[0];
   const stats = useOperation("kb_stats", {}, { refetchInterval: 15_000 });
+  const proposals = stats.data?.proposals ?? 0;
   useShortcuts({ n: () => setWriting(true) });
   if (!chosen) return null;
   const Part = chosen.component;
@@ -41,16 +43,13 @@ export function Knowledge() {
           </button>
         }
       >
-        <nav className="parts" aria-label="Parts of knowledge">
-          {PARTS.map((each) => (
-            <Link key={each.path} href={`/knowledge/${each.path}`} aria-current={each === chosen ? "page" : undefined}>
-              {each.name}
-              {each.path === "inbox" && stats.data && stats.data.proposals > 0 ? (
-                <span className="count urgent">{stats.data.proposals}</span>
-              ) : null}
-            </Link>
-          ))}
-        </nav>
+        <Parts
+          label="Parts of knowledge"
+          parts={PARTS}
+          chosen={chosen}
+          to={(path) => `/knowledge/${path}`}
+          after={({ path }) => (path === "inbox" && proposals > 0 ? <span className="count urgent">{proposals}</span> : null)}
+        />
       </Bar>
       <div className="view" tabIndex={0}>
         <Part />

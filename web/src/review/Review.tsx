@@ -47,7 +47,7 @@ function Table({ worktrees }: { worktrees: WorktreeSummary[] }) {
   const sorted = worktrees.toSorted((a, b) => ORDER.indexOf(a.standing) - ORDER.indexOf(b.standing));
   return (
     <div className="scroll-x" role="region" aria-label="Worktrees" tabIndex={0}>
-      <table className="table">
+      <table className="table paragraphs">
         <thead>
           <tr>
             <th>State</th>
@@ -76,8 +76,8 @@ function Table({ worktrees }: { worktrees: WorktreeSummary[] }) {
                   )}
                 </td>
                 <td className="mono quiet">{worktree.branch}</td>
-                <td className="number">{worktree.commits}</td>
-                <td className="mono quiet">{worktree.base}</td>
+                <td className="number" data-name="commits">{worktree.commits}</td>
+                <td className="mono quiet" data-name="into">{worktree.base}</td>
                 <td className="quiet">{worktree.reason}</td>
               </tr>
             );

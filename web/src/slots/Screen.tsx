@@ -34,6 +34,7 @@ export function Screen({ slot, label }: Props) {
       const painter = new Painter(terminal, () => {
         picture.draw();
         link.drawn();
+        setState((now) => (now === "ended" ? now : "live"));
         words ??= setTimeout(() => {
           words = undefined;
           inside.textContent = picture.text();
@@ -56,7 +57,8 @@ export function Screen({ slot, label }: Props) {
           taken: () => {},
           refused: () => {},
           ended: () => setState("ended"),
-          connected: (connected) => setState(connected ? "live" : "lost"),
+          // Live again only when something of it is drawn.
+          connected: (connected) => connected || setState("lost"),
         },
         "paced",
       );

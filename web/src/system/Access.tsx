@@ -17,7 +17,7 @@ export function Access() {
       <Loaded of={list}>
         {({ access }) => (
           <div className="scroll-x" role="region" aria-label="Who may come in" tabIndex={0}>
-            <table className="table">
+            <table className="table paragraphs">
               <thead>
                 <tr>
                   <th>What</th>
@@ -35,11 +35,11 @@ export function Access() {
                   <tr key={each.id}>
                     <td>{each.kind === "session" ? "browser" : "program"}</td>
                     <td>{each.name}</td>
-                    <td>
+                    <td data-name="made">
                       <Ago at={each.created_at} />
                     </td>
-                    <td>{each.last_used_at ? <Ago at={each.last_used_at} /> : null}</td>
-                    <td>{each.expires_at ? <Ago at={each.expires_at} /> : "when it is revoked"}</td>
+                    <td data-name="last used">{each.last_used_at ? <Ago at={each.last_used_at} /> : null}</td>
+                    <td data-name="ends">{each.expires_at ? <Ago at={each.expires_at} /> : "when it is revoked"}</td>
                     <td>
                       <button
                         type="button"

@@ -40,7 +40,7 @@ export function Configuration() {
               </button>
             </p>
             <div className="scroll-x" role="region" aria-label="Keys" tabIndex={0}>
-              <table className="table">
+              <table className="table paragraphs">
                 <thead>
                   <tr>
                     <th>Key</th>

@@ -1,9 +1,10 @@
 // The daemon itself, one part at a time: is it well, what does its log say, what
 // was used, what went wrong, what is allowed, who may come in, how it is set up.
 
-import { Link, useParams } from "wouter";
+import { useParams } from "wouter";
 
 import { Bar } from "../app/Menu";
+import { Parts } from "../app/Parts";
 import { Access } from "./Access";
 import { Configuration } from "./Configuration";
 import { Health } from "./Health";
@@ -31,13 +32,7 @@ export function System() {
   return (
     <>
       <Bar title="System">
-        <nav className="parts" aria-label="Parts of the system">
-          {PARTS.map((each) => (
-            <Link key={each.path} href={`/system/${each.path}`} aria-current={each === chosen ? "page" : undefined}>
-              {each.name}
-            </Link>
-          ))}
-        </nav>
+        <Parts label="Parts of the system" parts={PARTS} chosen={chosen} to={(path) => `/system/${path}`} />
       </Bar>
       <div className="view" tabIndex={0}>
         <Part />

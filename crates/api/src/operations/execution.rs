@@ -268,6 +268,7 @@ pub struct OpenQuestion {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SentMessage {
     pub message: MessageId,
+    pub accepted_at: Timestamp,
     pub status: DeliveryStatus,
     /// Why it is held or failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,6 +1,6 @@
 //! `mission inbox`, `answer` and `dismiss`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;
 
 use missiond_api::Client;
@@ -11,7 +11,7 @@ use missiond_api::operations::attention::{
 use missiond_api::operations::board::{BoardShow, BoardTaskParams};
 use missiond_api::operations::communication::{TimelineWait, TimelineWaitParams};
 use missiond_core::{
-    BoardTaskId, Clock, Question, QuestionOrigin, QuestionStatus, SystemClock, TaskRef, Timestamp,
+    Clock, Question, QuestionOrigin, QuestionStatus, SystemClock, TaskNumber, TaskRef, Timestamp,
 };
 
 use super::slot::text_or_stdin;
@@ -80,24 +80,17 @@ fn watch(client: &mut Client, output: &mut Output) -> Result<ExitCode, Failure> 
     }
 }
 
-/// What people call the tasks that ask.
-type Tasks = BTreeMap<BoardTaskId, String>;
+/// The titles of the tasks that are asked about.
+type Tasks = BTreeMap<TaskNumber, String>;
 
 fn tasks_of(client: &mut Client, page: &QuestionPage) -> Tasks {
-    let mut tasks = Tasks::new();
-    for question in &page.questions {
-        let QuestionOrigin::Task { task, .. } = &question.origin else {
-            continue;
-        };
-        let params = BoardTaskParams {
-            task: TaskRef::Id(*task),
-        };
-        if let Ok(shown) = client.call::<BoardShow>(&params) {
-            let name = format!("{} {}", shown.task.number, shown.task.title);
-            tasks.insert(*task, name);
-        }
-    }
-    tasks
+    let numbers: BTreeSet<_> = page.questions.iter().filter_map(|q| q.task).collect();
+    let titled = numbers.into_iter().filter_map(|number| {
+        let task = TaskRef::Number(number);
+        let shown = client.call::<BoardShow>(&BoardTaskParams { task }).ok()?;
+        Some((number, shown.task.title))
+    });
+    titled.collect()
 }
 
 fn show(output: &mut Output, page: &QuestionPage, tasks: &Tasks) {
@@ -156,19 +149,14 @@ fn who_asks(question: &Question, tasks: &Tasks) -> String {
             Some(tool) => format!("{slot_name} wants {tool}"),
             None => slot_name.clone(),
         },
-        QuestionOrigin::NeedsInput { execution, .. } => execution.to_string(),
-        QuestionOrigin::Task { task, .. } => match tasks.get(task) {
-            Some(name) => name.clone(),
-            None => task.to_string(),
+        origin => match (question.task, origin.execution()) {
+            (Some(number), _) => match tasks.get(&number) {
+                Some(title) => format!("{number} {title}"),
+                None => number.to_string(),
+            },
+            (None, Some(execution)) => execution.to_string(),
+            (None, None) => origin.key(),
         },
-        QuestionOrigin::Tool {
-            execution: Some(execution),
-            ..
-        } => execution.to_string(),
-        QuestionOrigin::Tool {
-            execution: None,
-            key,
-        } => key.clone(),
     }
 }
 

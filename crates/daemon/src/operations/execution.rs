@@ -309,6 +309,7 @@ fn questions(state: &ExecutionState) -> Vec<OpenQuestion> {
 fn messages(state: &ExecutionState) -> Vec<SentMessage> {
     let message = |(id, message): (_, &missiond_journal::state::MessageState)| SentMessage {
         message: id,
+        accepted_at: message.accepted_at,
         status: message.status,
         reason: message.reason.clone(),
         answers: message.answers,

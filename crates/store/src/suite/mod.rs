@@ -112,6 +112,7 @@ macro_rules! for_each_store_case {
             a_slot_session_is_found_until_and_after_its_end,
             budgets_are_checked_with_what_is_written,
             a_question_is_asked_once_and_answered_once,
+            board_a_question_names_the_task_that_waits_for_it,
             what_was_answered_about_a_task_is_found,
             a_dialog_may_ask_again_and_an_input_request_may_not,
             questions_raised_at_once_have_numbers_of_their_own,

@@ -100,6 +100,7 @@ fn question(origin: QuestionOrigin, answer: Option<&str>) -> Question {
         id: QuestionId::generate(),
         number: QuestionNumber(3),
         origin,
+        task: None,
         question: "Which port?".to_owned(),
         context: None,
         options: Vec::new(),

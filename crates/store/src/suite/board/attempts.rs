@@ -1,6 +1,9 @@
 //! Who may work on a task, until when, and what becomes of the attempt.
 
+use missiond_core::{ObservationId, QuestionOrigin};
+
 use super::*;
+use crate::questions::{self, NewQuestion};
 
 pub async fn board_a_late_result_is_refused(url: DbUrl) {
     let db = open(&url).await;
@@ -275,4 +278,37 @@ pub async fn board_a_cancelled_task_fences_out_its_holder(url: DbUrl) {
         .await
         .unwrap();
     assert_eq!(kept.unwrap().outcome, Some(Outcome::Cancelled));
+}
+
+pub async fn board_a_question_names_the_task_that_waits_for_it(url: DbUrl) {
+    let db = open(&url).await;
+    titled(&db, "another", &[]).await;
+    let id = titled(&db, "asks", &[]).await;
+    let attempt = claim(&db, id, noon()).await.attempt;
+    let raise = |origin: QuestionOrigin| {
+        let new = NewQuestion {
+            origin,
+            question: "Which database?".into(),
+            context: None,
+            options: Vec::new(),
+            blocks: 1,
+        };
+        write(&db, move |tx| {
+            Box::pin(async move { questions::raise(tx, &new, noon()).await })
+        })
+    };
+    let of_agent = |execution| QuestionOrigin::NeedsInput {
+        execution,
+        slot: SlotId::generate(),
+        request: ObservationId::generate(),
+    };
+    let asked = raise(of_agent(attempt.execution.unwrap())).await;
+    assert_eq!(asked.question().task, Some(TaskNumber(2)));
+    let about = QuestionOrigin::Task {
+        task: id,
+        key: "blocked".into(),
+    };
+    assert_eq!(raise(about).await.question().task, Some(TaskNumber(2)));
+    let nobodys = raise(of_agent(ExecutionId::generate())).await;
+    assert_eq!(nobodys.question().task, None);
 }
