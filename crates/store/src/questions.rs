@@ -305,7 +305,7 @@ const COLUMNS: &str = "id, number, origin, question, context, options, blocks, a
      (SELECT about.number FROM board_tasks AS about WHERE about.id = COALESCE( \
          agent_questions.task, \
          (SELECT attempt.task FROM board_attempts AS attempt \
-          WHERE attempt.execution = agent_questions.execution LIMIT 1)))";
+          WHERE attempt.execution = agent_questions.execution LIMIT 1))) AS about";
 
 fn decode(row: &Row) -> Result<Question, StoreError> {
     let answer: Option<String> = row.get(8)?;
