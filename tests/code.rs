@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::harness::{TestHome, text, wait_for};
-use crate::knowledge::Ollama;
+use crate::ollama::Ollama;
 
 fn git(folder: &Path, args: &[&str]) {
     let who = ["-c", "user.name=A", "-c", "user.email=a@example.com"];

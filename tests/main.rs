@@ -26,6 +26,7 @@ mod database_journals;
 mod documents;
 #[cfg(unix)]
 mod effects;
+mod embedding;
 mod execution_access;
 mod executions;
 mod export;
@@ -49,6 +50,7 @@ mod manifests;
 mod markers;
 #[cfg(unix)]
 mod mcp_servers;
+mod ollama;
 #[cfg(target_os = "linux")]
 mod power_loss;
 mod questions;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::call;
 use crate::commander::Agent;
 use crate::harness::{TestHome, wait_for};
-use crate::knowledge::Ollama;
+use crate::ollama::Ollama;
 
 #[test]
 fn what_is_remembered_by_mcp_is_known_on_the_command_line() {

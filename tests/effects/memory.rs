@@ -7,7 +7,7 @@ use super::call;
 use crate::commander::Agent;
 use crate::executions::Stage;
 use crate::harness::{TestHome, wait_for};
-use crate::knowledge::Ollama;
+use crate::ollama::Ollama;
 use crate::worktrees::{Workshop, commit};
 
 const TALK: &str = "  - uses: always\n    steps:\n      - say: The pelican lives in birds.rs.\n";

@@ -19,17 +19,17 @@ use missiond_knowledge::{Context, Corpus, Fusion, Paths, Profile, Reads};
 const FOLDS: usize = 5;
 
 /// What is tried of each parameter.
-const KEYWORD: [f32; 4] = [0.1, 0.15, 0.2, 0.3];
-const KEYWORD_OF_TURNS: [f32; 3] = [0.6, 0.65, 0.7];
-const CONVERSATION: [f32; 3] = [0.15, 0.3, 0.45];
-const FEEDBACK: [f32; 4] = [0.0, 0.15, 0.25, 0.4];
-const FEEDBACK_HITS: [usize; 3] = [3, 4, 8];
+const KEYWORD: [f32; 5] = [0.1, 0.2, 0.3, 0.4, 0.5];
+const KEYWORD_OF_TURNS: [f32; 5] = [0.5, 0.55, 0.6, 0.65, 0.7];
+const CONVERSATION: [f32; 5] = [0.0, 0.15, 0.3, 0.45, 0.6];
+const FEEDBACK: [f32; 5] = [0.0, 0.15, 0.25, 0.4, 0.55];
+const FEEDBACK_HITS: [usize; 5] = [2, 3, 4, 6, 8];
 
 /// A place in each of these lists.
 type Choice = [usize; 5];
 
 /// Where the search begins: not at the profile in use, which is to be validated.
-const MIDDLE: Choice = [2, 1, 1, 1, 1];
+const MIDDLE: Choice = [2, 2, 2, 2, 2];
 
 /// The recall of one choice: of each set on each part.
 type Recalls = Vec<[f64; FOLDS]>;

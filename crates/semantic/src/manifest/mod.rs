@@ -5,6 +5,7 @@
 //! with its line. A new engine is a new manifest and no new code.
 
 mod parse;
+mod parse_condition;
 mod parse_permission;
 
 use std::time::Duration;
