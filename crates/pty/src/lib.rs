@@ -2,6 +2,7 @@
 //! replay.
 
 mod cast;
+mod emulator;
 #[cfg(unix)]
 pub mod host;
 #[cfg(unix)]

@@ -10,14 +10,15 @@
 use std::time::Duration;
 
 use alacritty_terminal::Term;
-use alacritty_terminal::event::{Event, EventListener, WindowSize};
+use alacritty_terminal::event::{Event, WindowSize};
 use alacritty_terminal::grid::Dimensions;
 use alacritty_terminal::index::{Column, Line};
 use alacritty_terminal::term::cell::{Cell, Flags};
 use alacritty_terminal::term::{Config, TermDamage, TermMode};
-use alacritty_terminal::vte::ansi::{Color, CursorStyle, NamedColor, Processor, Timeout};
-use missiond_semantic::{Cursor, Emphasis, Modes, Row, Screen, Size, Style};
+use alacritty_terminal::vte::ansi::{CursorStyle, Processor};
+use missiond_semantic::{Cursor, Emphasis, Modes, Row, Screen, Size};
 
+use crate::emulator::{Events, Grid, SyncClock, paint_of, style_of};
 use crate::marks::{MAX_MARKS, Marks};
 use crate::repaint::repaint;
 use crate::reply::{Replies, Theme};
@@ -525,40 +526,6 @@ pub(crate) fn clamp(size: Size) -> Size {
     }
 }
 
-fn style_of(cell: &Cell) -> Style {
-    let mut style = Style::default();
-    for (flag, is) in [
-        (Flags::BOLD, Style::BOLD),
-        (Flags::DIM, Style::DIM),
-        (Flags::INVERSE, Style::INVERSE),
-    ] {
-        if cell.flags.contains(flag) {
-            style = style.with(is);
-        }
-    }
-    if cell.fg != Color::Named(NamedColor::Foreground) {
-        style = style.with(Style::COLOURED);
-    }
-    if cell.bg != Color::Named(NamedColor::Background) {
-        style = style.with(Style::FILLED);
-    }
-    style
-}
-
-fn paint_of(cell: &Cell) -> u64 {
-    u64::from(colour_code(cell.fg)) << 32 | u64::from(colour_code(cell.bg))
-}
-
-fn colour_code(colour: Color) -> u32 {
-    match colour {
-        Color::Named(name) => 0x0100_0000 | name as u32,
-        Color::Spec(rgb) => {
-            u32::from(rgb.r) << 16 | u32::from(rgb.g) << 8 | u32::from(rgb.b) | 0x0200_0000
-        }
-        Color::Indexed(index) => 0x0300_0000 | u32::from(index),
-    }
-}
-
 /// Length of the longest prefix that does not end inside a character.
 fn complete_utf8(bytes: &[u8]) -> usize {
     let tail = bytes.len().saturating_sub(3);
@@ -577,68 +544,4 @@ fn complete_utf8(bytes: &[u8]) -> usize {
         };
     }
     bytes.len()
-}
-
-struct Grid(Size);
-
-impl Dimensions for Grid {
-    fn total_lines(&self) -> usize {
-        self.screen_lines()
-    }
-
-    fn screen_lines(&self) -> usize {
-        self.0.rows.into()
-    }
-
-    fn columns(&self) -> usize {
-        self.0.columns.into()
-    }
-}
-
-/// Tells the emulator whether an update is open; time itself is ours to keep.
-#[derive(Debug, Default)]
-struct SyncClock {
-    armed: bool,
-    generation: u64,
-}
-
-impl Timeout for SyncClock {
-    fn set_timeout(&mut self, _: Duration) {
-        self.armed = true;
-        self.generation += 1;
-    }
-
-    fn clear_timeout(&mut self) {
-        self.armed = false;
-    }
-
-    fn pending_timeout(&self) -> bool {
-        self.armed
-    }
-}
-
-#[derive(Clone, Default)]
-struct Events(std::sync::Arc<std::sync::Mutex<Vec<Event>>>);
-
-impl Events {
-    fn drain(&self) -> Vec<Event> {
-        self.0
-            .lock()
-            .map(|mut events| std::mem::take(&mut *events))
-            .unwrap_or_default()
-    }
-}
-
-impl EventListener for Events {
-    fn send_event(&self, event: Event) {
-        if matches!(
-            event,
-            Event::MouseCursorDirty | Event::Wakeup | Event::CursorBlinkingChange
-        ) {
-            return;
-        }
-        if let Ok(mut events) = self.0.lock() {
-            events.push(event);
-        }
-    }
 }
