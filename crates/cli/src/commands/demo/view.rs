@@ -1,7 +1,7 @@
 //! The demo as it is watched: a table that is drawn again in place on a
 //! terminal, lines as things happen anywhere else, nothing for programs.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
@@ -41,6 +41,8 @@ pub(super) struct View {
     way: Way,
     numbers: BTreeMap<BoardTaskId, TaskNumber>,
     done: BTreeMap<BoardTaskId, BoardTaskStatus>,
+    /// Those whose checks passed when they last ran.
+    passed: BTreeSet<BoardTaskId>,
     happened: VecDeque<String>,
 }
 
@@ -55,6 +57,7 @@ impl View {
             way,
             numbers: BTreeMap::new(),
             done: BTreeMap::new(),
+            passed: BTreeSet::new(),
             happened: VecDeque::new(),
         }
     }
@@ -160,10 +163,19 @@ impl View {
                 passed,
                 failed,
                 ..
-            } => match failed {
-                0 => format!("{} passes {}", number(task), checks(*passed)),
-                n => format!("{} fails {}: back to its agent", number(task), checks(*n)),
-            },
+            } => {
+                let number = number(task);
+                match failed {
+                    0 if self.passed.insert(*task) => {
+                        format!("{number} passes {}", checks(*passed))
+                    }
+                    0 => format!("{number} passes again, with what was merged meanwhile"),
+                    n => {
+                        self.passed.remove(task);
+                        format!("{number} fails {}: back to its agent", checks(*n))
+                    }
+                }
+            }
             Event::DialogAnswered { option, .. } => {
                 format!("a permission is given by a rule: {}", printable(option))
             }
