@@ -65,11 +65,11 @@ impl SimdOp for WholeDots<'_> {
 /// In pieces long enough that adding up the lanes at the end of each is little.
 #[inline(always)]
 fn whole_dot(a: &[i8], b: &[i16]) -> i32 {
-    let (a_chunks, a_rest) = a.as_chunks::<128>();
-    let (b_chunks, b_rest) = b.as_chunks::<128>();
+    let (a_chunks, a_rest) = a.as_chunks::<192>();
+    let (b_chunks, b_rest) = b.as_chunks::<192>();
     let mut sum = 0;
     for (x, y) in a_chunks.iter().zip(b_chunks) {
-        for at in 0..128 {
+        for at in 0..192 {
             sum += i32::from(x[at]) * i32::from(y[at]);
         }
     }
