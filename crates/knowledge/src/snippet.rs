@@ -1,9 +1,7 @@
 //! The part of a text that shows why it was found: forty tokens around the
 //! most of the query's terms, with those marked.
 
-use std::collections::HashSet;
-
-use crate::tokens::{TermKind, Token, is_filler, tokens};
+use crate::tokens::{Form, Piece, TermKind, Token, is_filler, pieces};
 
 /// Words of a snippet.
 pub const SNIPPET_TOKENS: usize = 40;
@@ -35,20 +33,11 @@ pub fn snippet(text: &str, query: &[Token]) -> Snippet {
         .rev()
         .find(|&at| text.is_char_boundary(at));
     let text = &text[..end.unwrap_or(0)];
-    let wanted: HashSet<(&str, bool)> = query
-        .iter()
-        .filter(|token| token.kind != TermKind::Filler)
-        .map(|token| (token.term.as_str(), token.kind == TermKind::Identifier))
-        .collect();
+    let wanted = Wanted::of(query);
+    let found: Vec<Seen> = pieces(text).into_iter().map(|p| wanted.see(p)).collect();
     // Identifiers lie over the words they are made of: a word is counted once.
-    let found = tokens(text);
-    let words: Vec<&Token> = found
-        .iter()
-        .filter(|t| t.kind != TermKind::Identifier)
-        .collect();
-    let hit =
-        |token: &Token| wanted.contains(&(token.term.as_str(), token.kind == TermKind::Identifier));
-    let Some(window) = best_window(&words, &hit) else {
+    let words: Vec<&Seen> = found.iter().filter(|s| s.form == Form::Word).collect();
+    let Some(window) = best_window(&words) else {
         return Snippet::default();
     };
     let (first, last) = (words[window.start], words[window.end - 1]);
@@ -64,8 +53,8 @@ pub fn snippet(text: &str, query: &[Token]) -> Snippet {
     }
     let mut marked: Vec<(usize, usize)> = found
         .iter()
-        .filter(|token| token.start >= start && token.end <= end && hit(token))
-        .map(|token| (token.start - start + shift, token.end - start + shift))
+        .filter(|seen| seen.start >= start && seen.end <= end && seen.term.is_some())
+        .map(|seen| (seen.start - start + shift, seen.end - start + shift))
         .collect();
     marked.sort_unstable();
     Snippet {
@@ -74,19 +63,79 @@ pub fn snippet(text: &str, query: &[Token]) -> Snippet {
     }
 }
 
+/// The terms of a query that are marked, each once.
+struct Wanted<'q> {
+    /// In order.
+    terms: Vec<(Form, &'q str)>,
+    /// The bytes that a term begins with. A word that begins with none of them is
+    /// no term, and most are not: those need not be stemmed.
+    begins: [bool; 256],
+}
+
+/// A piece of the text, and which of the terms it is.
+struct Seen {
+    form: Form,
+    start: usize,
+    end: usize,
+    term: Option<usize>,
+}
+
+impl<'q> Wanted<'q> {
+    fn of(query: &'q [Token]) -> Self {
+        let mut begins = [false; 256];
+        let mut terms = Vec::with_capacity(query.len());
+        for token in query {
+            let form = match token.kind {
+                TermKind::Filler => continue,
+                TermKind::Word => Form::Word,
+                TermKind::Identifier => Form::Identifier,
+            };
+            terms.push((form, token.term.as_str()));
+            if let Some(byte) = token.term.bytes().next() {
+                begins[usize::from(byte)] = true;
+            }
+        }
+        terms.sort_unstable();
+        terms.dedup();
+        Self { terms, begins }
+    }
+
+    fn see(&self, piece: Piece<'_>) -> Seen {
+        let (form, start, end) = (piece.form, piece.start, piece.end);
+        let begins = piece.lower.bytes().next();
+        let term = begins
+            .filter(|byte| self.begins[usize::from(*byte)])
+            .and_then(|_| {
+                let term = piece.into_term();
+                self.terms.binary_search(&(form, &*term)).ok()
+            });
+        Seen {
+            form,
+            start,
+            end,
+            term,
+        }
+    }
+}
+
 /// Where the most different terms of the query stand together; the earliest of
 /// equals, a little before its first hit.
-fn best_window(words: &[&Token], hit: &dyn Fn(&Token) -> bool) -> Option<std::ops::Range<usize>> {
+fn best_window(words: &[&Seen]) -> Option<std::ops::Range<usize>> {
     if words.is_empty() {
         return None;
     }
-    let hits: Vec<usize> = (0..words.len()).filter(|&at| hit(words[at])).collect();
+    let hits = words.iter().enumerate();
+    let hits: Vec<(usize, usize)> = hits
+        .filter_map(|(at, word)| Some((at, word.term?)))
+        .collect();
     let mut best = (0, 0);
-    for (n, &at) in hits.iter().enumerate() {
+    for (n, &(at, _)) in hits.iter().enumerate() {
         let inside = hits[n..]
             .iter()
-            .take_while(|&&other| other < at + SNIPPET_TOKENS);
-        let different: HashSet<&str> = inside.map(|&other| words[other].term.as_str()).collect();
+            .take_while(|(other, _)| *other < at + SNIPPET_TOKENS);
+        let mut different: Vec<usize> = inside.map(|(_, term)| *term).collect();
+        different.sort_unstable();
+        different.dedup();
         if different.len() > best.0 {
             best = (different.len(), at);
         }
@@ -113,6 +162,7 @@ fn joined(ranges: &[(usize, usize)]) -> Vec<(usize, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tokens::tokens;
 
     fn marked(text: &str, query: &str) -> (String, Vec<String>) {
         let snippet = snippet(text, &tokens(query));

@@ -3,6 +3,7 @@
 //! identifier is kept whole beside the words it is made of. The same function
 //! reads entries and queries, so what was written one way is found that way.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::HashMap;
 
@@ -28,9 +29,57 @@ pub struct Token {
     pub end: usize,
 }
 
+/// What a piece of a text becomes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Form {
+    Word,
+    Identifier,
+}
+
+/// A piece of a text that becomes a term. It is not stemmed yet: who looks for few
+/// terms need not stem most words.
+#[derive(Debug)]
+pub(crate) struct Piece<'t> {
+    /// In lower case.
+    pub(crate) lower: Cow<'t, str>,
+    pub(crate) form: Form,
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+}
+
+impl<'t> Piece<'t> {
+    /// The term, which begins with the same byte as the piece.
+    pub(crate) fn into_term(self) -> Cow<'t, str> {
+        match self.form {
+            Form::Word => stem(self.lower),
+            Form::Identifier => self.lower,
+        }
+    }
+
+    fn into_token(self) -> Token {
+        let kind = match self.form {
+            Form::Identifier => TermKind::Identifier,
+            Form::Word if is_filler(&self.lower) => TermKind::Filler,
+            Form::Word => TermKind::Word,
+        };
+        let (start, end) = (self.start, self.end);
+        Token {
+            term: self.into_term().into_owned(),
+            kind,
+            start,
+            end,
+        }
+    }
+}
+
 /// Every term of a text, in order. Identifiers come before their parts.
 #[must_use]
 pub fn tokens(text: &str) -> Vec<Token> {
+    pieces(text).into_iter().map(Piece::into_token).collect()
+}
+
+/// The same before they are stemmed.
+pub(crate) fn pieces(text: &str) -> Vec<Piece<'_>> {
     let mut found = Vec::with_capacity(text.len() / 5);
     for (start, atom) in atoms(text) {
         read_atom(atom, start, &mut found);
@@ -115,11 +164,17 @@ fn atoms(text: &str) -> impl Iterator<Item = (usize, &str)> {
         loop {
             let begin = rest.find(in_atom)?;
             let tail = &rest[begin..];
-            let end = tail.find(|c: char| !in_atom(c)).unwrap_or(tail.len());
+            // Most atoms are nothing but this, and need no closer look.
+            let lower = lower_case(tail);
+            let end = tail[lower..].find(|c: char| !in_atom(c));
+            let end = end.map_or(tail.len(), |more| lower + more);
             let atom = &tail[..end];
             let start = offset + begin;
             offset = start + end;
             rest = &tail[end..];
+            if end == lower {
+                return Some((start, atom));
+            }
             let trimmed =
                 atom.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '/' && c != '_');
             let start = start + (atom.len() - trimmed.len());
@@ -131,6 +186,11 @@ fn atoms(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
+/// How many bytes a text begins with that are small letters of English.
+fn lower_case(text: &str) -> usize {
+    text.bytes().take_while(u8::is_ascii_lowercase).count()
+}
+
 fn in_atom(c: char) -> bool {
     c.is_alphanumeric()
         || matches!(
@@ -139,7 +199,10 @@ fn in_atom(c: char) -> bool {
         )
 }
 
-fn read_atom(atom: &str, start: usize, found: &mut Vec<Token>) {
+fn read_atom<'t>(atom: &'t str, start: usize, found: &mut Vec<Piece<'t>>) {
+    if lower_case(atom) == atom.len() {
+        return push_word(Cow::Borrowed(atom), start, start + atom.len(), found);
+    }
     if atom.len() <= LONGEST_IDENTIFIER && atom.contains(|c: char| !c.is_alphanumeric()) {
         push_identifier(atom, start, found);
         // A file is asked for by its name, a function by its last segment.
@@ -156,14 +219,14 @@ fn read_atom(atom: &str, start: usize, found: &mut Vec<Token>) {
     }
 }
 
-fn push_identifier(atom: &str, start: usize, found: &mut Vec<Token>) {
+fn push_identifier(atom: &str, start: usize, found: &mut Vec<Piece<'_>>) {
     let name = atom.trim_matches(|c: char| !c.is_alphanumeric() && c != '_' && c != '/');
     if name.contains(['\'', '’']) || name.is_empty() {
         return;
     }
-    found.push(Token {
-        term: name.to_lowercase(),
-        kind: TermKind::Identifier,
+    found.push(Piece {
+        lower: Cow::Owned(name.to_lowercase()),
+        form: Form::Identifier,
         start,
         end: start + atom.len(),
     });
@@ -177,7 +240,7 @@ fn split_at(text: &str, cut: impl Fn(char) -> bool) -> impl Iterator<Item = (usi
         .map(move |piece| (piece.as_ptr() as usize - base, piece))
 }
 
-fn read_word(word: &str, start: usize, found: &mut Vec<Token>) {
+fn read_word<'t>(word: &'t str, start: usize, found: &mut Vec<Piece<'t>>) {
     let mut run_start = 0;
     let mut run_is_cjk = None;
     for (at, c) in word.char_indices() {
@@ -193,14 +256,14 @@ fn read_word(word: &str, start: usize, found: &mut Vec<Token>) {
     }
 }
 
-fn read_run(run: &str, start: usize, cjk: bool, found: &mut Vec<Token>) {
+fn read_run<'t>(run: &'t str, start: usize, cjk: bool, found: &mut Vec<Piece<'t>>) {
     if cjk {
         return read_pairs(run, start, found);
     }
     let run_end = start + run.len();
-    // Most words of most texts: nothing to take off, split or lower.
-    if run.bytes().all(|byte| byte.is_ascii_lowercase()) {
-        return push_lower(run.to_owned(), start, run_end, found);
+    // Nothing to take off, split or lower.
+    if lower_case(run) == run.len() {
+        return push_word(Cow::Borrowed(run), start, run_end, found);
     }
     let run = run
         .strip_suffix("'s")
@@ -212,45 +275,42 @@ fn read_run(run: &str, start: usize, cjk: bool, found: &mut Vec<Token>) {
     }
     let parts = case_parts(&word);
     if parts.len() > 1 {
-        found.push(Token {
-            term: word.to_lowercase(),
-            kind: TermKind::Identifier,
+        found.push(Piece {
+            lower: Cow::Owned(word.to_lowercase()),
+            form: Form::Identifier,
             start,
             end: run_end,
         });
         for part in parts {
-            push_word(part, start, run_end, found);
+            push_word(Cow::Owned(part.to_lowercase()), start, run_end, found);
         }
     } else {
-        push_word(&word, start, run_end, found);
+        push_word(Cow::Owned(word.to_lowercase()), start, run_end, found);
     }
 }
 
-fn push_word(word: &str, start: usize, end: usize, found: &mut Vec<Token>) {
-    push_lower(word.to_lowercase(), start, end, found);
-}
-
-fn push_lower(mut lower: String, start: usize, end: usize, found: &mut Vec<Token>) {
-    if lower.len() > LONGEST_WORD {
-        let cut = (0..=LONGEST_WORD)
-            .rev()
-            .find(|&at| lower.is_char_boundary(at));
-        lower.truncate(cut.unwrap_or(0));
-    }
-    let kind = if is_filler(&lower) {
-        TermKind::Filler
-    } else {
-        TermKind::Word
+fn push_word<'t>(lower: Cow<'t, str>, start: usize, end: usize, found: &mut Vec<Piece<'t>>) {
+    let lower = match lower {
+        Cow::Borrowed(word) => Cow::Borrowed(cut_short(word)),
+        Cow::Owned(word) if word.len() > LONGEST_WORD => Cow::Owned(cut_short(&word).to_owned()),
+        Cow::Owned(word) => Cow::Owned(word),
     };
-    found.push(Token {
-        term: stem(lower),
-        kind,
+    found.push(Piece {
+        lower,
+        form: Form::Word,
         start,
         end,
     });
 }
 
-fn read_pairs(run: &str, start: usize, found: &mut Vec<Token>) {
+fn cut_short(word: &str) -> &str {
+    let cut = (0..=LONGEST_WORD.min(word.len()))
+        .rev()
+        .find(|&at| word.is_char_boundary(at));
+    &word[..cut.unwrap_or(0)]
+}
+
+fn read_pairs<'t>(run: &'t str, start: usize, found: &mut Vec<Piece<'t>>) {
     let places: Vec<usize> = run
         .char_indices()
         .map(|(at, _)| at)
@@ -258,12 +318,9 @@ fn read_pairs(run: &str, start: usize, found: &mut Vec<Token>) {
         .collect();
     let width = if places.len() > 2 { 2 } else { 1 };
     for pair in places.windows(width + 1) {
-        found.push(Token {
-            term: run[pair[0]..pair[width]].to_owned(),
-            kind: TermKind::Word,
-            start: start + pair[0],
-            end: start + pair[width],
-        });
+        let (first, last) = (pair[0], pair[width]);
+        let lower = Cow::Borrowed(&run[first..last]);
+        push_word(lower, start + first, start + last, found);
     }
 }
 
@@ -346,7 +403,7 @@ fn is_cjk(c: char) -> bool {
 /// Stems are looked up again and again; the stemmer allocates each time.
 const REMEMBERED_STEMS: usize = 20_000;
 
-fn stem(word: String) -> String {
+fn stem(word: Cow<'_, str>) -> Cow<'_, str> {
     thread_local! {
         /// What was stemmed before; nothing where a word is its own stem.
         static STEMS: RefCell<(Stemmer, HashMap<String, Option<String>>)> =
@@ -356,15 +413,15 @@ fn stem(word: String) -> String {
         return word;
     }
     STEMS.with_borrow_mut(|(stemmer, known)| {
-        if let Some(stem) = known.get(&word) {
-            return stem.clone().unwrap_or(word);
+        if let Some(stem) = known.get(&*word) {
+            return stem.clone().map_or(word, Cow::Owned);
         }
         if known.len() >= REMEMBERED_STEMS {
             known.clear();
         }
         let stem = stemmer.stem(&word).into_owned();
-        known.insert(word.clone(), (stem != word).then(|| stem.clone()));
-        stem
+        known.insert(word.to_string(), (stem != word).then(|| stem.clone()));
+        Cow::Owned(stem)
     })
 }
 
@@ -509,6 +566,13 @@ mod tests {
     }
 
     proptest! {
+        /// Who looks for a term passes over words that begin otherwise.
+        #[test]
+        fn a_stem_begins_as_its_word_does(word in "[a-z0-9]{1,12}(s|ed|ing|ies|ly|ness)?") {
+            let stem = stem(Cow::Borrowed(&word));
+            prop_assert_eq!(stem.bytes().next(), word.bytes().next());
+        }
+
         #[test]
         fn every_token_lies_in_the_text(text in any::<String>()) {
             for token in tokens(&text) {

@@ -1,12 +1,24 @@
 //! Loops over many numbers, compiled for the widest registers the machine has:
 //! which ones there are is asked when the program runs.
 
+#![expect(
+    clippy::needless_range_loop,
+    reason = "what an iterator calls is compiled on its own, and not for these registers"
+)]
+
 use rten_simd::{Isa, SimdOp};
 
 use crate::signs::BLOCK;
 
-/// The sum of products. Eight lanes, added in the same order whatever the
-/// registers are, so that every machine gets the same number.
+/// A sum in parts: eight lanes, and eight of them side by side, because in one alone
+/// each addition waits for the one before it.
+type Sums = [[f32; 8]; 8];
+
+/// Numbers that are added to [`Sums`] at once.
+const PIECE: usize = 64;
+
+/// The sum of products, added up in the same order whatever the registers are, so
+/// that every machine gets the same number.
 pub(crate) fn dot(a: &[f32], b: &[f32]) -> f32 {
     Dot { a, b }.dispatch()
 }
@@ -21,17 +33,31 @@ impl SimdOp for Dot<'_> {
 
     #[inline(always)]
     fn eval<I: Isa>(self, _: I) -> f32 {
-        let mut lanes = [0.0_f32; 8];
-        let (a_chunks, a_rest) = self.a.as_chunks::<8>();
-        let (b_chunks, b_rest) = self.b.as_chunks::<8>();
-        for (x, y) in a_chunks.iter().zip(b_chunks) {
-            for lane in 0..8 {
-                lanes[lane] += x[lane] * y[lane];
+        let mut sums = Sums::default();
+        let (a_pieces, a_rest) = self.a.as_chunks::<PIECE>();
+        let (b_pieces, b_rest) = self.b.as_chunks::<PIECE>();
+        for (x, y) in a_pieces.iter().zip(b_pieces) {
+            for sum in 0..8 {
+                for lane in 0..8 {
+                    let at = 8 * sum + lane;
+                    sums[sum][lane] += x[at] * y[at];
+                }
             }
         }
         let rest: f32 = a_rest.iter().zip(b_rest).map(|(x, y)| x * y).sum();
-        lanes.iter().sum::<f32>() + rest
+        total(&sums) + rest
     }
+}
+
+#[inline(always)]
+fn total(sums: &Sums) -> f32 {
+    let mut lanes = sums[0];
+    for sum in 1..8 {
+        for lane in 0..8 {
+            lanes[lane] += sums[sum][lane];
+        }
+    }
+    lanes.iter().sum()
 }
 
 /// The sums of the products of each row with one query: `rows` are rows of the
@@ -65,11 +91,11 @@ impl SimdOp for WholeDots<'_> {
 /// In pieces long enough that adding up the lanes at the end of each is little.
 #[inline(always)]
 fn whole_dot(a: &[i8], b: &[i16]) -> i32 {
-    let (a_chunks, a_rest) = a.as_chunks::<128>();
-    let (b_chunks, b_rest) = b.as_chunks::<128>();
+    let (a_chunks, a_rest) = a.as_chunks::<192>();
+    let (b_chunks, b_rest) = b.as_chunks::<192>();
     let mut sum = 0;
     for (x, y) in a_chunks.iter().zip(b_chunks) {
-        for at in 0..128 {
+        for at in 0..192 {
             sum += i32::from(x[at]) * i32::from(y[at]);
         }
     }
@@ -94,17 +120,20 @@ impl SimdOp for MixedDot<'_> {
 
     #[inline(always)]
     fn eval<I: Isa>(self, _: I) -> f32 {
-        let mut lanes = [0.0_f32; 8];
-        let (chunks, rest) = self.bytes.as_chunks::<8>();
-        let (query_chunks, query_rest) = self.query.as_chunks::<8>();
-        for (x, y) in chunks.iter().zip(query_chunks) {
-            for lane in 0..8 {
-                lanes[lane] += f32::from(x[lane]) * y[lane];
+        let mut sums = Sums::default();
+        let (pieces, rest) = self.bytes.as_chunks::<PIECE>();
+        let (query_pieces, query_rest) = self.query.as_chunks::<PIECE>();
+        for (x, y) in pieces.iter().zip(query_pieces) {
+            for sum in 0..8 {
+                for lane in 0..8 {
+                    let at = 8 * sum + lane;
+                    sums[sum][lane] += f32::from(x[at]) * y[at];
+                }
             }
         }
         let products = rest.iter().zip(query_rest);
         let rest: f32 = products.map(|(&x, y)| f32::from(x) * y).sum();
-        lanes.iter().sum::<f32>() + rest
+        total(&sums) + rest
     }
 }
 
