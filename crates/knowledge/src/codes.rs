@@ -3,7 +3,9 @@
 //! choose candidates, bytes to order them, and partitions so that only the
 //! part of the set near the query is looked at.
 
-use crate::signs::Signs;
+use std::borrow::Cow;
+
+use crate::signs::{BLOCK, Signs};
 use crate::vectors::keep_best;
 use crate::whole::{WholeQuery, WholeVectors};
 use crate::wide::dot;
@@ -57,9 +59,11 @@ struct Members {
 }
 
 /// Rows, and in how many signs each differs from a query.
-#[derive(Debug, Default)]
-struct LookedAt {
-    rows: Vec<u32>,
+#[derive(Debug)]
+struct LookedAt<'c> {
+    /// Those of each partition, where they are: few of them are read.
+    parts: Vec<Cow<'c, [u32]>>,
+    /// The distances of all parts, one after the other.
     distances: Vec<u16>,
 }
 
@@ -132,7 +136,7 @@ impl Codes {
         let mut tried = wanted;
         let candidates = loop {
             let candidates = near.nearest(tried, admitted);
-            if candidates.len() >= wanted || tried >= near.rows.len() {
+            if candidates.len() >= wanted || tried >= near.distances.len() {
                 break candidates;
             }
             tried *= 4;
@@ -144,21 +148,27 @@ impl Codes {
     }
 
     /// The rows of the partitions nearest to a query and those that are in none.
-    fn looked_at(&self, query: &[f32]) -> LookedAt {
+    fn looked_at(&self, query: &[f32]) -> LookedAt<'_> {
         let signs = self.signs_of(query);
-        let mut near = LookedAt::default();
+        let mut near: Vec<&Members> = Vec::new();
         let mut arranged = 0;
         if let Some(partitions) = &self.partitions {
-            for partition in partitions.nearest_to(query, self.dimension) {
-                let members = &partitions.members[partition];
-                near.rows.extend_from_slice(&members.rows);
-                members.signs.differences(&signs, &mut near.distances);
-            }
+            let nearest = partitions.nearest_to(query, self.dimension);
+            near.extend(nearest.into_iter().map(|at| &partitions.members[at]));
             arranged = partitions.arranged;
         }
-        near.rows.extend(arranged as u32..self.len() as u32);
-        self.signs.differences(&signs, &mut near.distances);
-        near
+        let unarranged: Vec<u32> = (arranged as u32..self.len() as u32).collect();
+        let count = near.iter().map(|members| members.rows.len()).sum::<usize>();
+        let mut distances = Vec::with_capacity(count + unarranged.len() + BLOCK);
+        for members in &near {
+            members.signs.differences(&signs, &mut distances);
+        }
+        self.signs.differences(&signs, &mut distances);
+        let parts = near.into_iter().map(|members| Cow::from(&members.rows));
+        LookedAt {
+            parts: parts.chain([Cow::from(unarranged)]).collect(),
+            distances,
+        }
     }
 
     /// Sorts the rows into partitions around centres, in two levels: 32 centres, and
@@ -255,15 +265,19 @@ impl Partitions {
     }
 }
 
-impl LookedAt {
+impl LookedAt<'_> {
     /// The admitted of the nearest `wanted` rows, and of those that are as near.
     fn nearest(&self, wanted: usize, admitted: &dyn Fn(usize) -> bool) -> Vec<usize> {
         let within = self.distance_of(wanted);
-        let near = self.rows.iter().zip(&self.distances);
-        near.filter(|(_, distance)| **distance <= within)
-            .map(|(row, _)| *row as usize)
-            .filter(|row| admitted(*row))
-            .collect()
+        let mut near = Vec::new();
+        let mut distances = self.distances.as_slice();
+        for rows in &self.parts {
+            let (own, others) = distances.split_at(rows.len());
+            add_near(rows, own, within, &mut near);
+            distances = others;
+        }
+        near.retain(|row| admitted(*row));
+        near
     }
 
     /// The distance within which there are at least `wanted` rows.
@@ -281,6 +295,23 @@ impl LookedAt {
             }
         }
         u16::MAX
+    }
+}
+
+/// Adds the rows whose distance is at most `within`.
+fn add_near(rows: &[u32], distances: &[u16], within: u16, near: &mut Vec<usize>) {
+    const GROUP: usize = 16;
+    for (rows, distances) in rows.chunks(GROUP).zip(distances.chunks(GROUP)) {
+        // Most groups have nothing near. This has no way out of its loop, so that
+        // wide registers tell it of a group at once.
+        let any = distances
+            .iter()
+            .fold(false, |any, distance| any | (*distance <= within));
+        if any {
+            let pairs = rows.iter().zip(distances);
+            let pairs = pairs.filter(|(_, distance)| **distance <= within);
+            near.extend(pairs.map(|(row, _)| *row as usize));
+        }
     }
 }
 

@@ -6,6 +6,7 @@
 //! removed and added again under a new number, so postings stay in order.
 
 use std::collections::{BinaryHeap, HashMap};
+use std::ops::Range;
 
 use crate::tokens::{TermKind, Token};
 
@@ -349,22 +350,40 @@ impl KeywordQuery<'_> {
     }
 
     fn gain(&self, list: &QueryTerm<'_>, at: usize, doc: DocNo) -> f32 {
-        self.worth(
-            list,
-            list.postings.weights[at],
-            self.index.lengths[doc as usize],
-        )
+        let length = self.index.lengths[doc as usize];
+        self.worth(list).of(list.postings.weights[at], length)
     }
 
     fn bound(&self, list: &QueryTerm<'_>, extremes: Extremes) -> f32 {
-        self.worth(list, extremes.largest, extremes.shortest) * ROUNDING
+        self.worth(list).of(extremes.largest, extremes.shortest) * ROUNDING
     }
 
-    fn worth(&self, list: &QueryTerm<'_>, weight: u16, length: f32) -> f32 {
-        let Bm25 { k1, b, .. } = self.parameters;
+    fn worth(&self, list: &QueryTerm<'_>) -> Worth {
+        Worth {
+            gain: list.gain,
+            k1: self.parameters.k1,
+            b: self.parameters.b,
+            average: self.average,
+        }
+    }
+}
+
+/// What a term is worth in a document. It borrows nothing, so that a loop over many
+/// documents reads these numbers once.
+#[derive(Clone, Copy)]
+struct Worth {
+    gain: f32,
+    k1: f32,
+    b: f32,
+    average: f32,
+}
+
+impl Worth {
+    fn of(self, weight: u16, length: f32) -> f32 {
+        let Self { gain, k1, b, .. } = self;
         let weight = f32::from(weight) / STEP;
         let length = length / self.average;
-        list.gain * weight * (k1 + 1.0) / (weight + k1 * (1.0 - b + b * length))
+        gain * weight * (k1 + 1.0) / (weight + k1 * (1.0 - b + b * length))
     }
 }
 
@@ -377,7 +396,7 @@ struct Walk<'q, 'i> {
     /// in those of the window.
     everywhere: Vec<f32>,
     here: Vec<f32>,
-    scores: Vec<f32>,
+    scores: Box<[f32; WINDOW]>,
     /// A bit for each document of the window that has a score.
     touched: [u64; WINDOW / 64],
     best: BinaryHeap<Worst>,
@@ -398,7 +417,7 @@ impl<'q, 'i> Walk<'q, 'i> {
             cursors: vec![0; query.lists.len()],
             everywhere: everywhere.collect(),
             here: vec![0.0; query.lists.len()],
-            scores: vec![0.0; WINDOW],
+            scores: Box::new([0.0; WINDOW]),
             touched: [0; WINDOW / 64],
             best: BinaryHeap::with_capacity(limit + 1),
             threshold: None,
@@ -437,22 +456,28 @@ impl<'q, 'i> Walk<'q, 'i> {
             // From the last list to the first: every document is added up in the
             // same order, whatever its window leaves out.
             for i in (summed..count).rev() {
-                let list = &query.lists[i];
-                for at in self.cursors[i]..ends[i] {
-                    let doc = list.postings.docs[at];
-                    let place = (doc - first) as usize % WINDOW;
-                    self.scores[place] += query.gain(list, at, doc);
-                    self.touched[place / 64] |= 1 << (place % 64);
-                }
+                self.add_up(&query.lists[i], self.cursors[i]..ends[i], first);
             }
             self.choose(first, summed, admits);
         }
         self.cursors[essential..].copy_from_slice(&ends[essential..]);
     }
 
+    /// Adds what these postings are worth to the documents of the window.
+    fn add_up(&mut self, list: &QueryTerm<'_>, range: Range<usize>, first: DocNo) {
+        let worth = self.query.worth(list);
+        let lengths = self.query.index.lengths.as_slice();
+        let docs = &list.postings.docs[range.clone()];
+        let weights = &list.postings.weights[range];
+        for (&doc, &weight) in docs.iter().zip(weights) {
+            let place = (doc - first) as usize % WINDOW;
+            self.scores[place] += worth.of(weight, lengths[doc as usize]);
+            self.touched[place / 64] |= 1 << (place % 64);
+        }
+    }
+
     /// Takes what is good enough of the window, and clears it.
     fn choose(&mut self, first: DocNo, summed: usize, admits: Admits<'_>) {
-        let query = self.query;
         let lent = summed.checked_sub(1).map_or(0.0, |i| self.here[i]);
         for word in 0..self.touched.len() {
             let mut left = std::mem::take(&mut self.touched[word]);
@@ -461,7 +486,7 @@ impl<'q, 'i> Walk<'q, 'i> {
                 left &= left - 1;
                 let score = std::mem::take(&mut self.scores[place]);
                 let doc = first + place as DocNo;
-                if !self.is_hopeless(score + lent) && !query.index.removed[doc as usize] {
+                if !self.is_hopeless(score + lent) {
                     self.offer(doc, score, summed, admits);
                 }
             }
@@ -482,7 +507,8 @@ impl<'q, 'i> Walk<'q, 'i> {
                 score += query.gain(list, self.cursors[i], doc);
             }
         }
-        if self.is_hopeless(score) || !admits(doc) {
+        // Asked last, because the answer is seldom in the cache.
+        if self.is_hopeless(score) || query.index.removed[doc as usize] || !admits(doc) {
             return;
         }
         self.best.push(Worst(Scored { doc, score }));
