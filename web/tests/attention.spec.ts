@@ -67,6 +67,7 @@ test("the card of a task shows that it waits, and words are an answer where word
   const item = board.locator(".item", { hasText: "What shall it be called?" });
   await item.getByRole("link", { name: "its task" }).click();
   await expect(board.getByRole("heading", { level: 1 })).toContainText(number);
+  await expect(board.getByRole("link", { name: "What shall it be called?" })).toBeVisible();
   await board.keyboard.press("g");
   await board.keyboard.press("b");
   await expect(board.locator(`.card[data-task="${number}"]`).getByText("waits for you")).toBeVisible();

@@ -30,7 +30,7 @@ const FEEDBACK_HITS: [usize; 5] = [2, 3, 4, 6, 8];
 /// A place in each of these lists.
 type Choice = [usize; 5];
 
-/// Where the search begins: not at the profile in use, which is to be validated.
+/// Where the search begins, whatever the profile in use is.
 const MIDDLE: Choice = [2, 2, 2, 2, 2];
 
 /// The parameters that bear on the turns of conversations, and those that bear on
@@ -96,7 +96,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             set.name, chosen.recall, chosen.ndcg, in_use.recall, in_use.ndcg
         );
     }
-    println!("{} choices were measured", bench.known.len());
+    println!("{} choices were measured on a set", bench.known.len());
     Ok(())
 }
 

@@ -150,8 +150,8 @@ pub fn excerpt(text: &str, most: usize) -> String {
     format!("{}…", text[..end].trim_end())
 }
 
-/// What a conversation is called by: the beginning of its first prompt, on one
-/// line.
+/// What a conversation is called by: the beginning of the first line of its first
+/// prompt.
 #[must_use]
 pub fn title(prompt: &str) -> String {
     let mut lines = prompt.lines().map(str::trim);
@@ -425,7 +425,11 @@ mod tests {
 
     #[test]
     fn a_title_is_one_short_line() {
-        assert_eq!(title("  fix\n the   bug "), "fix the bug");
+        assert_eq!(
+            title("\n  fix the   bug \nYou are in a worktree."),
+            "fix the bug"
+        );
+        assert_eq!(title(" \n"), "");
         assert!(title(&"word ".repeat(100)).len() <= LONGEST_TITLE);
     }
 

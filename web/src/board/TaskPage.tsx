@@ -106,6 +106,7 @@ function Details({ details }: { details: TaskDetails }) {
         <TaskMark status={task.status} />
         <h2 className="task-title">{task.title}</h2>
         {task.blocked ? <p className="task-why">{task.blocked}</p> : null}
+        <Asked number={task.number} />
         {details.waits.map((wait) => (
           <p key={wait.sentence} className="task-why">
             {wait.sentence}
@@ -124,6 +125,20 @@ function Details({ details }: { details: TaskDetails }) {
       </div>
     </article>
   );
+}
+
+/** What a person is asked about it, and where to answer. */
+function Asked({ number }: { number: string }) {
+  const questions = useOperation("question_list", { all: false });
+  const asked = questions.data?.questions.filter((question) => question.task === number) ?? [];
+  return asked.map((question) => (
+    <p key={question.id} className="task-why">
+      <span className="mark" data-tone="wait">
+        waits for you
+      </span>{" "}
+      <Link href={`/attention?at=Q-${question.number}`}>{question.question}</Link>
+    </p>
+  ));
 }
 
 function Facts({ details }: { details: TaskDetails }) {

@@ -19,7 +19,7 @@ export interface Card {
   column: ColumnName;
   /** Why it waits, a sentence each. */
   waits: string[];
-  /** Its agent waits for a person. */
+  /** A person is asked about it, or by its agent. */
   asks: boolean;
 }
 

@@ -34,7 +34,7 @@ export function Screen({ slot, label }: Props) {
       const painter = new Painter(terminal, () => {
         picture.draw();
         link.drawn();
-        setState((now) => (now === "ended" ? now : "live"));
+        setState((now) => (now === "waiting" ? "live" : now));
         words ??= setTimeout(() => {
           words = undefined;
           inside.textContent = picture.text();
@@ -57,8 +57,8 @@ export function Screen({ slot, label }: Props) {
           taken: () => {},
           refused: () => {},
           ended: () => setState("ended"),
-          // Live again only when something of it is drawn.
-          connected: (connected) => connected || setState("lost"),
+          // Live only when something of it is drawn.
+          connected: (connected) => setState(connected ? "waiting" : "lost"),
         },
         "paced",
       );

@@ -14,23 +14,19 @@ export function Health() {
   const stats = useOperation("daemon_stats", {}, { refetchInterval: LOOK_MS });
   return (
     <div className="stack system">
+      <Loaded of={status}>{(report) => <Status report={report} />}</Loaded>
       {/* Each part when those above it have their height, so that nothing is pushed down. */}
-      <Loaded of={status}>
-        {(report) => (
-          <>
-            <Status report={report} />
-            <Loaded of={stats} lines={4}>
-              {(numbers) => (
-                <>
-                  <Numbers report={numbers} />
-                  <Plots />
-                  <Activity />
-                </>
-              )}
-            </Loaded>
-          </>
-        )}
-      </Loaded>
+      {status.isPending ? null : (
+        <Loaded of={stats} lines={4}>
+          {(report) => <Numbers report={report} />}
+        </Loaded>
+      )}
+      {status.isPending || stats.isPending ? null : (
+        <>
+          <Plots />
+          <Activity />
+        </>
+      )}
     </div>
   );
 }

@@ -140,20 +140,28 @@ fn show_one(output: &mut Output, question: &Question, tasks: &Tasks, now: Timest
 }
 
 fn who_asks(question: &Question, tasks: &Tasks) -> String {
+    let task = question.task.map(|number| match tasks.get(&number) {
+        Some(title) => format!("{number} {title}"),
+        None => number.to_string(),
+    });
     match &question.origin {
         QuestionOrigin::Dialog {
             slot_name,
             permission,
             ..
-        } => match permission.as_ref().and_then(|asked| asked.tool.as_ref()) {
-            Some(tool) => format!("{slot_name} wants {tool}"),
-            None => slot_name.clone(),
-        },
-        origin => match (question.task, origin.execution()) {
-            (Some(number), _) => match tasks.get(&number) {
-                Some(title) => format!("{number} {title}"),
-                None => number.to_string(),
-            },
+        } => {
+            let asks = task.unwrap_or_else(|| slot_name.clone());
+            match permission.as_ref().and_then(|asked| asked.tool.as_ref()) {
+                Some(tool) => format!("{asks} wants {tool}"),
+                None => asks,
+            }
+        }
+        QuestionOrigin::Tool {
+            execution: None,
+            key,
+        } => key.clone(),
+        origin => match (task, origin.execution()) {
+            (Some(task), _) => task,
             (None, Some(execution)) => execution.to_string(),
             (None, None) => origin.key(),
         },
