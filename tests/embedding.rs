@@ -34,14 +34,10 @@ fn meaning_is_compared_once_a_provider_is_there() {
     assert!(found["hits"][0]["scores"]["vector"].as_f64().unwrap() > 0.1);
 }
 
-fn call(home: &TestHome, operation: &str, params: &Value) -> Value {
-    home.json(&["call", operation, &params.to_string()])
-}
-
 #[test]
 fn entries_that_are_alike_lie_near_each_other_on_the_map() {
     let home = TestHome::started();
-    let empty = call(&home, "kb_map", &json!({}));
+    let empty = home.call("kb_map", &json!({}));
     assert_eq!(
         empty["notice"], "nothing has been remembered yet",
         "{empty}"
@@ -60,7 +56,7 @@ fn entries_that_are_alike_lie_near_each_other_on_the_map() {
         home.json(&["kb", "remember", &said, "--key", &format!("k{n}")]);
     }
     let mapped = || {
-        let map = call(&home, "kb_map", &json!({"limit": 3000}));
+        let map = home.call("kb_map", &json!({"limit": 3000}));
         let points = map["points"].as_array().unwrap().iter().map(|point| {
             let title = point["title"].as_str().unwrap().to_owned();
             let place = [&point["x"], &point["y"]].map(|at| at.as_f64().unwrap());
@@ -83,7 +79,7 @@ fn entries_that_are_alike_lie_near_each_other_on_the_map() {
     }
     assert!(within < between, "{points:?}");
     assert_eq!(
-        call(&home, "kb_map", &json!({"limit": 2}))["points"]
+        home.call("kb_map", &json!({"limit": 2}))["points"]
             .as_array()
             .unwrap()
             .len(),

@@ -83,6 +83,11 @@ impl TestHome {
             .unwrap_or_else(|error| panic!("mission {args:?}: {error}: {}", text(&output.stdout)))
     }
 
+    /// Calls an operation by its name, as it is in the catalogue.
+    pub(crate) fn call(&self, operation: &str, params: &Value) -> Value {
+        self.json(&["call", operation, &params.to_string()])
+    }
+
     /// Runs a command that must fail; its exit code and its sentence.
     pub(crate) fn failure(&self, args: &[&str]) -> (i32, String) {
         let output = self.mission(args);

@@ -462,7 +462,7 @@ fn entries_are_listed_with_the_newest_knowledge_first() {
         ]);
     }
     let keys = |params: Value| {
-        let page = home.json(&["call", "kb_list", &params.to_string()]);
+        let page = home.call("kb_list", &params);
         let entries = page["entries"].as_array().unwrap();
         let keys: Vec<_> = entries.iter().map(|entry| entry["key"].clone()).collect();
         (Value::from(keys), page["more"].clone())

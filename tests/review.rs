@@ -11,10 +11,6 @@ use serde_json::{Value, json};
 use crate::executions::{Stage, journal, of_kind};
 use crate::harness::{TestHome, wait_for};
 
-fn call(home: &TestHome, operation: &str, params: &Value) -> Value {
-    home.json(&["call", operation, &params.to_string()])
-}
-
 fn refused(home: &TestHome, operation: &str, params: &Value) -> (i32, String) {
     home.failure(&["call", operation, &params.to_string()])
 }
@@ -36,9 +32,9 @@ fn a_review_reaches_the_agent_as_one_message_and_once() {
             { "file": "src/old.rs", "side": "old", "line": 3, "text": "Why is this gone?\nKeep it." },
         ],
     });
-    let sent = call(&stage.home, "review_send", &review);
+    let sent = stage.home.call("review_send", &review);
     assert_eq!(sent["outcome"], "accepted");
-    let again = call(&stage.home, "review_send", &review);
+    let again = stage.home.call("review_send", &review);
     assert_eq!(again["outcome"], "duplicate");
     assert_eq!(again["message"], sent["message"]);
 
@@ -69,8 +65,7 @@ fn a_review_reaches_the_agent_as_one_message_and_once() {
     let content = &messages[1]["content"];
     assert_eq!(content["type"], "review");
     assert_eq!(content["payload"]["comments"][1]["side"], "old");
-    let page = call(
-        &stage.home,
+    let page = stage.home.call(
         "execution_journal",
         &json!({ "execution": id, "kinds": ["message.accepted"], "data": true }),
     );
@@ -79,7 +74,9 @@ fn a_review_reaches_the_agent_as_one_message_and_once() {
     let (code, said) = refused(&stage.home, "review_send", &json!({ "to": id }));
     assert_eq!(code, 2);
     assert!(said.contains("the review says nothing"), "{said}");
-    call(&stage.home, "execution_cancel", &json!({ "execution": id }));
+    stage
+        .home
+        .call("execution_cancel", &json!({ "execution": id }));
     let late = json!({ "to": id, "remark": "One more." });
     let (code, said) = refused(&stage.home, "review_send", &late);
     assert_eq!(code, 5);
@@ -91,14 +88,16 @@ fn a_journal_is_read_in_windows_from_both_ends() {
     let stage = Stage::new();
     let started = stage.start(TURNS, &["--wait", "--signals", "none"], "do it");
     let id = started["execution"].as_str().unwrap().to_owned();
-    call(&stage.home, "execution_cancel", &json!({ "execution": id }));
+    stage
+        .home
+        .call("execution_cancel", &json!({ "execution": id }));
     let read = |more: Value| {
         let mut params = json!({ "execution": id, "limit": 5 });
         params
             .as_object_mut()
             .unwrap()
             .extend(more.as_object().unwrap().clone());
-        call(&stage.home, "execution_journal", &params)
+        stage.home.call("execution_journal", &params)
     };
     let numbers = |page: &Value| -> Vec<u64> {
         let records = page["records"].as_array().unwrap().iter();
@@ -148,14 +147,14 @@ fn the_log_is_read_by_level_and_words_and_onwards() {
     let home = TestHome::started();
     // Written by a thread of its own, soon after the daemon says that it is ready.
     wait_for("the log to say ready", || {
-        let page = call(&home, "daemon_logs", &json!({ "text": "READY" }));
+        let page = home.call("daemon_logs", &json!({ "text": "READY" }));
         page["lines"]
             .as_array()
             .unwrap()
             .iter()
             .any(|line| line["message"] == "ready")
     });
-    let page = call(&home, "daemon_logs", &json!({ "limit": 1 }));
+    let page = home.call("daemon_logs", &json!({ "limit": 1 }));
     assert_eq!(page["lines"].as_array().unwrap().len(), 1);
     let place = page["newer"].clone();
     home.write_config("[nonsense]\nx = 1\n");
@@ -167,10 +166,10 @@ fn the_log_is_read_by_level_and_words_and_onwards() {
     home.write_config("[log]\nlevel = \"debug\"\n");
     home.json(&["daemon", "reload"]);
     wait_for("a new line", || {
-        let more = call(&home, "daemon_logs", &json!({ "after": place }));
+        let more = home.call("daemon_logs", &json!({ "after": place }));
         !more["lines"].as_array().unwrap().is_empty()
     });
-    let errors = call(&home, "daemon_logs", &json!({ "level": "error" }));
+    let errors = home.call("daemon_logs", &json!({ "level": "error" }));
     let lines = errors["lines"].as_array().unwrap();
     assert!(
         lines.iter().all(|line| line["level"] == "error"),
@@ -185,12 +184,11 @@ fn the_log_is_read_by_level_and_words_and_onwards() {
 fn numbers_are_kept_over_time_and_over_a_restart() {
     let home = TestHome::with_config("[daemon]\nsample_secs = 1\n");
     home.start();
-    call(
-        &home,
+    home.call(
         "board_add",
         &json!({ "task": { "title": "counted", "isolation": "none" } }),
     );
-    let history = || call(&home, "stats_history", &json!({}));
+    let history = || home.call("stats_history", &json!({}));
     let values = |report: &Value, name: &str| -> Vec<Option<f64>> {
         let mut series = report["series"].as_array().unwrap().iter();
         let Some(found) = series.find(|series| series["name"] == name) else {
@@ -223,7 +221,7 @@ fn numbers_are_kept_over_time_and_over_a_restart() {
     home.start();
     assert_eq!(history()["at"][0], first);
     let params = json!({ "names": ["slots"], "points": 2 });
-    let few = call(&home, "stats_history", &params);
+    let few = home.call("stats_history", &params);
     assert_eq!(few["series"].as_array().unwrap().len(), 1);
     assert!(few["at"].as_array().unwrap().len() <= 2);
 }
@@ -235,8 +233,7 @@ fn what_agents_used_is_summed_with_its_budgets() {
          tokens_per_day = 500\n",
     );
     home.start();
-    let added = call(
-        &home,
+    let added = home.call(
         "board_add",
         &json!({ "task": { "title": "costly", "isolation": "none" } }),
     );
@@ -274,7 +271,7 @@ fn what_agents_used_is_summed_with_its_budgets() {
         db.close().await.unwrap();
     });
     home.start();
-    let report = call(&home, "usage_report", &json!({ "days": 2 }));
+    let report = home.call("usage_report", &json!({ "days": 2 }));
     assert_eq!(report["total"]["counted"], 357);
     assert_eq!(report["total"]["cache_read"], 27);
     assert_eq!(report["days"].as_array().unwrap().len(), 2);
@@ -288,6 +285,6 @@ fn what_agents_used_is_summed_with_its_budgets() {
             { "of": { "kind": "slot", "name": "a" }, "used": 300, "limit": 500 },
         ])
     );
-    let today = call(&home, "usage_report", &json!({ "days": 1 }));
+    let today = home.call("usage_report", &json!({ "days": 1 }));
     assert_eq!(today["total"]["counted"], 350);
 }

@@ -4,7 +4,6 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::call;
 use crate::commander::Agent;
 use crate::harness::{TestHome, wait_for};
 
@@ -19,7 +18,7 @@ fn a_rule_made_by_mcp_decides_for_everybody() {
     );
     let name = added["name"].clone();
     let test = json!({ "tool": "Bash", "argument": "frobnicate it" });
-    let verdict = call(&home, "permission_test", &test);
+    let verdict = home.call("permission_test", &test);
     assert_eq!(
         (&verdict["effect"], &verdict["rules"]),
         (&json!("deny"), &json!([name]))
@@ -34,8 +33,8 @@ fn a_rule_made_by_mcp_decides_for_everybody() {
     };
     assert!(is_listed(&agent.done("permission_list", json!({}))));
     agent.done("permission_remove", json!({ "rule": name }));
-    assert!(!is_listed(&call(&home, "permission_list", &json!({}))));
-    assert_ne!(call(&home, "permission_test", &test)["effect"], "deny");
+    assert!(!is_listed(&home.call("permission_list", &json!({}))));
+    assert_ne!(home.call("permission_test", &test)["effect"], "deny");
 }
 
 #[test]
@@ -56,7 +55,7 @@ fn a_slot_and_a_run_by_mcp_are_real_processes() {
     assert!(alive());
     let screen = |words: &str| {
         wait_for(words, || {
-            let read = call(&home, "slot_read", &json!({ "slot": "made" }));
+            let read = home.call("slot_read", &json!({ "slot": "made" }));
             read["lines"].to_string().contains(words)
         });
     };
@@ -72,7 +71,7 @@ fn a_slot_and_a_run_by_mcp_are_real_processes() {
         "slot_resize",
         json!({ "slot": "made", "columns": 61, "rows": 17 }),
     );
-    let read = call(&home, "slot_read", &json!({ "slot": "made" }));
+    let read = home.call("slot_read", &json!({ "slot": "made" }));
     assert_eq!((&read["columns"], &read["rows"]), (&json!(61), &json!(17)));
     let read = agent.done("slot_read", json!({ "slot": "made" }));
     assert!(read["lines"].to_string().contains("got words"));
@@ -87,7 +86,7 @@ fn a_slot_and_a_run_by_mcp_are_real_processes() {
     assert_eq!(listed["slots"][0]["slot"], spawned["slot"]);
     agent.done("slot_kill", json!({ "slot": "made", "grace_ms": 100 }));
     assert!(!alive());
-    assert_eq!(call(&home, "slot_list", &json!({}))["slots"], json!([]));
+    assert_eq!(home.call("slot_list", &json!({}))["slots"], json!([]));
 
     let started = agent.done(
         "execution_start",
@@ -96,7 +95,7 @@ fn a_slot_and_a_run_by_mcp_are_real_processes() {
     let run = started["execution"].as_str().unwrap().to_owned();
     let listed = agent.done("execution_list", json!({}));
     assert_eq!(listed["executions"][0]["execution"], json!(run));
-    let shown = call(&home, "execution_show", &json!({ "execution": run }));
+    let shown = home.call("execution_show", &json!({ "execution": run }));
     assert_eq!(shown["execution"], json!(run));
     let by_mcp = agent.done("execution_show", json!({ "execution": run }));
     let file = std::fs::read_to_string(by_mcp["journal"].as_str().unwrap()).unwrap();
@@ -116,7 +115,7 @@ fn a_slot_and_a_run_by_mcp_are_real_processes() {
         json!({ "execution": run, "reason": "enough" }),
     );
     wait_for("the run to be over", || {
-        let running = call(&home, "execution_list", &json!({}));
+        let running = home.call("execution_list", &json!({}));
         running["executions"] == json!([])
     });
 }
@@ -164,8 +163,7 @@ fn a_dialog_is_answered_by_mcp_and_the_agent_heard_it() {
     let rehearse = ["rehearse", &script, "go", "--speed", "50"];
     let mut argv = vec![json!(mission)];
     argv.extend(rehearse.iter().map(|word| json!(word)));
-    call(
-        &home,
+    home.call(
         "slot_spawn",
         &json!({ "argv": argv, "engine": "rehearsal", "name": "asker", "cwd": folder }),
     );
@@ -219,8 +217,7 @@ fn a_run_is_spoken_to_by_mcp_and_its_agent_heard_it() {
       - write: {file: answered, text: x}
 "#,
     );
-    let run = call(
-        &home,
+    let run = home.call(
         "execution_start",
         &json!({ "engine": "rehearsal", "cwd": home.path(), "prompt": "first", "name": "runner",
                  "args": [script, "--speed", "50"] }),
@@ -236,13 +233,7 @@ fn a_run_is_spoken_to_by_mcp_and_its_agent_heard_it() {
     wait_for("the message to be heard", || is_there("heard"));
     assert!(!is_there("go"), "it was interrupted, it did not finish");
     assert!(written(&home.path().join("heard")).contains("the second"));
-    let show = || {
-        call(
-            &home,
-            "execution_show",
-            &json!({ "execution": run["execution"] }),
-        )
-    };
+    let show = || home.call("execution_show", &json!({ "execution": run["execution"] }));
     wait_for("its question", || show()["questions"] != json!([]));
     agent.done(
         "execution_answer",

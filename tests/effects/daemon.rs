@@ -2,7 +2,6 @@
 
 use serde_json::{Value, json};
 
-use super::call;
 use crate::commander::Agent;
 use crate::harness::{TestHome, wait_for};
 use crate::http::Http;
@@ -19,7 +18,7 @@ fn what_is_marked_by_mcp_is_on_everybodys_timeline() {
         events.any(|event| event["event"]["text"] == text)
     };
     assert!(is_noted(&home.events(), "by mcp"));
-    call(&home, "timeline_note", &json!({ "text": "by hand" }));
+    home.call("timeline_note", &json!({ "text": "by hand" }));
     let page = agent.done("timeline_query", json!({ "after": seq }));
     assert!(
         is_noted(page["events"].as_array().unwrap(), "by hand"),
@@ -36,7 +35,7 @@ fn what_is_marked_by_mcp_is_on_everybodys_timeline() {
     let wait = json!({ "after": after, "kinds": ["note_added"], "timeout_ms": 50_000 });
     std::thread::scope(|scope| {
         let waited = scope.spawn(|| agent.done("timeline_wait", wait));
-        call(&home, "timeline_note", &json!({ "text": "awaited" }));
+        home.call("timeline_note", &json!({ "text": "awaited" }));
         let page = waited.join().unwrap();
         assert!(
             is_noted(page["events"].as_array().unwrap(), "awaited"),
@@ -83,14 +82,14 @@ fn the_daemon_by_mcp_is_the_same_daemon() {
         let key = keys.find(|key| key["key"] == "log.level").unwrap();
         key["value"].as_str().unwrap().to_owned()
     };
-    assert_eq!(value(&call(&home, "config_show", &json!({}))), "\"debug\"");
+    assert_eq!(value(&home.call("config_show", &json!({}))), "\"debug\"");
     assert_eq!(value(&agent.done("config_show", json!({}))), "\"debug\"");
 
     agent.done(
         "autopilot_set",
         json!({ "mode": "running", "reason": "by mcp" }),
     );
-    let report = call(&home, "autopilot_show", &json!({}));
+    let report = home.call("autopilot_show", &json!({}));
     assert_eq!(report["mode"], "running");
     assert_eq!(agent.done("autopilot_show", json!({}))["reason"], "by mcp");
 
@@ -118,7 +117,7 @@ fn the_daemon_by_mcp_is_the_same_daemon() {
             json!({ "tool": "exit-at-once__echo", "arguments": { "text": "x" } }),
         );
     }
-    let open = || call(&home, "incident_list", &json!({ "state": "open" }));
+    let open = || home.call("incident_list", &json!({ "state": "open" }));
     wait_for("an incident", || open()["incidents"] != json!([]));
     let incident = open()["incidents"][0]["id"].clone();
     let listed = agent.done("incident_list", json!({ "state": "open" }));

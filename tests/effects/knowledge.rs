@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::call;
 use crate::commander::Agent;
 use crate::harness::{TestHome, wait_for};
 use crate::ollama::Ollama;
@@ -122,11 +121,7 @@ fn what_is_doubted_proposed_or_old_by_mcp_shows_on_the_command_line() {
     );
     let hits = home.json(&["kb", "search", "nextest"])["hits"].clone();
     assert_eq!(hits.as_array().unwrap().len(), 1, "{hits}");
-    call(
-        &home,
-        "kb_propose",
-        &json!({ "summary": "The sky is green" }),
-    );
+    home.call("kb_propose", &json!({ "summary": "The sky is green" }));
     let inbox = agent.done("kb_inbox", json!({}));
     let waiting = inbox["proposals"].as_array().unwrap();
     assert_eq!(waiting.len(), 1, "{inbox}");

@@ -3,7 +3,6 @@
 
 use serde_json::{Value, json};
 
-use super::call;
 use crate::commander::Agent;
 use crate::executions::Stage;
 use crate::harness::{TestHome, wait_for};
@@ -134,9 +133,9 @@ fn the_daemon_over_time_is_seen_by_mcp() {
             .as_array()
             .is_some_and(|times| times.len() > 1)
     });
-    let by_hand = call(&home, "stats_history", &json!({}));
+    let by_hand = home.call("stats_history", &json!({}));
     assert_eq!(by_hand["host"], history["host"]);
     let usage = agent.done("usage_report", json!({}));
-    let by_hand = call(&home, "usage_report", &json!({}));
+    let by_hand = home.call("usage_report", &json!({}));
     assert_eq!(usage["days"], by_hand["days"], "{usage}");
 }

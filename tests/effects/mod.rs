@@ -11,9 +11,6 @@ mod work;
 use std::collections::BTreeSet;
 
 use missiond_api::CATALOGUE;
-use serde_json::Value;
-
-use crate::harness::TestHome;
 
 const STORIES: [&str; 5] = [
     include_str!("agents.rs"),
@@ -50,9 +47,4 @@ fn every_operation_has_a_story() {
     let all: BTreeSet<_> = CATALOGUE.iter().map(|spec| spec.name).collect();
     let missing: Vec<_> = all.difference(&told).collect();
     assert!(missing.is_empty(), "no story is told of {missing:?}");
-}
-
-/// Another presentation than MCP: the socket's own, through the command line.
-fn call(home: &TestHome, operation: &str, params: &Value) -> Value {
-    home.json(&["call", operation, &params.to_string()])
 }

@@ -2,7 +2,6 @@
 
 use serde_json::{Value, json};
 
-use super::call;
 use crate::code::Shop;
 use crate::commander::Agent;
 use crate::harness::TestHome;
@@ -16,12 +15,11 @@ fn task(title: &str) -> Value {
 fn the_board_by_mcp_is_the_board_of_the_command_line() {
     let home = TestHome::new();
     let mut agent = Agent::start(&home, &["--toolset", "board"]);
-    let show = |number: &str| call(&home, "board_show", &json!({ "task": number }));
+    let show = |number: &str| home.call("board_show", &json!({ "task": number }));
     let added = agent.done("board_add", json!({ "task": task("First") }));
     let first = added["task"]["number"].as_str().unwrap().to_owned();
     assert_eq!(show(&first)["task"]["title"], "First");
-    call(
-        &home,
+    home.call(
         "board_add",
         &json!({ "task": task("Second"), "depends_on": [first] }),
     );
@@ -55,7 +53,7 @@ fn the_board_by_mcp_is_the_board_of_the_command_line() {
     let checklist = json!({ "format": "markdown", "text": "- [ ] Imported\n",
                             "defaults": { "isolation": "none" } });
     agent.done("board_import", checklist);
-    let all = call(&home, "board_list", &json!({ "search": "Imported" }));
+    let all = home.call("board_list", &json!({ "search": "Imported" }));
     assert_eq!(all["total"], 1);
     let exported = agent.done("board_export", json!({ "format": "markdown" }));
     let file = std::fs::read_to_string(exported["file"].as_str().unwrap()).unwrap();

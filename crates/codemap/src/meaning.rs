@@ -82,10 +82,7 @@ impl CodeIndex {
 }
 
 fn beginning(text: &str, most: usize) -> &str {
-    let end = (0..=most.min(text.len()))
-        .rev()
-        .find(|&at| text.is_char_boundary(at));
-    &text[..end.unwrap_or(0)]
+    &text[..text.floor_char_boundary(most)]
 }
 
 #[cfg(test)]

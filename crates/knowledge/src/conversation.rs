@@ -135,8 +135,8 @@ pub fn kept(text: &str, most: usize) -> String {
     }
     const GAP: &str = "\n[…]\n";
     let room = most.saturating_sub(GAP.len());
-    let head = floor(&clean, room * 2 / 3);
-    let tail = ceil(&clean, clean.len() - (room - room * 2 / 3));
+    let head = clean.floor_char_boundary(room * 2 / 3);
+    let tail = clean.ceil_char_boundary(clean.len() - (room - room * 2 / 3));
     format!("{}{GAP}{}", &clean[..head], &clean[tail..])
 }
 
@@ -146,7 +146,7 @@ pub fn excerpt(text: &str, most: usize) -> String {
     if text.len() <= most {
         return text.to_owned();
     }
-    let end = floor(text, most.saturating_sub('…'.len_utf8()));
+    let end = text.floor_char_boundary(most.saturating_sub('…'.len_utf8()));
     format!("{}…", text[..end].trim_end())
 }
 
@@ -187,20 +187,6 @@ pub fn masked_json(value: &serde_json::Value) -> serde_json::Value {
         }
         other => other.clone(),
     }
-}
-
-fn floor(text: &str, at: usize) -> usize {
-    let at = at.min(text.len());
-    (0..=at)
-        .rev()
-        .find(|&at| text.is_char_boundary(at))
-        .unwrap_or(0)
-}
-
-fn ceil(text: &str, at: usize) -> usize {
-    (at..=text.len())
-        .find(|&at| text.is_char_boundary(at))
-        .unwrap_or(text.len())
 }
 
 /// One thing that happened in a conversation.

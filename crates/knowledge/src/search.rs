@@ -469,8 +469,5 @@ fn common(identifier: &str) -> usize {
 }
 
 fn beginning(text: &str, most: usize) -> &str {
-    let end = (0..=most.min(text.len()))
-        .rev()
-        .find(|&at| text.is_char_boundary(at));
-    &text[..end.unwrap_or(0)]
+    &text[..text.floor_char_boundary(most)]
 }

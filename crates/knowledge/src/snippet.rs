@@ -29,10 +29,7 @@ impl Snippet {
 /// The snippet of `text` for the terms of a query.
 #[must_use]
 pub fn snippet(text: &str, query: &[Token]) -> Snippet {
-    let end = (0..=READ.min(text.len()))
-        .rev()
-        .find(|&at| text.is_char_boundary(at));
-    let text = &text[..end.unwrap_or(0)];
+    let text = &text[..text.floor_char_boundary(READ)];
     let wanted = Wanted::of(query);
     let found: Vec<Seen> = pieces(text).into_iter().map(|p| wanted.see(p)).collect();
     // Identifiers lie over the words they are made of: a word is counted once.

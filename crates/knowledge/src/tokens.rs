@@ -290,10 +290,13 @@ fn read_run<'t>(run: &'t str, start: usize, cjk: bool, found: &mut Vec<Piece<'t>
 }
 
 fn push_word<'t>(lower: Cow<'t, str>, start: usize, end: usize, found: &mut Vec<Piece<'t>>) {
+    let most = lower.floor_char_boundary(LONGEST_WORD);
     let lower = match lower {
-        Cow::Borrowed(word) => Cow::Borrowed(cut_short(word)),
-        Cow::Owned(word) if word.len() > LONGEST_WORD => Cow::Owned(cut_short(&word).to_owned()),
-        Cow::Owned(word) => Cow::Owned(word),
+        Cow::Borrowed(word) => Cow::Borrowed(&word[..most]),
+        Cow::Owned(mut word) => {
+            word.truncate(most);
+            Cow::Owned(word)
+        }
     };
     found.push(Piece {
         lower,
@@ -301,13 +304,6 @@ fn push_word<'t>(lower: Cow<'t, str>, start: usize, end: usize, found: &mut Vec<
         start,
         end,
     });
-}
-
-fn cut_short(word: &str) -> &str {
-    let cut = (0..=LONGEST_WORD.min(word.len()))
-        .rev()
-        .find(|&at| word.is_char_boundary(at));
-    &word[..cut.unwrap_or(0)]
 }
 
 fn read_pairs<'t>(run: &'t str, start: usize, found: &mut Vec<Piece<'t>>) {

@@ -252,10 +252,7 @@ fn shortened(text: &str) -> String {
 }
 
 fn shortened_to(text: &str, most: usize) -> String {
-    let end = (0..=most.min(text.len()))
-        .rev()
-        .find(|&at| text.is_char_boundary(at));
-    text[..end.unwrap_or(0)].to_owned()
+    text[..text.floor_char_boundary(most)].to_owned()
 }
 
 fn without_front_matter(text: &str) -> &str {

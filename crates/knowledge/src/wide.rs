@@ -23,12 +23,20 @@ pub(crate) fn dot(a: &[f32], b: &[f32]) -> f32 {
     Dot { a, b }.dispatch()
 }
 
-struct Dot<'a> {
-    a: &'a [f32],
+/// The same of bytes, as they are, with a query.
+pub(crate) fn mixed_dot(bytes: &[i8], query: &[f32]) -> f32 {
+    Dot { a: bytes, b: query }.dispatch()
+}
+
+struct Dot<'a, T> {
+    a: &'a [T],
     b: &'a [f32],
 }
 
-impl SimdOp for Dot<'_> {
+impl<T: Copy> SimdOp for Dot<'_, T>
+where
+    f32: From<T>,
+{
     type Output = f32;
 
     #[inline(always)]
@@ -40,11 +48,12 @@ impl SimdOp for Dot<'_> {
             for sum in 0..8 {
                 for lane in 0..8 {
                     let at = 8 * sum + lane;
-                    sums[sum][lane] += x[at] * y[at];
+                    sums[sum][lane] += f32::from(x[at]) * y[at];
                 }
             }
         }
-        let rest: f32 = a_rest.iter().zip(b_rest).map(|(x, y)| x * y).sum();
+        let products = a_rest.iter().zip(b_rest);
+        let rest: f32 = products.map(|(&x, y)| f32::from(x) * y).sum();
         total(&sums) + rest
     }
 }
@@ -103,38 +112,6 @@ fn whole_dot(a: &[i8], b: &[i16]) -> i32 {
         sum += i32::from(x) * i32::from(y);
     }
     sum
-}
-
-/// The sum of products of bytes, as they are, with a query.
-pub(crate) fn mixed_dot(bytes: &[i8], query: &[f32]) -> f32 {
-    MixedDot { bytes, query }.dispatch()
-}
-
-struct MixedDot<'a> {
-    bytes: &'a [i8],
-    query: &'a [f32],
-}
-
-impl SimdOp for MixedDot<'_> {
-    type Output = f32;
-
-    #[inline(always)]
-    fn eval<I: Isa>(self, _: I) -> f32 {
-        let mut sums = Sums::default();
-        let (pieces, rest) = self.bytes.as_chunks::<PIECE>();
-        let (query_pieces, query_rest) = self.query.as_chunks::<PIECE>();
-        for (x, y) in pieces.iter().zip(query_pieces) {
-            for sum in 0..8 {
-                for lane in 0..8 {
-                    let at = 8 * sum + lane;
-                    sums[sum][lane] += f32::from(x[at]) * y[at];
-                }
-            }
-        }
-        let products = rest.iter().zip(query_rest);
-        let rest: f32 = products.map(|(&x, y)| f32::from(x) * y).sum();
-        total(&sums) + rest
-    }
 }
 
 /// In how many signs each row of these blocks differs from a query ([`BLOCK`]).

@@ -43,10 +43,7 @@ impl Tail {
             start = bytes.iter().take(3).take_while(rest).count();
         }
         let text = String::from_utf8_lossy(&bytes[start..]).replace('\0', "\u{fffd}");
-        let mut from = text.len().saturating_sub(self.limit);
-        while !text.is_char_boundary(from) {
-            from += 1;
-        }
+        let from = text.ceil_char_boundary(text.len().saturating_sub(self.limit));
         text[from..].to_owned()
     }
 }

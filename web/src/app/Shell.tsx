@@ -5,7 +5,7 @@ import { Link, Redirect, Route, Switch, useLocation, useSearch } from "wouter";
 
 import { waitingCount } from "../attention/waiting";
 import { live } from "../daemon/live";
-import { useOperation } from "../daemon/queries";
+import { useOpenQuestions, useOperation } from "../daemon/queries";
 import { Boundary } from "../parts/Boundary";
 import { Brand } from "../parts/Brand";
 import { Lines, Nothing } from "../parts/Loaded";
@@ -85,7 +85,7 @@ export function Shell() {
 
 function Rail({ open, onPalette, onClose }: { open: boolean; onPalette: () => void; onClose: () => void }) {
   const [location] = useLocation();
-  const questions = useOperation("question_list", { all: false });
+  const questions = useOpenQuestions();
   const blocked = useOperation("board_list", { offset: 0, status: ["blocked", "failed"] });
   const slots = useOperation("slot_list", { all: false });
   const waits = waitingCount(questions.data, blocked.data);

@@ -4,7 +4,7 @@
 
 import { useEffect, useRef } from "react";
 
-import { useOperation } from "../daemon/queries";
+import { useOpenQuestions } from "../daemon/queries";
 import type { Question } from "../generated/operations";
 import { say } from "../parts/toasts";
 
@@ -26,7 +26,7 @@ export async function askForNotifications(): Promise<void> {
 }
 
 export function useNotifications(): void {
-  const questions = useOperation("question_list", { all: false });
+  const questions = useOpenQuestions();
   const told = useRef(new Set<string>());
   const last = useRef(0);
 

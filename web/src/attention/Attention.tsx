@@ -5,7 +5,7 @@ import { Link, useSearchParams } from "wouter";
 
 import { Bar } from "../app/Menu";
 import { useShortcuts } from "../app/shortcuts";
-import { useOperation } from "../daemon/queries";
+import { useOpenQuestions, useOperation } from "../daemon/queries";
 import { Loaded, Nothing } from "../parts/Loaded";
 import { IncidentItem } from "./IncidentItem";
 import { QuestionItem } from "./QuestionItem";
@@ -14,7 +14,7 @@ import { type Waiting, waitingList } from "./waiting";
 import "./attention.css";
 
 export function Attention() {
-  const questions = useOperation("question_list", { all: false });
+  const questions = useOpenQuestions();
   const tasks = useOperation("board_list", { offset: 0, status: ["blocked", "failed"] });
   const incidents = useOperation("incident_list", { state: "open" });
   const items = waitingList(questions.data, tasks.data, incidents.data);

@@ -23,6 +23,7 @@ const WHAT = { dialog: "dialog", needs_input: "question", task: "task", tool: "t
 export function QuestionItem({ question, selected, select }: Props) {
   const { origin } = question;
   const permission = origin.kind === "dialog" ? origin.permission : undefined;
+  const asks = question.task ?? (origin.kind === "dialog" ? origin.slot_name : undefined);
   return (
     <Item
       id={`Q-${question.number}`}
@@ -30,7 +31,7 @@ export function QuestionItem({ question, selected, select }: Props) {
       what={permission ? "permission" : WHAT[origin.kind]}
       number={`Q-${question.number}`}
       title={permission ? wanted(permission, question.question) : question.question}
-      from={<span className="quiet">{question.task ?? (origin.kind === "dialog" ? origin.slot_name : null)}</span>}
+      from={asks ? <span className="quiet">{asks}</span> : null}
       at={question.asked_at}
       selected={selected}
       select={select}

@@ -5,7 +5,7 @@ import { lazy, Suspense, useMemo, useState } from "react";
 import { useNarrowed } from "../app/address";
 import { Bar } from "../app/Menu";
 import { useShortcuts } from "../app/shortcuts";
-import { useOperation } from "../daemon/queries";
+import { useOpenQuestions } from "../daemon/queries";
 import { Lines, Loaded, Nothing } from "../parts/Loaded";
 import { Autopilot } from "./Autopilot";
 import { Columns } from "./Columns";
@@ -21,7 +21,7 @@ export function Board() {
   const [adding, setAdding] = useState(false);
   const board = useBoardTasks();
   const ready = useReady();
-  const questions = useOperation("question_list", { all: false });
+  const questions = useOpenQuestions();
   const asGraph = search.get("as") === "graph";
   const filter: Filter = {
     words: search.get("words") ?? "",

@@ -5,7 +5,7 @@ import { type DragEvent, type KeyboardEvent, memo, useDeferredValue, useRef, use
 import { Link } from "wouter";
 
 import type { TaskSummary } from "../generated/operations";
-import { taskTone } from "../parts/marks";
+import { AttentionMark, taskTone } from "../parts/marks";
 import { Ago } from "../parts/time";
 import { type Card, COLUMNS, type ColumnName } from "./cards";
 import { moveBetween } from "./reorder";
@@ -136,11 +136,7 @@ const TaskCard = memo(
       >
         <span className="card-top">
           <span className="number">{task.number}</span>
-          {asks ? (
-            <span className="mark" data-tone="wait">
-              waits for you
-            </span>
-          ) : null}
+          {asks ? <AttentionMark attention="awaiting_operator" /> : null}
           {task.priority === "normal" ? null : (
             <span className="tag" data-tone={task.priority === "low" ? "rest" : "wait"}>
               {task.priority}

@@ -6,10 +6,10 @@ import { Link, useLocation, useParams } from "wouter";
 
 import { Bar } from "../app/Menu";
 import { useShortcuts } from "../app/shortcuts";
-import { useAction, useOperation } from "../daemon/queries";
+import { useAction, useOpenQuestions, useOperation } from "../daemon/queries";
 import type { BoardTask, Note, TaskDetails, TaskLink } from "../generated/operations";
 import { Loaded } from "../parts/Loaded";
-import { TaskMark } from "../parts/marks";
+import { AttentionMark, TaskMark } from "../parts/marks";
 import { Ago } from "../parts/time";
 import { complain, say } from "../parts/toasts";
 import { Attempts } from "./Attempts";
@@ -129,13 +129,11 @@ function Details({ details }: { details: TaskDetails }) {
 
 /** What a person is asked about it, and where to answer. */
 function Asked({ number }: { number: string }) {
-  const questions = useOperation("question_list", { all: false });
+  const questions = useOpenQuestions();
   const asked = questions.data?.questions.filter((question) => question.task === number) ?? [];
   return asked.map((question) => (
     <p key={question.id} className="task-why">
-      <span className="mark" data-tone="wait">
-        waits for you
-      </span>{" "}
+      <AttentionMark attention="awaiting_operator" />{" "}
       <Link href={`/attention?at=Q-${question.number}`}>{question.question}</Link>
     </p>
   ));

@@ -46,6 +46,9 @@ export function useOperation<O extends OperationName>(
   });
 }
 
+/** What people are asked and have not answered: counted, listed and marked in several views. */
+export const useOpenQuestions = () => useOperation("question_list", { all: false });
+
 export function useAction<O extends OperationName>(
   operation: O,
   then?: (result: Result<O>, params: Params<O>) => void,

@@ -12,7 +12,7 @@ use missiond_core::{DeliveryStatus, MessageId, ObservationId, PtyState};
 use missiond_journal::catalogue::{Answer, Interrupt, MessageContent, Prompt, Review};
 use missiond_journal::policy::MessageOutcome;
 use missiond_journal::record::{InputRequest, Sender};
-use missiond_journal::{MessageKey, NewMessage, Text};
+use missiond_journal::{MessageKey, NewMessage, Reason, Text};
 use missiond_semantic::{DeliveryRefusal, Force, Landed, Submit, When};
 
 use tokio::sync::oneshot;
@@ -138,6 +138,10 @@ async fn accept(
             message,
             first: false,
         }),
+        // It ended between the look at it and the message.
+        MessageOutcome::Rejected {
+            reason: Reason::Stopped,
+        } => Err(ExecutionError::NotRunning { execution: run.id }),
         MessageOutcome::Rejected { reason } => Err(ExecutionError::Refused(reason)),
     }
 }

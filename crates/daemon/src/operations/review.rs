@@ -13,7 +13,7 @@ use missiond_api::operations::worktree::{
 };
 use missiond_core::{Attempt, BoardTask, ErrorCode, ExecutionId, TaskRef};
 use missiond_journal::catalogue::{CommentSide, LineComment, Review};
-use missiond_journal::{List, OutOfBounds, Reason, Text};
+use missiond_journal::{List, OutOfBounds, Text};
 use missiond_store::{StoreError, board};
 use missiond_workspace::diff_text::{Change, Hunk, Line, LineSide, PatchLimits};
 use missiond_workspace::{Diff, DiffLimits, FileDiff, Repository};
@@ -272,10 +272,7 @@ async fn send(call: Call, params: ReviewSendParams) -> Result<ReviewSent, ApiErr
         .review(execution, review, params.key)
         .await;
     let accepted = accepted.map_err(|error| match error {
-        // It may end between the look at it and the message.
-        ExecutionError::NotRunning { .. } | ExecutionError::Refused(Reason::Stopped) => {
-            nobody(&params.to)
-        }
+        ExecutionError::NotRunning { .. } => nobody(&params.to),
         error => ApiError::new(error.code(), error.to_string()),
     })?;
     Ok(ReviewSent {
