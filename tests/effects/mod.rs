@@ -21,7 +21,7 @@ const STORIES: [&str; 5] = [
 ];
 
 /// Where a story looks that is not MCP.
-const ELSEWHERE: [&str; 5] = ["call(&home", "home.json(", "std::fs::", "http.", "git("];
+const ELSEWHERE: [&str; 5] = ["home.call(", "home.json(", "std::fs::", "http.", "git("];
 
 /// Goes by what the stories themselves say, so that there is no list of names to
 /// be kept, and none to be believed.
