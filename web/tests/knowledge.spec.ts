@@ -44,6 +44,32 @@ test("what is remembered is found, says why, is said anew and forgotten", async 
   expect((await stage.call("kb_search", { query: "deploy_release" })).hits).toHaveLength(1);
 });
 
+test("an open entry shows what an agent says anew, and is not used by what is said of others", async ({ stage, board }) => {
+  const said = { key: "build-time", tier: "agent" } as const;
+  const { entry } = await stage.call("kb_remember", { ...said, summary: "The build takes 4 minutes" });
+  const reads: string[] = [];
+  board.on("request", (request) => {
+    if (request.url().endsWith("/kb_get")) reads.push(request.url());
+  });
+  await board.goto(`${await stage.address()}/knowledge/entry/${entry.id}`);
+  await expect(board.getByRole("heading", { name: "The build takes 4 minutes" })).toBeVisible();
+
+  const listed = board.waitForResponse(
+    async (response) => response.url().endsWith("/kb_list") && (await response.text()).includes("Lunch is at noon"),
+  );
+  await stage.call("kb_remember", { summary: "Lunch is at noon", tier: "agent" });
+  await listed;
+  await stage.call("kb_remember", { ...said, summary: "The build takes 9 minutes" });
+  await expect(board.getByRole("heading", { name: "The build takes 9 minutes" })).toBeVisible();
+  await expect(board.locator("del", { hasText: "4 minutes" })).toBeVisible();
+  expect(reads).toHaveLength(2);
+
+  await stage.call("kb_forget", { entry: entry.id });
+  await expect(board.getByText("out of use: forgotten")).toBeVisible();
+  await stage.call("kb_remember", { ...said, summary: "The build takes 5 minutes" });
+  await expect(board.getByRole("heading", { name: "The build takes 5 minutes" })).toBeVisible();
+});
+
 test("proposals are accepted and refused, and contradictions settled", async ({ stage, board }) => {
   await stage.call("kb_propose", { summary: "The build takes 4 minutes", source: "agent in T-1", tier: "agent" });
   await stage.call("kb_propose", { summary: "Tabs are better than spaces", source: "agent in T-1", tier: "agent" });

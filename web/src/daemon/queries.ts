@@ -68,7 +68,7 @@ const SLOTS: OperationName[] = ["slot_list", "slot_explain"];
 const EXECUTIONS: OperationName[] = ["execution_list", "execution_show", "execution_journal"];
 const TOOLS: OperationName[] = ["mcp_server_list", "mcp_tool_list"];
 // Not `kb_get`, which counts as use: an entry left open would seem useful for
-// everything that is remembered meanwhile.
+// everything that is remembered meanwhile. Its page looks whether it must be.
 const KNOWLEDGE: OperationName[] = ["kb_search", "kb_list", "kb_stats", "kb_conflicts", "kb_inbox", "kb_gc", "kb_map"];
 const CODE: OperationName[] = ["code_list", "code_status", "code_search", "code_show", "code_map", "beacon_list"];
 const CONVERSATIONS: OperationName[] = ["conversation_list", "conversation_show", "conversation_search"];
@@ -157,6 +157,8 @@ function changedBy(event: TimelineEvent["event"]): OperationName[] {
     case "incident_resolved":
       return INCIDENTS;
     case "kb_batch_mutated":
+      // That something was forgotten is seldom enough to look.
+      return event.archived > 0 ? [...KNOWLEDGE, "kb_get"] : KNOWLEDGE;
     case "kb_conflict_detected":
       return KNOWLEDGE;
     case "code_indexed":

@@ -1,7 +1,7 @@
 // One entry: what it says, where that came from and how far it is believed, what
 // it said before, and how it stands to others.
 
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { Link, useParams } from "wouter";
 
 import { Bar } from "../app/Menu";
@@ -18,7 +18,7 @@ import "./knowledge.css";
 export function EntryPage() {
   const { entry: id = "" } = useParams<{ entry: string }>();
   const [editing, setEditing] = useState(false);
-  const view = useOperation("kb_get", { entry: id });
+  const view = useEntry(id);
   const entry = view.data?.entry;
   useShortcuts({ e: () => entry && setEditing(true) });
   return (
@@ -39,6 +39,24 @@ export function EntryPage() {
       {editing && entry ? <Remember entry={entry} close={() => setEditing(false)} /> : null}
     </>
   );
+}
+
+/**
+ * An entry, read again when it was said anew. That counts as use and an event does
+ * not say whose revision it tells of, so it is looked for in the list first, where
+ * what was said last is at the top.
+ */
+function useEntry(id: string) {
+  const view = useOperation("kb_get", { entry: id });
+  const latest = useOperation("kb_list", { limit: 100 });
+  const shown = view.data?.entry;
+  const said = latest.data?.entries.find((entry) => entry.id === shown?.id)?.verified_at;
+  const isOld = shown !== undefined && said !== undefined && said > shown.verified_at;
+  const { refetch, dataUpdatedAt } = view;
+  useEffect(() => {
+    if (isOld) void refetch({ cancelRefetch: false });
+  }, [isOld, refetch, dataUpdatedAt]);
+  return view;
 }
 
 function Actions({ entry, edit }: { entry: KbEntry; edit: () => void }) {
