@@ -11,8 +11,9 @@ self.addEventListener("notificationclick", (event) => {
     self.clients.matchAll({ type: "window" }).then(async (pages) => {
       const [page] = pages;
       if (!page) return self.clients.openWindow(address);
-      await page.focus();
+      // First, because the browser may refuse the other.
       page.postMessage({ type: "open", address });
+      await page.focus();
     }),
   );
 });

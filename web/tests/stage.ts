@@ -135,9 +135,9 @@ export class Stage {
     return this.call("slot_spawn", { name, argv, engine, cwd: this.folder });
   }
 
-  /** A terminal with an agent that follows a built-in script. */
-  rehearse(name: string, script: string) {
-    return this.spawn(name, [mission, "rehearse", script], "rehearsal");
+  /** A terminal with an agent that follows a built-in script, or one of a path. */
+  rehearse(name: string, script: string, ...prompt: string[]) {
+    return this.spawn(name, [mission, "rehearse", script, ...prompt], "rehearsal");
   }
 
   /** The demo, which has a home and a daemon of its own below this one. */

@@ -34,7 +34,7 @@ export function Shell() {
     document.title = view ? `${view.name} · mission` : "mission";
   }, [location]);
 
-  useNotifications();
+  useNotifications(navigate);
   useNotificationPress(navigate);
   useShortcuts({
     "mod+k": () => setPalette(true),

@@ -4,6 +4,7 @@
 
 import { useEffect, useRef } from "react";
 
+import { headline } from "../attention/waiting";
 import { useOpenQuestions } from "../daemon/queries";
 import type { Question } from "../generated/operations";
 import { say } from "../parts/toasts";
@@ -25,43 +26,56 @@ export async function askForNotifications(): Promise<void> {
   );
 }
 
-export function useNotifications(): void {
+export function useNotifications(go: (address: string) => void): void {
   const questions = useOpenQuestions();
   const told = useRef(new Set<string>());
   const last = useRef(0);
 
   useEffect(() => {
-    const waiting = (questions.data?.questions ?? []).filter((question) => !told.current.has(question.id));
-    if (waiting.length === 0 || !("Notification" in window)) return;
+    if (!("Notification" in window)) return;
     const due = (question: Question) => new Date(question.asked_at).getTime() + DWELL_MS;
-    const first = Math.min(...waiting.map(due));
-    const timer = setTimeout(
-      () => {
-        const fresh = waiting.filter((question) => due(question) <= Date.now());
-        for (const question of fresh) told.current.add(question.id);
-        const looking = document.visibilityState === "visible" && document.hasFocus();
-        const soon = Date.now() - last.current < COOLDOWN_MS;
-        if (looking || soon || Notification.permission !== "granted") return;
-        last.current = Date.now();
-        void notify(fresh);
-      },
-      Math.max(0, first - Date.now()) + 50,
-    );
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const wait = () => {
+      const waiting = (questions.data?.questions ?? []).filter((question) => !told.current.has(question.id));
+      if (waiting.length === 0) return;
+      const first = Math.min(...waiting.map(due));
+      timer = setTimeout(
+        () => {
+          tell(waiting.filter((question) => due(question) <= Date.now()));
+          // Others may have been asked later.
+          wait();
+        },
+        Math.max(0, first - Date.now()) + 50,
+      );
+    };
+    const tell = (fresh: Question[]) => {
+      if (fresh.length === 0) return;
+      for (const question of fresh) told.current.add(question.id);
+      const looking = document.visibilityState === "visible" && document.hasFocus();
+      const soon = Date.now() - last.current < COOLDOWN_MS;
+      if (looking || soon || Notification.permission !== "granted") return;
+      last.current = Date.now();
+      void notify(fresh, go);
+    };
+    wait();
     return () => clearTimeout(timer);
-  }, [questions.data]);
+  }, [questions.data, go]);
 }
 
-async function notify(fresh: Question[]): Promise<void> {
+async function notify(fresh: Question[], go: (address: string) => void): Promise<void> {
   const [first] = fresh;
   if (!first) return;
   const [text, address] =
     fresh.length === 1
-      ? [first.question, `/attention?at=Q-${first.number}`]
+      ? [headline(first), `/attention?at=Q-${first.number}`]
       : [`${fresh.length} questions wait for you`, "/attention"];
   const options = { body: text, tag: "mission-waits", data: address, icon: "/icon.svg" };
   const worker = await navigator.serviceWorker?.getRegistration();
-  if (worker) await worker.showNotification("mission", options);
-  else new Notification("mission", options).onclick = () => window.focus();
+  if (worker) return worker.showNotification("mission", options);
+  new Notification("mission", options).onclick = () => {
+    window.focus();
+    go(address);
+  };
 }
 
 /** Goes where a pressed notification leads. */

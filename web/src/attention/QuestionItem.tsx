@@ -11,6 +11,7 @@ import { Trouble } from "../parts/Loaded";
 import { say } from "../parts/toasts";
 import { Findings } from "./Findings";
 import { Item } from "./Item";
+import { headline } from "./waiting";
 
 interface Props {
   question: Question;
@@ -30,7 +31,7 @@ export function QuestionItem({ question, selected, select }: Props) {
       tone="wait"
       what={permission ? "permission" : WHAT[origin.kind]}
       number={`Q-${question.number}`}
-      title={permission ? wanted(permission, question.question) : question.question}
+      title={headline(question)}
       from={asks ? <span className="quiet">{asks}</span> : null}
       at={question.asked_at}
       selected={selected}
@@ -42,12 +43,6 @@ export function QuestionItem({ question, selected, select }: Props) {
 }
 
 type Permission = NonNullable<Extract<Question["origin"], { kind: "dialog" }>["permission"]>;
-
-/** What an agent wants to do says more than the words of its dialog. */
-function wanted({ tool, command, argument, path }: Permission, otherwise: string): string {
-  const what = command ?? path ?? argument;
-  return what ? `${tool ? `${tool}: ` : ""}${what}` : otherwise;
-}
 
 type Hold = "once" | GrantScope;
 
