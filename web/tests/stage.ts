@@ -51,6 +51,14 @@ export class Stage {
     writeFileSync(join(this.home, "config/config.toml"), text, { mode: 0o600 });
   }
 
+  /** Lists the MCP server of these tests, as `sums`. */
+  listServer(): void {
+    const [command, server] = [process.execPath, resolve("tests/mcp-server.mjs")].map((path) => JSON.stringify(path));
+    const text = `[servers.sums]\ncommand = ${command}\nargs = [${server}]\nidle_secs = 0\n`;
+    mkdirSync(join(this.home, "config"), { recursive: true });
+    writeFileSync(join(this.home, "config/mcp.toml"), text, { mode: 0o600 });
+  }
+
   async start(): Promise<void> {
     mkdirSync(this.home, { recursive: true });
     await this.mission("daemon", "start");

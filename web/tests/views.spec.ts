@@ -53,6 +53,8 @@ async function furnish(stage: Stage): Promise<[string, string][]> {
     symbols: ["collect_expired", "tests/run.sh"],
     note: "Nothing may be lost here.",
   });
+  stage.listServer();
+  await stage.call("mcp_server_control", { server: "sums", action: "start" });
   await stage.task("version");
   await stage.autopilot("running");
   await expect.poll(async () => (await stage.call("board_show", { task: "T-1" })).task.status).toBe("done");
