@@ -4,26 +4,44 @@ import { expect, test } from "./stage";
 
 const column = (name: string) => `.column[data-column="${name}"]`;
 
-test("the whole demo, watched from the page", async ({ stage, page }) => {
+test("the whole demo, watched and answered from the page", async ({ stage, page }) => {
   const demo = stage.demo();
-  // Its daemon is there when it can give a link.
-  await expect(() => demo.stage.signIn(page)).toPass({ intervals: [100] });
+  const hasBegun = async () => expect((await demo.stage.call("autopilot_show", {})).mode).toBe("running");
+  await expect(hasBegun).toPass({ intervals: [100] });
+  // From here on it would only allow and answer what agents ask. It stands still
+  // instead, and that is left to the page.
+  demo.process.kill("SIGSTOP");
+  await demo.stage.call("permission_remove", { rule: "P-1" });
+  await demo.stage.autopilot("paused");
+  await demo.stage.signIn(page);
   await page.keyboard.press("g");
   await page.keyboard.press("b");
+  await demo.stage.autopilot("running");
   // Two agents work at once while the page looks on, and their terminals stream.
   await expect(page.locator(`${column("running")} .card`)).toHaveCount(2);
   await page.keyboard.press("g");
   await page.keyboard.press("s");
   await expect(page.locator(".tile canvas").first()).toContainText("rehearsal", { ignoreCase: true });
   await page.keyboard.press("g");
+  await page.keyboard.press("a");
+  const dialog = page.locator(".item", { hasText: "sh tests/run.sh bye" });
+  await expect(dialog).toBeVisible();
+  await page.keyboard.press("a");
+  await expect(dialog).toHaveCount(0);
+  const question = page.locator(".item", { hasText: "How loud shall it shout?" });
+  await question.getByRole("button", { name: "one exclamation mark" }).click();
+  await expect(question).toHaveCount(0);
+  demo.process.kill("SIGCONT");
+  await page.keyboard.press("g");
   await page.keyboard.press("b");
   await expect(page.locator(`${column("done")} .card`)).toHaveCount(5, { timeout: 100_000 });
   expect(await demo.ended).toBe(0);
+  // The demo itself would have shouted louder.
+  expect(await demo.stage.git("show", "main:lib/shout.sh")).toContain('A-Z)!"');
   await page.locator('[data-task="T-3"]').click();
   await expect(page.getByText("verified")).toBeVisible();
   // Once more where the other branch was merged meanwhile.
   await expect(page.getByText(/checks ran [23] times/)).toBeVisible();
-  await demo.stage.close();
 });
 
 test("a task made on the page is on the board, and can be changed and given up", async ({ stage, board }) => {

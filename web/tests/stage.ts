@@ -1,7 +1,7 @@
 // A daemon with a home of its own, a small repository, and agents that follow
 // scripts: what a test plays on. Everything is gone when the test is over.
 
-import { execFile, spawn } from "node:child_process";
+import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -16,10 +16,17 @@ const run = promisify(execFile);
 const mission = process.env.MISSION ?? resolve("../target/debug/mission");
 const sample = resolve("../crates/cli/src/commands/demo/sample");
 
+interface Demo {
+  stage: Stage;
+  process: ChildProcess;
+  ended: Promise<number | null>;
+}
+
 export class Stage {
   readonly home: string;
   readonly repository: string;
   private socket: DaemonSocket | undefined;
+  private played: Demo | undefined;
   private readonly env: NodeJS.ProcessEnv;
 
   constructor(readonly folder = mkdtempSync(join(tmpdir(), "mw-"))) {
@@ -149,13 +156,16 @@ export class Stage {
   }
 
   /** The demo, which has a home and a daemon of its own below this one. */
-  demo(): { stage: Stage; ended: Promise<number | null> } {
+  demo(): Demo {
     const child = spawn(mission, ["demo", "--keep"], { env: this.env, stdio: "ignore" });
     const ended = new Promise<number | null>((done) => child.on("exit", done));
-    return { stage: new Stage(join(this.home, "data/demos/1")), ended };
+    this.played = { stage: new Stage(join(this.home, "data/demos/1")), process: child, ended };
+    return this.played;
   }
 
   async close(): Promise<void> {
+    this.played?.process.kill("SIGKILL");
+    await this.played?.stage.close();
     try {
       await this.autopilot("stopped");
       const { slots } = await this.call("slot_list", { all: false });
