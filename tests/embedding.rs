@@ -1,14 +1,14 @@
 //! An embedding provider that comes, goes and lies, and what is found by meaning
 //! meanwhile.
 
-use std::collections::BTreeMap;
 use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::harness::{TestHome, wait_for};
-use crate::ollama::Ollama;
+use crate::ollama::{KEY, Ollama};
 use crate::shared_database::SharedDatabase;
 
 fn serving(home: &TestHome) -> String {
@@ -146,7 +146,10 @@ fn a_kill_while_another_model_embeds_leaves_the_old_one_in_use() {
     home.start();
     for seen in [20, 52] {
         wait_for("the second model has begun", || second.embedded() > seen);
+        let found = home.json(&["kb", "search", "subject77"]);
         assert!(serving(&home).ends_with("/64"), "the old index is searched");
+        assert_eq!(found["vectors_used"], true, "{found}");
+        assert_eq!(found["hits"][0]["summary"], "fact77 about subject77");
         home.kill();
         home.start();
     }
@@ -183,6 +186,37 @@ fn another_model_replaces_the_old_one_and_they_never_mix() {
         (&found["vectors_used"], &found["hits"][0]["key"]),
         (&json!(true), &json!("vehicle"))
     );
+}
+
+#[test]
+fn an_endpoint_that_is_no_ollama_is_asked_with_its_key() {
+    let endpoint = Ollama::serve(64, usize::MAX, Duration::ZERO);
+    let home = TestHome::new();
+    let key = home.path().join("key");
+    std::fs::write(&key, format!("{KEY}\n")).unwrap();
+    std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).unwrap();
+    home.write_config(&endpoint.openai_config(&key));
+    home.start();
+    let notes = home.path().join("notes.md");
+    let points = "- the car is red\n- bread is baked at six\n- the cellar is damp\n";
+    std::fs::write(&notes, format!("# Facts\n{points}")).unwrap();
+    home.json(&["kb", "import", notes.to_str().unwrap()]);
+    wait_for("its vectors are in use", || {
+        serving(&home) == "openai:m@/64"
+            && home.json(&["kb", "stats"])["embedding"]["embedded"] == 3
+    });
+    let found = home.json(&["kb", "search", "auto"]);
+    assert_eq!(found["vectors_used"], true, "{found}");
+    assert_eq!(found["hits"][0]["summary"], "the car is red");
+    home.mission(&["down"]);
+    home.wait_until_gone();
+    std::fs::write(&key, "sk-wrong\n").unwrap();
+    home.start();
+    let found = home.json(&["kb", "search", "car"]);
+    assert_eq!(found["hits"][0]["summary"], "the car is red");
+    let notice = found["notice"].as_str().unwrap();
+    assert!(notice.contains("this key is not known"), "{notice}");
+    assert!(!notice.contains("sk-wrong"), "{notice}");
 }
 
 #[test]
@@ -296,19 +330,23 @@ fn both_databases_give_the_same_answers() {
         "部署",
     ] {
         for profile in ["default", "seed"] {
-            let answers = [&sqlite, &postgres].map(|home| {
+            let [first, second] = [&sqlite, &postgres].map(|home| {
                 let asked = ["kb", "search", query, "-n", "50", "--profile", profile];
                 let found = home.json(&asked);
                 assert_eq!(found["vectors_used"], true, "{found}");
-                // Equal scores are ordered by age, which may be the same instant.
                 let hits = found["hits"].as_array().unwrap().iter().map(|hit| {
-                    let told = [&hit["snippet"], &hit["scores"]].map(Value::to_string);
-                    (hit["key"].as_str().unwrap().to_owned(), told)
+                    let scores = hit["scores"].to_string();
+                    (scores, hit["key"].to_string(), hit["snippet"].to_string())
                 });
-                hits.collect::<BTreeMap<_, _>>()
+                let mut hits: Vec<_> = hits.collect();
+                // Those of equal scores are ordered by their ids, which differ.
+                for alike in hits.chunk_by_mut(|a, b| a.0 == b.0) {
+                    alike.sort();
+                }
+                hits
             });
-            assert!(!answers[0].is_empty(), "{query} {profile}");
-            assert_eq!(answers[0], answers[1], "{query} {profile}");
+            assert!(!first.is_empty(), "{query} {profile}");
+            assert_eq!(first, second, "{query} {profile}");
         }
     }
 }

@@ -42,6 +42,8 @@ pub(crate) enum Sync {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Read {
     Succeeds,
+    /// Each takes a moment.
+    Slow,
     Fails,
 }
 

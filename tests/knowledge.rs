@@ -3,7 +3,8 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{TestHome, wait_for};
+use crate::fault_fs::{FaultyHome, Read};
+use crate::harness::{TestHome, text, wait_for};
 
 #[test]
 fn what_is_remembered_is_found_and_words_alone_are_admitted() {
@@ -116,6 +117,97 @@ fn contradictions_are_told_with_their_reason() {
 }
 
 #[test]
+fn a_contradiction_ends_when_one_side_says_something_else_or_goes() {
+    let home = TestHome::started();
+    let remember = |text: &str, key: &str| {
+        let said = ["kb", "remember", text, "--key", key, "--tier", "agent"];
+        home.json(&said)["entry"]["id"].as_str().unwrap().to_owned()
+    };
+    let conflicts = || {
+        let listed = home.json(&["kb", "conflicts"]);
+        listed["conflicts"].as_array().unwrap().len()
+    };
+    let confidence = |id: &str| {
+        let view = home.json(&["kb", "get", id]);
+        let entry = &view["entry"];
+        assert_eq!(entry["trust"], 0.8, "who said it stays who said it");
+        entry["confidence"].as_f64().unwrap()
+    };
+    let old = remember("The queue holds 64 jobs at once", "old");
+    let new = remember("The queue holds 32 jobs at once", "new");
+    assert_eq!(conflicts(), 1);
+    assert!(confidence(&old) < 0.8 && confidence(&new) < 0.8);
+    remember("Bread is baked at six in the morning", "new");
+    assert_eq!(conflicts(), 0);
+    assert!((confidence(&old) - 0.8).abs() < 1e-9);
+    assert!((confidence(&new) - 0.8).abs() < 1e-9);
+    let view = home.json(&["kb", "get", &old]);
+    assert_eq!(view["edges"][0]["kind"], "contradicts");
+    assert!(view["edges"][0]["ended_at"].is_string(), "{view}");
+    let third = remember("The queue holds 16 jobs at once", "third");
+    assert_eq!(conflicts(), 1);
+    home.json(&["kb", "forget", &third]);
+    assert_eq!(conflicts(), 0);
+    assert!((confidence(&old) - 0.8).abs() < 1e-9);
+    let hit = &home.json(&["kb", "search", "queue jobs"])["hits"][0];
+    assert_eq!(hit["confidence"], 0.8, "the search knows it too");
+}
+
+#[test]
+fn what_is_superseded_is_found_with_what_holds_instead() {
+    let home = TestHome::started();
+    let old = [
+        "kb",
+        "remember",
+        "The queue holds 64 jobs at once",
+        "--tier",
+        "agent",
+    ];
+    let old = home.json(&old);
+    let new = home.json(&["kb", "remember", "The queue now holds 32 jobs at once"]);
+    assert_eq!(new["edges"][0]["kind"], "supersedes", "{new}");
+    let superseded_by = || {
+        let found = home.json(&["kb", "search", "how many jobs does the queue hold"]);
+        let hits = found["hits"].as_array().unwrap();
+        let hit = hits.iter().find(|hit| hit["id"] == old["entry"]["id"]);
+        hit.expect("it is found all the same")["superseded_by"].clone()
+    };
+    assert_eq!(superseded_by(), new["entry"]["id"]);
+    home.kill();
+    home.start();
+    assert_eq!(superseded_by(), new["entry"]["id"]);
+    let asked = ["context", "preview", "mend the queue of 64 jobs"];
+    let preview = home.json(&asked);
+    let text = preview["text"].as_str().unwrap();
+    assert!(text.contains("now holds 32"), "{text}");
+    assert!(!text.contains("holds 64"), "{text}");
+    home.json(&["kb", "forget", new["entry"]["id"].as_str().unwrap()]);
+    assert_eq!(superseded_by(), Value::Null);
+}
+
+#[test]
+fn the_order_of_hits_is_explained() {
+    let home = TestHome::started();
+    for text in ["The queue holds 64 jobs", "The queue is in src/queue.rs"] {
+        home.json(&["kb", "remember", text, "--detail", "it was measured"]);
+    }
+    let output = home.mission(&["kb", "search", "queue src/queue.rs", "--explain"]);
+    let shown = text(&output.stdout);
+    for part in [
+        "keyword ",
+        "vector - (place -)",
+        "fused ",
+        "freshness 1.000",
+        "exact 1.00",
+        "relevance ",
+        "Candidates: 2 by words, 0 by meaning, 0 more to the letter; 0 dropped",
+        "src/queue.rs · it was measured",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+}
+
+#[test]
 fn secrets_are_not_stored() {
     let home = TestHome::started();
     let secret = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
@@ -127,10 +219,28 @@ fn secrets_are_not_stored() {
         "password = hunter22",
     ]);
     assert_eq!(added["masked"], 2);
+    let hidden = |nth: usize| format!("ghp_{nth}123456789abcdefghijABCDEFGHIJ01234{nth}");
+    let everywhere = json!({
+        "summary": "where secrets hide",
+        "key": hidden(1),
+        "labels": [hidden(2)],
+        "scope": hidden(3),
+        "source": hidden(4),
+        "author": hidden(5),
+        "conversation": hidden(6),
+        "turn": 1,
+    });
+    let other = home.json(&["call", "kb_remember", &everywhere.to_string()]);
+    assert_eq!(other["masked"], 6);
+    let reason = hidden(7);
+    let [from, to] = [&added, &other].map(|one| one["entry"]["id"].as_str().unwrap());
+    home.json(&["kb", "link", from, "prerequisite", to, "--reason", &reason]);
     home.mission(&["down"]);
     home.wait_until_gone();
     let stored = std::fs::read(home.home().database()).unwrap();
-    for secret in [secret, "hunter22"] {
+    let mut secrets: Vec<String> = (1..=7).map(hidden).collect();
+    secrets.extend([secret.to_owned(), "hunter22".to_owned()]);
+    for secret in &secrets {
         assert!(
             !stored
                 .windows(secret.len())
@@ -241,25 +351,73 @@ fn what_aged_is_shown_archived_and_brought_back() {
 
 #[test]
 fn a_kill_while_the_index_is_built_loses_nothing() {
-    let home = TestHome::started();
-    let notes = home.path().join("notes.md");
-    let points: String = (0..400)
-        .map(|n| format!("- fact{n} about subject{n}\n"))
+    let Some(faulty) = FaultyHome::new() else {
+        return;
+    };
+    let (home, disk) = (&faulty.home, &faulty.disk);
+    home.start();
+    let long = "a line that makes the entry long\n".repeat(300);
+    let lines: String = (0..100)
+        .map(|n| json!({"summary": format!("fact{n} about subject{n}"), "detail": long}))
+        .map(|line| format!("{line}\n"))
         .collect();
-    std::fs::write(&notes, format!("# Facts\n{points}")).unwrap();
+    let notes = home.path().join("notes.jsonl");
+    std::fs::write(&notes, lines).unwrap();
     home.json(&["kb", "import", notes.to_str().unwrap()]);
     for _ in 0..3 {
         home.kill();
-        // The daemon answers before its index is built.
+        disk.drop_cached(&home.home().database());
+        disk.set_read(Read::Slow);
+        home.start();
+        let building = home.json(&["kb", "stats"])["building"] == true;
+        assert!(building, "the daemon answers before its index is built");
+        home.kill();
+        disk.set_read(Read::Succeeds);
         home.start();
     }
-    for subject in ["subject0", "subject199", "subject399"] {
+    for subject in ["subject0", "subject49", "subject99"] {
         let found = home.json(&["kb", "search", subject]);
         let hits = found["hits"].as_array().unwrap();
         let summary = hits[0]["summary"].as_str().unwrap();
         assert!(summary.ends_with(subject), "{found}");
     }
-    assert_eq!(home.json(&["kb", "stats"])["entries"], 400);
+    let stats = home.json(&["kb", "stats"]);
+    assert_eq!(
+        (&stats["entries"], &stats["building"]),
+        (&json!(100), &json!(false))
+    );
+}
+
+#[test]
+fn a_search_reads_nothing_but_memory() {
+    let Some(faulty) = FaultyHome::new() else {
+        return;
+    };
+    let (home, disk) = (&faulty.home, &faulty.disk);
+    home.start();
+    let long = "a line that makes the entry long\n".repeat(300);
+    for n in 0..20 {
+        let text = format!("the part number {n} is in src/part{n}.rs");
+        let key = format!("part{n}");
+        home.json(&["kb", "remember", &text, "--key", &key, "--detail", &long]);
+    }
+    home.kill();
+    home.start();
+    home.json(&["kb", "search", "part"]);
+    disk.set_read(Read::Fails);
+    disk.drop_cached(&home.home().database());
+    let found = home.json(&["kb", "search", "src/part7.rs", "-n", "20"]);
+    assert_eq!(found["hits"][0]["key"], "part7");
+    assert_eq!(found["hits"].as_array().unwrap().len(), 20);
+    assert!(
+        found["hits"][0]["detail"]
+            .as_str()
+            .unwrap()
+            .starts_with("a line")
+    );
+    let (_, message) = home.failure(&["call", "kb_export", "{}"]);
+    assert!(message.contains("disk"), "{message}");
+    disk.set_read(Read::Succeeds);
 }
 
 #[test]

@@ -1,7 +1,9 @@
-//! An Ollama of the tests' own.
+//! An embedding endpoint of the tests' own: an Ollama, and below `/v1` what other
+//! endpoints speak, for whoever shows the key.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -63,17 +65,32 @@ impl Ollama {
         Self::config_of(&self.url)
     }
 
+    /// What a home is told that is to reach it as others are reached.
+    pub(crate) fn openai_config(&self, key_file: &Path) -> String {
+        format!(
+            "[knowledge]\nembedding = \"openai\"\nmodel = \"m\"\nurl = \"{}/v1\"\n\
+             api_key_file = \"{}\"\n",
+            self.url,
+            key_file.display()
+        )
+    }
+
     /// What a home is told that is to find one there.
     pub(crate) fn config_of(url: &str) -> String {
         format!("[knowledge]\nembedding = \"ollama\"\nmodel = \"m\"\nurl = \"{url}\"\n")
     }
 }
 
+/// What has to be shown below `/v1`.
+pub(crate) const KEY: &str = "sk-of-the-tests-0123456789";
+
 fn answer(mut stream: TcpStream, dimension: usize, pause: Duration, embedded: &AtomicUsize) {
     let mut reader = BufReader::new(stream.try_clone().unwrap());
     let (mut line, mut length) = (String::new(), 0);
     reader.read_line(&mut line).unwrap();
     let wants_tags = line.contains("/api/tags");
+    let as_others_do = line.contains("/v1/embeddings");
+    let mut shown = String::new();
     loop {
         line.clear();
         reader.read_line(&mut line).unwrap();
@@ -83,20 +100,37 @@ fn answer(mut stream: TcpStream, dimension: usize, pause: Duration, embedded: &A
         if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
             length = value.trim().parse().unwrap();
         }
+        if let Some(value) = line.strip_prefix("Authorization: Bearer ") {
+            value.trim().clone_into(&mut shown);
+        }
     }
     let mut body = vec![0; length];
     reader.read_exact(&mut body).unwrap();
     let body: Value = serde_json::from_slice(&body).unwrap_or(Value::Null);
+    let mut status = "200 OK";
     let value = if wants_tags {
         json!({"models": [{"name": "m:latest", "digest": format!("sha256:{dimension:012}")}]})
+    } else if as_others_do && shown != KEY {
+        status = "401 Unauthorized";
+        json!({"error": {"message": "this key is not known"}})
     } else {
         std::thread::sleep(pause);
         let texts = body["input"].as_array().unwrap();
         embedded.fetch_add(texts.len(), Ordering::SeqCst);
-        json!({"embeddings": texts.iter().map(|text| vector(text.as_str().unwrap(), dimension)).collect::<Vec<_>>()})
+        let vectors = texts
+            .iter()
+            .map(|text| vector(text.as_str().unwrap(), dimension));
+        if as_others_do {
+            // Each says which text it is of, and may come in any order.
+            let one = |(index, vector)| json!({"index": index, "embedding": vector});
+            json!({"data": vectors.enumerate().map(one).rev().collect::<Vec<_>>()})
+        } else {
+            json!({"embeddings": vectors.collect::<Vec<_>>()})
+        }
     };
     let text = value.to_string();
-    let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", text.len());
+    let length = text.len();
+    let head = format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\n\r\n");
     let _ = stream.write_all(format!("{head}{text}").as_bytes());
 }
 

@@ -74,6 +74,35 @@ fn a_verified_task_and_its_fixed_check_are_candidates_once() {
 }
 
 #[test]
+fn what_an_agent_was_told_has_been_of_use_when_its_work_is_verified() {
+    let field = Field::new();
+    let home = &field.home;
+    for (key, text) in [
+        ("sorting", "The list is sorted by hand, newest line first"),
+        ("baking", "Bread rolls want an oven of 230 degrees"),
+    ] {
+        home.json(&["kb", "remember", text, "--key", key]);
+    }
+    // Reading an entry would be a use.
+    let utility = |key: &str| {
+        let page = home.json(&["call", "kb_export", "{}"]);
+        let entries = page["entries"].as_array().unwrap();
+        let entry = entries.iter().find(|entry| entry["key"] == key).unwrap();
+        (entry["utility"].as_f64().unwrap() * 1e4).round() / 1e4
+    };
+    assert!((utility("sorting") - 0.3).abs() < 1e-9);
+    let turns = "  - steps:\n      - write: {file: list.txt, text: \"two\\n\"}\n      \
+                 - signal: {type: completed_claim, payload: {summary: Done as sorting says.}}\n";
+    let task = field.task("Put two on the list by hand", turns, json!({}));
+    field.wait_status(&task, "done");
+    // Told, helped and named: 1 - 0.7 * 0.98 * 0.9 * 0.85.
+    wait_for("the entry to have been of use", || {
+        (utility("sorting") - 0.4752).abs() < 1e-9
+    });
+    assert!((utility("baking") - 0.3).abs() < 1e-9);
+}
+
+#[test]
 fn a_rule_accepts_candidates_and_what_contradicts_waits() {
     let rule = "[knowledge]\naccept_from = [\"task *\"]\n";
     let field = Field::with_config(&format!("{QUICK}{rule}"));

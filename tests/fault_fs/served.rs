@@ -26,6 +26,7 @@ const FIRST: Generation = Generation(0);
 /// Files are told apart by their number alone.
 const NO_HANDLE: FileHandle = FileHandle(0);
 const BLOCK: u64 = 4096;
+const SLOW_READ: Duration = Duration::from_millis(20);
 
 impl Served {
     fn look<T>(&self, work: impl FnOnce(&mut State) -> Result<T, Errno>) -> Result<T, Errno> {
@@ -236,9 +237,12 @@ impl Filesystem for Served {
         _: Option<LockOwner>,
         reply: ReplyData,
     ) {
+        if self.0.lock().read == Read::Slow {
+            std::thread::sleep(SLOW_READ);
+        }
         let found = self.look(|state| match state.read {
             Read::Fails => Err(Errno::EIO),
-            Read::Succeeds => {
+            Read::Succeeds | Read::Slow => {
                 let contents = state.nodes.file(number)?;
                 Ok(contents.read(offset as usize, size as usize).to_owned())
             }

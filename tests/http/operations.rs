@@ -31,6 +31,21 @@ fn an_operation_does_over_http_what_it_does_on_the_socket() {
 }
 
 #[test]
+fn whoever_shows_a_token_is_no_person() {
+    let home = TestHome::started();
+    let http = Http::of(&home);
+    let token = token(&home, "ci");
+    let draft = |tier: &str| json!({"summary": "said by a program", "tier": tier});
+    let refused = http.call(&token, "kb_remember", &draft("person"));
+    assert_eq!(
+        (refused.status, refused.code().as_str()),
+        (403, "forbidden")
+    );
+    let taken = http.call(&token, "kb_remember", &draft("machine"));
+    assert_eq!(taken.json()["entry"]["tier"], "machine");
+}
+
+#[test]
 fn a_refusal_has_the_status_and_the_code_that_fit() {
     let home = TestHome::started();
     let http = Http::of(&home);

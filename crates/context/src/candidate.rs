@@ -77,6 +77,8 @@ pub enum Length {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Candidate {
     pub source: Source,
+    /// What its source knows it by, where that is more than its title.
+    pub id: Option<String>,
     /// What people call it.
     pub title: String,
     /// Who or what says so: an author, a path, a conversation.

@@ -69,7 +69,8 @@ impl EntryCategory {
         }
     }
 
-    /// After so many days an entry counts half; `None` never ages.
+    /// After so many days an entry counts half unless told otherwise; `None`
+    /// never ages.
     #[must_use]
     pub const fn half_life_days(self) -> Option<f32> {
         match self {
@@ -81,15 +82,7 @@ impl EntryCategory {
         }
     }
 
-    /// What is left of an entry's weight at this age.
-    #[must_use]
-    pub fn freshness(self, age_days: f32) -> f32 {
-        self.half_life_days().map_or(1.0, |half_life| {
-            (-std::f32::consts::LN_2 / half_life * age_days.max(0.0)).exp()
-        })
-    }
-
-    /// How many characters of the detail a hit shows.
+    /// How many characters of the detail a hit shows unless told otherwise.
     #[must_use]
     pub const fn detail_shown(self) -> usize {
         match self {
@@ -220,9 +213,9 @@ impl AuthorTier {
         }
     }
 
-    /// How much is believed at first.
+    /// How far what is said is believed, before anything speaks against it.
     #[must_use]
-    pub const fn confidence(self) -> f64 {
+    pub const fn trust(self) -> f64 {
         match self {
             Self::Machine => 0.6,
             Self::Agent => 0.8,
@@ -252,15 +245,6 @@ pub struct InvalidAuthorTier(String);
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn half_lives_halve() {
-        assert!((EntryCategory::Debug.freshness(14.0) - 0.5).abs() < 1e-6);
-        assert!((EntryCategory::Feature.freshness(180.0) - 0.25).abs() < 1e-6);
-        assert!((EntryCategory::Policy.freshness(10_000.0) - 1.0).abs() < 1e-6);
-        let ahead = EntryCategory::Ops.freshness(-3.0);
-        assert!((ahead - 1.0).abs() < 1e-6, "a clock that runs ahead");
-    }
 
     #[test]
     fn names_read_back() {

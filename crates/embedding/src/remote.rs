@@ -146,6 +146,10 @@ impl Embedder for RemoteModel {
         Reads::Everything
     }
 
+    fn endpoint(&self) -> Option<&str> {
+        Some(&self.settings.url)
+    }
+
     fn embed(&self, texts: &[&str], _: Purpose) -> Result<Vec<Vec<f32>>, EmbedError> {
         let mut vectors = Vec::with_capacity(texts.len());
         for batch in texts.chunks(TOGETHER) {
@@ -162,7 +166,8 @@ impl Embedder for RemoteModel {
     }
 }
 
-/// A list of vectors, each the whole of its place or under a name there.
+/// A list of vectors, each the whole of its place or under a name there. One that
+/// says which text it is of is put there.
 fn numbers_of(list: Option<&Value>, name: Option<&str>) -> Option<Vec<Vec<f32>>> {
     let numbers = |one: &Value| -> Option<Vec<f32>> {
         let vector = match name {
@@ -172,7 +177,9 @@ fn numbers_of(list: Option<&Value>, name: Option<&str>) -> Option<Vec<Vec<f32>>>
         let values = vector.as_array()?.iter();
         values.map(|n| n.as_f64().map(|n| n as f32)).collect()
     };
-    list?.as_array()?.iter().map(numbers).collect()
+    let mut list: Vec<&Value> = list?.as_array()?.iter().collect();
+    list.sort_by_key(|one| one.get("index").and_then(Value::as_u64));
+    list.into_iter().map(numbers).collect()
 }
 
 /// What Ollama says the weights are, so that a pulled update counts as another

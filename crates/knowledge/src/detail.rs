@@ -1,11 +1,8 @@
 //! How much of an entry's detail a list of hits shows.
 
-use missiond_core::EntryCategory;
-
-/// The detail of an entry as a hit shows it.
+/// The detail of an entry as a hit shows it, so many characters at most.
 #[must_use]
-pub fn shown_detail(category: EntryCategory, detail: &str) -> Option<String> {
-    let most = category.detail_shown();
+pub fn shown_detail(detail: &str, most: usize) -> Option<String> {
     if most == 0 || detail.is_empty() {
         return None;
     }
@@ -20,13 +17,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_detail_shown_depends_on_the_category() {
+    fn a_long_detail_is_cut_and_none_shows_nothing() {
         let long = "語".repeat(3000);
-        let shown = |category| shown_detail(category, &long).map(|text| text.chars().count());
-        assert_eq!(shown(EntryCategory::Architecture), None);
-        assert_eq!(shown(EntryCategory::Policy), Some(2001));
-        assert_eq!(shown(EntryCategory::Debug), Some(801));
-        let short = shown_detail(EntryCategory::Debug, "short");
-        assert_eq!(short.as_deref(), Some("short"));
+        let shown = |most| shown_detail(&long, most).map(|text| text.chars().count());
+        assert_eq!(shown(0), None);
+        assert_eq!(shown(2000), Some(2001));
+        assert_eq!(shown(3000), Some(3000));
+        assert_eq!(shown_detail("short", 800).as_deref(), Some("short"));
+        assert_eq!(shown_detail("", 800), None);
     }
 }

@@ -32,6 +32,22 @@ impl fmt::Display for ModelName {
     }
 }
 
+impl ModelName {
+    /// Reads a full name back.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let (provider, rest) = text.split_once(':')?;
+        let (rest, dimension) = rest.rsplit_once('/')?;
+        let (model, revision) = rest.rsplit_once('@')?;
+        Some(Self {
+            provider: provider.to_owned(),
+            model: model.to_owned(),
+            revision: revision.to_owned(),
+            dimension: dimension.parse().ok()?,
+        })
+    }
+}
+
 /// What a text is for. Some models want to be told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
@@ -89,6 +105,11 @@ pub trait Embedder: fmt::Debug + Send + Sync {
     /// What it was made to read.
     fn reads(&self) -> Reads;
 
+    /// Where it is reached, when it is not in this process.
+    fn endpoint(&self) -> Option<&str> {
+        None
+    }
+
     /// One vector for each text, in order, each of the model's dimension.
     fn embed(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<Vec<f32>>, EmbedError>;
 }
@@ -142,5 +163,23 @@ impl Calibration {
     #[must_use]
     pub fn alike(&self) -> f32 {
         self.p999.max(f32::midpoint(self.median, 1.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn full_names_read_back() {
+        let name = ModelName {
+            provider: "ollama".into(),
+            model: "hf.co/org/qwen3-embedding:0.6b".into(),
+            revision: String::new(),
+            dimension: 1024,
+        };
+        assert_eq!(ModelName::parse(&name.to_string()), Some(name));
+        let wrong = ["", "ollama", "ollama:m@r", "ollama:m/3", "ollama:m@r/x"];
+        assert_eq!(wrong.map(ModelName::parse), [const { None }; 5]);
     }
 }

@@ -32,6 +32,6 @@ pub use conflict::{Statement, Verdict, classify};
 pub use corpus::{Corpus, Document, Place};
 pub use detail::shown_detail;
 pub use embedder::{Calibration, EmbedError, Embedder, ModelName, Purpose, Reads};
-pub use profile::{Context, Fusion, Profile};
+pub use profile::{ByCategory, Context, Fusion, HalfLives, Profile};
 pub use projection::{Projection, project};
-pub use search::{Answer, Hit, Mode, Paths, Request, Scores};
+pub use search::{Answer, Hit, Mode, Passed, Paths, Request, Scores};

@@ -3,9 +3,11 @@
 //! `seed` has the parameters of the document the project began with, to the
 //! letter, so that the two can be compared on any set.
 
+use missiond_core::EntryCategory;
 use serde::Serialize;
 
 use crate::keyword::Bm25;
+use crate::snippet::SNIPPET_TOKENS;
 
 /// How the two paths become one order.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -21,6 +23,56 @@ pub enum Fusion {
     },
     /// Reciprocal ranks, weighted: `keyword/(k+rank+1) + vector/(k+rank+1)`.
     Ranks { keyword: f32, vector: f32, k: f32 },
+}
+
+/// Something for each category.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct ByCategory<T>([T; EntryCategory::ALL.len()]);
+
+impl<T: Copy> ByCategory<T> {
+    #[must_use]
+    pub const fn of(&self, category: EntryCategory) -> T {
+        self.0[category as usize]
+    }
+
+    pub const fn set(&mut self, category: EntryCategory, value: T) {
+        self.0[category as usize] = value;
+    }
+}
+
+/// After how many days an entry counts half; what has none never ages.
+pub type HalfLives = ByCategory<Option<f32>>;
+
+impl HalfLives {
+    const fn usual() -> Self {
+        let mut lives = Self([None; EntryCategory::ALL.len()]);
+        let mut at = 0;
+        while at < EntryCategory::ALL.len() {
+            let category = EntryCategory::ALL[at];
+            lives.set(category, category.half_life_days());
+            at += 1;
+        }
+        lives
+    }
+
+    /// What is left of an entry's weight at this age.
+    #[must_use]
+    pub fn freshness(&self, category: EntryCategory, age_days: f32) -> f32 {
+        self.of(category).map_or(1.0, |half_life| {
+            (-std::f32::consts::LN_2 / half_life * age_days.max(0.0)).exp()
+        })
+    }
+}
+
+const fn usual_details() -> ByCategory<usize> {
+    let mut shown = ByCategory([0; EntryCategory::ALL.len()]);
+    let mut at = 0;
+    while at < EntryCategory::ALL.len() {
+        let category = EntryCategory::ALL[at];
+        shown.set(category, category.detail_shown());
+        at += 1;
+    }
+    shown
 }
 
 /// What turns of a conversation lend each other.
@@ -60,6 +112,7 @@ pub struct Profile {
     /// How many those are.
     pub feedback_hits: usize,
     pub decay: bool,
+    pub half_lives: HalfLives,
     /// Hits below this share of the best are dropped.
     pub drop_off: f32,
     /// A document that has every identifier and phrase of the query comes first.
@@ -67,6 +120,10 @@ pub struct Profile {
     /// In explore mode: what relevance counts; likeness to what was chosen
     /// counts the rest.
     pub relevance: f32,
+    /// Words of a snippet.
+    pub snippet_tokens: usize,
+    /// How many characters of the detail a hit shows.
+    pub detail_shown: ByCategory<usize>,
 }
 
 /// Hits on a page when nobody says otherwise.
@@ -105,9 +162,12 @@ impl Profile {
             feedback: 0.25,
             feedback_hits: 4,
             decay: true,
+            half_lives: HalfLives::usual(),
             drop_off: 0.0,
             exact_first: true,
             relevance: 0.7,
+            snippet_tokens: SNIPPET_TOKENS,
+            detail_shown: usual_details(),
         }
     }
 
@@ -134,9 +194,34 @@ impl Profile {
             feedback: 0.0,
             feedback_hits: 1,
             decay: true,
+            half_lives: HalfLives::usual(),
             drop_off: 0.5,
             exact_first: false,
             relevance: 0.7,
+            snippet_tokens: SNIPPET_TOKENS,
+            detail_shown: usual_details(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_lives_halve() {
+        let lives = HalfLives::usual();
+        let near = |category, age, left: f32| {
+            let found = lives.freshness(category, age);
+            assert!((found - left).abs() < 1e-6, "{category} {age}: {found}");
+        };
+        near(EntryCategory::Debug, 14.0, 0.5);
+        near(EntryCategory::Feature, 180.0, 0.25);
+        near(EntryCategory::Policy, 10_000.0, 1.0);
+        // A clock that runs ahead.
+        near(EntryCategory::Ops, -3.0, 1.0);
+        for category in EntryCategory::ALL {
+            assert_eq!(lives.of(category), category.half_life_days());
         }
     }
 }

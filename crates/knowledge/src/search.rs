@@ -63,6 +63,20 @@ pub struct Answer {
     /// More would come on the next page.
     pub more: bool,
     pub vectors_used: bool,
+    pub passed: Passed,
+}
+
+/// How many documents passed the stages.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Passed {
+    /// Candidates of the keyword path.
+    pub by_words: usize,
+    /// Candidates of the vector path.
+    pub by_meaning: usize,
+    /// Candidates that only an identifier or a phrase brought up.
+    pub by_letter: usize,
+    /// What the drop-off took away.
+    pub dropped: usize,
 }
 
 /// One document that was found.
@@ -82,7 +96,12 @@ pub struct Scores {
     /// Cosine, and the place among the vector path's candidates, from 0.
     pub vector: Option<f32>,
     pub vector_rank: Option<usize>,
-    /// Both paths in one number.
+    /// Both paths in one number, before the query moved towards the best
+    /// documents; nothing when it did not.
+    pub first_fused: Option<f32>,
+    /// What the best turns of its conversation changed in that number.
+    pub lent: f32,
+    /// Both paths in one number, all told.
     pub fused: f32,
     /// What age leaves of it.
     pub freshness: f32,
@@ -117,9 +136,16 @@ impl Corpus {
             .filter(|_| request.paths != Paths::Keyword)
             .and_then(normalised);
         let mut candidates = self.recall(request, &query, vector.as_deref(), wanted, &admits);
+        let mut passed = Passed {
+            by_words: count(&candidates, |scores| scores.keyword_rank.is_some()),
+            by_meaning: count(&candidates, |scores| scores.vector_rank.is_some()),
+            ..Passed::default()
+        };
         let exact = exact_parts(text);
         if request.profile.exact_first && request.paths != Paths::Vector {
+            let known = candidates.len();
             self.recall_exact(&exact, &query, vector.as_deref(), &admits, &mut candidates);
+            passed.by_letter = candidates.len() - known;
         }
         let mean = match (&self.vectors, &vector) {
             (Some(vectors), Some(vector)) => vectors.mean_similarity(vector),
@@ -143,6 +169,7 @@ impl Corpus {
             && let Some(nearer) = self.nearer(vector.as_deref(), &candidates, request.profile)
         {
             for candidate in &mut candidates {
+                candidate.scores.first_fused = Some(candidate.scores.fused);
                 candidate.scores.vector = self.similarity(candidate.doc, Some(&nearer));
             }
             let mean = self.vectors.as_ref();
@@ -153,7 +180,9 @@ impl Corpus {
         }
         self.decay(&mut candidates, request);
         let mut ranked = self.order(candidates);
+        let before = ranked.len();
         drop_off(&mut ranked, request.profile.drop_off);
+        passed.dropped = before - ranked.len();
         if request.mode == Mode::Explore {
             ranked = self.diversify(ranked, request.profile.relevance, wanted);
         }
@@ -167,7 +196,11 @@ impl Corpus {
                 let document = self.document(candidate.doc)?;
                 Some(Hit {
                     id: document.id.clone(),
-                    snippet: snippet(&document.text, &query_tokens),
+                    snippet: snippet(
+                        &document.text,
+                        &query_tokens,
+                        request.profile.snippet_tokens,
+                    ),
                     scores: candidate.scores,
                 })
             })
@@ -176,6 +209,7 @@ impl Corpus {
             hits,
             more,
             vectors_used: vector.is_some() && self.vectors.as_ref().is_some_and(|v| !v.is_empty()),
+            passed,
         }
     }
 
@@ -339,8 +373,10 @@ impl Corpus {
         }
         for candidate in candidates {
             if let Some(scores) = conversation(candidate.doc).and_then(|name| best.get(name)) {
+                let own = candidate.scores.fused;
                 let lent = scores.iter().sum::<f32>() / 3.0;
-                candidate.scores.fused = (candidate.scores.fused + share * lent) / (1.0 + share);
+                candidate.scores.fused = (own + share * lent) / (1.0 + share);
+                candidate.scores.lent = candidate.scores.fused - own;
             }
         }
     }
@@ -392,7 +428,8 @@ impl Corpus {
                 && let Some(document) = self.document(candidate.doc)
             {
                 let age = (request.now.as_micros() - document.at.as_micros()) as f32 / DAY;
-                scores.freshness = document.category.freshness(age);
+                let lives = &request.profile.half_lives;
+                scores.freshness = lives.freshness(document.category, age);
             }
             // To the letter beats any similarity: fused scores are at most 1.
             scores.relevance = scores.fused * scores.freshness + scores.exact;
@@ -447,6 +484,13 @@ impl Corpus {
         chosen.extend(rest);
         chosen
     }
+}
+
+fn count(candidates: &[Candidate], which: impl Fn(&Scores) -> bool) -> usize {
+    let passing = candidates
+        .iter()
+        .filter(|candidate| which(&candidate.scores));
+    passing.count()
 }
 
 /// Stage 4: hits far below the best are noise, unless they are exact.

@@ -1,9 +1,9 @@
-//! The part of a text that shows why it was found: forty tokens around the
-//! most of the query's terms, with those marked.
+//! The part of a text that shows why it was found: some words around the most of
+//! the query's terms, with those marked.
 
 use crate::tokens::{Form, Piece, TermKind, Token, is_filler, pieces};
 
-/// Words of a snippet.
+/// Words of a snippet unless told otherwise.
 pub const SNIPPET_TOKENS: usize = 40;
 
 /// Longer texts are looked through only to here.
@@ -26,15 +26,15 @@ impl Snippet {
     }
 }
 
-/// The snippet of `text` for the terms of a query.
+/// The snippet of `text` for the terms of a query, so many words of it.
 #[must_use]
-pub fn snippet(text: &str, query: &[Token]) -> Snippet {
+pub fn snippet(text: &str, query: &[Token], length: usize) -> Snippet {
     let text = &text[..text.floor_char_boundary(READ)];
     let wanted = Wanted::of(query);
     let found: Vec<Seen> = pieces(text).into_iter().map(|p| wanted.see(p)).collect();
     // Identifiers lie over the words they are made of: a word is counted once.
     let words: Vec<&Seen> = found.iter().filter(|s| s.form == Form::Word).collect();
-    let Some(window) = best_window(&words) else {
+    let Some(window) = best_window(&words, length) else {
         return Snippet::default();
     };
     let (first, last) = (words[window.start], words[window.end - 1]);
@@ -117,7 +117,7 @@ impl<'q> Wanted<'q> {
 
 /// Where the most different terms of the query stand together; the earliest of
 /// equals, a little before its first hit.
-fn best_window(words: &[&Seen]) -> Option<std::ops::Range<usize>> {
+fn best_window(words: &[&Seen], length: usize) -> Option<std::ops::Range<usize>> {
     if words.is_empty() {
         return None;
     }
@@ -129,7 +129,7 @@ fn best_window(words: &[&Seen]) -> Option<std::ops::Range<usize>> {
     for (n, &(at, _)) in hits.iter().enumerate() {
         let inside = hits[n..]
             .iter()
-            .take_while(|(other, _)| *other < at + SNIPPET_TOKENS);
+            .take_while(|(other, _)| *other < at + length);
         let mut different: Vec<usize> = inside.map(|(_, term)| *term).collect();
         different.sort_unstable();
         different.dedup();
@@ -137,12 +137,12 @@ fn best_window(words: &[&Seen]) -> Option<std::ops::Range<usize>> {
             best = (different.len(), at);
         }
     }
-    let start = if best.1 + SNIPPET_TOKENS > words.len() {
-        words.len().saturating_sub(SNIPPET_TOKENS)
+    let start = if best.1 + length > words.len() {
+        words.len().saturating_sub(length)
     } else {
         best.1.saturating_sub(4)
     };
-    Some(start..(start + SNIPPET_TOKENS).min(words.len()))
+    Some(start..(start + length).min(words.len()))
 }
 
 fn joined(ranges: &[(usize, usize)]) -> Vec<(usize, usize)> {
@@ -162,7 +162,7 @@ mod tests {
     use crate::tokens::tokens;
 
     fn marked(text: &str, query: &str) -> (String, Vec<String>) {
-        let snippet = snippet(text, &tokens(query));
+        let snippet = snippet(text, &tokens(query), SNIPPET_TOKENS);
         let words = snippet
             .highlights
             .iter()
@@ -199,6 +199,6 @@ mod tests {
 
     #[test]
     fn a_text_without_words_has_no_snippet() {
-        assert_eq!(snippet("…!?", &tokens("x")), Snippet::default());
+        assert_eq!(snippet("…!?", &tokens("x"), 40), Snippet::default());
     }
 }

@@ -1,26 +1,49 @@
-//! How useful an entry has been, and which ones may go. Being read in full
-//! counts as use; that a search showed an entry says nothing about it. What
-//! goes is archived, never deleted.
+//! How useful an entry has been, and which ones may go. Being read in full or
+//! told to an agent counts as use, and most of all that work was verified by
+//! somebody who was told it; that a search showed an entry says nothing about it.
+//! What goes is archived, never deleted.
 
-use missiond_core::{EntryCategory, Timestamp};
+use missiond_core::Timestamp;
 
 /// What a new entry starts with: time to be of use before it is judged.
 pub const FIRST_UTILITY: f64 = 0.3;
 
-/// What one use adds of what is missing to 1.
-const USE: f64 = 0.15;
+/// How an entry was of use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Use {
+    /// It was chosen for an agent, which may not have cared.
+    Told,
+    /// It was read in full.
+    Read,
+    /// An agent that was told it named it when its work was verified.
+    Cited,
+    /// The work of an agent that was told it was verified.
+    Helped,
+}
 
-/// The utility after a use; it comes nearer to 1 and never reaches it.
-#[must_use]
-pub fn after_use(utility: f64) -> f64 {
-    let utility = utility.clamp(0.0, 1.0);
-    utility + USE * (1.0 - utility)
+impl Use {
+    /// What it adds of what is missing to 1.
+    const fn weight(self) -> f64 {
+        match self {
+            Self::Told => 0.02,
+            Self::Read | Self::Cited => 0.15,
+            Self::Helped => 0.1,
+        }
+    }
+
+    /// The utility after this use; it comes nearer to 1 and never reaches it.
+    #[must_use]
+    pub fn after(self, utility: f64) -> f64 {
+        let utility = utility.clamp(0.0, 1.0);
+        utility + self.weight() * (1.0 - utility)
+    }
 }
 
 /// What is judged when space is made.
 #[derive(Debug, Clone, Copy)]
 pub struct Judged {
-    pub category: EntryCategory,
+    /// How fast its category ages.
+    pub half_life_days: Option<f32>,
     pub utility: f64,
     pub confidence: f64,
     pub verified_at: Timestamp,
@@ -42,8 +65,7 @@ pub fn may_go(entry: &Judged, now: Timestamp) -> Option<&'static str> {
     }
     // After four half-lives a sixteenth is left.
     let faded = entry
-        .category
-        .half_life_days()
+        .half_life_days
         .is_some_and(|days| idle_days > 4.0 * f64::from(days));
     if faded && entry.utility < 0.5 {
         return Some("its kind of knowledge has aged, and it was of little use");
@@ -56,6 +78,8 @@ pub fn may_go(entry: &Judged, now: Timestamp) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
+    use missiond_core::EntryCategory;
+
     use super::*;
 
     fn days(count: i64) -> Timestamp {
@@ -64,7 +88,7 @@ mod tests {
 
     fn judged(category: EntryCategory) -> Judged {
         Judged {
-            category,
+            half_life_days: category.half_life_days(),
             utility: FIRST_UTILITY,
             confidence: 0.8,
             verified_at: days(0),
@@ -75,9 +99,10 @@ mod tests {
 
     #[test]
     fn use_brings_utility_nearer_to_one() {
-        assert!((after_use(0.0) - 0.15).abs() < 1e-9);
-        assert!(after_use(0.999) < 1.0);
-        let out_of_range = after_use(7.0);
+        assert!((Use::Read.after(0.0) - 0.15).abs() < 1e-9);
+        assert!(Use::Cited.after(0.999) < 1.0);
+        assert!(Use::Told.after(0.5) < Use::Helped.after(0.5));
+        let out_of_range = Use::Read.after(7.0);
         assert!((out_of_range - 1.0).abs() < 1e-9, "{out_of_range}");
     }
 

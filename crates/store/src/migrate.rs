@@ -44,6 +44,7 @@ pub(crate) const MIGRATIONS: &[Migration] = migrations! {
     14 "0014_stats",
     15 "0015_code_vectors",
     16 "0016_told_costs",
+    17 "0017_trust",
 };
 
 /// Where the record of applied migrations is kept.

@@ -31,7 +31,8 @@ pub struct SnapshotRow {
 }
 
 /// Keeps a snapshot. The first of an execution stays: what was typed was typed.
-pub async fn put(tx: &mut Tx<'_>, row: &SnapshotRow) -> Result<(), StoreError> {
+/// Whether this is the first is returned.
+pub async fn put(tx: &mut Tx<'_>, row: &SnapshotRow) -> Result<bool, StoreError> {
     let cwd = row.cwd.to_str().ok_or_else(|| {
         StoreError::conflict(format!("the folder {} is not text", row.cwd.display()))
     })?;
@@ -53,8 +54,7 @@ pub async fn put(tx: &mut Tx<'_>, row: &SnapshotRow) -> Result<(), StoreError> {
         (&row.items).into(),
         (&row.sources).into(),
     ];
-    tx.execute(sql, &params).await?;
-    Ok(())
+    Ok(tx.execute(sql, &params).await? == 1)
 }
 
 pub async fn get(
@@ -87,8 +87,12 @@ pub async fn of_conversation(
     rows.iter().map(decode).collect()
 }
 
-/// Keeps a snapshot and forgets those from before.
-pub async fn keep(tx: &mut Tx<'_>, row: &SnapshotRow, since: Timestamp) -> Result<(), StoreError> {
+/// As [`put`], and forgets those from before.
+pub async fn keep(
+    tx: &mut Tx<'_>,
+    row: &SnapshotRow,
+    since: Timestamp,
+) -> Result<bool, StoreError> {
     forget_before(tx, since).await?;
     put(tx, row).await
 }

@@ -129,7 +129,7 @@ function Entry({ view: { entry, history, edges, others } }: { view: KbEntryView 
                 const other = names.get(out ? edge.to : edge.from);
                 return (
                   <li key={`${edge.from}-${edge.to}-${edge.kind}`}>
-                    <span className="tag" data-tone={edge.kind === "contradicts" ? "wait" : undefined}>
+                    <span className="tag" data-tone={edge.kind === "contradicts" && !edge.ended_at ? "wait" : undefined}>
                       {out ? OUT[edge.kind] : IN[edge.kind]}
                     </span>
                     <span>
@@ -140,6 +140,11 @@ function Entry({ view: { entry, history, edges, others } }: { view: KbEntryView 
                       <br />
                       <span className="quiet">
                         {edge.reason}, <Ago at={edge.at} />
+                        {edge.ended_at ? (
+                          <>
+                            ; over since <Ago at={edge.ended_at} />
+                          </>
+                        ) : null}
                       </span>
                     </span>
                   </li>
@@ -180,7 +185,8 @@ const TRUST: Record<AuthorTier, string> = {
 function Provenance({ entry }: { entry: KbEntry }) {
   return (
     <aside className="task-side" aria-label="Where it comes from">
-      <Share name="Confidence" share={entry.confidence} says="how far it is believed" />
+      <Share name="Trust" share={entry.trust} says="how far its author is believed" />
+      <Share name="Confidence" share={entry.confidence} says="what the entries around it leave of that" />
       <Share name="Utility" share={entry.utility} says="grows when it is fetched, cited, led to success" />
       <dl className="facts">
         <dt>Said by</dt>

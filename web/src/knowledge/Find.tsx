@@ -133,6 +133,11 @@ function Hit({ hit, place, why }: { hit: KbHit; place: number; why: boolean }) {
       ) : null}
       <p className="hit-foot">
         <Category category={hit.category} />
+        {hit.superseded_by ? (
+          <Link className="tag" data-tone="wait" href={`/knowledge/entry/${hit.superseded_by}`}>
+            another holds instead
+          </Link>
+        ) : null}
         <span className="quiet">
           from {hit.source}, {Math.round(hit.confidence * 100)} % sure, known true <Ago at={hit.verified_at} />
         </span>

@@ -2,6 +2,14 @@
 
 import type { KbScores } from "../generated/operations";
 
+// What happened to the mean of words and meaning after it was first taken.
+function changes({ first_fused: first, lent }: KbScores): string {
+  return [
+    typeof first === "number" ? `, ${first.toFixed(3)} before the question moved towards the best` : "",
+    lent === 0 ? "" : `, of it ${lent > 0 ? "+" : ""}${lent.toFixed(3)} by its conversation`,
+  ].join("");
+}
+
 export function Scores({ scores }: { scores: KbScores }) {
   const stages: [string, number | undefined, string][] = [
     [
@@ -20,7 +28,7 @@ export function Scores({ scores }: { scores: KbScores }) {
         ? `${typeof scores.vector_rank === "number" ? `${place(scores.vector_rank)} by meaning` : "not among the nearest"}, ${percent(scores.vector)} alike`
         : "was not compared",
     ],
-    ["both", scores.fused, `${scores.fused.toFixed(3)} of 1 together`],
+    ["both", scores.fused, `${scores.fused.toFixed(3)} of 1 together${changes(scores)}`],
     [
       "age",
       scores.freshness,

@@ -1,6 +1,6 @@
 //! What an agent is told beside its first prompt: what would be, and what was.
 
-use missiond_core::{BoardTaskId, CliEngine, ExecutionId, Timestamp};
+use missiond_core::{BoardTaskId, CliEngine, EntryId, ExecutionId, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -84,6 +84,9 @@ pub struct ContextView {
 pub struct ContextItem {
     /// environment, skills, entries, history, map or instructions.
     pub source: String,
+    /// The entry of the knowledge base that it is, if it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entry: Option<EntryId>,
     pub title: String,
     /// Who or what says so.
     pub origin: String,

@@ -95,7 +95,7 @@ pub struct KbSearchParams {
     /// `default` or `seed`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
-    /// 1 to 50; 10 when left out.
+    /// 1 to 50; what the configuration says when left out, 10 at first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
     /// Hits to pass over, for the next page.
@@ -110,9 +110,23 @@ pub struct KbSearchResult {
     pub more: bool,
     /// Whether meaning was compared, or words alone.
     pub vectors_used: bool,
+    pub passed: KbPassed,
     /// Why not, when it was not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notice: Option<String>,
+}
+
+/// How many entries passed the stages of a search.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct KbPassed {
+    /// Candidates that words brought up.
+    pub by_words: u32,
+    /// Candidates that meaning brought up.
+    pub by_meaning: u32,
+    /// Candidates that only an identifier or a phrase brought up.
+    pub by_letter: u32,
+    /// Hits that were dropped for being far below the best.
+    pub dropped: u32,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -129,6 +143,9 @@ pub struct KbHit {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
     pub confidence: f64,
+    /// The entry that holds instead of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub superseded_by: Option<EntryId>,
     pub source: String,
     pub verified_at: Timestamp,
     pub scores: KbScores,
@@ -141,6 +158,13 @@ pub struct KbScores {
     pub keyword_rank: Option<u32>,
     pub vector: Option<f32>,
     pub vector_rank: Option<u32>,
+    /// Both in one number, before the query moved towards its best documents;
+    /// nothing when it did not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_fused: Option<f32>,
+    /// What the best turns of its conversation changed in that number.
+    pub lent: f32,
+    /// Both in one number, all told.
     pub fused: f32,
     pub freshness: f32,
     pub exact: f32,
@@ -207,7 +231,11 @@ pub struct KbEntry {
     pub turn: Option<i64>,
     pub author: String,
     pub tier: AuthorTier,
+    /// How far its author is believed, 0 to 1.
+    pub trust: f64,
+    /// What the entries around it leave of that.
     pub confidence: f64,
+    /// How much it has been of use, 0 to 1.
     pub utility: f64,
     pub revision: i64,
     pub created_at: Timestamp,
@@ -283,6 +311,9 @@ pub struct KbEdge {
     pub kind: EdgeKind,
     pub reason: String,
     pub at: Timestamp,
+    /// When one of the two said something else, so that it holds no longer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<Timestamp>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -486,6 +517,8 @@ pub struct KbStatsReport {
     /// Entries in use by category.
     pub categories: Vec<KbCategoryCount>,
     pub embedding: KbEmbedding,
+    /// The index is being built; who searches waits for it.
+    pub building: bool,
     /// What the index takes in memory.
     pub index_bytes: u64,
 }

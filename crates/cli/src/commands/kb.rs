@@ -43,11 +43,12 @@ pub(super) fn run(
                 }
                 let scope = entry.scope.as_deref().unwrap_or("all projects");
                 output.line(format!(
-                    "from {}, {} ({}), verified {}, confidence {:.2}, utility {:.2}, {}",
+                    "from {}, {} ({}), verified {}, trust {:.2}, confidence {:.2}, utility {:.2}, {}",
                     printable(&entry.source),
                     printable(&entry.author),
                     entry.tier.name(),
                     entry.verified_at,
+                    entry.trust,
                     entry.confidence,
                     entry.utility,
                     printable(scope)
@@ -58,7 +59,10 @@ pub(super) fn run(
                         false => ("is what another ", edge.from),
                     };
                     let reason = printable(&edge.reason);
-                    output.line(format!("{word}{} {other}: {reason}", edge.kind));
+                    let until = edge
+                        .ended_at
+                        .map_or(String::new(), |at| format!(" until {at}"));
+                    output.line(format!("{word}{} {other}{until}: {reason}", edge.kind));
                 }
                 for old in view.history.iter().rev().skip(1) {
                     let said = printable(&old.summary);
@@ -132,6 +136,12 @@ pub(super) fn run(
                     output.line(format!("{}  {}", edge.to, printable(&conflict.older)));
                     output.line(format!("    {}", printable(&edge.reason)));
                 }
+                if !list.conflicts.is_empty() {
+                    output.line(
+                        "`mission kb edit ID TEXT` says one of two anew, `mission kb forget ID` \
+                         takes it out of use.",
+                    );
+                }
             });
         }
         KbCommand::Inbox => {
@@ -144,6 +154,11 @@ pub(super) fn run(
                     let summary = printable(&proposal.draft.summary);
                     let source = printable(&proposal.source);
                     output.line(format!("{}  {summary}  (from {source})", proposal.id));
+                }
+                if !page.proposals.is_empty() {
+                    output.line(
+                        "`mission kb accept ID` makes one an entry, with --reject it is dropped.",
+                    );
                 }
             });
         }
@@ -243,6 +258,14 @@ fn search(
                 explain_hit(output, hit);
             }
         }
+        if explain {
+            let passed = &result.passed;
+            output.line(format!(
+                "Candidates: {} by words, {} by meaning, {} more to the letter; {} dropped for \
+                 being far below the best.",
+                passed.by_words, passed.by_meaning, passed.by_letter, passed.dropped
+            ));
+        }
         if result.more {
             output.line("There is more: --offset passes over what was shown.");
         }
@@ -251,7 +274,8 @@ fn search(
 }
 
 fn show_hit(output: &mut Output, hit: &KbHit) {
-    let line = |text: &str| printable(&text.replace('\n', " "));
+    // What stands in lines of its own in an entry is told apart in one line, too.
+    let line = |text: &str| printable(&text.replace('\n', " · "));
     let key = output.paint.apply(Style::Bold, &printable(&hit.key));
     output.line(format!("{key}  {}  {}", hit.category, hit.id));
     let mut shown = String::new();
@@ -267,6 +291,9 @@ fn show_hit(output: &mut Output, hit: &KbHit) {
     }
     shown.push_str(&line(hit.snippet.get(at..).unwrap_or("")));
     output.line(format!("    {shown}"));
+    if let Some(other) = hit.superseded_by {
+        output.line(format!("    {other} holds instead of it"));
+    }
 }
 
 fn explain_hit(output: &mut Output, hit: &KbHit) {
@@ -278,15 +305,22 @@ fn explain_hit(output: &mut Output, hit: &KbHit) {
     let likeness = scores.likeness.map_or(String::new(), |like| {
         format!(", like a hit before {like:.3}")
     });
+    let first = scores.first_fused.map_or(String::new(), |first| {
+        format!(" ({first:.3} before the query moved)")
+    });
+    let lent = match scores.lent {
+        0.0 => String::new(),
+        lent => format!(", of it {lent:+.3} by its conversation"),
+    };
     output.line(format!(
-        "    keyword {:.3} (place {}), vector {vector} (place {}), fused {:.3}, freshness {:.3}, exact {:.2}, relevance {:.3}{likeness}",
+        "    keyword {:.3} (place {}), vector {vector} (place {})",
         scores.keyword,
         rank(scores.keyword_rank),
         rank(scores.vector_rank),
-        scores.fused,
-        scores.freshness,
-        scores.exact,
-        scores.relevance,
+    ));
+    output.line(format!(
+        "    fused {:.3}{first}{lent}, freshness {:.3}, exact {:.2}, relevance {:.3}{likeness}",
+        scores.fused, scores.freshness, scores.exact, scores.relevance,
     ));
 }
 
@@ -299,7 +333,10 @@ fn remembered(output: &mut Output, result: &KbRemembered) {
     };
     output.line(format!("{}  {}  {word}", entry.id, printable(&entry.key)));
     if result.masked > 0 {
-        output.line(format!("    {} secrets were taken out", result.masked));
+        output.line(match result.masked {
+            1 => "    a secret was taken out".to_owned(),
+            count => format!("    {count} secrets were taken out"),
+        });
     }
     for edge in &result.edges {
         output.line(format!(
@@ -312,15 +349,21 @@ fn remembered(output: &mut Output, result: &KbRemembered) {
 }
 
 fn stats(output: &mut Output, report: &KbStatsReport) {
+    let entries = match report.entries {
+        1 => "1 entry".to_owned(),
+        count => format!("{count} entries"),
+    };
     output.line(format!(
-        "{} entries, {} archived, {} in the inbox, {:.1} MB of index",
-        report.entries,
+        "{entries}, {} archived, {} in the inbox, {:.1} MB of index",
         report.archived,
         report.proposals,
         report.index_bytes as f64 / 1e6
     ));
     for count in &report.categories {
         output.line(format!("    {:<14}{}", count.category, count.entries));
+    }
+    if report.building {
+        output.line("the index is being built; a search waits for it");
     }
     let embedding = &report.embedding;
     match (&embedding.serving, &embedding.notice) {

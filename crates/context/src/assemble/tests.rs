@@ -7,6 +7,7 @@ const NOW: Timestamp = Timestamp::from_micros(1_700_000_000_000_000);
 
 fn candidate(source: Source, title: &str, text: &str) -> Candidate {
     Candidate {
+        id: None,
         source,
         title: title.to_owned(),
         origin: "person".to_owned(),
@@ -174,6 +175,7 @@ fn any_candidate() -> impl Strategy<Value = Candidate> {
     )
         .prop_map(
             |(source, title, origin, at, relevance, text, short, known)| Candidate {
+                id: None,
                 source: Source::ALL[source],
                 title,
                 origin,

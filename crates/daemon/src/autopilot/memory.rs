@@ -3,17 +3,25 @@
 //! goes into its inbox as candidates. Both are jobs like any other, so no pass
 //! waits for them; how far the extraction has come is a cursor in the database.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
-use missiond_core::{BoardTaskId, BoardTaskStatus, Event, ExecutionId, Seq, Timestamp};
+use missiond_api::operations::context::ContextItem;
+use missiond_core::{
+    BoardTaskId, BoardTaskStatus, EntryId, Event, ExecutionId, Outcome, Timestamp,
+};
 use missiond_knowledge::transfer::{Draft, LONGEST_KEY};
+use missiond_knowledge::utility::Use;
 use missiond_store::timeline::{self, TimelineFilter};
 use missiond_store::watermarks::Advance;
-use missiond_store::{StoreError, Tx, board, questions, slot_sessions, watermarks};
+use missiond_store::{
+    StoreError, Tx, board, prompt_snapshots, questions, slot_sessions, watermarks,
+};
 
 use super::extract::{self, Finished};
 use super::jobs::Report;
-use crate::knowledge::{KnowledgeError, Tended};
+use crate::context::entries_told;
+use crate::knowledge::{KnowledgeError, Learnt, Tended};
 use crate::state::Daemon;
 
 /// How often the knowledge base is tended.
@@ -82,32 +90,70 @@ async fn extract_some(daemon: &Daemon) -> Result<bool, KnowledgeError> {
                     }
                 }
                 let mut finished = Vec::new();
+                let mut uses = BTreeSet::new();
                 for task in over {
-                    finished.extend(read(tx, task).await?);
+                    if let Some(task) = read(tx, task).await? {
+                        uses.extend(uses_to(tx, &task).await?);
+                        finished.push(task);
+                    }
                 }
-                Ok(Some((from, to, finished)))
+                Ok(Some((from, to, finished, uses)))
             })
         })
         .await?;
-    let Some((from, to, finished)) = found else {
+    let Some((from, to, finished, uses)) = found else {
         return Ok(false);
     };
     let drafts: Vec<Draft> = finished.iter().flat_map(extract::candidates).collect();
     let count = drafts.len();
-    let taken = take_in(daemon, drafts, from, to).await?;
+    let learnt = Learnt { drafts, uses };
+    let taken = daemon.knowledge.take_in(learnt, CURSOR, from, to).await?;
     if taken == Advance::Ours && count > 0 {
         tracing::info!(candidates = count, tasks = finished.len(), "extracted");
     }
     Ok(true)
 }
 
-async fn take_in(
-    daemon: &Daemon,
-    drafts: Vec<Draft>,
-    from: Seq,
-    to: Seq,
-) -> Result<Advance, KnowledgeError> {
-    daemon.knowledge.take_in(drafts, CURSOR, from, to).await
+/// Which entries helped a task: those its agent was told when its work was
+/// verified, and of them those it named.
+async fn uses_to(tx: &mut Tx<'_>, finished: &Finished) -> Result<Vec<(EntryId, Use)>, StoreError> {
+    let verified = finished
+        .attempts
+        .iter()
+        .rev()
+        .map(|(attempt, _)| attempt)
+        .find(|attempt| attempt.outcome == Some(Outcome::Verified));
+    let Some(attempt) = verified else {
+        return Ok(Vec::new());
+    };
+    let Some(execution) = attempt.execution else {
+        return Ok(Vec::new());
+    };
+    let Some(snapshot) = prompt_snapshots::get(tx, execution).await? else {
+        return Ok(Vec::new());
+    };
+    // What another build wrote may not be read; then nothing is known of it.
+    let items: Vec<ContextItem> = serde_json::from_str(&snapshot.items).unwrap_or_default();
+    let said = attempt.claim.as_ref().map_or("", |claim| &claim.text);
+    let mut uses = Vec::new();
+    for id in entries_told(&items) {
+        uses.push((id, Use::Helped));
+        let named = |item: &ContextItem| item.entry == Some(id) && says(said, &item.title);
+        if says(said, &id.to_string()) || items.iter().any(named) {
+            uses.push((id, Use::Cited));
+        }
+    }
+    Ok(uses)
+}
+
+/// Whether a text has a name as a word of its own.
+fn says(text: &str, name: &str) -> bool {
+    let part = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+    text.match_indices(name).any(|(at, _)| {
+        let before = text[..at].chars().next_back();
+        let after = text[at + name.len()..].chars().next();
+        !name.is_empty() && !before.is_some_and(part) && !after.is_some_and(part)
+    })
 }
 
 async fn read(tx: &mut Tx<'_>, id: BoardTaskId) -> Result<Option<Finished>, StoreError> {

@@ -312,8 +312,28 @@ pub const KEYS: &[KeySpec] = &[
          compares meaning.",
     ),
     restart(
+        "knowledge.search.page",
+        "Hits on a page when nobody says otherwise, 1 to 50.",
+    ),
+    restart(
+        "knowledge.search.fusion",
+        "How words and meaning become one order: by `scores`, or by `ranks`.",
+    ),
+    restart(
+        "knowledge.search.rank_keyword",
+        "By ranks: what the place among words counts, 0 to 1.",
+    ),
+    restart(
+        "knowledge.search.rank_vector",
+        "By ranks: what the place by meaning counts, 0 to 1.",
+    ),
+    restart(
+        "knowledge.search.rank_k",
+        "By ranks: how little the first places stand out, 1 to 1000.",
+    ),
+    restart(
         "knowledge.search.keyword",
-        "What words count beside meaning, 0 to 1.",
+        "By scores: what words count beside meaning, 0 to 1.",
     ),
     restart(
         "knowledge.search.keyword_of_turns",
@@ -340,6 +360,10 @@ pub const KEYS: &[KeySpec] = &[
         "The fewest candidates that meaning brings up, 10 to 10000.",
     ),
     restart(
+        "knowledge.search.vector_per_hit",
+        "Candidates that meaning brings up for each hit that is wanted, 1 to 100.",
+    ),
+    restart(
         "knowledge.search.similarity_floor",
         "Similarities below this bring up nothing, 0 to 1; what it means depends on the model.",
     ),
@@ -348,8 +372,18 @@ pub const KEYS: &[KeySpec] = &[
         "Whether entries count less as their category ages.",
     ),
     restart(
+        "knowledge.search.half_life_days",
+        "After how many days entries of a category count half where that is not as usual, for \
+         example `[\"debug=7\", \"note=365\"]`; 0 never ages.",
+    ),
+    restart(
         "knowledge.search.drop_off",
         "Hits below this share of the best are dropped, 0 to 1.",
+    ),
+    restart(
+        "knowledge.search.exact_first",
+        "Whether entries that have an identifier or a quoted phrase of the query to the letter come \
+         first and are never dropped.",
     ),
     restart(
         "knowledge.search.relevance",
@@ -383,6 +417,15 @@ pub const KEYS: &[KeySpec] = &[
     restart(
         "knowledge.search.feedback_hits",
         "How many documents that are, 1 to 50.",
+    ),
+    restart(
+        "knowledge.search.snippet_tokens",
+        "Words of a snippet, 5 to 200.",
+    ),
+    restart(
+        "knowledge.search.detail_shown",
+        "How many characters of the detail a hit of a category shows where that is not as usual, \
+         for example `[\"policy=4000\"]`; 0 shows none.",
     ),
     live(
         "context.enabled",

@@ -42,6 +42,7 @@ pub(super) async fn environment(
         let _ = writeln!(text, "Also at work in this repository: {other}");
     }
     Ok(vec![Candidate {
+        id: None,
         source: Source::Environment,
         title: "where you run".to_owned(),
         origin: "missiond".to_owned(),

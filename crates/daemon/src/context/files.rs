@@ -65,6 +65,7 @@ pub(super) fn instructions(
             None
         };
         Candidate {
+            id: None,
             source: Source::Instructions,
             title: file.name.to_owned(),
             origin: place.relative(&file.path),

@@ -154,7 +154,16 @@ async fn entries(parts: &Parts, query: &str, project: Option<String>) -> Answer 
     };
     let found = parts.knowledge.search(params).await;
     let found = found.map_err(|error| error.to_string())?;
-    let candidates = found.hits.into_iter().map(|hit| Candidate {
+    let (hits, superseded): (Vec<_>, Vec<_>) = found
+        .hits
+        .into_iter()
+        .partition(|hit| hit.superseded_by.is_none());
+    let left_out = (!superseded.is_empty()).then(|| {
+        let count = superseded.len();
+        format!("{count} of the entries found are left out: others hold instead of them")
+    });
+    let candidates = hits.into_iter().map(|hit| Candidate {
+        id: Some(hit.id.to_string()),
         relevance: relevance(&hit),
         source: Source::Entries,
         title: hit.key,
@@ -167,7 +176,9 @@ async fn entries(parts: &Parts, query: &str, project: Option<String>) -> Answer 
         length: Length::MayBeShortened,
         known: None,
     });
-    Ok((candidates.collect(), found.notice))
+    let notices: Vec<String> = found.notice.into_iter().chain(left_out).collect();
+    let notice = (!notices.is_empty()).then(|| notices.join("; "));
+    Ok((candidates.collect(), notice))
 }
 
 /// A hit that shares nothing with the request but words such as `the` is none,
@@ -218,6 +229,7 @@ async fn map(parts: &Parts, place: &Place, budget: u32, wanted: &Wanted) -> Answ
         Fresh::Current | Fresh::Unchecked => None,
     };
     let candidates = (!drawn.text.trim().is_empty()).then(|| Candidate {
+        id: None,
         source: Source::Map,
         title: "what this repository defines".to_owned(),
         origin: format!("{root}, {} of {} files", drawn.files_shown, drawn.files),

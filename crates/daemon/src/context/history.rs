@@ -33,6 +33,7 @@ pub(super) async fn history(
     }
     let count = turns.len().max(1) as f32;
     let candidates = turns.iter().enumerate().map(|(at, turn)| Candidate {
+        id: None,
         source: Source::History,
         title: title(turn),
         origin: turn.source.clone(),

@@ -21,18 +21,21 @@ use std::time::Duration;
 
 use missiond_adapters::adapter;
 use missiond_api::ApiError;
-use missiond_api::operations::context::{ContextItem, ContextSource, ContextView};
+use missiond_api::operations::context::{ContextItem, ContextOutcome, ContextSource, ContextView};
 use missiond_context::{Request, assemble};
-use missiond_core::{BoardTask, BoardTaskId, CliEngine, Clock, ExecutionId, SlotId, Timestamp};
+use missiond_core::{
+    BoardTask, BoardTaskId, CliEngine, Clock, EntryId, ExecutionId, SlotId, Timestamp,
+};
+use missiond_knowledge::utility::Use;
 use missiond_store::prompt_snapshots::{self, SnapshotRow};
-use missiond_store::{MissionDb, StoreError};
+use missiond_store::{MissionDb, StoreError, Tx};
 use tokio::sync::watch;
 
 use crate::code::CodeMaps;
 use crate::config::Config;
 use crate::conversations::Conversations;
 use crate::executions::{Executions, MAX_PROMPT};
-use crate::knowledge::Knowledge;
+use crate::knowledge::{Knowledge, note_uses};
 use crate::slots::Slots;
 
 pub(crate) use skills::FoundSkills;
@@ -87,7 +90,35 @@ pub(crate) struct Made {
     sources: Vec<ContextSource>,
     text: String,
     /// Older snapshots are forgotten when this one is kept.
-    pub(crate) keep_since: Timestamp,
+    keep_since: Timestamp,
+}
+
+/// What an execution is told, as it is kept.
+#[derive(Debug, Clone)]
+pub(crate) struct Snapshot {
+    row: SnapshotRow,
+    /// Entries of the knowledge base that are told.
+    entries: Vec<EntryId>,
+    keep_since: Timestamp,
+}
+
+impl Snapshot {
+    /// Keeps it, with the use that this is to its entries, and forgets those whose
+    /// time is over.
+    pub(crate) async fn keep(&self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
+        if prompt_snapshots::keep(tx, &self.row, self.keep_since).await? {
+            note_uses(tx, &self.entries, Use::Told, self.row.at).await?;
+        }
+        Ok(())
+    }
+}
+
+/// The entries of the knowledge base among the items of a snapshot that were told.
+pub(crate) fn entries_told(items: &[ContextItem]) -> Vec<EntryId> {
+    let told = items
+        .iter()
+        .filter(|item| !matches!(item.outcome, ContextOutcome::Cut { .. }));
+    told.filter_map(|item| item.entry).collect()
 }
 
 /// As it is kept.
@@ -227,10 +258,9 @@ impl ContextPipeline {
         let context = match self.kept(execution).await {
             Ok(Some(row)) => row.context,
             Ok(None) => {
-                let made = self.make(wanted).await;
-                let row = made.row(execution, slot);
-                let context = row.context.clone();
-                match self.keep(row, made.keep_since).await {
+                let snapshot = self.make(wanted).await.snapshot(execution, slot);
+                let context = snapshot.row.context.clone();
+                match self.keep(snapshot).await {
                     Ok(()) => context,
                     Err(error) => return without(&prompt, execution, &error),
                 }
@@ -240,11 +270,10 @@ impl ContextPipeline {
         behind(prompt, &context)
     }
 
-    /// Keeps a snapshot, and forgets those whose time is over.
-    async fn keep(&self, row: SnapshotRow, since: Timestamp) -> Result<(), StoreError> {
+    async fn keep(&self, snapshot: Snapshot) -> Result<(), StoreError> {
         self.parts
             .db
-            .write(move |tx| Box::pin(async move { prompt_snapshots::keep(tx, &row, since).await }))
+            .write(move |tx| Box::pin(async move { snapshot.keep(tx).await }))
             .await
     }
 
@@ -320,7 +349,15 @@ impl Made {
     }
 
     /// The snapshot of an execution that is told this.
-    pub(crate) fn row(&self, execution: ExecutionId, slot: SlotId) -> SnapshotRow {
+    pub(crate) fn snapshot(&self, execution: ExecutionId, slot: SlotId) -> Snapshot {
+        Snapshot {
+            row: self.row(execution, slot),
+            entries: entries_told(&self.items),
+            keep_since: self.keep_since,
+        }
+    }
+
+    fn row(&self, execution: ExecutionId, slot: SlotId) -> SnapshotRow {
         let kept = KeptSources {
             withheld: self.withheld.clone(),
             sources: self.sources.clone(),

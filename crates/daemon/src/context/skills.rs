@@ -135,6 +135,7 @@ pub(super) fn candidates(
     let candidates = ranked.into_iter().map(|(at, relevance)| {
         let FoundSkill { skill, path, .. } = &found.skills[at];
         Candidate {
+            id: None,
             source: Source::Skills,
             title: skill.name.clone(),
             origin: place.relative(path),

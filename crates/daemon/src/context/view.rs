@@ -51,6 +51,7 @@ pub(super) fn item(item: Item, withheld: Option<&str>) -> ContextItem {
     let Item { candidate, outcome } = item;
     let mut item = ContextItem {
         source: candidate.source.name().to_owned(),
+        entry: candidate.id.and_then(|id| id.parse().ok()),
         title: candidate.title,
         origin: candidate.origin,
         at: candidate.at,

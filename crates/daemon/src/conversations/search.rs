@@ -8,7 +8,7 @@ use missiond_api::operations::conversation::{
 };
 use missiond_core::{BoardTaskId, CliEngine, ConversationId, Timestamp};
 use missiond_knowledge::Profile;
-use missiond_knowledge::snippet::snippet;
+use missiond_knowledge::snippet::{SNIPPET_TOKENS, snippet};
 use missiond_knowledge::tokens::{exact_parts, plain, tokens};
 use missiond_store::conversations::items::{self, CallRow, MessageRow};
 use missiond_store::conversations::{self, ConversationRow};
@@ -133,7 +133,7 @@ impl Conversations {
                     at,
                     score,
                 } = found;
-                let snippet = snippet(&text, &asked);
+                let snippet = snippet(&text, &asked, SNIPPET_TOKENS);
                 ConversationHit {
                     conversation: conversation.id,
                     engine: conversation.engine,

@@ -20,7 +20,6 @@ use missiond_journal::{
 };
 use missiond_semantic::Size;
 use missiond_store::executions::{self, ExecutionRow};
-use missiond_store::prompt_snapshots;
 
 use super::follow::{self, Follow};
 use super::run::Run;
@@ -274,15 +273,13 @@ impl Context {
             ended_at: None,
         };
         let stored = row.clone();
-        let told = prepared
-            .context
-            .map(|made| (made.row(run.id, run.slot), made.keep_since));
+        let told = prepared.context.map(|made| made.snapshot(run.id, run.slot));
         self.db
             .write(move |tx| {
                 Box::pin(async move {
                     executions::begin(tx, &stored).await?;
                     match &told {
-                        Some((told, since)) => prompt_snapshots::keep(tx, told, *since).await,
+                        Some(told) => told.keep(tx).await,
                         None => Ok(()),
                     }
                 })

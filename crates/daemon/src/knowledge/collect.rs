@@ -5,8 +5,9 @@ use std::collections::HashSet;
 
 use missiond_api::operations::knowledge::{KbGcAction, KbGcEntry, KbGcParams, KbGcReport};
 use missiond_core::{EntryId, Timestamp, TraceContext};
+use missiond_knowledge::HalfLives;
 use missiond_knowledge::utility::{Judged, may_go};
-use missiond_store::knowledge::{self, COLLECTED, EntryRow, Which, edges};
+use missiond_store::knowledge::{self, COLLECTED, EntryRow, Standing, Which, edges};
 use missiond_store::{StoreError, Tx};
 
 use super::{Knowledge, KnowledgeError, PAGE};
@@ -32,22 +33,27 @@ impl Knowledge {
             )));
         }
         let _changing = self.inner.changing.lock().await;
+        let lives = self.inner.profile.half_lives;
         let now = self.inner.clock.now();
         let then = Timestamp::from_micros(now.as_micros() + i64::from(in_days) * DAY);
         let entries = match action {
             KbGcAction::Preview => {
                 self.inner
                     .db
-                    .read(move |tx| Box::pin(aged(tx, then)))
+                    .read(move |tx| Box::pin(aged(tx, lives, then)))
                     .await?
             }
             KbGcAction::Archive => {
-                let entries = self
+                let archived = self
                     .inner
                     .db
-                    .write(move |tx| Box::pin(archive_aged(tx, then, now)))
-                    .await?;
-                self.take_out(&entries);
+                    .write(move |tx| Box::pin(archive_aged(tx, lives, then, now)));
+                let (entries, standings) = archived.await?;
+                {
+                    let mut index = self.inner.write_index();
+                    entries.iter().for_each(|(row, _)| index.remove(row.id));
+                    index.stand(&standings);
+                }
                 self.tell(0, 0, entries.len() as u32, trace).await?;
                 entries
             }
@@ -71,17 +77,9 @@ impl Knowledge {
     }
 }
 
-impl Knowledge {
-    fn take_out(&self, entries: &[(EntryRow, String)]) {
-        let mut index = self.inner.write_index();
-        for (row, _) in entries {
-            index.corpus.remove(&row.id.to_string());
-        }
-    }
-}
-
 pub(super) async fn aged(
     tx: &mut Tx<'_>,
+    lives: HalfLives,
     now: Timestamp,
 ) -> Result<Vec<(EntryRow, String)>, StoreError> {
     let replaced: HashSet<EntryId> = edges::replaced(tx).await?.into_iter().collect();
@@ -93,7 +91,7 @@ pub(super) async fn aged(
         after = page.last().map(|row| row.id);
         for row in page {
             let judged = Judged {
-                category: row.category.parse().unwrap_or_default(),
+                half_life_days: lives.of(row.category.parse().unwrap_or_default()),
                 utility: row.utility,
                 confidence: row.confidence,
                 verified_at: row.verified_at,
@@ -115,19 +113,24 @@ pub(super) async fn aged(
 
 async fn archive_aged(
     tx: &mut Tx<'_>,
+    lives: HalfLives,
     then: Timestamp,
     now: Timestamp,
-) -> Result<Vec<(EntryRow, String)>, StoreError> {
-    let entries = aged(tx, then).await?;
+) -> Result<(Vec<(EntryRow, String)>, Vec<Standing>), StoreError> {
+    let entries = aged(tx, lives, then).await?;
     for (row, why) in &entries {
         knowledge::archive(tx, row.id, &format!("{COLLECTED}{why}"), now).await?;
     }
-    Ok(entries)
+    let gone: Vec<EntryId> = entries.iter().map(|(row, _)| row.id).collect();
+    let standings = knowledge::stand_around(tx, &gone).await?;
+    Ok((entries, standings))
 }
 
 async fn bring_back(tx: &mut Tx<'_>) -> Result<Vec<(EntryRow, String)>, StoreError> {
     let mut entries = Vec::new();
-    for id in knowledge::restore_last_collection(tx).await? {
+    let back = knowledge::restore_last_collection(tx).await?;
+    knowledge::stand_around(tx, &back).await?;
+    for id in back {
         if let Some(row) = knowledge::get(tx, id).await? {
             entries.push((row, "brought back".to_owned()));
         }

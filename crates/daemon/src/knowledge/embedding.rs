@@ -6,16 +6,17 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use missiond_core::EntryId;
 use missiond_embedding::install::{self, choose, folder_of};
 use missiond_embedding::remote::{Interface, RemoteModel, RemoteSettings};
 use missiond_embedding::{EmbeddedModel, ModelSpec};
-use missiond_knowledge::{Calibration, EmbedError, Embedder, Purpose};
+use missiond_knowledge::{Calibration, EmbedError, Embedder, ModelName, Purpose};
 use missiond_store::knowledge::{self, vectors};
 
-use super::{Knowledge, KnowledgeError, on_thread, searched_text};
+use super::index::{Serving, searched_text};
+use super::{Knowledge, KnowledgeError, on_thread};
 use crate::config::{EmbeddingProvider, KnowledgeConfig};
 
 /// The models this daemon can use.
@@ -32,9 +33,18 @@ struct Opened {
     /// The configured model.
     current: Option<Arc<dyn Embedder>>,
     /// The model of an index that is still searched.
-    previous: Option<Arc<dyn Embedder>>,
+    previous: Previous,
     /// Why there is no current one.
     problem: Option<String>,
+}
+
+#[derive(Debug, Default)]
+enum Previous {
+    #[default]
+    Unknown,
+    Open(Arc<dyn Embedder>),
+    /// It could not be opened then.
+    Missing(Instant),
 }
 
 /// Entries that are embedded and stored together.
@@ -42,6 +52,9 @@ const BATCH: u32 = 16;
 
 /// How soon a provider that was not there is looked for again.
 const LOOK_AGAIN: Duration = Duration::from_secs(60);
+
+/// How long a search waits for a model that it is the first to need again.
+const REOPENED_WITHIN: Duration = Duration::from_secs(5);
 
 /// Vectors that a model is calibrated with.
 const SAMPLE: usize = 2000;
@@ -72,24 +85,67 @@ impl Models {
         result
     }
 
-    /// The model of this full name, when it can still be had. Blocks, but not
-    /// for a provider that was just found missing: the worker tries again.
-    pub(super) fn named(&self, name: &str) -> Option<Arc<dyn Embedder>> {
-        let is_it = |model: &Arc<dyn Embedder>| model.name().to_string() == name;
+    /// The model that is searched with, when it can still be had. Blocks, but not
+    /// for one that was just found missing: the worker tries again.
+    pub(super) fn serving(&self, serving: &Serving) -> Option<Arc<dyn Embedder>> {
+        if self.config.embedding == EmbeddingProvider::Off {
+            return None;
+        }
+        let is_it = |model: &Arc<dyn Embedder>| model.name().to_string() == serving.name;
         let known_missing = self.lock().problem.is_some();
         if !known_missing && let Some(current) = self.current().ok().filter(is_it) {
             return Some(current);
         }
-        if let Some(previous) = self.lock().previous.clone().filter(is_it) {
-            return Some(previous);
+        match &self.lock().previous {
+            Previous::Open(model) if is_it(model) => return Some(Arc::clone(model)),
+            Previous::Missing(since) if since.elapsed() < LOOK_AGAIN => return None,
+            Previous::Unknown | Previous::Open(_) | Previous::Missing(_) => {}
         }
-        let spec = missiond_embedding::MODELS.iter().find(|spec| {
-            let start = format!("embedded:{}@{}/", spec.name, spec.revision());
-            name.starts_with(&start) && install::is_installed(&self.folder, spec)
-        })?;
-        let model: Arc<dyn Embedder> = Arc::new(self.load(spec).ok()?);
-        self.lock().previous = Some(Arc::clone(&model));
-        Some(model)
+        let model = self.reopen(serving).filter(is_it);
+        self.lock().previous = match &model {
+            Some(model) => Previous::Open(Arc::clone(model)),
+            None => Previous::Missing(Instant::now()),
+        };
+        model
+    }
+
+    /// Opens a model that need not be the configured one any more.
+    fn reopen(&self, serving: &Serving) -> Option<Arc<dyn Embedder>> {
+        let name = ModelName::parse(&serving.name)?;
+        let interface = match name.provider.as_str() {
+            "ollama" => Interface::Ollama,
+            "openai" => Interface::OpenAi,
+            _ => {
+                let spec = missiond_embedding::MODELS.iter().find(|spec| {
+                    spec.name == name.model
+                        && spec.revision() == name.revision
+                        && install::is_installed(&self.folder, spec)
+                })?;
+                return Some(Arc::new(self.load(spec).ok()?));
+            }
+        };
+        let url = serving.endpoint.clone()?;
+        // The key is for the endpoint that is configured, and for no other.
+        let key = match url == self.url(interface) {
+            true => self.key().ok()?,
+            false => None,
+        };
+        let opened = RemoteModel::open(RemoteSettings {
+            interface,
+            url,
+            model: name.model,
+            key,
+            timeout: REOPENED_WITHIN,
+        });
+        Some(Arc::new(opened.ok()?))
+    }
+
+    /// Where the configuration has an endpoint.
+    fn url(&self, interface: Interface) -> String {
+        match (self.config.url.as_str(), interface) {
+            ("", Interface::Ollama) => "http://127.0.0.1:11434".to_owned(),
+            (url, _) => url.to_owned(),
+        }
     }
 
     /// What is wrong with the provider, as far as is known.
@@ -127,18 +183,14 @@ impl Models {
             EmbeddingProvider::Ollama => Interface::Ollama,
             EmbeddingProvider::Openai => Interface::OpenAi,
         };
-        let (url, model) = match interface {
-            Interface::Ollama => ("http://127.0.0.1:11434", "qwen3-embedding"),
-            Interface::OpenAi => ("", ""),
-        };
-        let given = |configured: &str, otherwise: &str| match configured {
-            "" => otherwise.to_owned(),
-            configured => configured.to_owned(),
+        let model = match (self.config.model.as_str(), interface) {
+            ("", Interface::Ollama) => "qwen3-embedding".to_owned(),
+            (model, _) => model.to_owned(),
         };
         let settings = RemoteSettings {
             interface,
-            url: given(&self.config.url, url),
-            model: given(&self.config.model, model),
+            url: self.url(interface),
+            model,
             key: self.key()?,
             timeout: Duration::from_secs(self.config.timeout_secs),
         };
@@ -245,11 +297,13 @@ impl Knowledge {
         let model = self.model().await?;
         let name = model.name().to_string();
         let dimension = i64::from(model.name().dimension);
-        let ensured = name.clone();
+        let (ensured, endpoint) = (name.clone(), model.endpoint().map(str::to_owned));
         self.inner
             .db
             .write(move |tx| {
-                Box::pin(async move { vectors::ensure_model(tx, &ensured, dimension).await })
+                Box::pin(async move {
+                    vectors::ensure_model(tx, &ensured, dimension, endpoint.as_deref()).await
+                })
             })
             .await
             .map_err(|error| error.to_string())?;
@@ -309,7 +363,7 @@ impl Knowledge {
             })
             .await?;
         let mut index = self.inner.write_index();
-        if index.model.as_deref() == Some(name) {
+        if index.model() == Some(name) {
             for (id, _, vector) in made {
                 index.corpus.set_vector(&id.to_string(), vector);
             }
@@ -320,7 +374,7 @@ impl Knowledge {
     /// Notes that a model's vectors are complete, and searches them from now
     /// on. Those of other models are deleted: they can be made again.
     async fn complete(&self, name: &str) -> Result<(), KnowledgeError> {
-        if self.inner.read_index().model.as_deref() == Some(name) {
+        if self.inner.read_index().model() == Some(name) {
             return Ok(());
         }
         let now = self.inner.clock.now();

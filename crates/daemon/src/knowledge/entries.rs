@@ -7,10 +7,11 @@ use missiond_api::operations::knowledge::{
     KbForgotten, KbLinkParams, KbListPage, KbListParams, KbListed, KbNamed, KbRevision,
     KbStatsReport, MAX_LISTED,
 };
-use missiond_core::{EntryCategory, EntryId, Event, TraceContext};
+use missiond_core::{EntryCategory, EntryId, Event, Timestamp, TraceContext};
+use missiond_knowledge::masking::mask;
 use missiond_knowledge::transfer::Draft;
-use missiond_knowledge::utility::after_use;
-use missiond_store::knowledge::edges::{self, EdgeRow};
+use missiond_knowledge::utility::Use;
+use missiond_store::knowledge::edges::{self, EdgeRow, MadeBy};
 use missiond_store::knowledge::{self, EntryRow, RevisionRow, Which};
 use missiond_store::{StoreError, Tx};
 
@@ -37,7 +38,7 @@ impl Knowledge {
                     let Some(mut row) = find(tx, &wanted, &scope).await? else {
                         return Ok(None);
                     };
-                    row.utility = after_use(row.utility);
+                    row.utility = Use::Read.after(row.utility);
                     row.used_at = Some(now);
                     knowledge::note_use(tx, row.id, row.utility, now).await?;
                     let history = knowledge::history(tx, row.id).await?;
@@ -107,7 +108,7 @@ impl Knowledge {
         let _changing = self.inner.changing.lock().await;
         let now = self.inner.clock.now();
         let (wanted, scope) = (name.to_owned(), scope.to_owned());
-        let row = self
+        let forgotten = self
             .inner
             .db
             .write(move |tx| {
@@ -116,12 +117,17 @@ impl Knowledge {
                         return Ok(None);
                     };
                     knowledge::archive(tx, row.id, "forgotten", now).await?;
-                    Ok(Some(row))
+                    let standings = knowledge::stand_around(tx, &[row.id]).await?;
+                    Ok(Some((row, standings)))
                 })
             })
             .await?;
-        let row = row.ok_or_else(|| KnowledgeError::Unknown(name.to_owned()))?;
-        self.inner.write_index().corpus.remove(&row.id.to_string());
+        let (row, standings) = forgotten.ok_or_else(|| KnowledgeError::Unknown(name.to_owned()))?;
+        {
+            let mut index = self.inner.write_index();
+            index.remove(row.id);
+            index.stand(&standings);
+        }
         self.tell(0, 0, 1, trace).await?;
         Ok(KbForgotten {
             id: row.id,
@@ -136,22 +142,37 @@ impl Knowledge {
                 "an entry has no edge to itself".into(),
             ));
         }
+        let reason = match params.reason.is_empty() {
+            true => "said so".to_owned(),
+            false => mask(&params.reason).text,
+        };
         let edge = EdgeRow {
             from: params.from,
             to: params.to,
             kind: params.kind.name().to_owned(),
-            reason: if params.reason.is_empty() {
-                "said so".into()
-            } else {
-                params.reason
-            },
+            reason,
+            made_by: MadeBy::Statement,
+            from_keeps: 1.0,
+            to_keeps: 1.0,
             at: self.inner.clock.now(),
+            ended_at: None,
         };
+        let _changing = self.inner.changing.lock().await;
         let stored = edge.clone();
-        self.inner
+        let standings = self
+            .inner
             .db
-            .write(move |tx| Box::pin(async move { edges::add_between_known(tx, &stored).await }))
+            .write(move |tx| {
+                Box::pin(async move {
+                    edges::add_between_known(tx, &stored).await?;
+                    Ok([
+                        knowledge::stand(tx, stored.from).await?,
+                        knowledge::stand(tx, stored.to).await?,
+                    ])
+                })
+            })
             .await?;
+        self.inner.write_index().stand(&standings);
         wire_edge(&edge)
     }
 
@@ -207,12 +228,13 @@ impl Knowledge {
             proposals: counts.undecided,
             categories,
             embedding: KbEmbedding {
-                serving: index.model.clone(),
+                serving: index.model().map(str::to_owned),
                 provider: current,
                 embedded,
                 notice: self.inner.models.problem(),
             },
-            index_bytes: index.corpus.bytes() as u64,
+            building: !*self.inner.built.borrow(),
+            index_bytes: index.bytes() as u64,
         })
     }
 
@@ -231,6 +253,22 @@ impl Knowledge {
         self.inner.timeline.record(event, trace).await?;
         Ok(())
     }
+}
+
+/// Notes that entries were of use; those that are gone are passed over.
+pub(crate) async fn note_uses(
+    tx: &mut Tx<'_>,
+    entries: &[EntryId],
+    how: Use,
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    // In one order, so that two who note uses do not wait for each other.
+    for id in entries.iter().copied().collect::<BTreeSet<_>>() {
+        if let Some(row) = knowledge::get(tx, id).await? {
+            knowledge::note_use(tx, id, how.after(row.utility), at).await?;
+        }
+    }
+    Ok(())
 }
 
 /// What is at the other ends of an entry's edges, each once.
@@ -312,6 +350,7 @@ pub(super) fn wire_entry(row: &EntryRow) -> Result<KbEntry, KnowledgeError> {
         turn: row.turn,
         author: row.author.clone(),
         tier: row.tier.parse().unwrap_or_default(),
+        trust: row.trust,
         confidence: row.confidence,
         utility: row.utility,
         revision: row.revision,
@@ -345,6 +384,7 @@ pub(super) fn wire_edge(row: &EdgeRow) -> Result<KbEdge, KnowledgeError> {
         kind,
         reason: row.reason.clone(),
         at: row.at,
+        ended_at: row.ended_at,
     })
 }
 

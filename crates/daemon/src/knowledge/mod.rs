@@ -7,6 +7,7 @@
 mod collect;
 mod embedding;
 mod entries;
+mod index;
 mod map;
 mod remember;
 mod search;
@@ -18,17 +19,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use missiond_api::{ApiError, Home};
-use missiond_core::{Clock, EntryId, ErrorCode, Timestamp};
-use missiond_knowledge::transfer::{DraftError, derived_key};
-use missiond_knowledge::{Calibration, Corpus, Document, Place, Profile};
-use missiond_store::knowledge::{self, EntryRow, Which};
+use missiond_core::{Clock, EdgeKind, EntryId, ErrorCode};
+use missiond_knowledge::Profile;
+use missiond_knowledge::transfer::DraftError;
+use missiond_store::knowledge::{self, Which, edges};
 use missiond_store::{MissionDb, StoreError};
 use tokio::sync::{Notify, watch};
 
 use crate::config::KnowledgeConfig;
 use crate::timeline::{Timeline, TimelineError};
 use embedding::Models;
-pub(crate) use tend::Tended;
+pub(crate) use entries::note_uses;
+use index::{Index, Serving};
+pub(crate) use tend::{Learnt, Tended};
 
 /// A handle to the knowledge base.
 #[derive(Debug, Clone)]
@@ -58,15 +61,6 @@ struct Inner {
     /// Grows whenever the index is changed: what was made of it is then old.
     changes: AtomicU64,
     map: tokio::sync::Mutex<Option<map::Drawn>>,
-}
-
-/// What is searched.
-#[derive(Debug)]
-struct Index {
-    corpus: Corpus,
-    /// The full name of the model its vectors are of.
-    model: Option<String>,
-    calibration: Option<Calibration>,
 }
 
 /// Why something about knowledge did not work.
@@ -102,6 +96,9 @@ impl From<KnowledgeError> for ApiError {
 /// Entries read from the store at once.
 const PAGE: u32 = 1000;
 
+/// Of so many entries it is known at once that another holds instead.
+const MOST_SUPERSEDED: u32 = 1_000_000;
+
 impl Knowledge {
     pub(crate) fn new(
         home: &Home,
@@ -117,11 +114,7 @@ impl Knowledge {
                 db,
                 clock,
                 timeline,
-                index: RwLock::new(Index {
-                    corpus: Corpus::new(profile.context, None),
-                    model: None,
-                    calibration: None,
-                }),
+                index: RwLock::new(Index::empty(profile.context)),
                 models: Models::new(models_dir, config.clone()),
                 config,
                 profile,
@@ -194,7 +187,7 @@ impl Knowledge {
         }
         let dimension = model.as_ref().map(|model| model.dimension as usize);
         vectors.retain(|_, vector: &mut Vec<f32>| Some(vector.len()) == dimension);
-        let mut documents = Vec::new();
+        let mut entries = Vec::new();
         let mut after = None;
         loop {
             let page = self
@@ -206,22 +199,36 @@ impl Knowledge {
             after = page.last().map(|row| row.id);
             for row in page {
                 let vector = vectors.remove(&row.id);
-                documents.push((document(&row), vector));
+                entries.push((row, vector));
             }
             if !full {
                 break;
             }
         }
+        let superseding = self
+            .inner
+            .db
+            .read(|tx| {
+                Box::pin(edges::of_kind(
+                    tx,
+                    EdgeKind::Supersedes.name(),
+                    MOST_SUPERSEDED,
+                ))
+            })
+            .await?;
         let context = self.inner.profile.context;
-        let corpus = on_thread(move || Corpus::of(documents, context, dimension)).await?;
-        let calibration = model
-            .as_ref()
-            .and_then(|model| model.calibration.as_deref());
-        Ok(Index {
-            corpus,
-            calibration: calibration.and_then(|text| serde_json::from_str(text).ok()),
-            model: model.map(|model| model.name),
-        })
+        let mut index = on_thread(move || Index::of(entries, context, dimension)).await?;
+        for edge in superseding {
+            index.supersede(edge.to, edge.from);
+        }
+        index.serving = model.map(|model| Serving {
+            name: model.name,
+            endpoint: model.endpoint,
+            calibration: model
+                .calibration
+                .and_then(|text| serde_json::from_str(&text).ok()),
+        });
+        Ok(index)
     }
 
     /// Waits until the index has been built.
@@ -252,51 +259,6 @@ impl Inner {
         self.changes.fetch_add(1, Ordering::SeqCst);
         index
     }
-}
-
-/// What of an entry is searched.
-fn document(row: &EntryRow) -> Document {
-    Document {
-        id: row.id.to_string(),
-        text: searched_text(&row.key, &row.summary, &row.detail, &row.labels),
-        category: row.category.parse().unwrap_or_default(),
-        scope: (!row.scope.is_empty()).then(|| row.scope.clone()),
-        at: row.verified_at,
-        place: row
-            .conversation
-            .clone()
-            .zip(row.turn)
-            .map(|(conversation, turn)| Place { conversation, turn }),
-        said: row
-            .conversation
-            .is_some()
-            .then(|| day_in_words(row.created_at)),
-    }
-}
-
-/// A day as people ask for it: "8 May 2023".
-fn day_in_words(at: Timestamp) -> String {
-    jiff::Timestamp::from_microsecond(at.as_micros())
-        .map(|at| at.strftime("%-d %B %Y").to_string())
-        .unwrap_or_default()
-}
-
-fn searched_text(key: &str, summary: &str, detail: &str, labels: &str) -> String {
-    let labels: Vec<String> = serde_json::from_str(labels).unwrap_or_default();
-    let mut text = summary.to_owned();
-    // A key that was made from the text says nothing more than the text.
-    let key = if key == derived_key(summary, detail) {
-        ""
-    } else {
-        key
-    };
-    for part in [detail, &labels.join(" "), key] {
-        if !part.is_empty() {
-            text.push('\n');
-            text.push_str(part);
-        }
-    }
-    text
 }
 
 /// Does work that takes a processor for a while.

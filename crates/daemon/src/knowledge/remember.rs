@@ -14,13 +14,14 @@ use missiond_knowledge::utility::FIRST_UTILITY;
 use missiond_knowledge::{
     Mode, Paths, Profile, Purpose, Reads, Request, Statement, Verdict, classify,
 };
-use missiond_store::knowledge::edges::{self, EdgeRow};
+use missiond_store::knowledge::edges::{self, EdgeRow, MadeBy};
 use missiond_store::knowledge::inbox::{self, ProposalRow};
-use missiond_store::knowledge::{self, EntryRow, vectors};
+use missiond_store::knowledge::{self, EntryRow, Standing, vectors};
 use missiond_store::{StoreError, Tx};
 
 use super::entries::{counted, draft, wire_edge, wire_entry};
-use super::{Knowledge, KnowledgeError, document, on_thread, searched_text};
+use super::index::searched_text;
+use super::{Knowledge, KnowledgeError, on_thread};
 
 /// Entries a new one is compared with.
 const COMPARED: usize = 10;
@@ -42,6 +43,8 @@ struct Written {
     row: EntryRow,
     change: KbChange,
     edges: Vec<EdgeRow>,
+    /// How it and the entries around it stand now.
+    standings: Vec<Standing>,
 }
 
 /// An entry a new one was compared with.
@@ -183,7 +186,7 @@ impl Knowledge {
                     };
                     if let Some((model, vector)) = vector {
                         let dimension = vector.len() as i64;
-                        vectors::ensure_model(tx, &model, dimension).await?;
+                        vectors::ensure_model(tx, &model, dimension, None).await?;
                         let EntryRow { id, revision, .. } = written.row;
                         vectors::put(tx, &model, id, revision, &vector).await?;
                     }
@@ -199,7 +202,7 @@ impl Knowledge {
             return Ok(None);
         };
         if written.change != KbChange::Unchanged {
-            self.index(&written.row, embedded);
+            self.index(&written, embedded);
             let (added, revised) = counted(written.change);
             self.tell(added, revised, 0, trace).await?;
         }
@@ -223,14 +226,12 @@ impl Knowledge {
         }))
     }
 
-    fn index(&self, row: &EntryRow, embedded: Embedded) {
+    fn index(&self, written: &Written, embedded: Embedded) {
         let mut index = self.inner.write_index();
-        let serving = index.model.clone();
-        let vector = embedded.filter(|(model, _)| Some(model) == serving.as_ref());
+        let vector = embedded.filter(|(model, _)| index.model() == Some(model));
         let has_vector = vector.is_some();
-        index
-            .corpus
-            .put(document(row), vector.map(|(_, vector)| vector));
+        index.put(&written.row, vector.map(|(_, vector)| vector));
+        index.stand(&written.standings);
         drop(index);
         if !has_vector {
             self.inner.wake.notify_one();
@@ -248,11 +249,11 @@ impl Knowledge {
         let full = searched_text(&key, &draft.summary, &draft.detail, &labels);
         let text = draft.summary.clone();
         on_thread(move || {
-            let serving = inner.read_index().model.clone();
-            let embedded: Embedded = serving.and_then(|name| {
-                let model = inner.models.named(&name)?;
+            let serving = inner.read_index().serving.clone();
+            let embedded: Embedded = serving.and_then(|serving| {
+                let model = inner.models.serving(&serving)?;
                 let mut made = model.embed(&[full.as_str()], Purpose::Entry).ok()?;
-                Some((name, made.pop()?))
+                Some((serving.name, made.pop()?))
             });
             let index = inner.read_index();
             let profile = Profile {
@@ -272,7 +273,8 @@ impl Knowledge {
                 limit: COMPARED,
                 offset: 0,
             });
-            let line = index.calibration.map(|calibration| calibration.alike());
+            let calibration = index.serving.as_ref().and_then(|s| s.calibration);
+            let line = calibration.map(|calibration| calibration.alike());
             let near = answer
                 .hits
                 .iter()
@@ -323,7 +325,8 @@ async fn write(
         turn: draft.turn,
         author,
         tier: draft.tier.name().to_owned(),
-        confidence: draft.tier.confidence(),
+        trust: draft.tier.trust(),
+        confidence: draft.tier.trust(),
         utility: FIRST_UTILITY,
         revision: 1,
         created_at: now,
@@ -344,6 +347,7 @@ async fn write(
                 row: known.clone(),
                 change: KbChange::Unchanged,
                 edges: Vec::new(),
+                standings: Vec::new(),
             }));
         }
         row.revision = known.revision + 1;
@@ -366,23 +370,24 @@ async fn write(
     if contradiction == Contradiction::Waits && judged.iter().any(contradicts) {
         return Ok(None);
     }
-    let mut found = Vec::with_capacity(judged.len());
-    for (old, verdict) in judged {
-        row.confidence *= verdict.newer_keeps;
-        if verdict.older_keeps < 1.0 {
-            knowledge::set_confidence(tx, old.id, old.confidence * verdict.older_keeps).await?;
-        }
-        found.push(EdgeRow {
+    let found: Vec<EdgeRow> = judged
+        .into_iter()
+        .map(|(old, verdict)| EdgeRow {
             from: row.id,
             to: old.id,
             kind: verdict.kind.name().to_owned(),
             reason: verdict.reason,
+            made_by: MadeBy::Comparison,
+            from_keeps: verdict.newer_keeps,
+            to_keeps: verdict.older_keeps,
             at: now,
-        });
-    }
+            ended_at: None,
+        })
+        .collect();
     let change = match &known {
         Some(_) => {
             knowledge::revise(tx, &row, now).await?;
+            edges::end_of_words(tx, row.id, now).await?;
             KbChange::Revised
         }
         None => {
@@ -393,10 +398,15 @@ async fn write(
     for edge in &found {
         edges::add(tx, edge).await?;
     }
+    let mut standings = knowledge::stand_around(tx, &[row.id]).await?;
+    let own = knowledge::stand(tx, row.id).await?;
+    row.confidence = own.confidence;
+    standings.push(own);
     Ok(Some(Written {
         row,
         change,
         edges: found,
+        standings,
     }))
 }
 
@@ -414,6 +424,7 @@ fn verdict(new: &EntryRow, old: &EntryRow, alike: Option<bool>) -> Option<Verdic
     classify(newer, older, alike)
 }
 
+/// Secrets out of everything that is stored as it was said.
 pub(super) fn masked(mut draft: Draft) -> (Draft, usize) {
     let mut secrets = 0;
     let mut clean = |text: &mut String| {
@@ -423,9 +434,14 @@ pub(super) fn masked(mut draft: Draft) -> (Draft, usize) {
     };
     clean(&mut draft.summary);
     clean(&mut draft.detail);
-    if let Some(key) = &mut draft.key {
-        clean(key);
-    }
+    clean(&mut draft.scope);
+    let named = [
+        &mut draft.key,
+        &mut draft.source,
+        &mut draft.conversation,
+        &mut draft.author,
+    ];
+    named.into_iter().flatten().for_each(&mut clean);
     draft.labels.iter_mut().for_each(clean);
     (draft, secrets)
 }

@@ -1,17 +1,14 @@
-//! Searching: the query's vector, the six stages in memory, and the entries
-//! that were found as the store has them.
+//! Searching: the query's vector and the six stages, all in memory; and what
+//! contradicts what.
 
 use std::sync::Arc;
 
 use missiond_api::operations::knowledge::{
-    KbConflict, KbConflictList, KbHit, KbScores, KbSearchParams, KbSearchResult, MAX_HITS,
+    KbConflict, KbConflictList, KbPassed, KbSearchParams, KbSearchResult, MAX_HITS,
 };
-use missiond_core::{EdgeKind, EntryId};
-use missiond_knowledge::profile::DEFAULT_PAGE;
-use missiond_knowledge::{
-    Answer, Hit, Mode, Paths, Profile, Purpose, Reads, Request, Scores, shown_detail,
-};
-use missiond_store::knowledge::{self, EntryRow, edges};
+use missiond_core::EdgeKind;
+use missiond_knowledge::{Mode, Paths, Profile, Purpose, Reads, Request};
+use missiond_store::knowledge::{self, edges};
 
 use super::entries::wire_edge;
 use super::{Inner, Knowledge, KnowledgeError, on_thread};
@@ -25,7 +22,8 @@ impl Knowledge {
         if params.query.trim().is_empty() {
             return Err(invalid("`query` is empty".into()));
         }
-        let limit = params.limit.map_or(DEFAULT_PAGE, |limit| limit as usize);
+        let page = self.inner.config.search.page;
+        let limit = params.limit.unwrap_or(page) as usize;
         if !(1..=MAX_HITS as usize).contains(&limit) {
             return Err(invalid(format!("`limit` must be 1 to {MAX_HITS}")));
         }
@@ -44,9 +42,7 @@ impl Knowledge {
         };
         self.built().await;
         let inner = Arc::clone(&self.inner);
-        let (answer, problem) =
-            on_thread(move || run(&inner, &params, &profile, limit, offset)).await?;
-        self.told(answer, problem).await
+        on_thread(move || run(&inner, &params, &profile, limit, offset)).await
     }
 
     /// Entries that contradict each other.
@@ -81,43 +77,6 @@ impl Knowledge {
             .collect::<Result<_, KnowledgeError>>()?;
         Ok(KbConflictList { conflicts })
     }
-
-    async fn told(
-        &self,
-        answer: Answer,
-        notice: Option<String>,
-    ) -> Result<KbSearchResult, KnowledgeError> {
-        let ids: Vec<EntryId> = answer
-            .hits
-            .iter()
-            .filter_map(|hit| hit.id.parse().ok())
-            .collect();
-        let rows = self
-            .inner
-            .db
-            .read(move |tx| {
-                Box::pin(async move {
-                    let mut rows = Vec::with_capacity(ids.len());
-                    for id in ids {
-                        rows.push(knowledge::get(tx, id).await?);
-                    }
-                    Ok(rows)
-                })
-            })
-            .await?;
-        let hits = answer
-            .hits
-            .into_iter()
-            .zip(rows)
-            .filter_map(|(hit, row)| Some(wire_hit(hit, &row?)))
-            .collect();
-        Ok(KbSearchResult {
-            hits,
-            more: answer.more,
-            vectors_used: answer.vectors_used,
-            notice: notice.filter(|_| !answer.vectors_used),
-        })
-    }
 }
 
 /// Embeds the query and searches. Blocks.
@@ -127,27 +86,30 @@ fn run(
     profile: &Profile,
     limit: usize,
     offset: usize,
-) -> (Answer, Option<String>) {
-    let serving = inner.read_index().model.clone();
+) -> KbSearchResult {
+    let serving = inner.read_index().serving.clone();
     let embedded = match serving {
         None => Err(inner
             .models
             .problem()
             .unwrap_or_else(|| "no entry has a vector yet".to_owned())),
-        Some(name) => match inner.models.named(&name) {
+        Some(serving) => match inner.models.serving(&serving) {
             None => Err(inner.models.problem().unwrap_or_else(|| {
-                format!("entries are being embedded again, and {name} cannot be reached any more")
+                format!(
+                    "entries are being embedded again, and {} cannot be reached any more",
+                    serving.name
+                )
             })),
             Some(model) => model
                 .embed(&[params.query.as_str()], Purpose::Query)
-                .map(|mut made| (name, model.reads(), made.pop()))
+                .map(|mut made| (serving.name, model.reads(), made.pop()))
                 .map_err(|error| error.to_string()),
         },
     };
     let index = inner.read_index();
     let (vector, problem) = match embedded {
         // The index may have been replaced while the query was embedded.
-        Ok((name, reads, vector)) if index.model.as_ref() == Some(&name) => {
+        Ok((name, reads, vector)) if index.model() == Some(&name) => {
             (vector.map(|vector| (reads, vector)), None)
         }
         Ok(_) => (
@@ -175,40 +137,23 @@ fn run(
         limit,
         offset,
     });
-    (
-        answer,
-        problem.map(|problem| format!("words alone were compared: {problem}")),
-    )
-}
-
-fn wire_hit(hit: Hit, row: &EntryRow) -> KbHit {
-    let category = row.category.parse().unwrap_or_default();
-    KbHit {
-        id: row.id,
-        key: row.key.clone(),
-        category,
-        summary: row.summary.clone(),
-        snippet: hit.snippet.text,
-        highlights: hit.snippet.highlights,
-        detail: shown_detail(category, &row.detail),
-        confidence: row.confidence,
-        source: row.source.clone(),
-        verified_at: row.verified_at,
-        scores: wire_scores(&hit.scores),
-    }
-}
-
-fn wire_scores(scores: &Scores) -> KbScores {
-    let rank = |rank: Option<usize>| rank.and_then(|rank| u32::try_from(rank).ok());
-    KbScores {
-        keyword: scores.keyword,
-        keyword_rank: rank(scores.keyword_rank),
-        vector: scores.vector,
-        vector_rank: rank(scores.vector_rank),
-        fused: scores.fused,
-        freshness: scores.freshness,
-        exact: scores.exact,
-        relevance: scores.relevance,
-        likeness: scores.likeness,
+    let vectors_used = answer.vectors_used;
+    KbSearchResult {
+        hits: answer
+            .hits
+            .into_iter()
+            .filter_map(|hit| index.told(hit, profile))
+            .collect(),
+        more: answer.more,
+        vectors_used,
+        passed: KbPassed {
+            by_words: answer.passed.by_words as u32,
+            by_meaning: answer.passed.by_meaning as u32,
+            by_letter: answer.passed.by_letter as u32,
+            dropped: answer.passed.dropped as u32,
+        },
+        notice: problem
+            .filter(|_| !vectors_used)
+            .map(|problem| format!("words alone were compared: {problem}")),
     }
 }

@@ -3,13 +3,17 @@
 //! rule accepts become entries. Nothing is archived here: what has aged is
 //! counted, and a person says `mission kb gc`.
 
+use std::collections::BTreeSet;
+
 use missiond_core::{EntryId, Seq, TraceContext};
 use missiond_knowledge::transfer::Draft;
+use missiond_knowledge::utility::Use;
 use missiond_store::StoreError;
 use missiond_store::knowledge::inbox::{self, ProposalRow};
 use missiond_store::watermarks::{self, Advance};
 
 use super::collect::aged;
+use super::entries::note_uses;
 use super::remember::{Contradiction, masked};
 use super::{Knowledge, KnowledgeError};
 
@@ -33,20 +37,29 @@ pub(crate) struct Tended {
     pub embedded: u64,
 }
 
+/// What finished work has taught.
+#[derive(Debug, Default)]
+pub(crate) struct Learnt {
+    /// Candidates for the inbox.
+    pub drafts: Vec<Draft>,
+    /// Entries that were of use to it.
+    pub uses: BTreeSet<(EntryId, Use)>,
+}
+
 impl Knowledge {
     /// Puts what was learnt up to `to` into the inbox and moves the cursor there,
     /// in one transaction: after a crash neither is without the other, and of
     /// several daemons one does it.
     pub(crate) async fn take_in(
         &self,
-        drafts: Vec<Draft>,
+        learnt: Learnt,
         cursor: &'static str,
         from: Seq,
         to: Seq,
     ) -> Result<Advance, KnowledgeError> {
         let at = self.inner.clock.now();
-        let mut rows = Vec::with_capacity(drafts.len());
-        for draft in drafts {
+        let mut rows = Vec::with_capacity(learnt.drafts.len());
+        for draft in learnt.drafts {
             let (draft, _) = masked(draft.checked()?);
             let proposal = serde_json::to_string(&draft)
                 .map_err(|error| KnowledgeError::Invalid(error.to_string()))?;
@@ -64,6 +77,9 @@ impl Knowledge {
                     for row in &rows {
                         inbox::add(tx, row).await?;
                     }
+                    for (entry, how) in learnt.uses {
+                        note_uses(tx, &[entry], how, at).await?;
+                    }
                 }
                 Ok(advance)
             })
@@ -75,7 +91,8 @@ impl Knowledge {
     pub(crate) async fn tend(&self) -> Result<Tended, KnowledgeError> {
         let accepted = self.accept_by_rule().await?;
         let now = self.inner.clock.now();
-        let old = self.inner.db.read(move |tx| Box::pin(aged(tx, now)));
+        let lives = self.inner.profile.half_lives;
+        let old = self.inner.db.read(move |tx| Box::pin(aged(tx, lives, now)));
         let old = old.await?.len() as u64;
         let stats = self.stats().await?;
         if stats.embedding.embedded < stats.entries {

@@ -46,14 +46,19 @@ async fn remember(call: Call, draft: KbDraft) -> Result<KbRemembered, ApiError> 
     Ok(call.daemon.knowledge.remember(draft, call.trace).await?)
 }
 
-/// What a person says is believed most, so a model may not say it for them.
+/// What a person says is believed most, so nothing else may say it for them.
 fn check_tier(call: &Call, draft: &KbDraft) -> Result<(), ApiError> {
-    if call.asker == Asker::Agent && draft.tier == Some(AuthorTier::Person) {
-        return Err(ApiError::new(
-            ErrorCode::Forbidden,
-            "an agent cannot speak as a person: leave `tier` out, and a person can say it again \
-             with `mission kb edit`",
-        ));
+    let who = match call.asker {
+        Asker::Person => return Ok(()),
+        Asker::Program => "a program with a token",
+        Asker::Agent => "an agent",
+    };
+    if draft.tier == Some(AuthorTier::Person) {
+        let message = format!(
+            "{who} cannot speak as a person: leave `tier` out, and a person can say it again with \
+             `mission kb edit`"
+        );
+        return Err(ApiError::new(ErrorCode::Forbidden, message));
     }
     Ok(())
 }

@@ -64,8 +64,10 @@ const PERSON: &str = "person";
 /// Who asks for an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Asker {
-    /// Somebody at the command line or a page, or a program of theirs.
+    /// Somebody at the command line or a page.
     Person,
+    /// Whatever shows a token.
+    Program,
     /// A model, by MCP.
     Agent,
 }
@@ -174,9 +176,11 @@ impl Operations {
         &self,
         name: &str,
         params: Option<Box<RawValue>>,
+        asker: Asker,
     ) -> Result<Box<RawValue>, ApiError> {
         Self::check_from_afar(name)?;
-        self.call(name, params).await
+        self.call_reporting(name, params, asker, Reporter::default())
+            .await
     }
 
     /// Refuses what is there on the socket alone.

@@ -7,6 +7,8 @@ pub mod edges;
 pub mod inbox;
 pub mod vectors;
 
+use std::collections::BTreeSet;
+
 use missiond_core::{EntryId, Timestamp};
 
 use crate::{Row, StoreError, Tx, Value};
@@ -29,6 +31,9 @@ pub struct EntryRow {
     pub turn: Option<i64>,
     pub author: String,
     pub tier: String,
+    /// How far its author is believed.
+    pub trust: f64,
+    /// What the entries around it leave of that.
     pub confidence: f64,
     pub utility: f64,
     pub revision: i64,
@@ -55,7 +60,7 @@ pub struct RevisionRow {
 pub async fn insert(tx: &mut Tx<'_>, row: &EntryRow) -> Result<(), StoreError> {
     let sql = format!(
         "INSERT INTO knowledge ({COLUMNS}) VALUES \
-         ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)"
+         ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)"
     );
     tx.execute(&sql, &encode(row)).await?;
     keep_revision(tx, row, row.created_at).await
@@ -65,8 +70,9 @@ pub async fn insert(tx: &mut Tx<'_>, row: &EntryRow) -> Result<(), StoreError> {
 /// stored one, so that two who change at once do not overwrite each other.
 pub async fn revise(tx: &mut Tx<'_>, row: &EntryRow, at: Timestamp) -> Result<(), StoreError> {
     let sql = "UPDATE knowledge SET category = $2, summary = $3, detail = $4, labels = $5, \
-         source = $6, author = $7, tier = $8, confidence = $9, revision = $10, verified_at = $11, \
-         archived_at = NULL, archived_why = NULL WHERE id = $1 AND revision = $12";
+         source = $6, author = $7, tier = $8, trust = $9, confidence = $10, revision = $11, \
+         verified_at = $12, archived_at = NULL, archived_why = NULL \
+         WHERE id = $1 AND revision = $13";
     let params = [
         Value::written(row.id),
         (&row.category).into(),
@@ -76,6 +82,7 @@ pub async fn revise(tx: &mut Tx<'_>, row: &EntryRow, at: Timestamp) -> Result<()
         (&row.source).into(),
         (&row.author).into(),
         (&row.tier).into(),
+        row.trust.into(),
         row.confidence.into(),
         row.revision.into(),
         at.into(),
@@ -120,17 +127,53 @@ pub async fn note_use(
     known(id, tx.execute(sql, &params).await?)
 }
 
-pub async fn set_confidence(
-    tx: &mut Tx<'_>,
-    id: EntryId,
-    confidence: f64,
-) -> Result<(), StoreError> {
-    let sql = "UPDATE knowledge SET confidence = $2 WHERE id = $1";
-    known(
+/// How an entry stands among the others.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Standing {
+    pub id: EntryId,
+    pub confidence: f64,
+    /// The entry in use that holds instead of it.
+    pub superseded_by: Option<EntryId>,
+}
+
+/// Counts again what the edges of an entry leave of the trust in it.
+pub async fn stand(tx: &mut Tx<'_>, id: EntryId) -> Result<Standing, StoreError> {
+    let row = get(tx, id).await?;
+    let row = row.ok_or_else(|| StoreError::not_found("entry", id))?;
+    let mut standing = Standing {
         id,
-        tx.execute(sql, &[Value::written(id), confidence.into()])
-            .await?,
-    )
+        confidence: row.trust,
+        superseded_by: None,
+    };
+    for edge in edges::in_force(tx, id).await? {
+        let goes_out = edge.from == id;
+        standing.confidence *= match goes_out {
+            true => edge.from_keeps,
+            false => edge.to_keeps,
+        };
+        if !goes_out && edge.kind == "supersedes" {
+            standing.superseded_by = Some(edge.from);
+        }
+    }
+    let sql = "UPDATE knowledge SET confidence = $2 WHERE id = $1";
+    tx.execute(sql, &[Value::written(id), standing.confidence.into()])
+        .await?;
+    Ok(standing)
+}
+
+/// As [`stand`], for each entry that an edge joins to one of these.
+pub async fn stand_around(tx: &mut Tx<'_>, ids: &[EntryId]) -> Result<Vec<Standing>, StoreError> {
+    let mut around = BTreeSet::new();
+    for id in ids {
+        for edge in edges::of_entry(tx, *id).await? {
+            around.extend([edge.from, edge.to].into_iter().filter(|end| end != id));
+        }
+    }
+    let mut standings = Vec::with_capacity(around.len());
+    for id in around {
+        standings.push(stand(tx, id).await?);
+    }
+    Ok(standings)
 }
 
 /// Takes an entry out of use. Whether it was in use is returned.
@@ -290,10 +333,10 @@ pub async fn history(tx: &mut Tx<'_>, id: EntryId) -> Result<Vec<RevisionRow>, S
 }
 
 const COLUMNS: &str = "id, key, scope, category, summary, detail, labels, source, conversation, \
-     turn, author, tier, confidence, utility, revision, created_at, verified_at, used_at, \
+     turn, author, tier, trust, confidence, utility, revision, created_at, verified_at, used_at, \
      archived_at, archived_why";
 
-fn encode(row: &EntryRow) -> [Value; 20] {
+fn encode(row: &EntryRow) -> [Value; 21] {
     [
         Value::written(row.id),
         (&row.key).into(),
@@ -307,6 +350,7 @@ fn encode(row: &EntryRow) -> [Value; 20] {
         row.turn.into(),
         (&row.author).into(),
         (&row.tier).into(),
+        row.trust.into(),
         row.confidence.into(),
         row.utility.into(),
         row.revision.into(),
@@ -332,14 +376,15 @@ fn decode(row: &Row) -> Result<EntryRow, StoreError> {
         turn: row.get(9)?,
         author: row.get(10)?,
         tier: row.get(11)?,
-        confidence: row.get(12)?,
-        utility: row.get(13)?,
-        revision: row.get(14)?,
-        created_at: row.get(15)?,
-        verified_at: row.get(16)?,
-        used_at: row.get(17)?,
-        archived_at: row.get(18)?,
-        archived_why: row.get(19)?,
+        trust: row.get(12)?,
+        confidence: row.get(13)?,
+        utility: row.get(14)?,
+        revision: row.get(15)?,
+        created_at: row.get(16)?,
+        verified_at: row.get(17)?,
+        used_at: row.get(18)?,
+        archived_at: row.get(19)?,
+        archived_why: row.get(20)?,
     })
 }
 

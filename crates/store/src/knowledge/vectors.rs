@@ -11,16 +11,26 @@ pub struct ModelRow {
     /// The full name: provider, model, revision, dimension.
     pub name: String,
     pub dimension: i64,
+    /// Where it was reached, when it is behind an endpoint.
+    pub endpoint: Option<String>,
     /// What the model's unlike texts come to, as JSON.
     pub calibration: Option<String>,
     /// When every entry had a vector for the first time.
     pub completed_at: Option<Timestamp>,
 }
 
-pub async fn ensure_model(tx: &mut Tx<'_>, name: &str, dimension: i64) -> Result<(), StoreError> {
-    let sql = "INSERT INTO knowledge_models (name, dimension) VALUES ($1, $2) \
-         ON CONFLICT (name) DO NOTHING";
-    tx.execute(sql, &[name.into(), dimension.into()]).await?;
+/// Notes that there is a model, and where it is reached now, if that is told.
+pub async fn ensure_model(
+    tx: &mut Tx<'_>,
+    name: &str,
+    dimension: i64,
+    endpoint: Option<&str>,
+) -> Result<(), StoreError> {
+    let sql = "INSERT INTO knowledge_models (name, dimension, endpoint) VALUES ($1, $2, $3) \
+         ON CONFLICT (name) DO UPDATE \
+         SET endpoint = COALESCE(excluded.endpoint, knowledge_models.endpoint)";
+    tx.execute(sql, &[name.into(), dimension.into(), endpoint.into()])
+        .await?;
     Ok(())
 }
 
@@ -40,14 +50,15 @@ pub async fn complete_model(
 
 /// Every model, the one completed last first.
 pub async fn models(tx: &mut Tx<'_>) -> Result<Vec<ModelRow>, StoreError> {
-    let sql = "SELECT name, dimension, calibration, completed_at FROM knowledge_models \
+    let sql = "SELECT name, dimension, endpoint, calibration, completed_at FROM knowledge_models \
          ORDER BY COALESCE(completed_at, 0) DESC, name";
     let decode = |row: &Row| {
         Ok(ModelRow {
             name: row.get(0)?,
             dimension: row.get(1)?,
-            calibration: row.get(2)?,
-            completed_at: row.get(3)?,
+            endpoint: row.get(2)?,
+            calibration: row.get(3)?,
+            completed_at: row.get(4)?,
         })
     };
     tx.query(sql, &[]).await?.iter().map(decode).collect()

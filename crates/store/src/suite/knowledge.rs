@@ -3,7 +3,7 @@
 use missiond_core::EntryId;
 
 use super::fixtures::{minutes_later, noon, open};
-use crate::knowledge::edges::{self, EdgeRow};
+use crate::knowledge::edges::{self, EdgeRow, MadeBy};
 use crate::knowledge::inbox::{self, ProposalRow};
 use crate::knowledge::{self, COLLECTED, EntryRow, Which, vectors};
 use crate::{DbUrl, MissionDb, StoreError};
@@ -22,6 +22,7 @@ fn entry(key: &str, summary: &str) -> EntryRow {
         turn: Some(3),
         author: "person".into(),
         tier: "person".into(),
+        trust: 1.0,
         confidence: 0.9,
         utility: 0.3,
         revision: 1,
@@ -117,18 +118,26 @@ pub async fn what_was_collected_last_comes_back(url: DbUrl) {
     assert_eq!(archived.len(), 2);
 }
 
+fn edge(from: &EntryRow, kind: &str, to: &EntryRow) -> EdgeRow {
+    EdgeRow {
+        from: from.id,
+        to: to.id,
+        kind: kind.into(),
+        reason: "first".into(),
+        made_by: MadeBy::Comparison,
+        from_keeps: 1.0,
+        to_keeps: 0.5,
+        at: noon(),
+        ended_at: None,
+    }
+}
+
 pub async fn edges_keep_their_first_reason(url: DbUrl) {
     let db = open(&url).await;
     let (old, new) = (entry("old", "port 8080"), entry("new", "port 9090"));
     insert(&db, &old).await;
     insert(&db, &new).await;
-    let edge = EdgeRow {
-        from: new.id,
-        to: old.id,
-        kind: "supersedes".into(),
-        reason: "first".into(),
-        at: noon(),
-    };
+    let edge = edge(&new, "supersedes", &old);
     let (of_old, replaced, contradicting) = db
         .write(move |tx| {
             Box::pin(async move {
@@ -152,6 +161,67 @@ pub async fn edges_keep_their_first_reason(url: DbUrl) {
     assert_eq!(contradicting, []);
 }
 
+pub async fn an_edge_ends_with_the_words_it_was_about(url: DbUrl) {
+    let db = open(&url).await;
+    let (old, new) = (entry("old", "port 8080"), entry("new", "port 9090"));
+    insert(&db, &old).await;
+    insert(&db, &new).await;
+    let seen = edge(&new, "supersedes", &old);
+    let stated = EdgeRow {
+        made_by: MadeBy::Statement,
+        ..edge(&new, "prerequisite", &old)
+    };
+    let (before, others, after, kept) = db
+        .write(move |tx| {
+            Box::pin(async move {
+                edges::add(tx, &seen).await?;
+                let before = knowledge::stand(tx, seen.to).await?;
+                edges::add(tx, &stated).await?;
+                let others = edges::end_of_words(tx, seen.from, minutes_later(1)).await?;
+                let after = knowledge::stand_around(tx, &[seen.from]).await?;
+                Ok((before, others, after, edges::of_entry(tx, seen.to).await?))
+            })
+        })
+        .await
+        .unwrap();
+    assert_eq!(before.superseded_by, Some(new.id));
+    assert!((before.confidence - 0.5).abs() < 1e-9, "{before:?}");
+    assert_eq!(others, [old.id]);
+    assert_eq!(after.len(), 1);
+    assert_eq!(after[0].superseded_by, None);
+    let kept: Vec<_> = kept
+        .iter()
+        .map(|edge| (edge.kind.as_str(), edge.ended_at))
+        .collect();
+    let expected = [
+        ("prerequisite", None),
+        ("supersedes", Some(minutes_later(1))),
+    ];
+    assert_eq!(kept, expected);
+}
+
+pub async fn what_is_archived_takes_no_belief_from_others(url: DbUrl) {
+    let db = open(&url).await;
+    let (old, new) = (entry("old", "port 8080"), entry("new", "port 9090"));
+    insert(&db, &old).await;
+    insert(&db, &new).await;
+    let seen = edge(&new, "contradicts", &old);
+    let (doubted, believed) = db
+        .write(move |tx| {
+            Box::pin(async move {
+                edges::add(tx, &seen).await?;
+                let doubted = knowledge::stand_around(tx, &[seen.from]).await?;
+                knowledge::archive(tx, seen.from, "forgotten", noon()).await?;
+                let believed = knowledge::stand_around(tx, &[seen.from]).await?;
+                Ok((doubted[0].confidence, believed[0].confidence))
+            })
+        })
+        .await
+        .unwrap();
+    assert!((doubted - 0.5).abs() < 1e-9, "{doubted}");
+    assert!((believed - 1.0).abs() < 1e-9, "{believed}");
+}
+
 pub async fn vectors_belong_to_a_model_and_a_revision(url: DbUrl) {
     let db = open(&url).await;
     let (a, b) = (entry("a", "one"), entry("b", "two"));
@@ -161,8 +231,8 @@ pub async fn vectors_belong_to_a_model_and_a_revision(url: DbUrl) {
     let (missing, kept, other, progress) = db
         .write(move |tx| {
             Box::pin(async move {
-                vectors::ensure_model(tx, "m1", 2).await?;
-                vectors::ensure_model(tx, "m1", 2).await?;
+                vectors::ensure_model(tx, "m1", 2, None).await?;
+                vectors::ensure_model(tx, "m1", 2, None).await?;
                 vectors::put(tx, "m1", first, 1, &[1.0, -0.5]).await?;
                 vectors::put(tx, "m1", first, 0, &[9.0, 9.0]).await?;
                 let missing = vectors::missing(tx, "m1", 10).await?;

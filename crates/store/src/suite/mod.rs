@@ -128,6 +128,8 @@ macro_rules! for_each_store_case {
             an_entry_is_revised_and_never_overwritten,
             what_was_collected_last_comes_back,
             edges_keep_their_first_reason,
+            an_edge_ends_with_the_words_it_was_about,
+            what_is_archived_takes_no_belief_from_others,
             vectors_belong_to_a_model_and_a_revision,
             a_proposal_is_decided_once,
             a_snapshot_stays_as_it_was_typed_until_its_time_is_over,

@@ -253,6 +253,13 @@ const HOLDINGS: &[Holding] = &[
         ask: "SELECT CAST(cost AS text) FROM conversation_usage WHERE request = 'priced'",
         answer: &["60"],
     },
+    Holding {
+        since: 17,
+        write: "INSERT INTO knowledge_models (name, dimension, endpoint) \
+             VALUES ('ollama:m@1/3', 3, 'http://127.0.0.1:11434')",
+        ask: "SELECT endpoint FROM knowledge_models",
+        answer: &["http://127.0.0.1:11434"],
+    },
 ];
 
 pub async fn every_earlier_version_upgrades_and_keeps_its_data(url: DbUrl) {
@@ -294,6 +301,11 @@ pub async fn every_earlier_version_upgrades_and_keeps_its_data(url: DbUrl) {
                 expected,
                 "counted from the timeline"
             );
+        }
+        if (11..17).contains(&known) {
+            let believed = "SELECT key FROM knowledge WHERE trust = 1.0";
+            let entries = ask(&upgraded, believed).await;
+            assert_eq!(entries, [["deploy"]], "a person said it");
         }
         wipe(&upgraded).await;
         upgraded.close().await.unwrap();

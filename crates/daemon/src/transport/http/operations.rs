@@ -16,6 +16,7 @@ use serde_json::value::RawValue;
 use super::Web;
 use super::caller::{Caller, check_json};
 use super::refusal::{Refusal, json_response};
+use crate::operations::Asker;
 
 /// A body must have arrived by then.
 const BODY_LIMIT: Duration = Duration::from_secs(30);
@@ -27,9 +28,13 @@ pub(super) async fn call(
     request: Request,
 ) -> Result<Response, Refusal> {
     let (parts, body) = request.into_parts();
-    if caller.session.is_some() {
-        check_json(&parts.headers)?;
-    }
+    let asker = match caller.session {
+        Some(_) => {
+            check_json(&parts.headers)?;
+            Asker::Person
+        }
+        None => Asker::Program,
+    };
     let body = read_body(body, MAX_FRAME).await?;
     let params: Option<Box<RawValue>> = match body.as_ref().trim_ascii() {
         [] => None,
@@ -40,7 +45,7 @@ pub(super) async fn call(
             )
         })?),
     };
-    let result = web.operations.call_from_afar(&name, params).await?;
+    let result = web.operations.call_from_afar(&name, params, asker).await?;
     Ok(json_response(Box::<str>::from(result).into_string()))
 }
 
