@@ -8,102 +8,18 @@ use std::time::{Duration, Instant};
 use missiond_core::{EntryCategory, Timestamp};
 
 use crate::corpus::{Corpus, Document};
+use crate::embedder::{EmbedError, Embedder, Purpose, Reads};
 use crate::profile::Profile;
-use crate::search::{Mode, Paths, Request};
+use crate::search::{Answer, Mode, Paths, Request};
 use crate::vectors::{keep_best, normalised};
 use crate::wide::dot;
 
-/// The dimension of the made-up vectors, that of the default model.
+/// The dimension of the made-up vectors, that of every model that can be installed.
 pub const DIMENSION: usize = 384;
 
-/// What was measured at one size.
-#[derive(Debug, Clone, Copy)]
-pub struct Latency {
-    pub entries: usize,
-    pub build: Duration,
-    pub p50: Duration,
-    pub p99: Duration,
-    /// What the indexes and texts take, by their own count.
-    pub bytes: usize,
-    /// The share of the ten nearest vectors that is found.
-    pub recall_at_10: f64,
-}
-
-/// Measures searches of `queries` questions over `entries` made-up entries.
-#[must_use]
-pub fn measure(entries: usize, queries: usize) -> Latency {
-    let world = World::new();
-    let began = Instant::now();
-    let profile = Profile::best();
-    let mut corpus = Corpus::new(profile.context, Some(DIMENSION));
-    for number in 0..entries {
-        corpus.put(world.document(number), Some(world.vector(number)));
-    }
-    corpus.arrange();
-    let build = began.elapsed();
-    let asked: Vec<(String, Vec<f32>)> = (0..queries)
-        .map(|query| world.question(query, entries))
-        .collect();
-    let mut times = Vec::with_capacity(queries);
-    for (text, vector) in &asked {
-        let request = Request {
-            query: text,
-            vector: Some(vector),
-            model_reads: crate::embedder::Reads::Everything,
-            profile: &profile,
-            paths: Paths::Both,
-            mode: Mode::Relevance,
-            now: Timestamp::from_micros(0),
-            scope: None,
-            categories: &[],
-            limit: 10,
-            offset: 0,
-        };
-        let began = Instant::now();
-        let answer = corpus.search(&request);
-        times.push(began.elapsed());
-        std::hint::black_box(answer);
-    }
-    times.sort_unstable();
-    let at = |share: f64| times[((times.len() - 1) as f64 * share) as usize];
-    Latency {
-        entries,
-        build,
-        p50: at(0.5),
-        p99: at(0.99),
-        bytes: corpus.bytes(),
-        recall_at_10: recall(&corpus, &world, entries, &asked),
-    }
-}
-
-/// How many of the ten nearest of all vectors the index finds, over the first
-/// fifty questions.
-fn recall(corpus: &Corpus, world: &World, entries: usize, asked: &[(String, Vec<f32>)]) -> f64 {
-    let asked = &asked[..asked.len().min(50)];
-    let mut similarities = vec![Vec::with_capacity(entries); asked.len()];
-    for number in 0..entries {
-        let vector = world.vector(number);
-        for ((_, query), all) in asked.iter().zip(&mut similarities) {
-            all.push(dot(&vector, query));
-        }
-    }
-    let Some(index) = corpus.vectors() else {
-        return 0.0;
-    };
-    let (mut found, mut wanted) = (0_usize, 0_usize);
-    for ((_, query), all) in asked.iter().zip(similarities) {
-        let exact = keep_best(all.into_iter().enumerate(), 10);
-        let near = index.nearest(query, 10, &|_| true);
-        wanted += exact.len();
-        let is_found = |row: usize| near.iter().any(|hit| hit.doc as usize == row);
-        found += exact.iter().filter(|(row, _)| is_found(*row)).count();
-    }
-    found as f64 / wanted.max(1) as f64
-}
-
-/// Where the made-up entries come from.
+/// Where made-up entries and questions come from.
 #[derive(Debug)]
-struct World {
+pub struct World {
     centres: Vec<Vec<f32>>,
 }
 
@@ -111,10 +27,30 @@ const CENTRES: usize = 2000;
 const WORDS: u64 = 50_000;
 
 impl World {
-    fn new() -> Self {
+    #[must_use]
+    pub fn made_up() -> Self {
         let centre = |number: usize| Random::new(0xC0FFEE ^ number as u64).vector();
         Self {
             centres: (0..CENTRES).map(centre).collect(),
+        }
+    }
+
+    /// So many entries in an index, ready to be searched.
+    #[must_use]
+    pub fn index(&self, entries: usize) -> Indexed<'_> {
+        let began = Instant::now();
+        let profile = Profile::best();
+        let mut corpus = Corpus::new(profile.context, Some(DIMENSION));
+        for number in 0..entries {
+            corpus.put(self.document(number), Some(self.vector(number)));
+        }
+        corpus.arrange();
+        Indexed {
+            world: self,
+            entries,
+            profile,
+            corpus,
+            build: began.elapsed(),
         }
     }
 
@@ -172,6 +108,110 @@ impl World {
             .map(|(v, n)| v + 0.6 * n)
             .collect();
         (text, normalised(&near).unwrap_or(near))
+    }
+}
+
+/// Made-up entries and their index.
+#[derive(Debug)]
+pub struct Indexed<'w> {
+    world: &'w World,
+    entries: usize,
+    profile: Profile,
+    corpus: Corpus,
+    /// How long it took to build.
+    pub build: Duration,
+}
+
+impl Indexed<'_> {
+    /// What the index and the texts take, by their own count.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.corpus.bytes()
+    }
+
+    /// How long each of so many searches takes, with a vector that is there.
+    #[must_use]
+    pub fn search(&self, queries: usize) -> Vec<Duration> {
+        let asked = self.asked(queries);
+        let time = |(text, vector): &(String, Vec<f32>)| {
+            let began = Instant::now();
+            let answer = self.answer(text, vector, Reads::Everything);
+            let time = began.elapsed();
+            std::hint::black_box(answer);
+            time
+        };
+        asked.iter().map(time).collect()
+    }
+
+    /// How long a search takes from the question on, for each of these: it is
+    /// embedded first. The words that are looked for are made up as always,
+    /// because the entries have no others.
+    pub fn embed_and_search(
+        &self,
+        questions: &[String],
+        model: &dyn Embedder,
+    ) -> Result<Vec<Duration>, EmbedError> {
+        let asked = self.asked(questions.len());
+        let time = |(question, (words, _)): (&String, &(String, Vec<f32>))| {
+            let began = Instant::now();
+            let vectors = model.embed(&[question], Purpose::Query)?;
+            let answers = vectors
+                .iter()
+                .map(|vector| self.answer(words, vector, model.reads()))
+                .collect::<Vec<_>>();
+            let time = began.elapsed();
+            std::hint::black_box(answers);
+            Ok(time)
+        };
+        questions.iter().zip(&asked).map(time).collect()
+    }
+
+    /// How many of the ten nearest of all vectors the index finds, over fifty
+    /// questions.
+    #[must_use]
+    pub fn recall_at_10(&self) -> f64 {
+        let asked = self.asked(50);
+        let mut similarities = vec![Vec::with_capacity(self.entries); asked.len()];
+        for number in 0..self.entries {
+            let vector = self.world.vector(number);
+            for ((_, query), all) in asked.iter().zip(&mut similarities) {
+                all.push(dot(&vector, query));
+            }
+        }
+        let Some(index) = self.corpus.vectors() else {
+            return 0.0;
+        };
+        let (mut found, mut wanted) = (0_usize, 0_usize);
+        for ((_, query), all) in asked.iter().zip(similarities) {
+            let exact = keep_best(all.into_iter().enumerate(), 10);
+            let near = index.nearest(query, 10, &|_| true);
+            wanted += exact.len();
+            let is_found = |row: usize| near.iter().any(|hit| hit.doc as usize == row);
+            found += exact.iter().filter(|(row, _)| is_found(*row)).count();
+        }
+        found as f64 / wanted.max(1) as f64
+    }
+
+    fn asked(&self, queries: usize) -> Vec<(String, Vec<f32>)> {
+        (0..queries)
+            .map(|query| self.world.question(query, self.entries))
+            .collect()
+    }
+
+    fn answer(&self, query: &str, vector: &[f32], model_reads: Reads) -> Answer {
+        self.corpus.search(&Request {
+            query,
+            vector: Some(vector),
+            model_reads,
+            profile: &self.profile,
+            paths: Paths::Both,
+            mode: Mode::Relevance,
+            now: Timestamp::from_micros(0),
+            scope: None,
+            categories: &[],
+            limit: 10,
+            offset: 0,
+        })
     }
 }
 

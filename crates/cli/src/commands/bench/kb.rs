@@ -14,39 +14,25 @@ use missiond_core::ErrorCode;
 use missiond_embedding::EmbeddedModel;
 use missiond_embedding::install::{choose, folder_of, is_installed};
 use missiond_knowledge::evaluation::{Dataset, SetVectors, Variant, measure};
-use missiond_knowledge::{Embedder, Purpose, identifiers, latency};
+use missiond_knowledge::latency::World;
+use missiond_knowledge::{Embedder, Purpose, identifiers};
 
-use super::{Report, median, millis};
+use super::Report;
 use crate::args::KbBenchArgs;
 use crate::failure::Failure;
 use crate::output::{Output, Progress};
 
-/// Questions of one size's measurement.
-const QUESTIONS: usize = 500;
+/// Searches of one size's measurement.
+const SEARCHES: usize = 500;
+
+/// Questions that are embedded: alone, and again before a search of each size.
+const EMBEDDED: usize = 200;
 
 /// Identifiers that are planted and looked for.
 const IDENTIFIERS: usize = 100;
 
 pub(super) fn run(args: &KbBenchArgs, output: &mut Output) -> Result<Report, Failure> {
     let mut report = Report::new("kb");
-    for &entries in &args.entries {
-        let _progress = Progress::start(output, &format!("{entries} entries"));
-        let measured = latency::measure(entries.max(10), QUESTIONS);
-        report.metric(format!("entries_{entries}_p50_ms"), millis(measured.p50));
-        report.metric(format!("entries_{entries}_p99_ms"), millis(measured.p99));
-        report.metric(
-            format!("entries_{entries}_build_s"),
-            measured.build.as_secs_f64(),
-        );
-        report.metric(
-            format!("entries_{entries}_memory_mb"),
-            measured.bytes as f64 / 1e6,
-        );
-        report.metric(
-            format!("entries_{entries}_vector_recall_at_10"),
-            measured.recall_at_10,
-        );
-    }
     let home = Home::from_env()?;
     let model = if args.without_vectors {
         None
@@ -56,10 +42,38 @@ pub(super) fn run(args: &KbBenchArgs, output: &mut Output) -> Result<Report, Fai
     if let Some(model) = &model {
         measure_embedding(model, &mut report)?;
     }
+    if !args.entries.is_empty() {
+        measure_sizes(&args.entries, model.as_ref(), output, &mut report)?;
+    }
     if let Some(file) = &args.dataset {
         quality(file, &home, model.as_ref(), output, &mut report)?;
     }
     Ok(report)
+}
+
+fn measure_sizes(
+    sizes: &[usize],
+    model: Option<&EmbeddedModel>,
+    output: &Output,
+    report: &mut Report,
+) -> Result<(), Failure> {
+    let world = World::made_up();
+    for &entries in sizes {
+        let _progress = Progress::start(output, &format!("{entries} entries"));
+        let indexed = world.index(entries.max(10));
+        let name = |metric: &str| format!("entries_{entries}_{metric}");
+        report.metric(name("build_s"), indexed.build.as_secs_f64());
+        report.metric(name("memory_mb"), indexed.bytes() as f64 / 1e6);
+        report.times(&name(""), &mut indexed.search(SEARCHES));
+        if let Some(model) = model {
+            let mut times = indexed
+                .embed_and_search(&questions(), model)
+                .map_err(|error| Failure::new(ErrorCode::Internal, error.to_string()))?;
+            report.times(&name("with_embedding_"), &mut times);
+        }
+        report.metric(name("vector_recall_at_10"), indexed.recall_at_10());
+    }
+    Ok(())
 }
 
 fn load(
@@ -86,17 +100,32 @@ fn load(
     Ok(Some(model))
 }
 
-/// One short question at a time, as a search embeds it.
+/// One question at a time, as a search embeds it.
 fn measure_embedding(model: &EmbeddedModel, report: &mut Report) -> Result<(), Failure> {
     let mut times = Vec::new();
-    for round in 0..20 {
-        let text = format!("why did the deployment of service {round} fail last night");
+    for question in questions() {
         let began = Instant::now();
-        embed(model, &[text.as_str()], Purpose::Query)?;
-        times.push(millis(began.elapsed()));
+        embed(model, &[question.as_str()], Purpose::Query)?;
+        times.push(began.elapsed());
     }
-    report.metric("embed_query_p50_ms", median(&mut times));
+    report.condition("embedded_questions", times.len());
+    report.times("embed_query_", &mut times);
     Ok(())
+}
+
+/// What somebody may ask, short and long.
+fn questions() -> Vec<String> {
+    let asked = (0..EMBEDDED).map(|number| match number % 5 {
+        0 => format!("release {number} checklist"),
+        1 => format!("why did the deployment of service {number} fail last night"),
+        2 => format!("how do we rotate the key of customer {number}?"),
+        3 => format!("what did we decide about the retries of queue {number}, and who wanted it"),
+        _ => format!(
+            "the build of branch {number} ends with a linker error after the update of the \
+             compiler; has anybody seen this before, and what helped then?"
+        ),
+    });
+    asked.collect()
 }
 
 fn quality(

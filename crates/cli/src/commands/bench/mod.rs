@@ -148,6 +148,14 @@ impl Report {
         self.metrics
             .insert(name.into(), (value * scale).round() / scale);
     }
+
+    /// Median and 99th percentile.
+    fn times(&mut self, prefix: &str, durations: &mut [Duration]) {
+        for (name, share) in [("p50", 0.50), ("p99", 0.99)] {
+            let duration = percentile(durations, share);
+            self.metric(format!("{prefix}{name}_ms"), millis(duration));
+        }
+    }
 }
 
 /// The value below which this share of the durations lies.
