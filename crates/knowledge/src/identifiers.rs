@@ -86,14 +86,33 @@ fn identifier(number: usize) -> String {
 mod tests {
     use super::*;
 
-    #[test]
-    fn every_identifier_is_found_among_many_texts() {
-        let docs = (0..400).map(|n| {
+    fn many_texts(count: usize) -> Dataset {
+        let docs = (0..count).map(|n| {
             format!("{{\"id\": {n}, \"text\": \"we saw what it was about, where we did see number {n}\"}}")
         });
         let docs = docs.collect::<Vec<_>>().join(",");
         let text = format!("{{\"docs\": [{docs}], \"queries\": []}}");
-        let dataset: Dataset = serde_json::from_str(&text).unwrap();
-        assert_eq!(found_in_top_3(&dataset, None, 100), 100);
+        serde_json::from_str(&text).unwrap()
+    }
+
+    #[test]
+    fn every_identifier_is_found_among_many_texts() {
+        assert_eq!(found_in_top_3(&many_texts(400), None, 100), 100);
+    }
+
+    #[test]
+    fn every_identifier_is_found_when_all_vectors_point_elsewhere() {
+        // Every fourth document has an identifier, and the one half of the set
+        // further, whose vector the question gets, never: 201 is odd.
+        let dataset = many_texts(402);
+        let (asked, away) = (vec![0.6, 0.8, 0.0], vec![-0.6, -0.8, 0.0]);
+        let vector = |at: usize| if at.is_multiple_of(4) { &away } else { &asked };
+        let vectors = SetVectors {
+            dimension: 3,
+            reads: crate::embedder::Reads::Everything,
+            docs: (0..402).map(|at| vector(at).clone()).collect(),
+            queries: Vec::new(),
+        };
+        assert_eq!(found_in_top_3(&dataset, Some(&vectors), 100), 100);
     }
 }
