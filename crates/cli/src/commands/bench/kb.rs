@@ -57,13 +57,29 @@ fn measure_sizes(
     output: &Output,
     report: &mut Report,
 ) -> Result<(), Failure> {
+    report.condition(
+        "entries_N_memory_mb",
+        "what texts and indexes say they take, added up",
+    );
+    report.condition(
+        "entries_N_resident_mb",
+        "what the process grew by while they were built (VmRSS); memory that was freed before \
+         and is used again is not in it, so one size a run is the truest",
+    );
     let world = World::made_up();
     for &entries in sizes {
         let _progress = Progress::start(output, &format!("{entries} entries"));
+        let before = resident_mb();
         let indexed = world.index(entries.max(10));
+        let grown = resident_mb()
+            .zip(before)
+            .map(|(after, before)| after - before);
         let name = |metric: &str| format!("entries_{entries}_{metric}");
         report.metric(name("build_s"), indexed.build.as_secs_f64());
         report.metric(name("memory_mb"), indexed.bytes() as f64 / 1e6);
+        if let Some(grown) = grown {
+            report.metric(name("resident_mb"), grown);
+        }
         report.times(&name(""), &mut indexed.search(SEARCHES));
         if let Some(model) = model {
             let mut times = indexed
@@ -74,6 +90,16 @@ fn measure_sizes(
         report.metric(name("vector_recall_at_10"), indexed.recall_at_10());
     }
     Ok(())
+}
+
+/// What of this process is in memory, where the system says so.
+fn resident_mb() -> Option<f64> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kilobytes: f64 = line.trim().strip_suffix(" kB")?.parse().ok()?;
+    Some(kilobytes * 1024.0 / 1e6)
 }
 
 fn load(
