@@ -2,7 +2,7 @@
 //! answers: `mission bench kb` prints these figures. A question is searched
 //! among the documents of its own group.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use missiond_core::{EntryCategory, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -11,6 +11,7 @@ use crate::corpus::{Corpus, Document, Place};
 use crate::embedder::Reads;
 use crate::profile::{LARGEST_PAGE, Profile};
 use crate::search::{Mode, Paths, Request};
+use crate::tokens::exact_parts;
 
 /// Documents, questions and which documents answer them.
 #[derive(Debug, Clone, Deserialize)]
@@ -107,14 +108,18 @@ pub struct Variant {
 
 impl Variant {
     /// The whole pipeline, each path, fusion alone, the source document's
-    /// parameters, and the pipeline with one stage left out.
+    /// parameters, the pipeline with one stage left out, and with each of the
+    /// two that are off by default. Each with how its hits are chosen.
     #[must_use]
-    pub fn all() -> Vec<Self> {
+    pub fn all() -> Vec<(Self, Mode)> {
         let best = Profile::best;
-        let of = |prefix, profile, paths| Self {
-            prefix,
-            profile,
-            paths,
+        let of = |prefix, profile, paths| {
+            let variant = Self {
+                prefix,
+                profile,
+                paths,
+            };
+            (variant, Mode::Relevance)
         };
         let without_context = Profile {
             context: None,
@@ -135,12 +140,8 @@ impl Variant {
             feedback: 0.0,
             ..best()
         };
-        let without_decay = Profile {
-            decay: false,
-            ..best()
-        };
-        let without_drop_off = Profile {
-            drop_off: 0.0,
+        let with_drop_off = Profile {
+            drop_off: Profile::seed().drop_off,
             ..best()
         };
         let fused = Profile {
@@ -160,21 +161,61 @@ impl Variant {
             of("without_conversation_", without_conversation, Paths::Both),
             of("without_feedback_", without_feedback, Paths::Both),
             of("without_exact_", without_exact, Paths::Both),
-            of("without_decay_", without_decay, Paths::Both),
-            of("without_drop_off_", without_drop_off, Paths::Both),
+            of("with_drop_off_", with_drop_off, Paths::Both),
+            (of("explore_", best(), Paths::Both).0, Mode::Explore),
         ]
     }
 }
 
 /// Searches a set one way.
 #[must_use]
-pub fn measure(dataset: &Dataset, vectors: Option<&SetVectors>, variant: &Variant) -> Quality {
+pub fn measure(
+    dataset: &Dataset,
+    vectors: Option<&SetVectors>,
+    variant: &Variant,
+    mode: Mode,
+) -> Quality {
     let corpora = corpora(dataset, vectors, &variant.profile);
-    mean(
-        each(dataset, vectors, variant, &corpora)
-            .into_iter()
-            .flatten(),
-    )
+    let figures = each_in(mode, dataset, vectors, variant, &corpora);
+    mean(figures.into_iter().flatten())
+}
+
+/// The stages that cannot change what is found in this set, and why: with them
+/// and without them the figures are the same.
+#[must_use]
+pub fn idle_stages(
+    dataset: &Dataset,
+    vectors: Option<&SetVectors>,
+) -> BTreeMap<&'static str, &'static str> {
+    let mut idle = BTreeMap::from([("decay", "every document is a note, and of one time")]);
+    let docs = &dataset.docs;
+    if docs.iter().all(|doc| doc.date.is_none()) {
+        idle.insert("neighbours", "no document is a turn of a conversation");
+        idle.insert("conversation", "no document is a turn of a conversation");
+    }
+    let to_the_letter = |question: &Question| {
+        let exact = exact_parts(&question.text);
+        !exact.identifiers.is_empty() || !exact.phrases.is_empty()
+    };
+    if !dataset.queries.iter().any(to_the_letter) {
+        idle.insert("exact", "no question names anything to the letter");
+    }
+    if vectors.is_none() {
+        idle.insert("diversity", "there are no vectors");
+    }
+    let is_unread = |reads: Reads| move |question: &Question| reads.share_of(&question.text) <= 0.5;
+    let feedback = match vectors {
+        None => Some("there are no vectors"),
+        Some(_) if docs.iter().all(|doc| doc.date.is_some()) => {
+            Some("every document is a turn of a conversation")
+        }
+        Some(vectors) if dataset.queries.iter().all(is_unread(vectors.reads)) => {
+            Some("the model reads none of the questions")
+        }
+        Some(_) => None,
+    };
+    idle.extend(feedback.map(|why| ("feedback", why)));
+    idle
 }
 
 /// The mean of the figures of several questions.
@@ -198,10 +239,21 @@ pub fn mean(figures: impl Iterator<Item = Quality>) -> Quality {
     }
 }
 
-/// The figures of each question, none for one without an answer in the set.
+/// The figures of each question when the most relevant are chosen, none for one
+/// without an answer in the set.
 /// The corpora are those of the set and of the variant's context.
 #[must_use]
 pub fn each(
+    dataset: &Dataset,
+    vectors: Option<&SetVectors>,
+    variant: &Variant,
+    corpora: &HashMap<&str, Corpus>,
+) -> Vec<Option<Quality>> {
+    each_in(Mode::Relevance, dataset, vectors, variant, corpora)
+}
+
+fn each_in(
+    mode: Mode,
     dataset: &Dataset,
     vectors: Option<&SetVectors>,
     variant: &Variant,
@@ -226,7 +278,7 @@ pub fn each(
             model_reads: vectors.map_or(Reads::Everything, |vectors| vectors.reads),
             profile: &variant.profile,
             paths: variant.paths,
-            mode: Mode::Relevance,
+            mode,
             now: Timestamp::from_micros(0),
             scope: None,
             categories: &[],
@@ -319,6 +371,8 @@ fn text_or_number<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<S
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -330,5 +384,91 @@ mod tests {
         let ideal = 2.0 + 1.0 / 3f64.log2() + 0.5;
         let found = 1.0 / 3f64.log2() + 2.0 / 7f64.log2();
         assert!((one.ndcg_at_10 - found / ideal).abs() < 1e-9);
+    }
+
+    fn figures_of(dataset: &Dataset, vectors: Option<&SetVectors>, prefix: &str) -> Quality {
+        let mut all = Variant::all().into_iter();
+        let (variant, mode) = all.find(|(variant, _)| variant.prefix == prefix).unwrap();
+        measure(dataset, vectors, &variant, mode)
+    }
+
+    /// Five documents that say the same, one that says something else of what is
+    /// asked, one that has a word of it, many about nothing of it. The five are the answer.
+    fn five_alike() -> (Dataset, SetVectors) {
+        let doc = |at: usize| match at {
+            0..5 => json!({"id": at, "text": "the lease ends"}),
+            5 => json!({"id": at, "text": "the lease is renewed"}),
+            6 => json!({"id": at, "text": "bread and butter end the day"}),
+            _ => json!({"id": at, "text": "bread and butter"}),
+        };
+        let gold = json!({"0": 1, "1": 1, "2": 1, "3": 1, "4": 1});
+        let dataset = json!({
+            "docs": (0..100).map(doc).collect::<Vec<_>>(),
+            "queries": [{"id": 1, "text": "when does the lease end", "gold": gold}],
+        });
+        let vector = |at: usize| match at {
+            0..5 => vec![1.0, 0.0, 0.0],
+            5 => vec![0.0, 1.0, 0.0],
+            _ => vec![0.0, 0.0, 1.0],
+        };
+        let vectors = SetVectors {
+            dimension: 3,
+            reads: Reads::Everything,
+            docs: (0..100).map(vector).collect(),
+            queries: vec![vec![0.72, 0.69, 0.0]],
+        };
+        (serde_json::from_value(dataset).unwrap(), vectors)
+    }
+
+    #[test]
+    fn diversity_puts_something_unlike_before_more_of_the_same() {
+        let (dataset, vectors) = five_alike();
+        let recall = |prefix| figures_of(&dataset, Some(&vectors), prefix).recall_at_5;
+        assert!((recall("") - 1.0).abs() < 1e-9);
+        assert!((recall("explore_") - 0.8).abs() < 1e-9);
+    }
+
+    #[test]
+    fn drop_off_leaves_only_what_is_near_the_best() {
+        let (mut dataset, vectors) = five_alike();
+        dataset.queries[0].gold.insert("6".into(), 1.0);
+        let found = |prefix| figures_of(&dataset, Some(&vectors), prefix).recall_at_10;
+        assert!((found("") - 1.0).abs() < 1e-9);
+        assert!((found("with_drop_off_") - 5.0 / 6.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_stage_that_is_idle_changes_no_figure() {
+        let (dataset, vectors) = five_alike();
+        let idle = |vectors| {
+            idle_stages(&dataset, vectors)
+                .into_keys()
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            idle(Some(&vectors)),
+            ["conversation", "decay", "exact", "neighbours"]
+        );
+        assert_eq!(
+            idle(None),
+            [
+                "conversation",
+                "decay",
+                "diversity",
+                "exact",
+                "feedback",
+                "neighbours"
+            ]
+        );
+        let whole = figures_of(&dataset, None, "");
+        for prefix in [
+            "without_conversation_",
+            "explore_",
+            "without_exact_",
+            "without_feedback_",
+            "without_neighbours_",
+        ] {
+            assert_eq!(figures_of(&dataset, None, prefix), whole, "{prefix}");
+        }
     }
 }

@@ -1,8 +1,8 @@
 //! `mission bench kb`: how well knowledge is found and how fast.
 //!
 //! With a set of questions: recall, nDCG and reciprocal rank of the whole
-//! pipeline, of each path, of the source document's parameters, and with each
-//! stage left out. The vectors of a set are kept in the home, so that a second
+//! pipeline, of each path, of the source document's parameters, with each stage
+//! left out, and with each that is off by default. The vectors of a set are kept in the home, so that a second
 //! run only searches. With sizes: times over made-up entries.
 
 use std::fs;
@@ -13,7 +13,7 @@ use missiond_api::Home;
 use missiond_core::ErrorCode;
 use missiond_embedding::EmbeddedModel;
 use missiond_embedding::install::{choose, folder_of, is_installed};
-use missiond_knowledge::evaluation::{Dataset, SetVectors, Variant, measure};
+use missiond_knowledge::evaluation::{Dataset, SetVectors, Variant, idle_stages, measure};
 use missiond_knowledge::latency::World;
 use missiond_knowledge::{Embedder, Purpose, identifiers};
 
@@ -173,11 +173,13 @@ fn quality(
         Some(model) => Some(vectors_of(&dataset, file, home, model, output)?),
         None => None,
     };
-    for variant in Variant::all() {
+    let idle = idle_stages(&dataset, vectors.as_ref());
+    report.condition("stages_without_effect", idle);
+    for (variant, mode) in Variant::all() {
         if vectors.is_none() && variant.prefix == "vector_" {
             continue;
         }
-        let quality = measure(&dataset, vectors.as_ref(), &variant);
+        let quality = measure(&dataset, vectors.as_ref(), &variant, mode);
         let prefix = variant.prefix;
         report.metric(format!("{prefix}recall_at_5"), quality.recall_at_5);
         report.metric(format!("{prefix}recall_at_10"), quality.recall_at_10);
