@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::harness::{TestHome, text, wait_for};
 
@@ -127,6 +127,70 @@ fn the_bench_of_code_reads_changes_and_answers() {
         let value = report["metrics"][metric].as_f64();
         assert!(value.is_some_and(|value| value > 0.0), "{metric}: {report}");
     }
+}
+
+#[test]
+fn the_bench_of_knowledge_prints_every_metric_that_needs_no_model() {
+    let home = TestHome::new();
+    let file = home.path().join("set.json");
+    let file_name = file.to_str().unwrap();
+    let set = json!({
+        "docs": [
+            {"id": 1, "text": "Leases that nobody renewed end after a minute, with E0417."},
+            {"id": 2, "text": "The journal is cut by `cut_at_mark` when it is full."},
+            {"id": 3, "text": "Ports below 1024 need a permission of the system."},
+            {"id": 4, "text": "crates/store/src/lease.rs keeps who holds what."},
+        ],
+        "queries": [
+            {"id": 1, "text": "when do leases end?", "gold": {"1": 1}},
+            {"id": 2, "text": "what does cut_at_mark do?", "gold": {"2": 1}},
+        ],
+    });
+    std::fs::write(&file, set.to_string()).unwrap();
+    let report = home.json(&["bench", "kb", "--dataset", file_name, "--entries", "200"]);
+    assert_eq!(report["bench"], "kb");
+    let metric = |name: &str| {
+        let value = report["metrics"][name].as_f64();
+        value.unwrap_or_else(|| panic!("{name}: {report}"))
+    };
+    for prefix in [
+        "",
+        "keyword_",
+        "fused_",
+        "seed_",
+        "without_neighbours_",
+        "without_conversation_",
+        "without_feedback_",
+        "without_exact_",
+        "with_drop_off_",
+        "explore_",
+    ] {
+        for name in ["recall_at_5", "recall_at_10", "ndcg_at_10", "mrr"] {
+            let value = metric(&format!("{prefix}{name}"));
+            assert!((0.0..=1.0).contains(&value), "{prefix}{name}: {report}");
+        }
+    }
+    for name in ["recall_at_5", "recall_at_10", "identifiers_in_top_3"] {
+        assert_eq!(report["metrics"][name], 1.0, "{name}: {report}");
+    }
+    for name in ["build_s", "memory_mb", "resident_mb", "p50_ms", "p99_ms"] {
+        let value = metric(&format!("entries_200_{name}"));
+        assert!(value > 0.0, "{name}: {report}");
+    }
+    // Whoever has no model is told so instead of figures.
+    let vectors = report["conditions"]["vectors"].as_str().unwrap();
+    assert!(vectors.contains("mission model install"), "{vectors}");
+    for name in ["vector_recall_at_10", "embed_query_p50_ms"] {
+        assert!(report["metrics"][name].is_null(), "{name}: {report}");
+    }
+    let idle = &report["conditions"]["stages_without_effect"];
+    assert_eq!(idle["diversity"], "there are no vectors");
+    assert!(idle["exact"].is_null(), "{idle}");
+
+    std::fs::write(&file, "[]").unwrap();
+    let (_, sentence) = home.failure(&["bench", "kb", "--dataset", file_name]);
+    let expected = format!("{file_name} is no set of questions: ");
+    assert!(sentence.contains(&expected), "{sentence}");
 }
 
 #[test]
