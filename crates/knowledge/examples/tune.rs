@@ -16,7 +16,7 @@ use std::error::Error;
 use std::fs;
 
 use missiond_knowledge::evaluation::{Dataset, SetVectors, Variant, corpora, each, mean};
-use missiond_knowledge::{Context, Corpus, Fusion, Paths, Profile, Reads};
+use missiond_knowledge::{Context, Corpus, Fusion, Mode, Paths, Profile, Reads};
 
 const FOLDS: usize = 5;
 
@@ -201,6 +201,7 @@ impl<'s> Bench<'s> {
             prefix: "",
             profile: profile.clone(),
             paths: Paths::Both,
+            mode: Mode::Relevance,
         };
         let (set, corpora) = (&self.sets[set], &self.corpora[at].2);
         let figures = each(&set.dataset, Some(&set.vectors), &variant, corpora);

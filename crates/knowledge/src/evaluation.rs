@@ -104,22 +104,21 @@ pub struct Variant {
     pub prefix: &'static str,
     pub profile: Profile,
     pub paths: Paths,
+    pub mode: Mode,
 }
 
 impl Variant {
     /// The whole pipeline, each path, fusion alone, the source document's
     /// parameters, the pipeline with one stage left out, and with each of the
-    /// two that are off by default. Each with how its hits are chosen.
+    /// two that are off by default.
     #[must_use]
-    pub fn all() -> Vec<(Self, Mode)> {
+    pub fn all() -> Vec<Self> {
         let best = Profile::best;
-        let of = |prefix, profile, paths| {
-            let variant = Self {
-                prefix,
-                profile,
-                paths,
-            };
-            (variant, Mode::Relevance)
+        let of = |prefix, profile, paths| Self {
+            prefix,
+            profile,
+            paths,
+            mode: Mode::Relevance,
         };
         let without_context = Profile {
             context: None,
@@ -138,6 +137,10 @@ impl Variant {
         };
         let without_feedback = Profile {
             feedback: 0.0,
+            ..best()
+        };
+        let without_decay = Profile {
+            decay: false,
             ..best()
         };
         let with_drop_off = Profile {
@@ -161,22 +164,21 @@ impl Variant {
             of("without_conversation_", without_conversation, Paths::Both),
             of("without_feedback_", without_feedback, Paths::Both),
             of("without_exact_", without_exact, Paths::Both),
+            of("without_decay_", without_decay, Paths::Both),
             of("with_drop_off_", with_drop_off, Paths::Both),
-            (of("explore_", best(), Paths::Both).0, Mode::Explore),
+            Self {
+                mode: Mode::Explore,
+                ..of("explore_", best(), Paths::Both)
+            },
         ]
     }
 }
 
 /// Searches a set one way.
 #[must_use]
-pub fn measure(
-    dataset: &Dataset,
-    vectors: Option<&SetVectors>,
-    variant: &Variant,
-    mode: Mode,
-) -> Quality {
+pub fn measure(dataset: &Dataset, vectors: Option<&SetVectors>, variant: &Variant) -> Quality {
     let corpora = corpora(dataset, vectors, &variant.profile);
-    let figures = each_in(mode, dataset, vectors, variant, &corpora);
+    let figures = each(dataset, vectors, variant, &corpora);
     mean(figures.into_iter().flatten())
 }
 
@@ -239,21 +241,10 @@ pub fn mean(figures: impl Iterator<Item = Quality>) -> Quality {
     }
 }
 
-/// The figures of each question when the most relevant are chosen, none for one
-/// without an answer in the set.
+/// The figures of each question, none for one without an answer in the set.
 /// The corpora are those of the set and of the variant's context.
 #[must_use]
 pub fn each(
-    dataset: &Dataset,
-    vectors: Option<&SetVectors>,
-    variant: &Variant,
-    corpora: &HashMap<&str, Corpus>,
-) -> Vec<Option<Quality>> {
-    each_in(Mode::Relevance, dataset, vectors, variant, corpora)
-}
-
-fn each_in(
-    mode: Mode,
     dataset: &Dataset,
     vectors: Option<&SetVectors>,
     variant: &Variant,
@@ -278,7 +269,7 @@ fn each_in(
             model_reads: vectors.map_or(Reads::Everything, |vectors| vectors.reads),
             profile: &variant.profile,
             paths: variant.paths,
-            mode,
+            mode: variant.mode,
             now: Timestamp::from_micros(0),
             scope: None,
             categories: &[],
@@ -388,8 +379,8 @@ mod tests {
 
     fn figures_of(dataset: &Dataset, vectors: Option<&SetVectors>, prefix: &str) -> Quality {
         let mut all = Variant::all().into_iter();
-        let (variant, mode) = all.find(|(variant, _)| variant.prefix == prefix).unwrap();
-        measure(dataset, vectors, &variant, mode)
+        let variant = all.find(|variant| variant.prefix == prefix).unwrap();
+        measure(dataset, vectors, &variant)
     }
 
     /// Five documents that say the same, one that says something else of what is

@@ -175,11 +175,11 @@ fn quality(
     };
     let idle = idle_stages(&dataset, vectors.as_ref());
     report.condition("stages_without_effect", idle);
-    for (variant, mode) in Variant::all() {
+    for variant in Variant::all() {
         if vectors.is_none() && variant.prefix == "vector_" {
             continue;
         }
-        let quality = measure(&dataset, vectors.as_ref(), &variant, mode);
+        let quality = measure(&dataset, vectors.as_ref(), &variant);
         let prefix = variant.prefix;
         report.metric(format!("{prefix}recall_at_5"), quality.recall_at_5);
         report.metric(format!("{prefix}recall_at_10"), quality.recall_at_10);
