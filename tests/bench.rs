@@ -117,6 +117,8 @@ fn the_bench_of_code_reads_changes_and_answers() {
         report["conditions"]["not_among_the_first_five"][0],
         "where is the zebra?"
     );
+    // So small an index may find room in memory that is there already.
+    assert!(metric("entries_200_resident_mb").is_finite());
     // Whoever has no model is told so instead of figures.
     let meaning = report["conditions"]["meaning"].as_str().unwrap();
     assert!(meaning.contains("mission model install"), "{meaning}");
@@ -162,6 +164,7 @@ fn the_bench_of_knowledge_prints_every_metric_that_needs_no_model() {
         "without_conversation_",
         "without_feedback_",
         "without_exact_",
+        "without_decay_",
         "with_drop_off_",
         "explore_",
     ] {
@@ -173,7 +176,7 @@ fn the_bench_of_knowledge_prints_every_metric_that_needs_no_model() {
     for name in ["recall_at_5", "recall_at_10", "identifiers_in_top_3"] {
         assert_eq!(report["metrics"][name], 1.0, "{name}: {report}");
     }
-    for name in ["build_s", "memory_mb", "resident_mb", "p50_ms", "p99_ms"] {
+    for name in ["build_s", "memory_mb", "p50_ms", "p99_ms"] {
         let value = metric(&format!("entries_200_{name}"));
         assert!(value > 0.0, "{name}: {report}");
     }

@@ -130,18 +130,18 @@ fn a_kill_while_another_model_embeds_leaves_the_old_one_in_use() {
     let home = TestHome::with_config(&first.config());
     home.start();
     let notes = home.path().join("notes.md");
-    let points: String = (0..96)
+    let points: String = (0..160)
         .map(|n| format!("- fact{n} about subject{n}\n"))
         .collect();
     std::fs::write(&notes, format!("# Facts\n{points}")).unwrap();
     home.json(&["kb", "import", notes.to_str().unwrap()]);
     wait_for("the first model serves", || {
         let stats = home.json(&["kb", "stats"]);
-        serving(&home).ends_with("/64") && stats["embedding"]["embedded"] == 96
+        serving(&home).ends_with("/64") && stats["embedding"]["embedded"] == 160
     });
     home.mission(&["down"]);
     home.wait_until_gone();
-    let second = Ollama::serve(96, usize::MAX, Duration::from_millis(150));
+    let second = Ollama::serve(96, usize::MAX, Duration::from_millis(300));
     home.write_config(&second.config());
     home.start();
     for seen in [20, 52] {
@@ -156,11 +156,11 @@ fn a_kill_while_another_model_embeds_leaves_the_old_one_in_use() {
     wait_for("the second model serves", || {
         serving(&home).ends_with("/96")
     });
-    assert_eq!(home.json(&["kb", "stats"])["embedding"]["embedded"], 96);
-    assert_eq!(home.json(&["kb", "stats"])["entries"], 96);
+    assert_eq!(home.json(&["kb", "stats"])["embedding"]["embedded"], 160);
+    assert_eq!(home.json(&["kb", "stats"])["entries"], 160);
     // A batch under way when the daemon died is made again, and nothing else.
     let made = second.embedded();
-    assert!(made <= 96 + 2 * 16 + 3, "{made}");
+    assert!(made <= 160 + 2 * 16 + 3, "{made}");
     let found = home.json(&["kb", "search", "subject77"]);
     assert_eq!(found["vectors_used"], true);
     assert_eq!(found["hits"][0]["summary"], "fact77 about subject77");

@@ -181,8 +181,33 @@ fn what_is_superseded_is_found_with_what_holds_instead() {
     let text = preview["text"].as_str().unwrap();
     assert!(text.contains("now holds 32"), "{text}");
     assert!(!text.contains("holds 64"), "{text}");
-    home.json(&["kb", "forget", new["entry"]["id"].as_str().unwrap()]);
+    // Of several it is the newest, whether it is seen or read at a start.
+    let newest = home.json(&["kb", "remember", "The queue now holds 16 jobs at once"]);
+    assert_eq!(superseded_by(), newest["entry"]["id"]);
+    home.kill();
+    home.start();
+    assert_eq!(superseded_by(), newest["entry"]["id"]);
+    for one in [&new, &newest] {
+        home.json(&["kb", "forget", one["entry"]["id"].as_str().unwrap()]);
+    }
     assert_eq!(superseded_by(), Value::Null);
+}
+
+#[test]
+fn what_an_agent_said_is_a_persons_word_when_a_person_says_it() {
+    let home = TestHome::started();
+    let text = "The queue holds 64 jobs at once";
+    let said = ["kb", "remember", text, "--key", "queue", "--tier", "agent"];
+    assert_eq!(home.json(&said)["entry"]["trust"], 0.8);
+    assert_eq!(home.json(&said)["change"], "unchanged");
+    let again = home.json(&["kb", "edit", "queue", text]);
+    assert_eq!(again["change"], "revised");
+    assert_eq!(again["entry"]["trust"], 1.0);
+    let less = home.json(&said);
+    assert_eq!(
+        (&less["change"], &less["entry"]["trust"]),
+        (&json!("unchanged"), &json!(1.0))
+    );
 }
 
 #[test]

@@ -26,7 +26,7 @@ const FIRST: Generation = Generation(0);
 /// Files are told apart by their number alone.
 const NO_HANDLE: FileHandle = FileHandle(0);
 const BLOCK: u64 = 4096;
-const SLOW_READ: Duration = Duration::from_millis(20);
+const SLOW_READ: Duration = Duration::from_millis(50);
 
 impl Served {
     fn look<T>(&self, work: impl FnOnce(&mut State) -> Result<T, Errno>) -> Result<T, Errno> {

@@ -43,6 +43,18 @@ fn whoever_shows_a_token_is_no_person() {
     );
     let taken = http.call(&token, "kb_remember", &draft("machine"));
     assert_eq!(taken.json()["entry"]["tier"], "machine");
+    let persons = home.json(&["kb", "remember", "said by a person"]);
+    let [from, to] = [&taken.json(), &persons].map(|one| one["entry"]["id"].clone());
+    let link = json!({"from": from, "to": to, "kind": "supersedes"});
+    let refused = http.call(&token, "kb_link", &link);
+    assert_eq!(
+        (refused.status, refused.code().as_str()),
+        (403, "forbidden")
+    );
+    assert_eq!(
+        home.json(&["call", "kb_link", &link.to_string()])["kind"],
+        "supersedes"
+    );
 }
 
 #[test]

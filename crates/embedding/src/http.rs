@@ -157,6 +157,11 @@ fn bare(host: &str) -> &str {
     host.trim_start_matches('[').trim_end_matches(']')
 }
 
+/// Whether an address is one of this machine.
+pub(crate) fn is_on_this_machine(url: &str) -> bool {
+    Endpoint::parse(url).is_ok_and(|endpoint| is_this_machine(&endpoint.host))
+}
+
 fn is_this_machine(host: &str) -> bool {
     let is_loopback = |address: IpAddr| address.is_loopback();
     host == "localhost" || bare(host).parse().is_ok_and(is_loopback)

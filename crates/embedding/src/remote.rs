@@ -9,7 +9,13 @@ use missiond_knowledge::vectors::normalised;
 use missiond_knowledge::{EmbedError, Embedder, ModelName, Purpose, Reads};
 use serde_json::{Value, json};
 
-use crate::http::Endpoint;
+use crate::http::{self, Endpoint};
+
+/// Whether what is sent to an address stays on this machine.
+#[must_use]
+pub fn is_on_this_machine(url: &str) -> bool {
+    http::is_on_this_machine(url)
+}
 
 /// Which interface an endpoint speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -14,10 +14,23 @@ ALTER TABLE knowledge_edges ADD COLUMN from_keeps double precision NOT NULL DEFA
 ALTER TABLE knowledge_edges ADD COLUMN to_keeps double precision NOT NULL DEFAULT 1.0;
 ALTER TABLE knowledge_edges ADD COLUMN ended_at bigint;
 
-UPDATE knowledge_edges SET made_by = 'statement' WHERE reason = 'said so';
-UPDATE knowledge_edges SET to_keeps = 0.5 WHERE kind = 'supersedes' AND made_by = 'comparison';
+-- Comparing has always given its reason in these words.
+UPDATE knowledge_edges SET made_by = 'statement'
+    WHERE reason <> 'the same words' AND reason NOT LIKE '%of the words in common%';
+
+UPDATE knowledge_edges SET to_keeps = 0.5
+    WHERE kind = 'supersedes' AND made_by = 'comparison';
 UPDATE knowledge_edges SET from_keeps = 0.7, to_keeps = 0.7
     WHERE kind = 'contradicts' AND made_by = 'comparison';
+UPDATE knowledge_edges SET from_keeps = 0.5, to_keeps = 1.0
+    WHERE kind = 'contradicts' AND made_by = 'comparison'
+    AND reason LIKE '%; the older one is of %';
+
+UPDATE knowledge_edges SET ended_at =
+    (SELECT MIN(r.at) FROM knowledge_revisions r
+     WHERE r.entry IN (knowledge_edges.from_entry, knowledge_edges.to_entry)
+     AND r.at > knowledge_edges.at)
+    WHERE made_by = 'comparison';
 
 -- Where a model behind an endpoint was reached, so that its vectors can be searched
 -- while those of another are made.

@@ -425,7 +425,7 @@ pub const KEYS: &[KeySpec] = &[
     restart(
         "knowledge.search.detail_shown",
         "How many characters of the detail a hit of a category shows where that is not as usual, \
-         for example `[\"policy=4000\"]`; 0 shows none.",
+         for example `[\"policy=4000\"]`, the most there can be; 0 shows none.",
     ),
     live(
         "context.enabled",

@@ -10,7 +10,7 @@ use missiond_knowledge::utility::{Judged, may_go};
 use missiond_store::knowledge::{self, COLLECTED, EntryRow, Standing, Which, edges};
 use missiond_store::{StoreError, Tx};
 
-use super::{Knowledge, KnowledgeError, PAGE};
+use super::{Knowledge, KnowledgeError, PAGE, to_the_end};
 
 /// Entries that one collection shows or archives.
 const MOST: usize = 500;
@@ -22,6 +22,15 @@ const DAY: i64 = 86_400_000_000;
 
 impl Knowledge {
     pub(crate) async fn collect(
+        &self,
+        params: KbGcParams,
+        trace: TraceContext,
+    ) -> Result<KbGcReport, KnowledgeError> {
+        let this = self.clone();
+        to_the_end(async move { this.collect_now(params, trace).await }).await
+    }
+
+    async fn collect_now(
         &self,
         params: KbGcParams,
         trace: TraceContext,

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use missiond_core::EntryId;
 use missiond_embedding::install::{self, choose, folder_of};
-use missiond_embedding::remote::{Interface, RemoteModel, RemoteSettings};
+use missiond_embedding::remote::{Interface, RemoteModel, RemoteSettings, is_on_this_machine};
 use missiond_embedding::{EmbeddedModel, ModelSpec};
 use missiond_knowledge::{Calibration, EmbedError, Embedder, ModelName, Purpose};
 use missiond_store::knowledge::{self, vectors};
@@ -96,6 +96,7 @@ impl Models {
         if !known_missing && let Some(current) = self.current().ok().filter(is_it) {
             return Some(current);
         }
+        let _opening = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
         match &self.lock().previous {
             Previous::Open(model) if is_it(model) => return Some(Arc::clone(model)),
             Previous::Missing(since) if since.elapsed() < LOOK_AGAIN => return None,
@@ -124,11 +125,13 @@ impl Models {
                 return Some(Arc::new(self.load(spec).ok()?));
             }
         };
+        // What is remembered leaves this machine for the endpoint that is configured,
+        // with its key, and for no other.
         let url = serving.endpoint.clone()?;
-        // The key is for the endpoint that is configured, and for no other.
         let key = match url == self.url(interface) {
             true => self.key().ok()?,
-            false => None,
+            false if is_on_this_machine(&url) => None,
+            false => return None,
         };
         let opened = RemoteModel::open(RemoteSettings {
             interface,
@@ -162,6 +165,11 @@ impl Models {
             .current
             .as_ref()
             .map(|model| model.name().to_string())
+    }
+
+    /// The model of an older index is not needed any more.
+    fn let_go(&self) {
+        self.lock().previous = Previous::Unknown;
     }
 
     fn open(&self) -> Result<Arc<dyn Embedder>, String> {
@@ -350,21 +358,26 @@ impl Knowledge {
             .zip(made)
             .map(|(row, vector)| (row.id, row.revision, vector))
             .collect();
-        let (stored, kept) = (name.to_owned(), made.clone());
-        self.inner
+        let _changing = self.inner.changing.lock().await;
+        let stored = name.to_owned();
+        let kept = self
+            .inner
             .db
             .write(move |tx| {
                 Box::pin(async move {
-                    for (id, revision, vector) in &kept {
-                        vectors::put(tx, &stored, *id, *revision, vector).await?;
+                    let mut kept = Vec::with_capacity(made.len());
+                    for (id, revision, vector) in made {
+                        if vectors::put(tx, &stored, id, revision, &vector).await? {
+                            kept.push((id, vector));
+                        }
                     }
-                    Ok(())
+                    Ok(kept)
                 })
             })
             .await?;
         let mut index = self.inner.write_index();
         if index.model() == Some(name) {
-            for (id, _, vector) in made {
+            for (id, vector) in kept {
                 index.corpus.set_vector(&id.to_string(), vector);
             }
         }
@@ -399,6 +412,7 @@ impl Knowledge {
             let index = self.read_index(row).await?;
             *self.inner.write_index() = index;
         }
+        self.inner.models.let_go();
         let model = name.to_owned();
         self.inner
             .db

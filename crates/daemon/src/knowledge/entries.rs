@@ -7,7 +7,7 @@ use missiond_api::operations::knowledge::{
     KbForgotten, KbLinkParams, KbListPage, KbListParams, KbListed, KbNamed, KbRevision,
     KbStatsReport, MAX_LISTED,
 };
-use missiond_core::{EntryCategory, EntryId, Event, Timestamp, TraceContext};
+use missiond_core::{AuthorTier, EdgeKind, EntryCategory, EntryId, Event, Timestamp, TraceContext};
 use missiond_knowledge::masking::mask;
 use missiond_knowledge::transfer::Draft;
 use missiond_knowledge::utility::Use;
@@ -15,7 +15,7 @@ use missiond_store::knowledge::edges::{self, EdgeRow, MadeBy};
 use missiond_store::knowledge::{self, EntryRow, RevisionRow, Which};
 use missiond_store::{StoreError, Tx};
 
-use super::{Knowledge, KnowledgeError};
+use super::{Knowledge, KnowledgeError, to_the_end};
 
 /// Entries on a page of the list, and how far it can be paged.
 const LISTED: u32 = 50;
@@ -30,7 +30,7 @@ impl Knowledge {
     pub(crate) async fn get(&self, name: &str, scope: &str) -> Result<KbEntryView, KnowledgeError> {
         let now = self.inner.clock.now();
         let (wanted, scope) = (name.to_owned(), scope.to_owned());
-        let found = self
+        let row = self
             .inner
             .db
             .write(move |tx| {
@@ -41,15 +41,24 @@ impl Knowledge {
                     row.utility = Use::Read.after(row.utility);
                     row.used_at = Some(now);
                     knowledge::note_use(tx, row.id, row.utility, now).await?;
-                    let history = knowledge::history(tx, row.id).await?;
-                    let edges = edges::of_entry(tx, row.id).await?;
-                    let others = others(tx, row.id, &edges).await?;
-                    Ok(Some((row, history, edges, others)))
+                    Ok(Some(row))
                 })
             })
             .await?;
-        let (row, history, edges, others) =
-            found.ok_or_else(|| KnowledgeError::Unknown(name.to_owned()))?;
+        let row = row.ok_or_else(|| KnowledgeError::Unknown(name.to_owned()))?;
+        let id = row.id;
+        let (history, edges, others) = self
+            .inner
+            .db
+            .read(move |tx| {
+                Box::pin(async move {
+                    let history = knowledge::history(tx, id).await?;
+                    let edges = edges::of_entry(tx, id).await?;
+                    let others = others(tx, id, &edges).await?;
+                    Ok((history, edges, others))
+                })
+            })
+            .await?;
         Ok(KbEntryView {
             entry: wire_entry(&row)?,
             history: history
@@ -101,13 +110,23 @@ impl Knowledge {
     /// Archives an entry.
     pub(crate) async fn forget(
         &self,
-        name: &str,
-        scope: &str,
+        name: String,
+        scope: String,
+        trace: TraceContext,
+    ) -> Result<KbForgotten, KnowledgeError> {
+        let this = self.clone();
+        to_the_end(async move { this.forget_now(name, scope, trace).await }).await
+    }
+
+    async fn forget_now(
+        &self,
+        name: String,
+        scope: String,
         trace: TraceContext,
     ) -> Result<KbForgotten, KnowledgeError> {
         let _changing = self.inner.changing.lock().await;
         let now = self.inner.clock.now();
-        let (wanted, scope) = (name.to_owned(), scope.to_owned());
+        let wanted = name.clone();
         let forgotten = self
             .inner
             .db
@@ -135,8 +154,21 @@ impl Knowledge {
         })
     }
 
-    /// Says how one entry stands to another.
-    pub(crate) async fn link(&self, params: KbLinkParams) -> Result<KbEdge, KnowledgeError> {
+    /// Says how one entry stands to another, for somebody who is believed so far.
+    pub(crate) async fn link(
+        &self,
+        params: KbLinkParams,
+        tier: AuthorTier,
+    ) -> Result<KbEdge, KnowledgeError> {
+        let this = self.clone();
+        to_the_end(async move { this.link_now(params, tier).await }).await
+    }
+
+    async fn link_now(
+        &self,
+        params: KbLinkParams,
+        tier: AuthorTier,
+    ) -> Result<KbEdge, KnowledgeError> {
         if params.from == params.to {
             return Err(KnowledgeError::Invalid(
                 "an entry has no edge to itself".into(),
@@ -157,6 +189,7 @@ impl Knowledge {
             at: self.inner.clock.now(),
             ended_at: None,
         };
+        let overrules = params.kind == EdgeKind::Supersedes;
         let _changing = self.inner.changing.lock().await;
         let stored = edge.clone();
         let standings = self
@@ -164,14 +197,20 @@ impl Knowledge {
             .db
             .write(move |tx| {
                 Box::pin(async move {
+                    let older = knowledge::get(tx, stored.to).await?;
+                    let older = older.and_then(|row| row.tier.parse().ok());
+                    if overrules && older > Some(tier) {
+                        return Ok(None);
+                    }
                     edges::add_between_known(tx, &stored).await?;
-                    Ok([
+                    Ok(Some([
                         knowledge::stand(tx, stored.from).await?,
                         knowledge::stand(tx, stored.to).await?,
-                    ])
+                    ]))
                 })
             })
-            .await?;
+            .await?
+            .ok_or(KnowledgeError::Overruling)?;
         self.inner.write_index().stand(&standings);
         wire_edge(&edge)
     }
@@ -197,6 +236,7 @@ impl Knowledge {
 
     /// Counts, and how embedding is doing.
     pub(crate) async fn stats(&self) -> Result<KbStatsReport, KnowledgeError> {
+        let building = !*self.inner.built.borrow();
         let current = self.inner.models.current_name();
         let asked = current.clone();
         let (counts, embedded) = self
@@ -233,7 +273,7 @@ impl Knowledge {
                 embedded,
                 notice: self.inner.models.problem(),
             },
-            building: !*self.inner.built.borrow(),
+            building,
             index_bytes: index.bytes() as u64,
         })
     }
@@ -255,17 +295,17 @@ impl Knowledge {
     }
 }
 
-/// Notes that entries were of use; those that are gone are passed over.
+/// Notes that entries were of use; those that are gone, or are being changed, are
+/// passed over.
 pub(crate) async fn note_uses(
     tx: &mut Tx<'_>,
     entries: &[EntryId],
     how: Use,
     at: Timestamp,
 ) -> Result<(), StoreError> {
-    // In one order, so that two who note uses do not wait for each other.
-    for id in entries.iter().copied().collect::<BTreeSet<_>>() {
-        if let Some(row) = knowledge::get(tx, id).await? {
-            knowledge::note_use(tx, id, how.after(row.utility), at).await?;
+    for &id in entries {
+        if let Some(utility) = knowledge::utility_if_free(tx, id).await? {
+            knowledge::note_use(tx, id, how.after(utility), at).await?;
         }
     }
     Ok(())

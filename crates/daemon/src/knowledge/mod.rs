@@ -76,6 +76,11 @@ pub(crate) enum KnowledgeError {
     Unknown(String),
     #[error("{0}")]
     Invalid(String),
+    #[error(
+        "only a person says that something holds instead of what a person said: `mission kb link` \
+         does it"
+    )]
+    Overruling,
     #[error("a worker thread of the knowledge base ended: {0}")]
     Thread(String),
 }
@@ -87,6 +92,7 @@ impl From<KnowledgeError> for ApiError {
             KnowledgeError::Store(error) => error.code(),
             KnowledgeError::Timeline(error) => error.code(),
             KnowledgeError::Unknown(_) => ErrorCode::NotFound,
+            KnowledgeError::Overruling => ErrorCode::Forbidden,
             KnowledgeError::Thread(_) => ErrorCode::Internal,
         };
         Self::new(code, error.to_string())
@@ -95,9 +101,6 @@ impl From<KnowledgeError> for ApiError {
 
 /// Entries read from the store at once.
 const PAGE: u32 = 1000;
-
-/// Of so many entries it is known at once that another holds instead.
-const MOST_SUPERSEDED: u32 = 1_000_000;
 
 impl Knowledge {
     pub(crate) fn new(
@@ -205,20 +208,16 @@ impl Knowledge {
                 break;
             }
         }
+        let kind = EdgeKind::Supersedes.name();
         let superseding = self
             .inner
             .db
-            .read(|tx| {
-                Box::pin(edges::of_kind(
-                    tx,
-                    EdgeKind::Supersedes.name(),
-                    MOST_SUPERSEDED,
-                ))
-            })
+            .read(move |tx| Box::pin(edges::of_kind(tx, kind, u32::MAX)))
             .await?;
         let context = self.inner.profile.context;
         let mut index = on_thread(move || Index::of(entries, context, dimension)).await?;
-        for edge in superseding {
+        // The newest comes last and stays, as it does where an entry's edges are read.
+        for edge in superseding.into_iter().rev() {
             index.supersede(edge.to, edge.from);
         }
         index.serving = model.map(|model| Serving {
@@ -259,6 +258,15 @@ impl Inner {
         self.changes.fetch_add(1, Ordering::SeqCst);
         index
     }
+}
+
+/// Carries a change through also when whoever asked for it goes away: what is in
+/// the store is then in the index too.
+async fn to_the_end<T: Send + 'static>(
+    change: impl Future<Output = Result<T, KnowledgeError>> + Send + 'static,
+) -> Result<T, KnowledgeError> {
+    let done = tokio::spawn(change).await;
+    done.map_err(|error| KnowledgeError::Thread(error.to_string()))?
 }
 
 /// Does work that takes a processor for a while.

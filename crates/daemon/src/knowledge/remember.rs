@@ -21,7 +21,7 @@ use missiond_store::{StoreError, Tx};
 
 use super::entries::{counted, draft, wire_edge, wire_entry};
 use super::index::searched_text;
-use super::{Knowledge, KnowledgeError, on_thread};
+use super::{Knowledge, KnowledgeError, on_thread, to_the_end};
 
 /// Entries a new one is compared with.
 const COMPARED: usize = 10;
@@ -171,6 +171,22 @@ impl Knowledge {
         contradiction: Contradiction,
         trace: TraceContext,
     ) -> Result<Option<KbRemembered>, KnowledgeError> {
+        let this = self.clone();
+        to_the_end(async move {
+            this.keep_now(draft, proposal, masked, contradiction, trace)
+                .await
+        })
+        .await
+    }
+
+    async fn keep_now(
+        &self,
+        draft: Draft,
+        proposal: Option<EntryId>,
+        masked: usize,
+        contradiction: Contradiction,
+        trace: TraceContext,
+    ) -> Result<Option<KbRemembered>, KnowledgeError> {
         self.built().await;
         let (near, embedded) = self.compare(&draft).await?;
         let _changing = self.inner.changing.lock().await;
@@ -256,13 +272,18 @@ impl Knowledge {
                 Some((serving.name, made.pop()?))
             });
             let index = inner.read_index();
+            // The index may have been replaced meanwhile.
+            let vector = embedded
+                .as_ref()
+                .filter(|(model, _)| index.model() == Some(model))
+                .map(|(_, vector)| vector.as_slice());
             let profile = Profile {
                 decay: false,
                 ..inner.profile.clone()
             };
             let answer = index.corpus.search(&Request {
                 query: &text,
-                vector: embedded.as_ref().map(|(_, vector)| vector.as_slice()),
+                vector,
                 profile: &profile,
                 model_reads: Reads::Everything,
                 paths: Paths::Both,
@@ -342,7 +363,8 @@ async fn write(
             &known.detail,
             &known.labels,
         ) == (&row.category, &row.summary, &row.detail, &row.labels);
-        if same && known.archived_at.is_none() {
+        // Said again by somebody who is believed more it is more than it was.
+        if same && row.trust <= known.trust && known.archived_at.is_none() {
             return Ok(Some(Written {
                 row: known.clone(),
                 change: KbChange::Unchanged,

@@ -64,7 +64,11 @@ fn check_tier(call: &Call, draft: &KbDraft) -> Result<(), ApiError> {
 }
 
 async fn link(call: Call, params: KbLinkParams) -> Result<KbEdge, ApiError> {
-    Ok(call.daemon.knowledge.link(params).await?)
+    let tier = match call.asker {
+        Asker::Person => AuthorTier::Person,
+        Asker::Program | Asker::Agent => AuthorTier::Agent,
+    };
+    Ok(call.daemon.knowledge.link(params, tier).await?)
 }
 
 async fn conflicts(call: Call, params: KbConflictsParams) -> Result<KbConflictList, ApiError> {
@@ -98,7 +102,7 @@ async fn forget(call: Call, params: KbForgetParams) -> Result<KbForgotten, ApiEr
     Ok(call
         .daemon
         .knowledge
-        .forget(&params.entry, &scope, call.trace)
+        .forget(params.entry, scope, call.trace)
         .await?)
 }
 

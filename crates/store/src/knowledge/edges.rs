@@ -1,7 +1,8 @@
 //! How entries stand to each other, with the reason for saying so. An edge that
 //! comparing brought to light ends when one of its entries says something else,
-//! and so does a contradiction or a likeness that somebody stated: they are about
-//! words that are not there any more. Ended edges stay, as history.
+//! and so does what somebody stated of words that are not there any more: that they
+//! contradict others, repeat them, or have been superseded. Ended edges stay, as
+//! history.
 
 use missiond_core::{EntryId, Timestamp};
 
@@ -75,19 +76,14 @@ pub async fn add_between_known(tx: &mut Tx<'_>, edge: &EdgeRow) -> Result<(), St
     add(tx, edge).await
 }
 
-/// Ends what was true of an entry only as long as it said what it said, and gives
-/// the entries at the other ends.
-pub async fn end_of_words(
-    tx: &mut Tx<'_>,
-    id: EntryId,
-    at: Timestamp,
-) -> Result<Vec<EntryId>, StoreError> {
+/// Ends what was true of an entry only as long as it said what it said.
+pub async fn end_of_words(tx: &mut Tx<'_>, id: EntryId, at: Timestamp) -> Result<(), StoreError> {
     let sql = "UPDATE knowledge_edges SET ended_at = $2 \
          WHERE (from_entry = $1 OR to_entry = $1) AND ended_at IS NULL \
-         AND (made_by = 'comparison' OR kind IN ('contradicts', 'duplicate')) \
-         RETURNING CASE WHEN from_entry = $1 THEN to_entry ELSE from_entry END";
-    let rows = tx.query(sql, &[Value::written(id), at.into()]).await?;
-    rows.iter().map(|row| row.parse(0)).collect()
+         AND (made_by = 'comparison' OR kind IN ('contradicts', 'duplicate') \
+         OR (kind = 'supersedes' AND to_entry = $1))";
+    tx.execute(sql, &[Value::written(id), at.into()]).await?;
+    Ok(())
 }
 
 /// Edges from or to an entry, oldest first, those that ended too.
@@ -101,7 +97,7 @@ pub async fn of_entry(tx: &mut Tx<'_>, id: EntryId) -> Result<Vec<EdgeRow>, Stor
 }
 
 /// Edges of an entry that hold, to entries that are in use.
-pub async fn in_force(tx: &mut Tx<'_>, id: EntryId) -> Result<Vec<EdgeRow>, StoreError> {
+pub(super) async fn in_force(tx: &mut Tx<'_>, id: EntryId) -> Result<Vec<EdgeRow>, StoreError> {
     let sql = format!(
         "SELECT {COLUMNS} FROM knowledge_edges e JOIN knowledge k \
          ON k.id = CASE WHEN e.from_entry = $1 THEN e.to_entry ELSE e.from_entry END \

@@ -9,7 +9,7 @@ pub mod vectors;
 
 use std::collections::BTreeSet;
 
-use missiond_core::{EntryId, Timestamp};
+use missiond_core::{EdgeKind, EntryId, Timestamp};
 
 use crate::{Row, StoreError, Tx, Value};
 
@@ -115,6 +115,17 @@ async fn keep_revision(tx: &mut Tx<'_>, row: &EntryRow, at: Timestamp) -> Result
     Ok(())
 }
 
+/// How useful an entry has been, unless it is not there or is being changed by
+/// somebody else just now: a use is not worth waiting for.
+pub async fn utility_if_free(tx: &mut Tx<'_>, id: EntryId) -> Result<Option<f64>, StoreError> {
+    let sql = format!(
+        "SELECT utility FROM knowledge WHERE id = $1{}",
+        tx.for_update_skip_locked()
+    );
+    let row = tx.query_one(&sql, &[Value::written(id)]).await?;
+    row.map(|row| row.get(0)).transpose()
+}
+
 /// Notes that an entry was of use, and how useful it is now.
 pub async fn note_use(
     tx: &mut Tx<'_>,
@@ -151,7 +162,7 @@ pub async fn stand(tx: &mut Tx<'_>, id: EntryId) -> Result<Standing, StoreError>
             true => edge.from_keeps,
             false => edge.to_keeps,
         };
-        if !goes_out && edge.kind == "supersedes" {
+        if !goes_out && edge.kind == EdgeKind::Supersedes.name() {
             standing.superseded_by = Some(edge.from);
         }
     }

@@ -79,14 +79,15 @@ pub async fn remove_model(tx: &mut Tx<'_>, name: &str) -> Result<(), StoreError>
     Ok(())
 }
 
-/// Writes the vector of a revision. One of a later revision stays.
+/// Writes the vector of a revision. One of a later revision stays, and `false` is
+/// returned.
 pub async fn put(
     tx: &mut Tx<'_>,
     model: &str,
     entry: EntryId,
     revision: i64,
     vector: &[f32],
-) -> Result<(), StoreError> {
+) -> Result<bool, StoreError> {
     let sql = "INSERT INTO knowledge_vectors (entry, model, revision, vector) \
          VALUES ($1, $2, $3, $4) ON CONFLICT (entry, model) DO UPDATE \
          SET revision = excluded.revision, vector = excluded.vector \
@@ -101,8 +102,7 @@ pub async fn put(
         revision.into(),
         bytes.into(),
     ];
-    tx.execute(sql, &params).await?;
-    Ok(())
+    Ok(tx.execute(sql, &params).await? == 1)
 }
 
 /// The vectors of a model that belong to what entries in use say now, in the
