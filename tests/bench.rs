@@ -117,8 +117,6 @@ fn the_bench_of_code_reads_changes_and_answers() {
         report["conditions"]["not_among_the_first_five"][0],
         "where is the zebra?"
     );
-    // So small an index may find room in memory that is there already.
-    assert!(metric("entries_200_resident_mb").is_finite());
     // Whoever has no model is told so instead of figures.
     let meaning = report["conditions"]["meaning"].as_str().unwrap();
     assert!(meaning.contains("mission model install"), "{meaning}");
@@ -180,6 +178,8 @@ fn the_bench_of_knowledge_prints_every_metric_that_needs_no_model() {
         let value = metric(&format!("entries_200_{name}"));
         assert!(value > 0.0, "{name}: {report}");
     }
+    // So small an index may find room in memory that is there already.
+    assert!(metric("entries_200_resident_mb").is_finite());
     // Whoever has no model is told so instead of figures.
     let vectors = report["conditions"]["vectors"].as_str().unwrap();
     assert!(vectors.contains("mission model install"), "{vectors}");
