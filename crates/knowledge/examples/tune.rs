@@ -16,6 +16,7 @@ use std::error::Error;
 use std::fs;
 
 use missiond_knowledge::evaluation::{Dataset, SetVectors, Variant, corpora, each, mean};
+use missiond_knowledge::keyword::Bm25;
 use missiond_knowledge::{Context, Corpus, Fusion, Mode, Paths, Profile, Reads};
 
 const FOLDS: usize = 5;
@@ -26,17 +27,18 @@ const KEYWORD_OF_TURNS: [f32; 5] = [0.5, 0.55, 0.6, 0.65, 0.7];
 const CONVERSATION: [f32; 5] = [0.0, 0.15, 0.3, 0.45, 0.6];
 const FEEDBACK: [f32; 5] = [0.0, 0.15, 0.25, 0.4, 0.55];
 const FEEDBACK_HITS: [usize; 5] = [2, 3, 4, 6, 8];
+const CHARACTER: [f32; 5] = [0.0, 0.2, 0.5, 0.7, 1.0];
 
 /// A place in each of these lists.
-type Choice = [usize; 5];
+type Choice = [usize; 6];
 
 /// Where the search begins, whatever the profile in use is.
-const MIDDLE: Choice = [2, 2, 2, 2, 2];
+const MIDDLE: Choice = [2; 6];
 
 /// The parameters that bear on the turns of conversations, and those that bear on
 /// documents: the others need not be tried on a set.
 const OF_TURNS: [usize; 2] = [1, 2];
-const OF_DOCUMENTS: [usize; 3] = [0, 3, 4];
+const OF_DOCUMENTS: [usize; 4] = [0, 3, 4, 5];
 
 /// What a choice comes to on each part of a set.
 type Scores = [Score; FOLDS];
@@ -117,6 +119,7 @@ fn descend(bench: &mut Bench<'_>, part: usize) -> (Choice, f64) {
         CONVERSATION.len(),
         FEEDBACK.len(),
         FEEDBACK_HITS.len(),
+        CHARACTER.len(),
     ];
     let mut best = (MIDDLE, on_others(MIDDLE));
     loop {
@@ -241,17 +244,22 @@ fn profile(choice: Choice) -> Profile {
         }),
         feedback: FEEDBACK[choice[3]],
         feedback_hits: FEEDBACK_HITS[choice[4]],
+        bm25: Bm25 {
+            character: CHARACTER[choice[5]],
+            ..best.bm25
+        },
         ..best
     }
 }
 
 fn named(choice: Choice) -> String {
     format!(
-        "keyword {}, of turns {}, conversation {}, feedback {} of {}",
+        "keyword {}, of turns {}, conversation {}, feedback {} of {}, character {}",
         KEYWORD[choice[0]],
         KEYWORD_OF_TURNS[choice[1]],
         CONVERSATION[choice[2]],
         FEEDBACK[choice[3]],
         FEEDBACK_HITS[choice[4]],
+        CHARACTER[choice[5]],
     )
 }

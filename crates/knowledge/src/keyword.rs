@@ -22,6 +22,8 @@ pub struct Bm25 {
     pub b: f32,
     /// What a word such as "the" counts, beside 1 for others.
     pub filler: f32,
+    /// What one character of Chinese, Japanese or Korean counts, beside 1 for two.
+    pub character: f32,
 }
 
 /// The terms of one document with how much each occurs.
@@ -36,7 +38,7 @@ impl TermWeights {
     pub fn add(&mut self, tokens: &[Token], weight: f32) {
         for token in tokens {
             *self.weights.entry(key(token)).or_default() += weight;
-            if token.kind != TermKind::Identifier {
+            if !matches!(token.kind, TermKind::Identifier | TermKind::Character) {
                 self.length += weight;
             }
         }
@@ -234,8 +236,13 @@ impl KeywordIndex {
             }
             let importance = match token.kind {
                 TermKind::Filler => parameters.filler,
+                TermKind::Character => parameters.character,
                 TermKind::Word | TermKind::Identifier => 1.0,
             };
+            // What counts nothing finds nothing.
+            if importance <= 0.0 {
+                continue;
+            }
             let postings = number.map(|number| &self.postings[number as usize]);
             let containing = postings.map_or(0.0, |postings| {
                 postings.docs.len() as f32 - postings.removed as f32
@@ -538,7 +545,7 @@ fn seek(docs: &[DocNo], from: usize, doc: DocNo) -> usize {
 fn key(token: &Token) -> String {
     match token.kind {
         TermKind::Identifier => format!("={}", token.term),
-        TermKind::Word | TermKind::Filler => token.term.clone(),
+        TermKind::Word | TermKind::Character | TermKind::Filler => token.term.clone(),
     }
 }
 
@@ -572,6 +579,7 @@ mod tests {
         k1: 1.2,
         b: 0.75,
         filler: 0.3,
+        character: 0.5,
     };
 
     fn terms(text: &str) -> TermWeights {

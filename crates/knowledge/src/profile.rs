@@ -142,6 +142,7 @@ impl Profile {
                 k1: 1.2,
                 b: 0.6,
                 filler: 0.3,
+                character: 0.7,
             },
             context: Some(Context {
                 before: [0.6, 0.3],
@@ -180,6 +181,7 @@ impl Profile {
                 k1: 1.2,
                 b: 0.75,
                 filler: 1.0,
+                character: 0.0,
             },
             context: None,
             keyword_candidates: 100,

@@ -83,7 +83,7 @@ impl<'q> Wanted<'q> {
         let mut terms = Vec::with_capacity(query.len());
         for token in query {
             let form = match token.kind {
-                TermKind::Filler => continue,
+                TermKind::Filler | TermKind::Character => continue,
                 TermKind::Word => Form::Word,
                 TermKind::Identifier => Form::Identifier,
             };

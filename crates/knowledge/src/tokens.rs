@@ -1,7 +1,8 @@
 //! Text to terms. Words are lower-cased and stemmed, runs of Chinese, Japanese
-//! and Korean become overlapping pairs of characters, and what looks like an
-//! identifier is kept whole beside the words it is made of. The same function
-//! reads entries and queries, so what was written one way is found that way.
+//! and Korean become overlapping pairs of characters and, counting less, each
+//! character, because there are words of one; and what looks like an identifier is
+//! kept whole beside the words it is made of. The same function reads entries and
+//! queries, so what was written one way is found that way.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -14,6 +15,8 @@ use rust_stemmers::{Algorithm, Stemmer};
 pub enum TermKind {
     /// A stemmed word or a pair of characters.
     Word,
+    /// One character of a run of Chinese, Japanese or Korean.
+    Character,
     /// A word so frequent that it says little.
     Filler,
     /// Something written as one: a path, a name with underscores, a code.
@@ -33,6 +36,7 @@ pub struct Token {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Form {
     Word,
+    Character,
     Identifier,
 }
 
@@ -52,13 +56,14 @@ impl<'t> Piece<'t> {
     pub(crate) fn into_term(self) -> Cow<'t, str> {
         match self.form {
             Form::Word => stem(self.lower),
-            Form::Identifier => self.lower,
+            Form::Character | Form::Identifier => self.lower,
         }
     }
 
     fn into_token(self) -> Token {
         let kind = match self.form {
             Form::Identifier => TermKind::Identifier,
+            Form::Character => TermKind::Character,
             Form::Word if is_filler(&self.lower) => TermKind::Filler,
             Form::Word => TermKind::Word,
         };
@@ -312,11 +317,22 @@ fn read_pairs<'t>(run: &'t str, start: usize, found: &mut Vec<Piece<'t>>) {
         .map(|(at, _)| at)
         .chain([run.len()])
         .collect();
-    let width = if places.len() > 2 { 2 } else { 1 };
-    for pair in places.windows(width + 1) {
-        let (first, last) = (pair[0], pair[width]);
-        let lower = Cow::Borrowed(&run[first..last]);
-        push_word(lower, start + first, start + last, found);
+    let mut push = |first: usize, last: usize, form| {
+        found.push(Piece {
+            lower: Cow::Borrowed(&run[first..last]),
+            form,
+            start: start + first,
+            end: start + last,
+        });
+    };
+    if let [first, last] = places[..] {
+        return push(first, last, Form::Word);
+    }
+    for (at, here) in places.windows(2).enumerate() {
+        push(here[0], here[1], Form::Character);
+        if let Some(end) = places.get(at + 2) {
+            push(here[0], *end, Form::Word);
+        }
     }
 }
 
@@ -469,8 +485,14 @@ mod tests {
     }
 
     #[test]
-    fn chinese_becomes_overlapping_pairs() {
-        assert_eq!(terms("黑豹队 NFL中"), ["黑豹", "豹队", "nfl", "中"]);
+    fn chinese_becomes_characters_and_overlapping_pairs() {
+        assert_eq!(
+            terms("黑豹队 NFL中"),
+            ["黑", "黑豹", "豹", "豹队", "队", "nfl", "中"]
+        );
+        let kinds: Vec<TermKind> = tokens("河边 河").iter().map(|token| token.kind).collect();
+        use TermKind::{Character, Word};
+        assert_eq!(kinds, [Character, Word, Character, Word]);
     }
 
     #[test]

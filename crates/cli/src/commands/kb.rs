@@ -314,7 +314,8 @@ fn explain_hit(output: &mut Output, hit: &KbHit) {
     };
     output.line(format!(
         "    keyword {:.3} (place {}), vector {vector} (place {})",
-        scores.keyword,
+        // Nothing times less than nothing is written as -0.000 otherwise.
+        scores.keyword + 0.0,
         rank(scores.keyword_rank),
         rank(scores.vector_rank),
     ));

@@ -352,6 +352,10 @@ pub const KEYS: &[KeySpec] = &[
         "What a word such as `the` counts, 0 to 1.",
     ),
     restart(
+        "knowledge.search.character",
+        "What one character of Chinese, Japanese or Korean counts beside a pair of them, 0 to 1.",
+    ),
+    restart(
         "knowledge.search.keyword_candidates",
         "The most candidates that words bring up, 10 to 10000.",
     ),

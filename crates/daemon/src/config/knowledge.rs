@@ -78,6 +78,7 @@ impl KnowledgeConfig {
         share("knowledge.search.keyword_of_turns", search.keyword_of_turns)?;
         share("knowledge.search.b", search.b)?;
         share("knowledge.search.filler", search.filler)?;
+        share("knowledge.search.character", search.character)?;
         share("knowledge.search.similarity_floor", search.similarity_floor)?;
         share("knowledge.search.drop_off", search.drop_off)?;
         share("knowledge.search.relevance", search.relevance)?;
@@ -187,6 +188,7 @@ pub struct SearchConfig {
     pub k1: f64,
     pub b: f64,
     pub filler: f64,
+    pub character: f64,
     pub keyword_candidates: u32,
     pub vector_candidates: u32,
     pub vector_per_hit: u32,
@@ -236,6 +238,7 @@ impl Default for SearchConfig {
             k1: wide(best.bm25.k1),
             b: wide(best.bm25.b),
             filler: wide(best.bm25.filler),
+            character: wide(best.bm25.character),
             keyword_candidates: best.keyword_candidates as u32,
             vector_candidates: best.vector_candidates as u32,
             vector_per_hit: best.vector_per_hit as u32,
@@ -278,6 +281,7 @@ impl SearchConfig {
         profile.bm25.k1 = self.k1 as f32;
         profile.bm25.b = self.b as f32;
         profile.bm25.filler = self.filler as f32;
+        profile.bm25.character = self.character as f32;
         profile.keyword_candidates = self.keyword_candidates as usize;
         profile.vector_candidates = self.vector_candidates as usize;
         profile.vector_per_hit = self.vector_per_hit as usize;
@@ -336,6 +340,7 @@ mod tests {
             k1 = 1.2
             b = 0.75
             filler = 1.0
+            character = 0.0
             vector_candidates = 60
             similarity_floor = 0.3
             drop_off = 0.5
