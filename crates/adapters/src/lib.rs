@@ -160,6 +160,21 @@ pub struct FoundTranscript {
 }
 
 impl FoundTranscript {
+    /// From its beginning, by the cursor that a reader of it stored as JSON.
+    #[must_use]
+    pub fn from_cursor(cursor: &str) -> Option<Self> {
+        #[derive(serde::Deserialize)]
+        struct Cursor {
+            conversation: String,
+            tail: TranscriptTail,
+        }
+        let Cursor { conversation, tail } = serde_json::from_str(cursor).ok()?;
+        Some(Self {
+            conversation,
+            tail: tail.from_start(),
+        })
+    }
+
     fn file(conversation: String, path: &Path) -> Self {
         Self {
             conversation,

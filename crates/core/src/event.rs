@@ -385,6 +385,12 @@ events! {
         /// A consumer could not handle events and will try again.
         ConsumerFailed = "consumer_failed" { consumer: String, error: String, attempt: u32 }
         Persistent
+        /// A task of the daemon panicked. `then` is `report` (only its subject is
+        /// lost), `restart` or `shutdown`.
+        TaskPanicked = "task_panicked" {
+            task: String, subject: Option<String>, error: String, then: String,
+        }
+        Persistent
         /// A tool of an external MCP server was called. `outcome` is `done`,
         /// `tool_error` (the tool said so itself), `failed` or `cancelled`.
         McpToolCalled = "mcp_tool_called" {

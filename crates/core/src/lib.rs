@@ -16,6 +16,7 @@ mod ids;
 mod knowledge;
 pub mod machines;
 mod question;
+mod slot_name;
 mod trace;
 
 pub use access::{AccessKind, UnknownAccessKind};
@@ -47,4 +48,5 @@ pub use machines::{
 pub use question::{
     InvalidQuestionRef, PermissionAsked, Question, QuestionNumber, QuestionOrigin, QuestionRef,
 };
+pub use slot_name::{InvalidSlotName, SlotName};
 pub use trace::{InvalidTraceId, SpanId, TraceContext, TraceId};

@@ -6,60 +6,48 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use missiond_api::Home;
+use missiond_attention::notifications::Notifications;
+use missiond_attention::permissions::{self, Permissions};
+use missiond_attention::questions::Questions;
+use missiond_autopilot::board::Board;
+use missiond_autopilot::worktrees::Worktrees;
+use missiond_autopilot::{self as autopilot, Autopilot};
+use missiond_briefing::{self as briefing, ContextPipeline};
+use missiond_config::{Config, ConfigError};
 use missiond_core::{Clock, DaemonId, ErrorCode, Event, SystemClock, TraceContext};
-#[cfg(unix)]
+use missiond_executions::database_journal::{DatabaseJournals, Holder};
+use missiond_executions::journals::HomeJournals;
+use missiond_executions::{ExecutionError, Executions};
 use missiond_journal::FileStore;
+use missiond_memory::code::CodeMaps;
+use missiond_memory::conversations::Conversations;
+use missiond_memory::knowledge::Knowledge;
+use missiond_operations::http_access::HttpAccess;
+use missiond_operations::logging::Logging;
+use missiond_operations::runs::ThisRun;
+use missiond_operations::state::{Daemon, DaemonState, VERSION};
+use missiond_operations::toolhub::Toolhub;
+use missiond_operations::{Operations, sampler};
+use missiond_runtime::{Component, Failure, OnPanic, Shutdown, Stage, Supervisor};
+use missiond_server::commander::Changes;
+use missiond_server::http::{HttpError, HttpServer};
+use missiond_server::ipc::{IpcError, IpcServer};
+use missiond_server::otlp;
+use missiond_slots::{Slots, SlotsError};
 use missiond_store::{DbUrl, MissionDb, StoreError};
-use tokio::sync::watch;
+use missiond_timeline::activity::Activity;
+use missiond_timeline::incidents::IncidentRecorder;
+use missiond_timeline::metrics::Metrics;
+use missiond_timeline::{Consumers, Timeline, TimelineError};
+use parking_lot::Mutex;
+use tokio::sync::{mpsc, watch};
 
-use crate::activity::Activity;
-#[cfg(unix)]
-use crate::autopilot::Autopilot;
-use crate::board::Board;
-use crate::code::CodeMaps;
-#[cfg(unix)]
-use crate::commander::Changes;
-use crate::config::{Config, ConfigError};
-#[cfg(unix)]
-use crate::context::{self, ContextPipeline};
-#[cfg(unix)]
-use crate::conversations::Conversations;
-#[cfg(unix)]
-use crate::database_journal::{DatabaseJournals, Holder};
-#[cfg(unix)]
-use crate::executions::{ExecutionError, Executions};
-use crate::http_access::HttpAccess;
-use crate::incidents::IncidentRecorder;
 use crate::instance::{Instance, InstanceError};
-#[cfg(unix)]
-use crate::journals::HomeJournals;
-use crate::knowledge::Knowledge;
-use crate::logging::Logging;
-use crate::metrics::Metrics;
-#[cfg(unix)]
-use crate::notifications::Notifications;
-use crate::operations::Operations;
-#[cfg(unix)]
-use crate::permissions::{self, Permissions};
-#[cfg(unix)]
-use crate::questions::{QuestionError, Questions};
-use crate::runs;
-use crate::sampler;
-use crate::shutdown::{Shutdown, Stage};
 use crate::signals::Signals;
-#[cfg(unix)]
-use crate::slots::{Slots, SlotsError};
-use crate::state::{Daemon, DaemonState, VERSION};
-use crate::timeline::{Consumers, Timeline, TimelineError};
-#[cfg(unix)]
-use crate::toolhub::Toolhub;
-use crate::transport::http::{HttpError, HttpServer};
-use crate::transport::ipc::{IpcError, IpcServer};
-use crate::transport::otlp;
 
 /// From the request to stop until the process is gone, whatever hangs.
 const STOP_LIMIT: Duration = Duration::from_secs(10);
@@ -78,19 +66,15 @@ pub enum StartError {
     #[error(transparent)]
     Timeline(#[from] TimelineError),
     #[error(transparent)]
+    Slots(#[from] SlotsError),
+    #[error(transparent)]
+    Executions(#[from] ExecutionError),
+    #[error(transparent)]
+    Component(#[from] missiond_runtime::StartError),
+    #[error(transparent)]
     Ipc(#[from] IpcError),
     #[error(transparent)]
     Http(#[from] HttpError),
-    #[cfg(unix)]
-    #[error(transparent)]
-    Slots(#[from] SlotsError),
-    #[cfg(unix)]
-    #[error(transparent)]
-    Executions(#[from] ExecutionError),
-    #[cfg(unix)]
-    #[error(transparent)]
-    Questions(#[from] QuestionError),
-    #[cfg(unix)]
     #[error("cannot find the program of this process: {0}")]
     Toolhub(io::Error),
     #[error("what the HTTP server keeps cannot be used: {0}")]
@@ -110,15 +94,10 @@ impl StartError {
             Self::Config(_) | Self::Http(_) => ErrorCode::InvalidConfig,
             Self::Store(error) => error.code(),
             Self::Timeline(error) => error.code(),
-            #[cfg(unix)]
             Self::Slots(error) => error.code(),
-            #[cfg(unix)]
             Self::Executions(error) => error.code(),
-            #[cfg(unix)]
-            Self::Questions(error) => error.code(),
-            #[cfg(unix)]
-            Self::Toolhub(_) => ErrorCode::Internal,
-            Self::Ipc(_) | Self::Signals(_) => ErrorCode::Internal,
+            Self::Component(error) => error.code,
+            Self::Toolhub(_) | Self::Ipc(_) | Self::Signals(_) => ErrorCode::Internal,
         }
     }
 }
@@ -138,21 +117,27 @@ pub async fn run(home: Home, ready: impl FnOnce(&Ready)) -> Result<(), StartErro
     let logging = start_log(&home, &config)?;
     // Whoever started this is told too, but may not be a person.
     let told = |error: &StartError| tracing::error!(%error, "the daemon did not start");
-    let daemon = infrastructure(home, instance.id, config, logging)
+    let base = infrastructure(home, instance.id, config, logging)
         .await
         .inspect_err(told)?;
-    core_modules(&daemon, instance.crashed)
+    let run = core_modules(&base, instance.crashed)
         .await
         .inspect_err(told)?;
-    let exporter = gateways(&daemon);
-    let operations = pipelines(&daemon);
+    let gateways = gateways(&base).inspect_err(told)?;
+    let daemon = pipelines(base, gateways).inspect_err(told)?;
     let working = workers(&daemon).await.inspect_err(told)?;
     let signals = Signals::register()
         .map_err(StartError::Signals)
         .inspect_err(told)?;
-    let served = engines(&daemon, operations).await.inspect_err(told)?;
+    let mut engines = engines(&daemon).await.inspect_err(told)?;
 
-    let signals = tokio::spawn(signals.obey(Arc::clone(&daemon)));
+    let supervisor = daemon.supervisor.clone();
+    let signals = supervisor.spawn(
+        "signals",
+        None,
+        OnPanic::Shutdown,
+        signals.obey(Arc::clone(&daemon)),
+    );
     tracing::info!(version = VERSION, pid = std::process::id(), "ready");
     ready(&Ready {
         pid: std::process::id(),
@@ -171,17 +156,17 @@ pub async fn run(home: Home, ready: impl FnOnce(&Ready)) -> Result<(), StartErro
         watched.end_process(1);
     });
     let drain = Duration::from_secs(daemon.config().daemon.drain_secs);
-    if tokio::time::timeout(drain, served.drained()).await.is_err() {
+    if tokio::time::timeout(drain, engines.drained())
+        .await
+        .is_err()
+    {
         tracing::warn!("requests were still under way after {} s", drain.as_secs());
     }
     daemon.shutdown.close();
 
-    for worker in working {
-        worker.abort();
-    }
-    stop_workers(&daemon).await;
-    let closed = close(&daemon).await;
-    if let Some(exporter) = exporter {
+    working.stop(&daemon).await;
+    let closed = close(&daemon, &run).await;
+    if let Some(exporter) = engines.exporter {
         let _ = exporter.await;
     }
     signals.abort();
@@ -197,7 +182,6 @@ pub async fn run(home: Home, ready: impl FnOnce(&Ready)) -> Result<(), StartErro
 }
 
 fn start_log(home: &Home, config: &Config) -> Result<Logging, StartError> {
-    #[cfg(unix)]
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
     let file = home.log_file();
     Logging::start(&file, &config.log).map_err(|source| StartError::Log {
@@ -206,13 +190,31 @@ fn start_log(home: &Home, config: &Config) -> Result<Logging, StartError> {
     })
 }
 
-/// Phase 1: configuration and log, database, timeline.
+/// What every component stands on.
+struct Base {
+    id: DaemonId,
+    home: Home,
+    host: String,
+    clock: Arc<dyn Clock>,
+    config: watch::Sender<Arc<Config>>,
+    logging: Logging,
+    metrics: Arc<Metrics>,
+    db_url: DbUrl,
+    db: MissionDb,
+    timeline: Timeline,
+    shutdown: Shutdown,
+    supervisor: Supervisor,
+}
+
+/// Phase 1: configuration and log, supervisor, database, timeline.
 async fn infrastructure(
     home: Home,
     id: DaemonId,
     config: Config,
     logging: Logging,
-) -> Result<Daemon, StartError> {
+) -> Result<Base, StartError> {
+    let shutdown = Shutdown::default();
+    let (supervisor, failures) = Supervisor::new(shutdown.clone());
     let db_url = database_url(&config, &home)?;
     let db = MissionDb::open(&db_url).await?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
@@ -223,8 +225,102 @@ async fn infrastructure(
         Arc::clone(&clock),
         Arc::clone(&metrics),
         &config.timeline,
+        &supervisor,
     )
     .await?;
+    supervisor.spawn(
+        "failure reports",
+        None,
+        OnPanic::Report,
+        report_failures(timeline.clone(), failures),
+    );
+    Ok(Base {
+        id,
+        host: host_name(),
+        home,
+        clock,
+        config: watch::Sender::new(Arc::new(config)),
+        logging,
+        metrics,
+        db_url,
+        db,
+        timeline,
+        shutdown,
+        supervisor,
+    })
+}
+
+/// Puts every panic of a task on the timeline, where it becomes an incident.
+async fn report_failures(timeline: Timeline, mut failures: mpsc::Receiver<Failure>) {
+    while let Some(failure) = failures.recv().await {
+        let event = Event::TaskPanicked {
+            task: failure.task.to_owned(),
+            subject: failure.subject,
+            error: failure.panic,
+            then: failure.then.name().to_owned(),
+        };
+        if let Err(error) = timeline.record(event, TraceContext::root()).await {
+            tracing::error!(%error, task = failure.task, "the panic is not on the timeline");
+        }
+    }
+}
+
+/// Phase 2: this run is on record, and earlier ones that died are found.
+async fn core_modules(base: &Base, crashed: Option<DaemonId>) -> Result<ThisRun, StartError> {
+    let trace = TraceContext::root();
+    let run = ThisRun {
+        id: base.id,
+        host: base.host.clone(),
+        db: base.db.clone(),
+        clock: Arc::clone(&base.clock),
+    };
+    run.begin(crashed, trace).await?;
+    let started = Event::DaemonStarted {
+        host: base.host.clone(),
+        pid: std::process::id(),
+        version: VERSION.to_owned(),
+    };
+    base.timeline.record(started, trace).await?;
+    let beating = run.clone();
+    base.supervisor
+        .spawn_restarting("heartbeat", move || beating.clone().beat());
+    Ok(run)
+}
+
+/// What connects the daemon with programs of others.
+struct Gateways {
+    toolhub: Arc<Toolhub>,
+    http_access: HttpAccess,
+}
+
+/// Phase 3: what the daemon reaches out to, and who may reach it.
+fn gateways(base: &Base) -> Result<Gateways, StartError> {
+    let toolhub = Toolhub::new(&base.home, &base.timeline, &base.metrics, &base.supervisor)
+        .map_err(StartError::Toolhub)?;
+    let http_access = HttpAccess::new(&base.home, base.db.clone(), Arc::clone(&base.clock))
+        .map_err(StartError::HttpAccess)?;
+    Ok(Gateways {
+        toolhub: Arc::new(toolhub),
+        http_access,
+    })
+}
+
+/// Phase 4: the components, each with what it uses.
+fn pipelines(base: Base, gateways: Gateways) -> Result<Daemon, StartError> {
+    let Base {
+        id,
+        home,
+        host,
+        clock,
+        config,
+        logging,
+        metrics,
+        db_url,
+        db,
+        timeline,
+        shutdown,
+        supervisor,
+    } = base;
     let board = Arc::new(Board::new(
         &home,
         id,
@@ -232,22 +328,22 @@ async fn infrastructure(
         timeline.clone(),
         Arc::clone(&clock),
     ));
-    let config = watch::Sender::new(Arc::new(config));
     let knowledge = Knowledge::new(
         &home,
         db.clone(),
         timeline.clone(),
         Arc::clone(&clock),
         config.borrow().knowledge.clone(),
+        supervisor.clone(),
     );
     let code = Arc::new(CodeMaps::new(
-        host_name(),
+        host.clone(),
         db.clone(),
         timeline.clone(),
         Arc::clone(&clock),
         config.borrow().knowledge.code.then(|| knowledge.clone()),
+        supervisor.clone(),
     ));
-    #[cfg(unix)]
     let slots = Arc::new(Slots::new(
         &home,
         id,
@@ -255,20 +351,19 @@ async fn infrastructure(
         timeline.clone(),
         Arc::clone(&clock),
         config.subscribe(),
+        supervisor.clone(),
     )?);
-    #[cfg(unix)]
     let journals = HomeJournals::new(
         FileStore::open(&home.journals_dir()).map_err(ExecutionError::from)?,
         DatabaseJournals::new(
             db.clone(),
             tokio::runtime::Handle::current(),
             Arc::clone(&clock),
-            Holder::new(home_name(&home), id.to_string()),
+            Holder::new(home_name(&host, &home), id.to_string()),
         ),
         config.borrow().journal.store,
         db_url.to_string(),
     );
-    #[cfg(unix)]
     let executions = Arc::new(Executions::new(
         &home,
         db.clone(),
@@ -276,17 +371,18 @@ async fn infrastructure(
         Arc::clone(&clock),
         Arc::clone(&slots),
         journals,
+        config.subscribe(),
+        supervisor.clone(),
     ));
-    #[cfg(unix)]
     let conversations = Conversations::new(
-        host_name(),
+        host.clone(),
         id,
         db.clone(),
         Arc::clone(&clock),
         config.subscribe(),
+        supervisor.clone(),
     );
-    #[cfg(unix)]
-    let context = ContextPipeline::new(context::Parts {
+    let context = ContextPipeline::new(briefing::Parts {
         db: db.clone(),
         clock: Arc::clone(&clock),
         config: config.subscribe(),
@@ -296,7 +392,6 @@ async fn infrastructure(
         slots: Arc::clone(&slots),
         executions: Arc::clone(&executions),
     });
-    #[cfg(unix)]
     let questions = Arc::new(Questions::new(
         id,
         db.clone(),
@@ -304,8 +399,8 @@ async fn infrastructure(
         Arc::clone(&clock),
         Arc::clone(&slots),
         Arc::clone(&executions),
+        supervisor.clone(),
     ));
-    #[cfg(unix)]
     let permissions = Arc::new(Permissions::new(permissions::Parts {
         home: home.clone(),
         db: db.clone(),
@@ -315,186 +410,185 @@ async fn infrastructure(
         slots: Arc::clone(&slots),
         executions: Arc::clone(&executions),
         questions: Arc::clone(&questions),
+        supervisor: supervisor.clone(),
     }));
-    #[cfg(unix)]
     let notifications = Arc::new(Notifications::new(
         db.clone(),
         timeline.clone(),
         Arc::clone(&clock),
         config.subscribe(),
+        supervisor.clone(),
     ));
-    #[cfg(unix)]
-    let toolhub = Toolhub::new(&home, &timeline, &metrics).map_err(StartError::Toolhub)?;
-    let http_access =
-        HttpAccess::new(&home, db.clone(), Arc::clone(&clock)).map_err(StartError::HttpAccess)?;
+    let parts = autopilot::Parts {
+        id,
+        home: home.clone(),
+        host: host.clone(),
+        clock: Arc::clone(&clock),
+        config: config.subscribe(),
+        db: db.clone(),
+        timeline: timeline.clone(),
+        board: Arc::clone(&board),
+        slots: Arc::clone(&slots),
+        executions: Arc::clone(&executions),
+        questions: Arc::clone(&questions),
+        context: context.clone(),
+        knowledge: knowledge.clone(),
+    };
     Ok(Arc::new(DaemonState {
         id,
-        host: host_name(),
+        host,
         started_at: clock.now(),
         clock,
         config,
         logging,
         metrics,
         db_url,
-        db,
         timeline,
         board,
         code,
         knowledge,
-        #[cfg(unix)]
         conversations,
-        #[cfg(unix)]
+        worktrees: Worktrees::new(&home, db.clone(), Arc::clone(&slots)),
+        db,
         slots,
-        #[cfg(unix)]
         executions,
-        #[cfg(unix)]
         context,
-        #[cfg(unix)]
-        autopilot: Autopilot::default(),
-        #[cfg(unix)]
+        autopilot: Arc::new(Autopilot::new(parts, supervisor.clone())),
         questions,
-        #[cfg(unix)]
         permissions,
-        #[cfg(unix)]
         notifications,
-        #[cfg(unix)]
-        commander: Default::default(),
-        #[cfg(unix)]
-        toolhub,
-        http_access,
+        toolhub: gateways.toolhub,
+        http_access: gateways.http_access,
         consumers: Mutex::new(None),
         http: Mutex::new(None),
-        shutdown: Shutdown::default(),
+        shutdown,
+        supervisor,
         home,
     }))
 }
 
-/// Phase 2: this run is on record, and earlier ones that died are found.
-async fn core_modules(daemon: &Daemon, crashed: Option<DaemonId>) -> Result<(), StartError> {
-    let trace = TraceContext::root();
-    runs::begin(daemon, crashed, trace).await?;
-    let started = Event::DaemonStarted {
-        host: daemon.host.clone(),
-        pid: std::process::id(),
-        version: VERSION.to_owned(),
-    };
-    daemon.timeline.record(started, trace).await?;
-    Ok(())
+/// What works without being asked.
+struct Working {
+    /// In the order in which they were started.
+    components: Vec<Arc<dyn Component>>,
+    sampler: tokio::task::JoinHandle<()>,
 }
 
-/// Phase 3: what the daemon reaches out to.
-fn gateways(daemon: &Daemon) -> Option<tokio::task::JoinHandle<()>> {
-    let config = daemon.config().otlp.clone();
-    (!config.endpoint.is_empty()).then(|| tokio::spawn(otlp::run(Arc::clone(daemon), config)))
-}
-
-/// Phase 4: what turns a request into work.
-fn pipelines(daemon: &Daemon) -> Arc<Operations> {
-    Operations::new(Arc::clone(daemon))
-}
-
-/// Phase 5: what works without being asked.
-async fn workers(daemon: &Daemon) -> Result<Vec<tokio::task::JoinHandle<()>>, StartError> {
+/// Phase 5: what works without being asked, each after what it needs.
+async fn workers(daemon: &Daemon) -> Result<Working, StartError> {
     let consumers = Consumers::start(
         &daemon.timeline,
         vec![Arc::new(Activity), Arc::new(IncidentRecorder)],
+        &daemon.supervisor,
     )
     .await?;
-    *daemon
-        .consumers
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner) = Some(consumers);
-    #[cfg(unix)]
-    daemon.slots.find_again().await?;
-    #[cfg(unix)]
-    daemon.executions.find_again().await?;
-    #[cfg(unix)]
-    daemon.questions.start().await?;
-    #[cfg(unix)]
-    daemon.permissions.start().await?;
-    #[cfg(unix)]
-    daemon.notifications.start();
-    #[cfg(unix)]
-    daemon.slots.tend(daemon);
-    #[cfg(unix)]
-    daemon.autopilot.start(daemon);
-    #[cfg(unix)]
-    Changes::start(daemon);
-    Ok(vec![
-        daemon.knowledge.start(),
-        #[cfg(unix)]
-        daemon.conversations.start(),
-        runs::start_beating(daemon),
-        sampler::start(daemon),
-    ])
+    *daemon.consumers.lock() = Some(consumers);
+    let components: Vec<Arc<dyn Component>> = vec![
+        Arc::clone(&daemon.slots) as _,
+        Arc::clone(&daemon.executions) as _,
+        Arc::clone(&daemon.toolhub) as _,
+        Arc::clone(&daemon.questions) as _,
+        Arc::clone(&daemon.permissions) as _,
+        Arc::clone(&daemon.notifications) as _,
+        Arc::clone(&daemon.autopilot) as _,
+        Arc::clone(&daemon.code) as _,
+        Arc::new(daemon.knowledge.clone()) as _,
+        Arc::new(daemon.conversations.clone()) as _,
+    ];
+    for component in &components {
+        Arc::clone(component).start().await?;
+        tracing::debug!(component = component.name(), "component started");
+    }
+    let sampled = Arc::clone(daemon);
+    let sampler = daemon
+        .supervisor
+        .spawn_restarting("sampler", move || sampler::run(Arc::clone(&sampled)));
+    Ok(Working {
+        components,
+        sampler,
+    })
 }
 
-/// The listeners, each in its own task.
-struct Served {
-    ipc: tokio::task::JoinHandle<()>,
-    http: Option<tokio::task::JoinHandle<()>>,
-}
-
-impl Served {
-    /// Returns when nothing is under way any more.
-    async fn drained(self) {
-        let _ = self.ipc.await;
-        if let Some(http) = self.http {
-            let _ = http.await;
+impl Working {
+    /// In the opposite order; the consumers last, so that they have it all.
+    async fn stop(self, daemon: &Daemon) {
+        self.sampler.abort();
+        for component in self.components.iter().rev() {
+            component.stop().await;
+        }
+        let consumers = daemon.consumers.lock().take();
+        if let Some(mut consumers) = consumers {
+            consumers.stop().await;
         }
     }
 }
 
-/// Phase 6: the ways in, opened last.
-async fn engines(daemon: &Daemon, operations: Arc<Operations>) -> Result<Served, StartError> {
-    let config = daemon.config();
-    let http = if config.http.enabled {
-        let server = HttpServer::bind(&config.http, &daemon.home).await?;
-        *daemon.http.lock().unwrap_or_else(PoisonError::into_inner) = server.address().ok();
-        let operations = Arc::clone(&operations);
-        Some(tokio::spawn(server.serve(Arc::clone(daemon), operations)))
-    } else {
-        None
-    };
-    let server = IpcServer::bind(&daemon.home)?;
-    let ipc = tokio::spawn(server.serve(Arc::clone(daemon), operations));
-    Ok(Served { ipc, http })
+/// The listeners, each in its own task.
+struct Engines {
+    ipc: Option<tokio::task::JoinHandle<()>>,
+    http: Option<tokio::task::JoinHandle<()>>,
+    exporter: Option<tokio::task::JoinHandle<()>>,
 }
 
-async fn stop_workers(daemon: &Daemon) {
-    daemon.code.let_go().await;
-    #[cfg(unix)]
-    daemon.autopilot.let_go().await;
-    #[cfg(unix)]
-    daemon.notifications.let_go().await;
-    #[cfg(unix)]
-    daemon.permissions.let_go().await;
-    #[cfg(unix)]
-    daemon.questions.let_go().await;
-    #[cfg(unix)]
-    daemon.toolhub.hub.stop().await;
-    #[cfg(unix)]
-    daemon.executions.let_go().await;
-    #[cfg(unix)]
-    daemon.slots.let_go().await;
-    let consumers = daemon
-        .consumers
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .take();
-    if let Some(mut consumers) = consumers {
-        consumers.stop().await;
+impl Engines {
+    /// Returns when nothing is under way any more.
+    async fn drained(&mut self) {
+        for listener in [self.ipc.take(), self.http.take()].into_iter().flatten() {
+            let _ = listener.await;
+        }
     }
 }
 
-async fn close(daemon: &Daemon) -> Result<(), StartError> {
+/// Phase 6: the ways in and out, opened last.
+async fn engines(daemon: &Daemon) -> Result<Engines, StartError> {
+    let operations = Operations::new(Arc::clone(daemon));
+    let (config, supervisor) = (daemon.config(), &daemon.supervisor);
+    let changes = Arc::new(Changes::default());
+    let (told, timeline, shutdown) = (
+        Arc::clone(&changes),
+        daemon.timeline.clone(),
+        daemon.shutdown.clone(),
+    );
+    supervisor.spawn_restarting("MCP changes", move || {
+        Arc::clone(&told).follow(timeline.clone(), shutdown.clone())
+    });
+    let mut engines = Engines {
+        ipc: None,
+        http: None,
+        exporter: None,
+    };
+    if !config.otlp.endpoint.is_empty() {
+        let (daemon, config) = (Arc::clone(daemon), config.otlp.clone());
+        let exporter = supervisor.spawn_restarting("metrics export", move || {
+            otlp::run(Arc::clone(&daemon), config.clone())
+        });
+        engines.exporter = Some(exporter);
+    }
+    if config.http.enabled {
+        let server = HttpServer::bind(&config.http, &daemon.home).await?;
+        *daemon.http.lock() = server.address().ok();
+        let served = server.serve(
+            Arc::clone(daemon),
+            Arc::clone(&operations),
+            Arc::clone(&changes),
+            supervisor.clone(),
+        );
+        engines.http = Some(supervisor.spawn("HTTP server", None, OnPanic::Shutdown, served));
+    }
+    let server = IpcServer::bind(&daemon.home)?;
+    let served = server.serve(Arc::clone(daemon), operations, changes, supervisor.clone());
+    engines.ipc = Some(supervisor.spawn("IPC server", None, OnPanic::Shutdown, served));
+    Ok(engines)
+}
+
+async fn close(daemon: &Daemon, run: &ThisRun) -> Result<(), StartError> {
     let stopped = Event::DaemonStopped {
         reason: daemon.shutdown.reason(),
     };
     if let Err(error) = daemon.timeline.record(stopped, TraceContext::root()).await {
         tracing::error!(%error, "the stop is not on the timeline");
     }
-    let ended = runs::end(daemon).await;
+    let ended = run.end().await;
     let closed = daemon.db.clone().close().await;
     Ok(ended.and(closed)?)
 }
@@ -509,21 +603,13 @@ pub fn database_url(config: &Config, home: &Home) -> Result<DbUrl, StoreError> {
 }
 
 /// This home among all that share a database, whichever run of its daemon it is.
-#[cfg(unix)]
-fn home_name(home: &Home) -> String {
-    format!("{}:{}", host_name(), home.data_dir().display())
+fn home_name(host: &str, home: &Home) -> String {
+    format!("{host}:{}", home.data_dir().display())
 }
 
 fn host_name() -> String {
-    #[cfg(unix)]
-    {
-        rustix::system::uname()
-            .nodename()
-            .to_string_lossy()
-            .into_owned()
-    }
-    #[cfg(not(unix))]
-    {
-        std::env::var("COMPUTERNAME").unwrap_or_else(|_| "this host".to_owned())
-    }
+    rustix::system::uname()
+        .nodename()
+        .to_string_lossy()
+        .into_owned()
 }

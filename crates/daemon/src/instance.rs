@@ -140,7 +140,6 @@ impl PidRecord {
 fn open_lock(path: &Path) -> Result<File, InstanceError> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
-    #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options.open(path).map_err(|source| InstanceError::Lock {
         path: path.to_owned(),
@@ -151,7 +150,6 @@ fn open_lock(path: &Path) -> Result<File, InstanceError> {
 fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     io::Write::write_all(&mut options.open(path)?, bytes)
 }
@@ -164,10 +162,8 @@ fn private_dir(path: &Path) -> Result<(), InstanceError> {
     };
     let mut builder = DirBuilder::new();
     builder.recursive(true);
-    #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(path).map_err(failed)?;
-    #[cfg(unix)]
     {
         use std::os::unix::fs::{MetadataExt, PermissionsExt};
         let metadata = std::fs::metadata(path).map_err(failed)?;
@@ -205,7 +201,6 @@ mod tests {
         Instance::acquire(&home).unwrap();
     }
 
-    #[cfg(unix)]
     #[test]
     fn folders_are_private_even_if_they_stood_open() {
         use std::os::unix::fs::PermissionsExt;

@@ -4,13 +4,12 @@ use std::time::Duration;
 
 use missiond_core::TraceContext;
 
-use crate::reload;
-use crate::shutdown::Stage;
-use crate::state::Daemon;
+use missiond_operations::reload;
+use missiond_operations::state::Daemon;
+use missiond_runtime::Stage;
 
 /// Registered before the daemon says that it is ready: from then on no signal
 /// has its default effect.
-#[cfg(unix)]
 #[derive(Debug)]
 pub(crate) struct Signals {
     terminate: tokio::signal::unix::Signal,
@@ -18,7 +17,6 @@ pub(crate) struct Signals {
     hangup: tokio::signal::unix::Signal,
 }
 
-#[cfg(unix)]
 impl Signals {
     pub(crate) fn register() -> std::io::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
@@ -40,23 +38,6 @@ impl Signals {
                     let _ = reload::reload(&daemon, TraceContext::root()).await;
                 }
             }
-        }
-    }
-}
-
-#[cfg(not(unix))]
-#[derive(Debug)]
-pub(crate) struct Signals;
-
-#[cfg(not(unix))]
-impl Signals {
-    pub(crate) fn register() -> std::io::Result<Self> {
-        Ok(Self)
-    }
-
-    pub(crate) async fn obey(self, daemon: Daemon) {
-        while tokio::signal::ctrl_c().await.is_ok() {
-            end(&daemon, "Ctrl-C", 2);
         }
     }
 }

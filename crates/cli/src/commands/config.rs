@@ -4,8 +4,8 @@ use std::process::ExitCode;
 
 use missiond_api::operations::NoParams;
 use missiond_api::operations::system::{ConfigKey, ConfigShow};
+use missiond_config::{Config, KEYS, Reload};
 use missiond_core::ErrorCode;
-use missiond_daemon::config::{Config, KEYS, Reload};
 use serde_json::json;
 
 use crate::args::ConfigCommand;

@@ -7,8 +7,8 @@ use missiond_api::operations::NoParams;
 use missiond_api::operations::system::{
     ControlAction, DaemonControl, DaemonControlParams, DaemonStats, StatsReport,
 };
+use missiond_config::Config;
 use missiond_core::ErrorCode;
-use missiond_daemon::config::Config;
 use missiond_daemon::{InstanceError, StartError};
 use serde_json::json;
 

@@ -10,12 +10,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use missiond_api::Home;
+use missiond_config::TimelineConfig;
 use missiond_core::{Clock, DaemonId, ErrorCode, Event, SystemClock, TraceContext};
-use missiond_daemon::Metrics;
-use missiond_daemon::config::TimelineConfig;
-use missiond_daemon::timeline::Timeline;
 use missiond_store::private_postgres::{PrivatePostgres, create_database, drop_database};
 use missiond_store::{DbUrl, MissionDb, NewEvent, baseline};
+use missiond_timeline::Timeline;
+use missiond_timeline::metrics::Metrics;
 
 use super::{Report, median, micros, percentile};
 use crate::failure::Failure;
@@ -223,6 +223,7 @@ async fn produce(
         Arc::clone(&clock),
         Arc::new(Metrics::default()),
         &TimelineConfig::default(),
+        &missiond_runtime::Supervisor::standalone(),
     )
     .await?;
 
@@ -251,7 +252,7 @@ async fn produce(
             for number in 0..share {
                 timeline.record(note(number), TraceContext::root()).await?;
             }
-            Ok::<_, missiond_daemon::timeline::TimelineError>(())
+            Ok::<_, missiond_timeline::TimelineError>(())
         });
     }
     while let Some(done) = workers.join_next().await {

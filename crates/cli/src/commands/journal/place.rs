@@ -6,9 +6,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use missiond_api::Home;
+use missiond_config::{Config, JournalKeeping};
 use missiond_core::{ErrorCode, ExecutionId, SystemClock};
-use missiond_daemon::config::{Config, JournalKeeping};
-use missiond_daemon::database_journal::{DatabaseJournals, Holder};
+use missiond_executions::database_journal::{DatabaseJournals, Holder};
 use missiond_journal::inspect::Side;
 use missiond_journal::store::StoreError;
 use missiond_journal::{FileStore, JournalStore};

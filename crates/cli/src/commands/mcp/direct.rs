@@ -8,7 +8,7 @@ use missiond_api::operations::tools::{
     McpPin, McpPromptGet, McpPromptList, McpServerControl, McpServerList, McpToolCall, McpToolList,
 };
 use missiond_api::{ApiError, Home, Operation};
-use missiond_daemon::toolhub;
+use missiond_operations::toolhub;
 use missiond_toolhub::Hub;
 
 use crate::failure::Failure;

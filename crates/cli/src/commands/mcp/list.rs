@@ -38,7 +38,7 @@ pub(super) fn add(args: McpAddArgs, home: &Home, output: &mut Output) -> Result<
 pub(super) fn remove(name: &str, home: &Home, output: &mut Output) -> Result<ExitCode, Failure> {
     let name = ServerName::new(name).map_err(refused)?;
     let file = missiond_toolhub::remove(home.config_dir(), &name).map_err(refused)?;
-    let hub = missiond_daemon::toolhub::hub(home, |_| ())?;
+    let hub = missiond_operations::toolhub::hub(home, |_| ())?;
     hub.forget(&name)
         .map_err(|error| Failure::new(error.code(), error.to_string()))?;
     say(output, "removed", &name, &file);

@@ -1,0 +1,6 @@
+//! What needs a person: questions that wait, permissions and the rules that give
+//! them, and notifications when nobody has looked for a while.
+
+pub mod notifications;
+pub mod permissions;
+pub mod questions;

@@ -1,0 +1,122 @@
+//! Permissions: dialogs that ask for one are decided by rules where rules
+//! decide, and become questions where they do not.
+//!
+//! A decision is recorded before a key is pressed, with the name of the rule,
+//! and answers its dialog once: with the option that allows this one use or the
+//! one that denies it, never with one that allows more. Rules come from the
+//! configuration, from people, and from the program itself, which keeps agents
+//! away from its own records.
+
+mod asked;
+mod grant;
+mod rules;
+mod watch;
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use missiond_api::Home;
+use missiond_core::Clock;
+use missiond_guard::permissions::{Request, Rule, Verdict, decide};
+use missiond_runtime::{Component, StartError, Supervisor, Tasks};
+use missiond_store::MissionDb;
+use tokio::sync::watch as channel;
+
+use crate::questions::{QuestionError, Questions};
+use missiond_config::Config;
+use missiond_executions::Executions;
+use missiond_slots::Slots;
+use missiond_timeline::Timeline;
+
+pub use asked::place;
+pub use grant::{Grant, GrantFor};
+pub use rules::{KnownRule, RuleSource};
+
+#[derive(Debug)]
+pub struct Permissions {
+    home: Home,
+    db: MissionDb,
+    timeline: Timeline,
+    clock: Arc<dyn Clock>,
+    config: channel::Receiver<Arc<Config>>,
+    slots: Arc<Slots>,
+    executions: Arc<Executions>,
+    questions: Arc<Questions>,
+    tasks: Tasks,
+}
+
+/// What permissions are made of.
+#[derive(Debug)]
+pub struct Parts {
+    pub home: Home,
+    pub db: MissionDb,
+    pub timeline: Timeline,
+    pub clock: Arc<dyn Clock>,
+    pub config: channel::Receiver<Arc<Config>>,
+    pub slots: Arc<Slots>,
+    pub executions: Arc<Executions>,
+    pub questions: Arc<Questions>,
+    pub supervisor: Supervisor,
+}
+
+impl Component for Permissions {
+    fn name(&self) -> &'static str {
+        "permissions"
+    }
+
+    /// Looks at the dialogs of all slots, and follows them from then on.
+    fn start(self: Arc<Self>) -> BoxFuture<'static, Result<(), StartError>> {
+        Box::pin(async move {
+            let watched = watch::begin(&self).await;
+            let watched = watched.map_err(|error| StartError::new(error.code(), error))?;
+            let mut first = Some(watched);
+            let this = Arc::clone(&self);
+            self.tasks.spawn_restarting("dialog watch", move || {
+                watch::run(Arc::clone(&this), first.take())
+            });
+            Ok(())
+        })
+    }
+
+    fn stop(&self) -> BoxFuture<'_, ()> {
+        Box::pin(self.tasks.stop())
+    }
+}
+
+impl Permissions {
+    pub fn new(parts: Parts) -> Self {
+        let Parts {
+            home,
+            db,
+            timeline,
+            clock,
+            config,
+            slots,
+            executions,
+            questions,
+            supervisor,
+        } = parts;
+        Self {
+            home,
+            db,
+            timeline,
+            clock,
+            config,
+            slots,
+            executions,
+            questions,
+            tasks: Tasks::new(supervisor),
+        }
+    }
+
+    /// What the rules say to a request.
+    pub async fn decide(&self, request: &Request) -> Result<Verdict, QuestionError> {
+        let rules: Vec<Rule> = self
+            .rules()
+            .await?
+            .into_iter()
+            .map(|known| known.rule)
+            .collect();
+        Ok(decide(&rules, request, self.clock.now()))
+    }
+}

@@ -1,0 +1,591 @@
+//! Following the dialogs of slots, each slot by a task of its own.
+//!
+//! What is done depends on what the slot shows now, on the questions that stand
+//! and on the rules, never on which events were heard: an event only says when
+//! to look. So a dialog that was seen twice, or by a daemon that died, is
+//! decided or asked once.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use missiond_core::{
+    Event, ExecutionId, PermissionAsked, PtyState, Question, QuestionOrigin, SlotId, TraceContext,
+};
+use missiond_guard::permissions::{Effect, Verdict};
+use missiond_semantic::{AnswerOutcome, Dialog, DialogOption, WaitingFor};
+use missiond_store::permissions::{NewDecision, decide_by, settle_decision};
+use missiond_store::{StoreError, questions};
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use super::{Permissions, RuleSource, asked};
+use crate::questions::{NewQuestion, QuestionError, identity};
+use missiond_slots::{Answer, InputError, OpenSlot};
+use missiond_timeline::{FollowError, Follower};
+
+/// Between two looks at a dialog that the launch of its agent answers.
+const STARTUP_PAUSE: Duration = Duration::from_millis(500);
+/// Before the timeline or the database is tried again.
+const RETRY: Duration = Duration::from_secs(1);
+/// A dialog that was just seen is there; one that is drawn anew takes a moment.
+const DIALOG_WAIT: Duration = Duration::from_secs(2);
+/// How long what is asked without options must stand to be a question.
+const UNREAD_FOR: Duration = Duration::from_millis(700);
+/// A dialog that was answered is gone before it is told who answered it.
+const WHO_ANSWERED: Duration = Duration::from_millis(700);
+
+/// The slots that are watched.
+pub(super) struct Watched {
+    /// Followed since before the first look, so that no dialog is missed.
+    follower: Follower,
+    slots: HashMap<SlotId, Arc<Bell>>,
+    tasks: JoinSet<()>,
+}
+
+/// How the task of a slot is told to look.
+#[derive(Default)]
+struct Bell {
+    ring: Notify,
+    /// Question and option of what was answered last in the slot.
+    answered: Mutex<Option<Answered>>,
+}
+
+#[derive(Clone)]
+struct Answered {
+    question: String,
+    option: String,
+}
+
+/// Watches the slots that are open, after what an earlier daemon left is settled.
+pub(super) async fn begin(permissions: &Arc<Permissions>) -> Result<Watched, QuestionError> {
+    let mut watched = Watched {
+        follower: permissions.timeline.follow(),
+        slots: HashMap::new(),
+        tasks: JoinSet::new(),
+    };
+    for open in permissions.slots.open() {
+        let slot = open.slot.id;
+        // An answer that was on its way did not arrive, or the dialog is gone.
+        let given_up = permissions
+            .db
+            .write(move |tx| Box::pin(questions::give_up_all_in(tx, slot)))
+            .await?;
+        if given_up > 0 {
+            tracing::info!(%slot, "an answer may not have arrived before the restart");
+        }
+        watched.look(permissions, slot);
+    }
+    Ok(watched)
+}
+
+/// Watches until the timeline closes. What is begun anew looks at every slot
+/// again.
+pub(super) async fn run(permissions: Arc<Permissions>, first: Option<Watched>) {
+    let mut watched = match first {
+        Some(watched) => watched,
+        None => loop {
+            match begin(&permissions).await {
+                Ok(watched) => break watched,
+                Err(error) => {
+                    tracing::error!(%error, "dialogs cannot be watched: trying again");
+                    tokio::time::sleep(RETRY).await;
+                }
+            }
+        },
+    };
+    let mut second_looks = permissions.questions.second_looks();
+    let mut config = permissions.config.clone();
+    loop {
+        tokio::select! {
+            event = watched.follower.next() => match event {
+                Ok(event) => watched.take(&permissions, &event.event).await,
+                Err(FollowError::Closed) => return,
+                Err(FollowError::Store(error)) => {
+                    tracing::error!(%error, "the timeline cannot be read: trying again");
+                    tokio::time::sleep(RETRY).await;
+                }
+            },
+            Ok(()) = second_looks.changed() => watched.ring_all(),
+            Ok(()) = config.changed() => watched.ring_all(),
+            Some(_) = watched.tasks.join_next() => {}
+        }
+    }
+}
+
+impl Watched {
+    async fn take(&mut self, permissions: &Arc<Permissions>, event: &Event) {
+        match event {
+            Event::ConfirmRequired { slot, .. } => self.look(permissions, *slot),
+            // Most changes are no business of dialogs.
+            Event::PtyStateChanged { slot, to, .. }
+            | Event::SlotStateChanged { slot, state: to }
+                if *to == PtyState::Confirming || self.slots.contains_key(slot) =>
+            {
+                self.look(permissions, *slot);
+            }
+            Event::DialogAnswered {
+                slot,
+                question,
+                option,
+            } => {
+                if let Some(bell) = self.slots.get(slot) {
+                    let answered = Answered {
+                        question: question.clone(),
+                        option: option.clone(),
+                    };
+                    *bell.answered.lock().unwrap_or_else(PoisonError::into_inner) = Some(answered);
+                    bell.ring.notify_one();
+                }
+            }
+            Event::SlotClosed { slot, .. } => {
+                self.slots.remove(slot);
+                if let Err(error) = close_all(permissions, *slot).await {
+                    tracing::error!(%slot, %error, "questions of a closed slot stay open");
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Looks at a slot of this daemon, now or as soon as the last look is over.
+    fn look(&mut self, permissions: &Arc<Permissions>, slot: SlotId) {
+        if permissions.slots.find(&slot.to_string()).is_none() {
+            return;
+        }
+        let bell = self.slots.entry(slot).or_insert_with(|| {
+            let bell = Arc::new(Bell::default());
+            let watcher = Watcher {
+                permissions: Arc::clone(permissions),
+                slot,
+                bell: Arc::clone(&bell),
+                tried: None,
+                left_at: None,
+                unread: None,
+            };
+            self.tasks.spawn(watcher.run());
+            bell
+        });
+        bell.ring.notify_one();
+    }
+
+    fn ring_all(&self) {
+        self.slots.values().for_each(|bell| bell.ring.notify_one());
+    }
+}
+
+struct Watcher {
+    permissions: Arc<Permissions>,
+    slot: SlotId,
+    bell: Arc<Bell>,
+    /// The dialog that was answered by rules and did not take it.
+    tried: Option<Tried>,
+    /// Since when a dialog is gone of which it is not known who answered it.
+    left_at: Option<Instant>,
+    /// What was seen without options, and since when.
+    unread: Option<(String, Instant)>,
+}
+
+struct Tried {
+    dialog: String,
+    why: String,
+}
+
+/// When to look again.
+enum Next {
+    WhenTold,
+    After(Duration),
+    Never,
+}
+
+impl Watcher {
+    async fn run(mut self) {
+        self.bell.ring.notified().await;
+        loop {
+            let next = match self.look().await {
+                Ok(next) => next,
+                Err(error) => {
+                    tracing::error!(slot = %self.slot, %error, "its dialog was not dealt with");
+                    Next::After(RETRY)
+                }
+            };
+            match next {
+                Next::WhenTold => self.bell.ring.notified().await,
+                Next::After(pause) => {
+                    let _ = tokio::time::timeout(pause, self.bell.ring.notified()).await;
+                }
+                Next::Never => return,
+            }
+        }
+    }
+
+    async fn look(&mut self) -> Result<Next, QuestionError> {
+        let Some(open) = self.permissions.slots.find(&self.slot.to_string()) else {
+            return Ok(Next::Never);
+        };
+        let Some(look) = open.look().await else {
+            return Ok(Next::Never);
+        };
+        let Some(dialog) = look.asked() else {
+            self.tried = None;
+            self.unread = None;
+            return self.left(None).await;
+        };
+        let name = identity(&dialog);
+        if let Some(pause) = self.unsteady(&dialog, &name) {
+            return Ok(Next::After(pause));
+        }
+        let reading = look.reading;
+        if self
+            .tried
+            .as_ref()
+            .is_some_and(|tried| tried.dialog != name)
+        {
+            self.tried = None;
+        }
+        let runs = self.permissions.executions.in_slot(self.slot);
+        let origin = self.origin(&open, &dialog, &name, runs.map(|(execution, _)| execution));
+        let after_left = self.left(Some(&origin.key())).await?;
+        if self
+            .permissions
+            .executions
+            .answers_itself(self.slot, &dialog)
+        {
+            return Ok(Next::After(STARTUP_PAUSE));
+        }
+        let mut reason = None;
+        if reading.waiting_for == Some(WaitingFor::Permission) {
+            let wanted = dialog.request.as_ref().map(|request| &request.asked);
+            match &self.tried {
+                Some(tried) => reason = Some(tried.why.clone()),
+                None => {
+                    let request = asked::request(&open, wanted, runs).await;
+                    let verdict = self.permissions.decide(&request).await?;
+                    match verdict.effect {
+                        Effect::Ask => reason = Some(verdict.reason),
+                        Effect::Allow | Effect::Deny => {
+                            match self.give(&open, &dialog, &origin, verdict).await? {
+                                Given::Taken => return Ok(after_left),
+                                Given::Elsewhere => return Ok(Next::After(RETRY)),
+                                Given::Not(why) => {
+                                    reason = Some(why.clone());
+                                    self.tried = Some(Tried { dialog: name, why });
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        self.ask(&dialog, origin, reason).await?;
+        Ok(after_left)
+    }
+
+    /// How much longer a dialog without options must stand: one that is being
+    /// drawn has none for a moment.
+    fn unsteady(&mut self, dialog: &Dialog, name: &str) -> Option<Duration> {
+        if !dialog.options.is_empty() {
+            self.unread = None;
+            return None;
+        }
+        let since = match &self.unread {
+            Some((known, since)) if known == name => *since,
+            _ => self.unread.insert((name.to_owned(), Instant::now())).1,
+        };
+        let left = UNREAD_FOR.saturating_sub(since.elapsed());
+        (!left.is_zero()).then_some(left)
+    }
+
+    fn origin(
+        &self,
+        open: &OpenSlot,
+        dialog: &Dialog,
+        name: &str,
+        execution: Option<ExecutionId>,
+    ) -> QuestionOrigin {
+        let request = dialog.request.as_ref();
+        let label = |index: Option<usize>| {
+            let option = dialog.options.get(index?)?;
+            Some(option.label.clone())
+        };
+        QuestionOrigin::Dialog {
+            slot: self.slot,
+            slot_name: open.slot.name.clone(),
+            execution,
+            dialog: name.to_owned(),
+            permission: request.map(|request| Box::new(request.asked.clone())),
+            allows: label(request.and_then(|request| request.allow)),
+            denies: label(request.and_then(|request| request.deny)),
+        }
+    }
+
+    async fn ask(
+        &self,
+        dialog: &Dialog,
+        origin: QuestionOrigin,
+        reason: Option<String>,
+    ) -> Result<(), QuestionError> {
+        let sentence = match dialog.question.is_empty() {
+            true => dialog.title.clone(),
+            false => dialog.question.clone(),
+        };
+        let context = match reason {
+            Some(reason) => format!("{}\n{reason}", dialog.text),
+            None => dialog.text.clone(),
+        };
+        let new = NewQuestion {
+            origin,
+            question: sentence,
+            context: Some(context),
+            options: dialog.options.iter().map(|o| o.label.clone()).collect(),
+            blocks: 1,
+        };
+        let raised = self.permissions.questions.raise(new, TraceContext::root());
+        raised.await.map(drop)
+    }
+
+    /// Answers a dialog as the rules have decided. The decision and the uses of
+    /// its rules are on record before a key is pressed.
+    async fn give(
+        &self,
+        open: &OpenSlot,
+        dialog: &Dialog,
+        origin: &QuestionOrigin,
+        verdict: Verdict,
+    ) -> Result<Given, QuestionError> {
+        let request = dialog.request.as_ref();
+        let option = match verdict.effect {
+            Effect::Deny => request.and_then(|request| request.deny),
+            _ => request.and_then(|request| request.allow),
+        };
+        let Some(option) = option.and_then(|index| dialog.options.get(index)) else {
+            let what = match verdict.effect {
+                Effect::Deny => "denies it",
+                _ => "allows it once",
+            };
+            let why = format!(
+                "{}, but the dialog has no option of which it is certain that it {what}",
+                verdict.reason
+            );
+            return Ok(Given::Not(why));
+        };
+        // A question that stands for it is closed by the same answer, and is not
+        // answered by a person meanwhile.
+        let standing = self.standing(origin).await?;
+        if let Some(question) = &standing {
+            let (id, now) = (question.id, self.permissions.clock.now());
+            let begun = self
+                .permissions
+                .db
+                .write(move |tx| Box::pin(questions::begin_giving(tx, id, now)))
+                .await;
+            if begun.is_err() {
+                return Ok(Given::Elsewhere);
+            }
+        }
+        let given = self.press(open, dialog, option, origin, &verdict).await;
+        let permissions = &self.permissions;
+        match (&given, standing) {
+            (Ok(Given::Taken), Some(question)) => {
+                let answer = option.label.clone();
+                let by = verdict.rules.join(", ");
+                permissions
+                    .questions
+                    .settle(question.id, answer, &by)
+                    .await?;
+            }
+            (_, Some(question)) => {
+                let id = question.id;
+                permissions
+                    .db
+                    .write(move |tx| Box::pin(questions::give_up(tx, id)))
+                    .await?;
+            }
+            (_, None) => {}
+        }
+        given
+    }
+
+    async fn press(
+        &self,
+        open: &OpenSlot,
+        dialog: &Dialog,
+        option: &DialogOption,
+        origin: &QuestionOrigin,
+        verdict: &Verdict,
+    ) -> Result<Given, QuestionError> {
+        let permissions = &self.permissions;
+        let QuestionOrigin::Dialog {
+            execution,
+            permission,
+            ..
+        } = origin
+        else {
+            return Ok(Given::Elsewhere);
+        };
+        let (execution, wanted) = (*execution, permission.as_deref().cloned());
+        let decision = self.record(execution, wanted, verdict).await?;
+        let Some(decision) = decision else {
+            return Ok(Given::Elsewhere);
+        };
+        let answer = Answer {
+            option: match option.number {
+                Some(number) => format!("{number}. {}", option.label),
+                None => option.label.clone(),
+            },
+            // All of its words: what is answered is what was decided on.
+            expect: Some(dialog.text.clone()),
+            wait: DIALOG_WAIT,
+        };
+        let answered = permissions.slots.answer(open, answer).await;
+        let (outcome, given) = match answered {
+            Ok(answered) if answered.outcome == AnswerOutcome::Taken => {
+                ("taken".to_owned(), Given::Taken)
+            }
+            Ok(answered) => (answered.evidence.clone(), Given::Not(answered.evidence)),
+            // Often because of the answer: a program that was let go on is done.
+            Err(error @ InputError::Closed) => (error.to_string(), Given::Elsewhere),
+            Err(error) => (error.to_string(), Given::Not(error.to_string())),
+        };
+        let now = permissions.clock.now();
+        permissions
+            .db
+            .write(move |tx| {
+                Box::pin(async move { settle_decision(tx, decision, &outcome, now).await })
+            })
+            .await?;
+        if matches!(given, Given::Taken) {
+            tracing::info!(slot = %self.slot, reason = verdict.reason, "decided by rule");
+            let resolved = Event::ConfirmResolved {
+                slot: self.slot,
+                chosen: option.label.clone(),
+                by: verdict.rules.join(", "),
+            };
+            let recorded = permissions.timeline.record(resolved, TraceContext::root());
+            if let Err(error) = recorded.await {
+                tracing::error!(slot = %self.slot, %error, "a decision is not on the timeline");
+            }
+        }
+        Ok(match given {
+            Given::Not(why) => Given::Not(format!("{}, but {why}", verdict.reason)),
+            other => other,
+        })
+    }
+
+    /// Puts a decision on record and counts the uses of its rules; none when a
+    /// rule is used up or gone since it decided.
+    async fn record(
+        &self,
+        execution: Option<ExecutionId>,
+        wanted: Option<PermissionAsked>,
+        verdict: &Verdict,
+    ) -> Result<Option<i64>, QuestionError> {
+        let permissions = &self.permissions;
+        let known = permissions.rules().await?;
+        let numbers: Vec<i64> = known
+            .iter()
+            .filter(|known| verdict.rules.contains(&known.rule.name))
+            .filter_map(|known| match known.source {
+                RuleSource::Stored { number, .. } => Some(number),
+                RuleSource::BuiltIn | RuleSource::Configuration => None,
+            })
+            .collect();
+        let decision = NewDecision {
+            slot: self.slot,
+            execution,
+            asked: wanted.unwrap_or_default(),
+            effect: verdict.effect.as_str().to_owned(),
+            decided_by: verdict.rules.join(", "),
+            reason: verdict.reason.clone(),
+            decided_at: permissions.clock.now(),
+        };
+        let recorded = permissions
+            .db
+            .write(move |tx| Box::pin(async move { decide_by(tx, &decision, &numbers).await }))
+            .await;
+        match recorded {
+            Ok(decision) => Ok(Some(decision)),
+            Err(StoreError::Conflict { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The open question that stands for a dialog.
+    async fn standing(&self, origin: &QuestionOrigin) -> Result<Option<Question>, QuestionError> {
+        let filter = questions::QuestionFilter::OpenInSlot(self.slot);
+        let open = self.permissions.questions.list(filter).await?;
+        let key = origin.key();
+        Ok(open
+            .into_iter()
+            .find(|question| question.origin.key() == key))
+    }
+
+    /// Closes the questions whose dialogs are not on the screen any more, once it
+    /// is known, or cannot be known, who answered them.
+    async fn left(&mut self, but: Option<&str>) -> Result<Next, QuestionError> {
+        let (slot, but) = (self.slot, but.map(str::to_owned));
+        let orphaned = self
+            .permissions
+            .db
+            .write(move |tx| {
+                Box::pin(async move {
+                    questions::dialogs_left(tx, slot, but.as_deref()).await?;
+                    questions::orphaned(tx, slot).await
+                })
+            })
+            .await?;
+        if orphaned.is_empty() {
+            self.left_at = None;
+            return Ok(Next::WhenTold);
+        }
+        let answered = self.bell.answered.lock();
+        let answered = answered.unwrap_or_else(PoisonError::into_inner).clone();
+        let waited = self.left_at.get_or_insert_with(Instant::now).elapsed();
+        let mut next = Next::WhenTold;
+        for question in orphaned {
+            let questions = &self.permissions.questions;
+            match &answered {
+                Some(answered) if answered.question == question.question => {
+                    let option = answered.option.clone();
+                    questions.settle(question.id, option, "terminal").await?;
+                }
+                _ if waited < WHO_ANSWERED => next = Next::After(WHO_ANSWERED - waited),
+                _ => {
+                    let reason = "its dialog has left the screen";
+                    questions.close_gone(question.id, reason).await?;
+                }
+            }
+        }
+        Ok(next)
+    }
+}
+
+enum Given {
+    Taken,
+    /// Somebody else is answering it, a rule was used up, or the slot is closed:
+    /// look again.
+    Elsewhere,
+    Not(String),
+}
+
+/// A closed slot asks nothing any more.
+async fn close_all(permissions: &Permissions, slot: SlotId) -> Result<(), QuestionError> {
+    let orphaned = permissions
+        .db
+        .write(move |tx| {
+            Box::pin(async move {
+                questions::give_up_all_in(tx, slot).await?;
+                questions::dialogs_left(tx, slot, None).await?;
+                questions::orphaned(tx, slot).await
+            })
+        })
+        .await?;
+    for question in orphaned {
+        let questions = &permissions.questions;
+        questions
+            .close_gone(question.id, "its slot is closed")
+            .await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,251 @@
+//! The board of tasks: what is put on it, what it says, and who may work on
+//! what. The rules are the store's; here they meet the clock, the files that
+//! fill a task in, and whoever asks.
+
+mod claims;
+mod decompose;
+mod error;
+mod exchange;
+mod fill;
+mod look;
+mod vet;
+
+use std::sync::Arc;
+
+use missiond_api::Home;
+use missiond_core::{
+    BoardTask, BoardTaskId, Clock, DaemonId, EngineeringPhase, Note, TaskDraft, TaskRef,
+    TraceContext, Wait,
+};
+use missiond_store::board::{self as store, Act, NewBoardTask, ReadyLimits, TaskEdit};
+use missiond_store::{MissionDb, StoreError, Tx};
+
+use missiond_timeline::Timeline;
+
+pub use decompose::Part;
+pub use error::BoardError;
+pub use exchange::{Again, ReadCards, Source, Taken};
+pub use fill::sparse_paths;
+pub use look::{Details, Graph, Readiness};
+
+/// The longest note that is kept.
+const MOST_NOTE: usize = 8 * 1024;
+
+/// A handle to the board.
+#[derive(Debug)]
+pub struct Board {
+    home: Home,
+    daemon: DaemonId,
+    db: MissionDb,
+    timeline: Timeline,
+    clock: Arc<dyn Clock>,
+}
+
+/// A task to be added, as it was asked for.
+#[derive(Debug, Clone, Default)]
+pub struct Wanted {
+    pub draft: TaskDraft,
+    pub template: Option<String>,
+    pub parent: Option<TaskRef>,
+    pub depends_on: Vec<TaskRef>,
+}
+
+/// A task that was added.
+#[derive(Debug, Clone)]
+pub struct Added {
+    pub task: BoardTask,
+    pub waits: Vec<Wait>,
+    pub warnings: Vec<String>,
+}
+
+/// What is to change about a task.
+#[derive(Debug, Clone, Default)]
+pub struct Change {
+    pub edit: TaskEdit,
+    pub depend: Vec<TaskRef>,
+    pub undepend: Vec<TaskRef>,
+    pub phase: Option<EngineeringPhase>,
+}
+
+impl Board {
+    #[must_use]
+    pub fn new(
+        home: &Home,
+        daemon: DaemonId,
+        db: MissionDb,
+        timeline: Timeline,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        Self {
+            home: home.clone(),
+            daemon,
+            db,
+            timeline,
+            clock,
+        }
+    }
+
+    fn act(&self, trace: TraceContext) -> Act {
+        Act {
+            now: self.clock.now(),
+            daemon: self.daemon,
+            trace,
+        }
+    }
+
+    /// Adds a task, filled in from its template and its repository; what it waits
+    /// for is said within these limits.
+    pub async fn add(
+        &self,
+        wanted: Wanted,
+        limits: ReadyLimits,
+        trace: TraceContext,
+    ) -> Result<Added, BoardError> {
+        let filled = fill::fill(&self.home, wanted.draft, wanted.template).await?;
+        filled.draft.check()?;
+        let mut warnings = filled.warnings;
+        warnings.extend(vet::vet(&filled.draft).await?);
+        let act = self.act(trace);
+        let (parent, depends_on) = (wanted.parent, wanted.depends_on);
+        let mut new = NewBoardTask::open(filled.draft);
+        let (task, waits) = self
+            .db
+            .write(move |tx| {
+                Box::pin(async move {
+                    if let Some(parent) = parent {
+                        new.parent = Some(store::find(tx, parent).await?.id);
+                    }
+                    new.depends_on = ids(tx, &depends_on).await?;
+                    let task = store::add(tx, new, &act).await?;
+                    let waits = store::waits_of(tx, &task, act.now, &limits).await?;
+                    Ok((task, waits))
+                })
+            })
+            .await?;
+        Ok(Added {
+            task,
+            waits,
+            warnings,
+        })
+    }
+
+    /// Changes a task: all that was asked for, or nothing.
+    pub async fn edit(
+        &self,
+        task: TaskRef,
+        change: Change,
+        trace: TraceContext,
+    ) -> Result<BoardTask, BoardError> {
+        self.vet_change(task, &change.edit).await?;
+        let act = self.act(trace);
+        let edited = self.db.write(move |tx| {
+            Box::pin(async move {
+                let before = store::find(tx, task).await?;
+                let id = before.id;
+                let mut after = before;
+                if !change.undepend.is_empty() {
+                    let on = ids(tx, &change.undepend).await?;
+                    after = store::undepend(tx, id, &on, &act).await?;
+                }
+                if !change.depend.is_empty() {
+                    let on = ids(tx, &change.depend).await?;
+                    after = store::depend(tx, id, &on, &act).await?;
+                }
+                if change.edit != TaskEdit::default() {
+                    after = store::edit(tx, id, change.edit, &act).await?;
+                }
+                if let Some(phase) = change.phase {
+                    after = store::set_phase(tx, id, phase, &act).await?;
+                }
+                Ok(after)
+            })
+        });
+        Ok(edited.await?)
+    }
+
+    /// How a task is run is looked at again when that is what changes.
+    async fn vet_change(&self, task: TaskRef, edit: &TaskEdit) -> Result<(), BoardError> {
+        let set = &edit.set;
+        let elsewhere = set.repository.is_some() || set.isolation.is_some() || set.base.is_some();
+        if elsewhere || set.engine.is_some() || set.args.is_some() {
+            let before = self.find(task).await?;
+            let after = edit.clone().over(before.draft());
+            vet::vet(&after).await?;
+        }
+        Ok(())
+    }
+
+    pub async fn note(
+        &self,
+        task: TaskRef,
+        author: String,
+        text: String,
+        trace: TraceContext,
+    ) -> Result<Note, BoardError> {
+        if text.trim().is_empty() {
+            return Err(BoardError::EmptyNote);
+        }
+        if text.len() > MOST_NOTE {
+            return Err(BoardError::LongNote { most: MOST_NOTE });
+        }
+        let act = self.act(trace);
+        let noted = self.db.write(move |tx| {
+            Box::pin(async move {
+                let id = store::find(tx, task).await?.id;
+                store::note(tx, id, &author, &text, &act).await
+            })
+        });
+        Ok(noted.await?)
+    }
+
+    pub async fn retry(&self, task: TaskRef, trace: TraceContext) -> Result<BoardTask, BoardError> {
+        let act = self.act(trace);
+        let retried = self.db.write(move |tx| {
+            Box::pin(async move {
+                let id = store::find(tx, task).await?.id;
+                store::retry(tx, id, &act).await
+            })
+        });
+        Ok(retried.await?)
+    }
+
+    /// A person has brought the work of the task back by hand: it is done.
+    pub async fn complete(
+        &self,
+        task: BoardTaskId,
+        author: String,
+        how: String,
+        trace: TraceContext,
+    ) -> Result<BoardTask, BoardError> {
+        let act = self.act(trace);
+        let completed = self.db.write(move |tx| {
+            Box::pin(async move { store::complete(tx, task, &author, &how, &act).await })
+        });
+        Ok(completed.await?)
+    }
+
+    pub async fn cancel(
+        &self,
+        task: TaskRef,
+        reason: String,
+        trace: TraceContext,
+    ) -> Result<BoardTask, BoardError> {
+        let act = self.act(trace);
+        let cancelled = self.db.write(move |tx| {
+            Box::pin(async move {
+                let id = store::find(tx, task).await?.id;
+                store::cancel(tx, id, &reason, &act).await
+            })
+        });
+        Ok(cancelled.await?)
+    }
+}
+
+/// The tasks somebody named.
+async fn ids(tx: &mut Tx<'_>, named: &[TaskRef]) -> Result<Vec<BoardTaskId>, StoreError> {
+    let mut found = Vec::with_capacity(named.len());
+    for named in named {
+        found.push(store::find(tx, *named).await?.id);
+    }
+    Ok(found)
+}

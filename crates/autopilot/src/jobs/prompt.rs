@@ -1,0 +1,123 @@
+//! Speaking to the agent: the prompt of a phase, what failed, what conflicts.
+
+use std::path::PathBuf;
+
+use missiond_core::{EngineeringPhase, Outcome};
+use missiond_store::{autopilot, board};
+
+use super::super::prompts::{self, Acquaintance};
+use super::{JobError, Work, act, prepare, start};
+use missiond_briefing::Wanted;
+
+pub(super) async fn begin_phase(work: &Work) -> Result<(), JobError> {
+    let task = work.task.id;
+    let notes = work
+        .shared
+        .db
+        .read(move |tx| Box::pin(board::notes(tx, task)))
+        .await?;
+    let before = prepare::before(work).await?;
+    let cwd = work.attempt.worktree.clone().unwrap_or_default();
+    let same_place = before
+        .as_ref()
+        .is_some_and(|before| before.worktree.as_ref() == Some(&cwd));
+    let acquaintance = match start::conversation(work, &cwd).await? {
+        Some(_) => Acquaintance::Resumed,
+        None if same_place => Acquaintance::Inherited,
+        None => Acquaintance::Fresh,
+    };
+    // One that was given back has nothing to say.
+    let before = before.filter(|before| before.outcome != Some(Outcome::Superseded));
+    let text = prompts::of_phase(
+        &work.task,
+        &work.attempt,
+        &notes,
+        before.as_ref(),
+        acquaintance,
+    );
+    let text = told(work, text, cwd).await?;
+    say(
+        work,
+        text,
+        prompts::phase_key(&work.attempt, work.task.phase),
+    )
+    .await?;
+    work.note_session().await
+}
+
+/// The first prompt of an agent, with what it is told beside it; any other as it
+/// is.
+async fn told(work: &Work, text: String, cwd: PathBuf) -> Result<String, JobError> {
+    let (Some(execution), Some(slot)) = (work.attempt.execution, work.attempt.slot) else {
+        return Ok(text);
+    };
+    let executions = &work.shared.executions;
+    let first = executions.peek(execution, |state| state.messages.is_empty());
+    if first != Some(true) {
+        return Ok(text);
+    }
+    let wanted = Wanted {
+        engine: work.engine(),
+        conversation: start::conversation(work, &cwd).await?,
+        cwd,
+        prompt: text,
+        task: Some(work.task.clone()),
+        slot: executions.slot_name(execution),
+        tokens: None,
+    };
+    Ok(work
+        .shared
+        .context
+        .first_prompt(execution, slot, wanted)
+        .await)
+}
+
+pub(super) async fn enter_phase(work: &Work, phase: EngineeringPhase) -> Result<(), JobError> {
+    let (task, act) = (work.task.id, act(&work.shared));
+    work.shared
+        .db
+        .write(move |tx| Box::pin(async move { board::set_phase(tx, task, phase, &act).await }))
+        .await?;
+    Ok(())
+}
+
+pub(super) async fn send_back(work: &Work, round: u32) -> Result<(), JobError> {
+    let id = work.attempt.id;
+    let evidence = work
+        .shared
+        .db
+        .read(move |tx| Box::pin(board::evidence(tx, id)))
+        .await?;
+    let rounds = work.shared.config().autopilot.check_rounds;
+    let text = prompts::of_checks(&evidence, round, rounds);
+    say(work, text, prompts::checks_key(&work.attempt, round)).await
+}
+
+pub(super) async fn send_conflict(work: &Work) -> Result<(), JobError> {
+    let id = work.attempt.id;
+    let conflicts = work
+        .shared
+        .db
+        .read(move |tx| Box::pin(autopilot::conflicts(tx, id)))
+        .await?
+        .unwrap_or_default();
+    let into = super::integrate::target(work).await?;
+    let text = prompts::of_conflict(&into, &conflicts.files);
+    say(
+        work,
+        text,
+        prompts::conflict_key(&work.attempt, conflicts.round),
+    )
+    .await
+}
+
+async fn say(work: &Work, text: String, key: String) -> Result<(), JobError> {
+    let Some(execution) = work.attempt.execution else {
+        return Ok(());
+    };
+    work.shared
+        .executions
+        .message(execution, text, Some(key), None)
+        .await?;
+    Ok(())
+}

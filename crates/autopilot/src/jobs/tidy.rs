@@ -1,0 +1,107 @@
+//! What is left behind: agents without a task, worktrees without work.
+
+use std::sync::Arc;
+
+use missiond_core::{ExecutionId, Isolation, Outcome, TaskRef, TraceContext};
+use missiond_store::{StoreError, board, slot_sessions};
+use missiond_workspace::{Leftovers, Removal, Worktree};
+
+use super::{Report, Work, check};
+use crate::shared::Shared;
+use missiond_executions::Leave;
+
+/// Takes up what an earlier daemon did not get to: agents whose attempt is over,
+/// and the places of tasks that are done.
+pub(in super::super) async fn tidy_up(shared: Arc<Shared>, holder: Arc<str>) -> Report {
+    if let Err(error) = sessions(&shared, &holder).await {
+        tracing::error!(%error, "what earlier attempts left behind cannot be read");
+    }
+    Report::Done
+}
+
+async fn sessions(shared: &Arc<Shared>, holder: &str) -> Result<(), StoreError> {
+    let open = shared
+        .db
+        .read(|tx| Box::pin(slot_sessions::open(tx)))
+        .await?;
+    for session in open {
+        let (id, task) = (session.attempt, session.task);
+        let found = shared
+            .db
+            .read(move |tx| {
+                Box::pin(
+                    async move { Ok((board::attempt(tx, id).await?, board::get(tx, task).await?)) },
+                )
+            })
+            .await?;
+        let (Some(attempt), Some(task)) = found else {
+            continue;
+        };
+        if attempt.ended_at.is_none() || attempt.holder != holder {
+            continue;
+        }
+        let done = attempt.outcome == Some(Outcome::Verified);
+        let work = Work::new(Arc::clone(shared), task, attempt);
+        super::conclude::end_agent(&work, "its attempt is over", Leave::Asked).await;
+        if done {
+            leave(&work).await;
+        }
+    }
+    Ok(())
+}
+
+/// Ends an agent whose attempt somebody else has ended.
+pub(in super::super) async fn dismiss(shared: Arc<Shared>, execution: ExecutionId) -> Report {
+    let ended = shared
+        .executions
+        .finish(execution, "its attempt is over", Leave::AtOnce)
+        .await;
+    if let Err(error) = ended {
+        tracing::error!(%execution, %error, "an agent goes on without a task");
+    }
+    let now = shared.clock.now();
+    let noted = shared
+        .db
+        .write(move |tx| Box::pin(slot_sessions::end(tx, execution, now)))
+        .await;
+    if let Err(error) = noted {
+        tracing::warn!(%execution, %error, "the end of its session is not on record");
+    }
+    Report::Dismissed(execution)
+}
+
+/// Leaves the place of a task that is done: its teardown runs, and a worktree
+/// that holds nothing of its own is removed.
+pub(super) async fn leave(work: &Work) {
+    let Some(path) = &work.attempt.worktree else {
+        return;
+    };
+    if !path.exists() {
+        return;
+    }
+    for step in &work.task.teardown {
+        let ran = check::run(work, step, path, Leftovers::End, std::future::pending()).await;
+        if !ran.passed() {
+            let text = format!("the teardown `{}` failed: {ran}", step.label());
+            let (task, author) = (TaskRef::Id(work.task.id), "autopilot".to_owned());
+            let board = &work.shared.board;
+            let noted = board.note(task, author, text, TraceContext::root()).await;
+            if let Err(error) = noted {
+                tracing::warn!(task = %work.task.number, %ran, %error, "a teardown failed");
+            }
+        }
+    }
+    if work.task.isolation != Isolation::Worktree {
+        return;
+    }
+    let removed = async {
+        let worktree = Worktree::open(path).await?;
+        match worktree.removal().await? {
+            Removal::Safe => worktree.remove().await,
+            Removal::Holds { .. } => Ok(()),
+        }
+    };
+    if let Err(error) = removed.await {
+        tracing::warn!(task = %work.task.number, path = %path.display(), %error, "a worktree stays");
+    }
+}

@@ -1,0 +1,104 @@
+//! The autopilot: tasks of the board are claimed, worked on by agents in slots,
+//! checked, brought back and done, without anybody watching.
+//!
+//! A pass gathers what is known ([`view`]), decides what comes next
+//! ([`decide`]) and begins it as a job ([`jobs`]); it never waits for an agent.
+//! Passes follow events, reports of jobs and a tick. Everything a pass needs is
+//! in the database, the journals and the worktrees, so a daemon that takes over
+//! goes on where the one before it died.
+
+pub mod board;
+mod decide;
+mod extract;
+mod gather;
+mod holds;
+mod jobs;
+mod limits;
+mod memory;
+mod mode;
+mod places;
+mod prompts;
+mod runner;
+mod shared;
+mod usage;
+pub mod view;
+mod watch;
+pub mod worktrees;
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use missiond_core::TraceContext;
+use missiond_runtime::{Component, StartError, Supervisor, Tasks};
+use missiond_store::StoreError;
+use missiond_store::board::ReadyLimits;
+use parking_lot::MutexGuard;
+
+use shared::Shared;
+
+pub use memory::Remembered;
+pub use mode::ModeError;
+pub use shared::Parts;
+pub use view::Mode;
+
+/// The way to the autopilot of this daemon.
+#[derive(Debug)]
+pub struct Autopilot {
+    shared: Arc<Shared>,
+    tasks: Tasks,
+}
+
+impl Autopilot {
+    #[must_use]
+    pub fn new(parts: Parts, supervisor: Supervisor) -> Self {
+        Self {
+            shared: Arc::new(Shared::new(parts)),
+            tasks: Tasks::new(supervisor),
+        }
+    }
+
+    /// Has a look at the board soon: something has changed.
+    pub fn wake(&self) {
+        self.shared.wake();
+    }
+
+    /// Switches it on, off or over; whether this changed anything.
+    pub async fn set_mode(
+        &self,
+        mode: Mode,
+        reason: &str,
+        by: &str,
+        trace: TraceContext,
+    ) -> Result<bool, ModeError> {
+        self.shared.set_mode(mode, reason, by, trace).await
+    }
+
+    /// The limits in force now, for whoever asks what is ready.
+    pub async fn holds(&self) -> Result<ReadyLimits, StoreError> {
+        self.shared.holds().await
+    }
+
+    /// What the memory stage found last.
+    pub fn remembered(&self) -> MutexGuard<'_, Option<Remembered>> {
+        self.shared.remembered()
+    }
+}
+
+impl Component for Autopilot {
+    fn name(&self) -> &'static str {
+        "autopilot"
+    }
+
+    /// Takes up what an earlier daemon left and goes on from there.
+    fn start(self: Arc<Self>) -> BoxFuture<'static, Result<(), StartError>> {
+        let shared = Arc::clone(&self.shared);
+        self.tasks
+            .spawn_restarting("autopilot", move || runner::run(Arc::clone(&shared)));
+        Box::pin(async { Ok(()) })
+    }
+
+    /// Agents go on; jobs that are cut off are begun again by the next daemon.
+    fn stop(&self) -> BoxFuture<'_, ()> {
+        Box::pin(self.tasks.stop())
+    }
+}

@@ -1,0 +1,91 @@
+//! What the parts of the autopilot work with: the components it directs, and the
+//! little that its jobs and its loop have in common.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use missiond_api::Home;
+use missiond_attention::questions::Questions;
+use missiond_briefing::ContextPipeline;
+use missiond_config::Config;
+use missiond_core::{Clock, DaemonId};
+use missiond_executions::Executions;
+use missiond_memory::knowledge::Knowledge;
+use missiond_slots::Slots;
+use missiond_store::MissionDb;
+use missiond_timeline::Timeline;
+use parking_lot::{Mutex, MutexGuard};
+use tokio::sync::{Notify, watch};
+
+use crate::board::Board;
+use crate::memory::Remembered;
+
+/// What the autopilot is made of.
+#[derive(Debug)]
+pub struct Parts {
+    pub id: DaemonId,
+    pub home: Home,
+    pub host: String,
+    pub clock: Arc<dyn Clock>,
+    pub config: watch::Receiver<Arc<Config>>,
+    pub db: MissionDb,
+    pub timeline: Timeline,
+    pub board: Arc<Board>,
+    pub slots: Arc<Slots>,
+    pub executions: Arc<Executions>,
+    pub questions: Arc<Questions>,
+    pub context: ContextPipeline,
+    pub knowledge: Knowledge,
+}
+
+/// The parts, and what jobs and loop share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    parts: Parts,
+    pub(crate) wakes: Notify,
+    /// Held from when the work was seen to stand on its target until the target
+    /// has it: nobody else of this daemon moves a target in between.
+    pub(crate) integrating: tokio::sync::Mutex<()>,
+    /// Names of slots that agents are being started in.
+    names: Mutex<HashSet<String>>,
+    remembered: Mutex<Option<Remembered>>,
+}
+
+impl std::ops::Deref for Shared {
+    type Target = Parts;
+
+    fn deref(&self) -> &Parts {
+        &self.parts
+    }
+}
+
+impl Shared {
+    pub(crate) fn new(parts: Parts) -> Self {
+        Self {
+            parts,
+            wakes: Notify::new(),
+            integrating: tokio::sync::Mutex::default(),
+            names: Mutex::default(),
+            remembered: Mutex::default(),
+        }
+    }
+
+    /// The configuration in force.
+    pub(crate) fn config(&self) -> Arc<Config> {
+        Arc::clone(&self.parts.config.borrow())
+    }
+
+    /// Has a look at the board soon: something has changed.
+    pub(crate) fn wake(&self) {
+        self.wakes.notify_one();
+    }
+
+    pub(crate) fn names(&self) -> MutexGuard<'_, HashSet<String>> {
+        self.names.lock()
+    }
+
+    /// What the memory stage found last.
+    pub(crate) fn remembered(&self) -> MutexGuard<'_, Option<Remembered>> {
+        self.remembered.lock()
+    }
+}

@@ -1,0 +1,276 @@
+//! Skills: SKILL.md files of the repository and of the user.
+//!
+//! A skill is a folder with such a file. An agent is told its name, what it is for
+//! and where it is, as CLIs that know skills tell their models; it reads the rest
+//! when it wants to.
+
+use std::path::{Path, PathBuf};
+
+use missiond_adapters::{OwnReading, adapter, known_engines};
+use missiond_api::operations::context::{RefusedSkill, SkillListResult, SkillSummary};
+use missiond_context::{Candidate, LARGEST_SKILL, Length, Skill, Source, estimated_tokens};
+use missiond_core::{CliEngine, Timestamp};
+use missiond_knowledge::{Corpus, Document, Mode, Paths, Profile, Reads, Request};
+
+use super::place::{Place, changed_at, read_bounded};
+use super::view::count;
+
+/// Where skills lie in a repository.
+const FOLDERS: [&str; 6] = [
+    ".agents/skills",
+    ".claude/skills",
+    ".codex/skills",
+    ".gemini/skills",
+    ".opencode/skills",
+    "skills",
+];
+/// And below the home folder.
+const HOME_FOLDERS: [&str; 5] = [
+    ".agents/skills",
+    ".claude/skills",
+    ".codex/skills",
+    ".gemini/skills",
+    ".config/opencode/skills",
+];
+
+/// Files that are read; one more is not looked at.
+const MOST_SKILLS: usize = 200;
+/// Skills an agent is told of.
+const MOST_TOLD: usize = 8;
+
+#[derive(Debug, Clone)]
+struct FoundSkill {
+    skill: Skill,
+    path: PathBuf,
+    changed_at: Option<Timestamp>,
+    tokens: usize,
+}
+
+/// What was found, and what was found that is no skill.
+#[derive(Debug, Default)]
+pub struct FoundSkills {
+    skills: Vec<FoundSkill>,
+    refused: Vec<RefusedSkill>,
+    more: bool,
+}
+
+pub(super) async fn find(cwd: PathBuf) -> Result<FoundSkills, String> {
+    let found = tokio::task::spawn_blocking(move || {
+        let place = Place::of(&cwd)?;
+        Ok(search(&place))
+    });
+    found.await.map_err(|error| error.to_string())?
+}
+
+/// Blocks.
+fn search(place: &Place) -> FoundSkills {
+    let mut found = FoundSkills::default();
+    for folder in place.upwards() {
+        for below in FOLDERS {
+            look_into(&folder.join(below), &mut found);
+        }
+    }
+    if let Some(home) = home() {
+        for below in HOME_FOLDERS {
+            look_into(&home.join(below), &mut found);
+        }
+    }
+    found
+}
+
+fn home() -> Option<PathBuf> {
+    let home = PathBuf::from(std::env::var_os("HOME")?);
+    home.is_absolute().then_some(home)
+}
+
+fn look_into(folder: &Path, found: &mut FoundSkills) {
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return;
+    };
+    let left = MOST_SKILLS.saturating_sub(found.skills.len() + found.refused.len());
+    let mut files: Vec<PathBuf> = entries
+        .flatten()
+        .take(4 * MOST_SKILLS)
+        .map(|entry| entry.path().join("SKILL.md"))
+        .filter(|path| path.is_file())
+        .collect();
+    files.sort();
+    found.more |= files.len() > left;
+    for path in files.into_iter().take(left) {
+        // One folder may be a link to another.
+        let path = path.canonicalize().unwrap_or(path);
+        if found.skills.iter().any(|other| other.path == path) {
+            continue;
+        }
+        let text = read_bounded(&path, LARGEST_SKILL);
+        let read = text.and_then(|text| {
+            let skill = Skill::parse(&text).map_err(|error| error.to_string())?;
+            Ok((skill, estimated_tokens(&text)))
+        });
+        match read {
+            Ok((skill, tokens)) => found.skills.push(FoundSkill {
+                skill,
+                changed_at: changed_at(&path),
+                path,
+                tokens,
+            }),
+            Err(reason) => found.refused.push(RefusedSkill {
+                path: path.display().to_string(),
+                reason,
+            }),
+        }
+    }
+}
+
+/// The skills that have to do with what the agent is asked. Blocks.
+pub(super) fn candidates(
+    engine: &CliEngine,
+    place: &Place,
+    query: &str,
+    now: Timestamp,
+) -> (Vec<Candidate>, Option<String>) {
+    let own = adapter(engine).reads_itself();
+    let found = search(place);
+    let ranked = ranked(&found.skills, query, now);
+    let candidates = ranked.into_iter().map(|(at, relevance)| {
+        let FoundSkill { skill, path, .. } = &found.skills[at];
+        Candidate {
+            id: None,
+            source: Source::Skills,
+            title: skill.name.clone(),
+            origin: place.relative(path),
+            at: found.skills[at].changed_at,
+            relevance,
+            text: format!("{}\nHow: {}", skill.description, path.display()),
+            length: Length::Whole,
+            known: reads(&own, path, place).then(|| format!("{engine} knows it by itself")),
+        }
+    });
+    let notice = (!found.refused.is_empty()).then(|| {
+        format!(
+            "{} not readable as skills: `mission skill list` says why",
+            counted(found.refused.len(), "file is", "files are")
+        )
+    });
+    (candidates.collect(), notice)
+}
+
+fn counted(number: usize, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
+}
+
+/// The skills that fit a query, with how well.
+fn ranked(skills: &[FoundSkill], query: &str, now: Timestamp) -> Vec<(usize, f32)> {
+    let documents = skills.iter().enumerate().map(|(at, found)| {
+        let name = found.skill.name.replace(['-', '_'], " ");
+        let document = Document {
+            id: at.to_string(),
+            text: format!("{name}\n{}", found.skill.description),
+            category: Default::default(),
+            scope: None,
+            at: now,
+            place: None,
+            said: None,
+        };
+        (document, None)
+    });
+    let corpus = Corpus::of(documents.collect(), None, None);
+    let profile = Profile::best();
+    let answer = corpus.search(&Request {
+        query,
+        vector: None,
+        model_reads: Reads::Everything,
+        profile: &profile,
+        paths: Paths::Keyword,
+        mode: Mode::Relevance,
+        now,
+        scope: None,
+        categories: &[],
+        limit: MOST_TOLD,
+        offset: 0,
+    });
+    let hits = answer.hits.iter();
+    hits.filter(|hit| hit.snippet.says_something())
+        .filter_map(|hit| Some((hit.id.parse().ok()?, hit.scores.relevance)))
+        .collect()
+}
+
+/// Whether a CLI finds a skill of this path without us.
+fn reads(own: &OwnReading, path: &Path, place: &Place) -> bool {
+    let here = place
+        .upwards()
+        .iter()
+        .flat_map(|folder| own.skills.iter().map(|below| folder.join(below)))
+        .any(|folder| path.starts_with(folder));
+    let at_home = || {
+        let home = home();
+        let mut folders = own.home_skills.iter();
+        home.is_some_and(|home| folders.any(|below| path.starts_with(home.join(below))))
+    };
+    here || at_home()
+}
+
+impl FoundSkills {
+    pub fn listed(self, cwd: &Path) -> Result<SkillListResult, String> {
+        let place = Place::of(cwd)?;
+        let skills = self.skills.into_iter().map(|found| SkillSummary {
+            read_by: known_engines()
+                .into_iter()
+                .filter(|engine| reads(&adapter(engine).reads_itself(), &found.path, &place))
+                .collect(),
+            name: found.skill.name,
+            description: found.skill.description,
+            path: found.path.display().to_string(),
+            tokens: count(found.tokens),
+            changed_at: found.changed_at,
+        });
+        Ok(SkillListResult {
+            skills: skills.collect(),
+            refused: self.refused,
+            more: self.more,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(root: &Path, path: &str, text: &str) {
+        let file = root.join(path).join("SKILL.md");
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(file, text).unwrap();
+    }
+
+    #[test]
+    fn skills_are_chosen_by_what_they_are_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        std::fs::create_dir(root.join(".git")).unwrap();
+        let skill =
+            |name: &str, about: &str| format!("---\nname: {name}\ndescription: {about}\n---\nDo.");
+        let release = skill("release-notes", "Writes release notes before a tag");
+        write(&root, ".claude/skills/release-notes", &release);
+        write(
+            &root,
+            "skills/paint",
+            &skill("paint", "Draws pictures of cats"),
+        );
+        write(&root, "skills/broken", "no front matter");
+        let place = Place::of(&root).unwrap();
+        let claude = CliEngine::Claude;
+        let now = Timestamp::from_micros(0);
+        let (told, notice) = candidates(&claude, &place, "write the release notes", now);
+        let named = |one: &Candidate| (one.title.clone(), one.known.is_some());
+        let named: Vec<_> = told.iter().map(named).collect();
+        assert_eq!(named, [("release-notes".to_owned(), true)]);
+        assert!(notice.unwrap().starts_with("1 file is"));
+        let (told, _) = candidates(&CliEngine::Codex, &place, "write the release notes", now);
+        assert!(told[0].known.is_none());
+        assert!(
+            told[0]
+                .text
+                .starts_with("Writes release notes before a tag\nHow: /")
+        );
+    }
+}

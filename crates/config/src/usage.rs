@@ -1,0 +1,131 @@
+//! What tokens cost. There is no price that is not given here: they change, and
+//! a subscription has none.
+
+use serde::{Deserialize, Serialize};
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct UsageConfig {
+    pub prices: Vec<PriceConfig>,
+}
+
+/// The price of a model, in US dollars for a million tokens.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PriceConfig {
+    /// Its name in transcripts, or how it begins with a `*` behind.
+    pub model: String,
+    pub input: f64,
+    pub output: f64,
+    /// As `input` when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_read: Option<f64>,
+    /// As `input` when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_write: Option<f64>,
+}
+
+/// Nobody asks for more: a sum of costs stays a number.
+const HIGHEST: f64 = 1_000_000.0;
+const MOST_PRICES: usize = 500;
+
+impl UsageConfig {
+    /// The price of a model: by its whole name, or by the longest beginning.
+    #[must_use]
+    pub fn price_of(&self, model: &str) -> Option<&PriceConfig> {
+        let fit = |price: &PriceConfig| match price.model.strip_suffix('*') {
+            None => (price.model == model).then_some(usize::MAX),
+            Some(beginning) => model.starts_with(beginning).then_some(beginning.len()),
+        };
+        let fitting = self
+            .prices
+            .iter()
+            .filter_map(|price| Some((fit(price)?, price)));
+        fitting.max_by_key(|(length, _)| *length).map(|(_, p)| p)
+    }
+
+    pub(super) fn check(&self) -> Result<(), (&'static str, String)> {
+        let refuse = |message: String| Err(("usage.prices", message));
+        if self.prices.len() > MOST_PRICES {
+            return refuse(format!("has more than {MOST_PRICES} prices"));
+        }
+        for (index, price) in self.prices.iter().enumerate() {
+            let name = &price.model;
+            let place = index + 1;
+            if name.is_empty() || name.trim_end_matches('*').contains('*') {
+                return refuse(format!(
+                    "price {place}: `{name}` must be the name of a model, or its beginning with a \
+                     `*` behind"
+                ));
+            }
+            if self.prices[..index]
+                .iter()
+                .any(|other| other.model == *name)
+            {
+                return refuse(format!("price {place}: `{name}` has a price already"));
+            }
+            let dollars = [
+                Some(price.input),
+                Some(price.output),
+                price.cache_read,
+                price.cache_write,
+            ];
+            for dollars in dollars.into_iter().flatten() {
+                if !(0.0..=HIGHEST).contains(&dollars) {
+                    return refuse(format!(
+                        "price {place}: {dollars} must be 0 to {HIGHEST} US dollars for a million \
+                         tokens"
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use crate::Config;
+
+    fn parsed(text: &str) -> Result<Config, String> {
+        Config::parse(Path::new("c"), text).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn the_price_of_a_model_is_that_of_its_name_or_its_longest_beginning() {
+        let text = "[usage]\nprices = [\n\
+             {model = \"*\", input = 1, output = 1},\n\
+             {model = \"opus-*\", input = 2, output = 2},\n\
+             {model = \"opus-4\", input = 3, output = 3},\n]\n";
+        let usage = parsed(text).unwrap().usage;
+        let price = |model: &str| usage.price_of(model).map(|price| price.input);
+        assert_eq!(price("opus-4"), Some(3.0));
+        assert_eq!(price("opus-4-1"), Some(2.0));
+        assert_eq!(price("another"), Some(1.0));
+        assert!(Config::default().usage.price_of("opus-4").is_none());
+    }
+
+    #[test]
+    fn a_price_that_cannot_be_is_refused() {
+        for (price, expected) in [
+            (
+                "{model = \"\", input = 1, output = 1}",
+                "the name of a model",
+            ),
+            ("{model = \"a*b\", input = 1, output = 1}", "`a*b` must be"),
+            ("{model = \"a\", input = -1, output = 1}", "-1 must be 0 to"),
+            ("{model = \"a\", input = nan, output = 1}", "must be 0 to"),
+            ("{model = \"a\", input = 1}", "missing field `output`"),
+            (
+                "{model = \"a\", input = 1, output = 1}, {model = \"a\", input = 1, output = 1}",
+                "price 2: `a` has a price already",
+            ),
+        ] {
+            let error = parsed(&format!("[usage]\nprices = [{price}]\n")).unwrap_err();
+            assert!(error.contains(expected), "{error}");
+            assert!(error.contains("line 2"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! What a slot may be called: short, plain, and never mistaken for an id or an
+//! option of a command.
+
+use std::str::FromStr;
+
+use crate::ids::SlotId;
+
+/// The longest name of a slot, in characters.
+const LONGEST: usize = 64;
+
+/// The name of a slot.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SlotName(String);
+
+/// A text that no slot can be called.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{}` is not a slot name: use 1 to 64 letters, digits, `-`, `_` or `.`, and not the form of \
+     an id",
+    .0.chars().take(LONGEST).collect::<String>().escape_default()
+)]
+pub struct InvalidSlotName(String);
+
+impl SlotName {
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    #[must_use]
+    pub fn into_string(self) -> String {
+        self.0
+    }
+}
+
+impl FromStr for SlotName {
+    type Err = InvalidSlotName;
+
+    fn from_str(name: &str) -> Result<Self, InvalidSlotName> {
+        let allowed = |b: u8| b.is_ascii_alphanumeric() || b"-_.".contains(&b);
+        let plain = (1..=LONGEST).contains(&name.len())
+            && name.bytes().all(allowed)
+            && !name.starts_with('-');
+        if plain && name.parse::<SlotId>().is_err() {
+            Ok(Self(name.to_owned()))
+        } else {
+            Err(InvalidSlotName(name.to_owned()))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_plain_short_and_no_id() {
+        for name in ["a", "claude-1", "x.y_z", &"n".repeat(64)] {
+            assert_eq!(
+                name.parse::<SlotName>()
+                    .map(SlotName::into_string)
+                    .as_deref(),
+                Ok(name)
+            );
+        }
+        let id = SlotId::generate().to_string();
+        for name in ["", "-x", "a b", "ä", "a/b", &"n".repeat(65), &id] {
+            assert!(name.parse::<SlotName>().is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_refused_name_is_shown_escaped_and_cut() {
+        let error = format!("\u{1b}{}", "x".repeat(100))
+            .parse::<SlotName>()
+            .unwrap_err();
+        let shown = error.to_string();
+        assert!(
+            shown.starts_with("`\\u{1b}xxx") && shown.contains(&"x".repeat(63)),
+            "{shown}"
+        );
+        assert!(!shown.contains(&"x".repeat(64)), "{shown}");
+    }
+}

@@ -1,0 +1,136 @@
+//! What agents have asked in structure and what became of it, for the questions
+//! that stand for it.
+
+use std::sync::Arc;
+
+use missiond_core::{BoardTaskId, ExecutionId, ObservationId, SlotId};
+use missiond_journal::ExecutionState;
+use missiond_journal::catalogue::MessageContent;
+use missiond_semantic::Dialog;
+use missiond_store::executions;
+
+use super::{ExecutionError, Executions};
+
+/// An open request of an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenRequest {
+    pub slot: SlotId,
+    pub request: ObservationId,
+    pub question: String,
+    pub choices: Vec<String>,
+}
+
+/// What became of a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AskedInput {
+    Open,
+    Answered(String),
+    /// The agent went on without an answer.
+    Withdrawn,
+    /// The execution has ended.
+    Ended,
+}
+
+impl Executions {
+    /// Those that this daemon follows.
+    pub fn running_here(&self) -> Vec<ExecutionId> {
+        self.context.runs().keys().copied().collect()
+    }
+
+    /// Whether its journal is this home's.
+    pub async fn is_ours(&self, execution: ExecutionId) -> Result<bool, ExecutionError> {
+        let journals = Arc::clone(&self.context.journals);
+        let ours = tokio::task::spawn_blocking(move || journals.is_ours(execution)).await?;
+        Ok(ours?)
+    }
+
+    /// What an agent waits for; nothing when it does not run here.
+    pub fn open_requests(
+        &self,
+        execution: ExecutionId,
+    ) -> Result<Vec<OpenRequest>, ExecutionError> {
+        let Some(run) = self.context.run(execution) else {
+            return Ok(Vec::new());
+        };
+        let slot = run.slot;
+        let requests = run.journal().peek(|state| {
+            let open = state.requests.values().map(|request| OpenRequest {
+                slot,
+                request: request.id,
+                question: request.question.as_str().to_owned(),
+                choices: request
+                    .choices
+                    .iter()
+                    .map(|choice| choice.label.as_str().to_owned())
+                    .collect(),
+            });
+            open.collect()
+        })?;
+        Ok(requests)
+    }
+
+    /// The request an answer without one is meant for, if there is one alone.
+    pub fn only_request(
+        &self,
+        execution: ExecutionId,
+    ) -> Result<Option<ObservationId>, ExecutionError> {
+        let open = self.open_requests(execution)?;
+        Ok(match &open[..] {
+            [one] => Some(one.request),
+            _ => None,
+        })
+    }
+
+    pub async fn asked_input(
+        &self,
+        execution: ExecutionId,
+        request: ObservationId,
+    ) -> Result<AskedInput, ExecutionError> {
+        if let Some(run) = self.context.run(execution) {
+            return Ok(run.journal().peek(|state| became(state, request))?);
+        }
+        let row = self
+            .context
+            .db
+            .read(move |tx| Box::pin(executions::get(tx, execution)))
+            .await?;
+        let Some(row) = row else {
+            return Ok(AskedInput::Ended);
+        };
+        let shown = self.show(row).await?;
+        Ok(match shown.state {
+            Ok(state) => match became(&state, request) {
+                AskedInput::Open => AskedInput::Ended,
+                other => other,
+            },
+            Err(_) => AskedInput::Ended,
+        })
+    }
+
+    /// The execution that runs in a slot, and the task it works for.
+    pub fn in_slot(&self, slot: SlotId) -> Option<(ExecutionId, Option<BoardTaskId>)> {
+        let run = self.context.run_in(slot)?;
+        Some((run.id, run.task()))
+    }
+
+    /// Whether the launch of what runs in a slot answers this dialog by itself.
+    pub fn answers_itself(&self, slot: SlotId, dialog: &Dialog) -> bool {
+        let run = self.context.run_in(slot);
+        run.is_some_and(|run| run.startup.answers(dialog))
+    }
+}
+
+fn became(state: &ExecutionState, request: ObservationId) -> AskedInput {
+    if state.requests.contains_key(&request) {
+        return AskedInput::Open;
+    }
+    let mut messages = state.messages.values();
+    let answer = messages.find(|message| message.answers == Some(request));
+    match answer.map(|message| &message.content) {
+        Some(Some(MessageContent::Answer(answer))) => {
+            AskedInput::Answered(answer.text.as_str().to_owned())
+        }
+        Some(_) => AskedInput::Answered("answered".to_owned()),
+        None => AskedInput::Withdrawn,
+    }
+}

@@ -1,0 +1,370 @@
+//! The life of one execution in this daemon: what its slot, its transcript and
+//! its output say goes into the journal, and messages go to the agent, until the
+//! slot is closed.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use missiond_adapters::{Equipment, StartupDialog};
+use missiond_core::{DeliveryStatus, Event, PtyState, Seq};
+use missiond_journal::catalogue::Process;
+use missiond_journal::marker::{self, Expected, Found};
+use missiond_journal::{Confidence, Source, Text, Transport};
+use missiond_semantic::AnswerOutcome;
+use missiond_store::capabilities;
+use missiond_store::executions::{self, ExecutionRow};
+use missiond_store::told_effects;
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::time::{Instant, MissedTickBehavior};
+
+use super::heard::Heard;
+use super::messages::Retry;
+use super::run::{Exit, Notice, Run, Seen};
+use super::transcript::Transcript;
+use super::{Context, ExecutionError, facts, messages, startup};
+use missiond_slots::Answer;
+
+/// How often a transcript is looked at.
+const TRANSCRIPT_POLL: Duration = Duration::from_millis(700);
+/// Between two looks at a screen for markers.
+const MARKER_PAUSE: Duration = Duration::from_millis(100);
+
+/// How long a dialog may take to be there in full.
+const STARTUP_ANSWER: Duration = Duration::from_secs(3);
+
+pub(super) struct Follow {
+    context: Arc<Context>,
+    run: Arc<Run>,
+    transcript: Transcript,
+    /// What a marker must show, where markers are how the agent speaks, and what
+    /// is heard of them in the output.
+    markers: Option<(Expected, Arc<Heard>)>,
+    exit: Exit,
+    /// What a program that failed showed last.
+    last_words: Option<String>,
+    retry: Retry,
+}
+
+impl Follow {
+    pub(super) fn new(
+        context: Arc<Context>,
+        run: Arc<Run>,
+        row: &ExecutionRow,
+        dialogs: Vec<StartupDialog>,
+    ) -> Result<Self, ExecutionError> {
+        let markers = run.journal().peek(|state| {
+            let key = state
+                .marker_key
+                .filter(|_| state.transport == Transport::Marker);
+            let execution = state.execution;
+            key.map(|key| Expected { execution, key })
+        })?;
+        run.startup.expect(dialogs);
+        let markers = markers.map(|expected| (expected, Arc::new(Heard::new(expected))));
+        Ok(Self {
+            context,
+            transcript: Transcript::new(row),
+            run,
+            markers,
+            exit: Exit::default(),
+            last_words: None,
+            retry: Retry::default(),
+        })
+    }
+
+    pub(super) async fn until_closed(mut self, mut notices: UnboundedReceiver<Notice>) {
+        let mut poll = tokio::time::interval(TRANSCRIPT_POLL);
+        poll.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let run = Arc::clone(&self.run);
+        let (mut look_at, mut looked_at) = (None, Instant::now());
+        if let Some((_, heard)) = &self.markers {
+            heard.listen(&self.context, &run).await;
+            // What was written before anybody listened.
+            run.output.notify_one();
+        }
+        loop {
+            let done = tokio::select! {
+                notice = notices.recv() => match notice {
+                    Some(notice) => self.take(notice).await,
+                    None => return,
+                },
+                () = run.message.notified() => Ok(Going::On),
+                () = run.output.notified(), if self.markers.is_some() && look_at.is_none() => {
+                    look_at = Some(looked_at + MARKER_PAUSE);
+                    Ok(Going::On)
+                }
+                () = missiond_runtime::sleep_until(look_at) => {
+                    (look_at, looked_at) = (None, Instant::now());
+                    self.find_markers().await
+                }
+                _ = poll.tick() => self.read_transcript().await,
+            };
+            match done {
+                Ok(Going::On) => {}
+                Ok(Going::Closed) => break,
+                Err(error) => {
+                    tracing::error!(execution = %run.id, %error, "something was not recorded");
+                }
+            }
+            if let Err(error) = messages::deliver_next(&self.context, &run, &mut self.retry).await {
+                tracing::error!(execution = %run.id, %error, "no message can be delivered");
+            }
+        }
+        close(&self.context, &run).await;
+    }
+
+    async fn take(&mut self, notice: Notice) -> Result<Going, ExecutionError> {
+        match notice {
+            Notice::Reading {
+                seq,
+                state,
+                confidence,
+                reason,
+            } => {
+                let seen = facts::of_reading(seq, state, confidence, &reason);
+                self.run.observe(seen).await?;
+                if state != PtyState::Confirming {
+                    self.run.startup.done();
+                }
+                match state {
+                    PtyState::Idle => {
+                        self.read_transcript().await?;
+                    }
+                    PtyState::Confirming => self.answer_startup().await,
+                    _ => {}
+                }
+            }
+            Notice::Exited { exit, last_words } => {
+                self.exit = exit;
+                self.last_words = last_words;
+            }
+            Notice::Closed { reason } => {
+                // What it wrote last may still be on its way.
+                let read = self.read_transcript().await;
+                if let Some((_, heard)) = &self.markers {
+                    self.take_markers(heard.take_last()).await?;
+                }
+                if let Some(words) = self.last_words.take() {
+                    self.run.observe(facts::of_last_words(&words)).await?;
+                }
+                let ended = ended(self.exit, &reason);
+                self.run.observe(facts::of_process(ended)).await?;
+                read?;
+                return Ok(Going::Closed);
+            }
+        }
+        Ok(Going::On)
+    }
+
+    async fn find_markers(&mut self) -> Result<Going, ExecutionError> {
+        let Some((expected, heard)) = &self.markers else {
+            return Ok(Going::On);
+        };
+        let mut found = heard.take();
+        if let Some(open) = self.context.slots.find(&self.run.slot.to_string())
+            && let Some(look) = open.look().await
+        {
+            let rows = look.screen.rows.iter().map(|row| row.text.as_str());
+            let rows: Vec<_> = rows.collect();
+            found.extend(marker::find_in_rows(&rows, expected));
+        }
+        self.take_markers(found).await
+    }
+
+    async fn take_markers(&self, found: Vec<Found>) -> Result<Going, ExecutionError> {
+        for found in found {
+            let (key, observed) = found.into_observed();
+            // What is heard is also seen, and a screen is looked at again and again.
+            if self
+                .run
+                .journal()
+                .peek(|state| state.processed(&key).is_some())?
+            {
+                continue;
+            }
+            let seen = Seen {
+                key,
+                source: Source::Marker,
+                confidence: Confidence::Medium,
+                observed,
+            };
+            self.run.observe(seen).await?;
+        }
+        Ok(Going::On)
+    }
+
+    /// Says yes to a question the person has answered by the launch. Each once:
+    /// one that comes again is for the person.
+    async fn answer_startup(&mut self) {
+        let slots = &self.context.slots;
+        let Some(open) = slots.find(&self.run.slot.to_string()) else {
+            return;
+        };
+        let dialog = open.look().await.and_then(|look| look.reading.dialog);
+        let Some(dialog) = dialog else {
+            return;
+        };
+        let Some(known) = self.run.startup.begin(&dialog) else {
+            return;
+        };
+        let labels: Vec<_> = dialog.options.iter().map(|option| &option.label).collect();
+        let yes = known
+            .yes
+            .iter()
+            .find(|yes| labels.iter().any(|label| label.starts_with(**yes)));
+        let Some(yes) = yes else {
+            self.run.startup.done();
+            return;
+        };
+        let answer = Answer {
+            option: (*yes).to_owned(),
+            expect: startup::words_of(&known, &dialog).map(str::to_owned),
+            wait: STARTUP_ANSWER,
+        };
+        let answered = slots.answer(&open, answer).await;
+        let (context, run) = (&self.context, &self.run);
+        context.keep_startup(run.id, &run.startup).await;
+        match answered {
+            // It may stand on the screen for a moment more: it is under way until
+            // something else is read there.
+            Ok(answered) if answered.outcome == AnswerOutcome::Taken => {
+                tracing::info!(execution = %self.run.id, question = answered.question, "answered");
+            }
+            Ok(answered) => {
+                self.run.startup.done();
+                let why = answered.evidence;
+                tracing::warn!(execution = %self.run.id, why, "a question at the start stays");
+            }
+            Err(error) => {
+                self.run.startup.done();
+                tracing::warn!(execution = %self.run.id, %error, "a question at the start stays");
+            }
+        }
+    }
+
+    async fn read_transcript(&mut self) -> Result<Going, ExecutionError> {
+        while self.transcript.advance(&self.context, &self.run).await? {}
+        Ok(Going::On)
+    }
+}
+
+enum Going {
+    On,
+    Closed,
+}
+
+/// What became of the program, by what its slot said.
+pub(super) fn ended(exit: Exit, reason: &str) -> Process {
+    match exit {
+        Exit { code, signal } if code.is_some() || signal.is_some() => {
+            Process::Exited { code, signal }
+        }
+        _ => Process::Lost {
+            reason: Text::excerpt(reason)
+                .or_else(|| Text::excerpt("its slot is gone"))
+                .expect("one of them is a text"),
+        },
+    }
+}
+
+/// The run is over: nothing waits for it any more, and what it was given is
+/// taken back.
+pub(super) async fn close(context: &Context, run: &Arc<Run>) {
+    if let Err(error) = fail_undelivered(run).await {
+        tracing::error!(execution = %run.id, %error, "its messages stay undelivered");
+    }
+    let folder = context.launch_folder(run.id);
+    let removed = tokio::task::spawn_blocking(move || Equipment::at(&folder).remove()).await;
+    if !matches!(removed, Ok(Ok(()))) {
+        tracing::error!(execution = %run.id, ?removed, "its files stay behind");
+    }
+    let (id, at) = (run.id, run.now());
+    let noted = context
+        .db
+        .write(move |tx| {
+            Box::pin(async move {
+                capabilities::revoke(tx, id, at).await?;
+                told_effects::forget(tx, id).await?;
+                executions::end(tx, id, at).await
+            })
+        })
+        .await;
+    if let Err(error) = noted {
+        tracing::error!(execution = %run.id, %error, "its end is not in the database");
+    }
+    context.runs().remove(&run.id);
+    run.closed.notify_waiters();
+}
+
+async fn fail_undelivered(run: &Arc<Run>) -> Result<(), ExecutionError> {
+    let open: Vec<_> = run
+        .journal()
+        .peek(|state| state.undelivered().map(|(id, _)| id).collect())?;
+    for message in open {
+        let reason = Some("the execution has ended");
+        run.deliver(message, DeliveryStatus::Failed, reason).await?;
+    }
+    Ok(())
+}
+
+/// Hands an event of the timeline to the execution whose slot it is about.
+pub(super) fn route(context: &Context, seq: Option<Seq>, event: &Event) {
+    let (slot, notice) = match event {
+        Event::PtyOutput { slot, .. } => (*slot, None),
+        Event::PtyStateChanged {
+            slot,
+            to,
+            confidence,
+            reason,
+            ..
+        } => (
+            *slot,
+            seq.map(|seq| Notice::Reading {
+                seq,
+                state: *to,
+                confidence: *confidence,
+                reason: reason.clone(),
+            }),
+        ),
+        Event::SlotStateChanged { slot, state } => (
+            *slot,
+            seq.map(|seq| Notice::Reading {
+                seq,
+                state: *state,
+                confidence: 1.0,
+                reason: "found by a daemon that took over".to_owned(),
+            }),
+        ),
+        Event::SessionCompleted {
+            slot,
+            exit_status,
+            signal,
+            last_words,
+            ..
+        } => (
+            *slot,
+            Some(Notice::Exited {
+                exit: Exit {
+                    code: *exit_status,
+                    signal: *signal,
+                },
+                last_words: last_words.clone(),
+            }),
+        ),
+        Event::SlotClosed { slot, reason } => (
+            *slot,
+            Some(Notice::Closed {
+                reason: reason.clone(),
+            }),
+        ),
+        _ => return,
+    };
+    let Some(run) = context.run_in(slot) else {
+        return;
+    };
+    match notice {
+        // The receiver lives as long as the run is listed.
+        Some(notice) => drop(run.notices.send(notice)),
+        None => run.output.notify_one(),
+    }
+}

@@ -1,0 +1,128 @@
+//! Markers in what a program has written, byte by byte. A screen is looked at
+//! now and then: what scrolled past in between is only in the output. What was
+//! written while no daemon ran is read from the recording.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use missiond_journal::marker::{Broken, Expected, Found, StreamDecoder};
+use missiond_pty::CastError;
+use missiond_pty::host::{Recorded, Recording};
+use tokio::sync::oneshot;
+
+use super::Context;
+use super::run::Run;
+use missiond_slots::{Listener, Order};
+
+/// Output before the listening began that is read again, at most.
+const AGAIN: u64 = 16 << 20;
+/// Output that is kept while that is read. Reading takes a moment; a program
+/// that writes more than this in it loses nothing but a marker.
+const KEPT: usize = 8 << 20;
+/// Markers that wait to be taken. A file full of false ones has more.
+const WAITING: usize = 1024;
+
+#[derive(Debug)]
+pub(super) struct Heard(Mutex<State>);
+
+#[derive(Debug)]
+struct State {
+    decoder: StreamDecoder,
+    /// What came while the past is still read; none when it has been.
+    kept: Option<Vec<u8>>,
+    found: Vec<Found>,
+}
+
+impl Heard {
+    pub(super) fn new(expected: Expected) -> Self {
+        Self(Mutex::new(State {
+            decoder: StreamDecoder::new(expected, Broken::LeftToTheScreen),
+            kept: Some(Vec::new()),
+            found: Vec::new(),
+        }))
+    }
+
+    /// Listens to the slot of a run, and reads what it wrote before.
+    pub(super) async fn listen(self: &Arc<Self>, context: &Context, run: &Run) {
+        let Some(open) = context.slots.find(&run.slot.to_string()) else {
+            return;
+        };
+        let listener = Arc::clone(self) as Arc<dyn Listener>;
+        let (done, begun) = oneshot::channel();
+        let order = Order::Listen { listener, done };
+        if open.orders.send(order).await.is_err() {
+            return;
+        }
+        let Ok(begun) = begun.await else {
+            return;
+        };
+        let (heard, recording) = (Arc::clone(self), open.record.recording.clone());
+        let past = tokio::task::spawn_blocking(move || heard.catch_up(&recording, begun)).await;
+        if let Ok(Err(error)) = past {
+            tracing::warn!(execution = %run.id, %error, "its earlier output cannot be read");
+        }
+    }
+
+    /// What was found since the last time.
+    pub(super) fn take(&self) -> Vec<Found> {
+        std::mem::take(&mut self.state().found)
+    }
+
+    /// What is left when nothing more comes.
+    pub(super) fn take_last(&self) -> Vec<Found> {
+        let mut state = self.state();
+        let last = state.decoder.finish();
+        state.found.extend(last);
+        std::mem::take(&mut state.found)
+    }
+
+    fn catch_up(&self, recording: &Path, until: u64) -> Result<(), CastError> {
+        let read = self.read_past(recording, until);
+        let mut state = self.state();
+        if let Some(kept) = state.kept.take() {
+            state.read(&kept);
+        }
+        read
+    }
+
+    fn read_past(&self, recording: &Path, until: u64) -> Result<(), CastError> {
+        let reader = Recording::open(recording)?.read_from(until.saturating_sub(AGAIN))?;
+        let mut at = reader.position();
+        for event in reader {
+            let (_, Recorded::Output(bytes)) = event? else {
+                continue;
+            };
+            // The rest is heard.
+            let left = usize::try_from(until.saturating_sub(at)).unwrap_or(usize::MAX);
+            self.state().read(&bytes[..bytes.len().min(left)]);
+            at += bytes.len() as u64;
+            if at >= until {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Listener for Heard {
+    fn hear(&self, bytes: &[u8]) {
+        let mut state = self.state();
+        match &mut state.kept {
+            Some(kept) if kept.len() + bytes.len() <= KEPT => kept.extend_from_slice(bytes),
+            Some(_) => {}
+            None => state.read(bytes),
+        }
+    }
+}
+
+impl State {
+    fn read(&mut self, bytes: &[u8]) {
+        let found = self.decoder.push(bytes);
+        let room = WAITING.saturating_sub(self.found.len());
+        self.found.extend(found.into_iter().take(room));
+    }
+}

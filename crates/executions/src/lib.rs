@@ -1,0 +1,320 @@
+//! Executions: runs of agents, each with its journal.
+//!
+//! Whatever is learnt of an agent, by whatever way, goes through
+//! [`Run::observe`]; whatever is said to it is a message that its journal has
+//! accepted. A task per execution follows its slot, its transcript and its
+//! messages. What a daemon must know to go on after a crash is in the journal
+//! and in one row of the database.
+
+pub mod access;
+mod asked;
+mod circles;
+pub mod database_journal;
+mod error;
+mod facts;
+mod finish;
+mod follow;
+mod heard;
+mod interrupt;
+mod journal_page;
+pub mod journals;
+mod messages;
+mod preamble;
+mod recover;
+mod run;
+pub mod slot_expiry;
+mod spooled;
+mod start;
+mod startup;
+#[cfg(test)]
+mod told_once;
+mod transcript;
+mod view;
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use missiond_adapters::HookReport;
+use missiond_api::Home;
+use missiond_core::{Clock, ExecutionId, ObservationId, SlotId};
+use missiond_journal::catalogue::{Review, SignalType, parse_tool_call};
+use missiond_journal::record::Sender;
+use missiond_journal::{Acknowledgement, Confidence, Observed, Outcome, Policy, Reason, Source};
+use missiond_store::{MissionDb, executions};
+
+use crate::journals::HomeJournals;
+use futures::future::BoxFuture;
+use missiond_config::Config;
+use missiond_runtime::{Component, OnPanic, StartError, Supervisor, Tasks};
+use missiond_slots::{Order, Slots};
+use missiond_timeline::Timeline;
+use tokio::sync::watch;
+
+pub use asked::AskedInput;
+pub use error::ExecutionError;
+pub use finish::Leave;
+pub use journal_page::{Direction, Part};
+pub use messages::Accepted;
+pub use preamble::{Preamble, append_preamble};
+pub use run::Run;
+use run::Seen;
+pub use start::{Identity, NewExecution, Owner};
+pub use view::{Known, Shown};
+
+/// The longest prompt, in characters.
+pub const MAX_PROMPT: usize = missiond_journal::catalogue::limits::PROMPT_TEXT;
+
+/// How long a program that is ended may take to end by itself.
+const CANCEL_GRACE: Duration = Duration::from_secs(5);
+
+/// The executions of this daemon.
+#[derive(Debug)]
+pub struct Executions {
+    context: Arc<Context>,
+    config: watch::Receiver<Arc<Config>>,
+    tasks: Tasks,
+}
+
+/// What the tasks of the executions share.
+#[derive(Debug)]
+struct Context {
+    home: Home,
+    db: MissionDb,
+    timeline: Timeline,
+    clock: Arc<dyn Clock>,
+    slots: Arc<Slots>,
+    journals: Arc<HomeJournals>,
+    policy: Arc<Policy>,
+    /// Those that have not ended.
+    runs: Mutex<HashMap<ExecutionId, Arc<Run>>>,
+}
+
+impl Executions {
+    pub fn new(
+        home: &Home,
+        db: MissionDb,
+        timeline: Timeline,
+        clock: Arc<dyn Clock>,
+        slots: Arc<Slots>,
+        journals: HomeJournals,
+        config: watch::Receiver<Arc<Config>>,
+        supervisor: Supervisor,
+    ) -> Self {
+        let context = Arc::new(Context {
+            home: home.clone(),
+            db,
+            timeline,
+            clock,
+            slots,
+            journals: Arc::new(journals),
+            policy: Arc::new(Policy::standard()),
+            runs: Mutex::default(),
+        });
+        Self {
+            context,
+            config,
+            tasks: Tasks::new(supervisor),
+        }
+    }
+
+    /// A call of one of the execution's own tools. The caller has made sure that
+    /// it comes from the agent of this execution.
+    pub async fn signal(
+        &self,
+        execution: ExecutionId,
+        tool: &str,
+        arguments: &str,
+    ) -> Result<Acknowledgement, ExecutionError> {
+        let Some(run) = self.context.run(execution) else {
+            return self.context.not_running(execution).await;
+        };
+        let seen = match parse_tool_call(tool, arguments) {
+            Ok((event, signal)) => Seen {
+                key: facts::signal_key(event.as_ref()),
+                source: Source::McpTool,
+                confidence: Confidence::High,
+                observed: Observed::Signal(signal),
+            },
+            Err(malformed) => facts::malformed(tool, arguments, &malformed),
+        };
+        run.observe(seen).await
+    }
+
+    /// The signals that the agent of this execution may send.
+    pub fn offered(&self, execution: ExecutionId) -> Vec<SignalType> {
+        let run = self.context.run(execution);
+        let offered = run.and_then(|run| run.journal().peek(|state| state.signals.clone()).ok());
+        offered.unwrap_or_default()
+    }
+
+    /// What the slot of a running execution is called.
+    pub fn slot_name(&self, execution: ExecutionId) -> Option<String> {
+        let slot = self.context.run(execution)?.slot;
+        let open = self.context.slots.find(&slot.to_string())?;
+        Some(open.slot.name)
+    }
+
+    /// What a hook of the agent's program reported. Hooks are numbered by the
+    /// program that hands them over, so that one handed over twice counts once.
+    pub async fn hook(
+        &self,
+        execution: ExecutionId,
+        sequence: u64,
+        report: HookReport,
+    ) -> Result<(), ExecutionError> {
+        let Some(run) = self.context.run(execution) else {
+            return Err(ExecutionError::NotRunning { execution });
+        };
+        let mut is_news = false;
+        for seen in facts::of_hook(sequence, &report) {
+            let taken = run.observe(seen).await?;
+            is_news |= !matches!(taken.outcome, Outcome::Duplicate { .. });
+        }
+        if is_news && let Some(open) = self.context.slots.find(&run.slot.to_string()) {
+            // It is one voice among others: no hook waits for a slot that is busy.
+            let _ = open.orders.try_send(Order::Said(report.event));
+        }
+        Ok(())
+    }
+
+    /// Queues a text for the agent; it is typed when the agent waits for one.
+    /// The same key again is the same message.
+    pub async fn message(
+        &self,
+        execution: ExecutionId,
+        text: String,
+        key: Option<String>,
+        from: Option<ExecutionId>,
+    ) -> Result<Accepted, ExecutionError> {
+        let run = self.running(execution)?;
+        let from = from.map_or(Sender::Operator, Sender::Execution);
+        messages::prompt(&run, text, key, from).await
+    }
+
+    /// Queues a review of the agent's work, as one message.
+    pub async fn review(
+        &self,
+        execution: ExecutionId,
+        review: Review,
+        key: Option<String>,
+    ) -> Result<Accepted, ExecutionError> {
+        let run = self.running(execution)?;
+        messages::review(&run, review, key).await
+    }
+
+    /// Answers an open question of the agent: the one named, or the only one.
+    pub async fn answer(
+        &self,
+        execution: ExecutionId,
+        request: Option<ObservationId>,
+        text: &str,
+        key: Option<String>,
+    ) -> Result<Accepted, ExecutionError> {
+        let run = self.running(execution)?;
+        messages::answer(&run, request, text, key).await
+    }
+
+    /// Stops what the agent is doing now; its program goes on.
+    pub async fn interrupt(&self, execution: ExecutionId) -> Result<Accepted, ExecutionError> {
+        let run = self.running(execution)?;
+        messages::interrupt(&run).await
+    }
+
+    /// Ends the execution as no longer wanted, with every process of its agent.
+    pub async fn cancel(&self, execution: ExecutionId, reason: &str) -> Result<(), ExecutionError> {
+        let run = self.running(execution)?;
+        // On record first: if this daemon dies now, the next one ends the program.
+        run.observe(facts::of_cancel(reason)).await?;
+        kill(Arc::clone(&self.context), run).await;
+        Ok(())
+    }
+
+    fn running(&self, execution: ExecutionId) -> Result<Arc<Run>, ExecutionError> {
+        let run = self.context.run(execution);
+        run.ok_or(ExecutionError::NotRunning { execution })
+    }
+
+    /// A task of one execution; the next daemon takes up what a panic leaves.
+    fn spawn(&self, run: ExecutionId, task: impl Future<Output = ()> + Send + 'static) {
+        let subject = Some(run.to_string());
+        self.tasks
+            .spawn("execution", subject, OnPanic::Report, task);
+    }
+
+    /// The slots that executions run in.
+    pub(crate) fn slots(&self) -> &Arc<Slots> {
+        &self.context.slots
+    }
+}
+
+impl Component for Executions {
+    fn name(&self) -> &'static str {
+        "executions"
+    }
+
+    fn start(self: Arc<Self>) -> BoxFuture<'static, Result<(), StartError>> {
+        Box::pin(async move {
+            let recovered = self.recover().await;
+            recovered.map_err(|error| StartError::new(error.code(), error))?;
+            let (this, config) = (Arc::downgrade(&self), self.config.clone());
+            self.tasks.spawn_restarting("slot expiry", move || {
+                slot_expiry::run(this.clone(), config.clone())
+            });
+            Ok(())
+        })
+    }
+
+    /// Stops following. The agents go on.
+    fn stop(&self) -> BoxFuture<'_, ()> {
+        Box::pin(self.tasks.stop())
+    }
+}
+
+impl Context {
+    fn runs(&self) -> MutexGuard<'_, HashMap<ExecutionId, Arc<Run>>> {
+        self.runs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn run(&self, execution: ExecutionId) -> Option<Arc<Run>> {
+        self.runs().get(&execution).cloned()
+    }
+
+    fn run_in(&self, slot: SlotId) -> Option<Arc<Run>> {
+        let runs = self.runs();
+        runs.values().find(|run| run.slot == slot).cloned()
+    }
+
+    /// Why a signal of this execution is refused.
+    async fn not_running(&self, execution: ExecutionId) -> Result<Acknowledgement, ExecutionError> {
+        let known = self
+            .db
+            .read(move |tx| Box::pin(executions::get(tx, execution)))
+            .await?;
+        let reason = match known {
+            Some(_) => Reason::Stopped,
+            None => Reason::UnknownExecution,
+        };
+        Ok(Acknowledgement::rejected(
+            execution,
+            reason,
+            reason.sentence(),
+        ))
+    }
+}
+
+/// Ends the program of an execution; returns when it is gone.
+async fn kill(context: Arc<Context>, run: Arc<Run>) {
+    let Some(open) = context.slots.find(&run.slot.to_string()) else {
+        return;
+    };
+    let (done, gone) = tokio::sync::oneshot::channel();
+    let order = Order::Kill {
+        grace: CANCEL_GRACE,
+        done,
+    };
+    if open.orders.send(order).await.is_ok() {
+        let _ = gone.await;
+    }
+}

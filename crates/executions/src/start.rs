@@ -1,0 +1,467 @@
+//! Starting an execution: what is wanted becomes a plan, a journal, files and a
+//! slot, in this order. What fails ends the journal and removes the files.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use missiond_adapters::{
+    Adapter, Conversation, ConversationId, DetectError, Equipment, HookCommand, Launch, LaunchPlan,
+    McpServer, PermissionMode, PlannedFile, ProgramSource, StartupDialog, StartupQuestion, adapter,
+    find_program,
+};
+use missiond_api::EXECUTION_VARIABLE;
+use missiond_core::{BoardTaskId, CliEngine, Event, ExecutionId, SlotId, TraceContext};
+use missiond_journal::catalogue::{Meaning, MessageContent, Process, Prompt, SignalType};
+use missiond_journal::marker::{self, MarkerKey};
+use missiond_journal::record::Sender;
+use missiond_journal::{
+    Journal, JournalHeader, MessageKey, NewMessage, OwnerEntity, OwnerRef, Text, Transport,
+};
+use missiond_semantic::Size;
+use missiond_store::executions::{self, ExecutionRow};
+
+use super::follow::{self, Follow};
+use super::run::Run;
+use super::transcript::Place;
+use super::{Context, ExecutionError, Executions, Known, access, facts, startup};
+use crate::preamble::{Preamble, append_preamble};
+use missiond_slots::{NewSlot, program_environment};
+
+/// What an agent is told about markers, until it has been told.
+const INSTRUCTIONS: &str = "instructions.txt";
+
+/// Where the agent's program looks for things, to find its transcript later.
+const PLACES: &str = "places.json";
+
+/// What an execution and its slot are called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Identity {
+    Fresh,
+    /// Chosen and stored before the start, so that whoever comes after a crash
+    /// can tell what was begun. What exists under this id is not started again.
+    Given {
+        execution: ExecutionId,
+        slot: SlotId,
+    },
+}
+
+/// Whom an execution works for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Owner {
+    /// The repository it runs in, or else the system.
+    Folder,
+    Task(BoardTaskId),
+}
+
+/// An execution as it is asked for.
+#[derive(Debug)]
+pub struct NewExecution {
+    pub identity: Identity,
+    pub owner: Owner,
+    pub engine: CliEngine,
+    /// For the agent's program; for an engine without an adapter, the program
+    /// itself and its arguments.
+    pub args: Vec<String>,
+    pub prompt: Option<String>,
+    /// What stands behind the prompt.
+    pub preamble: Option<Arc<dyn Preamble>>,
+    pub cwd: PathBuf,
+    pub model: Option<String>,
+    pub permission: PermissionMode,
+    /// The name of the slot.
+    pub name: Option<String>,
+    pub env: BTreeMap<String, String>,
+    pub resume: Option<String>,
+    /// What the engine does best when left out.
+    pub signals: Option<Transport>,
+    /// The person says that this folder may be worked in.
+    pub trust_folder: bool,
+    pub size: Size,
+}
+
+/// Everything that is decided before anything is done.
+struct Prepared {
+    id: ExecutionId,
+    slot: SlotId,
+    cwd: PathBuf,
+    folder: PathBuf,
+    plan: LaunchPlan,
+    header: JournalHeader,
+    prompt: Option<NewMessage>,
+    preamble: Option<Arc<dyn Preamble>>,
+    env: BTreeMap<String, String>,
+    name: Option<String>,
+    size: Size,
+    dialogs: Vec<StartupDialog>,
+    /// Where the transcript is read from, when it is not its beginning.
+    transcript: Option<String>,
+}
+
+impl Executions {
+    /// Starts an agent; returns when its program runs. One that was started
+    /// under the given id before is returned as it is.
+    pub async fn start(
+        &self,
+        new: NewExecution,
+        trace: TraceContext,
+    ) -> Result<Arc<Run>, ExecutionError> {
+        if let Identity::Given { execution, .. } = new.identity {
+            match self.known(execution).await? {
+                Known::Never => {}
+                Known::Running(run) => return Ok(run),
+                Known::Ended => return Err(ExecutionError::NotRunning { execution }),
+            }
+        }
+        let prepared = self.context.prepare(new)?;
+        let header = prepared.header.clone();
+        let dialogs = prepared.dialogs.clone();
+        let (journals, policy) = (
+            Arc::clone(&self.context.journals),
+            Arc::clone(&self.context.policy),
+        );
+        let at = self.context.clock.now();
+        let created =
+            tokio::task::spawn_blocking(move || Journal::create(journals, policy, at, header));
+        let journal = created.await??;
+        let (run, notices) = Run::new(
+            prepared.slot,
+            journal,
+            self.context.timeline.clone(),
+            Arc::clone(&self.context.clock),
+        )?;
+        let run = Arc::new(run);
+        // Before the program runs: nothing it does may be missed.
+        self.context.runs().insert(run.id, Arc::clone(&run));
+        match self.context.launch(&run, prepared, trace).await {
+            Ok(row) => {
+                let context = Arc::clone(&self.context);
+                let follow = Follow::new(context, Arc::clone(&run), &row, dialogs)?;
+                self.spawn(run.id, follow.until_closed(notices));
+                Ok(run)
+            }
+            Err(error) => {
+                self.context.give_up(&run, &error).await;
+                Err(error)
+            }
+        }
+    }
+}
+
+impl Context {
+    fn prepare(&self, new: NewExecution) -> Result<Prepared, ExecutionError> {
+        let (id, slot) = match new.identity {
+            Identity::Fresh => (ExecutionId::generate(), SlotId::generate()),
+            Identity::Given { execution, slot } => (execution, slot),
+        };
+        if !new.cwd.is_dir() {
+            let message = format!("{} is not a folder", new.cwd.display());
+            return Err(ExecutionError::Invalid(message));
+        }
+        let behind = new.preamble.as_ref().map_or("", |preamble| preamble.text());
+        let prompt = new.prompt.map(|prompt| append_preamble(prompt, behind));
+        let mut env = new.env;
+        // A message this agent sends to another is known to be an agent's.
+        env.insert(EXECUTION_VARIABLE.to_owned(), id.to_string());
+        // An agent that calls `mission` speaks to the daemon that runs it.
+        if let Ok(home) = std::env::var("MISSION_HOME") {
+            env.entry("MISSION_HOME".to_owned()).or_insert(home);
+        }
+        let environment = program_environment(&env);
+        let adapter = adapter(&new.engine);
+        let path = environment.get("PATH").map_or("", String::as_str);
+        let (program, extra) = program(&*adapter, new.args, path, &new.cwd)?;
+        let folder = self.launch_folder(id);
+        let signals = new.signals.unwrap_or(match adapter.source() {
+            ProgramSource::Installed | ProgramSource::OwnBinary => Transport::McpTool,
+            ProgramSource::FirstArgument => Transport::Marker,
+        });
+        let owner = owner(new.owner, &new.cwd);
+        let offered = offered(owner.entity, &*adapter);
+        let equipped = match signals {
+            Transport::McpTool => Some(own_server(&access::file_in(&folder), &offered)?),
+            Transport::Marker | Transport::None => None,
+        };
+        let launch = Launch {
+            program,
+            cwd: new.cwd.clone(),
+            environment,
+            folder: folder.clone(),
+            model: new.model,
+            permission: new.permission,
+            conversation: match new.resume {
+                Some(id) => Conversation::Resume { id },
+                None => Conversation::New {
+                    id: id.uuid().to_string(),
+                },
+            },
+            instructions: None,
+            mcp: equipped.as_ref().map(|(server, _)| server.clone()),
+            hooks: equipped.map(|(_, hooks)| hooks),
+            trust_folder: new.trust_folder,
+            extra,
+        };
+        let mut plan = adapter.plan(&launch)?;
+        let transcript = match &launch.conversation {
+            Conversation::Resume { id } => {
+                Place::behind(&new.engine, &new.cwd, id, &launch.environment)
+            }
+            Conversation::New { .. } => None,
+        };
+        plan.files.push(PlannedFile {
+            path: folder.join(PLACES),
+            contents: places(launch.environment, &plan.environment),
+        });
+        let cwd = new.cwd.to_str().and_then(|cwd| Text::new(cwd).ok());
+        let cwd = cwd.ok_or_else(|| {
+            ExecutionError::Invalid(format!("{} is not a path in text", new.cwd.display()))
+        })?;
+        let mut header = JournalHeader::new(id, owner, new.engine.clone(), signals, cwd)
+            .with_signals(offered.clone());
+        if signals == Transport::Marker {
+            let key = MarkerKey::generate().map_err(|e| ExecutionError::Random(e.to_string()))?;
+            header = header.with_marker_key(key.hash(id));
+            // Typed before the first prompt, because arguments are for all to see.
+            plan.files.push(PlannedFile {
+                path: folder.join(INSTRUCTIONS),
+                contents: marker::instructions(id, &key, &offered),
+            });
+        }
+        let may = |dialog: &&StartupDialog| match dialog.question {
+            StartupQuestion::TrustFolder => new.trust_folder,
+            StartupQuestion::BypassPermissions => new.permission == PermissionMode::Bypass,
+            StartupQuestion::KeyFromEnvironment => false,
+        };
+        let dialogs = adapter.startup_dialogs().iter().filter(may).copied();
+        let dialogs: Vec<_> = dialogs.collect();
+        plan.files.push(startup::planned(&folder, &dialogs));
+        Ok(Prepared {
+            dialogs,
+            transcript: transcript.and_then(|place| place.written()),
+            id,
+            slot,
+            folder,
+            plan,
+            header,
+            prompt: prompt.map(first_prompt).transpose()?,
+            preamble: new.preamble,
+            env,
+            name: new.name,
+            size: new.size,
+            cwd: new.cwd,
+        })
+    }
+
+    async fn launch(
+        &self,
+        run: &Arc<Run>,
+        prepared: Prepared,
+        trace: TraceContext,
+    ) -> Result<ExecutionRow, ExecutionError> {
+        let conversation = match &prepared.plan.conversation {
+            ConversationId::Given(id) => Some(id.clone()),
+            ConversationId::ToldLater => None,
+        };
+        let row = ExecutionRow {
+            id: prepared.id,
+            slot: prepared.slot,
+            engine: run.engine.clone(),
+            cwd: prepared.cwd.clone(),
+            conversation,
+            transcript: prepared.transcript,
+            started_at: self.clock.now(),
+            ended_at: None,
+        };
+        let stored = row.clone();
+        let (told, execution, slot) = (prepared.preamble, run.id, run.slot);
+        self.db
+            .write(move |tx| {
+                Box::pin(async move {
+                    executions::begin(tx, &stored).await?;
+                    match &told {
+                        Some(told) => told.record(tx, execution, slot).await,
+                        None => Ok(()),
+                    }
+                })
+            })
+            .await?;
+        let started = Event::ExecutionStarted {
+            execution: run.id,
+            slot: run.slot,
+            engine: run.engine.clone(),
+            cwd: prepared.cwd.display().to_string(),
+        };
+        self.timeline.record(started, trace).await?;
+        let (folder, plan) = (prepared.folder, prepared.plan);
+        let (argv, additions) = (plan.argv.clone(), plan.environment.clone());
+        let launch_folder = folder.clone();
+        tokio::task::spawn_blocking(move || Equipment::write(&launch_folder, &plan)).await??;
+        if prepared.header.transport == Transport::McpTool {
+            let now = self.clock.now();
+            access::grant(&self.db, &self.home, run.id, &folder, now).await?;
+        }
+        if let Some(prompt) = prepared.prompt {
+            run.accept(prompt).await?;
+        }
+        let new = NewSlot {
+            id: prepared.slot,
+            argv,
+            engine: Some(run.engine.clone()),
+            name: prepared.name,
+            cwd: Some(prepared.cwd),
+            env: prepared.env.into_iter().chain(additions).collect(),
+            size: prepared.size,
+        };
+        let open = self.slots.spawn(new, trace.child()).await?;
+        let pid = open.record.program_pid;
+        run.observe(facts::of_process(Process::Started { pid }))
+            .await?;
+        if let Some(conversation) = &row.conversation {
+            let known = facts::of_conversation(conversation, None);
+            run.observe(known).await?;
+        }
+        Ok(row)
+    }
+
+    /// The start failed: the journal says why and ends.
+    async fn give_up(&self, run: &Arc<Run>, error: &ExecutionError) {
+        tracing::warn!(execution = %run.id, %error, "the execution did not start");
+        let code = None;
+        let ended = facts::of_process(Process::Exited { code, signal: None });
+        for seen in [facts::of_failure(&error.to_string()), ended] {
+            if let Err(error) = run.observe(seen).await {
+                tracing::error!(execution = %run.id, %error, "its end is not in its journal");
+            }
+        }
+        follow::close(self, run).await;
+    }
+
+    pub(super) fn launch_folder(&self, execution: ExecutionId) -> PathBuf {
+        let launches = self.home.run_dir().join("launches");
+        launches.join(execution.to_string())
+    }
+
+    /// The file that says where the agent's program looks for things.
+    pub(super) fn places_file(&self, execution: ExecutionId) -> PathBuf {
+        self.launch_folder(execution).join(PLACES)
+    }
+
+    /// The file that holds what comes before the first prompt.
+    pub(super) fn instructions_file(&self, execution: ExecutionId) -> PathBuf {
+        self.launch_folder(execution).join(INSTRUCTIONS)
+    }
+}
+
+/// What the agent may say: what its owner takes, but for what its CLI puts on
+/// record by itself.
+fn offered(owner: OwnerEntity, adapter: &dyn Adapter) -> Vec<SignalType> {
+    let mut offered = owner.signals();
+    if adapter.words_are_on_record() {
+        offered.retain(|signal| signal.descriptor().traits != Meaning::Conversation);
+    }
+    offered
+}
+
+/// This binary as the execution's MCP server and as the command of its hooks.
+/// The capability is in the file; its path is no secret.
+fn own_server(
+    access: &Path,
+    offered: &[SignalType],
+) -> Result<(McpServer, HookCommand), ExecutionError> {
+    let command =
+        std::env::current_exe().map_err(|error| ExecutionError::Invalid(error.to_string()))?;
+    let access = access.to_str().map(str::to_owned).ok_or_else(|| {
+        ExecutionError::Invalid(format!("{} is not a path in text", access.display()))
+    })?;
+    let server = McpServer {
+        name: "mission-execution".to_owned(),
+        command: command.clone(),
+        args: vec!["execution".to_owned(), "mcp".to_owned(), access.clone()],
+        tools: offered
+            .iter()
+            .map(|signal| signal.name().to_owned())
+            .collect(),
+    };
+    let hooks = HookCommand {
+        command,
+        args: vec!["hook".to_owned(), access],
+    };
+    Ok((server, hooks))
+}
+
+/// The program and what of the arguments is left for it.
+fn program(
+    adapter: &dyn Adapter,
+    mut args: Vec<String>,
+    path: &str,
+    cwd: &Path,
+) -> Result<(PathBuf, Vec<String>), ExecutionError> {
+    let name = match adapter.source() {
+        ProgramSource::OwnBinary => {
+            let own = std::env::current_exe();
+            let own = own.map_err(|error| ExecutionError::Invalid(error.to_string()))?;
+            return Ok((own, args));
+        }
+        ProgramSource::Installed => adapter.program().to_owned(),
+        ProgramSource::FirstArgument => {
+            if args.is_empty() {
+                return Err(ExecutionError::Invalid(format!(
+                    "there is no adapter for {}: say which program to run, after `--`",
+                    adapter.engine()
+                )));
+            }
+            args.remove(0)
+        }
+    };
+    // A path is meant from where the program is to run.
+    let wanted = match name.contains('/') {
+        true => cwd.join(&name).display().to_string(),
+        false => name.clone(),
+    };
+    let found = find_program(&wanted, path).ok_or_else(|| DetectError::Missing {
+        engine: adapter.engine(),
+        program: name,
+    })?;
+    Ok((found, args))
+}
+
+/// The variables that hold a path. A secret is none and stays out.
+fn places(mut environment: BTreeMap<String, String>, added: &BTreeMap<String, String>) -> String {
+    environment.extend(added.clone());
+    environment.retain(|_, value| value.starts_with('/'));
+    serde_json::json!(environment).to_string()
+}
+
+/// A run for a task belongs to it, another one to the repository it is in.
+fn owner(owner: Owner, cwd: &Path) -> OwnerRef {
+    if let Owner::Task(task) = owner {
+        return OwnerRef {
+            entity: OwnerEntity::Task,
+            id: Text::new(task.to_string()).expect("an id is short"),
+        };
+    }
+    let root = cwd.ancestors().find(|place| place.join(".git").exists());
+    let root = root
+        .and_then(Path::to_str)
+        .and_then(|root| Text::new(root).ok());
+    match root {
+        Some(id) => OwnerRef {
+            entity: OwnerEntity::Repository,
+            id,
+        },
+        None => OwnerRef {
+            entity: OwnerEntity::System,
+            id: Text::new("mission").expect("it is short"),
+        },
+    }
+}
+
+fn first_prompt(text: String) -> Result<NewMessage, ExecutionError> {
+    let text = Text::new(text)
+        .map_err(|error| ExecutionError::Invalid(format!("the prompt is not possible: {error}")))?;
+    Ok(NewMessage {
+        key: MessageKey::new("prompt:first").expect("it is short"),
+        from: Sender::Operator,
+        content: MessageContent::Prompt(Prompt { text }),
+    })
+}

@@ -1,0 +1,312 @@
+//! Following the transcript an agent's program keeps. The place that was read
+//! is stored after what was read is in the journal, so a crash in between reads
+//! it again and counts it once. With it is stored what later lines refer to.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use missiond_adapters::{
+    FoundTranscript, TailedLine, TranscriptFact, TranscriptMemory, TranscriptSearch,
+    TranscriptTail, adapter,
+};
+use missiond_core::CliEngine;
+use missiond_store::executions::{self, ExecutionRow};
+use serde::{Deserialize, Serialize};
+
+use super::circles::Circles;
+use super::run::{Run, Seen};
+use super::{Context, ExecutionError, facts};
+
+/// Where a transcript is and how far it was read, as it is stored.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Place {
+    conversation: String,
+    tail: TranscriptTail,
+    #[serde(default)]
+    calls: Calls,
+    #[serde(default)]
+    memory: TranscriptMemory,
+}
+
+/// Calls under way: the end of one names the call, not the tool. Oldest first;
+/// of those that never end the oldest are forgotten.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+struct Calls(Vec<(String, String)>);
+
+impl Calls {
+    const MOST: usize = 64;
+
+    fn begin(&mut self, call: &str, tool: &str) {
+        self.0.push((call.to_owned(), tool.to_owned()));
+        let too_many = self.0.len().saturating_sub(Self::MOST);
+        self.0.drain(..too_many);
+    }
+
+    fn end(&mut self, call: &str) -> Option<String> {
+        let index = self.0.iter().position(|(known, _)| known == call)?;
+        Some(self.0.remove(index).1)
+    }
+}
+
+impl Place {
+    /// Behind what an earlier execution has read of a conversation that goes on.
+    pub(super) fn behind(
+        engine: &CliEngine,
+        cwd: &Path,
+        conversation: &str,
+        environment: &BTreeMap<String, String>,
+    ) -> Option<Self> {
+        let environment = |name: &str| environment.get(name).cloned();
+        let search = TranscriptSearch {
+            conversation: Some(conversation),
+            cwd,
+            started_at: SystemTime::UNIX_EPOCH,
+            environment: &environment,
+        };
+        let mut found = adapter(engine).transcript(&search)?;
+        found.tail.skip_to_end().ok()?;
+        Some(Self::new(found))
+    }
+
+    fn new(found: FoundTranscript) -> Self {
+        Self {
+            conversation: found.conversation,
+            tail: found.tail,
+            calls: Calls::default(),
+            memory: TranscriptMemory::default(),
+        }
+    }
+
+    pub(super) fn written(&self) -> Option<String> {
+        serde_json::to_string(self).ok()
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Transcript {
+    engine: CliEngine,
+    cwd: PathBuf,
+    started_at: SystemTime,
+    conversation: Option<String>,
+    place: Option<Place>,
+}
+
+/// What one look at the file gave.
+struct Read {
+    place: Place,
+    lines: Vec<TailedLine>,
+    more: bool,
+}
+
+impl Read {
+    /// What the lines say, one after the other.
+    fn seen(&mut self, engine: &CliEngine, circles: &Circles) -> Vec<Seen> {
+        let mut all = Vec::new();
+        let adapter = adapter(engine);
+        let Self { place, lines, .. } = self;
+        for line in lines {
+            let said = adapter.transcript_facts(&line.text, &mut place.memory);
+            let line = facts::Line {
+                conversation: &place.conversation,
+                place: &line.place,
+                text: &line.text,
+            };
+            for (index, fact) in said.iter().enumerate() {
+                circles.note(fact);
+                let tool = match fact {
+                    TranscriptFact::ToolStarted { call, tool, .. } => {
+                        place.calls.begin(call, tool);
+                        None
+                    }
+                    TranscriptFact::ToolEnded { call, .. } => place.calls.end(call),
+                    _ => None,
+                };
+                all.extend(facts::of_transcript(line, index, fact, tool.as_deref()));
+            }
+        }
+        all
+    }
+}
+
+impl Transcript {
+    pub(super) fn new(row: &ExecutionRow) -> Self {
+        let micros = u64::try_from(row.started_at.as_micros()).unwrap_or(0);
+        Self {
+            engine: row.engine.clone(),
+            cwd: row.cwd.clone(),
+            started_at: SystemTime::UNIX_EPOCH + Duration::from_micros(micros),
+            conversation: row.conversation.clone(),
+            place: row
+                .transcript
+                .as_deref()
+                .and_then(|place| serde_json::from_str(place).ok()),
+        }
+    }
+
+    /// Takes in what has come since; whether there is more.
+    pub(super) async fn advance(
+        &mut self,
+        context: &Context,
+        run: &Arc<Run>,
+    ) -> Result<bool, ExecutionError> {
+        let known = self.place.clone();
+        let (engine, cwd, started_at) = (self.engine.clone(), self.cwd.clone(), self.started_at);
+        let conversation = self.conversation.clone();
+        let places = context.places_file(run.id);
+        let read = tokio::task::spawn_blocking(move || {
+            let place = known.or_else(|| {
+                let conversation = conversation.as_deref();
+                find(&engine, &cwd, started_at, conversation, &places)
+            });
+            place.map(read).transpose()
+        })
+        .await?;
+        let mut read = match read {
+            Ok(Some(read)) => read,
+            Ok(None) => return Ok(false),
+            Err(error) => {
+                tracing::debug!(execution = %run.id, %error, "no transcript");
+                return Ok(false);
+            }
+        };
+        if self.place.as_ref() == Some(&read.place) {
+            return Ok(false);
+        }
+        if self.place.is_none() {
+            let path = read.place.tail.path().to_str();
+            run.observe(facts::of_conversation(&read.place.conversation, path))
+                .await?;
+        }
+        for seen in read.seen(&self.engine, &run.circles) {
+            run.observe(seen).await?;
+        }
+        self.store(context, run, read.place).await?;
+        Ok(read.more)
+    }
+
+    async fn store(
+        &mut self,
+        context: &Context,
+        run: &Run,
+        place: Place,
+    ) -> Result<(), ExecutionError> {
+        let id = run.id;
+        let conversation = place.conversation.clone();
+        let new = self.conversation.as_ref() != Some(&conversation);
+        let Some(written) = place.written() else {
+            return Ok(());
+        };
+        context
+            .db
+            .write(move |tx| {
+                Box::pin(async move {
+                    if new {
+                        executions::set_conversation(tx, id, &conversation).await?;
+                    }
+                    executions::set_transcript(tx, id, &written).await
+                })
+            })
+            .await?;
+        self.conversation = Some(place.conversation.clone());
+        self.place = Some(place);
+        Ok(())
+    }
+}
+
+fn find(
+    engine: &CliEngine,
+    cwd: &Path,
+    started_at: SystemTime,
+    conversation: Option<&str>,
+    places: &Path,
+) -> Option<Place> {
+    let places = std::fs::read_to_string(places).ok()?;
+    let variables: BTreeMap<String, String> = serde_json::from_str(&places).ok()?;
+    let environment = |name: &str| variables.get(name).cloned();
+    let search = TranscriptSearch {
+        conversation,
+        cwd,
+        started_at,
+        environment: &environment,
+    };
+    let found = adapter(engine).transcript(&search)?;
+    Some(Place::new(found))
+}
+
+fn read(mut place: Place) -> Result<Read, missiond_adapters::TailError> {
+    let tailed = place.tail.advance()?;
+    Ok(Read {
+        lines: tailed.lines,
+        more: tailed.more,
+        place,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use missiond_journal::Observed;
+    use missiond_journal::catalogue::Fact;
+    use serde_json::json;
+
+    use super::*;
+
+    fn line(content: &serde_json::Value) -> String {
+        let role = match content[0]["type"] == "tool_use" {
+            true => "assistant",
+            false => "user",
+        };
+        json!({"type": role, "message": {"role": role, "content": content}}).to_string() + "\n"
+    }
+
+    /// The tools a transcript names from a place on, and the place behind them.
+    fn tools(place: Option<Place>, path: &Path) -> (Vec<String>, Place) {
+        let place = place.unwrap_or_else(|| Place {
+            conversation: "c1".to_owned(),
+            tail: TranscriptTail::File(missiond_adapters::FileTail::new(path)),
+            calls: Calls::default(),
+            memory: TranscriptMemory::default(),
+        });
+        let mut read = read(place).unwrap();
+        let seen = read.seen(&CliEngine::Claude, &Circles::default());
+        let named = seen.into_iter().filter_map(|seen| match seen.observed {
+            Observed::Fact(Fact::ToolUse(used)) => Some(used.tool.as_str().to_owned()),
+            _ => None,
+        });
+        (named.collect(), read.place)
+    }
+
+    #[test]
+    fn a_call_that_ends_under_another_daemon_is_still_known_by_its_tool() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.jsonl");
+        let call = json!([{"type": "tool_use", "id": "t1", "name": "Write", "input": {}}]);
+        std::fs::write(&path, line(&call)).unwrap();
+        let (named, place) = tools(None, &path);
+        assert_eq!(named, ["Write"]);
+
+        let stored = place.written().unwrap();
+        let found: Place = serde_json::from_str(&stored).unwrap();
+        let result = json!([{"type": "tool_result", "tool_use_id": "t1", "content": "done"}]);
+        std::fs::write(&path, line(&call) + &line(&result)).unwrap();
+        let (named, place) = tools(Some(found), &path);
+        assert_eq!(named, ["Write"]);
+        assert_eq!(place.calls, Calls::default(), "nothing is under way");
+
+        // A place that an earlier version stored has none.
+        let older = serde_json::to_value(&place).unwrap();
+        let older = json!({"conversation": older["conversation"], "tail": older["tail"]});
+        assert_eq!(serde_json::from_value::<Place>(older).unwrap(), place);
+    }
+
+    #[test]
+    fn calls_that_never_end_are_forgotten() {
+        let mut calls = Calls::default();
+        for number in 0..=Calls::MOST {
+            calls.begin(&format!("c{number}"), "Bash");
+        }
+        assert_eq!(calls.end("c0"), None);
+        assert_eq!(calls.end("c1").as_deref(), Some("Bash"));
+    }
+}

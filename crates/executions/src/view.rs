@@ -1,0 +1,139 @@
+//! What can be seen of an execution, running or ended.
+
+use std::sync::Arc;
+
+use missiond_core::ExecutionId;
+use missiond_journal::{ExecutionState, replay};
+use missiond_store::executions::{self, ExecutionFilter, ExecutionRow};
+
+use super::journal_page::{self, Found, Part};
+use super::run::Run;
+use super::{ExecutionError, Executions};
+
+/// An execution as its row and its journal tell it.
+#[derive(Debug)]
+pub struct Shown {
+    pub row: ExecutionRow,
+    /// Why the journal says nothing, if it does not.
+    pub state: Result<Box<ExecutionState>, String>,
+}
+
+/// What is known of an execution whose id was chosen before its start.
+#[derive(Debug)]
+pub enum Known {
+    /// Nothing was begun under this id.
+    Never,
+    Running(Arc<Run>),
+    /// It is over, or a daemon stopped before its program ran.
+    Ended,
+}
+
+impl Executions {
+    pub async fn known(&self, execution: ExecutionId) -> Result<Known, ExecutionError> {
+        if let Some(run) = self.context.run(execution) {
+            return Ok(Known::Running(run));
+        }
+        let row = self
+            .context
+            .db
+            .read(move |tx| Box::pin(executions::get(tx, execution)))
+            .await?;
+        // A journal is made before the row, and both before the program.
+        let begun = row.is_some() || self.has_journal(execution).await?;
+        Ok(if begun { Known::Ended } else { Known::Never })
+    }
+
+    /// Whether anything was recorded of an execution.
+    pub async fn has_journal(&self, execution: ExecutionId) -> Result<bool, ExecutionError> {
+        let journals = Arc::clone(&self.context.journals);
+        let there = tokio::task::spawn_blocking(move || journals.has(execution)).await?;
+        Ok(there?)
+    }
+
+    /// What the journal of an execution that has not ended says.
+    pub fn peek<T>(
+        &self,
+        execution: ExecutionId,
+        read: impl FnOnce(&ExecutionState) -> T,
+    ) -> Option<T> {
+        let run = self.context.run(execution)?;
+        run.journal().peek(read).ok()
+    }
+
+    /// The last tool a running agent called, and how often in a row with the
+    /// same arguments.
+    pub fn repeated(&self, execution: ExecutionId) -> Option<(String, u32)> {
+        self.context.run(execution)?.circles.last()
+    }
+
+    /// What the journal of an execution that has ended says.
+    pub async fn ended(&self, execution: ExecutionId) -> Result<ExecutionState, ExecutionError> {
+        let journals = Arc::clone(&self.context.journals);
+        let replayed = tokio::task::spawn_blocking(move || replay(&*journals, execution)).await?;
+        Ok(replayed
+            .map_err(missiond_journal::JournalError::from)?
+            .state)
+    }
+
+    /// The execution with this id, or the newest in the open slot of this name.
+    pub async fn find(&self, reference: &str) -> Result<ExecutionRow, ExecutionError> {
+        let shown: String = reference.chars().take(64).collect();
+        let missing = || ExecutionError::NotFound(shown.escape_default().to_string());
+        let db = &self.context.db;
+        let row = if let Ok(id) = reference.parse::<ExecutionId>() {
+            db.read(move |tx| Box::pin(executions::get(tx, id))).await?
+        } else {
+            let open = self.context.slots.find(reference).ok_or_else(missing)?;
+            let slot = open.slot.id;
+            db.read(move |tx| Box::pin(executions::in_slot(tx, slot)))
+                .await?
+        };
+        row.ok_or_else(missing)
+    }
+
+    /// Newest first.
+    pub async fn list(&self, filter: ExecutionFilter) -> Result<Vec<Shown>, ExecutionError> {
+        let rows = self
+            .context
+            .db
+            .read(move |tx| Box::pin(executions::list(tx, filter)))
+            .await?;
+        let mut shown = Vec::with_capacity(rows.len());
+        for row in rows {
+            shown.push(self.show(row).await?);
+        }
+        Ok(shown)
+    }
+
+    pub async fn show(&self, row: ExecutionRow) -> Result<Shown, ExecutionError> {
+        let id = row.id;
+        let run = self.context.run(id);
+        let journals = Arc::clone(&self.context.journals);
+        let state = tokio::task::spawn_blocking(move || match run {
+            Some(run) => run.journal().state().map_err(|error| error.to_string()),
+            None => replay(&*journals, id)
+                .map(|replayed| replayed.state)
+                .map_err(|error| error.to_string()),
+        })
+        .await?;
+        let state = state.map(Box::new);
+        Ok(Shown { row, state })
+    }
+
+    /// A part of the journal of an execution, running or ended.
+    pub async fn journal(
+        &self,
+        execution: ExecutionId,
+        part: Part,
+    ) -> Result<Found, ExecutionError> {
+        let journals = Arc::clone(&self.context.journals);
+        let read = move || journal_page::read(&*journals, execution, &part);
+        let found = tokio::task::spawn_blocking(read).await?;
+        Ok(found.map_err(missiond_journal::JournalError::from)?)
+    }
+
+    /// Where the journal of an execution is, for a person.
+    pub fn journal_place(&self, execution: ExecutionId) -> String {
+        self.context.journals.place(execution)
+    }
+}

@@ -1,0 +1,219 @@
+//! Conversations with agents: taken from the transcripts of their CLIs, kept in
+//! the store, found again.
+//!
+//! A worker looks at the transcripts of executions and, where the person said
+//! so, at the person's own. What is new is read on a thread, masked and cut
+//! there, and committed with the place behind it: a daemon that dies in between
+//! reads it again, and what is there already has its key. The index for the
+//! search is in memory and follows the store, so it also has what other daemons
+//! took in.
+
+mod index;
+mod own;
+mod project;
+mod recent;
+mod runs;
+mod search;
+mod show;
+mod take_in;
+
+pub use recent::PastTurn;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use missiond_api::ApiError;
+use missiond_core::{Clock, DaemonId, ErrorCode, Timestamp};
+use missiond_runtime::{Component, StartError, Supervisor, Tasks};
+use missiond_store::{MissionDb, StoreError, conversations};
+use tokio::sync::watch;
+
+use index::Index;
+use missiond_config::Config;
+use own::OwnSources;
+use runs::Runs;
+
+/// How often transcripts of executions are looked at.
+const TICK: Duration = Duration::from_secs(1);
+/// How often the person's own are.
+const OWN_TICK: Duration = Duration::from_secs(10);
+/// How often what is too old is forgotten, and how much of it at once.
+const FORGET_TICK: Duration = Duration::from_secs(3600);
+const FORGET_AT_ONCE: u32 = 50;
+
+/// A handle to the conversations.
+#[derive(Debug, Clone)]
+pub struct Conversations {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    tasks: Tasks,
+    host: String,
+    daemon: DaemonId,
+    db: MissionDb,
+    clock: Arc<dyn Clock>,
+    config: watch::Receiver<Arc<Config>>,
+    index: RwLock<Index>,
+    /// Held while the index follows the store.
+    following: tokio::sync::Mutex<()>,
+    /// The places behind what was read, by source, as they are stored.
+    places: Mutex<HashMap<String, String>>,
+    /// Numbers for what was found again at those places, by source.
+    seen: Mutex<HashMap<String, u64>>,
+}
+
+/// Why something about conversations did not work.
+#[derive(Debug, thiserror::Error)]
+pub enum ConversationError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("there is no conversation `{0}`: `mission conversation list` lists them")]
+    Unknown(String),
+    #[error("several conversations begin with `{0}`: give more of its name")]
+    Several(String),
+    #[error("{0}")]
+    Invalid(String),
+    #[error("a worker thread of the conversations ended: {0}")]
+    Thread(String),
+}
+
+impl From<ConversationError> for ApiError {
+    fn from(error: ConversationError) -> Self {
+        let code = match &error {
+            ConversationError::Store(error) => error.code(),
+            ConversationError::Unknown(_) => ErrorCode::NotFound,
+            ConversationError::Several(_) | ConversationError::Invalid(_) => {
+                ErrorCode::InvalidParams
+            }
+            ConversationError::Thread(_) => ErrorCode::Internal,
+        };
+        Self::new(code, error.to_string())
+    }
+}
+
+impl Conversations {
+    pub fn new(
+        host: String,
+        daemon: DaemonId,
+        db: MissionDb,
+        clock: Arc<dyn Clock>,
+        config: watch::Receiver<Arc<Config>>,
+        supervisor: Supervisor,
+    ) -> Self {
+        Self {
+            inner: Arc::new(Inner {
+                host,
+                daemon,
+                db,
+                clock,
+                config,
+                index: RwLock::default(),
+                following: tokio::sync::Mutex::default(),
+                tasks: Tasks::new(supervisor),
+                places: Mutex::default(),
+                seen: Mutex::default(),
+            }),
+        }
+    }
+
+    async fn work(&self) {
+        let mut runs = Runs::default();
+        let mut own = OwnSources::default();
+        let mut own_due = tokio::time::Instant::now();
+        let mut forget_due = own_due;
+        loop {
+            // What fails now (a database that is away) is tried again: every place
+            // is moved only with what was read.
+            if let Err(error) = self.follow_runs(&mut runs).await {
+                tracing::warn!(%error, "transcripts of executions were not taken in");
+            }
+            let now = tokio::time::Instant::now();
+            if now >= own_due {
+                own_due = now + OWN_TICK;
+                match self.follow_own(&mut own).await {
+                    Ok(own::Look::Everything) => {}
+                    Ok(own::Look::More) => own_due = now,
+                    Err(error) => tracing::warn!(%error, "own transcripts were not taken in"),
+                }
+            }
+            if now >= forget_due {
+                forget_due = now + FORGET_TICK;
+                if let Err(error) = self.forget_old().await {
+                    tracing::warn!(%error, "old conversations were not forgotten");
+                }
+            }
+            if let Err(error) = self.follow_store().await {
+                tracing::warn!(%error, "the index of conversations is behind");
+            }
+            tokio::time::sleep(TICK).await;
+        }
+    }
+
+    async fn forget_old(&self) -> Result<(), ConversationError> {
+        let days = self.inner.config.borrow().conversations.keep_days;
+        if days == 0 {
+            return Ok(());
+        }
+        let kept = Duration::from_secs(u64::from(days) * 24 * 60 * 60);
+        let moment = self.inner.clock.now().minus(kept);
+        loop {
+            let gone = self
+                .inner
+                .db
+                .write(move |tx| Box::pin(conversations::forget_before(tx, moment, FORGET_AT_ONCE)))
+                .await?;
+            if gone > 0 {
+                tracing::info!(gone, "conversations were forgotten");
+            }
+            if gone < u64::from(FORGET_AT_ONCE) {
+                return Ok(());
+            }
+        }
+    }
+}
+
+impl Component for Conversations {
+    fn name(&self) -> &'static str {
+        "conversations"
+    }
+
+    /// Begins to ingest transcripts; returns at once.
+    fn start(self: Arc<Self>) -> BoxFuture<'static, Result<(), StartError>> {
+        let this = Arc::clone(&self);
+        self.inner.tasks.spawn_restarting("conversations", move || {
+            let conversations = (*this).clone();
+            async move { conversations.work().await }
+        });
+        Box::pin(async { Ok(()) })
+    }
+
+    fn stop(&self) -> BoxFuture<'_, ()> {
+        Box::pin(self.inner.tasks.stop())
+    }
+}
+
+impl Inner {
+    fn places(&self) -> MutexGuard<'_, HashMap<String, String>> {
+        self.places.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn seen(&self) -> MutexGuard<'_, HashMap<String, u64>> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+}
+
+/// Does work that takes a processor or a disk for a while.
+async fn on_thread<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, ConversationError> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(|error| ConversationError::Thread(error.to_string()))
+}

@@ -1,0 +1,171 @@
+//! What was said in a project lately, for whoever tells an agent what went
+//! before: the newest turns, and those that a question is about. Both are
+//! bounded, and each says where it is from and how old it is.
+
+use std::path::Path;
+use std::time::Duration;
+
+use missiond_api::operations::conversation::{
+    ConversationTurnsParams, ConversationTurnsResult, MAX_TURNS, PastTurn as Wire,
+};
+use missiond_core::{CliEngine, ConversationId, Timestamp};
+use missiond_store::conversations::turns::{self, TurnRow};
+use missiond_store::conversations::{self, ConversationRow};
+
+use super::project::project_of;
+use super::search::{self, Scope};
+use super::{ConversationError, Conversations, on_thread};
+
+/// At most so many turns are handed out at once.
+pub(super) const MOST_TURNS: usize = MAX_TURNS as usize;
+const DEFAULT_TURNS: u32 = 10;
+
+/// A turn of a conversation: masked, and cut to at most 2 KB a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PastTurn {
+    pub conversation: ConversationId,
+    pub engine: CliEngine,
+    pub number: i64,
+    /// What was asked; empty when the agent began.
+    pub prompt: String,
+    /// What the agent said last.
+    pub answer: String,
+    pub tool_calls: i64,
+    /// Of those, the ones that failed or were denied.
+    pub failed: i64,
+    pub at: Timestamp,
+    pub age: Duration,
+    /// Where it is from, in words: `claude conversation 1f2e3d4c, turn 3`.
+    pub source: String,
+}
+
+impl Conversations {
+    /// The newest turns in the project that `folder` belongs to, newest first.
+    pub async fn recent_turns(
+        &self,
+        folder: &Path,
+        limit: usize,
+    ) -> Result<Vec<PastTurn>, ConversationError> {
+        let limit = limit.min(MOST_TURNS) as u32;
+        let project = self.project(folder).await?;
+        let found = self
+            .inner
+            .db
+            .read(move |tx| {
+                Box::pin(async move {
+                    let mut found = Vec::new();
+                    for (id, turn) in turns::recent(tx, &project, limit).await? {
+                        if let Some(row) = conversations::get(tx, id).await? {
+                            found.push((row, turn));
+                        }
+                    }
+                    Ok(found)
+                })
+            })
+            .await?;
+        Ok(found.into_iter().map(|found| self.past(found)).collect())
+    }
+
+    /// The turns in the project that `folder` belongs to in which something was
+    /// said about `query`, the best first.
+    pub async fn turns_about(
+        &self,
+        folder: &Path,
+        query: &str,
+        limit: usize,
+    ) -> Result<Vec<PastTurn>, ConversationError> {
+        let limit = limit.min(MOST_TURNS);
+        let scope = Scope {
+            project: Some(self.project(folder).await?),
+            ..Scope::default()
+        };
+        self.follow_store().await?;
+        // Several messages of one turn may be found.
+        let found = self.find(query, scope, limit * 3).await?;
+        let mut wanted: Vec<(ConversationId, i64)> = Vec::new();
+        for hit in found {
+            let turn = (hit.conversation.id, hit.turn);
+            if !wanted.contains(&turn) && wanted.len() < limit {
+                wanted.push(turn);
+            }
+        }
+        let found = self
+            .inner
+            .db
+            .read(move |tx| {
+                Box::pin(async move {
+                    let mut found = Vec::new();
+                    for (id, number) in wanted {
+                        let turn = turns::of_conversation(tx, id, number - 1, 1).await?;
+                        let row = conversations::get(tx, id).await?;
+                        found.extend(row.zip(turn.into_iter().next()));
+                    }
+                    Ok(found)
+                })
+            })
+            .await?;
+        Ok(found.into_iter().map(|found| self.past(found)).collect())
+    }
+
+    /// Either of them, as it is asked for.
+    pub async fn turns(
+        &self,
+        params: ConversationTurnsParams,
+    ) -> Result<ConversationTurnsResult, ConversationError> {
+        let limit = params.limit.unwrap_or(DEFAULT_TURNS);
+        if !(1..=MAX_TURNS).contains(&limit) {
+            let message = format!("`limit` must be 1 to {MAX_TURNS}");
+            return Err(ConversationError::Invalid(message));
+        }
+        let folder = Path::new(&params.project);
+        if !folder.is_absolute() {
+            let shown: String = params.project.chars().take(200).collect();
+            let message = format!("`project` must be an absolute path, not `{shown}`");
+            return Err(ConversationError::Invalid(message));
+        }
+        let found = match params.query.as_deref() {
+            Some(query) => {
+                search::check_query(query)?;
+                self.turns_about(folder, query, limit as usize).await?
+            }
+            None => self.recent_turns(folder, limit as usize).await?,
+        };
+        let count = |number: i64| u64::try_from(number).unwrap_or(0);
+        let wire = |turn: PastTurn| Wire {
+            conversation: turn.conversation,
+            engine: turn.engine,
+            number: turn.number,
+            prompt: turn.prompt,
+            answer: turn.answer,
+            tool_calls: count(turn.tool_calls),
+            failed: count(turn.failed),
+            at: turn.at,
+            age_secs: turn.age.as_secs(),
+            source: turn.source,
+        };
+        Ok(ConversationTurnsResult {
+            turns: found.into_iter().map(wire).collect(),
+        })
+    }
+
+    async fn project(&self, folder: &Path) -> Result<String, ConversationError> {
+        let folder = folder.to_owned();
+        on_thread(move || project_of(&folder)).await
+    }
+
+    fn past(&self, (row, turn): (ConversationRow, TurnRow)) -> PastTurn {
+        let short: String = row.session.chars().take(8).collect();
+        PastTurn {
+            source: format!("{} conversation {short}, turn {}", row.engine, turn.number),
+            conversation: row.id,
+            engine: row.engine,
+            number: turn.number,
+            prompt: turn.prompt,
+            answer: turn.answer,
+            tool_calls: turn.tools,
+            failed: turn.failed,
+            at: turn.last_at,
+            age: self.inner.now().since(turn.last_at),
+        }
+    }
+}

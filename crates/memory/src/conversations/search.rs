@@ -1,0 +1,258 @@
+//! Finding what was said, and what tools were told: words in memory, texts from the store for what was
+//! found.
+
+use std::sync::Arc;
+
+use missiond_api::operations::conversation::{
+    ConversationHit, ConversationSearchParams, ConversationSearchResult, MAX_HITS, SaidBy,
+};
+use missiond_core::{BoardTaskId, CliEngine, ConversationId, Timestamp};
+use missiond_knowledge::Profile;
+use missiond_knowledge::snippet::{SNIPPET_TOKENS, snippet};
+use missiond_knowledge::tokens::{exact_parts, plain, tokens};
+use missiond_store::conversations::items::{self, CallRow, MessageRow};
+use missiond_store::conversations::{self, ConversationRow};
+
+use super::show::role_of;
+use super::{ConversationError, Conversations, on_thread};
+
+/// A query is words, not a document.
+const LONGEST_QUERY: usize = 2_000;
+/// Candidates whose texts are compared with what the query quotes.
+const CANDIDATES: usize = 100;
+const DEFAULT_HITS: u32 = 10;
+const LAST_OFFSET: u32 = 1000;
+
+/// Where to look.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Scope {
+    pub(super) engine: Option<CliEngine>,
+    pub(super) project: Option<String>,
+    pub(super) task: Option<BoardTaskId>,
+    pub(super) since: Option<Timestamp>,
+    pub(super) until: Option<Timestamp>,
+    /// Also what tools were told.
+    pub(super) tools: bool,
+}
+
+/// What was found, as the store has it.
+#[derive(Debug, Clone)]
+pub(super) struct Found {
+    pub(super) conversation: ConversationRow,
+    pub(super) place: i64,
+    pub(super) turn: i64,
+    pub(super) role: SaidBy,
+    /// The tool it was said to.
+    pub(super) tool: Option<String>,
+    pub(super) text: String,
+    pub(super) at: Timestamp,
+    pub(super) score: f32,
+}
+
+impl Found {
+    fn said(conversation: ConversationRow, row: MessageRow, score: f32) -> Self {
+        Self {
+            conversation,
+            place: row.place,
+            turn: row.turn,
+            role: role_of(&row.role),
+            tool: None,
+            text: row.text,
+            at: row.at,
+            score,
+        }
+    }
+
+    fn told(conversation: ConversationRow, row: CallRow, score: f32) -> Self {
+        Self {
+            conversation,
+            place: row.place,
+            turn: row.turn,
+            role: SaidBy::Agent,
+            tool: Some(row.tool),
+            text: row.input,
+            at: row.at,
+            score,
+        }
+    }
+}
+
+pub(super) fn check_query(query: &str) -> Result<(), ConversationError> {
+    if query.trim().is_empty() {
+        return Err(ConversationError::Invalid("`query` is empty".to_owned()));
+    }
+    if query.len() > LONGEST_QUERY {
+        let message = format!("`query` is longer than {LONGEST_QUERY} bytes");
+        return Err(ConversationError::Invalid(message));
+    }
+    Ok(())
+}
+
+impl Conversations {
+    pub async fn search(
+        &self,
+        params: ConversationSearchParams,
+        task: Option<BoardTaskId>,
+    ) -> Result<ConversationSearchResult, ConversationError> {
+        let invalid = |message: String| Err(ConversationError::Invalid(message));
+        let query = params.query;
+        check_query(&query)?;
+        let limit = params.limit.unwrap_or(DEFAULT_HITS);
+        if !(1..=MAX_HITS).contains(&limit) {
+            return invalid(format!("`limit` must be 1 to {MAX_HITS}"));
+        }
+        let offset = params.offset.unwrap_or(0);
+        if offset > LAST_OFFSET {
+            return invalid(format!("`offset` must be 0 to {LAST_OFFSET}"));
+        }
+        let scope = Scope {
+            engine: params.engine,
+            project: self.project_named(params.project).await?,
+            task,
+            since: params.since,
+            until: params.until,
+            tools: true,
+        };
+        self.follow_store().await?;
+        let wanted = (offset + limit) as usize;
+        let mut found = self.find(&query, scope, wanted + 1).await?;
+        let more = found.len() > wanted;
+        found.truncate(wanted);
+        let asked = tokens(&query);
+        let hits = found
+            .into_iter()
+            .skip(offset as usize)
+            .map(|found| {
+                let Found {
+                    conversation,
+                    place,
+                    turn,
+                    role,
+                    tool,
+                    text,
+                    at,
+                    score,
+                } = found;
+                let snippet = snippet(&text, &asked, SNIPPET_TOKENS);
+                ConversationHit {
+                    conversation: conversation.id,
+                    engine: conversation.engine,
+                    session: conversation.session,
+                    project: conversation.project,
+                    title: conversation.title,
+                    task: conversation.task,
+                    place,
+                    turn,
+                    role,
+                    tool,
+                    at,
+                    snippet: snippet.text,
+                    highlights: snippet.highlights,
+                    score,
+                }
+            })
+            .collect();
+        let index = self.inner.read_index();
+        Ok(ConversationSearchResult {
+            hits,
+            more,
+            searched: index.len() as u64,
+            searched_since: index.since,
+        })
+    }
+
+    /// The best, the best first; of equal ones the newer.
+    pub(super) async fn find(
+        &self,
+        query: &str,
+        scope: Scope,
+        limit: usize,
+    ) -> Result<Vec<Found>, ConversationError> {
+        let asked = tokens(query);
+        let inner = Arc::clone(&self.inner);
+        let candidates = limit.max(CANDIDATES);
+        let mut best = on_thread(move || {
+            let index = inner.read_index();
+            let fits = |doc| {
+                index.said(doc).is_some_and(|(said, conversation)| {
+                    scope
+                        .engine
+                        .as_ref()
+                        .is_none_or(|engine| *engine == conversation.engine)
+                        && scope
+                            .project
+                            .as_ref()
+                            .is_none_or(|project| *project == conversation.project)
+                        && scope
+                            .task
+                            .is_none_or(|task| conversation.task == Some(task))
+                        && (scope.tools || !said.to_tool)
+                        && scope.since.is_none_or(|since| said.at >= since)
+                        && scope.until.is_none_or(|until| said.at < until)
+                })
+            };
+            let query = index.words().query(&asked, Profile::best().bm25);
+            let best = query.best(candidates, &fits);
+            let place = |hit: missiond_knowledge::keyword::Scored| {
+                let (said, conversation) = index.said(hit.doc)?;
+                Some((hit.score, said.at, conversation.id, said.place))
+            };
+            best.into_iter().filter_map(place).collect::<Vec<_>>()
+        })
+        .await?;
+        best.sort_by(|one, other| {
+            let by_score = other.0.total_cmp(&one.0);
+            by_score
+                .then(other.1.cmp(&one.1))
+                .then((one.2, one.3).cmp(&(other.2, other.3)))
+        });
+        let exact = exact_parts(query);
+        // Texts are read only as far as they are shown, unless they decide.
+        if exact.phrases.is_empty() {
+            best.truncate(limit);
+        }
+        let places: Vec<(f32, ConversationId, i64)> = best
+            .into_iter()
+            .map(|(score, _, conversation, place)| (score, conversation, place))
+            .collect();
+        let mut found = self.texts(places).await?;
+        if !exact.phrases.is_empty() {
+            let has = |found: &Found| {
+                let text = plain(&found.text);
+                exact.phrases.iter().all(|phrase| text.contains(phrase))
+            };
+            // A stable sort: what has every phrase comes first, as it was.
+            found.sort_by_cached_key(|found| !has(found));
+            found.truncate(limit);
+        }
+        Ok(found)
+    }
+
+    async fn texts(
+        &self,
+        places: Vec<(f32, ConversationId, i64)>,
+    ) -> Result<Vec<Found>, ConversationError> {
+        let found = self
+            .inner
+            .db
+            .read(move |tx| {
+                Box::pin(async move {
+                    let mut found = Vec::with_capacity(places.len());
+                    for (score, id, place) in places {
+                        // What was forgotten meanwhile is not there any more.
+                        let Some(conversation) = conversations::get(tx, id).await? else {
+                            continue;
+                        };
+                        if let Some(row) = items::message(tx, id, place).await? {
+                            found.push(Found::said(conversation, row, score));
+                        } else if let Some(row) = items::call(tx, id, place).await? {
+                            found.push(Found::told(conversation, row, score));
+                        }
+                    }
+                    Ok(found)
+                })
+            })
+            .await?;
+        Ok(found)
+    }
+}

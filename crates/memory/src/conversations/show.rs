@@ -1,0 +1,384 @@
+//! Listing conversations and looking into one.
+
+use std::path::PathBuf;
+
+use missiond_api::operations::conversation::{
+    Conversation, ConversationItem, ConversationListParams, ConversationListResult,
+    ConversationShowParams, ConversationShowResult, ConversationTurn, MAX_ITEMS, MAX_LISTED,
+    SaidBy, TokenCounts, ToolOutcome,
+};
+use missiond_core::{BoardTaskId, ConversationId, Timestamp};
+use missiond_store::conversations::items::{self, CallRow, EventRow, MessageRow, Window};
+use missiond_store::conversations::turns::{self, TurnRow};
+use missiond_store::conversations::usage::{self, ByModel};
+use missiond_store::conversations::{self, ConversationFilter, ConversationRow, Counts};
+use missiond_store::token_usage::Used;
+use missiond_store::{StoreError, Tx};
+
+use super::project::project_of;
+use super::{ConversationError, Conversations, on_thread};
+use crate::cost;
+use missiond_config::UsageConfig;
+
+const DEFAULT_LISTED: u32 = 20;
+const DEFAULT_ITEMS: u32 = 100;
+/// Texts of one answer, together: an answer is one line on the wire.
+const MOST_BYTES: usize = 400 << 10;
+/// The shortest beginning of a name by which a conversation is looked for.
+const SHORTEST_NAME: usize = 4;
+
+impl Conversations {
+    pub async fn list(
+        &self,
+        params: ConversationListParams,
+        task: Option<BoardTaskId>,
+        prices: &UsageConfig,
+    ) -> Result<ConversationListResult, ConversationError> {
+        let limit = params.limit.unwrap_or(DEFAULT_LISTED);
+        if !(1..=MAX_LISTED).contains(&limit) {
+            let message = format!("`limit` must be 1 to {MAX_LISTED}");
+            return Err(ConversationError::Invalid(message));
+        }
+        let filter = ConversationFilter {
+            engine: params.engine,
+            project: self.project_named(params.project).await?,
+            task,
+            execution: params.execution,
+            since: params.since,
+            until: params.until,
+            after: params.after.as_deref().map(parse_after).transpose()?,
+            limit: limit + 1,
+        };
+        let mut found = self
+            .inner
+            .db
+            .read(move |tx| {
+                Box::pin(async move {
+                    let mut found = Vec::new();
+                    for row in conversations::list(tx, &filter).await? {
+                        let counts = conversations::counts(tx, row.id).await?;
+                        let used = usage::of_conversation(tx, row.id).await?;
+                        let told = usage::told(tx, row.id).await?;
+                        found.push((row, counts, used, told));
+                    }
+                    Ok(found)
+                })
+            })
+            .await?;
+        let more = found.len() > limit as usize;
+        found.truncate(limit as usize);
+        let last = found.last().filter(|_| more);
+        let next = last.map(|(row, ..)| format!("{}.{}", row.last_at.as_micros(), row.id));
+        Ok(ConversationListResult {
+            conversations: found.into_iter().map(|one| wire(one, prices)).collect(),
+            next,
+        })
+    }
+
+    pub async fn show(
+        &self,
+        params: ConversationShowParams,
+        prices: &UsageConfig,
+    ) -> Result<ConversationShowResult, ConversationError> {
+        let limit = params.limit.unwrap_or(DEFAULT_ITEMS);
+        if !(1..=MAX_ITEMS).contains(&limit) {
+            let message = format!("`limit` must be 1 to {MAX_ITEMS}");
+            return Err(ConversationError::Invalid(message));
+        }
+        let row = self.named(&params.conversation).await?;
+        let id = row.id;
+        let window = Window {
+            after: match (params.after, params.newest) {
+                (Some(after), _) => after,
+                (None, true) => row.next_place - 1 - i64::from(limit),
+                (None, false) => 0,
+            },
+            turn: params.turn,
+            limit,
+        };
+        let (counts, used, told, shown, turns) = self
+            .inner
+            .db
+            .read(move |tx| {
+                Box::pin(async move {
+                    let counts = conversations::counts(tx, id).await?;
+                    let used = usage::of_conversation(tx, id).await?;
+                    let told = usage::told(tx, id).await?;
+                    let shown = Shown::read(tx, id, window).await?;
+                    let numbers = shown.items.iter().map(ConversationItem::turn);
+                    let turns = match (numbers.clone().min(), numbers.max()) {
+                        (Some(first), Some(last)) => {
+                            let count = u32::try_from(last - first + 1).unwrap_or(1);
+                            with_usage(tx, id, first - 1, count).await?
+                        }
+                        _ => Vec::new(),
+                    };
+                    Ok((counts, used, told, shown, turns))
+                })
+            })
+            .await?;
+        Ok(ConversationShowResult {
+            conversation: wire((row, counts, used, told), prices),
+            turns: turns
+                .into_iter()
+                .map(|turn| wire_turn(turn, prices))
+                .collect(),
+            items: shown.items,
+            next: shown.next,
+        })
+    }
+
+    /// The conversation with this id or, as far as that is only one, whose CLI's
+    /// own name begins so.
+    pub(super) async fn named(&self, name: &str) -> Result<ConversationRow, ConversationError> {
+        let shown: String = name.chars().take(128).collect();
+        let unknown = || ConversationError::Unknown(shown.clone());
+        if let Ok(id) = name.parse::<ConversationId>() {
+            let found = self
+                .inner
+                .db
+                .read(move |tx| Box::pin(conversations::get(tx, id)))
+                .await?;
+            return found.ok_or_else(unknown);
+        }
+        if name.len() < SHORTEST_NAME || name.len() > 128 || name.contains('\0') {
+            return Err(unknown());
+        }
+        let beginning = name.to_owned();
+        let found = self
+            .inner
+            .db
+            .read(move |tx| {
+                Box::pin(async move { conversations::by_session(tx, &beginning).await })
+            })
+            .await?;
+        match &found[..] {
+            [] => Err(unknown()),
+            [only] => Ok(only.clone()),
+            [first, ..] if first.session == name => Ok(first.clone()),
+            _ => Err(ConversationError::Several(shown)),
+        }
+    }
+
+    /// The project a person means by a folder.
+    pub(super) async fn project_named(
+        &self,
+        folder: Option<String>,
+    ) -> Result<Option<String>, ConversationError> {
+        let Some(folder) = folder else {
+            return Ok(None);
+        };
+        let path = PathBuf::from(&folder);
+        if !path.is_absolute() {
+            let shown: String = folder.chars().take(200).collect();
+            let message = format!("`project` must be an absolute path, not `{shown}`");
+            return Err(ConversationError::Invalid(message));
+        }
+        on_thread(move || Some(project_of(&path))).await
+    }
+}
+
+fn parse_after(text: &str) -> Result<(Timestamp, ConversationId), ConversationError> {
+    let parsed = text.split_once('.').and_then(|(at, id)| {
+        let at = at.parse().ok()?;
+        Some((Timestamp::from_micros(at), id.parse().ok()?))
+    });
+    parsed.ok_or_else(|| {
+        ConversationError::Invalid("`after` must be what `next` of an earlier answer says".into())
+    })
+}
+
+/// Part of a conversation, within what an answer may hold.
+struct Shown {
+    items: Vec<ConversationItem>,
+    next: Option<i64>,
+}
+
+impl Shown {
+    async fn read(tx: &mut Tx<'_>, id: ConversationId, window: Window) -> Result<Self, StoreError> {
+        let one_more = Window {
+            limit: window.limit + 1,
+            ..window
+        };
+        let mut all: Vec<ConversationItem> = Vec::new();
+        let messages = items::messages(tx, id, one_more).await?;
+        all.extend(messages.into_iter().map(of_message));
+        all.extend(
+            items::calls(tx, id, one_more)
+                .await?
+                .into_iter()
+                .map(of_call),
+        );
+        all.extend(
+            items::events(tx, id, one_more)
+                .await?
+                .into_iter()
+                .map(of_event),
+        );
+        all.sort_by_key(ConversationItem::place);
+        let mut bytes = 0;
+        let mut shown = Vec::new();
+        let mut next = None;
+        for item in all {
+            bytes += item.bytes();
+            let full = shown.len() as u32 == window.limit;
+            if full || (bytes > MOST_BYTES && !shown.is_empty()) {
+                next = shown.last().map(ConversationItem::place);
+                break;
+            }
+            shown.push(item);
+        }
+        Ok(Self { items: shown, next })
+    }
+}
+
+pub(super) fn role_of(role: &str) -> SaidBy {
+    match role {
+        "person" => SaidBy::Person,
+        _ => SaidBy::Agent,
+    }
+}
+
+fn of_message(row: MessageRow) -> ConversationItem {
+    ConversationItem::Message {
+        place: row.place,
+        turn: row.turn,
+        at: row.at,
+        role: role_of(&row.role),
+        cut: is_cut(row.bytes, &row.text),
+        text: row.text,
+        model: row.model,
+        noise: row.noise,
+    }
+}
+
+fn of_call(row: CallRow) -> ConversationItem {
+    ConversationItem::ToolCall {
+        place: row.place,
+        turn: row.turn,
+        at: row.at,
+        tool: row.tool,
+        input: row.input,
+        outcome: row.outcome.as_deref().and_then(|outcome| match outcome {
+            "succeeded" => Some(ToolOutcome::Succeeded),
+            "failed" => Some(ToolOutcome::Failed),
+            "denied" => Some(ToolOutcome::Denied),
+            _ => None,
+        }),
+        cut: is_cut(row.bytes, &row.output),
+        output: row.output,
+        noise: row.noise,
+        ended_at: row.ended_at,
+    }
+}
+
+fn of_event(row: EventRow) -> ConversationItem {
+    ConversationItem::Event {
+        place: row.place,
+        turn: row.turn,
+        at: row.at,
+        event: row.kind,
+    }
+}
+
+/// Masking may have made it longer or shorter, but not by as much.
+fn is_cut(bytes: i64, text: &str) -> bool {
+    text.contains("\n[…]\n") && bytes > text.len() as i64 / 2
+}
+
+/// A turn with what each request to the model in it used.
+type TurnUsed = (TurnRow, ByModel);
+
+/// Some turns of a conversation. A request belongs to the turn in which it was
+/// made: not before its prompt, and before the next one.
+async fn with_usage(
+    tx: &mut Tx<'_>,
+    id: ConversationId,
+    after: i64,
+    count: u32,
+) -> Result<Vec<TurnUsed>, StoreError> {
+    let mut rows = turns::of_conversation(tx, id, after, count.saturating_add(1)).await?;
+    let next = match rows.len() > count as usize {
+        true => rows.pop().map(|next| next.began_at),
+        false => None,
+    };
+    let Some(first) = rows.first() else {
+        return Ok(Vec::new());
+    };
+    // What was requested before anybody said something belongs to what came of it.
+    let from = match first.number {
+        1 => Timestamp::from_micros(0),
+        _ => first.began_at,
+    };
+    let mut turns: Vec<TurnUsed> = rows.into_iter().map(|row| (row, Vec::new())).collect();
+    for request in usage::requests(tx, id, from, next).await? {
+        let (at, of) = request.of;
+        let tokens = request.tokens;
+        let begun = turns.partition_point(|(turn, _)| turn.began_at <= at);
+        if let Some((_, used)) = turns.get_mut(begun.saturating_sub(1)) {
+            used.push(Used { of, tokens });
+        }
+    }
+    Ok(turns)
+}
+
+fn wire(
+    (row, counts, used, told): (ConversationRow, Counts, ByModel, Option<u64>),
+    prices: &UsageConfig,
+) -> Conversation {
+    let count = |number: i64| u64::try_from(number).unwrap_or(0);
+    Conversation {
+        id: row.id,
+        engine: row.engine,
+        session: row.session,
+        project: row.project,
+        cwd: row.cwd,
+        title: row.title,
+        execution: row.execution,
+        task: row.task,
+        slot: row.slot,
+        started_at: row.started_at,
+        last_at: row.last_at,
+        turns: count(counts.turns),
+        messages: count(counts.messages),
+        tool_calls: count(counts.tools),
+        tokens: TokenCounts {
+            input: count(counts.input),
+            output: count(counts.output),
+            cache_read: count(counts.cache_read),
+            cache_write: count(counts.cache_write),
+        },
+        cost: cost::of(prices, &used, told),
+        skipped: count(row.skipped),
+        diagnostic: row.diagnostic,
+    }
+}
+
+fn wire_turn((row, used): TurnUsed, prices: &UsageConfig) -> ConversationTurn {
+    let count = |number: i64| u64::try_from(number).unwrap_or(0);
+    ConversationTurn {
+        number: row.number,
+        prompt: row.prompt,
+        answer: row.answer,
+        messages: count(row.messages),
+        tool_calls: count(row.tools),
+        failed: count(row.failed),
+        ending: row.ending,
+        tokens: sum(&used),
+        // A transcript may tell only what all of it cost.
+        cost: cost::of(prices, &used, None),
+        began_at: row.began_at,
+        last_at: row.last_at,
+    }
+}
+
+fn sum(used: &[Used<Option<String>>]) -> TokenCounts {
+    let mut sum = TokenCounts::default();
+    for Used { tokens, .. } in used {
+        sum.input += tokens.input;
+        sum.output += tokens.output;
+        sum.cache_read += tokens.cache_read;
+        sum.cache_write += tokens.cache_write;
+    }
+    sum
+}

@@ -1,0 +1,98 @@
+//! What tokens cost by the prices of the configuration. A price is in dollars
+//! for a million tokens, so it is in millionths of a dollar for one.
+
+use missiond_api::operations::observe::Cost;
+use missiond_store::token_usage::{Tokens, Used};
+
+use missiond_config::{PriceConfig, UsageConfig};
+
+/// A model whose name no transcript says.
+const NAMELESS: &str = "unknown";
+
+/// What was used of some models, together, and what transcripts say of it.
+pub fn of<'a>(
+    config: &UsageConfig,
+    used: impl IntoIterator<Item = &'a Used<Option<String>>>,
+    told: Option<u64>,
+) -> Cost {
+    let mut cost = Cost {
+        told_microdollars: told,
+        ..Cost::default()
+    };
+    for one in used {
+        add(config, one.of.as_deref(), one.tokens, &mut cost);
+    }
+    cost
+}
+
+/// Adds what tokens of a model cost.
+pub fn add(config: &UsageConfig, model: Option<&str>, tokens: Tokens, cost: &mut Cost) {
+    if tokens == Tokens::default() {
+        return;
+    }
+    let model = model.unwrap_or(NAMELESS);
+    match config.price_of(model) {
+        Some(price) => {
+            let sum = cost.microdollars.unwrap_or(0);
+            cost.microdollars = Some(sum.saturating_add(microdollars(price, tokens)));
+        }
+        None if cost.unpriced.iter().any(|known| known == model) => {}
+        None => cost.unpriced.push(model.to_owned()),
+    }
+}
+
+/// A millionth of a dollar more or less is nothing, and what is too much for the
+/// number is its most.
+fn microdollars(price: &PriceConfig, tokens: Tokens) -> u64 {
+    let sum = tokens.input as f64 * price.input
+        + tokens.output as f64 * price.output
+        + tokens.cache_read as f64 * price.cache_read.unwrap_or(price.input)
+        + tokens.cache_write as f64 * price.cache_write.unwrap_or(price.input);
+    sum.round() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn used(model: Option<&str>, input: u64, cache_read: u64) -> Used<Option<String>> {
+        let tokens = Tokens {
+            input,
+            cache_read,
+            output: 10,
+            cache_write: 0,
+        };
+        Used {
+            of: model.map(str::to_owned),
+            tokens,
+        }
+    }
+
+    #[test]
+    fn a_cost_is_what_has_a_price_and_names_what_has_none() {
+        let config = UsageConfig {
+            prices: vec![PriceConfig {
+                model: "big-*".to_owned(),
+                input: 3.0,
+                output: 15.0,
+                cache_read: Some(0.3),
+                cache_write: None,
+            }],
+        };
+        let all = [
+            used(Some("big-4"), 100, 1000),
+            used(Some("small"), 5, 0),
+            used(None, 5, 0),
+            used(Some("small"), 7, 0),
+        ];
+        let cost = of(&config, &all, None);
+        assert_eq!(cost.microdollars, Some(300 + 150 + 300));
+        assert_eq!(cost.unpriced, ["small", "unknown"]);
+        let unpriced = of(&config, &all[1..2], Some(7));
+        assert_eq!(
+            (unpriced.microdollars, unpriced.told_microdollars),
+            (None, Some(7))
+        );
+        assert_eq!(of(&config, &[], None), Cost::default());
+    }
+}

@@ -1,0 +1,148 @@
+//! Making space: which entries have aged unused, archiving them, and taking
+//! that back.
+
+use std::collections::HashSet;
+
+use missiond_api::operations::knowledge::{KbGcAction, KbGcEntry, KbGcParams, KbGcReport};
+use missiond_core::{EntryId, Timestamp, TraceContext};
+use missiond_knowledge::HalfLives;
+use missiond_knowledge::utility::{Judged, may_go};
+use missiond_store::knowledge::{self, COLLECTED, EntryRow, Standing, Which, edges};
+use missiond_store::{StoreError, Tx};
+
+use super::{Knowledge, KnowledgeError, PAGE, to_the_end};
+
+/// Entries that one collection shows or archives.
+const MOST: usize = 500;
+
+/// How far ahead one can look.
+const MOST_DAYS: u32 = 3650;
+
+const DAY: i64 = 86_400_000_000;
+
+impl Knowledge {
+    pub async fn collect(
+        &self,
+        params: KbGcParams,
+        trace: TraceContext,
+    ) -> Result<KbGcReport, KnowledgeError> {
+        let this = self.clone();
+        to_the_end(async move { this.collect_now(params, trace).await }).await
+    }
+
+    async fn collect_now(
+        &self,
+        params: KbGcParams,
+        trace: TraceContext,
+    ) -> Result<KbGcReport, KnowledgeError> {
+        let KbGcParams { action, in_days } = params;
+        if in_days > MOST_DAYS {
+            return Err(KnowledgeError::Invalid(format!(
+                "`in_days` must be 0 to {MOST_DAYS}"
+            )));
+        }
+        let _changing = self.inner.changing.lock().await;
+        let lives = self.inner.profile.half_lives;
+        let now = self.inner.clock.now();
+        let then = Timestamp::from_micros(now.as_micros() + i64::from(in_days) * DAY);
+        let entries = match action {
+            KbGcAction::Preview => {
+                self.inner
+                    .db
+                    .read(move |tx| Box::pin(aged(tx, lives, then)))
+                    .await?
+            }
+            KbGcAction::Archive => {
+                let archived = self
+                    .inner
+                    .db
+                    .write(move |tx| Box::pin(archive_aged(tx, lives, then, now)));
+                let (entries, standings) = archived.await?;
+                {
+                    let mut index = self.inner.write_index();
+                    entries.iter().for_each(|(row, _)| index.remove(row.id));
+                    index.stand(&standings);
+                }
+                self.tell(0, 0, entries.len() as u32, trace).await?;
+                entries
+            }
+            KbGcAction::Undo => {
+                let entries = self.inner.db.write(|tx| Box::pin(bring_back(tx))).await?;
+                self.rebuild().await?;
+                self.tell(entries.len() as u32, 0, 0, trace).await?;
+                entries
+            }
+        };
+        let told = |(row, why): (EntryRow, String)| KbGcEntry {
+            id: row.id,
+            key: row.key,
+            summary: row.summary,
+            why,
+        };
+        Ok(KbGcReport {
+            action,
+            entries: entries.into_iter().map(told).collect(),
+        })
+    }
+}
+
+pub(super) async fn aged(
+    tx: &mut Tx<'_>,
+    lives: HalfLives,
+    now: Timestamp,
+) -> Result<Vec<(EntryRow, String)>, StoreError> {
+    let replaced: HashSet<EntryId> = edges::replaced(tx).await?.into_iter().collect();
+    let mut found = Vec::new();
+    let mut after = None;
+    loop {
+        let page = knowledge::page(tx, after, Which::InUse, PAGE).await?;
+        let full = page.len() == PAGE as usize;
+        after = page.last().map(|row| row.id);
+        for row in page {
+            let judged = Judged {
+                half_life_days: lives.of(row.category.parse().unwrap_or_default()),
+                utility: row.utility,
+                confidence: row.confidence,
+                verified_at: row.verified_at,
+                used_at: row.used_at,
+                replaced: replaced.contains(&row.id),
+            };
+            if let Some(why) = may_go(&judged, now) {
+                found.push((row, why.to_owned()));
+            }
+            if found.len() == MOST {
+                return Ok(found);
+            }
+        }
+        if !full {
+            return Ok(found);
+        }
+    }
+}
+
+async fn archive_aged(
+    tx: &mut Tx<'_>,
+    lives: HalfLives,
+    then: Timestamp,
+    now: Timestamp,
+) -> Result<(Vec<(EntryRow, String)>, Vec<Standing>), StoreError> {
+    let entries = aged(tx, lives, then).await?;
+    for (row, why) in &entries {
+        knowledge::archive(tx, row.id, &format!("{COLLECTED}{why}"), now).await?;
+    }
+    let gone: Vec<EntryId> = entries.iter().map(|(row, _)| row.id).collect();
+    let standings = knowledge::stand_around(tx, &gone).await?;
+    Ok((entries, standings))
+}
+
+async fn bring_back(tx: &mut Tx<'_>) -> Result<Vec<(EntryRow, String)>, StoreError> {
+    let mut entries = Vec::new();
+    let back = knowledge::restore_last_collection(tx).await?;
+    knowledge::stand_around(tx, &back).await?;
+    for id in back {
+        if let Some(row) = knowledge::get(tx, id).await? {
+            entries.push((row, "brought back".to_owned()));
+        }
+    }
+    Ok(entries)
+}

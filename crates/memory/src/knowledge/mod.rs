@@ -1,0 +1,296 @@
+//! The knowledge base of a running daemon: entries in the store, their index
+//! in memory, and the model that embeds them. A write is in the store before
+//! it is in the index; the index is built again from the store at every start.
+//! Each daemon holds an index of its own: on a shared database it sees what
+//! another daemon wrote when it starts again or is told to re-embed.
+
+mod collect;
+mod embedding;
+mod entries;
+mod index;
+mod map;
+mod remember;
+mod search;
+mod tend;
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use futures::future::BoxFuture;
+use missiond_api::{ApiError, Home};
+use missiond_core::{Clock, EdgeKind, EntryId, ErrorCode};
+use missiond_knowledge::Profile;
+use missiond_knowledge::transfer::DraftError;
+use missiond_runtime::{Component, StartError, Supervisor, Tasks};
+use missiond_store::knowledge::{self, Which, edges};
+use missiond_store::{MissionDb, StoreError};
+use tokio::sync::{Notify, watch};
+
+use embedding::Models;
+pub use entries::note_uses;
+use index::{Index, Serving};
+use missiond_config::KnowledgeConfig;
+use missiond_timeline::{Timeline, TimelineError};
+pub use tend::{Learnt, Tended};
+
+/// A handle to the knowledge base.
+#[derive(Debug, Clone)]
+pub struct Knowledge {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    tasks: Tasks,
+    db: MissionDb,
+    clock: Arc<dyn Clock>,
+    timeline: Timeline,
+    index: RwLock<Index>,
+    models: Models,
+    config: KnowledgeConfig,
+    /// The profile that is searched with unless another is asked for.
+    profile: Profile,
+    /// Set once the index has been built.
+    built: watch::Sender<bool>,
+    /// Something has no vector yet.
+    wake: Notify,
+    /// Held from the store to the index, so that an index that replaces
+    /// another has everything that was written.
+    changing: tokio::sync::Mutex<()>,
+    /// Candidates that a rule would accept and that contradict what is known.
+    waiting: Mutex<HashSet<EntryId>>,
+    /// Grows whenever the index is changed: what was made of it is then old.
+    changes: AtomicU64,
+    map: tokio::sync::Mutex<Option<map::Drawn>>,
+}
+
+/// Why something about knowledge did not work.
+#[derive(Debug, thiserror::Error)]
+pub enum KnowledgeError {
+    #[error(transparent)]
+    Draft(#[from] DraftError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Timeline(#[from] TimelineError),
+    #[error("there is no entry `{0}`")]
+    Unknown(String),
+    #[error("{0}")]
+    Invalid(String),
+    #[error(
+        "only a person says that something holds instead of what a person said: `mission kb link` \
+         does it"
+    )]
+    Overruling,
+    #[error("a worker thread of the knowledge base ended: {0}")]
+    Thread(String),
+}
+
+impl From<KnowledgeError> for ApiError {
+    fn from(error: KnowledgeError) -> Self {
+        let code = match &error {
+            KnowledgeError::Draft(_) | KnowledgeError::Invalid(_) => ErrorCode::InvalidParams,
+            KnowledgeError::Store(error) => error.code(),
+            KnowledgeError::Timeline(error) => error.code(),
+            KnowledgeError::Unknown(_) => ErrorCode::NotFound,
+            KnowledgeError::Overruling => ErrorCode::Forbidden,
+            KnowledgeError::Thread(_) => ErrorCode::Internal,
+        };
+        Self::new(code, error.to_string())
+    }
+}
+
+/// Entries read from the store at once.
+const PAGE: u32 = 1000;
+
+impl Knowledge {
+    pub fn new(
+        home: &Home,
+        db: MissionDb,
+        timeline: Timeline,
+        clock: Arc<dyn Clock>,
+        config: KnowledgeConfig,
+        supervisor: Supervisor,
+    ) -> Self {
+        let models_dir: PathBuf = home.models_dir();
+        let profile = config.search.profile();
+        Self {
+            inner: Arc::new(Inner {
+                tasks: Tasks::new(supervisor),
+                db,
+                clock,
+                timeline,
+                index: RwLock::new(Index::empty(profile.context)),
+                models: Models::new(models_dir, config.clone()),
+                config,
+                profile,
+                built: watch::Sender::new(false),
+                wake: Notify::new(),
+                changing: tokio::sync::Mutex::new(()),
+                waiting: Mutex::default(),
+                changes: AtomicU64::new(0),
+                map: tokio::sync::Mutex::new(None),
+            }),
+        }
+    }
+
+    /// Reads the index from the store: every entry, and the vectors of the
+    /// model that was complete last.
+    async fn build(&self) -> Result<(), KnowledgeError> {
+        let _changing = self.inner.changing.lock().await;
+        self.rebuild().await?;
+        self.inner.built.send_replace(true);
+        Ok(())
+    }
+
+    /// As [`Knowledge::build`], for whoever holds `changing`.
+    async fn rebuild(&self) -> Result<(), KnowledgeError> {
+        let models = self
+            .inner
+            .db
+            .read(|tx| Box::pin(knowledge::vectors::models(tx)))
+            .await?;
+        let serving = models
+            .into_iter()
+            .find(|model| model.completed_at.is_some());
+        let index = self.read_index(serving).await?;
+        *self.inner.write_index() = index;
+        Ok(())
+    }
+
+    async fn read_index(
+        &self,
+        model: Option<knowledge::vectors::ModelRow>,
+    ) -> Result<Index, KnowledgeError> {
+        let mut vectors = std::collections::HashMap::new();
+        if let Some(model) = &model {
+            let mut after = None;
+            loop {
+                let name = model.name.clone();
+                let page = self
+                    .inner
+                    .db
+                    .read(move |tx| {
+                        Box::pin(
+                            async move { knowledge::vectors::page(tx, &name, after, PAGE).await },
+                        )
+                    })
+                    .await?;
+                let full = page.len() == PAGE as usize;
+                after = page.last().map(|(id, _)| *id);
+                vectors.extend(page);
+                if !full {
+                    break;
+                }
+            }
+        }
+        let dimension = model.as_ref().map(|model| model.dimension as usize);
+        vectors.retain(|_, vector: &mut Vec<f32>| Some(vector.len()) == dimension);
+        let mut entries = Vec::new();
+        let mut after = None;
+        loop {
+            let page = self
+                .inner
+                .db
+                .read(move |tx| Box::pin(knowledge::page(tx, after, Which::InUse, PAGE)))
+                .await?;
+            let full = page.len() == PAGE as usize;
+            after = page.last().map(|row| row.id);
+            for row in page {
+                let vector = vectors.remove(&row.id);
+                entries.push((row, vector));
+            }
+            if !full {
+                break;
+            }
+        }
+        let kind = EdgeKind::Supersedes.name();
+        let superseding = self
+            .inner
+            .db
+            .read(move |tx| Box::pin(edges::of_kind(tx, kind, u32::MAX)))
+            .await?;
+        let context = self.inner.profile.context;
+        let mut index = on_thread(move || Index::of(entries, context, dimension)).await?;
+        // The newest comes last and stays, as it does where an entry's edges are read.
+        for edge in superseding.into_iter().rev() {
+            index.supersede(edge.to, edge.from);
+        }
+        index.serving = model.map(|model| Serving {
+            name: model.name,
+            endpoint: model.endpoint,
+            calibration: model
+                .calibration
+                .and_then(|text| serde_json::from_str(&text).ok()),
+        });
+        Ok(index)
+    }
+
+    /// Waits until the index has been built.
+    async fn built(&self) {
+        let mut built = self.inner.built.subscribe();
+        // The sender lives as long as this handle.
+        let _ = built.wait_for(|built| *built).await;
+    }
+}
+
+impl Component for Knowledge {
+    fn name(&self) -> &'static str {
+        "knowledge"
+    }
+
+    /// Builds the index and begins to embed what has no vector; returns at once.
+    fn start(self: Arc<Self>) -> BoxFuture<'static, Result<(), StartError>> {
+        let this = Arc::clone(&self);
+        self.inner.tasks.spawn_restarting("knowledge", move || {
+            let knowledge = (*this).clone();
+            async move { knowledge.work().await }
+        });
+        Box::pin(async { Ok(()) })
+    }
+
+    fn stop(&self) -> BoxFuture<'_, ()> {
+        Box::pin(self.inner.tasks.stop())
+    }
+}
+
+impl Inner {
+    fn accepts(&self, source: &str) -> bool {
+        self.config.accepts(source)
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, HashSet<EntryId>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn read_index(&self) -> RwLockReadGuard<'_, Index> {
+        self.index.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write_index(&self) -> RwLockWriteGuard<'_, Index> {
+        let index = self.index.write().unwrap_or_else(PoisonError::into_inner);
+        // Under the lock: whoever reads the number first and the index then may
+        // hold what is newer than its number, never what is older.
+        self.changes.fetch_add(1, Ordering::SeqCst);
+        index
+    }
+}
+
+/// Carries a change through also when whoever asked for it goes away: what is in
+/// the store is then in the index too.
+async fn to_the_end<T: Send + 'static>(
+    change: impl Future<Output = Result<T, KnowledgeError>> + Send + 'static,
+) -> Result<T, KnowledgeError> {
+    let done = tokio::spawn(change).await;
+    done.map_err(|error| KnowledgeError::Thread(error.to_string()))?
+}
+
+/// Does work that takes a processor for a while.
+async fn on_thread<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, KnowledgeError> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(|error| KnowledgeError::Thread(error.to_string()))
+}

@@ -1,0 +1,319 @@
+//! Handlers of the operations on questions and permissions.
+
+use std::path::Path;
+use std::time::Duration;
+
+use missiond_api::ApiError;
+use missiond_api::operations::attention::permission::{
+    PermissionAdd, PermissionList, PermissionRemove, PermissionTest,
+};
+use missiond_api::operations::attention::{
+    GrantParams, GrantScope, PermissionAddParams, PermissionAddResult, PermissionDecision,
+    PermissionEffect, PermissionListParams, PermissionPage, PermissionRemoveParams,
+    PermissionRemoveResult, PermissionRule, PermissionSource, PermissionSubject,
+    PermissionTestParams, PermissionVerdict, QuestionAnswer, QuestionAnswerParams,
+    QuestionAnswerResult, QuestionDismiss, QuestionDismissParams, QuestionList, QuestionListParams,
+    QuestionPage, QuestionResult,
+};
+use missiond_core::{CliEngine, QuestionRef};
+use missiond_guard::permissions::{Argument, Effect, Request, Rule, Scope};
+use missiond_store::permissions;
+use missiond_store::questions::QuestionFilter;
+
+use super::{Call, Operations, of_store};
+use missiond_attention::permissions::{Grant, GrantFor, KnownRule, RuleSource, place};
+use missiond_attention::questions::QuestionError;
+
+const USUAL_LIMIT: u32 = 50;
+const MOST_LISTED: u32 = 1000;
+const LONGEST_NAME: usize = 128;
+const LONGEST_GRANT: u64 = 30 * 24 * 3600;
+const LONGEST_RULE: u64 = 3650 * 24 * 3600;
+/// The tools whose argument is a line for a shell.
+const SHELL_TOOLS: [&str; 3] = ["bash", "run", "shell"];
+
+pub(super) fn register(operations: &mut Operations) {
+    operations.add::<QuestionList, _, _>(list);
+    operations.add::<QuestionAnswer, _, _>(answer);
+    operations.add::<QuestionDismiss, _, _>(dismiss);
+    operations.add::<PermissionList, _, _>(permission_list);
+    operations.add::<PermissionAdd, _, _>(permission_add);
+    operations.add::<PermissionRemove, _, _>(permission_remove);
+    operations.add::<PermissionTest, _, _>(permission_test);
+}
+
+async fn list(call: Call, params: QuestionListParams) -> Result<QuestionPage, ApiError> {
+    let limit = params.limit.unwrap_or(USUAL_LIMIT);
+    if !(1..=MOST_LISTED).contains(&limit) {
+        let message = format!("`limit` is 1 to {MOST_LISTED}");
+        return Err(ApiError::invalid_params(message));
+    }
+    let questions = &call.daemon.questions;
+    let questions = match params.all {
+        true => questions.list(QuestionFilter::Newest { limit }).await,
+        false => questions.attention().await,
+    };
+    Ok(QuestionPage {
+        questions: questions.map_err(|error| of_question(&error))?,
+    })
+}
+
+async fn answer(
+    call: Call,
+    params: QuestionAnswerParams,
+) -> Result<QuestionAnswerResult, ApiError> {
+    let reference = reference(&params.question)?;
+    let by = who(params.by)?;
+    let daemon = &call.daemon;
+    let rule = match params.grant {
+        None => None,
+        Some(grant) => {
+            let question = daemon.questions.find(reference).await;
+            let question = question.map_err(|error| of_question(&error))?;
+            let rule = daemon
+                .permissions
+                .rule_of_grant(&question, &of_grant(&grant)?);
+            Some(rule.map_err(|error| of_question(&error))?)
+        }
+    };
+    let answered = daemon
+        .questions
+        .answer(reference, &params.answer, &by, call.trace)
+        .await
+        .map_err(|error| of_question(&error))?;
+    let granted = match rule {
+        None => None,
+        Some(rule) => {
+            let granted = daemon.permissions.make_grant(rule, &answered, &by).await;
+            granted.map_err(|error| of_question(&error))?
+        }
+    };
+    Ok(QuestionAnswerResult {
+        question: answered,
+        rule: granted.map(|number| format!("P-{number}")),
+    })
+}
+
+async fn dismiss(call: Call, params: QuestionDismissParams) -> Result<QuestionResult, ApiError> {
+    let reference = reference(&params.question)?;
+    let questions = &call.daemon.questions;
+    let dismissed = questions
+        .dismiss(reference, params.reason, super::PERSON, call.trace)
+        .await;
+    Ok(QuestionResult {
+        question: dismissed.map_err(|error| of_question(&error))?,
+    })
+}
+
+async fn permission_list(
+    call: Call,
+    params: PermissionListParams,
+) -> Result<PermissionPage, ApiError> {
+    let wanted = params.decisions.min(MOST_LISTED);
+    let now = call.daemon.clock.now();
+    let known = call.daemon.permissions.rules().await;
+    let known = known.map_err(|error| of_question(&error))?;
+    let decisions = call
+        .daemon
+        .db
+        .read(move |tx| Box::pin(permissions::decisions(tx, wanted)))
+        .await
+        .map_err(|error| of_store(&error))?;
+    Ok(PermissionPage {
+        rules: known.into_iter().map(|known| shown(known, now)).collect(),
+        decisions: decisions
+            .into_iter()
+            .map(|row| PermissionDecision {
+                slot: row.decision.slot,
+                execution: row.decision.execution,
+                asked: row.decision.asked,
+                effect: row.decision.effect,
+                decided_by: row.decision.decided_by,
+                reason: row.decision.reason,
+                decided_at: row.decision.decided_at,
+                outcome: row.outcome,
+            })
+            .collect(),
+    })
+}
+
+async fn permission_add(
+    call: Call,
+    params: PermissionAddParams,
+) -> Result<PermissionAddResult, ApiError> {
+    let by = who(params.by)?;
+    if params
+        .seconds
+        .is_some_and(|seconds| seconds == 0 || seconds > LONGEST_RULE)
+    {
+        return Err(ApiError::invalid_params(
+            "a rule holds for 1 second to 10 years",
+        ));
+    }
+    let invalid = |error: &dyn std::fmt::Display| ApiError::invalid_params(error.to_string());
+    let subject = params.subject;
+    let pattern = |text: Option<String>| {
+        let parsed = text.map(|text| text.parse()).transpose();
+        parsed.map_err(|error| invalid(&error))
+    };
+    let path = subject.path.map(|text| text.parse()).transpose();
+    let now = call.daemon.clock.now();
+    let rule = Rule {
+        name: "new".to_owned(),
+        effect: match params.effect {
+            PermissionEffect::Allow => Effect::Allow,
+            PermissionEffect::Ask => Effect::Ask,
+            PermissionEffect::Deny => Effect::Deny,
+        },
+        tool: subject
+            .tool
+            .as_deref()
+            .unwrap_or("*")
+            .parse()
+            .map_err(|error| invalid(&error))?,
+        argument: pattern(subject.argument)?,
+        path: path.map_err(|error| invalid(&error))?,
+        server: pattern(subject.server)?,
+        scope: Scope {
+            engine: subject.engine,
+            slot: subject.slot,
+            execution: subject.execution,
+            task: subject.task,
+        },
+        expires_at: params
+            .seconds
+            .map(|seconds| now.plus(Duration::from_secs(seconds))),
+        uses_left: params.uses,
+    };
+    let number = call.daemon.permissions.add(&rule, None, &by).await;
+    let number = number.map_err(|error| of_question(&error))?;
+    Ok(PermissionAddResult {
+        name: format!("P-{number}"),
+    })
+}
+
+async fn permission_remove(
+    call: Call,
+    params: PermissionRemoveParams,
+) -> Result<PermissionRemoveResult, ApiError> {
+    let removed = call.daemon.permissions.remove(&params.rule).await;
+    removed.map_err(|error| of_question(&error))?;
+    Ok(PermissionRemoveResult { name: params.rule })
+}
+
+async fn permission_test(
+    call: Call,
+    params: PermissionTestParams,
+) -> Result<PermissionVerdict, ApiError> {
+    if params.tool.trim().is_empty() {
+        return Err(ApiError::invalid_params("`tool` must name a tool"));
+    }
+    let folder = params.folder.as_deref().unwrap_or("/");
+    let place = place(Path::new(folder));
+    let runs_commands = SHELL_TOOLS.contains(&params.tool.to_lowercase().as_str());
+    let request = Request {
+        tool: Some(params.tool),
+        server: params.server,
+        argument: params.argument.map(|text| match runs_commands {
+            true => Argument::Command(text),
+            false => Argument::Text(text),
+        }),
+        paths: params
+            .path
+            .map(|path| place.absolute(&path))
+            .into_iter()
+            .collect(),
+        place,
+        slot_name: params.slot,
+        ..Request::from_engine(params.engine.unwrap_or(CliEngine::Claude))
+    };
+    let verdict = call.daemon.permissions.decide(&request).await;
+    let verdict = verdict.map_err(|error| of_question(&error))?;
+    Ok(PermissionVerdict {
+        effect: effect(verdict.effect),
+        rules: verdict.rules,
+        reason: verdict.reason,
+    })
+}
+
+fn shown(known: KnownRule, now: missiond_core::Timestamp) -> PermissionRule {
+    let KnownRule { rule, source } = known;
+    let in_force = rule.is_in_force(now);
+    let (source, created_by, created_at) = match source {
+        RuleSource::BuiltIn => (PermissionSource::BuiltIn, None, None),
+        RuleSource::Configuration => (PermissionSource::Configuration, None, None),
+        RuleSource::Stored {
+            created_by,
+            created_at,
+            ..
+        } => (PermissionSource::Added, Some(created_by), Some(created_at)),
+    };
+    PermissionRule {
+        name: rule.name,
+        effect: effect(rule.effect),
+        subject: PermissionSubject {
+            tool: Some(rule.tool.to_string()),
+            argument: rule.argument.map(|pattern| pattern.to_string()),
+            path: rule.path.map(|pattern| pattern.to_string()),
+            server: rule.server.map(|pattern| pattern.to_string()),
+            engine: rule.scope.engine,
+            slot: rule.scope.slot,
+            execution: rule.scope.execution,
+            task: rule.scope.task,
+        },
+        expires_at: rule.expires_at,
+        uses_left: rule.uses_left,
+        in_force,
+        source,
+        created_by,
+        created_at,
+    }
+}
+
+const fn effect(effect: Effect) -> PermissionEffect {
+    match effect {
+        Effect::Allow => PermissionEffect::Allow,
+        Effect::Ask => PermissionEffect::Ask,
+        Effect::Deny => PermissionEffect::Deny,
+    }
+}
+
+fn of_grant(grant: &GrantParams) -> Result<Grant, ApiError> {
+    if grant
+        .seconds
+        .is_some_and(|seconds| seconds == 0 || seconds > LONGEST_GRANT)
+    {
+        return Err(ApiError::invalid_params(
+            "a grant holds for 1 second to 30 days",
+        ));
+    }
+    Ok(Grant {
+        for_time: grant.seconds.map(Duration::from_secs),
+        scope: match grant.scope {
+            GrantScope::Asker => GrantFor::Asker,
+            GrantScope::Slot => GrantFor::Slot,
+            GrantScope::Execution => GrantFor::Execution,
+            GrantScope::Task => GrantFor::Task,
+            GrantScope::Everywhere => GrantFor::Everywhere,
+        },
+    })
+}
+
+fn reference(text: &str) -> Result<QuestionRef, ApiError> {
+    let parsed = text.parse::<QuestionRef>();
+    parsed.map_err(|error| ApiError::invalid_params(error.to_string()))
+}
+
+fn who(by: Option<String>) -> Result<String, ApiError> {
+    let by = by.unwrap_or_else(|| super::PERSON.to_owned());
+    match by.is_empty() || by.len() > LONGEST_NAME || by.contains('\0') {
+        true => Err(ApiError::invalid_params(format!(
+            "`by` must have 1 to {LONGEST_NAME} bytes"
+        ))),
+        false => Ok(by),
+    }
+}
+
+fn of_question(error: &QuestionError) -> ApiError {
+    ApiError::new(error.code(), error.to_string())
+}

@@ -1,0 +1,302 @@
+//! Handlers of the board: what was asked in the board's words, and its answers
+//! in those of the catalogue.
+
+use missiond_api::ApiError;
+use missiond_api::operations::board::{
+    BoardAdd, BoardAddParams, BoardCancel, BoardCancelParams, BoardDecompose, BoardDecomposeParams,
+    BoardEdit, BoardEditParams, BoardExport, BoardExportParams, BoardGraph, BoardGraphParams,
+    BoardImport, BoardImportParams, BoardList, BoardListParams, BoardNote, BoardNoteParams,
+    BoardReady, BoardReadyParams, BoardRetry, BoardShow, BoardTaskParams, Decomposed, Exported,
+    GraphNode, GraphReport, Imported, ReadyReport, TaskAdded, TaskDetails, TaskField, TaskLink,
+    TaskPage, TaskSummary, WaitingTask,
+};
+use missiond_core::{BoardTask, ErrorCode, Note, Wait};
+use missiond_store::board::{Clearable, Dependency, ReadyLimits, TaskEdit, TaskFilter};
+
+use super::{Call, Operations};
+use missiond_autopilot::board::{Again, BoardError, Change, Part, Source, Wanted};
+
+/// The most of a title a graph shows.
+const GRAPH_TITLE: usize = 80;
+
+pub(super) fn register(operations: &mut Operations) {
+    operations.add::<BoardAdd, _, _>(add);
+    operations.add::<BoardList, _, _>(list);
+    operations.add::<BoardShow, _, _>(show);
+    operations.add::<BoardEdit, _, _>(edit);
+    operations.add::<BoardReady, _, _>(ready);
+    operations.add::<BoardGraph, _, _>(graph);
+    operations.add::<BoardDecompose, _, _>(decompose);
+    operations.add::<BoardNote, _, _>(note);
+    operations.add::<BoardRetry, _, _>(retry);
+    operations.add::<BoardCancel, _, _>(cancel);
+    operations.add::<BoardImport, _, _>(import);
+    operations.add::<BoardExport, _, _>(export);
+}
+
+async fn add(call: Call, params: BoardAddParams) -> Result<TaskAdded, ApiError> {
+    let wanted = Wanted {
+        draft: params.task,
+        template: params.template,
+        parent: params.parent,
+        depends_on: params.depends_on,
+    };
+    let added = call
+        .daemon
+        .board
+        .add(wanted, limits(&call).await?, call.trace)
+        .await;
+    let added = added.map_err(|error| of_board(&error))?;
+    Ok(TaskAdded {
+        task: added.task,
+        waits: explained(added.waits),
+        warnings: added.warnings,
+    })
+}
+
+async fn list(call: Call, params: BoardListParams) -> Result<TaskPage, ApiError> {
+    let filter = TaskFilter {
+        status: params.status,
+        label: params.label,
+        parent: None,
+        search: params.search,
+        offset: params.offset,
+        limit: within("limit", params.limit, 100, 500)?,
+    };
+    let listed = call.daemon.board.list(filter, params.parent).await;
+    let (tasks, total) = listed.map_err(|error| of_board(&error))?;
+    Ok(TaskPage {
+        tasks: summaries(&tasks),
+        total,
+    })
+}
+
+async fn show(call: Call, params: BoardTaskParams) -> Result<TaskDetails, ApiError> {
+    let found = call
+        .daemon
+        .board
+        .details(params.task, limits(&call).await?)
+        .await;
+    let found = found.map_err(|error| of_board(&error))?;
+    Ok(TaskDetails {
+        parent: found.parent.as_ref().map(link),
+        children: found.children.iter().map(link).collect(),
+        depends_on: found.depends_on.into_iter().map(link_to).collect(),
+        dependents: found.dependents.into_iter().map(link_to).collect(),
+        waits: explained(found.waits),
+        notes: found.notes,
+        attempts: found.attempts,
+        evidence: found.evidence,
+        task: found.task,
+    })
+}
+
+async fn edit(call: Call, params: BoardEditParams) -> Result<BoardTask, ApiError> {
+    let change = Change {
+        edit: TaskEdit {
+            set: params.set,
+            clear: params.clear.into_iter().map(clearable).collect(),
+        },
+        depend: params.depend,
+        undepend: params.undepend,
+        phase: params.phase,
+    };
+    let edited = call
+        .daemon
+        .board
+        .edit(params.task, change, call.trace)
+        .await;
+    edited.map_err(|error| of_board(&error))
+}
+
+async fn ready(call: Call, params: BoardReadyParams) -> Result<ReadyReport, ApiError> {
+    let limit = within("limit", params.limit, 50, 200)?;
+    let limits = ReadyLimits {
+        limit,
+        ..limits(&call).await?
+    };
+    let found = call.daemon.board.readiness(limits).await;
+    let found = found.map_err(|error| of_board(&error))?;
+    let waiting = found.waiting.into_iter().map(|waiting| WaitingTask {
+        task: (&waiting.task).into(),
+        waits: explained(waiting.waits),
+    });
+    Ok(ReadyReport {
+        ready: summaries(&found.ready),
+        ready_total: found.ready_total,
+        waiting: waiting.collect(),
+        open_total: found.open_total,
+    })
+}
+
+/// What the autopilot would wait for.
+async fn limits(call: &Call) -> Result<ReadyLimits, ApiError> {
+    let limits = call.daemon.autopilot.holds().await;
+    limits.map_err(|error| super::of_store(&error))
+}
+
+async fn graph(call: Call, params: BoardGraphParams) -> Result<GraphReport, ApiError> {
+    let found = call.daemon.board.graph(params.task, params.all).await;
+    let found = found.map_err(|error| of_board(&error))?;
+    let node = |(task, depends_on): (BoardTask, Vec<_>)| GraphNode {
+        number: task.number,
+        title: task.title.chars().take(GRAPH_TITLE).collect(),
+        status: task.status,
+        parent: task
+            .parent
+            .and_then(|parent| found.numbers.get(&parent).copied()),
+        depends_on,
+    };
+    Ok(GraphReport {
+        nodes: found.tasks.into_iter().map(node).collect(),
+        left_out: found.left_out,
+    })
+}
+
+async fn decompose(call: Call, params: BoardDecomposeParams) -> Result<Decomposed, ApiError> {
+    let parts = params.steps.into_iter().map(|step| Part {
+        key: step.key,
+        draft: step.task,
+        depends_on: step.depends_on,
+    });
+    let board = &call.daemon.board;
+    let divided = board
+        .decompose(params.task, parts.collect(), call.trace)
+        .await;
+    let (parent, steps) = divided.map_err(|error| of_board(&error))?;
+    Ok(Decomposed {
+        parent: (&parent).into(),
+        steps: summaries(&steps),
+    })
+}
+
+async fn note(call: Call, params: BoardNoteParams) -> Result<Note, ApiError> {
+    let author = params.author.unwrap_or_else(|| super::PERSON.to_owned());
+    let board = &call.daemon.board;
+    let noted = board
+        .note(params.task, author, params.text, call.trace)
+        .await;
+    noted.map_err(|error| of_board(&error))
+}
+
+async fn retry(call: Call, params: BoardTaskParams) -> Result<BoardTask, ApiError> {
+    let retried = call.daemon.board.retry(params.task, call.trace).await;
+    retried.map_err(|error| match error.illegal_move() {
+        Some(illegal) => conflict(format!(
+            "{} is {}: only what is blocked or failed is tried again",
+            params.task, illegal.from
+        )),
+        None => of_board(&error),
+    })
+}
+
+async fn cancel(call: Call, params: BoardCancelParams) -> Result<BoardTask, ApiError> {
+    let reason = params
+        .reason
+        .unwrap_or_else(|| "it was cancelled".to_owned());
+    let cancelled = call
+        .daemon
+        .board
+        .cancel(params.task, reason, call.trace)
+        .await;
+    cancelled.map_err(|error| match error.illegal_move() {
+        Some(illegal) => conflict(format!(
+            "{} is {}: there is nothing to cancel",
+            params.task, illegal.from
+        )),
+        None => of_board(&error),
+    })
+}
+
+async fn import(call: Call, params: BoardImportParams) -> Result<Imported, ApiError> {
+    let source = match (params.text, params.file) {
+        (Some(text), None) => Source::Text(text),
+        (None, Some(file)) => Source::File(file),
+        _ => {
+            let message = "give the tasks as `text` or as the name of a `file`, one of the two";
+            return Err(ApiError::invalid_params(message));
+        }
+    };
+    let board = &call.daemon.board;
+    let read = board.read_cards(params.format, source).await;
+    let read = read.map_err(|error| of_board(&error))?;
+    let again = match params.again {
+        true => Again::Take,
+        false => Again::Refuse,
+    };
+    let (cards, defaults) = (read.cards, params.defaults);
+    let taken = match params.dry_run {
+        true => board.could_take(cards, defaults, again).await,
+        false => board.take(cards, defaults, again, call.trace).await,
+    };
+    let taken = taken.map_err(|error| of_board(&error))?;
+    Ok(Imported {
+        tasks: taken.tasks,
+        first: taken.first,
+        last: taken.last,
+        passed_over: read.passed_over.iter().map(|line| *line as u64).collect(),
+    })
+}
+
+async fn export(call: Call, params: BoardExportParams) -> Result<Exported, ApiError> {
+    let written = call.daemon.board.export(params.format).await;
+    let (file, tasks) = written.map_err(|error| of_board(&error))?;
+    Ok(Exported {
+        file: file.display().to_string(),
+        tasks,
+    })
+}
+
+fn conflict(message: String) -> ApiError {
+    ApiError::new(ErrorCode::Conflict, message)
+}
+
+fn of_board(error: &BoardError) -> ApiError {
+    ApiError::new(error.code(), error.to_string())
+}
+
+fn within(name: &str, given: Option<u32>, usual: u32, most: u32) -> Result<u32, ApiError> {
+    match given {
+        None => Ok(usual),
+        Some(given) if (1..=most).contains(&given) => Ok(given),
+        Some(given) => Err(ApiError::invalid_params(format!(
+            "`{name}` is 1 to {most}, not {given}"
+        ))),
+    }
+}
+
+fn explained(waits: Vec<Wait>) -> Vec<missiond_api::operations::board::Explained> {
+    waits.into_iter().map(Into::into).collect()
+}
+
+fn summaries(tasks: &[BoardTask]) -> Vec<TaskSummary> {
+    tasks.iter().map(Into::into).collect()
+}
+
+fn link(task: &BoardTask) -> TaskLink {
+    TaskLink {
+        number: task.number,
+        title: task.title.clone(),
+        status: task.status,
+    }
+}
+
+fn link_to(other: Dependency) -> TaskLink {
+    TaskLink {
+        number: other.number,
+        title: other.title,
+        status: other.status,
+    }
+}
+
+const fn clearable(field: TaskField) -> Clearable {
+    match field {
+        TaskField::Due => Clearable::Due,
+        TaskField::Engine => Clearable::Engine,
+        TaskField::Permission => Clearable::Permission,
+        TaskField::Model => Clearable::Model,
+        TaskField::Repository => Clearable::Repository,
+        TaskField::Base => Clearable::Base,
+        TaskField::Budget => Clearable::Budget,
+    }
+}

@@ -1,0 +1,225 @@
+//! Handlers of the timeline's operations.
+
+use std::time::Duration;
+
+use missiond_api::ApiError;
+use missiond_api::operations::communication::{
+    ActivityCount, ActivityReport, MAX_PAGE, Order, TimelineActivity, TimelineActivityParams,
+    TimelineNote, TimelineNoteParams, TimelineNoteResult, TimelinePage, TimelineQuery,
+    TimelineQueryParams, TimelineTrace, TimelineTraceParams, TimelineWait, TimelineWaitParams,
+};
+use missiond_core::{ErrorCode, Event, SpanId, TraceContext};
+use missiond_store::timeline::{self, TimelineFilter};
+use missiond_store::{activity, watermarks};
+
+use super::{Call, Operations, check_kinds, of_store, of_timeline};
+use missiond_timeline::FollowError;
+use missiond_timeline::activity::ACTIVITY_CONSUMER;
+
+const DEFAULT_PAGE: u32 = 100;
+
+/// A page is also bounded in bytes: its answer must fit in one message.
+const PAGE_BYTES: usize = 700_000;
+
+/// Below the time limit of a request, so that an empty wait is a result.
+const LONGEST_WAIT: Duration = Duration::from_secs(55);
+
+const LONGEST_NOTE: usize = 4096;
+
+/// Rows of an activity report, the newest: they fit in one message.
+const MOST_COUNTS: usize = 5000;
+
+pub(super) fn register(operations: &mut Operations) {
+    operations.add::<TimelineQuery, _, _>(query);
+    operations.add::<TimelineTrace, _, _>(trace);
+    operations.add::<TimelineWait, _, _>(wait);
+    operations.add::<TimelineNote, _, _>(note);
+    operations.add::<TimelineActivity, _, _>(activity_report);
+}
+
+async fn query(call: Call, params: TimelineQueryParams) -> Result<TimelinePage, ApiError> {
+    check_kinds(&params.kinds)?;
+    let limit = params.limit.unwrap_or(DEFAULT_PAGE);
+    if !(1..=MAX_PAGE).contains(&limit) {
+        let message = format!("`limit` must be between 1 and {MAX_PAGE}, but is {limit}");
+        return Err(ApiError::invalid_params(message));
+    }
+    let filter = TimelineFilter {
+        kinds: params.kinds,
+        categories: params.categories,
+        trace_id: params.trace_id,
+        since: params.since,
+        until: params.until,
+        after: params.after,
+        before: params.before,
+        // One more than asked for tells whether there is more.
+        limit: limit + 1,
+        order: match params.order.unwrap_or_default() {
+            Order::NewestFirst => timeline::Order::NewestFirst,
+            Order::OldestFirst => timeline::Order::OldestFirst,
+        },
+    };
+    page(&call, filter, limit as usize).await
+}
+
+async fn trace(call: Call, params: TimelineTraceParams) -> Result<TimelinePage, ApiError> {
+    let filter = TimelineFilter {
+        trace_id: Some(params.trace_id),
+        limit: MAX_PAGE + 1,
+        order: timeline::Order::OldestFirst,
+        ..TimelineFilter::default()
+    };
+    let page = page(&call, filter, MAX_PAGE as usize).await?;
+    if page.events.is_empty() {
+        let message = format!("no stored event has the trace {}", params.trace_id);
+        return Err(ApiError::new(ErrorCode::NotFound, message));
+    }
+    Ok(page)
+}
+
+async fn page(call: &Call, filter: TimelineFilter, limit: usize) -> Result<TimelinePage, ApiError> {
+    let (mut events, head) = call
+        .daemon
+        .db
+        .read(move |tx| {
+            Box::pin(async move {
+                Ok((
+                    timeline::query(tx, &filter).await?.events,
+                    timeline::head(tx).await?,
+                ))
+            })
+        })
+        .await
+        .map_err(|error| of_store(&error))?;
+    let mut room = PAGE_BYTES;
+    let fitting = events
+        .iter()
+        .take(limit)
+        .take_while(|event| {
+            let size = serde_json::to_string(event).map_or(0, |text| text.len());
+            let fits = size <= room;
+            room = room.saturating_sub(size);
+            fits
+        })
+        .count();
+    let more = fitting < events.len();
+    events.truncate(fitting);
+    Ok(TimelinePage { events, head, more })
+}
+
+async fn wait(call: Call, params: TimelineWaitParams) -> Result<TimelinePage, ApiError> {
+    check_kinds(&params.kinds)?;
+    let limit = Duration::from_millis(params.timeout_ms);
+    if limit > LONGEST_WAIT {
+        let longest = LONGEST_WAIT.as_millis();
+        let message = format!(
+            "`timeout_ms` may be {longest} at most, but is {}",
+            limit.as_millis()
+        );
+        return Err(ApiError::invalid_params(message));
+    }
+    let mut follower = match params.after {
+        Some(seq) => call.daemon.timeline.follow_after(seq),
+        None => call.daemon.timeline.follow(),
+    };
+    let found = tokio::time::timeout(limit, async {
+        loop {
+            let event = follower.next().await.map_err(|error| match error {
+                FollowError::Store(error) => of_store(&error),
+                FollowError::Closed => {
+                    ApiError::new(ErrorCode::ShuttingDown, "the daemon is shutting down")
+                }
+            })?;
+            let kind = event.event.kind();
+            let wanted = params.kinds.is_empty() || params.kinds.iter().any(|want| want == kind);
+            if event.seq.is_some() && wanted {
+                return Ok::<_, ApiError>(event);
+            }
+        }
+    })
+    .await;
+    let events = match found {
+        Ok(event) => vec![(*event?).clone()],
+        Err(_) => Vec::new(),
+    };
+    Ok(TimelinePage {
+        events,
+        head: call.daemon.timeline.head(),
+        more: false,
+    })
+}
+
+async fn note(call: Call, params: TimelineNoteParams) -> Result<TimelineNoteResult, ApiError> {
+    if params.text.trim().is_empty() || params.text.len() > LONGEST_NOTE {
+        let message = format!("`text` must have 1 to {LONGEST_NOTE} bytes");
+        return Err(ApiError::invalid_params(message));
+    }
+    let author = params.author.unwrap_or_else(|| super::PERSON.to_owned());
+    if author.is_empty() || author.len() > 128 {
+        return Err(ApiError::invalid_params(
+            "`author` must have 1 to 128 bytes",
+        ));
+    }
+    let trace = match (params.trace_id, params.parent_span_id) {
+        (Some(trace_id), parent_span_id) => TraceContext {
+            trace_id,
+            span_id: SpanId::generate(),
+            parent_span_id,
+        },
+        (None, None) => call.trace,
+        (None, Some(_)) => {
+            return Err(ApiError::invalid_params(
+                "`parent_span_id` needs `trace_id`",
+            ));
+        }
+    };
+    let event = Event::NoteAdded {
+        text: params.text,
+        author,
+    };
+    let stored = call
+        .daemon
+        .timeline
+        .record(event, trace)
+        .await
+        .map_err(|error| of_timeline(&error))?;
+    Ok(TimelineNoteResult {
+        event: (*stored).clone(),
+    })
+}
+
+async fn activity_report(
+    call: Call,
+    params: TimelineActivityParams,
+) -> Result<ActivityReport, ApiError> {
+    let day = Duration::from_secs(24 * 3600);
+    let since = params
+        .since
+        .unwrap_or_else(|| call.daemon.clock.now().minus(day));
+    let (counts, cursor) = call
+        .daemon
+        .db
+        .read(move |tx| {
+            Box::pin(async move {
+                let counts = activity::since(tx, since).await?;
+                Ok((counts, watermarks::get(tx, ACTIVITY_CONSUMER).await?))
+            })
+        })
+        .await
+        .map_err(|error| of_store(&error))?;
+    let more = counts.len().saturating_sub(MOST_COUNTS);
+    let hours = counts
+        .into_iter()
+        .skip(more)
+        .map(|row| ActivityCount {
+            hour: row.hour,
+            kind: row.kind,
+            count: row.count,
+        })
+        .collect();
+    Ok(ActivityReport {
+        hours,
+        counted_to: cursor.unwrap_or_default(),
+        more: more > 0,
+    })
+}

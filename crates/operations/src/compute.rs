@@ -1,0 +1,508 @@
+//! Handlers of the slots' operations.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use missiond_api::ApiError;
+use missiond_api::operations::compute::{
+    AnswerOutcome, ForegroundActivity, SendWhen, SlotAnswer, SlotAnswerParams, SlotAnswerResult,
+    SlotDelivery, SlotExplain, SlotExplanation, SlotForeground, SlotForegroundParams,
+    SlotForegroundResult, SlotInterrupt, SlotKeys, SlotKeysParams, SlotKeysResult, SlotKill,
+    SlotKillParams, SlotKillResult, SlotList, SlotListParams, SlotPage, SlotParams, SlotProgram,
+    SlotRead, SlotReading, SlotResize, SlotResizeParams, SlotResizeResult, SlotScreen, SlotSend,
+    SlotSendParams, SlotSendResult, SlotSpawn, SlotSpawnParams, SlotSummary, TextLanded,
+};
+use missiond_core::{ErrorCode, PtyState, Slot, SlotId};
+use missiond_pty::Session;
+use missiond_semantic::{
+    AnswerRefusal, DeliveryRefusal, Force, Landed, Reading, Screen, Size, Submit, When,
+};
+use missiond_store::slots::{self, SlotFilter};
+use tokio::sync::oneshot;
+
+use super::{Call, Operations, of_store};
+use missiond_slots::{
+    Answer, DEFAULT_SIZE, Foreground, ForegroundReport, ForegroundTold, ForegroundVoice,
+    InputError, Look, Message, NewSlot, OpenSlot, Order, OrderError, SlotsError, ViewerId,
+};
+
+const LONGEST_TEXT: usize = 256 << 10;
+const LONGEST_CONVERSATION: usize = 256;
+const MOST_KEYS: usize = 64 << 10;
+const DEFAULT_READY_WAIT: Duration = Duration::from_secs(10);
+const DEFAULT_DIALOG_WAIT: Duration = Duration::from_secs(2);
+/// Shorter than a request may take, by what typing takes.
+const LONGEST_WAIT: Duration = Duration::from_secs(45);
+const DEFAULT_GRACE: Duration = Duration::from_secs(5);
+const LONGEST_GRACE: Duration = Duration::from_secs(30);
+
+pub(super) fn register(operations: &mut Operations) {
+    operations.add::<SlotSpawn, _, _>(spawn);
+    operations.add::<SlotList, _, _>(list);
+    operations.add::<SlotRead, _, _>(read);
+    operations.add::<SlotSend, _, _>(send);
+    operations.add::<SlotAnswer, _, _>(answer);
+    operations.add::<SlotKeys, _, _>(keys);
+    operations.add::<SlotForeground, _, _>(foreground);
+    operations.add::<SlotInterrupt, _, _>(interrupt);
+    operations.add::<SlotResize, _, _>(resize);
+    operations.add::<SlotKill, _, _>(kill);
+    operations.add::<SlotExplain, _, _>(explain);
+}
+
+async fn spawn(call: Call, params: SlotSpawnParams) -> Result<SlotSummary, ApiError> {
+    let size = Size {
+        columns: params.columns.unwrap_or(DEFAULT_SIZE.columns),
+        rows: params.rows.unwrap_or(DEFAULT_SIZE.rows),
+    };
+    let new = NewSlot {
+        id: SlotId::generate(),
+        argv: params.argv,
+        engine: params.engine,
+        name: params.name,
+        cwd: params.cwd.map(PathBuf::from),
+        env: params.env,
+        size,
+    };
+    let open = call.daemon.slots.spawn(new, call.trace).await;
+    let open = open.map_err(|error| of_slots(&error))?;
+    match summary(&open).await {
+        // A program may end before anybody has looked; it has run all the same.
+        Err(error) if error.code == ErrorCode::Conflict => {
+            let slot = closed(&call, &open.slot.id.to_string()).await?;
+            Ok(SlotSummary {
+                program: Some(program_of(&open)),
+                ..closed_summary(slot)
+            })
+        }
+        looked => looked,
+    }
+}
+
+async fn list(call: Call, params: SlotListParams) -> Result<SlotPage, ApiError> {
+    let mut found = Vec::new();
+    for open in call.daemon.slots.open() {
+        // One that closes meanwhile is no longer open.
+        found.extend(summary(&open).await.ok());
+    }
+    found.extend(call.daemon.slots.foreground().await.map(foreground_summary));
+    if params.all {
+        let stored = call
+            .daemon
+            .db
+            .read(|tx| Box::pin(slots::list(tx, SlotFilter::All)))
+            .await
+            .map_err(|error| of_store(&error))?;
+        let closed = stored.into_iter().filter(|slot| slot.closed_at.is_some());
+        found.extend(closed.map(closed_summary));
+        found.sort_by_key(|summary| summary.slot);
+    }
+    Ok(SlotPage { slots: found })
+}
+
+async fn foreground(
+    call: Call,
+    params: SlotForegroundParams,
+) -> Result<SlotForegroundResult, ApiError> {
+    let cwd = PathBuf::from(&params.cwd);
+    if !cwd.is_absolute() {
+        return Err(ApiError::invalid_params("`cwd` must be absolute"));
+    }
+    let named = params.conversation.as_deref().unwrap_or_default();
+    if named.len() > LONGEST_CONVERSATION || named.contains('\0') {
+        return Err(ApiError::invalid_params("`conversation` is no name of one"));
+    }
+    let report = ForegroundReport {
+        engine: params.engine,
+        cwd,
+        conversation: params.conversation,
+        told: match params.does {
+            ForegroundActivity::Idle => ForegroundTold::Is(PtyState::Idle),
+            ForegroundActivity::Thinking => ForegroundTold::Is(PtyState::Thinking),
+            ForegroundActivity::UsesTool => ForegroundTold::Is(PtyState::ToolRunning),
+            ForegroundActivity::Asks => ForegroundTold::Is(PtyState::Confirming),
+            ForegroundActivity::Left => ForegroundTold::Left,
+        },
+    };
+    let told = call.daemon.slots.foreground_told(report, call.trace).await;
+    let foreground = told.map_err(|error| of_slots(&error))?;
+    Ok(SlotForegroundResult {
+        foreground: foreground.map(foreground_summary),
+    })
+}
+
+fn foreground_summary(session: Foreground) -> SlotSummary {
+    let (at, place) = (session.heard_at, session.cwd.display());
+    let (reason, authority) = match (session.voice, session.state) {
+        (ForegroundVoice::Hooks, _) => (format!("its hooks said so at {at}, in {place}"), "hook"),
+        (ForegroundVoice::Connection, PtyState::ToolRunning) => (
+            format!("it waits for a tool of ours since {at}, in {place}"),
+            "mcp",
+        ),
+        (ForegroundVoice::Connection, _) => (
+            format!("it is connected, in {place}, and tells no more"),
+            "mcp",
+        ),
+    };
+    SlotSummary {
+        slot: session.slot.id,
+        name: session.slot.name,
+        kind: session.slot.kind,
+        engine: session.slot.engine,
+        created_at: session.slot.created_at,
+        closed_at: None,
+        reading: SlotReading {
+            state: session.state,
+            reason,
+            confidence: match session.state {
+                PtyState::Unknown => 0.0,
+                _ => 0.9,
+            },
+            authority: authority.to_owned(),
+            waiting_for: None,
+        },
+        trouble: None,
+        program: None,
+        conversation: session.conversation,
+    }
+}
+
+async fn read(call: Call, params: SlotParams) -> Result<SlotScreen, ApiError> {
+    if let Some(open) = call.daemon.slots.find(&params.slot) {
+        let look = ask(&open, Order::Look).await?;
+        let shown = screen(open.slot.id, &look.screen, &look.reading, look.offset);
+        return Ok(SlotScreen {
+            trouble: look.trouble,
+            ..shown
+        });
+    }
+    let (slot, mut session, offset) = last_session(&call, &params.slot).await?;
+    let reading = session.reader().current().clone();
+    Ok(screen(slot.id, session.screen(), &reading, offset))
+}
+
+async fn send(call: Call, params: SlotSendParams) -> Result<SlotDelivery, ApiError> {
+    if params.text.len() > LONGEST_TEXT {
+        let message = format!("`text` must have at most {LONGEST_TEXT} bytes");
+        return Err(ApiError::invalid_params(message));
+    }
+    let open = open(&call, &params.slot).await?;
+    let message = Message {
+        text: params.text,
+        submit: match params.submit {
+            true => Submit::Enter,
+            false => Submit::No,
+        },
+        when: match params.when {
+            SendWhen::Idle => When::Idle,
+            SendWhen::Now => When::Now,
+        },
+        wait: wait(params.wait_ms, DEFAULT_READY_WAIT)?,
+        force: match params.force {
+            true => Force::Yes,
+            false => Force::No,
+        },
+    };
+    let delivered = call.daemon.slots.deliver(&open, message).await;
+    let delivered = delivered.map_err(|error| of_input(&error, &open))?;
+    Ok(SlotDelivery {
+        slot: open.slot.id,
+        bytes: delivered.bytes,
+        landed: match delivered.landed {
+            Landed::Confirmed => TextLanded::Confirmed,
+            Landed::Unconfirmed => TextLanded::Unconfirmed,
+            Landed::Stalled => TextLanded::Stalled,
+        },
+        evidence: delivered.evidence,
+    })
+}
+
+async fn keys(call: Call, params: SlotKeysParams) -> Result<SlotKeysResult, ApiError> {
+    if params.bytes.len() > MOST_KEYS {
+        let message = format!("`bytes` must have at most {MOST_KEYS} numbers");
+        return Err(ApiError::invalid_params(message));
+    }
+    let open = open(&call, &params.slot).await?;
+    let bytes = params.bytes;
+    let sent = ask(&open, |done| Order::RawKeys { bytes, done }).await?;
+    Ok(SlotKeysResult {
+        slot: open.slot.id,
+        bytes: sent.map_err(|error| of_order(&error))?,
+    })
+}
+
+async fn answer(call: Call, params: SlotAnswerParams) -> Result<SlotAnswerResult, ApiError> {
+    let open = open(&call, &params.slot).await?;
+    let answer = Answer {
+        option: params.option,
+        expect: params.expect,
+        wait: wait(params.wait_ms, DEFAULT_DIALOG_WAIT)?,
+    };
+    let answered = call.daemon.slots.answer(&open, answer).await;
+    let answered = answered.map_err(|error| of_input(&error, &open))?;
+    Ok(SlotAnswerResult {
+        slot: open.slot.id,
+        question: answered.question,
+        number: answered.option.number,
+        option: answered.option.label,
+        outcome: match answered.outcome {
+            missiond_semantic::AnswerOutcome::Taken => AnswerOutcome::Taken,
+            missiond_semantic::AnswerOutcome::StillOpen => AnswerOutcome::StillOpen,
+        },
+        evidence: answered.evidence,
+    })
+}
+
+fn wait(given_ms: Option<u64>, default: Duration) -> Result<Duration, ApiError> {
+    let wait = given_ms.map_or(default, Duration::from_millis);
+    if wait > LONGEST_WAIT {
+        let message = format!("a wait is at most {} s", LONGEST_WAIT.as_secs());
+        return Err(ApiError::invalid_params(message));
+    }
+    Ok(wait)
+}
+
+async fn interrupt(call: Call, params: SlotParams) -> Result<SlotSendResult, ApiError> {
+    let open = open(&call, &params.slot).await?;
+    let bytes = b"\x03";
+    let sent = ask(&open, |done| Order::Key { bytes, done }).await?;
+    Ok(SlotSendResult {
+        slot: open.slot.id,
+        bytes: sent.map_err(|error| of_order(&error))?,
+    })
+}
+
+async fn resize(call: Call, params: SlotResizeParams) -> Result<SlotResizeResult, ApiError> {
+    let open = open(&call, &params.slot).await?;
+    let size = Size {
+        columns: params.columns,
+        rows: params.rows,
+    };
+    let viewer = params.attachment.map(ViewerId);
+    let size = ask(&open, |done| Order::Resize { size, viewer, done })
+        .await?
+        .map_err(|error| of_order(&error))?;
+    Ok(SlotResizeResult {
+        slot: open.slot.id,
+        columns: size.columns,
+        rows: size.rows,
+    })
+}
+
+async fn kill(call: Call, params: SlotKillParams) -> Result<SlotKillResult, ApiError> {
+    let grace = params.grace_ms.map_or(DEFAULT_GRACE, Duration::from_millis);
+    if grace > LONGEST_GRACE {
+        let message = format!("the grace is at most {} s", LONGEST_GRACE.as_secs());
+        return Err(ApiError::invalid_params(message));
+    }
+    let open = open(&call, &params.slot).await?;
+    let outcome = ask(&open, |done| Order::Kill { grace, done }).await?;
+    Ok(SlotKillResult {
+        slot: open.slot.id,
+        outcome,
+    })
+}
+
+async fn explain(call: Call, params: SlotParams) -> Result<SlotExplanation, ApiError> {
+    let open = open(&call, &params.slot).await?;
+    let explanation = ask(&open, Order::Explain).await?;
+    Ok(SlotExplanation {
+        slot: open.slot.id,
+        manifest: call.daemon.slots.manifest_name(&open.slot.engine),
+        explanation: serde_json::to_value(&*explanation)
+            .map_err(|error| ApiError::internal(error.to_string()))?,
+    })
+}
+
+/// The open slot, or why there is none.
+pub(super) async fn open(call: &Call, reference: &str) -> Result<OpenSlot, ApiError> {
+    if let Some(open) = call.daemon.slots.find(reference) {
+        return Ok(open);
+    }
+    let slot = closed(call, reference).await?;
+    Err(ApiError::new(
+        ErrorCode::Conflict,
+        format!("the slot {} is closed: its program has ended", slot.name),
+    ))
+}
+
+/// The slot that is on record but not open: by its id, or the newest of its name.
+pub(super) async fn closed(call: &Call, reference: &str) -> Result<Slot, ApiError> {
+    let shown: String = reference.chars().take(64).collect();
+    let missing = || {
+        not_found(format!(
+            "no slot is called `{}`; `mission slot list --all` lists them",
+            shown.escape_default()
+        ))
+    };
+    let (id, name) = (reference.parse::<SlotId>().ok(), reference.to_owned());
+    let slot = call
+        .daemon
+        .db
+        .read(move |tx| {
+            Box::pin(async move {
+                match id {
+                    Some(id) => slots::get(tx, id).await,
+                    None => slots::last_closed(tx, &name).await,
+                }
+            })
+        })
+        .await
+        .map_err(|error| of_store(&error))?;
+    slot.ok_or_else(missing)
+}
+
+/// A closed slot, its terminal as the program left it, and how many bytes it
+/// wrote.
+pub(super) async fn last_session(
+    call: &Call,
+    reference: &str,
+) -> Result<(Slot, Session, u64), ApiError> {
+    let slot = closed(call, reference).await?;
+    match call.daemon.slots.last_screen(&slot).await {
+        Some((session, offset)) => Ok((slot, session, offset)),
+        None => Err(not_found(format!(
+            "the slot {} is closed, and its recording cannot be read",
+            slot.name
+        ))),
+    }
+}
+
+pub(super) async fn ask<T>(
+    open: &OpenSlot,
+    order: impl FnOnce(oneshot::Sender<T>) -> Order,
+) -> Result<T, ApiError> {
+    let gone = || {
+        ApiError::new(
+            ErrorCode::Conflict,
+            format!("the slot {} has just been closed", open.slot.name),
+        )
+    };
+    let (done, answer) = oneshot::channel();
+    open.orders.send(order(done)).await.map_err(|_| gone())?;
+    answer.await.map_err(|_| gone())
+}
+
+async fn summary(open: &OpenSlot) -> Result<SlotSummary, ApiError> {
+    let Look {
+        reading, trouble, ..
+    } = ask(open, Order::Look).await?;
+    let slot = &open.slot;
+    Ok(SlotSummary {
+        slot: slot.id,
+        name: slot.name.clone(),
+        kind: slot.kind,
+        engine: slot.engine.clone(),
+        created_at: slot.created_at,
+        closed_at: None,
+        reading: reading_of(&reading),
+        trouble,
+        program: Some(program_of(open)),
+        conversation: None,
+    })
+}
+
+fn program_of(open: &OpenSlot) -> SlotProgram {
+    let record = &open.record;
+    SlotProgram {
+        argv: record.argv.clone(),
+        cwd: record.cwd.display().to_string(),
+        pid: record.program_pid,
+        recording: record.recording.display().to_string(),
+        cgroup: record
+            .cgroup
+            .as_ref()
+            .map(|path| path.display().to_string()),
+    }
+}
+
+fn closed_summary(slot: Slot) -> SlotSummary {
+    let mut ended = Reading::starting();
+    ended.state = PtyState::Exited;
+    ended.confidence = 1.0;
+    "the slot is closed".clone_into(&mut ended.reason);
+    SlotSummary {
+        slot: slot.id,
+        name: slot.name,
+        kind: slot.kind,
+        engine: slot.engine,
+        created_at: slot.created_at,
+        closed_at: slot.closed_at,
+        reading: reading_of(&ended),
+        trouble: None,
+        program: None,
+        conversation: None,
+    }
+}
+
+fn reading_of(reading: &Reading) -> SlotReading {
+    SlotReading {
+        state: reading.state,
+        reason: reading.reason.clone(),
+        confidence: reading.confidence,
+        authority: reading.authority.name().to_owned(),
+        waiting_for: reading.waiting_for.map(|waiting| waiting.name().to_owned()),
+    }
+}
+
+fn screen(slot: SlotId, screen: &Screen, reading: &Reading, offset: u64) -> SlotScreen {
+    SlotScreen {
+        slot,
+        reading: reading_of(reading),
+        lines: screen.rows.iter().map(|row| row.text.clone()).collect(),
+        title: screen.title.clone(),
+        columns: screen.size.columns,
+        rows: screen.size.rows,
+        cursor_row: screen.cursor.row,
+        cursor_column: screen.cursor.column,
+        offset,
+        trouble: None,
+    }
+}
+
+fn not_found(message: String) -> ApiError {
+    ApiError::new(ErrorCode::NotFound, message)
+}
+
+fn of_slots(error: &SlotsError) -> ApiError {
+    ApiError::new(error.code(), error.to_string())
+}
+
+/// The refusal, with the command that helps where there is one.
+fn of_input(error: &InputError, open: &OpenSlot) -> ApiError {
+    let code = match error {
+        InputError::Crowded => ErrorCode::Busy,
+        InputError::Undelivered(_) | InputError::Unanswered(_) | InputError::Closed => {
+            ErrorCode::Conflict
+        }
+    };
+    let name = &open.slot.name;
+    let help = match error {
+        InputError::Undelivered(DeliveryRefusal::Dialog { options, .. }) if options.is_empty() => {
+            format!(
+                " (`mission slot answer {name} WORDS`, or at its terminal: `mission slot attach {name}`)"
+            )
+        }
+        InputError::Undelivered(DeliveryRefusal::Dialog { .. }) => {
+            format!(" (`mission slot answer {name} OPTION`)")
+        }
+        InputError::Undelivered(DeliveryRefusal::NoPrompt)
+        | InputError::Unanswered(AnswerRefusal::Unreadable) => {
+            format!(" (`mission slot attach {name}`)")
+        }
+        InputError::Undelivered(DeliveryRefusal::Busy(_)) => {
+            format!(" (`mission slot send {name} --now TEXT`)")
+        }
+        _ => String::new(),
+    };
+    ApiError::new(code, format!("{name}: {error}{help}"))
+}
+
+fn of_order(error: &OrderError) -> ApiError {
+    let code = match error {
+        OrderError::Size => ErrorCode::InvalidParams,
+        OrderError::NoViewer(_) => ErrorCode::NotFound,
+        OrderError::Host(_) => ErrorCode::Internal,
+    };
+    ApiError::new(code, error.to_string())
+}

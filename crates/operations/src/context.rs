@@ -1,0 +1,107 @@
+//! Handlers of what agents are told beside their first prompt.
+
+use std::path::PathBuf;
+
+use missiond_api::ApiError;
+use missiond_api::operations::context::{
+    ContextPreview, ContextPreviewParams, ContextShow, ContextShowParams, ContextView,
+    MAX_CONTEXT_TOKENS, SkillList, SkillListParams, SkillListResult,
+};
+use missiond_core::{CliEngine, ErrorCode, TaskRef};
+
+use super::{Call, Operations};
+use missiond_briefing::Wanted;
+
+const FEWEST_TOKENS: u32 = 100;
+
+pub(super) fn register(operations: &mut Operations) {
+    operations.add::<ContextPreview, _, _>(preview);
+    operations.add::<ContextShow, _, _>(show);
+    operations.add::<SkillList, _, _>(skills);
+}
+
+async fn preview(call: Call, params: ContextPreviewParams) -> Result<ContextView, ApiError> {
+    if let Some(tokens) = params.tokens
+        && !(FEWEST_TOKENS..=MAX_CONTEXT_TOKENS).contains(&tokens)
+    {
+        let message = format!("`tokens` must be {FEWEST_TOKENS} to {MAX_CONTEXT_TOKENS}");
+        return Err(ApiError::invalid_params(message));
+    }
+    let task = match &params.task {
+        Some(task) => {
+            let named: TaskRef = task
+                .parse()
+                .map_err(|error| ApiError::invalid_params(format!("`task`: {error}")))?;
+            let found = call.daemon.board.find(named).await;
+            Some(found.map_err(|error| ApiError::new(error.code(), error.to_string()))?)
+        }
+        None => None,
+    };
+    let repository = task.as_ref().and_then(|task| task.repository.clone());
+    let cwd = match (params.cwd, repository) {
+        (Some(cwd), _) => absolute(cwd)?,
+        (None, Some(repository)) => repository,
+        (None, None) => {
+            let message = "say in which folder the agent would work: `cwd`";
+            return Err(ApiError::invalid_params(message));
+        }
+    };
+    let prompt = match (params.prompt, &task) {
+        (Some(prompt), _) => prompt,
+        (None, Some(task)) => format!("{}\n\n{}", task.title, task.description),
+        (None, None) => {
+            let message = "say what the agent would be asked: `prompt` or `task`";
+            return Err(ApiError::invalid_params(message));
+        }
+    };
+    let of_task = task.as_ref().and_then(|task| task.engine.clone());
+    let engine = match (params.engine, of_task, &task) {
+        (Some(engine), ..) | (None, Some(engine), _) => engine,
+        (None, None, Some(_)) => call.daemon.config().autopilot.engine.clone(),
+        (None, None, None) => CliEngine::Claude,
+    };
+    let made = call.daemon.context.make(Wanted {
+        engine,
+        cwd,
+        prompt,
+        task,
+        slot: None,
+        conversation: None,
+        tokens: params.tokens,
+    });
+    Ok(made.await.view())
+}
+
+async fn show(call: Call, params: ContextShowParams) -> Result<ContextView, ApiError> {
+    let found = call.daemon.executions.find(&params.execution).await;
+    let row = found.map_err(|error| ApiError::new(error.code(), error.to_string()))?;
+    let shown = call.daemon.context.show(row.id).await;
+    shown?.ok_or_else(|| {
+        let message = format!(
+            "no context was made for {}: it has had no first prompt, `context.enabled` was off, \
+             or its snapshot is older than `context.keep_days`",
+            row.id
+        );
+        ApiError::new(ErrorCode::NotFound, message)
+    })
+}
+
+async fn skills(call: Call, params: SkillListParams) -> Result<SkillListResult, ApiError> {
+    let cwd = absolute(params.cwd)?;
+    let no_folder = |error: String| ApiError::new(ErrorCode::NotFound, error);
+    let found = call.daemon.context.skills(cwd.clone()).await;
+    let found = found.map_err(no_folder)?;
+    tokio::task::spawn_blocking(move || found.listed(&cwd))
+        .await
+        .map_err(|error| ApiError::internal(error.to_string()))?
+        .map_err(no_folder)
+}
+
+fn absolute(cwd: String) -> Result<PathBuf, ApiError> {
+    let cwd = PathBuf::from(cwd);
+    if !cwd.is_absolute() {
+        let message = format!("`cwd` must be absolute: {}", cwd.display());
+        return Err(ApiError::invalid_params(message));
+    }
+    Ok(cwd)
+}

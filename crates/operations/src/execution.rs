@@ -1,0 +1,335 @@
+//! Handlers of the executions' operations.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use missiond_adapters::PermissionMode;
+use missiond_api::ApiError;
+use missiond_api::operations::execution::{
+    ExecutionAnswer, ExecutionAnswerParams, ExecutionCancel, ExecutionCancelParams,
+    ExecutionDetails, ExecutionInterrupt, ExecutionJournal, ExecutionJournalParams, ExecutionList,
+    ExecutionListParams, ExecutionMessage, ExecutionMessageParams, ExecutionPage, ExecutionParams,
+    ExecutionShow, ExecutionStart, ExecutionStartParams, ExecutionSummary, Happening, JournalEntry,
+    JournalPage, MessageOutcome, MessageResult, OpenQuestion, Permission, SentMessage, Signals,
+    Tokens,
+};
+use missiond_core::{
+    ErrorCode, ExecutionActivity, ExecutionAttention, ExecutionId, ExecutionLifecycle,
+};
+use missiond_journal::record::UnknownKind;
+use missiond_journal::{ExecutionState, Record, Sequence, Transport, narrate};
+use missiond_store::executions::ExecutionFilter;
+
+use super::{Call, Operations};
+use missiond_briefing::Wanted;
+use missiond_executions::{
+    Accepted, Direction, ExecutionError, Identity, NewExecution, Owner, Part, Preamble, Shown,
+};
+use missiond_slots::DEFAULT_SIZE;
+
+const USUAL_LIMIT: u32 = 50;
+const MOST_LISTED: u32 = 1000;
+const USUAL_RECORDS: u32 = 100;
+const MOST_RECORDS: u32 = 500;
+/// An answer is one frame; what a record says is in it once.
+const MOST_RECORD_BYTES: usize = 700_000;
+
+pub(super) fn register(operations: &mut Operations) {
+    operations.add::<ExecutionStart, _, _>(start);
+    operations.add::<ExecutionList, _, _>(list);
+    operations.add::<ExecutionShow, _, _>(show);
+    operations.add::<ExecutionJournal, _, _>(journal);
+    operations.add::<ExecutionMessage, _, _>(message);
+    operations.add::<ExecutionAnswer, _, _>(answer);
+    operations.add::<ExecutionInterrupt, _, _>(interrupt);
+    operations.add::<ExecutionCancel, _, _>(cancel);
+}
+
+async fn start(call: Call, params: ExecutionStartParams) -> Result<ExecutionSummary, ApiError> {
+    let cwd = PathBuf::from(&params.cwd);
+    if !cwd.is_absolute() {
+        let message = format!("`cwd` must be absolute: {}", cwd.display());
+        return Err(ApiError::invalid_params(message));
+    }
+    let preamble: Option<Arc<dyn Preamble>> = match &params.prompt {
+        Some(prompt) if params.context && call.daemon.context.is_on() && cwd.is_dir() => {
+            let wanted = Wanted {
+                engine: params.engine.clone(),
+                cwd: cwd.clone(),
+                prompt: prompt.clone(),
+                task: None,
+                slot: params.name.clone(),
+                conversation: params.resume.clone(),
+                tokens: None,
+            };
+            Some(Arc::new(call.daemon.context.make(wanted).await))
+        }
+        _ => None,
+    };
+    let new = NewExecution {
+        identity: Identity::Fresh,
+        owner: Owner::Folder,
+        engine: params.engine,
+        args: params.args,
+        prompt: params.prompt,
+        preamble,
+        cwd,
+        model: params.model,
+        permission: match params.permission {
+            Permission::Ask => PermissionMode::Ask,
+            Permission::AcceptEdits => PermissionMode::AcceptEdits,
+            Permission::Plan => PermissionMode::Plan,
+            Permission::Bypass => PermissionMode::Bypass,
+        },
+        name: params.name,
+        env: params.env,
+        resume: params.resume,
+        signals: params.signals.map(|signals| match signals {
+            Signals::Mcp => Transport::McpTool,
+            Signals::Markers => Transport::Marker,
+            Signals::None => Transport::None,
+        }),
+        trust_folder: params.trust_folder,
+        size: DEFAULT_SIZE,
+    };
+    let run = call.daemon.executions.start(new, call.trace).await;
+    let id = run.map_err(|error| of_execution(&error))?.id;
+    summary_of(&call, &id.to_string()).await
+}
+
+async fn list(call: Call, params: ExecutionListParams) -> Result<ExecutionPage, ApiError> {
+    let limit = params.limit.unwrap_or(USUAL_LIMIT);
+    if !(1..=MOST_LISTED).contains(&limit) {
+        let message = format!("`limit` is 1 to {MOST_LISTED}");
+        return Err(ApiError::invalid_params(message));
+    }
+    let filter = match params.all {
+        true => ExecutionFilter::Newest { limit },
+        false => ExecutionFilter::Running,
+    };
+    let shown = call.daemon.executions.list(filter).await;
+    let shown = shown.map_err(|error| of_execution(&error))?;
+    let executions = shown.iter().map(|shown| summary(&call, shown)).collect();
+    Ok(ExecutionPage { executions })
+}
+
+async fn show(call: Call, params: ExecutionParams) -> Result<ExecutionDetails, ApiError> {
+    let shown = shown(&call, &params.execution).await?;
+    let state = shown
+        .state
+        .as_ref()
+        .map_err(|trouble| ApiError::new(ErrorCode::StorageCorrupt, trouble.clone()))?;
+    Ok(ExecutionDetails {
+        summary: summary(&call, &shown),
+        owner: state.owner.to_string(),
+        signals: match state.transport {
+            Transport::McpTool => "mcp_tool",
+            Transport::Marker => "marker",
+            Transport::None => "none",
+        }
+        .to_owned(),
+        journal: call.daemon.executions.journal_place(shown.row.id),
+        records: state.head.0,
+        tokens: Tokens {
+            requests: state.telemetry.requests,
+            input: state.telemetry.input_tokens,
+            output: state.telemetry.output_tokens,
+            cache_read: state.telemetry.cache_read_tokens,
+            cache_write: state.telemetry.cache_write_tokens,
+        },
+        questions: questions(state),
+        messages: messages(state),
+        timeline: state
+            .timeline
+            .items()
+            .map(|item| Happening {
+                sequence: item.sequence.0,
+                at: item.at,
+                title: item.title.clone(),
+                text: item.text.clone(),
+            })
+            .collect(),
+    })
+}
+
+async fn journal(call: Call, params: ExecutionJournalParams) -> Result<JournalPage, ApiError> {
+    let limit = params.limit.unwrap_or(USUAL_RECORDS);
+    if !(1..=MOST_RECORDS).contains(&limit) {
+        let message = format!("`limit` is 1 to {MOST_RECORDS}");
+        return Err(ApiError::invalid_params(message));
+    }
+    let direction = match (params.after, params.before) {
+        (Some(_), Some(_)) => {
+            let message = "say `after` or `before`, not both";
+            return Err(ApiError::invalid_params(message));
+        }
+        (Some(after), None) => Direction::After(Sequence(after)),
+        (None, before) => Direction::Before(before.map(Sequence)),
+    };
+    let kinds: Result<_, _> = params.kinds.iter().map(|kind| kind.parse()).collect();
+    let part = Part {
+        kinds: kinds.map_err(|error: UnknownKind| ApiError::invalid_params(error.to_string()))?,
+        direction,
+        limit: limit as usize,
+        bytes: MOST_RECORD_BYTES,
+    };
+    let execution = id_of(&call, &params.execution).await?;
+    let found = call.daemon.executions.journal(execution, part).await;
+    let found = found.map_err(|error| of_execution(&error))?;
+    let entry = |record: Record| JournalEntry {
+        sequence: record.sequence.0,
+        at: record.at,
+        kind: record.body.kind().name().to_owned(),
+        text: narrate::sentence(&record.body),
+        data: params.data.then(|| data(&record)).flatten(),
+    };
+    Ok(JournalPage {
+        execution,
+        records: found.records.into_iter().map(entry).collect(),
+        head: found.head.0,
+        next: found.next.0,
+        more: found.more,
+    })
+}
+
+/// What a record says beside its place, time and kind.
+fn data(record: &Record) -> Option<serde_json::Value> {
+    let mut written = serde_json::to_value(&record.body).ok()?;
+    written.get_mut("data").map(serde_json::Value::take)
+}
+
+async fn message(call: Call, params: ExecutionMessageParams) -> Result<MessageResult, ApiError> {
+    let id = id_of(&call, &params.execution).await?;
+    let executions = &call.daemon.executions;
+    let accepted = executions
+        .message(id, params.text, params.key, params.from)
+        .await;
+    Ok(message_result(
+        id,
+        accepted.map_err(|error| of_execution(&error))?,
+    ))
+}
+
+async fn answer(call: Call, params: ExecutionAnswerParams) -> Result<MessageResult, ApiError> {
+    let id = id_of(&call, &params.execution).await?;
+    let questions = &call.daemon.questions;
+    let accepted = questions
+        .answer_input(
+            id,
+            params.request,
+            &params.text,
+            params.key,
+            super::PERSON,
+            call.trace,
+        )
+        .await;
+    Ok(message_result(
+        id,
+        accepted.map_err(|error| ApiError::new(error.code(), error.to_string()))?,
+    ))
+}
+
+async fn interrupt(call: Call, params: ExecutionParams) -> Result<MessageResult, ApiError> {
+    let id = id_of(&call, &params.execution).await?;
+    let accepted = call.daemon.executions.interrupt(id).await;
+    Ok(message_result(
+        id,
+        accepted.map_err(|error| of_execution(&error))?,
+    ))
+}
+
+async fn cancel(call: Call, params: ExecutionCancelParams) -> Result<ExecutionSummary, ApiError> {
+    let id = id_of(&call, &params.execution).await?;
+    let reason = params.reason.unwrap_or_else(|| "cancelled".to_owned());
+    let cancelled = call.daemon.executions.cancel(id, &reason).await;
+    cancelled.map_err(|error| of_execution(&error))?;
+    summary_of(&call, &id.to_string()).await
+}
+
+async fn id_of(call: &Call, reference: &str) -> Result<ExecutionId, ApiError> {
+    let found = call.daemon.executions.find(reference).await;
+    Ok(found.map_err(|error| of_execution(&error))?.id)
+}
+
+async fn shown(call: &Call, reference: &str) -> Result<Shown, ApiError> {
+    let executions = &call.daemon.executions;
+    let row = executions
+        .find(reference)
+        .await
+        .map_err(|error| of_execution(&error))?;
+    executions
+        .show(row)
+        .await
+        .map_err(|error| of_execution(&error))
+}
+
+async fn summary_of(call: &Call, reference: &str) -> Result<ExecutionSummary, ApiError> {
+    let shown = shown(call, reference).await?;
+    Ok(summary(call, &shown))
+}
+
+fn summary(call: &Call, shown: &Shown) -> ExecutionSummary {
+    let row = &shown.row;
+    let state = shown.state.as_ref();
+    let open = call.daemon.slots.find(&row.slot.to_string());
+    ExecutionSummary {
+        execution: row.id,
+        engine: row.engine.clone(),
+        slot: row.slot,
+        slot_name: open.map(|open| open.slot.name),
+        cwd: row.cwd.display().to_string(),
+        lifecycle: state.map_or(ExecutionLifecycle::Terminated, |state| state.lifecycle),
+        attention: state.map_or(ExecutionAttention::None, |state| state.attention),
+        activity: state.map_or(ExecutionActivity::Unknown, |state| state.activity),
+        progress: state.ok().and_then(|state| {
+            let progress = state.progress.as_ref()?;
+            Some(progress.summary.as_str().to_owned())
+        }),
+        open_questions: state.map_or(0, |state| state.requests.len()),
+        waiting_messages: state.map_or(0, |state| state.undelivered().count()),
+        started_at: row.started_at,
+        ended_at: row.ended_at,
+        conversation: row.conversation.clone(),
+        trouble: state.err().cloned(),
+    }
+}
+
+fn questions(state: &ExecutionState) -> Vec<OpenQuestion> {
+    let question = |request: &missiond_journal::record::InputRequest| OpenQuestion {
+        request: request.id,
+        question: request.question.as_str().to_owned(),
+        choices: request
+            .choices
+            .iter()
+            .map(|choice| choice.label.as_str().to_owned())
+            .collect(),
+    };
+    state.requests.values().map(question).collect()
+}
+
+fn messages(state: &ExecutionState) -> Vec<SentMessage> {
+    let message = |(id, message): (_, &missiond_journal::state::MessageState)| SentMessage {
+        message: id,
+        accepted_at: message.accepted_at,
+        status: message.status,
+        reason: message.reason.clone(),
+        answers: message.answers,
+    };
+    let all = state.messages.iter().map(|(&id, message)| (id, message));
+    all.map(message).collect()
+}
+
+fn message_result(execution: ExecutionId, accepted: Accepted) -> MessageResult {
+    MessageResult {
+        execution,
+        message: accepted.message,
+        outcome: match accepted.first {
+            true => MessageOutcome::Accepted,
+            false => MessageOutcome::Duplicate,
+        },
+    }
+}
+
+fn of_execution(error: &ExecutionError) -> ApiError {
+    ApiError::new(error.code(), error.to_string())
+}

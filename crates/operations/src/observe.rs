@@ -1,0 +1,358 @@
+//! Handlers that tell of the daemon over time: its log, its numbers, its usage.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use missiond_api::ApiError;
+use missiond_api::operations::observe::{
+    BudgetOf, BudgetUsage, DaemonLogs, DaemonLogsParams, DayUsage, EngineUsage, LogPage,
+    ModelUsage, SlotUsage, StatsHistory, StatsHistoryParams, StatsHistoryReport, StatsKind,
+    StatsSeries, TaskUsage, UsageReport, UsageReportParams, UsageTotals, UsedTokens,
+};
+use missiond_core::{BoardTask, BoardTaskId, CliEngine, ErrorCode, Timestamp};
+use missiond_store::conversations::usage::{self as of_conversations, ByModel};
+use missiond_store::stats_samples::{self, Sample, mean};
+use missiond_store::token_usage::{self, Tokens, Used, day_of};
+use missiond_store::{StoreError, board};
+
+use super::{Call, Operations, of_store};
+use crate::log_reader::{self, From, Wanted};
+use crate::sampler::RATES;
+use missiond_config::UsageConfig;
+use missiond_memory::cost;
+
+const USUAL_LINES: u32 = 200;
+const MOST_LINES: u32 = 1000;
+const LONGEST_TEXT: usize = 200;
+const USUAL_POINTS: u32 = 120;
+const MOST_POINTS: u32 = 500;
+const USUAL_DAYS: u32 = 14;
+const MOST_DAYS: u32 = 366;
+const MOST_NAMED: u32 = 50;
+
+pub(super) fn register(operations: &mut Operations) {
+    operations.add::<DaemonLogs, _, _>(logs);
+    operations.add::<StatsHistory, _, _>(history);
+    operations.add::<UsageReport, _, _>(usage);
+}
+
+async fn logs(call: Call, params: DaemonLogsParams) -> Result<LogPage, ApiError> {
+    let limit = within("limit", params.limit, USUAL_LINES, 1..=MOST_LINES)?;
+    let place = |name: &Option<String>| {
+        let place = name.as_deref().map(str::parse).transpose();
+        place.map_err(|error: log_reader::NoPlace| ApiError::invalid_params(error.to_string()))
+    };
+    let from = match (place(&params.before)?, place(&params.after)?) {
+        (Some(_), Some(_)) => {
+            let message = "say `after` or `before`, not both";
+            return Err(ApiError::invalid_params(message));
+        }
+        (Some(before), None) => From::Before(before),
+        (None, Some(after)) => From::After(after),
+        (None, None) => From::End,
+    };
+    let text = params.text.filter(|text| !text.is_empty());
+    if text.as_ref().is_some_and(|text| text.len() > LONGEST_TEXT) {
+        let message = format!("`text` has at most {LONGEST_TEXT} bytes");
+        return Err(ApiError::invalid_params(message));
+    }
+    let wanted = Wanted {
+        level: params.level,
+        text: text.map(|text| text.to_lowercase()),
+    };
+    let file = call.daemon.home.log_file();
+    let path = file.clone();
+    let read = move || log_reader::read(&path, from, &wanted, limit as usize);
+    let read = tokio::task::spawn_blocking(read).await;
+    let read = read.map_err(|error| ApiError::internal(error.to_string()))?;
+    let read = read.map_err(|error| {
+        let message = format!("the log {} cannot be read: {error}", file.display());
+        ApiError::new(ErrorCode::StorageUnavailable, message)
+    })?;
+    Ok(LogPage {
+        file: file.display().to_string(),
+        lines: read.lines,
+        older: read.older.map(|place| place.to_string()),
+        newer: read.newer.to_string(),
+    })
+}
+
+async fn history(call: Call, params: StatsHistoryParams) -> Result<StatsHistoryReport, ApiError> {
+    let points = within("points", params.points, USUAL_POINTS, 2..=MOST_POINTS)?;
+    let hour = Duration::from_secs(3600);
+    let since = params.since;
+    let since = since.unwrap_or_else(|| call.daemon.clock.now().minus(hour));
+    let host = call.daemon.host.clone();
+    let read = call
+        .daemon
+        .db
+        .read(move |tx| Box::pin(async move { stats_samples::since(tx, &host, since).await }));
+    let samples = fewer(
+        read.await.map_err(|error| of_store(&error))?,
+        points as usize,
+    );
+    Ok(StatsHistoryReport {
+        host: call.daemon.host.clone(),
+        every_secs: call.daemon.config().daemon.sample_secs,
+        at: samples.iter().map(|sample| sample.at).collect(),
+        series: series(&samples, &params.names),
+    })
+}
+
+/// As many samples as were asked for: neighbours become one.
+fn fewer(samples: Vec<Sample>, points: usize) -> Vec<Sample> {
+    let together = samples.len().div_ceil(points).max(1);
+    if together == 1 {
+        return samples;
+    }
+    let one = |some: &[Sample]| {
+        some.last().map(|last| Sample {
+            at: last.at,
+            numbers: mean(some),
+        })
+    };
+    samples.chunks(together).filter_map(one).collect()
+}
+
+fn series(samples: &[Sample], names: &[String]) -> Vec<StatsSeries> {
+    let mut series: BTreeMap<&str, Vec<Option<f64>>> = BTreeMap::new();
+    for (index, sample) in samples.iter().enumerate() {
+        let wanted = |name: &String| names.is_empty() || names.contains(name);
+        for (name, number) in sample.numbers.iter().filter(|(name, _)| wanted(name)) {
+            let values = series
+                .entry(name)
+                .or_insert_with(|| vec![None; samples.len()]);
+            // Three digits after the point: more is nothing anybody sees.
+            values[index] = Some((number * 1000.0).round() / 1000.0);
+        }
+    }
+    let one = |(name, values): (&str, _)| StatsSeries {
+        kind: match RATES.contains(&name) {
+            true => StatsKind::PerMinute,
+            false => StatsKind::Level,
+        },
+        name: name.to_owned(),
+        values,
+    };
+    series.into_iter().map(one).collect()
+}
+
+/// What a task used, what of it by model, and what transcripts say it cost.
+struct UsedByTask {
+    used: Used<BoardTaskId>,
+    task: Option<BoardTask>,
+    models: ByModel,
+    told: Option<u64>,
+}
+
+/// What the store keeps of usage since a day.
+struct Rows {
+    days: Vec<Used<(Timestamp, CliEngine)>>,
+    tasks: Vec<UsedByTask>,
+    slots: Vec<Used<String>>,
+    models: ByModel,
+    told: Option<u64>,
+    today: u64,
+    engines_today: Vec<(CliEngine, u64)>,
+    slots_today: Vec<(String, u64)>,
+}
+
+async fn usage(call: Call, params: UsageReportParams) -> Result<UsageTotals, ApiError> {
+    let days = within("days", params.days, USUAL_DAYS, 1..=MOST_DAYS)?;
+    let now = call.daemon.clock.now();
+    let since = now.minus(Duration::from_secs(u64::from(days - 1) * 24 * 3600));
+    let first_day = token_usage::begin_of_day(since);
+    let rows = call
+        .daemon
+        .db
+        .read(move |tx| {
+            Box::pin(async move {
+                let mut tasks = Vec::new();
+                for used in token_usage::by_task(tx, day_of(since), MOST_NAMED).await? {
+                    let task = board::get(tx, used.of).await?;
+                    let models = of_conversations::of_task(tx, used.of, first_day).await?;
+                    let told = of_conversations::told_of_task(tx, used.of).await?;
+                    tasks.push(UsedByTask {
+                        used,
+                        task,
+                        models,
+                        told,
+                    });
+                }
+                Ok::<_, StoreError>(Rows {
+                    days: token_usage::by_day(tx, day_of(since)).await?,
+                    tasks,
+                    slots: token_usage::by_slot(tx, day_of(since), MOST_NAMED).await?,
+                    models: of_conversations::since(tx, first_day).await?,
+                    told: of_conversations::told_since(tx, first_day).await?,
+                    today: token_usage::of_day(tx, now).await?,
+                    engines_today: token_usage::engines_of_day(tx, now).await?,
+                    slots_today: token_usage::slots_of_day(tx, now).await?,
+                })
+            })
+        })
+        .await
+        .map_err(|error| of_store(&error))?;
+    let budgets = budgets(&call, &rows);
+    let config = call.daemon.config();
+    let mut total = UsedTokens::default();
+    let mut engines: BTreeMap<CliEngine, UsedTokens> = BTreeMap::new();
+    for day in &rows.days {
+        add(&mut total, day.tokens);
+        add(engines.entry(day.of.1.clone()).or_default(), day.tokens);
+    }
+    Ok(UsageTotals {
+        since: first_day,
+        total,
+        days: rows.days.into_iter().map(of_day).collect(),
+        engines: engines
+            .into_iter()
+            .map(|(engine, tokens)| EngineUsage { engine, tokens })
+            .collect(),
+        tasks: rows
+            .tasks
+            .into_iter()
+            .map(|task| of_task(task, &config.usage))
+            .collect(),
+        slots: rows.slots.into_iter().map(of_slot).collect(),
+        cost: cost::of(&config.usage, &rows.models, rows.told),
+        models: rows
+            .models
+            .into_iter()
+            .map(|model| of_model(model, &config.usage))
+            .collect(),
+        budgets,
+    })
+}
+
+/// The budgets that are set, each with what is used of it today.
+fn budgets(call: &Call, rows: &Rows) -> Vec<BudgetUsage> {
+    let config = call.daemon.config();
+    let mut budgets = Vec::new();
+    let mut set = |of: BudgetOf, used: u64, limit: u64| {
+        if limit > 0 {
+            budgets.push(BudgetUsage { of, used, limit });
+        }
+    };
+    set(BudgetOf::Day, rows.today, config.autopilot.tokens_per_day);
+    for (engine, used) in &rows.engines_today {
+        let engine = engine.clone();
+        let limit = config.autopilot.engine_tokens_per_day;
+        set(BudgetOf::Engine { engine }, *used, limit);
+    }
+    for slot in &config.slots {
+        let used = rows.slots_today.iter().find(|(name, _)| *name == slot.name);
+        let used = used.map_or(0, |(_, used)| *used);
+        let name = slot.name.clone();
+        set(BudgetOf::Slot { name }, used, slot.tokens_per_day);
+    }
+    budgets
+}
+
+fn of_day(used: Used<(Timestamp, CliEngine)>) -> DayUsage {
+    let (day, engine) = used.of;
+    DayUsage {
+        day,
+        engine,
+        tokens: told(used.tokens),
+    }
+}
+
+fn of_task(of: UsedByTask, prices: &UsageConfig) -> TaskUsage {
+    let UsedByTask { used, task, .. } = of;
+    TaskUsage {
+        task: task.as_ref().map(|task| task.number),
+        budget: task
+            .as_ref()
+            .and_then(|task| task.budget.and_then(|budget| budget.tokens)),
+        title: task.map(|task| task.title),
+        tokens: told(used.tokens),
+        cost: cost::of(prices, &of.models, of.told),
+    }
+}
+
+fn of_model(used: Used<Option<String>>, prices: &UsageConfig) -> ModelUsage {
+    ModelUsage {
+        cost: cost::of(prices, [&used], None),
+        tokens: told(used.tokens),
+        model: used.of,
+    }
+}
+
+fn of_slot(used: Used<String>) -> SlotUsage {
+    SlotUsage {
+        slot: used.of,
+        tokens: told(used.tokens),
+    }
+}
+
+fn told(tokens: Tokens) -> UsedTokens {
+    let mut told = UsedTokens::default();
+    add(&mut told, tokens);
+    told
+}
+
+fn add(sum: &mut UsedTokens, tokens: Tokens) {
+    sum.input += tokens.input;
+    sum.output += tokens.output;
+    sum.cache_read += tokens.cache_read;
+    sum.cache_write += tokens.cache_write;
+    sum.counted += tokens.counted();
+}
+
+fn within(
+    name: &str,
+    given: Option<u32>,
+    usual: u32,
+    allowed: std::ops::RangeInclusive<u32>,
+) -> Result<u32, ApiError> {
+    let value = given.unwrap_or(usual);
+    if allowed.contains(&value) {
+        return Ok(value);
+    }
+    let (low, high) = allowed.into_inner();
+    Err(ApiError::invalid_params(format!(
+        "`{name}` is {low} to {high}"
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use missiond_store::stats_samples::Numbers;
+
+    use super::*;
+
+    fn sample(second: i64, numbers: &[(&str, f64)]) -> Sample {
+        Sample {
+            at: Timestamp::from_micros(second * 1_000_000),
+            numbers: numbers
+                .iter()
+                .map(|(name, number)| ((*name).to_owned(), *number))
+                .collect::<Numbers>(),
+        }
+    }
+
+    #[test]
+    fn neighbours_become_one_and_what_is_not_known_is_absent() {
+        let samples = vec![
+            sample(1, &[("slots", 1.0)]),
+            sample(2, &[("slots", 3.0), ("calls", 8.0)]),
+            sample(3, &[("calls", 2.0)]),
+        ];
+        let all = series(&samples, &[]);
+        assert_eq!(all[0].name, "calls");
+        assert_eq!(all[0].kind, StatsKind::PerMinute);
+        assert_eq!(all[0].values, [None, Some(8.0), Some(2.0)]);
+        assert_eq!(all[1].kind, StatsKind::Level);
+        let two = fewer(samples, 2);
+        assert_eq!(
+            two,
+            [
+                sample(2, &[("slots", 2.0), ("calls", 8.0)]),
+                sample(3, &[("calls", 2.0)])
+            ]
+        );
+        let calls = series(&two, &["calls".to_owned()]);
+        assert_eq!(calls.len(), 1);
+    }
+}

@@ -1,0 +1,216 @@
+//! Handlers that speak of the daemon itself.
+
+use missiond_api::ApiError;
+use missiond_api::operations::NoParams;
+use missiond_api::operations::system::{
+    ConfigKey, ConfigReport, ConfigShow, ControlAction, DaemonControl, DaemonControlParams,
+    DaemonControlResult, DaemonState, DaemonStats, DaemonStatus, DatabaseStatus, Health,
+    HealthReport, IncidentList, IncidentListParams, IncidentPage, IncidentResolve,
+    IncidentResolveParams, IncidentResolveResult, OperationFind, OperationFindParams,
+    OperationFound, OperationsFound, StatsReport, StatusReport,
+};
+use missiond_core::{ErrorCode, Event, IncidentState};
+use missiond_store::incidents::{self, IncidentFilter};
+use missiond_store::timeline::{self, NewEvent};
+
+use super::{Call, Operations, of_store};
+use crate::reload;
+use crate::state::VERSION;
+use missiond_config::{Config, KEYS, Reload};
+use missiond_runtime::Stage;
+
+pub(super) fn register(operations: &mut Operations) {
+    operations.add::<Health, _, _>(health);
+    operations.add::<DaemonStatus, _, _>(status);
+    operations.add::<DaemonStats, _, _>(stats);
+    operations.add::<DaemonControl, _, _>(control);
+    operations.add::<ConfigShow, _, _>(config_show);
+    operations.add::<OperationFind, _, _>(operation_find);
+    operations.add::<IncidentList, _, _>(incident_list);
+    operations.add::<IncidentResolve, _, _>(incident_resolve);
+}
+
+async fn operation_find(_: Call, params: OperationFindParams) -> Result<OperationsFound, ApiError> {
+    let limit = params.limit.unwrap_or(5);
+    if !(1..=100).contains(&limit) {
+        return Err(ApiError::invalid_params("`limit` must be 1 to 100"));
+    }
+    let query = params.query.unwrap_or_default();
+    let found = missiond_mcp::tools::find(&query);
+    let operations = found
+        .iter()
+        .take(limit as usize)
+        .map(|spec| OperationFound {
+            name: spec.name.to_owned(),
+            description: spec.description.to_owned(),
+            toolset: spec.toolset.to_owned(),
+            effect: spec.effect.name().to_owned(),
+            cost: spec.cost.name().to_owned(),
+            params: missiond_mcp::tools::params_schema(spec).clone(),
+        });
+    Ok(OperationsFound {
+        operations: operations.collect(),
+        total: found.len() as u64,
+    })
+}
+
+async fn health(call: Call, _: NoParams) -> Result<HealthReport, ApiError> {
+    let healthy = call.daemon.shutdown.stage() == Stage::Running;
+    Ok(HealthReport {
+        healthy,
+        version: VERSION.to_owned(),
+    })
+}
+
+async fn status(call: Call, _: NoParams) -> Result<StatusReport, ApiError> {
+    let daemon = &call.daemon;
+    let open = daemon
+        .db
+        .read(|tx| {
+            Box::pin(async move {
+                let open = IncidentFilter {
+                    state: Some(IncidentState::Open),
+                    limit: u32::MAX,
+                };
+                incidents::list(tx, &open).await
+            })
+        })
+        .await
+        .map_err(|error| of_store(&error))?;
+    let head = daemon.timeline.head();
+    let consumers = daemon
+        .consumers
+        .lock()
+        .as_ref()
+        .map(|consumers| consumers.status(head))
+        .unwrap_or_default();
+    let waiting = daemon.questions.attention().await;
+    let waiting = waiting.map_err(|error| ApiError::new(error.code(), error.to_string()))?;
+    Ok(StatusReport {
+        state: match daemon.shutdown.stage() {
+            Stage::Running => DaemonState::Running,
+            Stage::Draining | Stage::Closing => DaemonState::Draining,
+        },
+        version: VERSION.to_owned(),
+        daemon: daemon.id,
+        pid: std::process::id(),
+        host: daemon.host.clone(),
+        started_at: daemon.started_at,
+        uptime_secs: daemon.metrics.uptime().as_secs(),
+        socket: daemon.home.socket().display().to_string(),
+        http: daemon
+            .http_address()
+            .map(|address| format!("http://{address}")),
+        config_file: daemon.home.config_file().display().to_string(),
+        log_file: daemon.home.log_file().display().to_string(),
+        database: DatabaseStatus {
+            engine: daemon.db.engine().name().to_owned(),
+            url: daemon.db_url.to_string(),
+            timeline_head: head,
+        },
+        consumers,
+        open_incidents: open.len() as u64,
+        open_questions: waiting.len() as u64,
+    })
+}
+
+async fn stats(call: Call, _: NoParams) -> Result<StatsReport, ApiError> {
+    Ok(call.daemon.metrics.report())
+}
+
+async fn control(call: Call, params: DaemonControlParams) -> Result<DaemonControlResult, ApiError> {
+    match params.action {
+        ControlAction::Stop => {
+            let slots_running = call.daemon.slots_running();
+            call.daemon.shutdown.begin("asked to stop");
+            Ok(DaemonControlResult {
+                applied: Vec::new(),
+                needs_restart: Vec::new(),
+                slots_running,
+            })
+        }
+        ControlAction::ReloadConfig => {
+            let outcome = reload::reload(&call.daemon, call.trace)
+                .await
+                .map_err(|error| ApiError::new(ErrorCode::InvalidConfig, error.to_string()))?;
+            Ok(DaemonControlResult {
+                applied: outcome.applied,
+                needs_restart: outcome.needs_restart,
+                slots_running: call.daemon.slots_running(),
+            })
+        }
+    }
+}
+
+async fn config_show(call: Call, _: NoParams) -> Result<ConfigReport, ApiError> {
+    let (config, defaults) = (call.daemon.config(), Config::default());
+    let file = call.daemon.home.config_file();
+    let keys = KEYS
+        .iter()
+        .map(|spec| ConfigKey {
+            key: spec.key.to_owned(),
+            value: config.value(spec.key),
+            default: defaults.value(spec.key),
+            description: spec.description.to_owned(),
+            reloads: spec.reload == Reload::Live,
+        })
+        .collect();
+    Ok(ConfigReport {
+        file_exists: file.exists(),
+        file: file.display().to_string(),
+        keys,
+    })
+}
+
+async fn incident_list(call: Call, params: IncidentListParams) -> Result<IncidentPage, ApiError> {
+    let incidents = call
+        .daemon
+        .db
+        .read(move |tx| {
+            Box::pin(async move {
+                let filter = IncidentFilter {
+                    state: params.state,
+                    ..IncidentFilter::default()
+                };
+                incidents::list(tx, &filter).await
+            })
+        })
+        .await
+        .map_err(|error| of_store(&error))?;
+    Ok(IncidentPage { incidents })
+}
+
+async fn incident_resolve(
+    call: Call,
+    params: IncidentResolveParams,
+) -> Result<IncidentResolveResult, ApiError> {
+    let now = call.daemon.clock.now();
+    let id = params.incident;
+    let resolved = NewEvent {
+        at: now,
+        daemon: call.daemon.id,
+        trace: call.trace,
+        event: Event::IncidentResolved {
+            incident: id,
+            by: super::PERSON.to_owned(),
+        },
+    };
+    let incident = call
+        .daemon
+        .db
+        .write(move |tx| {
+            Box::pin(async move {
+                match incidents::get(tx, id).await? {
+                    Some(before) if before.state == IncidentState::Resolved => Ok(before),
+                    _ => {
+                        let incident = incidents::resolve(tx, id, now).await?;
+                        timeline::append(tx, &[resolved]).await?;
+                        Ok(incident)
+                    }
+                }
+            })
+        })
+        .await
+        .map_err(|error| of_store(&error))?;
+    Ok(IncidentResolveResult { incident })
+}

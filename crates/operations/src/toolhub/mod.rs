@@ -1,0 +1,135 @@
+//! Other people's MCP servers, kept for everyone who asks.
+//!
+//! The hub itself is a crate of its own and knows no daemon. Here it is given
+//! its places, its events become events of the timeline, and its answers the
+//! results of operations. The same answers serve a command that has no daemon
+//! ([`requests`]), so both ways say the same.
+
+mod requests;
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use missiond_api::Home;
+use missiond_core::{Event, TraceContext};
+use missiond_runtime::{Component, OnPanic, StartError, Supervisor};
+use missiond_toolhub::{Hub, HubEvent, HubSettings, KeeperCommand, ServerState};
+use tokio::sync::mpsc;
+
+use missiond_timeline::Timeline;
+use missiond_timeline::metrics::Metrics;
+
+pub use requests::fits;
+pub use requests::{control, pin, prompt_get, prompts, servers, tool_call, tools};
+
+/// Events of servers that wait for the timeline. More are left out: they say
+/// how a server is, and that can be asked.
+const WAITING_EVENTS: usize = 1024;
+
+/// A hub for this home. Its events go to `listener`.
+pub fn hub(
+    home: &Home,
+    listener: impl Fn(HubEvent) + Send + Sync + 'static,
+) -> std::io::Result<Hub> {
+    Ok(Hub::new(HubSettings {
+        config: home.config_dir().to_owned(),
+        pins: home.tool_pins(),
+        keeper: KeeperCommand {
+            program: std::env::current_exe()?,
+            arguments: vec!["mcp-keep".to_owned()],
+        },
+        listener: Box::new(listener),
+    }))
+}
+
+/// The daemon's hub.
+#[derive(Debug)]
+pub struct Toolhub {
+    pub hub: Arc<Hub>,
+}
+
+impl Toolhub {
+    pub fn new(
+        home: &Home,
+        timeline: &Timeline,
+        metrics: &Arc<Metrics>,
+        supervisor: &Supervisor,
+    ) -> std::io::Result<Self> {
+        let (events, mut waiting) = mpsc::channel::<HubEvent>(WAITING_EVENTS);
+        let counted = Arc::clone(metrics);
+        let hub = hub(home, move |event| {
+            if let HubEvent::State { from, to, .. } = &event {
+                count(&counted, from, to);
+            }
+            if events.try_send(event).is_err() {
+                tracing::warn!("an event of an MCP server is not on the timeline: it is too slow");
+            }
+        })?;
+        let timeline = timeline.clone();
+        supervisor.spawn("tool hub events", None, OnPanic::Report, async move {
+            while let Some(event) = waiting.recv().await {
+                let stored = timeline.record(of_hub(event), TraceContext::root()).await;
+                if let Err(error) = stored {
+                    tracing::warn!(%error, "an event of an MCP server is not on the timeline");
+                }
+            }
+        });
+        Ok(Self { hub: Arc::new(hub) })
+    }
+}
+
+impl Component for Toolhub {
+    fn name(&self) -> &'static str {
+        "tool hub"
+    }
+
+    /// Servers are connected when somebody needs one.
+    fn start(self: Arc<Self>) -> BoxFuture<'static, Result<(), StartError>> {
+        Box::pin(async { Ok(()) })
+    }
+
+    fn stop(&self) -> BoxFuture<'_, ()> {
+        Box::pin(self.hub.stop())
+    }
+}
+
+fn of_hub(event: HubEvent) -> Event {
+    match event {
+        HubEvent::State { server, from, to } => Event::McpServerStateChanged {
+            server: server.to_string(),
+            from: from.name().to_owned(),
+            to: to.name().to_owned(),
+            reason: to.why().map(str::to_owned),
+        },
+        HubEvent::Tools {
+            server,
+            count,
+            held,
+        } => Event::McpToolsListed {
+            server: server.to_string(),
+            tools: u32::try_from(count).unwrap_or(u32::MAX),
+            held,
+        },
+    }
+}
+
+/// Keeps the numbers of `mission daemon stats`.
+fn count(metrics: &Metrics, from: &ServerState, to: &ServerState) {
+    let is_connected =
+        |state: &ServerState| matches!(state, ServerState::Ready | ServerState::Unwell { .. });
+    let is_well = |state: &ServerState| *state == ServerState::Ready;
+    for (gauge, before, now) in [
+        (
+            &metrics.servers_connected,
+            is_connected(from),
+            is_connected(to),
+        ),
+        (&metrics.servers_healthy, is_well(from), is_well(to)),
+    ] {
+        match (before, now) {
+            (false, true) => gauge.up(),
+            (true, false) => gauge.down(),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Which tools of the external servers somebody may see and call.
+
+/// Names of tools, in which `*` stands for anything. A name without `__` is that
+/// of a server and stands for all its tools. An empty list allows nothing.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Allowed(Vec<String>);
+
+impl Allowed {
+    pub fn new(patterns: Vec<String>) -> Self {
+        let whole = |pattern: String| match pattern.contains("__") || pattern == "*" {
+            true => pattern,
+            false => format!("{pattern}__*"),
+        };
+        Self(patterns.into_iter().map(whole).collect())
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether `server__tool` may be used.
+    pub fn allows(&self, qualified: &str) -> bool {
+        self.0.iter().any(|pattern| fits(pattern, qualified))
+    }
+
+    /// Whether some tool of a server may be: others need not even be started.
+    pub fn concerns(&self, server: &str) -> bool {
+        self.0.iter().any(|pattern| {
+            let of_server = pattern
+                .split_once("__")
+                .map_or(pattern.as_str(), |(name, _)| name);
+            fits(of_server, server)
+        })
+    }
+}
+
+fn fits(pattern: &str, name: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let first = parts.next().unwrap_or_default();
+    let Some(mut rest) = name.strip_prefix(first) else {
+        return false;
+    };
+    let mut parts: Vec<_> = parts.collect();
+    let Some(last) = parts.pop() else {
+        return rest.is_empty();
+    };
+    for part in parts {
+        match rest.find(part) {
+            Some(place) => rest = &rest[place + part.len()..],
+            None => return false,
+        }
+    }
+    rest.ends_with(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn allowed(patterns: &[&str]) -> Allowed {
+        Allowed::new(patterns.iter().map(|&pattern| pattern.to_owned()).collect())
+    }
+
+    #[test]
+    fn a_server_stands_for_its_tools_and_a_star_for_anything() {
+        let some = allowed(&["time", "files__read_*", "*__echo"]);
+        for name in ["time__now", "files__read_text_file", "everything__echo"] {
+            assert!(some.allows(name), "{name}");
+        }
+        for name in ["times__now", "files__write_file", "everything__echoes", "x"] {
+            assert!(!some.allows(name), "{name}");
+        }
+        assert!(allowed(&["*"]).allows("anything__at_all"));
+        assert!(!allowed(&[]).allows("time__now"));
+        assert!(allowed(&["a*b*c__x"]).allows("a1b2c__x"));
+        assert!(!allowed(&["a*b*c__x"]).allows("abx__x"));
+    }
+
+    #[test]
+    fn a_server_of_which_nothing_is_allowed_is_of_no_concern() {
+        let some = allowed(&["time", "files__read_*"]);
+        assert!(some.concerns("time") && some.concerns("files"));
+        assert!(!some.concerns("git"));
+        assert!(allowed(&["*"]).concerns("git"));
+        assert!(allowed(&["*__echo"]).concerns("git"));
+    }
+}

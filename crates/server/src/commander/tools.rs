@@ -1,0 +1,204 @@
+//! Tools: which are listed, and what a call becomes.
+
+use std::time::Duration;
+
+use missiond_api::{ApiError, CATALOGUE, OperationSpec, Reach};
+use missiond_mcp::tools::{CALL_OPERATION, call_operation, entry};
+use missiond_mcp::{Refusal, ToolRequest};
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Map, Value, json};
+
+use super::{Allowed, Commander, Distance};
+use missiond_operations::state::Daemon;
+use missiond_operations::{Asker, Operations, Reporter};
+
+/// The search, which every client is shown that is not shown everything.
+const FIND: &str = "operation_find";
+
+/// How long servers may take to say which tools they have. One that is slower is
+/// left out; its tools come when it is ready and the change is told.
+const LISTING: Duration = Duration::from_secs(10);
+
+/// A result is copied as text for clients that do not read structured results,
+/// unless it would fill the message.
+const MOST_TEXT: usize = 256 * 1024;
+
+impl Commander {
+    pub(super) async fn listed_tools(&self) -> Vec<Value> {
+        let toolsets = &self.selection.toolsets;
+        let is_there = |spec: &&OperationSpec| {
+            self.distance == Distance::Near || spec.reach == Reach::Anywhere
+        };
+        let mut tools: Vec<Value> = toolsets
+            .operations()
+            .filter(is_there)
+            .map(|spec| entry(spec).clone())
+            .collect();
+        if !toolsets.is_everything() {
+            tools.push(call_operation());
+            let listed = tools.iter().any(|tool| tool["name"] == FIND);
+            let find = CATALOGUE.iter().find(|spec| spec.name == FIND);
+            tools.extend(find.filter(|_| !listed).map(|spec| entry(spec).clone()));
+        }
+        tools.extend(hub_entries(&self.daemon, &self.selection.hub).await);
+        tools
+    }
+
+    /// What is not listed may be called all the same: listing keeps a model's
+    /// context small, it guards nothing.
+    pub(super) async fn call_tool(&self, call: ToolRequest) -> Result<Value, Refusal> {
+        let ToolRequest {
+            name,
+            mut arguments,
+            progress,
+            ..
+        } = call;
+        let reporter = Reporter::new(move |done, total, message| {
+            progress.report(done, total, message);
+        });
+        if name == CALL_OPERATION {
+            let Some(Value::String(operation)) = arguments.remove("operation") else {
+                return Err(Refusal::invalid("`operation` must say which one to call"));
+            };
+            let params = match arguments.remove("params") {
+                None | Some(Value::Null) => Map::new(),
+                Some(Value::Object(params)) => params,
+                Some(_) => return Err(Refusal::invalid("`params` must be an object")),
+            };
+            if let Some(stray) = arguments.keys().next() {
+                let message =
+                    format!("`{CALL_OPERATION}` takes no `{stray}`: it goes into `params`");
+                return Err(Refusal::invalid(message));
+            }
+            let called = self
+                .operate(&operation, &Value::Object(params), reporter)
+                .await;
+            return Ok(result(&operation, called));
+        }
+        if name.contains("__") {
+            if !self.selection.hub.allows(&name) {
+                return Err(Refusal::invalid(format!("there is no tool `{name}`")));
+            }
+            let params = json!({ "tool": name, "arguments": arguments });
+            let called = self.operate("mcp_tool_call", &params, reporter).await;
+            return Ok(hub_result(called));
+        }
+        if !CATALOGUE.iter().any(|spec| spec.name == name) {
+            return Err(Refusal::invalid(format!(
+                "there is no tool `{}`; {FIND} finds what there is",
+                name.chars().take(64).collect::<String>()
+            )));
+        }
+        let called = self
+            .operate(&name, &Value::Object(arguments), reporter)
+            .await;
+        Ok(result(&name, called))
+    }
+
+    /// The answer of an operation, for what is made of several.
+    pub(super) async fn ask(&self, operation: &str, params: &Value) -> Result<Value, ApiError> {
+        let answered = self.operate(operation, params, Reporter::default()).await?;
+        serde_json::from_str(answered.get()).map_err(|error| ApiError::internal(error.to_string()))
+    }
+
+    async fn operate(
+        &self,
+        operation: &str,
+        params: &Value,
+        reporter: Reporter,
+    ) -> Result<Box<RawValue>, ApiError> {
+        if self.distance == Distance::Afar {
+            Operations::check_from_afar(operation)?;
+        }
+        let params = to_raw_value(params).map_err(|error| ApiError::internal(error.to_string()))?;
+        self.operations
+            .call_reporting(operation, Some(params), Asker::Agent, reporter)
+            .await
+    }
+}
+
+/// The entries of the external tools somebody may see. Those that are held are
+/// not among them.
+pub async fn hub_entries(daemon: &Daemon, allowed: &Allowed) -> Vec<Value> {
+    if allowed.is_empty() {
+        return Vec::new();
+    }
+    let hub = &daemon.toolhub.hub;
+    let servers = match hub.servers() {
+        Ok(servers) => servers,
+        Err(error) => {
+            tracing::warn!(%error, "external tools are not listed");
+            return Vec::new();
+        }
+    };
+    let concerned = servers
+        .into_iter()
+        .filter(|server| server.spec.enabled && allowed.concerns(server.name.as_str()));
+    let asked = concerned.map(|server| async move {
+        let listed = hub.tools(Some(server.name.as_str()), LISTING).await;
+        listed.unwrap_or_default()
+    });
+    let mut entries = Vec::new();
+    for of_server in futures::future::join_all(asked).await.into_iter().flatten() {
+        let tools = match of_server.tools {
+            Ok(tools) => tools,
+            Err(error) => {
+                tracing::warn!(server = %of_server.server, %error, "its tools are not listed");
+                continue;
+            }
+        };
+        for tool in tools.iter().filter(|tool| tool.held.is_none()) {
+            let name = format!("{}__{}", of_server.server, tool.name);
+            if allowed.allows(&name) {
+                let mut manifest = tool.manifest.clone();
+                manifest["name"] = json!(name);
+                entries.push(manifest);
+            }
+        }
+    }
+    entries
+}
+
+/// The result of an external tool, as its server gave it.
+pub fn hub_result(called: Result<Box<RawValue>, ApiError>) -> Value {
+    let called = called.and_then(|called| {
+        serde_json::from_str::<Value>(called.get())
+            .map_err(|error| ApiError::internal(error.to_string()))
+    });
+    match called {
+        Ok(mut called) => called["result"].take(),
+        Err(error) => failed(&error),
+    }
+}
+
+fn result(operation: &str, called: Result<Box<RawValue>, ApiError>) -> Value {
+    let called = match called {
+        Ok(called) => called,
+        Err(error) => return failed(&error),
+    };
+    let structured: Value = serde_json::from_str(called.get()).unwrap_or_default();
+    let content = match picture(operation, &structured) {
+        Some(picture) => picture,
+        None if called.get().len() <= MOST_TEXT => {
+            json!({ "type": "text", "text": called.get() })
+        }
+        None => json!({ "type": "text", "text": "The result is long: see the structured one." }),
+    };
+    json!({ "content": [content], "structuredContent": structured, "isError": false })
+}
+
+/// A picture is shown as one.
+fn picture(operation: &str, structured: &Value) -> Option<Value> {
+    let is_picture = operation == "slot_screenshot" && structured["encoding"] == "base64";
+    is_picture
+        .then(|| json!({ "type": "image", "mimeType": "image/png", "data": structured["content"] }))
+}
+
+/// A model is to read what went wrong and try something else.
+fn failed(error: &ApiError) -> Value {
+    json!({
+        "content": [{ "type": "text", "text": error.message }],
+        "isError": true,
+        "_meta": { "missiond/error": { "code": error.code, "retryAfterMs": error.retry_after_ms } },
+    })
+}

@@ -1,0 +1,62 @@
+//! The MCP server for a person's own agent over HTTP. Whoever shows a token is
+//! served as on the socket, but for what is there on the socket alone.
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::response::Response;
+use missiond_api::{CommanderHelloParams, MAX_FRAME};
+use missiond_mcp::Server;
+
+use super::Web;
+use super::operations::read_body;
+use super::refusal::Refusal;
+use crate::commander::{Commander, Distance, Selection};
+
+pub(super) async fn post(State(web): State<Web>, request: Request) -> Result<Response, Refusal> {
+    let (parts, body) = request.into_parts();
+    let hello = asked_for(parts.uri.query().unwrap_or_default());
+    let selection = Selection::of(&hello, &web.daemon.config())?;
+    let body = read_body(body, MAX_FRAME).await?;
+    let commander = Commander::new(
+        web.daemon,
+        web.operations,
+        web.changes,
+        selection,
+        Distance::Afar,
+    );
+    let server = Server::new(Arc::new(commander));
+    Ok(missiond_mcp::http::post(&server, &parts.headers, &body).await)
+}
+
+/// What the address asks for: `?client=NAME&toolset=A,B&hub=C`, as the bridge's
+/// options of these names. It is part of the address, so a client is always shown
+/// the same.
+fn asked_for(query: &str) -> CommanderHelloParams {
+    let mut hello = CommanderHelloParams::default();
+    for (name, value) in query.split('&').filter_map(|pair| pair.split_once('=')) {
+        let value = value.replace("%2C", ",").replace("%2A", "*");
+        let names = || value.split(',').map(str::to_owned).collect();
+        match name {
+            "client" => hello.client = Some(value),
+            "toolset" => hello.toolsets = names(),
+            "hub" => hello.hub = names(),
+            _ => {}
+        }
+    }
+    hello
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_address_says_what_is_shown() {
+        let hello = asked_for("client=cursor&toolset=board%2Cslots&hub=time&x");
+        assert_eq!(hello.client.as_deref(), Some("cursor"));
+        assert_eq!(hello.toolsets, ["board", "slots"]);
+        assert_eq!(hello.hub, ["time"]);
+        assert_eq!(asked_for(""), CommanderHelloParams::default());
+    }
+}

@@ -1,0 +1,185 @@
+//! The screen of a slot on a page, and the hand of whoever took it over.
+//!
+//! A page is painted as every other viewer is: from the screen as it is when the
+//! page is ready for it, about thirty times a second. So one that is slow gets
+//! the newest picture and never a backlog. What lies in the buffers of a socket is
+//! a backlog too: a page of many terminals says of each when it has drawn the last.
+
+use std::time::Duration;
+
+use axum::Extension;
+use axum::extract::ws::WebSocketUpgrade;
+use axum::extract::ws::rejection::WebSocketUpgradeRejection;
+use axum::extract::{Path, RawQuery, State};
+use axum::response::Response;
+use missiond_api::ApiError;
+use missiond_semantic::Size;
+use serde::Deserialize;
+use serde_json::json;
+use tokio::time::Instant;
+
+use super::Web;
+use super::caller::Caller;
+use super::refusal::Refusal;
+use super::sockets::{self, Closed, Socket};
+use missiond_operations::Terminal;
+use missiond_slots::{ToViewer, ViewerId, Viewing};
+
+/// Between two pictures.
+const FRAME_EVERY: Duration = Duration::from_millis(33);
+
+/// What a page says.
+#[derive(Debug, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
+enum Said {
+    /// It wants to type.
+    Take {},
+    Input {
+        data: String,
+    },
+    Resize {
+        columns: u16,
+        rows: u16,
+    },
+    Release {},
+    /// The last picture is drawn, of a page that is paced.
+    Ready {},
+}
+
+/// When a page is sent the next picture.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pace {
+    /// When there is one.
+    Free,
+    /// When it has said that it drew the one before.
+    Paced,
+}
+
+pub(super) async fn socket(
+    State(web): State<Web>,
+    Path(slot): Path<String>,
+    Extension(caller): Extension<Caller>,
+    RawQuery(query): RawQuery,
+    upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
+) -> Result<Response, Refusal> {
+    // Joined before the answer, so that a slot that is not there is a status.
+    let (terminal, viewing) = Terminal::look(web.daemon.clone(), &slot).await?;
+    let pace = match query.as_deref() {
+        Some("paced") => Pace::Paced,
+        _ => Pace::Free,
+    };
+    sockets::open(web, &caller, upgrade, move |_, mut socket| async move {
+        let _ = stream(&terminal, viewing, pace, &mut socket).await;
+    })
+}
+
+async fn stream(
+    terminal: &Terminal,
+    mut viewing: Viewing,
+    pace: Pace,
+    socket: &mut Socket,
+) -> Result<(), Closed> {
+    let me = viewing.id;
+    let mut holder = viewing.holder();
+    let (mut size, mut painted, mut draws) = (None, false, false);
+    let mut ready = Instant::now();
+    holder.mark_changed();
+    loop {
+        tokio::select! {
+            biased;
+            // The sender goes with the slot, of which the frames tell.
+            Ok(()) = holder.changed(), if size.is_some() => {
+                let by = by(*holder.borrow_and_update(), me);
+                socket.tell(&json!({"type": "taken", "by": by})).await?;
+            }
+            said = socket.hear() => {
+                let (said, holds) = (said?, *holder.borrow() == Some(me));
+                match obey(terminal, &said, holds).await {
+                    Ok(Obeyed::Done) => {}
+                    Ok(Obeyed::Drawn) => draws = false,
+                    Err(error) => {
+                        let refused = json!({"type": "refused", "message": error.message});
+                        socket.tell(&refused).await?;
+                    }
+                }
+            }
+            news = next(&mut viewing, ready), if !draws => match news {
+                Some(ToViewer::Frame { text, size: now }) => {
+                    if size.replace(now) != Some(now) {
+                        let (columns, rows) = (now.columns, now.rows);
+                        let told = json!({"type": "size", "columns": columns, "rows": rows});
+                        socket.tell(&told).await?;
+                    }
+                    // Rows are painted whole; a terminal that wraps would move on.
+                    let mut bytes = match painted {
+                        true => Vec::new(),
+                        false => b"\x1b[?7l".to_vec(),
+                    };
+                    painted = true;
+                    bytes.extend(text.into_bytes());
+                    socket.tell_bytes(bytes).await?;
+                    ready = Instant::now() + FRAME_EVERY;
+                    draws = pace == Pace::Paced;
+                }
+                Some(ToViewer::Ended(outcome)) => {
+                    let ended = json!({"type": "ended", "outcome": outcome});
+                    return socket.tell(&ended).await;
+                }
+                // The daemon lets go of the slot, whose program goes on.
+                None => return Ok(()),
+            },
+        }
+    }
+}
+
+/// The next picture, but not before its time. Dropping the future loses nothing.
+async fn next(viewing: &mut Viewing, ready: Instant) -> Option<ToViewer> {
+    tokio::time::sleep_until(ready).await;
+    viewing.next().await
+}
+
+/// What came of what a page said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Obeyed {
+    Done,
+    /// It can be sent the next picture.
+    Drawn,
+}
+
+async fn obey(terminal: &Terminal, said: &str, holds: bool) -> Result<Obeyed, ApiError> {
+    let said = serde_json::from_str(said)
+        .map_err(|error| ApiError::invalid_params(format!("this is not understood: {error}")))?;
+    let held = || match holds {
+        true => Ok(()),
+        false => Err(ApiError::invalid_params("take the terminal over first")),
+    };
+    match said {
+        Said::Take {} => match terminal.take().await? {
+            true => {}
+            false => {
+                return Err(ApiError::invalid_params(
+                    "somebody else has taken this terminal over",
+                ));
+            }
+        },
+        Said::Release {} => terminal.release().await?,
+        Said::Input { data } => {
+            held()?;
+            terminal.type_keys(data.into_bytes()).await?;
+        }
+        Said::Resize { columns, rows } => {
+            held()?;
+            terminal.resize(Size { columns, rows }).await?;
+        }
+        Said::Ready {} => return Ok(Obeyed::Drawn),
+    }
+    Ok(Obeyed::Done)
+}
+
+fn by(holder: Option<ViewerId>, me: ViewerId) -> &'static str {
+    match holder {
+        Some(holder) if holder == me => "you",
+        Some(_) => "somebody",
+        None => "nobody",
+    }
+}

@@ -1,0 +1,599 @@
+//! The slots of this daemon: starting programs, finding them again, and the way
+//! to each.
+//!
+//! Every open slot has a host process, which owns the program, and a task here,
+//! which follows what the program shows. The host's record in the run folder is
+//! what says that a slot exists; the database row follows it. So a daemon that
+//! died at any moment leaves nothing that the next one cannot take up.
+
+mod anomalies;
+mod asking;
+mod checkpoint;
+mod crashes;
+mod deliver;
+mod environment;
+mod foreground;
+mod fusing;
+mod live;
+mod manifests;
+mod rebuild;
+mod typing;
+mod viewers;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use missiond_api::Home;
+use missiond_core::{
+    Anomaly, CliEngine, Clock, DaemonId, ErrorCode, Event, Slot, SlotId, SlotKind, SlotName,
+    TraceContext,
+};
+use missiond_pty::host::{
+    self, FromHost, HostConnection, HostFiles, HostRecord, JoinedCast, LaunchSpec, Recording,
+    RecordingLimits, ToHost,
+};
+use missiond_pty::{CastError, Session};
+use missiond_semantic::{GENERIC, Manifest, Size};
+use missiond_store::{Engine, MissionDb, StoreError, incidents, slots};
+use tokio::sync::{Notify, mpsc, watch};
+
+use futures::future::BoxFuture;
+use missiond_config::{AnomaliesConfig, Config};
+use missiond_runtime::{Component, OnPanic, StartError, Supervisor, Tasks};
+use missiond_timeline::{Timeline, TimelineError};
+
+pub use foreground::{
+    ConnectionNumber, ConnectionTold, Foreground, ForegroundReport, ForegroundTold, ForegroundVoice,
+};
+pub use live::{Listener, Look, Order, OrderError};
+use manifests::Manifests;
+pub use manifests::Refreshed;
+pub use typing::{Answer, InputError, Message};
+pub use viewers::{ToViewer, ViewerId, Viewing};
+
+/// The size of a terminal nobody chose one for.
+pub const DEFAULT_SIZE: Size = Size {
+    columns: 120,
+    rows: 40,
+};
+
+/// Orders that wait for a slot's task.
+const ORDERS: usize = 32;
+
+/// How long a program that must not stay is waited for.
+const ABANDON_LIMIT: Duration = Duration::from_secs(10);
+
+/// How often the person's manifests are looked at while slots are open.
+const MANIFEST_POLL: Duration = Duration::from_secs(2);
+
+#[derive(Debug, thiserror::Error)]
+pub enum SlotsError {
+    #[error("cannot create the folder {}: {source}", path.display())]
+    Folder { path: PathBuf, source: io::Error },
+    #[error("the records of running slots cannot be read: {0}")]
+    Records(io::Error),
+    #[error("{0}")]
+    Invalid(String),
+    #[error("a slot named {0} is already open: choose another name, or leave it out")]
+    NameTaken(String),
+    #[error(transparent)]
+    Launch(#[from] host::LaunchError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Timeline(#[from] TimelineError),
+}
+
+impl SlotsError {
+    #[must_use]
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            Self::Folder { .. } | Self::Records(_) => ErrorCode::StorageUnavailable,
+            Self::Invalid(_) | Self::Launch(host::LaunchError::Refused(_)) => {
+                ErrorCode::InvalidParams
+            }
+            Self::NameTaken(_) => ErrorCode::Conflict,
+            Self::Launch(_) => ErrorCode::Internal,
+            Self::Store(error) => error.code(),
+            Self::Timeline(error) => error.code(),
+        }
+    }
+}
+
+/// What a slot is to run.
+#[derive(Debug)]
+pub struct NewSlot {
+    /// Chosen by whoever must know it before the program runs.
+    pub id: SlotId,
+    pub argv: Vec<String>,
+    pub engine: Option<CliEngine>,
+    pub name: Option<String>,
+    pub cwd: Option<PathBuf>,
+    pub env: BTreeMap<String, String>,
+    pub size: Size,
+}
+
+/// What the tasks of the slots share.
+#[derive(Debug)]
+struct Context {
+    home: Home,
+    daemon: DaemonId,
+    db: MissionDb,
+    timeline: Timeline,
+    clock: Arc<dyn Clock>,
+    limits: RecordingLimits,
+    manifests: Manifests,
+    open: Mutex<HashMap<SlotId, OpenSlot>>,
+    /// A slot was opened.
+    opened: Notify,
+    anomalies: AnomaliesConfig,
+    config: watch::Receiver<Arc<Config>>,
+    crashes: Mutex<crashes::Crashes>,
+}
+
+/// The way to an open slot.
+#[derive(Debug, Clone)]
+pub struct OpenSlot {
+    pub slot: Slot,
+    pub record: HostRecord,
+    pub orders: mpsc::Sender<Order>,
+}
+
+#[derive(Debug)]
+pub struct Slots {
+    context: Arc<Context>,
+    tasks: Tasks,
+    /// The person's own session.
+    foreground: tokio::sync::Mutex<Option<Foreground>>,
+}
+
+impl Slots {
+    pub fn new(
+        home: &Home,
+        daemon: DaemonId,
+        db: MissionDb,
+        timeline: Timeline,
+        clock: Arc<dyn Clock>,
+        config: watch::Receiver<Arc<Config>>,
+        supervisor: Supervisor,
+    ) -> Result<Self, SlotsError> {
+        let (limits, anomalies) = {
+            let config = config.borrow();
+            (config.recording.limits(), config.anomalies.clone())
+        };
+        for folder in [home.slots_dir(), home.recordings_dir()] {
+            private_dir(&folder)?;
+        }
+        let manifests = Manifests::new(home.manifests_dir());
+        let context = Arc::new(Context {
+            home: home.clone(),
+            daemon,
+            db,
+            timeline,
+            clock,
+            limits,
+            manifests,
+            open: Mutex::default(),
+            opened: Notify::new(),
+            anomalies,
+            config,
+            crashes: Mutex::default(),
+        });
+        Ok(Self {
+            context,
+            tasks: Tasks::new(supervisor),
+            foreground: tokio::sync::Mutex::default(),
+        })
+    }
+
+    /// Takes up the slots whose hosts an earlier daemon left behind, and closes
+    /// those that are gone.
+    async fn recover(&self) -> Result<(), SlotsError> {
+        let context = &self.context;
+        // A mistake in one of the person's own is told at once; the others and
+        // those shipped are in force.
+        let read = context.manifests.refresh();
+        context.tell_refused(&read, TraceContext::root()).await;
+        let watched = Arc::clone(context);
+        self.tasks.spawn_restarting("manifest watch", move || {
+            watch_manifests(Arc::clone(&watched))
+        });
+        let records = HostFiles::records(&context.home.slots_dir()).map_err(SlotsError::Records)?;
+        for record in &records {
+            let id = record.slot;
+            let known = context
+                .db
+                .read(move |tx| Box::pin(slots::get(tx, id)))
+                .await?;
+            let slot = match known {
+                Some(slot) => slot,
+                // The daemon died between the start of the host and its row.
+                None => self.register(record).await?,
+            };
+            tracing::info!(slot = %slot.id, name = slot.name, host = record.host_pid, "found again");
+            self.follow(slot, record.clone(), live::Beginning::Found);
+        }
+        let open = context
+            .db
+            .read(|tx| Box::pin(slots::list(tx, slots::SlotFilter::Open)))
+            .await?;
+        let hosted = |slot: &Slot| records.iter().any(|record| record.slot == slot.id);
+        // On a shared database the others may be another daemon's. Those that
+        // were recorded in this home are ours.
+        let shared = context.db.engine() != Engine::Sqlite;
+        let ours = |slot: &Slot| !shared || Recording::exists(&recording(&context.home, slot.id));
+        for slot in open.iter().filter(|slot| !hosted(slot) && ours(slot)) {
+            context
+                .close(slot.id, "its terminal is gone: was the machine restarted?")
+                .await?;
+        }
+        Ok(())
+    }
+
+    /// Starts a program in a new slot; returns when it runs.
+    pub async fn spawn(&self, new: NewSlot, trace: TraceContext) -> Result<OpenSlot, SlotsError> {
+        let context = &self.context;
+        context.read_manifests_again(trace).await;
+        let spec = context.launch_spec(new)?;
+        let name = spec.name.clone();
+        let taken = context
+            .db
+            .read(move |tx| Box::pin(async move { slots::find(tx, &name).await }))
+            .await?;
+        if taken.is_some() {
+            return Err(SlotsError::NameTaken(spec.name));
+        }
+        let executable = std::env::current_exe().map_err(host::LaunchError::from)?;
+        let (record, mut child) = host::launch(&executable, &spec).await?;
+        // The host is this process's child until one of them ends.
+        self.tasks
+            .spawn("host reaper", None, OnPanic::Report, async move {
+                let _ = child.wait().await;
+            });
+        let slot = match self.register(&record).await {
+            Ok(slot) => slot,
+            Err(error) => {
+                abandon(&record, &context.home.slots_dir()).await;
+                return Err(error);
+            }
+        };
+        let created = Event::SlotCreated {
+            slot: slot.id,
+            name: slot.name.clone(),
+            engine: slot.engine.clone(),
+        };
+        let open = self.follow(slot, record, live::Beginning::New);
+        context.timeline.record(created, trace).await?;
+        Ok(open)
+    }
+
+    /// The open slot with this id or name.
+    pub fn find(&self, reference: &str) -> Option<OpenSlot> {
+        let open = self.context.open();
+        match reference.parse::<SlotId>() {
+            Ok(id) => open.get(&id).cloned(),
+            Err(_) => open
+                .values()
+                .find(|open| open.slot.name == reference)
+                .cloned(),
+        }
+    }
+
+    /// Every open slot, in the order they were made.
+    pub fn open(&self) -> Vec<OpenSlot> {
+        let mut open: Vec<_> = self.context.open().values().cloned().collect();
+        open.sort_by_key(|open| open.slot.id);
+        open
+    }
+
+    /// Which manifest reads an engine's screens.
+    pub fn manifest_name(&self, engine: &CliEngine) -> String {
+        let manifest = self.context.manifest(engine);
+        manifest.map_or_else(String::new, |manifest| manifest.engine().to_owned())
+    }
+
+    pub fn running(&self) -> u64 {
+        self.context.open().len() as u64
+    }
+
+    /// The last screen of a slot that was closed, from its recording, and how
+    /// many bytes it had written.
+    pub async fn last_screen(&self, slot: &Slot) -> Option<(Session, u64)> {
+        let path = recording(&self.context.home, slot.id);
+        let manifest = self.context.manifest(&slot.engine)?;
+        tokio::task::spawn_blocking(move || rebuild::last_screen(&path, manifest))
+            .await
+            .ok()?
+            .ok()
+    }
+
+    /// What the terminal of a slot has shown, open or closed.
+    pub async fn recorded(&self, id: SlotId) -> Result<JoinedCast, CastError> {
+        let path = recording(&self.context.home, id);
+        let opened = tokio::task::spawn_blocking(move || JoinedCast::open(&path)).await;
+        opened.map_err(|error| CastError::Io(std::io::Error::other(error)))?
+    }
+
+    /// Reads the person's manifests that have changed. Open slots go on with
+    /// the new ones; a broken one changes nothing.
+    pub async fn read_manifests_again(&self, trace: TraceContext) -> Refreshed {
+        self.context.read_manifests_again(trace).await
+    }
+
+    /// Why manifests of the person are not in force as they are now.
+    pub fn wrong_manifests(&self) -> Vec<String> {
+        self.context.manifests.wrong()
+    }
+
+    async fn register(&self, record: &HostRecord) -> Result<Slot, SlotsError> {
+        let slot = Slot {
+            id: record.slot,
+            name: record.name.clone(),
+            kind: self.context.kind_of(&record.name),
+            engine: record.engine.clone(),
+            daemon: self.context.daemon,
+            created_at: self.context.clock.now(),
+            closed_at: None,
+        };
+        let row = slot.clone();
+        self.context
+            .db
+            .write(move |tx| Box::pin(async move { slots::register(tx, &row).await }))
+            .await?;
+        Ok(slot)
+    }
+
+    fn follow(&self, slot: Slot, record: HostRecord, beginning: live::Beginning) -> OpenSlot {
+        let (orders, received) = mpsc::channel(ORDERS);
+        let open = OpenSlot {
+            slot,
+            record,
+            orders,
+        };
+        self.context.open().insert(open.slot.id, open.clone());
+        self.context.opened.notify_one();
+        let task = live::follow(
+            Arc::clone(&self.context),
+            open.slot.clone(),
+            open.record.clone(),
+            beginning,
+            received,
+        );
+        // Its program goes on; the next daemon follows it again.
+        self.tasks
+            .spawn("slot", Some(open.slot.name.clone()), OnPanic::Report, task);
+        open
+    }
+}
+
+impl Component for Slots {
+    fn name(&self) -> &'static str {
+        "slots"
+    }
+
+    fn start(self: Arc<Self>) -> BoxFuture<'static, Result<(), StartError>> {
+        Box::pin(async move {
+            let recovered = self.recover().await;
+            recovered.map_err(|error| StartError::new(error.code(), error))
+        })
+    }
+
+    /// Stops following. The hosts and their programs go on.
+    fn stop(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async {
+            self.forget_foreground().await;
+            self.tasks.stop().await;
+        })
+    }
+}
+
+impl Context {
+    fn open(&self) -> MutexGuard<'_, HashMap<SlotId, OpenSlot>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// One that the configuration names is always there.
+    fn kind_of(&self, name: &str) -> SlotKind {
+        let named = self
+            .config
+            .borrow()
+            .slots
+            .iter()
+            .any(|slot| slot.name == name);
+        match named {
+            true => SlotKind::Static,
+            false => SlotKind::Dynamic,
+        }
+    }
+
+    /// The engine's manifest, or the generic one.
+    fn manifest(&self, engine: &CliEngine) -> Option<Arc<Manifest>> {
+        self.manifests.for_engine(engine.name())
+    }
+
+    /// Reads what has changed among the person's manifests, and says so on the
+    /// timeline.
+    async fn read_manifests_again(&self, trace: TraceContext) -> Refreshed {
+        let outcome = self.manifests.refresh();
+        for file in &outcome.changed {
+            tracing::info!(file, "a manifest was read again");
+            let file = file.clone();
+            self.tell(Event::ManifestReloaded { file }, trace).await;
+        }
+        self.tell_refused(&outcome, trace).await;
+        outcome
+    }
+
+    async fn tell_refused(&self, outcome: &Refreshed, trace: TraceContext) {
+        for (file, error) in outcome.refused.iter().cloned() {
+            tracing::warn!(error, "a manifest was refused, what it said before stays");
+            let refused = Event::ManifestRejected { file, error };
+            self.tell(refused, trace).await;
+        }
+    }
+
+    async fn tell(&self, event: Event, trace: TraceContext) {
+        if let Err(error) = self.timeline.record(event, trace).await {
+            tracing::warn!(%error, "the change of manifests is not on the timeline");
+        }
+    }
+
+    fn note_end(&self, name: &str, argv: &[String], end: crashes::End) -> Option<crashes::Verdict> {
+        let AnomaliesConfig {
+            crash_count,
+            crash_window_secs,
+            ..
+        } = self.anomalies;
+        let limit = (crash_count, Duration::from_secs(crash_window_secs));
+        let mut crashes = self.crashes.lock().unwrap_or_else(PoisonError::into_inner);
+        crashes.note((name, argv), end, self.clock.now(), limit)
+    }
+
+    /// What an earlier daemon found wrong with a slot and saw no end of.
+    async fn known_anomalies(&self, id: SlotId) -> BTreeSet<Anomaly> {
+        let subject = id.to_string();
+        let kinds = self
+            .db
+            .read(move |tx| Box::pin(async move { incidents::open_kinds(tx, &subject).await }))
+            .await;
+        let kinds = kinds.unwrap_or_else(|error| {
+            tracing::warn!(slot = %id, %error, "its open incidents are not known");
+            Vec::new()
+        });
+        let open = |anomaly: &Anomaly| kinds.iter().any(|kind| kind == anomaly.incident_kind());
+        Anomaly::ALL.into_iter().filter(open).collect()
+    }
+
+    /// Records the end of a slot, once.
+    async fn close(&self, id: SlotId, reason: &str) -> Result<(), SlotsError> {
+        let known = self.db.read(move |tx| Box::pin(slots::get(tx, id))).await?;
+        if known.is_none_or(|slot| slot.closed_at.is_some()) {
+            return Ok(());
+        }
+        let closed = Event::SlotClosed {
+            slot: id,
+            reason: reason.to_owned(),
+        };
+        self.timeline.record(closed, TraceContext::root()).await?;
+        let now = self.clock.now();
+        self.db
+            .write(move |tx| Box::pin(slots::close(tx, id, now)))
+            .await?;
+        Ok(())
+    }
+
+    fn launch_spec(&self, new: NewSlot) -> Result<LaunchSpec, SlotsError> {
+        let invalid = |why: String| Err(SlotsError::Invalid(why));
+        if new.argv.first().is_none_or(String::is_empty) {
+            return invalid("`argv` must name a program".to_owned());
+        }
+        if new.argv.iter().any(|argument| argument.contains('\0')) {
+            return invalid("an argument contains a NUL character".to_owned());
+        }
+        if let Some(why) = environment::refusal(&new.env) {
+            return invalid(why);
+        }
+        let slot = new.id;
+        let engine = new
+            .engine
+            .unwrap_or_else(|| self.guess_engine(&new.argv[0]));
+        let name = match new.name {
+            Some(name) => match name.parse::<SlotName>() {
+                Ok(name) => name.into_string(),
+                Err(error) => return invalid(error.to_string()),
+            },
+            None => {
+                let id = slot.to_string();
+                format!("{engine}-{}", &id[id.len() - 6..])
+            }
+        };
+        let cwd = match new.cwd {
+            Some(cwd) if cwd.is_absolute() => cwd,
+            Some(cwd) => return invalid(format!("`cwd` must be absolute: {}", cwd.display())),
+            None => std::env::var_os("HOME").map_or_else(|| PathBuf::from("/"), PathBuf::from),
+        };
+        Ok(LaunchSpec {
+            slot,
+            name,
+            engine,
+            argv: new.argv,
+            cwd,
+            environment: program_environment(&new.env),
+            size: new.size,
+            recording: recording(&self.home, slot),
+            limits: self.limits,
+            run_dir: self.home.slots_dir(),
+        })
+    }
+
+    /// The manifest that bears the program's name, or the generic one.
+    fn guess_engine(&self, program: &str) -> CliEngine {
+        let file = Path::new(program)
+            .file_name()
+            .and_then(|name| name.to_str());
+        let known = file.filter(|name| self.manifests.get(name).is_some());
+        let engine = known.unwrap_or(GENERIC).parse();
+        engine.unwrap_or(CliEngine::Claude)
+    }
+}
+
+/// Looks at the person's manifests now and then, while there is a slot to read.
+async fn watch_manifests(context: Arc<Context>) {
+    loop {
+        if context.open().is_empty() {
+            context.opened.notified().await;
+        }
+        tokio::time::sleep(MANIFEST_POLL).await;
+        context.read_manifests_again(TraceContext::root()).await;
+    }
+}
+
+/// The whole environment of a program that is given these variables.
+pub fn program_environment(wanted: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    environment::environment(text_variables(), wanted)
+}
+
+fn recording(home: &Home, slot: SlotId) -> PathBuf {
+    home.recordings_dir().join(format!("{slot}.cast"))
+}
+
+fn text_variables() -> impl Iterator<Item = (String, String)> {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+}
+
+/// Ends a program that has no place in the store, and removes its traces.
+async fn abandon(record: &HostRecord, run_dir: &Path) {
+    let files = HostFiles::new(run_dir, record.slot);
+    let ended = tokio::time::timeout(ABANDON_LIMIT, async {
+        let mut host = HostConnection::connect(&files.socket, 0).await?;
+        host.send(&ToHost::Kill { grace_ms: 0 }).await?;
+        while let Some(frame) = host.next().await? {
+            if matches!(frame, FromHost::Exited(_)) {
+                host.send(&ToHost::ExitNoted).await?;
+            }
+        }
+        Ok::<_, host::HostError>(())
+    })
+    .await;
+    match ended {
+        Ok(Ok(())) => {
+            let _ = Recording::remove(&record.recording);
+            let _ = checkpoint::Checkpoint::remove(&record.recording);
+        }
+        other => tracing::error!(host = record.host_pid, ?other, "a host was left behind"),
+    }
+}
+
+fn private_dir(path: &Path) -> Result<(), SlotsError> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path).map_err(|source| SlotsError::Folder {
+        path: path.to_owned(),
+        source,
+    })
+}

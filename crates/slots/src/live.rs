@@ -1,0 +1,399 @@
+//! The life of an open slot in this daemon: output in, readings to the
+//! timeline, orders to the program.
+//!
+//! One task owns the terminal, so nothing is locked. When the host goes silent
+//! the task finds out whether it lives: then it goes on at the exact byte where
+//! it was, otherwise the slot is closed.
+
+mod ending;
+mod obeying;
+mod order;
+mod telling;
+mod tending;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use missiond_core::{Event, PtyState, Slot, TraceContext};
+use missiond_pty::host::{
+    ExitStatus, FromHost, HostConnection, HostError, HostFiles, HostRecord, MAX_INPUT, Recording,
+    ToHost,
+};
+use missiond_pty::{Session, TimedReading};
+use missiond_semantic::{Dialog, Manifest};
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::Instant;
+
+use super::Context;
+use super::anomalies::Watch;
+use super::checkpoint::{Checkpoint, Due};
+use super::fusing::Fusing;
+use super::rebuild::{self, Rebuilt};
+use super::typing::Typing;
+use super::viewers::Viewers;
+
+pub use order::{Listener, Look, Order, OrderError};
+
+/// Before a living host that refused is tried again.
+const RECONNECT: Duration = Duration::from_millis(50);
+
+/// Whether the program was just started or was running before this daemon.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Beginning {
+    New,
+    Found,
+}
+
+/// Follows a slot until it is closed.
+pub(super) async fn follow(
+    context: Arc<Context>,
+    slot: Slot,
+    record: HostRecord,
+    beginning: Beginning,
+    orders: mpsc::Receiver<Order>,
+) {
+    let id = slot.id;
+    let manifest_changes = context.manifests.changes();
+    let Some(manifest) = context.manifest(&slot.engine) else {
+        tracing::error!(slot = %id, "there is no manifest, not even the generic one");
+        return;
+    };
+    let files = HostFiles::new(&context.home.slots_dir(), id);
+    let Rebuilt {
+        mut session,
+        offset,
+        ..
+    } = begin(&record, beginning, manifest).await;
+    if beginning == Beginning::Found {
+        // What it shows has stood there since; only now is it told.
+        session.advance_to(recording_time(&context, &record), &mut Vec::new());
+    }
+    let mut live = Live {
+        published: session.reader().current().state,
+        asked: None,
+        session,
+        checkpoint: Due::after(offset),
+        stalled: None,
+        terminal: TerminalEnd::Open,
+        offset,
+        attended_from: 0,
+        manifest_changes,
+        typing: Typing::new(),
+        watch: Watch::new(context.anomalies.clone(), context.known_anomalies(id).await),
+        begun: Instant::now(),
+        killers: Vec::new(),
+        viewers: Viewers::new(),
+        listener: None,
+        fusing: Fusing::default(),
+        context,
+        slot,
+        record,
+        files,
+        orders,
+    };
+    if beginning == Beginning::Found {
+        live.tell_state().await;
+    }
+    live.run().await;
+    let Live {
+        context, killers, ..
+    } = live;
+    context.open().remove(&id);
+    for killer in killers {
+        let _ = killer.0.send(killer.1);
+    }
+}
+
+/// A new terminal, or one as the recording left it.
+async fn begin(record: &HostRecord, beginning: Beginning, manifest: Arc<Manifest>) -> Rebuilt {
+    let path = record.recording.clone();
+    let wanted = Arc::clone(&manifest);
+    if beginning == Beginning::Found {
+        match tokio::task::spawn_blocking(move || rebuild::rebuild(&path, wanted)).await {
+            Ok(Ok(rebuilt)) => return rebuilt,
+            Ok(Err(error)) => {
+                tracing::warn!(slot = %record.slot, %error, "no screen to go on from");
+            }
+            Err(error) => tracing::error!(slot = %record.slot, %error, "the replay failed"),
+        }
+    }
+    let size = Recording::open(&record.recording)
+        .and_then(|recording| recording.read())
+        .map(|reader| reader.size());
+    Rebuilt {
+        session: Session::new(size.unwrap_or(super::DEFAULT_SIZE), manifest),
+        offset: 0,
+        at: Duration::ZERO,
+    }
+}
+
+fn recording_time(context: &Context, record: &HostRecord) -> Duration {
+    let micros = context.clock.now().as_micros() - record.started_at_us;
+    Duration::from_micros(u64::try_from(micros).unwrap_or(0))
+}
+
+struct Live {
+    context: Arc<Context>,
+    slot: Slot,
+    record: HostRecord,
+    files: HostFiles,
+    session: Session,
+    /// Number of the next byte of output.
+    offset: u64,
+    /// What was written before this byte is not answered any more.
+    attended_from: u64,
+    checkpoint: Due,
+    stalled: Option<Stall>,
+    terminal: TerminalEnd,
+    /// The state the timeline knows.
+    published: PtyState,
+    /// The dialog the timeline knows.
+    asked: Option<Dialog>,
+    manifest_changes: watch::Receiver<u64>,
+    typing: Typing,
+    watch: Watch,
+    /// The watch counts from here.
+    begun: Instant,
+    killers: Vec<(oneshot::Sender<String>, String)>,
+    viewers: Viewers,
+    listener: Option<Arc<dyn Listener>>,
+    fusing: Fusing,
+    orders: mpsc::Receiver<Order>,
+}
+
+/// The recording cannot be written.
+struct Stall {
+    why: String,
+    on_record: bool,
+}
+
+/// Whether the program has its terminal open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum TerminalEnd {
+    Open,
+    Closed,
+}
+
+/// Why a connection is no longer used.
+enum Parted {
+    Exited(ExitStatus),
+    Lost,
+    /// Nobody can give orders any more: the daemon closes.
+    Released,
+}
+
+impl Live {
+    async fn run(&mut self) {
+        loop {
+            match HostConnection::connect(&self.files.socket, self.offset).await {
+                Ok(mut host) => match self.converse(&mut host).await {
+                    Ok(Parted::Exited(status)) => {
+                        self.ended(&status.to_string(), status).await;
+                        let _ = host.send(&ToHost::ExitNoted).await;
+                        // The host removes its files and goes; then it is over.
+                        while let Ok(Some(_)) = host.next().await {}
+                        return;
+                    }
+                    Ok(Parted::Released) => return,
+                    Ok(Parted::Lost) => {}
+                    Err(error) => {
+                        tracing::warn!(slot = %self.slot.id, %error, "the host was lost");
+                    }
+                },
+                Err(_) if !self.record.is_alive() => {
+                    self.host_gone().await;
+                    return;
+                }
+                Err(error) => {
+                    tracing::warn!(slot = %self.slot.id, %error, "the host does not answer yet");
+                }
+            }
+            tokio::time::sleep(RECONNECT).await;
+        }
+    }
+
+    /// The host has gone before this daemon could speak to it.
+    async fn host_gone(&mut self) {
+        let records = HostFiles::records(&self.context.home.slots_dir()).unwrap_or_default();
+        let last = records.iter().find(|record| record.slot == self.slot.id);
+        match last.and_then(|record| record.exited) {
+            Some(status) => self.ended(&status.to_string(), status).await,
+            None => {
+                let record = self.record.clone();
+                let _ = tokio::task::spawn_blocking(move || record.end_leftovers()).await;
+                self.ended("its terminal host was killed", ExitStatus::UNSEEN)
+                    .await;
+            }
+        }
+        self.files.remove();
+    }
+
+    async fn converse(&mut self, host: &mut HostConnection) -> Result<Parted, HostError> {
+        let mut changes = Vec::new();
+        let bell = self.viewers.bell();
+        loop {
+            let wake = self.wake();
+            tokio::select! {
+                frame = host.next() => match frame? {
+                    Some(FromHost::Output { offset, bytes }) => {
+                        if offset != self.offset {
+                            tracing::error!(offset, expected = self.offset, "output out of place");
+                            return Ok(Parted::Lost);
+                        }
+                        let unattended = self.attended_from.saturating_sub(offset);
+                        let unattended = usize::try_from(unattended).unwrap_or(usize::MAX);
+                        let (before, now) = bytes.split_at(unattended.min(bytes.len()));
+                        if !before.is_empty() {
+                            self.take_output(before, &mut changes);
+                            self.session.terminal().take_replies();
+                        }
+                        if !now.is_empty() {
+                            self.take_output(now, &mut changes);
+                        }
+                        self.answer(host).await?;
+                        self.save(&bytes);
+                    }
+                    Some(FromHost::Exited(status)) => return Ok(Parted::Exited(status)),
+                    Some(FromHost::Refused(why)) => {
+                        tracing::warn!(slot = %self.slot.id, why, "the host refused");
+                    }
+                    Some(FromHost::AttendedFrom(offset)) => self.attended_from = offset,
+                    Some(FromHost::Gone { kept_from }) => {
+                        let missing = kept_from.saturating_sub(self.offset);
+                        tracing::warn!(
+                            slot = %self.slot.id, missing, kept_from,
+                            "output was deleted before it was read: going on after it"
+                        );
+                        self.offset = kept_from;
+                    }
+                    Some(FromHost::Stalled(why)) => self.stalled(why).await,
+                    Some(FromHost::GoesOn) => self.goes_on().await,
+                    Some(FromHost::TerminalClosed) => self.terminal = TerminalEnd::Closed,
+                    Some(FromHost::TerminalOpened) => self.terminal = TerminalEnd::Open,
+                    None => return Ok(Parted::Lost),
+                },
+                order = self.orders.recv() => match order {
+                    Some(order) => self.obey(order, host, &mut changes).await?,
+                    None => return Ok(Parted::Released),
+                },
+                () = bell.notified() => {
+                    if self.viewers.forget_departed() {
+                        self.fit_viewers(host, &mut changes).await?;
+                    }
+                }
+                Ok(()) = self.manifest_changes.changed() => self.read_anew(&mut changes),
+                () = missiond_runtime::sleep_until(wake) => {
+                    let now = self.now();
+                    // Up to and including this moment.
+                    let until = now + Duration::from_micros(1);
+                    if self.session.terminal().deadline().is_some_and(|due| due < until) {
+                        self.viewers.screen_changed(Instant::now());
+                    }
+                    self.session.advance_to(until, &mut changes);
+                    self.answer(host).await?;
+                }
+            }
+            self.viewers.show(self.session.terminal(), Instant::now());
+            self.type_on(host, &mut changes).await?;
+            self.publish(&mut changes).await;
+            self.look_for_anomalies().await;
+        }
+    }
+
+    fn take_output(&mut self, bytes: &[u8], changes: &mut Vec<TimedReading>) {
+        let now = self.now();
+        self.fusing.drawn(now);
+        self.session.feed(bytes, now, changes);
+        // A frame the program marked as complete is read without waiting.
+        self.session
+            .advance_to(now + Duration::from_micros(1), changes);
+        self.viewers.screen_changed(Instant::now());
+        if let Some(listener) = &self.listener {
+            listener.hear(bytes);
+        }
+        self.offset += bytes.len() as u64;
+        self.watch.output(bytes.len() as u64, self.begun.elapsed());
+        let output = Event::PtyOutput {
+            slot: self.slot.id,
+            offset: self.offset - bytes.len() as u64,
+            bytes: bytes.len() as u64,
+        };
+        self.context.timeline.tell(output, TraceContext::root());
+    }
+
+    /// Makes a checkpoint if one is due. `output` is what came last.
+    fn save(&mut self, output: &[u8]) {
+        if !self.checkpoint.is_now(self.offset, output) {
+            return;
+        }
+        let Some(paint) = self.session.terminal().repaint() else {
+            return;
+        };
+        let checkpoint = Checkpoint {
+            size: self.session.screen().size,
+            offset: self.offset,
+            at: self.now(),
+            paint,
+        };
+        self.checkpoint = Due::after(self.offset);
+        let recording = self.record.recording.clone();
+        tokio::task::spawn_blocking(move || {
+            if let Err(error) = checkpoint.write(&recording) {
+                tracing::debug!(%error, "no checkpoint was written");
+            }
+        });
+    }
+
+    /// Reads the screen with the manifest in force, if that is another one now.
+    fn read_anew(&mut self, changes: &mut Vec<TimedReading>) {
+        let Some(manifest) = self.context.manifest(&self.slot.engine) else {
+            return;
+        };
+        if !Arc::ptr_eq(&manifest, self.session.reader().manifest()) {
+            let now = self.now();
+            self.session.reload(manifest, now, changes);
+        }
+    }
+
+    /// Answers what the program asked its terminal.
+    async fn answer(&mut self, host: &mut HostConnection) -> Result<(), HostError> {
+        let replies = self.session.terminal().take_replies();
+        input(host, &replies).await
+    }
+
+    /// When something is to be done without being asked.
+    fn wake(&self) -> Option<Instant> {
+        let session = self
+            .session
+            .deadline()
+            .map(|due| Instant::now() + due.saturating_sub(self.now()) + Duration::from_millis(1));
+        let watch = self.watch.wake().map(|due| self.begun + due);
+        let now = self.now();
+        let fusing = self
+            .fusing
+            .deadline(now)
+            .map(|due| Instant::now() + due.saturating_sub(now) + Duration::from_millis(1));
+        [
+            session,
+            fusing,
+            self.typing.wake(),
+            watch,
+            self.viewers.due(),
+        ]
+        .into_iter()
+        .flatten()
+        .min()
+    }
+
+    /// Time on the recording's clock.
+    fn now(&self) -> Duration {
+        recording_time(&self.context, &self.record)
+    }
+}
+
+async fn input(host: &mut HostConnection, bytes: &[u8]) -> Result<(), HostError> {
+    for piece in bytes.chunks(MAX_INPUT) {
+        host.send(&ToHost::Input(piece.to_vec())).await?;
+    }
+    Ok(())
+}

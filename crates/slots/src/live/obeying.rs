@@ -1,0 +1,143 @@
+//! Orders to a slot, carried out.
+
+use missiond_pty::host::{HostConnection, HostError, ToHost};
+use missiond_pty::{MAX_SIZE, MIN_SIZE, TimedReading};
+use missiond_semantic::Size;
+use tokio::time::Instant;
+
+use super::{Live, Look, Order, OrderError, input};
+use crate::viewers::ViewerId;
+
+impl Live {
+    pub(super) async fn obey(
+        &mut self,
+        order: Order,
+        host: &mut HostConnection,
+        changes: &mut Vec<TimedReading>,
+    ) -> Result<(), HostError> {
+        match order {
+            Order::Look(done) => {
+                let now = self.now();
+                let prompt = self.session.glance(now).prompt;
+                let takes_text = prompt.is_some();
+                let drafted = prompt.filter(|prompt| !prompt.is_empty());
+                let _ = done.send(Look {
+                    watched: self.viewers.any(),
+                    takes_text,
+                    draft: drafted.map(|prompt| prompt.text()),
+                    screen: self.session.screen().clone(),
+                    reading: self.fusing.fuse(self.session.reader().current(), now),
+                    offset: self.offset,
+                    trouble: self.trouble(),
+                });
+            }
+            Order::Picture(done) => {
+                let _ = done.send(self.session.terminal().picture());
+            }
+            Order::Explain(done) => {
+                let now = self.now();
+                let _ = done.send(Box::new(self.session.explain(now)));
+            }
+            Order::Input(job) => self.typing.accept(*job),
+            Order::Listen { listener, done } => {
+                self.listener = Some(listener);
+                let _ = done.send(self.offset);
+            }
+            Order::Said(event) => {
+                let now = self.now();
+                self.fusing.heard(&event, now);
+                self.tell_fused(now).await;
+            }
+            Order::Key { bytes, done } => {
+                self.give_way(bytes).await;
+                self.keys(host, bytes, changes).await?;
+                let _ = done.send(Ok(bytes.len() as u64));
+            }
+            Order::RawKeys { bytes, done } => {
+                self.give_way(&bytes).await;
+                self.keys(host, &bytes, changes).await?;
+                let _ = done.send(Ok(bytes.len() as u64));
+            }
+            Order::Resize { size, viewer, done } => {
+                let resized = match viewer {
+                    _ if !is_possible(size) => Err(OrderError::Size),
+                    None => {
+                        self.resize(size, host, changes).await?;
+                        Ok(())
+                    }
+                    Some(viewer) if self.viewers.resize(viewer, size, Instant::now()) => {
+                        self.fit_viewers(host, changes).await?;
+                        Ok(())
+                    }
+                    Some(ViewerId(number)) => Err(OrderError::NoViewer(number)),
+                };
+                let _ = done.send(resized.map(|()| self.session.screen().size));
+            }
+            Order::View { view, keys, done } => {
+                let _ = done.send(self.viewers.join(view, keys, Instant::now()));
+                self.fit_viewers(host, changes).await?;
+            }
+            Order::Take { viewer, done } => {
+                let _ = done.send(self.viewers.take(viewer, Instant::now()));
+            }
+            Order::Release { viewer, done } => {
+                let _ = done.send(self.viewers.release(viewer, Instant::now()));
+                self.fit_viewers(host, changes).await?;
+            }
+            Order::Kill { grace, done } => {
+                let grace_ms = u64::try_from(grace.as_millis()).unwrap_or(u64::MAX);
+                host.send(&ToHost::Kill { grace_ms }).await?;
+                self.killers.push((done, String::new()));
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) async fn resize(
+        &mut self,
+        size: Size,
+        host: &mut HostConnection,
+        changes: &mut Vec<TimedReading>,
+    ) -> Result<(), HostError> {
+        host.send(&ToHost::Resize(size)).await?;
+        let now = self.now();
+        self.session.resize(size, now, changes);
+        self.viewers.screen_changed(Instant::now());
+        Ok(())
+    }
+
+    /// Gives the terminal the size its viewers want.
+    pub(super) async fn fit_viewers(
+        &mut self,
+        host: &mut HostConnection,
+        changes: &mut Vec<TimedReading>,
+    ) -> Result<(), HostError> {
+        let current = self.session.screen().size;
+        match self.viewers.size() {
+            Some(size) if size != current => self.resize(size, host, changes).await,
+            _ => Ok(()),
+        }
+    }
+
+    /// Sends what someone typed. The reader is told: a prompt that was just
+    /// answered is not idle, whatever the screen still shows.
+    pub(super) async fn keys(
+        &mut self,
+        host: &mut HostConnection,
+        bytes: &[u8],
+        changes: &mut Vec<TimedReading>,
+    ) -> Result<(), HostError> {
+        input(host, bytes).await?;
+        let now = self.now();
+        self.session.sent(bytes, now, changes);
+        if self.fusing.typed(now) {
+            self.tell_fused(now).await;
+        }
+        Ok(())
+    }
+}
+
+fn is_possible(size: Size) -> bool {
+    (MIN_SIZE.columns..=MAX_SIZE.columns).contains(&size.columns)
+        && (MIN_SIZE.rows..=MAX_SIZE.rows).contains(&size.rows)
+}

@@ -1,0 +1,101 @@
+//! What a slot can be asked, and what it answers.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use missiond_adapters::HookEvent;
+use missiond_pty::host::HostError;
+use missiond_pty::screenshot::{Picture, PictureError};
+use missiond_pty::{Keys, MAX_SIZE, MIN_SIZE, View};
+use missiond_semantic::{Explanation, Reading, Screen, Size};
+use tokio::sync::oneshot;
+
+use crate::typing::Job;
+use crate::viewers::{ViewerId, Viewing};
+
+/// What a slot can be asked.
+#[derive(Debug)]
+pub enum Order {
+    Look(oneshot::Sender<Look>),
+    /// The screen with its colours.
+    Picture(oneshot::Sender<Result<Picture, PictureError>>),
+    Explain(oneshot::Sender<Box<Explanation>>),
+    /// A text or an answer.
+    Input(Box<Job>),
+    /// Let somebody hear what the program writes from now on; answered with the
+    /// number of the first byte they will hear.
+    Listen {
+        listener: Arc<dyn Listener>,
+        done: oneshot::Sender<u64>,
+    },
+    /// A hook of the program said something.
+    Said(HookEvent),
+    /// Press a key.
+    Key {
+        bytes: &'static [u8],
+        done: oneshot::Sender<Result<u64, OrderError>>,
+    },
+    /// Hand on what a person's keys send, as it is.
+    RawKeys {
+        bytes: Vec<u8>,
+        done: oneshot::Sender<Result<u64, OrderError>>,
+    },
+    /// Give the terminal a size, or, for a viewer, tell its size.
+    Resize {
+        size: Size,
+        viewer: Option<ViewerId>,
+        done: oneshot::Sender<Result<Size, OrderError>>,
+    },
+    /// Show the screen to one more.
+    View {
+        view: View,
+        keys: Keys,
+        done: oneshot::Sender<Viewing>,
+    },
+    /// Let a viewer type, unless somebody else does.
+    Take {
+        viewer: ViewerId,
+        done: oneshot::Sender<bool>,
+    },
+    /// A viewer that typed only looks again.
+    Release {
+        viewer: ViewerId,
+        done: oneshot::Sender<bool>,
+    },
+    /// Answered when every process is gone and the slot is closed.
+    Kill {
+        grace: Duration,
+        done: oneshot::Sender<String>,
+    },
+}
+
+/// Who hears every byte a program writes. It must not block.
+pub trait Listener: std::fmt::Debug + Send + Sync {
+    fn hear(&self, bytes: &[u8]);
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum OrderError {
+    #[error("a size is {}x{} to {}x{}", MIN_SIZE.columns, MIN_SIZE.rows, MAX_SIZE.columns, MAX_SIZE.rows)]
+    Size,
+    #[error("no viewer {0} is attached to this slot")]
+    NoViewer(u64),
+    #[error(transparent)]
+    Host(#[from] HostError),
+}
+
+/// What a slot shows.
+#[derive(Debug)]
+pub struct Look {
+    pub screen: Screen,
+    pub reading: Reading,
+    pub offset: u64,
+    /// Somebody has it on their terminal.
+    pub watched: bool,
+    /// The program shows a prompt.
+    pub takes_text: bool,
+    /// What stands in the program's prompt and was not sent.
+    pub draft: Option<String>,
+    /// What keeps the program from working, or this daemon from seeing it.
+    pub trouble: Option<String>,
+}

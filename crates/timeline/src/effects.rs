@@ -1,0 +1,32 @@
+//! Events that tell the effect of an execution: each stands on the timeline once,
+//! however often a daemon that died left it to be told.
+
+use missiond_core::{Event, ExecutionId, TraceContext};
+use missiond_store::told_effects::{self, Telling};
+use missiond_store::{NewEvent, StoreError};
+
+use super::Timeline;
+
+impl Timeline {
+    /// Tells an effect, unless it was told before. When this returns, its event
+    /// is committed, by this daemon or the one before.
+    pub async fn record_effect(
+        &self,
+        execution: ExecutionId,
+        effect: String,
+        event: Event,
+    ) -> Result<Telling, StoreError> {
+        let event = NewEvent {
+            at: self.shared.clock.now(),
+            daemon: self.shared.daemon,
+            trace: TraceContext::root(),
+            event,
+        };
+        self.shared
+            .db
+            .write(move |tx| {
+                Box::pin(async move { told_effects::tell(tx, execution, &effect, &event).await })
+            })
+            .await
+    }
+}
