@@ -52,7 +52,7 @@ impl Autopilot {
     #[must_use]
     pub fn new(parts: Parts, supervisor: Supervisor) -> Self {
         Self {
-            shared: Arc::new(Shared::new(parts)),
+            shared: Arc::new(Shared::new(parts, supervisor.clone())),
             tasks: Tasks::new(supervisor),
         }
     }

@@ -2,9 +2,11 @@
 //! the database, never for an agent, a check or git.
 
 use std::collections::{HashMap, HashSet};
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::FutureExt;
 use missiond_core::{
     Attempt, AttemptId, BoardTaskId, BoardTaskStatus, Event, ExecutionId, TraceContext,
 };
@@ -129,9 +131,8 @@ impl Runner {
                 }
             }
         }
-        let shared = Arc::clone(&self.shared);
-        self.jobs
-            .spawn(jobs::tidy_up(shared, Arc::clone(&self.holder)));
+        let (shared, holder) = (Arc::clone(&self.shared), Arc::clone(&self.holder));
+        self.spawn(None, jobs::tidy_up(shared, holder), |_| Report::Done);
     }
 
     async fn adopt(&self) -> Result<(), BoardError> {
@@ -255,7 +256,8 @@ impl Runner {
                 Action::Dispatch { places } => {
                     self.dispatching = true;
                     let (shared, holder) = (Arc::clone(&self.shared), Arc::clone(&self.holder));
-                    self.jobs.spawn(jobs::dispatch(shared, holder, places));
+                    let job = jobs::dispatch(shared, holder, places);
+                    self.spawn(None, job, |_| Report::Dispatched);
                 }
                 Action::For(id, step) => {
                     if let Some(work) = works.remove(&id) {
@@ -278,7 +280,8 @@ impl Runner {
         }
         self.tending = true;
         self.tended_at = Some(Instant::now());
-        self.jobs.spawn(memory::tend(Arc::clone(&self.shared)));
+        let job = memory::tend(Arc::clone(&self.shared));
+        self.spawn(None, job, |_| Report::Tended);
     }
 
     /// The second: what finished tasks taught.
@@ -287,7 +290,8 @@ impl Runner {
             return;
         }
         self.extraction = Extraction::UnderWay;
-        self.jobs.spawn(memory::extract(Arc::clone(&self.shared)));
+        let job = memory::extract(Arc::clone(&self.shared));
+        self.spawn(None, job, |_| Report::Extracted { more: false });
     }
 
     fn note_finished(&mut self, event: &Event) {
@@ -311,7 +315,9 @@ impl Runner {
         self.looking_after = true;
         self.looked_after_at = Some(Instant::now());
         let (shared, holder) = (Arc::clone(&self.shared), Arc::clone(&self.holder));
-        self.jobs.spawn(jobs::look_after(shared, holder));
+        self.spawn(None, jobs::look_after(shared, holder), |_| {
+            Report::LookedAfter
+        });
     }
 
     fn begin<J>(&mut self, mut work: Work, job: impl FnOnce(Work) -> J)
@@ -322,7 +328,30 @@ impl Runner {
         let (wanted, is_wanted) = watch::channel(Wanted::Yes);
         work.wanted = is_wanted;
         self.busy.insert(id, UnderWay { task, wanted });
-        self.jobs.spawn(job(work));
+        let (subject, left) = (Some(work.task.number.to_string()), work.clone());
+        self.spawn(subject, job(work), move |why| {
+            let why = format!("a step panicked: {why}");
+            Report::Taken(id, Err(Box::new(Failed { work: left, why })))
+        });
+    }
+
+    /// Begins a job. One that panics is reported, and answered for by the report
+    /// that is made of what it said: nothing stays under way for ever.
+    fn spawn<J>(
+        &mut self,
+        subject: Option<String>,
+        job: J,
+        panicked: impl FnOnce(String) -> Report + Send + 'static,
+    ) where
+        J: Future<Output = Report> + Send + 'static,
+    {
+        let supervisor = self.shared.supervisor.clone();
+        self.jobs.spawn(async move {
+            match AssertUnwindSafe(job).catch_unwind().await {
+                Ok(report) => report,
+                Err(panic) => panicked(supervisor.report("autopilot job", subject, panic.as_ref())),
+            }
+        });
     }
 
     /// What takes long for an attempt that is over, or when everything is
@@ -361,7 +390,9 @@ impl Runner {
     fn dismiss(&mut self, execution: ExecutionId) {
         if self.leaving.insert(execution) {
             let shared = Arc::clone(&self.shared);
-            self.jobs.spawn(jobs::dismiss(shared, execution));
+            let job = jobs::dismiss(shared, execution);
+            let subject = Some(execution.to_string());
+            self.spawn(subject, job, move |_| Report::Dismissed(execution));
         }
     }
 

@@ -11,6 +11,7 @@ use missiond_config::Config;
 use missiond_core::{Clock, DaemonId};
 use missiond_executions::Executions;
 use missiond_memory::knowledge::Knowledge;
+use missiond_runtime::Supervisor;
 use missiond_slots::Slots;
 use missiond_store::MissionDb;
 use missiond_timeline::Timeline;
@@ -42,6 +43,7 @@ pub struct Parts {
 #[derive(Debug)]
 pub(crate) struct Shared {
     parts: Parts,
+    pub(crate) supervisor: Supervisor,
     pub(crate) wakes: Notify,
     /// Held from when the work was seen to stand on its target until the target
     /// has it: nobody else of this daemon moves a target in between.
@@ -60,9 +62,10 @@ impl std::ops::Deref for Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(parts: Parts) -> Self {
+    pub(crate) fn new(parts: Parts, supervisor: Supervisor) -> Self {
         Self {
             parts,
+            supervisor,
             wakes: Notify::new(),
             integrating: tokio::sync::Mutex::default(),
             names: Mutex::default(),

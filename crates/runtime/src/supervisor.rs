@@ -134,9 +134,16 @@ impl Supervisor {
         }
     }
 
-    /// Reports a panic that was caught by somebody who has to answer for it.
-    pub fn report(&self, task: &'static str, subject: Option<String>, panic: &(dyn Any + Send)) {
+    /// Reports a panic that was caught by somebody who has to answer for it, and
+    /// returns what it said.
+    pub fn report(
+        &self,
+        task: &'static str,
+        subject: Option<String>,
+        panic: &(dyn Any + Send),
+    ) -> String {
         self.failed(task, subject, OnPanic::Report, panic);
+        message(panic)
     }
 
     /// Runs what is made, again after each panic, until it returns.

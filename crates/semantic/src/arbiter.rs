@@ -11,7 +11,14 @@
 //! - idle is never invented: without a source that says idle, the result is not
 //!   idle, and what only the process tree says is never idle.
 //!
-//! The function is pure: same signals, same time, same answer, in any order.
+//! [`arbitrate`] is pure: same signals, same time, same answer, in any order.
+//! [`Arbiter`] is what a live terminal uses: its screen against what the hooks of
+//! its program said last. A hook is heard for a few seconds; a screen is there
+//! all the time. So a hook speaks where the screen has not caught up (a prompt
+//! was taken and nothing is drawn yet, a turn ended behind a sign that no longer
+//! turns) and is silent where both agree or where the screen knows more.
+//! Whatever is typed ends its word: nothing said before a key holds after it.
+//! Which of the two decides is decided here and nowhere else.
 
 use std::time::Duration;
 
@@ -171,6 +178,131 @@ pub fn arbitrate(signals: &[Signal], now: Duration, freshness: Freshness) -> Rea
         return guess;
     }
     reading(leader, state, signals)
+}
+
+/// How long a hook's word stands without another. A turn can end in ways no hook
+/// tells of, and then the screen must be believed soon.
+const HOOK_STANDS: Duration = Duration::from_secs(3);
+/// How long a screen that shows work has to go on drawing it before a hook that
+/// says the turn is over is believed instead.
+const SCREEN_CATCHES_UP: Duration = Duration::from_secs(1);
+/// A hook is the program's own word; it may be late, never mistaken.
+const HOOK_CONFIDENCE: f32 = 0.95;
+
+/// The state of one terminal: its screen, and what hooks said last.
+#[derive(Debug, Default)]
+pub struct Arbiter {
+    hook: Option<Signal>,
+    /// When the screen was drawn on last.
+    drawn_at: Duration,
+    /// When a key was sent last.
+    input_at: Option<Duration>,
+}
+
+impl Arbiter {
+    /// The screen was drawn on.
+    pub fn screen_drawn(&mut self, at: Duration) {
+        self.drawn_at = at;
+    }
+
+    /// A key was sent. Whether that took a hook's word away.
+    pub fn input_sent(&mut self, at: Duration) -> bool {
+        self.input_at = Some(at);
+        self.hook.take().is_some()
+    }
+
+    /// A hook of the program said this.
+    pub fn hook_claims(&mut self, claim: Claim, reason: &str, at: Duration) {
+        self.hook = Some(Signal {
+            authority: Authority::Protocol,
+            claim,
+            confidence: HOOK_CONFIDENCE,
+            at,
+            reason: reason.to_owned(),
+        });
+    }
+
+    /// What a hook said before no longer holds.
+    pub fn hook_retracts(&mut self) {
+        self.hook = None;
+    }
+
+    #[must_use]
+    pub fn has_hook_claim(&self) -> bool {
+        self.hook.is_some()
+    }
+
+    /// When the reading may change though nothing happens.
+    #[must_use]
+    pub fn deadline(&self, now: Duration) -> Option<Duration> {
+        let hook = self.hook.as_ref()?;
+        let moments = [hook.at + SCREEN_CATCHES_UP, hook.at + HOOK_STANDS];
+        moments
+            .into_iter()
+            .find(|moment| *moment > now)
+            .or(Some(now))
+    }
+
+    /// Ends a hook's word that stood for too long. Whether it did.
+    pub fn expire(&mut self, now: Duration) -> bool {
+        let over = |hook: &Signal| now > hook.at + HOOK_STANDS;
+        self.hook.take_if(|hook| over(hook)).is_some()
+    }
+
+    /// What is so, all in all.
+    #[must_use]
+    pub fn reading(&self, screen: &Reading, now: Duration) -> Reading {
+        let Some(hook) = &self.hook else {
+            return screen.clone();
+        };
+        if !hook_knows_better(hook, screen.state, now) {
+            return screen.clone();
+        }
+        let shown = Signal::from_reading(screen, self.shown_at(screen, now));
+        let freshness = Freshness {
+            protocol: HOOK_STANDS,
+            ..Freshness::default()
+        };
+        let fused = arbitrate(&[hook.clone(), shown], now, freshness);
+        if fused.authority == Authority::Protocol {
+            fused
+        } else {
+            // The screen's own words say more than the arbiter's.
+            screen.clone()
+        }
+    }
+
+    /// A dialog nobody has answered stands there now, however long ago it was
+    /// drawn; everything else is as old as the last thing drawn.
+    fn shown_at(&self, screen: &Reading, now: Duration) -> Duration {
+        let untouched = self.input_at.is_none_or(|input| input < screen.since);
+        if screen.state == PtyState::Confirming && untouched {
+            now
+        } else {
+            self.drawn_at
+        }
+    }
+}
+
+/// Whether a hook can know better than a screen in this state:
+///
+/// | a hook says | over a screen that shows |
+/// |---|---|
+/// | idle | unknown; work, once it had time to draw more |
+/// | work | idle, unknown |
+/// | blocked | work, idle, unknown |
+fn hook_knows_better(hook: &Signal, screen: PtyState, now: Duration) -> bool {
+    match hook.claim {
+        Claim::State(PtyState::Idle) => {
+            screen == PtyState::Unknown
+                || (screen.is_working() && now >= hook.at + SCREEN_CATCHES_UP)
+        }
+        Claim::State(_) => matches!(screen, PtyState::Idle | PtyState::Unknown),
+        Claim::Blocked(_) => {
+            screen.is_working() || matches!(screen, PtyState::Idle | PtyState::Unknown)
+        }
+        Claim::Alive | Claim::Exited => false,
+    }
 }
 
 /// Authority first, then time, then a fixed order of claims, so that the order

@@ -13,7 +13,7 @@ mod crashes;
 mod deliver;
 mod environment;
 mod foreground;
-mod fusing;
+mod hook_claims;
 mod live;
 mod manifests;
 mod rebuild;

@@ -27,10 +27,10 @@ use tokio::time::Instant;
 use super::Context;
 use super::anomalies::Watch;
 use super::checkpoint::{Checkpoint, Due};
-use super::fusing::Fusing;
 use super::rebuild::{self, Rebuilt};
 use super::typing::Typing;
 use super::viewers::Viewers;
+use missiond_semantic::arbiter::Arbiter;
 
 pub use order::{Listener, Look, Order, OrderError};
 
@@ -84,7 +84,7 @@ pub(super) async fn follow(
         killers: Vec::new(),
         viewers: Viewers::new(),
         listener: None,
-        fusing: Fusing::default(),
+        arbiter: Arbiter::default(),
         context,
         slot,
         record,
@@ -157,7 +157,7 @@ struct Live {
     killers: Vec<(oneshot::Sender<String>, String)>,
     viewers: Viewers,
     listener: Option<Arc<dyn Listener>>,
-    fusing: Fusing,
+    arbiter: Arbiter,
     orders: mpsc::Receiver<Order>,
 }
 
@@ -302,7 +302,7 @@ impl Live {
 
     fn take_output(&mut self, bytes: &[u8], changes: &mut Vec<TimedReading>) {
         let now = self.now();
-        self.fusing.drawn(now);
+        self.arbiter.screen_drawn(now);
         self.session.feed(bytes, now, changes);
         // A frame the program marked as complete is read without waiting.
         self.session
@@ -369,13 +369,13 @@ impl Live {
             .map(|due| Instant::now() + due.saturating_sub(self.now()) + Duration::from_millis(1));
         let watch = self.watch.wake().map(|due| self.begun + due);
         let now = self.now();
-        let fusing = self
-            .fusing
+        let arbiter = self
+            .arbiter
             .deadline(now)
             .map(|due| Instant::now() + due.saturating_sub(now) + Duration::from_millis(1));
         [
             session,
-            fusing,
+            arbiter,
             self.typing.wake(),
             watch,
             self.viewers.due(),

@@ -6,6 +6,7 @@ use missiond_semantic::Size;
 use tokio::time::Instant;
 
 use super::{Live, Look, Order, OrderError, input};
+use crate::hook_claims;
 use crate::viewers::ViewerId;
 
 impl Live {
@@ -26,7 +27,7 @@ impl Live {
                     takes_text,
                     draft: drafted.map(|prompt| prompt.text()),
                     screen: self.session.screen().clone(),
-                    reading: self.fusing.fuse(self.session.reader().current(), now),
+                    reading: self.arbiter.reading(self.session.reader().current(), now),
                     offset: self.offset,
                     trouble: self.trouble(),
                 });
@@ -45,7 +46,7 @@ impl Live {
             }
             Order::Said(event) => {
                 let now = self.now();
-                self.fusing.heard(&event, now);
+                hook_claims::report(&mut self.arbiter, &event, now);
                 self.tell_fused(now).await;
             }
             Order::Key { bytes, done } => {
@@ -130,7 +131,7 @@ impl Live {
         input(host, bytes).await?;
         let now = self.now();
         self.session.sent(bytes, now, changes);
-        if self.fusing.typed(now) {
+        if self.arbiter.input_sent(now) {
             self.tell_fused(now).await;
         }
         Ok(())

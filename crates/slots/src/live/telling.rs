@@ -12,17 +12,17 @@ impl Live {
     pub(super) async fn publish(&mut self, changes: &mut Vec<TimedReading>) {
         let now = self.now();
         for TimedReading { reading, .. } in changes.drain(..) {
-            let reading = self.fusing.fuse(&reading, now);
+            let reading = self.arbiter.reading(&reading, now);
             self.tell_reading(reading).await;
         }
-        if self.fusing.expire(now) || self.fusing.hears() {
+        if self.arbiter.expire(now) || self.arbiter.has_hook_claim() {
             self.tell_fused(now).await;
         }
     }
 
     /// Tells what is so by the screen and the hooks together.
     pub(super) async fn tell_fused(&mut self, now: Duration) {
-        let fused = self.fusing.fuse(self.session.reader().current(), now);
+        let fused = self.arbiter.reading(self.session.reader().current(), now);
         self.tell_reading(fused).await;
     }
 
