@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::harness::{TestHome, text, wait_for};
+use crate::harness::{TestHome, binary, text, wait_for};
 
 /// The bench, with its temporary homes where the test can look for them.
 fn quick_bench(home: &TestHome) -> Command {
@@ -214,6 +214,48 @@ fn an_interrupted_bench_ends_what_it_started() {
     assert!(left.is_empty(), "still running: {left:?}");
     let folders: Vec<_> = std::fs::read_dir(home.path()).unwrap().collect();
     assert!(folders.is_empty(), "left behind: {folders:?}");
+}
+
+#[test]
+fn what_a_bench_is_asked_goes_to_the_program_that_measures() {
+    let home = TestHome::new();
+    let help = home.mission(&["bench", "--help"]);
+    assert!(help.status.success(), "{}", text(&help.stderr));
+    let help = text(&help.stdout);
+    assert!(help.contains("Usage: mission bench "), "{help}");
+    for bench in [
+        "timeline", "board", "code", "ipc", "journal", "start", "mcp", "kb", "terminal",
+    ] {
+        assert!(help.contains(&format!("\n  {bench} ")), "{bench}: {help}");
+    }
+    let help = text(&home.mission(&["semantic", "score", "--help"]).stdout);
+    assert!(help.contains("Usage: mission semantic score "), "{help}");
+    let (code, sentence) = home.failure(&["bench", "board", "--claims", "1"]);
+    assert_eq!(code, 2, "{sentence}");
+    assert!(sentence.contains("1 is not in 64.."), "{sentence}");
+    let (code, sentence) = home.failure(&["semantic", "score", "/nowhere"]);
+    assert_eq!(code, 4, "{sentence}");
+}
+
+#[test]
+fn without_the_program_that_measures_a_bench_says_how_to_get_it() {
+    let home = TestHome::new();
+    // In a folder of its own, which must be where a link to the program may be.
+    let folder = tempfile::tempdir_in(binary().parent().unwrap()).unwrap();
+    let alone = folder.path().join("mission");
+    std::fs::hard_link(binary(), &alone).unwrap();
+    for args in [&["bench", "ipc"][..], &["semantic", "score", "."][..]] {
+        let failed = Command::new(&alone)
+            .args(args)
+            .env("MISSION_HOME", home.path())
+            .env("PATH", folder.path())
+            .output()
+            .unwrap();
+        assert_eq!(failed.status.code(), Some(4));
+        let sentence = text(&failed.stderr);
+        let how = "`cargo build --release --package missiond-bench` builds it";
+        assert!(sentence.contains(how), "{sentence}");
+    }
 }
 
 /// Processes that run in a folder below this one.

@@ -185,7 +185,7 @@ fn completions_and_the_manual_cover_every_command() {
     let home = TestHome::new();
     for shell in ["bash", "zsh", "fish"] {
         let script = text(&home.mission(&["completions", shell]).stdout);
-        for word in ["timeline", "doctor", "completions"] {
+        for word in ["timeline", "doctor", "bench", "completions"] {
             assert!(script.contains(word), "{shell}: {word}");
         }
     }

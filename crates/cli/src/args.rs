@@ -2,7 +2,6 @@
 
 mod attention;
 mod autopilot;
-mod bench;
 mod code;
 mod context;
 mod conversation;
@@ -21,6 +20,7 @@ mod timeline;
 mod web;
 mod worktree;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
@@ -31,14 +31,13 @@ pub(crate) use attention::{
     AnswerArgs, DismissArgs, InboxArgs, PermissionAddArgs, PermissionCommand, PermissionTestArgs,
 };
 pub(crate) use autopilot::{AutopilotCommand, DemoArgs, WhyArg};
-pub(crate) use bench::{BenchCommand, WriterMode};
 pub(crate) use code::{BeaconCommand, CodeArgs, CodeCommand};
 pub(crate) use context::{ContextCommand, SkillCommand};
 pub(crate) use conversation::{ConversationCommand, WithinArgs};
 pub(crate) use daemon::{DaemonCommand, Level, LogsArgs, ServiceManager};
 pub(crate) use execution::{ExecutionCommand, HookArgs, RunArgs};
 pub(crate) use journal::{JournalCommand, JournalFormat};
-pub(crate) use kb::{KbBenchArgs, KbCommand, KbFormat, ModelCommand, RememberArgs, SearchArgs};
+pub(crate) use kb::{KbCommand, KbFormat, ModelCommand, RememberArgs, SearchArgs};
 #[cfg(unix)]
 pub(crate) use mcp::{
     ImportFrom, InitArgs, KeepArgs, McpAddArgs, McpArgs, McpCommand, McpServeArgs,
@@ -234,9 +233,6 @@ Examples:
   mission rehearse my-script.yaml \"fix the failing test\" --speed 5
   mission slot spawn --engine rehearsal -- mission rehearse permission")]
     Rehearse(RehearseArgs),
-    /// Be the program in a slot that is measured; started by `bench terminal`.
-    #[command(subcommand, hide = true)]
-    BenchWriter(WriterMode),
     /// The code map: find, read and map what a repository defines; landmarks.
     Code(CodeArgs),
     /// What agents are told beside their first prompt: what would be, what was, and why.
@@ -267,8 +263,19 @@ Examples:
     #[command(subcommand)]
     Semantic(SemanticCommand),
     /// Measure this build on this machine.
-    #[command(subcommand)]
-    Bench(BenchCommand),
+    #[command(
+        // All of it is read by the program that measures.
+        disable_help_flag = true,
+        disable_version_flag = true,
+        after_help = "\
+Examples:
+  mission bench --help
+  mission bench start
+  mission bench ipc --json
+
+Another program does it: `cargo build --release --package missiond-bench` builds it."
+    )]
+    Bench(BenchArgs),
     /// Print completions for your shell.
     #[command(after_help = "Example:\n  mission completions zsh > ~/.zfunc/_mission")]
     Completions { shell: clap_complete::Shell },
@@ -305,6 +312,18 @@ pub(crate) enum ConfigCommand {
     },
     /// Print where the configuration file is.
     Path,
+}
+
+/// What another program is given as it is.
+#[derive(Debug, Args)]
+pub(crate) struct BenchArgs {
+    /// What to measure, and its options.
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "BENCH"
+    )]
+    pub(crate) args: Vec<OsString>,
 }
 
 #[derive(Debug, Args)]

@@ -4,16 +4,14 @@
 mod args;
 mod commands;
 mod connect;
-mod failure;
 mod folder;
-mod output;
 mod process;
-mod term;
 mod words;
 
 use std::process::ExitCode;
 
 use clap::Parser;
+use missiond_console::{failure, output, term};
 
 use args::Cli;
 use output::Output;

@@ -335,7 +335,7 @@ pub enum BadGroup {
 
 /// Appends the lines of a group to `out`, each with its newline, and returns the
 /// new head. On an error `out` is as it was.
-pub(crate) fn encode_group(
+pub fn encode_group(
     head: Head,
     at: Timestamp,
     bodies: &[RecordBody],

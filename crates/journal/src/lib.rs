@@ -24,7 +24,6 @@
 //! *Committed* means: the records are in the store and were forced to disk.
 //! *Acknowledged* means: a call returned `Ok`, which it does after the commit.
 
-pub mod bench;
 pub mod bounded;
 pub mod catalogue;
 pub mod compaction;
@@ -48,7 +47,7 @@ pub mod timeline;
 
 pub use bounded::{List, OutOfBounds, Text};
 pub use file::FileStore;
-pub use frame::{BadGroup, BadLine, Digest, Head, Line, Sequence};
+pub use frame::{BadGroup, BadLine, Digest, Head, Line, Sequence, encode_group};
 pub use journal::{Journal, JournalError, NewMessage, NewObservation};
 pub use observation::{
     Confidence, EventId, MessageKey, Observation, ObservationKey, Observed, ObservedType, Source,

@@ -9,7 +9,8 @@
 use crate::codes::Codes;
 use crate::keyword::{Admits, DocNo, Scored};
 use crate::whole::{WholeQuery, WholeVectors};
-use crate::wide::dot;
+
+pub use crate::wide::dot;
 
 /// The largest number of vectors that are all compared in full.
 pub const EXACT_UP_TO: usize = 20_000;

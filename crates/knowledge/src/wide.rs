@@ -19,7 +19,7 @@ const PIECE: usize = 64;
 
 /// The sum of products, added up in the same order whatever the registers are, so
 /// that every machine gets the same number.
-pub(crate) fn dot(a: &[f32], b: &[f32]) -> f32 {
+pub fn dot(a: &[f32], b: &[f32]) -> f32 {
     Dot { a, b }.dispatch()
 }
 

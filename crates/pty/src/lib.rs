@@ -14,7 +14,6 @@ mod paint;
 mod repaint;
 mod replay;
 mod reply;
-mod score;
 pub mod screenshot;
 mod session;
 mod signal;
@@ -30,7 +29,6 @@ pub use manifests::{ManifestFileError, load_catalogue, load_manifest, manifest_f
 pub use paint::{Keys, Painter, View};
 pub use replay::{Label, Replay, replay, replay_until};
 pub use reply::Theme;
-pub use score::{Mistake, MistakeKind, Score, ScoreRule, ScoreSummary, StateSummary};
 pub use session::{Session, TimedReading};
 pub use signal::TerminalSignal;
 pub use terminal::{Focus, HISTORY_ROWS, MAX_SIZE, MIN_SIZE, Senses, Terminal};

@@ -1,4 +1,4 @@
-//! `mission kb …`, `mission model …` and `mission bench kb`.
+//! `mission kb …` and `mission model …`.
 
 use std::path::PathBuf;
 
@@ -206,20 +206,4 @@ Examples:
     },
     /// List the models there are and which are installed.
     List,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct KbBenchArgs {
-    /// A set of documents, questions and answers.
-    #[arg(long, value_name = "FILE", required_unless_present = "entries")]
-    pub(crate) dataset: Option<PathBuf>,
-    /// The installed model to embed with; the default one when left out.
-    #[arg(long)]
-    pub(crate) model: Option<String>,
-    /// Compare words alone.
-    #[arg(long, conflicts_with = "model")]
-    pub(crate) without_vectors: bool,
-    /// Measure the time of a search over so many made-up entries; sizes separated by commas.
-    #[arg(long, value_delimiter = ',', value_name = "COUNT")]
-    pub(crate) entries: Vec<usize>,
 }

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::PictureArgs;
 use super::slot::seconds;
+use super::{BenchArgs, PictureArgs};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum SemanticCommand {
@@ -21,19 +21,19 @@ Examples:
         reading: ReadingArgs,
     },
     /// Compare readings with the labels of recordings, per engine and version.
-    #[command(after_help = "\
+    #[command(
+        // All of it is read by the program that measures.
+        disable_help_flag = true,
+        disable_version_flag = true,
+        after_help = "\
 Examples:
+  mission semantic score --help
   mission semantic score recordings
-  mission semantic score recordings/claude --mistakes")]
-    Score {
-        /// A recording, or a folder that is searched for them.
-        path: PathBuf,
-        #[command(flatten)]
-        reading: ReadingArgs,
-        /// List each stretch that was read wrongly.
-        #[arg(long)]
-        mistakes: bool,
-    },
+  mission semantic score recordings/claude --mistakes
+
+Another program does it: `cargo build --release --package missiond-bench` builds it."
+    )]
+    Score(BenchArgs),
     /// Say which rule decided at a moment, on which rows, and which nearly did.
     #[command(after_help = "Example:\n  mission semantic explain session.cast --at 12.5")]
     Explain {

@@ -80,11 +80,7 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<ExitCode, Failure> {
             missiond_pty::host::run()?;
             return Ok(ExitCode::SUCCESS);
         }
-        #[cfg(unix)]
-        Command::BenchWriter(mode) => {
-            bench::write_output(&mode)?;
-            return Ok(ExitCode::SUCCESS);
-        }
+        Command::Bench(args) => return bench::run(&args, output),
         _ => {}
     }
     let reach = Reach::from_args(&cli)?;
@@ -119,7 +115,6 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<ExitCode, Failure> {
         Command::Call(args) => call::call(args, &reach, output),
         #[cfg(unix)]
         Command::Mcp(args) => mcp::run(args, &reach, output),
-        Command::Bench(command) => bench::run(&command, output),
         #[cfg(unix)]
         Command::Rehearse(_) | Command::Hook(_) | Command::Demo(_) | Command::McpKeep(_) => {
             Ok(ExitCode::SUCCESS)
@@ -129,7 +124,7 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<ExitCode, Failure> {
         | Command::Semantic(_)
         | Command::Journal(_)
         | Command::Model(_)
-        | Command::PtyHost
-        | Command::BenchWriter(_) => Ok(ExitCode::SUCCESS),
+        | Command::Bench(_)
+        | Command::PtyHost => Ok(ExitCode::SUCCESS),
     }
 }

@@ -169,13 +169,11 @@ pub(super) fn rendered_as(format: ScreenshotFormat) -> Format {
     }
 }
 
-impl From<PictureError> for Failure {
-    fn from(error: PictureError) -> Self {
-        let code = match error {
-            PictureError::TooLarge(_) => ErrorCode::TooLarge,
-            PictureError::Encoding(_) => ErrorCode::Internal,
-            PictureError::Recording(_) => ErrorCode::InvalidRequest,
-        };
-        Self::new(code, error.to_string())
-    }
+pub(super) fn picture_failure(error: &PictureError) -> Failure {
+    let code = match error {
+        PictureError::TooLarge(_) => ErrorCode::TooLarge,
+        PictureError::Encoding(_) => ErrorCode::Internal,
+        PictureError::Recording(_) => ErrorCode::InvalidRequest,
+    };
+    Failure::new(code, error.to_string())
 }

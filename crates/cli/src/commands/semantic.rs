@@ -1,10 +1,9 @@
 //! `mission semantic …`: how screens are read, on recordings and manifests.
 //! Works on files alone; no daemon is asked or started.
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::BufReader;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,14 +11,15 @@ use std::time::Duration;
 use missiond_core::ErrorCode;
 use missiond_pty::screenshot::{PictureError, of_recording};
 use missiond_pty::{
-    CastError, CastHeader, CastReader, ManifestFileError, Mistake, MistakeKind, Score, ScoreRule,
-    ScoreSummary, Senses, TimedReading, load_catalogue, load_manifest, replay, replay_until,
+    CastError, CastHeader, CastReader, ManifestFileError, Senses, TimedReading, load_catalogue,
+    load_manifest, replay, replay_until,
 };
 use missiond_semantic::{
-    Catalogue, Evidence, Explanation, GENERIC, Manifest, PendingChange, Reading, Screen,
+    Catalogue, Evidence, Explanation, Manifest, PendingChange, Reading, Screen,
 };
 use serde::Serialize;
 
+use super::bench;
 use super::picture::{self, Drawn};
 use crate::args::{PictureArgs, ReadingArgs, SemanticCommand};
 use crate::failure::Failure;
@@ -29,18 +29,7 @@ use crate::term::{Style, printable};
 pub(super) fn run(command: &SemanticCommand, output: &mut Output) -> Result<ExitCode, Failure> {
     match command {
         SemanticCommand::Replay { file, reading } => show_replay(file, reading, output)?,
-        SemanticCommand::Score {
-            path,
-            reading,
-            mistakes,
-        } => {
-            let listing = if *mistakes {
-                Listing::Mistakes
-            } else {
-                Listing::Scores
-            };
-            show_scores(path, reading, listing, output)?;
-        }
+        SemanticCommand::Score(args) => return bench::score(args, output),
         SemanticCommand::Explain { file, at, reading } => explain(file, *at, reading, output)?,
         SemanticCommand::Screenshot { file, at, picture } => {
             return screenshot(file, *at, picture, output);
@@ -100,186 +89,6 @@ fn show_replay(file: &Path, args: &ReadingArgs, output: &mut Output) -> Result<(
         &rows,
     );
     Ok(())
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Listing {
-    Scores,
-    Mistakes,
-}
-
-/// What `mission semantic score --json` prints.
-#[derive(Serialize)]
-struct ScoreReport {
-    recordings: usize,
-    engines: BTreeMap<String, EngineReport>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    mistakes: Vec<MistakeReport>,
-}
-
-#[derive(Serialize)]
-struct EngineReport {
-    #[serde(flatten)]
-    all: ScoreSummary,
-    versions: BTreeMap<String, ScoreSummary>,
-}
-
-#[derive(Serialize)]
-struct MistakeReport {
-    recording: String,
-    from: f64,
-    to: f64,
-    label: &'static str,
-    read: &'static str,
-    /// The class is wrong, not only the state within it.
-    class_wrong: bool,
-}
-
-fn show_scores(
-    path: &Path,
-    args: &ReadingArgs,
-    listing: Listing,
-    output: &mut Output,
-) -> Result<(), Failure> {
-    let catalogue = catalogue(args, output)?;
-    let files = recordings_under(path)?;
-    if files.is_empty() {
-        let message = format!("there is no recording (*.cast) under {}", path.display());
-        return Err(Failure::new(ErrorCode::NotFound, message));
-    }
-    let mut scores: BTreeMap<String, BTreeMap<String, Score>> = BTreeMap::new();
-    let mut mistakes = Vec::new();
-    for file in &files {
-        let cast = open(file)?;
-        let header = cast.header().clone();
-        let engine = header.engine().unwrap_or(GENERIC).to_owned();
-        let version = header.cli_version().unwrap_or("unknown").to_owned();
-        let scenario = header
-            .mission
-            .as_ref()
-            .and_then(|m| m.scenario.clone())
-            .unwrap_or_default();
-        let manifest = manifest_for(&catalogue, &header, args)?;
-        let replayed =
-            replay(cast, manifest, senses(args)).map_err(|error| broken(file, &error))?;
-        let score = scores
-            .entry(engine.clone())
-            .or_default()
-            .entry(version)
-            .or_default();
-        let found = score.add(&replayed, ScoreRule::new(&engine, &scenario));
-        if listing == Listing::Mistakes {
-            let name = file
-                .strip_prefix(path)
-                .unwrap_or(file)
-                .display()
-                .to_string();
-            mistakes.extend(found.into_iter().map(|mistake| report(&name, &mistake)));
-        }
-    }
-    let engines = scores.iter().map(|(engine, versions)| {
-        let mut all = Score::default();
-        versions.values().for_each(|score| all.merge(score));
-        let versions = versions
-            .iter()
-            .map(|(v, score)| (v.clone(), score.summary()))
-            .collect();
-        (
-            engine.clone(),
-            EngineReport {
-                all: all.summary(),
-                versions,
-            },
-        )
-    });
-    let report = ScoreReport {
-        recordings: files.len(),
-        engines: engines.collect(),
-        mistakes,
-    };
-    output.result(&report, print_scores);
-    Ok(())
-}
-
-fn print_scores(output: &mut Output, report: &ScoreReport) {
-    let row = |name: String, summary: &ScoreSummary| {
-        // Without labels there is nothing to be right about.
-        let share = |share: f64| match summary.seconds > 0.0 {
-            true => format!("{:.2} %", share * 100.0),
-            false => "–".to_owned(),
-        };
-        vec![
-            name,
-            summary.recordings.to_string(),
-            format!("{:.0} s", summary.seconds),
-            share(summary.right),
-            share(summary.exact),
-            format!("{:.2} s", summary.false_idle_s),
-            format!("{} of {}", summary.confirming_missed, summary.confirming),
-            format!(
-                "{:.2} / {:.2} s",
-                summary.delay_median_s, summary.delay_p99_s
-            ),
-        ]
-    };
-    let mut rows = Vec::new();
-    for (engine, scored) in &report.engines {
-        rows.push(row(engine.clone(), &scored.all));
-        if scored.versions.len() > 1 {
-            for (version, summary) in &scored.versions {
-                rows.push(row(format!("  {version}"), summary));
-            }
-        }
-    }
-    let header = [
-        "ENGINE",
-        "CASTS",
-        "TIME",
-        "RIGHT",
-        "EXACT",
-        "FALSE IDLE",
-        "MISSED",
-        "DELAY 50/99 %",
-    ];
-    output.table(&header, &rows);
-    if report.mistakes.is_empty() {
-        return;
-    }
-    output.line("");
-    let rows: Vec<_> = report
-        .mistakes
-        .iter()
-        .map(|mistake| {
-            vec![
-                mistake.recording.clone(),
-                format!("{:.2}", mistake.from),
-                format!("{:.2}", mistake.to),
-                mistake.label.to_owned(),
-                mistake.read.to_owned(),
-                if mistake.class_wrong {
-                    "class"
-                } else {
-                    "state"
-                }
-                .to_owned(),
-            ]
-        })
-        .collect();
-    output.table(
-        &["RECORDING", "FROM", "TO", "LABEL", "READ", "WRONG"],
-        &rows,
-    );
-}
-
-fn report(recording: &str, mistake: &Mistake) -> MistakeReport {
-    MistakeReport {
-        recording: recording.to_owned(),
-        from: mistake.from.as_secs_f64(),
-        to: mistake.to.as_secs_f64(),
-        label: mistake.label.as_str(),
-        read: mistake.reading.as_str(),
-        class_wrong: mistake.kind == MistakeKind::WrongClass,
-    }
 }
 
 /// What `mission semantic explain --json` prints.
@@ -445,19 +254,21 @@ fn screenshot(
     let format = picture::format_of(args, output)?;
     let picture = of_recording(open(file)?, at).map_err(|error| match error {
         PictureError::Recording(error) => broken(file, &error),
-        other => other.into(),
+        other => picture::picture_failure(&other),
     })?;
     let drawn = Drawn {
         format,
         columns: picture.size.columns,
         rows: picture.size.rows,
-        content: picture.render(picture::rendered_as(format))?,
+        content: picture
+            .render(picture::rendered_as(format))
+            .map_err(|error| picture::picture_failure(&error))?,
     };
     picture::deliver(args, &drawn, output)
 }
 
 fn check_manifest(file: &Path, output: &mut Output) -> Result<(), Failure> {
-    let manifest = load_manifest(file)?;
+    let manifest = load_manifest(file).map_err(|error| manifest_failure(&error))?;
     let report = serde_json::json!({
         "file": file, "valid": true, "engine": manifest.engine(), "versions": manifest.versions(),
     });
@@ -480,7 +291,8 @@ fn senses(args: &ReadingArgs) -> Senses {
 }
 
 fn catalogue(args: &ReadingArgs, output: &mut Output) -> Result<Catalogue, Failure> {
-    let catalogue = load_catalogue(args.manifests.as_deref())?;
+    let catalogue =
+        load_catalogue(args.manifests.as_deref()).map_err(|error| manifest_failure(&error))?;
     if let Some(asked) = &args.engine
         && catalogue.get(asked).is_none()
     {
@@ -523,35 +335,6 @@ fn broken(file: &Path, error: &CastError) -> Failure {
     )
 }
 
-/// The file itself, or every recording below a folder, in a fixed order.
-fn recordings_under(path: &Path) -> Result<Vec<PathBuf>, Failure> {
-    if path.is_file() {
-        return Ok(vec![path.to_owned()]);
-    }
-    let mut files = Vec::new();
-    let mut folders = vec![path.to_owned()];
-    while let Some(folder) = folders.pop() {
-        let entries = std::fs::read_dir(&folder).map_err(|error| {
-            let message = format!("{} could not be read: {error}", folder.display());
-            Failure::new(ErrorCode::NotFound, message)
-        })?;
-        for entry in entries {
-            let entry = entry?.path();
-            // A link could lead in a circle.
-            if entry.is_dir() && !entry.is_symlink() {
-                folders.push(entry);
-            } else if entry
-                .extension()
-                .is_some_and(|extension| extension == "cast")
-            {
-                files.push(entry);
-            }
-        }
-    }
-    files.sort();
-    Ok(files)
-}
-
 fn brief(evidence: &Evidence) -> String {
     let text: String = printable(&evidence.text).chars().take(70).collect();
     match evidence.row {
@@ -560,14 +343,12 @@ fn brief(evidence: &Evidence) -> String {
     }
 }
 
-impl From<ManifestFileError> for Failure {
-    fn from(error: ManifestFileError) -> Self {
-        let code = match error {
-            ManifestFileError::Unreadable { .. } => ErrorCode::NotFound,
-            ManifestFileError::TooLarge { .. } | ManifestFileError::Invalid { .. } => {
-                ErrorCode::InvalidConfig
-            }
-        };
-        Self::new(code, error.to_string())
-    }
+fn manifest_failure(error: &ManifestFileError) -> Failure {
+    let code = match error {
+        ManifestFileError::Unreadable { .. } => ErrorCode::NotFound,
+        ManifestFileError::TooLarge { .. } | ManifestFileError::Invalid { .. } => {
+            ErrorCode::InvalidConfig
+        }
+    };
+    Failure::new(code, error.to_string())
 }

@@ -6,7 +6,7 @@ use missiond_journal::inspect::{self, Difference};
 use missiond_journal::{Record, Sequence};
 use serde_json::{Value, json};
 
-use super::{Place, line, outline, state_at};
+use super::{Place, line, outline, state_at, store_failure};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::term::printable;
@@ -18,7 +18,8 @@ pub(super) fn journals(
     limit: u32,
     output: &mut Output,
 ) -> Result<ExitCode, Failure> {
-    let found = inspect::diff(left.side(), right.side(), limit as usize)?;
+    let found = inspect::diff(left.side(), right.side(), limit as usize)
+        .map_err(|error| store_failure(&error))?;
     if output.is_json() {
         for difference in &found {
             output.json_line(difference);

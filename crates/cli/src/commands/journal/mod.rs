@@ -70,7 +70,7 @@ fn show(
     let mut left = limit;
     let (mut last, mut more) = (after, false);
     let mut damage = None;
-    place.store().scan(place.execution, after, &mut |scanned| {
+    let scanned = place.store().scan(place.execution, after, &mut |scanned| {
         let record = match scanned.line.and_then(|line| line.record()) {
             Ok(record) => record,
             Err(reason) => {
@@ -92,9 +92,10 @@ fn show(
         }
         last = record.sequence;
         ControlFlow::Continue(())
-    })?;
+    });
+    scanned.map_err(|error| store_failure(&error))?;
     if let Some(damage) = damage {
-        return Err(damage.into());
+        return Err(replay_failure(damage));
     }
     if more {
         output.notice(&format!("there is more: --after {last}"));
@@ -180,7 +181,7 @@ fn state_at(place: &Place, at: Option<Sequence>) -> Result<Replayed, Failure> {
             Err(Failure::new(ErrorCode::InvalidParams, message)
                 .hint("the first record is 1; a group counts with its last record"))
         }
-        replayed => Ok(replayed?),
+        replayed => replayed.map_err(replay_failure),
     }
 }
 
@@ -203,7 +204,7 @@ fn export(
             Err(ExportError::Write(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => {
                 Ok(ExitCode::SUCCESS)
             }
-            written => Ok(written.map(|()| ExitCode::SUCCESS)?),
+            written => written.map(|()| ExitCode::SUCCESS).map_err(export_failure),
         };
     };
     let unwritable = |error: std::io::Error| {
@@ -211,7 +212,7 @@ fn export(
         Failure::new(ErrorCode::Internal, message)
     };
     let mut out = BufWriter::new(private(path).map_err(unwritable)?);
-    let records = write_out(place, format, &mut out)?;
+    let records = write_out(place, format, &mut out).map_err(export_failure)?;
     out.flush().map_err(unwritable)?;
     output.result(&json!({"file": path, "records": records}), |output, _| {
         output.line(format!("{records} records written to {}", path.display()));
@@ -241,27 +242,21 @@ fn write_out(
     }
 }
 
-impl From<StoreError> for Failure {
-    fn from(error: StoreError) -> Self {
-        Self::new(error.code(), error.to_string())
+fn store_failure(error: &StoreError) -> Failure {
+    Failure::new(error.code(), error.to_string())
+}
+
+fn replay_failure(error: ReplayError) -> Failure {
+    match error {
+        ReplayError::Store(error) => store_failure(&error),
+        damaged => Failure::new(ErrorCode::StorageCorrupt, damaged.to_string())
+            .hint("`mission journal verify` says what is wrong with it"),
     }
 }
 
-impl From<ReplayError> for Failure {
-    fn from(error: ReplayError) -> Self {
-        match error {
-            ReplayError::Store(error) => error.into(),
-            damaged => Self::new(ErrorCode::StorageCorrupt, damaged.to_string())
-                .hint("`mission journal verify` says what is wrong with it"),
-        }
-    }
-}
-
-impl From<ExportError> for Failure {
-    fn from(error: ExportError) -> Self {
-        match error {
-            ExportError::Replay(error) => error.into(),
-            ExportError::Write(_) => Self::new(ErrorCode::Internal, error.to_string()),
-        }
+fn export_failure(error: ExportError) -> Failure {
+    match error {
+        ExportError::Replay(error) => replay_failure(error),
+        ExportError::Write(_) => Failure::new(ErrorCode::Internal, error.to_string()),
     }
 }

@@ -15,6 +15,7 @@ use missiond_journal::{FileStore, JournalStore};
 use missiond_store::{DbUrl, MissionDb};
 use tokio::runtime::Runtime;
 
+use super::store_failure;
 use crate::failure::Failure;
 use crate::output::Output;
 
@@ -65,7 +66,11 @@ impl Place {
             return Ok(Self::in_files(files, execution));
         }
         if let Some(database) = Database::of(&home)?
-            && database.journals.anchor(execution)?.is_some()
+            && database
+                .journals
+                .anchor(execution)
+                .map_err(|error| store_failure(&error))?
+                .is_some()
         {
             return Ok(Self {
                 kept: Kept::Database(Rc::new(database)),
@@ -84,7 +89,7 @@ impl Place {
         let mut found = Vec::new();
         if files.is_there() {
             let place = |execution| Self::in_files(files.clone(), execution);
-            found.extend(files.list()?.into_iter().map(place));
+            found.extend(listed(&files)?.into_iter().map(place));
         }
         match Database::of(&home) {
             Ok(None) => {}
@@ -94,7 +99,7 @@ impl Place {
                     kept: Kept::Database(Rc::clone(&database)),
                     execution,
                 };
-                found.extend(database.journals.list()?.into_iter().map(place));
+                found.extend(listed(&database.journals)?.into_iter().map(place));
             }
             Err(failure) if keeping(&home) == JournalKeeping::Files => {
                 let message = &failure.message;
@@ -169,6 +174,10 @@ impl Database {
     }
 }
 
+fn listed(store: &dyn JournalStore) -> Result<Vec<ExecutionId>, Failure> {
+    store.list().map_err(|error| store_failure(&error))
+}
+
 fn own_files(home: &Home) -> FileStore {
     FileStore::look(&FileStore::folder_below(&home.journals_dir()))
 }
@@ -179,5 +188,5 @@ fn keeping(home: &Home) -> JournalKeeping {
 }
 
 fn missing(execution: ExecutionId) -> Failure {
-    StoreError::NotFound { execution }.into()
+    store_failure(&StoreError::NotFound { execution })
 }

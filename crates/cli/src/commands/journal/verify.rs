@@ -9,7 +9,7 @@ use missiond_journal::Sequence;
 use missiond_journal::inspect::{self, Finding, Verification};
 use serde::Serialize;
 
-use super::Place;
+use super::{Place, store_failure};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::term::{Style, printable};
@@ -68,11 +68,13 @@ fn named(names: &[String]) -> Result<Vec<Place>, Failure> {
 }
 
 fn look(place: &Place) -> Result<Report, Failure> {
-    let mut found = inspect::verify(place.store(), place.execution)?;
+    let verify =
+        || inspect::verify(place.store(), place.execution).map_err(|error| store_failure(&error));
+    let mut found = verify()?;
     if let [Finding::Unfinished { .. }] = found.findings[..] {
         // A daemon may have been in the middle of a write; a crash stays.
         std::thread::sleep(Duration::from_millis(50));
-        found = inspect::verify(place.store(), place.execution)?;
+        found = verify()?;
     }
     let Verification {
         records,

@@ -1,0 +1,116 @@
+//! `mission bench …` and `mission semantic score …`: `mission` hands both over to
+//! this program. A bench prints one JSON object with its conditions and its
+//! numbers. What is compared is measured in the same run, in turns, because a
+//! shared machine is never the same twice.
+
+mod args;
+mod board;
+mod code;
+#[cfg(unix)]
+mod dispatch;
+mod ipc;
+mod journal;
+mod kb;
+#[cfg(unix)]
+mod mcp;
+mod report;
+mod score;
+mod start;
+mod temporary;
+#[cfg(unix)]
+mod terminal;
+mod timeline;
+#[cfg(unix)]
+mod tokens;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Parser;
+use missiond_console::failure::Failure;
+use missiond_console::output::Output;
+
+use args::{BenchCommand, Cli};
+use report::{Report, median, micros, millis, percentile};
+use temporary::Mission;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let mut output = Output::new(cli.json);
+    match run(cli, &mut output) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            output.failure(&failure);
+            failure.exit_code()
+        }
+    }
+}
+
+fn run(cli: Cli, output: &mut Output) -> Result<(), Failure> {
+    // Not an option's default: then no command line would be empty, and none got the help.
+    let started_by = || std::env::var_os("MISSION_BENCH_PROGRAM").map(PathBuf::from);
+    let mission = Mission::new(cli.program.or_else(started_by));
+    let report = match cli.command {
+        BenchCommand::Timeline { events, postgres } => {
+            timeline::run(events, postgres.as_deref(), output)?
+        }
+        BenchCommand::Board {
+            claims,
+            postgres,
+            quick,
+        } => {
+            let scale = if quick {
+                board::Scale::Quick
+            } else {
+                board::Scale::Full
+            };
+            board::run(claims, scale, postgres.as_deref(), &mission, output)?
+        }
+        BenchCommand::Code {
+            files,
+            path,
+            questions,
+            embed_minutes,
+        } => {
+            let wanted = code::Wanted {
+                files,
+                path: &path,
+                questions: questions.as_deref(),
+                reading: Duration::from_secs(embed_minutes * 60),
+            };
+            code::run(&wanted, &mission, output)?
+        }
+        BenchCommand::Ipc { calls } => ipc::run(calls, &mission, output)?,
+        BenchCommand::Journal { records, quick } => {
+            let size = if quick {
+                journal::QUICK
+            } else {
+                journal::full(records)
+            };
+            journal::run(size, output)?
+        }
+        BenchCommand::Kb(args) => kb::run(&args, output)?,
+        BenchCommand::Start { rounds } => start::run(rounds, &mission, output)?,
+        #[cfg(unix)]
+        BenchCommand::Mcp {
+            calls,
+            rounds,
+            command,
+        } => mcp::run(calls, rounds, &command, &mission, output)?,
+        #[cfg(unix)]
+        BenchCommand::Terminal { quick } => {
+            let scale = if quick {
+                terminal::Scale::Quick
+            } else {
+                terminal::Scale::Full
+            };
+            terminal::run(scale, &mission, output)?
+        }
+        #[cfg(unix)]
+        BenchCommand::Writer(mode) => return Ok(terminal::write_output(&mode)?),
+        BenchCommand::Score(args) => return score::run(&args, output),
+    };
+    report.print(output);
+    Ok(())
+}
