@@ -28,6 +28,7 @@
 pub mod activity;
 mod attention_numbers;
 pub mod autopilot;
+#[cfg(feature = "baseline")]
 pub mod baseline;
 pub mod beacons;
 pub mod board;
@@ -47,6 +48,7 @@ pub mod leases;
 mod migrate;
 pub mod permissions;
 mod postgres;
+#[cfg(feature = "private-postgres")]
 pub mod private_postgres;
 mod progress;
 pub mod prompt_snapshots;
@@ -55,6 +57,7 @@ pub mod slot_sessions;
 pub mod slots;
 mod sqlite;
 pub mod stats_samples;
+#[cfg(feature = "suite")]
 pub mod suite;
 pub mod tasks;
 pub mod timeline;

@@ -269,6 +269,7 @@ macro_rules! sqlite_params {
         ]
     };
 }
+#[cfg(feature = "baseline")]
 pub(crate) use sqlite_params;
 
 /// Inserts after `head` within the open transaction, and leaves the row of

@@ -13,7 +13,9 @@ use futures::FutureExt;
 use missiond_core::{Clock, Seq, SystemClock};
 use tokio_postgres::Config;
 
-pub(crate) use connection::{EventColumns, PgConnection};
+#[cfg(feature = "baseline")]
+pub(crate) use connection::EventColumns;
+pub(crate) use connection::PgConnection;
 
 use crate::StoreError;
 use crate::migrate::{self, Migration};
