@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 use missiond_core::CliEngine;
 use serde_json::{Value, json};
 
+use crate::adapter::{Adapter, FoundTranscript, TranscriptSearch};
 use crate::launch::{Conversation, HookCommand, Launch, McpServer, PermissionMode};
 use crate::own::{self, About, OwnTranscript};
+use crate::own_reading::{OwnFiles, OwnReading};
 use crate::plan::{
     ConversationId, Instructions, LaunchPlan, PlanError, PlannedFile, SignalTransport,
     StartupDialog, StartupQuestion, text,
@@ -16,7 +18,6 @@ use crate::tail::TranscriptTail;
 use crate::transcript::{
     CallOutcome, TokenUsage, TranscriptFact, TranscriptMemory, fingerprint, number, text_of,
 };
-use crate::{Adapter, FoundTranscript, OwnFiles, OwnReading, TranscriptSearch};
 
 /// Events every supported version knows. One unknown name makes older versions
 /// refuse the whole settings file.

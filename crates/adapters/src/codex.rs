@@ -8,14 +8,16 @@ use std::path::{Path, PathBuf};
 use missiond_core::CliEngine;
 use serde_json::Value;
 
+use crate::adapter::{Adapter, FoundTranscript, TranscriptSearch};
 use crate::launch::{Conversation, Launch, McpServer, PermissionMode};
 use crate::own::{self, About, OwnTranscript};
+use crate::own_reading::{OwnFiles, OwnReading};
 use crate::plan::{ConversationId, Instructions, LaunchPlan, PlanError, SignalTransport, text};
+use crate::recent_files::recent_files;
 use crate::tail::TranscriptTail;
 use crate::transcript::{
     CallOutcome, TokenUsage, TranscriptFact, TranscriptMemory, fingerprint, number, text_of,
 };
-use crate::{Adapter, FoundTranscript, OwnFiles, OwnReading, TranscriptSearch, recent_files};
 
 /// The first line of a rollout carries the CLI's whole instructions.
 const LONGEST_HEAD: u64 = 1 << 20;

@@ -10,17 +10,19 @@ use std::path::{Path, PathBuf};
 use missiond_core::CliEngine;
 use serde_json::{Map, Value, json};
 
+use crate::adapter::{Adapter, FoundTranscript, TranscriptSearch};
 use crate::launch::{Conversation, HookCommand, Launch, PermissionMode};
 use crate::own::{self, About, OwnTranscript};
+use crate::own_reading::{OwnFiles, OwnReading};
 use crate::plan::{
     ConversationId, Instructions, LaunchPlan, LinkedTo, PlanError, PlannedFile, PlannedLink,
     SignalTransport, StartupDialog, StartupQuestion, text,
 };
+use crate::recent_files::recent_files;
 use crate::tail::TranscriptTail;
 use crate::transcript::{
     CallOutcome, TokenUsage, TranscriptFact, TranscriptMemory, fingerprint, number, text_of,
 };
-use crate::{Adapter, FoundTranscript, OwnFiles, OwnReading, TranscriptSearch, recent_files};
 
 const HOOK_EVENTS: [&str; 7] = [
     "SessionStart",

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use missiond_core::CliEngine;
 
+use crate::adapter::{Adapter, ProgramSource};
 use crate::launch::{Conversation, Launch, PermissionMode};
 use crate::plan::{ConversationId, Instructions, LaunchPlan, PlanError, SignalTransport, text};
-use crate::{Adapter, ProgramSource};
 
 #[derive(Debug)]
 pub(crate) struct Generic {

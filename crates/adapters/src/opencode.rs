@@ -6,9 +6,11 @@ use std::path::{Path, PathBuf};
 use missiond_core::CliEngine;
 use serde_json::{Value, json};
 
+use crate::adapter::{Adapter, FoundTranscript, TranscriptSearch};
 use crate::launch::{Conversation, Launch, PermissionMode};
 use crate::opencode_rows::{RowTail, directory, newest_session, sessions};
 use crate::own::{About, MOST_OWN, OwnTranscript, Stamp};
+use crate::own_reading::{OwnFiles, OwnReading};
 use crate::plan::{
     ConversationId, Instructions, LaunchPlan, PlanError, PlannedFile, SignalTransport, text,
 };
@@ -16,7 +18,6 @@ use crate::tail::TranscriptTail;
 use crate::transcript::{
     CallOutcome, TokenUsage, TranscriptFact, TranscriptMemory, fingerprint, number, text_of,
 };
-use crate::{Adapter, FoundTranscript, OwnFiles, OwnReading, TranscriptSearch};
 
 #[derive(Debug)]
 pub(crate) struct OpenCode;

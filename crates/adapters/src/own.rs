@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use crate::newest_files;
+use crate::recent_files::newest_files;
 use crate::tail::{FileTail, TranscriptTail};
 
 /// The newest of so many transcripts of an engine are looked at.

@@ -6,13 +6,13 @@ use std::path::Path;
 use missiond_core::CliEngine;
 use serde_json::json;
 
+use crate::adapter::{Adapter, FoundTranscript, ProgramSource, TranscriptSearch};
 use crate::claude::ClaudeCode;
 use crate::launch::{Conversation, Launch, PermissionMode};
 use crate::plan::{
     ConversationId, Instructions, LaunchPlan, PlanError, PlannedFile, SignalTransport, text,
 };
 use crate::transcript::{TranscriptFact, TranscriptMemory};
-use crate::{Adapter, FoundTranscript, ProgramSource, TranscriptSearch};
 
 pub(crate) const ENGINE: &str = "rehearsal";
 

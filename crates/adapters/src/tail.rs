@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::fnv::fnv;
 use crate::opencode_rows::RowTail;
-use crate::records::fnv;
 
 /// What is read in one go.
 const CHUNK: u64 = 1 << 20;

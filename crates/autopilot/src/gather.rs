@@ -9,6 +9,7 @@ use missiond_core::{
     Attempt, BoardTask, DeliveryStatus, Evidence, ExecutionActivity, ExecutionAttention,
     ExecutionId, ExecutionLifecycle, Timestamp,
 };
+use missiond_executions::Known;
 use missiond_journal::{ExecutionState, MessageKey, ProgramEnd, Said, StatedClaim};
 use missiond_store::autopilot::{self, Conflicts, Parked};
 use missiond_store::token_usage::Tokens;
@@ -16,9 +17,8 @@ use missiond_store::{StoreError, board};
 
 use super::view::{Agent, Busy, Ending, Mode, Rest, Round, Stuck, Told, View, Watched};
 use super::watch::Watches;
-use super::{limits, prompts, usage};
+use super::{prompts, usage, vendor_limits};
 use crate::shared::Shared;
-use missiond_executions::Known;
 
 /// How long a look at the screen of a resting agent is good for.
 const LOOK_AGAIN: std::time::Duration = std::time::Duration::from_millis(500);
@@ -313,9 +313,9 @@ async fn shown_limit(
     now: Timestamp,
 ) -> Option<super::view::Limit> {
     let open = shared.slots.find(&attempt.slot?.to_string())?;
-    let look = open.look().await?;
+    let look = open.inspect().await?;
     let rows = look.screen.rows.iter().map(|row| row.text.as_str());
-    limits::in_lines(rows, now, &TimeZone::system())
+    vendor_limits::in_lines(rows, now, &TimeZone::system())
 }
 
 /// The limit that an agent's transcript or stream spoke of last, if it was not
@@ -325,7 +325,7 @@ fn said_limit(seen: &Seen, since: Timestamp) -> Option<super::view::Limit> {
     const LONGEST_NOTICE: usize = 200;
     let (words, at) = seen.last_words.as_ref()?;
     let notice = *at > since && words.chars().count() <= LONGEST_NOTICE;
-    let found = notice.then(|| limits::in_lines(words.lines(), *at, &TimeZone::system()));
+    let found = notice.then(|| vendor_limits::in_lines(words.lines(), *at, &TimeZone::system()));
     found.flatten()
 }
 

@@ -11,16 +11,16 @@ pub mod board;
 mod decide;
 mod extract;
 mod gather;
-mod holds;
 mod jobs;
-mod limits;
+mod limits_in_force;
 mod memory;
 mod mode;
-mod places;
 mod prompts;
 mod runner;
 mod shared;
+mod slot_names;
 mod usage;
+mod vendor_limits;
 pub mod view;
 mod watch;
 pub mod worktrees;
@@ -36,9 +36,8 @@ use parking_lot::MutexGuard;
 
 use shared::Shared;
 
-pub use memory::Remembered;
 pub use mode::ModeError;
-pub use shared::Parts;
+pub use shared::{Parts, Remembered};
 pub use view::Mode;
 
 /// The way to the autopilot of this daemon.
@@ -74,8 +73,8 @@ impl Autopilot {
     }
 
     /// The limits in force now, for whoever asks what is ready.
-    pub async fn holds(&self) -> Result<ReadyLimits, StoreError> {
-        self.shared.holds().await
+    pub async fn limits_in_force(&self) -> Result<ReadyLimits, StoreError> {
+        self.shared.limits_in_force().await
     }
 
     /// What the memory stage found last.

@@ -8,11 +8,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use missiond_api::operations::context::ContextItem;
-use missiond_core::{
-    BoardTaskId, BoardTaskStatus, EntryId, Event, ExecutionId, Outcome, Timestamp,
-};
+use missiond_briefing::entries_told;
+use missiond_core::{BoardTaskId, BoardTaskStatus, EntryId, Event, ExecutionId, Outcome};
 use missiond_knowledge::transfer::{Draft, LONGEST_KEY};
 use missiond_knowledge::utility::Use;
+use missiond_memory::knowledge::{KnowledgeError, Learnt};
 use missiond_store::timeline::{self, TimelineFilter};
 use missiond_store::watermarks::Advance;
 use missiond_store::{
@@ -21,9 +21,7 @@ use missiond_store::{
 
 use super::extract::{self, Finished};
 use super::jobs::Report;
-use crate::shared::Shared;
-use missiond_briefing::entries_told;
-use missiond_memory::knowledge::{KnowledgeError, Learnt, Tended};
+use crate::shared::{Remembered, Shared};
 
 /// How often the knowledge base is tended.
 pub(super) const TEND_EVERY: Duration = Duration::from_secs(60);
@@ -33,13 +31,6 @@ const CURSOR: &str = "autopilot/extraction";
 
 /// Events that one extraction looks at.
 const AT_ONCE: u32 = 50;
-
-/// What the last round of the memory stage found, for whoever asks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Remembered {
-    pub at: Timestamp,
-    pub tended: Tended,
-}
 
 /// Does what is due in the knowledge base.
 pub(super) async fn tend(shared: Arc<Shared>) -> Report {

@@ -3,10 +3,10 @@
 
 use missiond_core::{Event, TraceContext};
 use missiond_store::{StoreError, autopilot};
+use missiond_timeline::TimelineError;
 
 use crate::shared::Shared;
 use crate::view::Mode;
-use missiond_timeline::TimelineError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum ModeError {

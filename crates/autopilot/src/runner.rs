@@ -7,10 +7,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt;
+use missiond_config::AutopilotConfig;
 use missiond_core::{
     Attempt, AttemptId, BoardTaskId, BoardTaskStatus, Event, ExecutionId, TraceContext,
 };
 use missiond_store::StoreError;
+use missiond_timeline::FollowError;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -23,8 +25,6 @@ use super::view::{Action, Busy, Ending, Hours, Mode, Rules, Snapshot};
 use super::watch::Watches;
 use crate::board::BoardError;
 use crate::shared::Shared;
-use missiond_config::AutopilotConfig;
-use missiond_timeline::FollowError;
 
 const TICK: Duration = Duration::from_millis(500);
 /// The same while nothing is under way and nothing may begin.
@@ -36,13 +36,13 @@ const GATHERING: Duration = Duration::from_millis(5);
 const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// How often the answers about blocked tasks are looked for.
-const LOOK_AFTER: Duration = Duration::from_secs(1);
+const FOLLOW_UP: Duration = Duration::from_secs(1);
 /// As often may a step fail before its attempt is given up.
 const MOST_FAILURES: u32 = 5;
 
 pub(super) async fn run(shared: Arc<Shared>) {
     let mut runner = Runner::new(shared);
-    runner.take_up().await;
+    runner.recover().await;
     runner.listen().await;
 }
 
@@ -59,9 +59,9 @@ struct Runner {
     leaving: HashSet<ExecutionId>,
     dispatching: bool,
     failures: HashMap<AttemptId, Failure>,
-    beaten_at: Option<Instant>,
-    looking_after: bool,
-    looked_after_at: Option<Instant>,
+    renewed_at: Option<Instant>,
+    following_up: bool,
+    followed_up_at: Option<Instant>,
     tending: bool,
     tended_at: Option<Instant>,
     extraction: Extraction,
@@ -106,9 +106,9 @@ impl Runner {
             leaving: HashSet::new(),
             dispatching: false,
             failures: HashMap::new(),
-            beaten_at: None,
-            looking_after: false,
-            looked_after_at: None,
+            renewed_at: None,
+            following_up: false,
+            followed_up_at: None,
             tending: false,
             tended_at: None,
             // Whatever finished while no daemon ran.
@@ -121,7 +121,7 @@ impl Runner {
 
     /// What this home's last daemon had under way is this one's now, under a new
     /// token: whatever the old one still tries to write is too late.
-    async fn take_up(&mut self) {
+    async fn recover(&mut self) {
         loop {
             match self.adopt().await {
                 Ok(()) => break,
@@ -147,7 +147,7 @@ impl Runner {
                 missiond_workspace::end_strays(place).await;
             }
             tracing::info!(
-                task = %adopted.task.number, attempt = adopted.attempt.number, "taken up again"
+                task = %adopted.task.number, attempt = adopted.attempt.number, "attempt recovered"
             );
         }
         Ok(())
@@ -163,7 +163,7 @@ impl Runner {
                 event = follower.next() => match event {
                     Ok(event) => {
                         self.note_finished(&event.event);
-                        if self.watches.note(&event) {
+                        if self.watches.handle_event(&event) {
                             due.get_or_insert_with(|| Instant::now() + GATHERING);
                         }
                     }
@@ -175,7 +175,7 @@ impl Runner {
                 },
                 Some(report) = self.jobs.join_next() => {
                     match report {
-                        Ok(report) => self.take(report),
+                        Ok(report) => self.handle_report(report),
                         Err(error) => tracing::error!(%error, "a job of the autopilot failed"),
                     }
                     due = Some(Instant::now());
@@ -198,7 +198,7 @@ impl Runner {
     }
 
     async fn pass(&mut self) -> Result<(), BoardError> {
-        self.beat().await?;
+        self.renew_leases().await?;
         let Rows {
             mode,
             attempts,
@@ -213,9 +213,10 @@ impl Runner {
         let mut works = HashMap::with_capacity(running);
         for rows in attempts {
             let id = rows.attempt.id;
-            let busy = match self.others_at_work(&rows.attempt) {
-                true => Busy::Yes,
-                false => self.is_busy(id),
+            let busy = if self.others_at_work(&rows.attempt) {
+                Busy::Yes
+            } else {
+                self.is_busy(id)
             };
             let (view, claim) = gather::view(
                 &self.shared,
@@ -243,9 +244,10 @@ impl Runner {
         let snapshot = Snapshot {
             now: self.shared.clock.now(),
             mode,
-            hours: match config.quiet().include(jiff::Zoned::now().time()) {
-                true => Hours::Quiet,
-                false => Hours::Open,
+            hours: if config.quiet().include(jiff::Zoned::now().time()) {
+                Hours::Quiet
+            } else {
+                Hours::Open
             },
             free_places: if self.dispatching { 0 } else { places },
             rules: rules(&config),
@@ -261,14 +263,14 @@ impl Runner {
                 }
                 Action::For(id, step) => {
                     if let Some(work) = works.remove(&id) {
-                        self.begin(work, |work| jobs::take(work, step));
+                        self.begin(work, |work| jobs::run_step(work, step));
                     }
                 }
             }
         }
         self.idle = running == 0 && matches!(mode, Mode::Paused | Mode::Stopped);
-        self.look_after_blocked(mode);
-        self.note_drained(mode, running).await;
+        self.follow_up_blocked(mode);
+        self.pause_when_drained(mode, running).await;
         Ok(())
     }
 
@@ -307,16 +309,16 @@ impl Runner {
     }
 
     /// What was answered about blocked tasks is done.
-    fn look_after_blocked(&mut self, mode: Mode) {
-        let lately = |at: Instant| at.elapsed() < LOOK_AFTER;
-        if self.looking_after || self.looked_after_at.is_some_and(lately) || mode == Mode::Stopped {
+    fn follow_up_blocked(&mut self, mode: Mode) {
+        let lately = |at: Instant| at.elapsed() < FOLLOW_UP;
+        if self.following_up || self.followed_up_at.is_some_and(lately) || mode == Mode::Stopped {
             return;
         }
-        self.looking_after = true;
-        self.looked_after_at = Some(Instant::now());
+        self.following_up = true;
+        self.followed_up_at = Some(Instant::now());
         let (shared, holder) = (Arc::clone(&self.shared), Arc::clone(&self.holder));
-        self.spawn(None, jobs::look_after(shared, holder), |_| {
-            Report::LookedAfter
+        self.spawn(None, jobs::follow_up(shared, holder), |_| {
+            Report::FollowedUp
         });
     }
 
@@ -401,26 +403,28 @@ impl Runner {
             .failures
             .get(&id)
             .is_some_and(|failure| failure.again_at > Instant::now());
-        match self.busy.contains_key(&id) || waits {
-            true => Busy::Yes,
-            false => Busy::No,
+        if self.busy.contains_key(&id) || waits {
+            Busy::Yes
+        } else {
+            Busy::No
         }
     }
 
-    fn take(&mut self, report: Report) {
+    fn handle_report(&mut self, report: Report) {
         match report {
             Report::Dispatched => self.dispatching = false,
             Report::Done => {}
             Report::Dismissed(execution) => {
                 self.leaving.remove(&execution);
             }
-            Report::LookedAfter => self.looking_after = false,
+            Report::FollowedUp => self.following_up = false,
             Report::Tended => self.tending = false,
             Report::Extracted { more } => {
                 let due = more || self.extraction == Extraction::UnderWayAndDue;
-                self.extraction = match due {
-                    true => Extraction::Due,
-                    false => Extraction::Quiet,
+                self.extraction = if due {
+                    Extraction::Due
+                } else {
+                    Extraction::Quiet
                 };
                 // What was just taken in may be accepted by a rule.
                 self.tended_at = self.tended_at.filter(|_| !more);
@@ -455,9 +459,9 @@ impl Runner {
     }
 
     /// Keeps the leases, and collects those that others let run out.
-    async fn beat(&mut self) -> Result<(), BoardError> {
+    async fn renew_leases(&mut self) -> Result<(), BoardError> {
         let ttl = self.config().lease();
-        if self.beaten_at.is_some_and(|at| at.elapsed() < ttl / 3) {
+        if self.renewed_at.is_some_and(|at| at.elapsed() < ttl / 3) {
             return Ok(());
         }
         let board = &self.shared.board;
@@ -481,7 +485,7 @@ impl Runner {
         for ended in ended {
             tracing::warn!(task = %ended.task.number, holder = ended.attempt.holder, "its lease ran out");
         }
-        self.beaten_at = Some(Instant::now());
+        self.renewed_at = Some(Instant::now());
         Ok(())
     }
 
@@ -510,7 +514,7 @@ impl Runner {
     }
 
     /// A drain that has nothing left to wait for ends in a pause.
-    async fn note_drained(&mut self, mode: Mode, running: usize) {
+    async fn pause_when_drained(&mut self, mode: Mode, running: usize) {
         if mode != Mode::Draining || running > 0 {
             self.drained = false;
             return;

@@ -8,9 +8,9 @@ use missiond_api::Home;
 use missiond_attention::questions::Questions;
 use missiond_briefing::ContextPipeline;
 use missiond_config::Config;
-use missiond_core::{Clock, DaemonId};
+use missiond_core::{Clock, DaemonId, Timestamp};
 use missiond_executions::Executions;
-use missiond_memory::knowledge::Knowledge;
+use missiond_memory::knowledge::{Knowledge, Tended};
 use missiond_runtime::Supervisor;
 use missiond_slots::Slots;
 use missiond_store::MissionDb;
@@ -19,7 +19,6 @@ use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::{Notify, watch};
 
 use crate::board::Board;
-use crate::memory::Remembered;
 
 /// What the autopilot is made of.
 #[derive(Debug)]
@@ -37,6 +36,13 @@ pub struct Parts {
     pub questions: Arc<Questions>,
     pub context: ContextPipeline,
     pub knowledge: Knowledge,
+}
+
+/// What the last round of the memory stage found, for whoever asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Remembered {
+    pub at: Timestamp,
+    pub tended: Tended,
 }
 
 /// The parts, and what jobs and loop share.

@@ -1,6 +1,7 @@
 //! What agents use: on record as soon as it is known, and checked against the
 //! budgets in the same transaction.
 
+use missiond_config::Config;
 use missiond_core::{Attempt, BoardTask, BudgetScope};
 use missiond_store::StoreError;
 use missiond_store::token_usage::{self, Account, Budgets};
@@ -8,7 +9,6 @@ use missiond_store::token_usage::{self, Account, Budgets};
 use super::gather::Seen;
 use super::watch::Watches;
 use crate::shared::Shared;
-use missiond_config::Config;
 
 /// As many calls of the same tool with the same arguments, one after the other,
 /// are a circle.

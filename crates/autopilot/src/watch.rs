@@ -26,12 +26,13 @@ pub(super) struct Watch {
 impl Watch {
     /// An agent that was not followed until now.
     pub(super) fn begin(activity: ExecutionActivity, now: Timestamp) -> Self {
-        let rest = match works(activity) {
-            true => Rest::Working,
-            false => Rest::Resting {
+        let rest = if works(activity) {
+            Rest::Working
+        } else {
+            Rest::Resting {
                 since: now,
                 worked: Worked::Unseen,
-            },
+            }
         };
         Self {
             rest,
@@ -113,7 +114,7 @@ impl Watches {
     }
 
     /// Takes an event in; whether it may change what comes next.
-    pub(super) fn note(&mut self, event: &TimelineEvent) -> bool {
+    pub(super) fn handle_event(&mut self, event: &TimelineEvent) -> bool {
         let at = event.at;
         match &event.event {
             Event::ExecutionStateChanged {
@@ -227,7 +228,7 @@ mod tests {
             (11, delivering, resting(11, Worked::Unseen)),
         ];
         for (second, event, expected) in steps {
-            assert!(watches.note(&told(second, event.clone())));
+            assert!(watches.handle_event(&told(second, event.clone())));
             let watch = watches.of(execution, None, Idle, at(second));
             assert_eq!(watch.rest, expected, "{event:?}");
         }

@@ -7,44 +7,43 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use futures::StreamExt;
-use missiond_core::{Attempt, BoardTask, BoardTaskId};
-use missiond_store::{StoreError, board};
-use missiond_workspace::{Removal, WorkspaceError, Worktree};
-
 use missiond_api::Home;
+use missiond_core::{Attempt, BoardTask, BoardTaskId};
 use missiond_slots::Slots;
 use missiond_store::MissionDb;
+use missiond_store::{StoreError, board};
+use missiond_workspace::{Removal, WorkspaceError, Worktree};
 
 /// So many are looked into at once; each takes some processes of git.
 const AT_ONCE: usize = 4;
 
 /// A worktree and what is known of it.
 #[derive(Debug)]
-pub struct Found {
+pub struct WorktreeEntry {
     pub path: PathBuf,
     /// The last attempt that was made in it, with its task.
     pub attempt: Option<(Attempt, BoardTask)>,
     /// Who may be at work in it.
     pub user: Option<String>,
-    pub seen: Result<Seen, WorkspaceError>,
+    pub seen: Result<WorktreeState, WorkspaceError>,
 }
 
 /// A worktree that was asked for.
 #[derive(Debug)]
-pub struct Named {
+pub struct NamedWorktree {
     pub attempt: Option<(Attempt, BoardTask)>,
     pub user: Option<String>,
     pub worktree: Result<Worktree, WorkspaceError>,
 }
 
 #[derive(Debug)]
-pub struct Seen {
+pub struct WorktreeState {
     pub worktree: Worktree,
     pub commits: u64,
     pub removal: Removal,
 }
 
-impl Found {
+impl WorktreeEntry {
     /// Whether somebody means this one: by its path, its branch or its task.
     pub fn is_called(&self, name: &str) -> bool {
         let task = self.attempt.as_ref().map(|(_, task)| task);
@@ -76,16 +75,16 @@ impl Worktrees {
     }
 
     /// Every worktree of this home, by path.
-    pub async fn all(&self) -> Result<Vec<Found>, StoreError> {
+    pub async fn all(&self) -> Result<Vec<WorktreeEntry>, StoreError> {
         let paths = on_disk(&self.root).await;
         let mut attempts = self.attempts(paths.clone()).await?;
-        let mut looked: Vec<Found> = futures::stream::iter(paths)
+        let mut looked: Vec<WorktreeEntry> = futures::stream::iter(paths)
             .map(|path| {
                 let attempt = attempts.remove(&path);
                 let user = self.user(&path, attempt.as_ref());
                 async move {
-                    let seen = look(&path).await;
-                    Found {
+                    let seen = inspect(&path).await;
+                    WorktreeEntry {
                         path,
                         attempt,
                         user,
@@ -102,7 +101,7 @@ impl Worktrees {
 
     /// One worktree by its path, its branch or its task; of a task with several, that
     /// of its last attempt. Only the one that is meant is opened.
-    pub async fn named(&self, name: &str) -> Result<Option<Named>, StoreError> {
+    pub async fn named(&self, name: &str) -> Result<Option<NamedWorktree>, StoreError> {
         let paths = on_disk(&self.root).await;
         let mut attempts = self.attempts(paths.clone()).await?;
         let asked = Path::new(name).canonicalize().ok();
@@ -124,7 +123,7 @@ impl Worktrees {
             let attempt = attempts.remove(&path);
             let user = self.user(&path, attempt.as_ref());
             let worktree = Worktree::open(&path).await;
-            return Ok(Some(Named {
+            return Ok(Some(NamedWorktree {
                 attempt,
                 user,
                 worktree,
@@ -142,7 +141,7 @@ impl Worktrees {
             if let Ok(worktree) = Worktree::open(&path).await
                 && worktree.branch() == name
             {
-                return Ok(Some(Named {
+                return Ok(Some(NamedWorktree {
                     user: self.user(&path, known.as_ref()),
                     attempt: known,
                     worktree: Ok(worktree),
@@ -192,11 +191,11 @@ impl Worktrees {
     }
 }
 
-async fn look(path: &Path) -> Result<Seen, WorkspaceError> {
+async fn inspect(path: &Path) -> Result<WorktreeState, WorkspaceError> {
     let worktree = Worktree::open(path).await?;
     let status = worktree.status().await?;
     let removal = worktree.removal_of(&status).await?;
-    Ok(Seen {
+    Ok(WorktreeState {
         worktree,
         commits: status.commits_ahead,
         removal,

@@ -7,14 +7,14 @@ use missiond_adapters::adapter;
 use missiond_api::operations::context::{ContextSource, SourceState};
 use missiond_api::operations::knowledge::{KbHit, KbSearchParams};
 use missiond_codemap::MapRequest;
+use missiond_config::ContextConfig;
 use missiond_context::{Candidate, Length, Source};
 use missiond_knowledge::snippet::Snippet;
+use missiond_memory::code::{Fresh, Unindexed};
 
 use super::place::Place;
 use super::view::count;
 use super::{Parts, Wanted, environment, files, history, skills};
-use missiond_config::ContextConfig;
-use missiond_memory::code::{Fresh, Unindexed};
 
 /// Of a long prompt this much is looked for.
 const LONGEST_QUERY: usize = 4000;
@@ -38,7 +38,7 @@ pub(super) async fn gather(parts: &Parts, config: &ContextConfig, wanted: &Wante
     let deadline = Duration::from_millis(config.deadline_ms);
     let began = Instant::now();
     let cwd = wanted.cwd.clone();
-    let place = on_thread(move || Place::of(&cwd));
+    let place = on_worker_thread(move || Place::of(&cwd));
     let place = match tokio::time::timeout(deadline, place).await {
         Ok(place) => place.and_then(|place| place),
         Err(_) => Err(format!(
@@ -59,7 +59,7 @@ pub(super) async fn gather(parts: &Parts, config: &ContextConfig, wanted: &Wante
     };
     let skills = async {
         let (place, engine, query) = (place?.clone(), wanted.engine.clone(), query.to_owned());
-        on_thread(move || skills::candidates(&engine, &place, &query, now)).await
+        on_worker_thread(move || skills::candidates(&engine, &place, &query, now)).await
     };
     let entries = async {
         let project = place.ok().and_then(Place::project);
@@ -73,7 +73,7 @@ pub(super) async fn gather(parts: &Parts, config: &ContextConfig, wanted: &Wante
     let instructions = async {
         let (place, engine) = (place?.clone(), wanted.engine.clone());
         let own = adapter(&engine).reads_itself();
-        let found = on_thread(move || files::instructions(&engine, &own, &place)).await?;
+        let found = on_worker_thread(move || files::instructions(&engine, &own, &place)).await?;
         let (candidates, troubles) = found;
         Ok::<_, String>((
             candidates,
@@ -189,9 +189,10 @@ fn relevance(hit: &KbHit) -> f32 {
         highlights: hit.highlights.clone(),
     };
     let scores = &hit.scores;
-    match scores.vector.is_some() || scores.exact > 0.0 || snippet.says_something() {
-        true => scores.relevance,
-        false => 0.0,
+    if scores.vector.is_some() || scores.exact > 0.0 || snippet.says_something() {
+        scores.relevance
+    } else {
+        0.0
     }
 }
 
@@ -242,7 +243,7 @@ async fn map(parts: &Parts, place: &Place, budget: u32, wanted: &Wanted) -> Answ
     Ok((candidates.into_iter().collect(), notice))
 }
 
-async fn on_thread<T: Send + 'static>(
+async fn on_worker_thread<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, String> {
     let done = tokio::task::spawn_blocking(work).await;

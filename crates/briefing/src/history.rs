@@ -2,10 +2,10 @@
 //! asked.
 
 use missiond_context::{Candidate, Length, Source, one_line, request_of};
+use missiond_memory::conversations::PastTurn;
 
 use super::place::Place;
 use super::{Parts, Wanted};
-use missiond_memory::conversations::PastTurn;
 
 /// Turns that are looked at.
 const MOST_TURNS: usize = 8;
@@ -48,9 +48,10 @@ pub(super) async fn history(
 
 fn title(turn: &PastTurn) -> String {
     let request = one_line(request_of(&turn.prompt));
-    match request.chars().count() > LONGEST_TITLE {
-        true => request.chars().take(LONGEST_TITLE).chain(['…']).collect(),
-        false => request,
+    if request.chars().count() > LONGEST_TITLE {
+        request.chars().take(LONGEST_TITLE).chain(['…']).collect()
+    } else {
+        request
     }
 }
 

@@ -23,21 +23,20 @@ use futures::future::BoxFuture;
 use missiond_adapters::adapter;
 use missiond_api::ApiError;
 use missiond_api::operations::context::{ContextItem, ContextOutcome, ContextSource, ContextView};
+use missiond_config::Config;
 use missiond_context::{Request, assemble};
 use missiond_core::{
     BoardTask, BoardTaskId, CliEngine, Clock, EntryId, ExecutionId, SlotId, Timestamp,
 };
-use missiond_knowledge::utility::Use;
-use missiond_store::prompt_snapshots::{self, SnapshotRow};
-use missiond_store::{MissionDb, StoreError, Tx};
-use tokio::sync::watch;
-
-use missiond_config::Config;
 use missiond_executions::{Executions, MAX_PROMPT, Preamble, append_preamble};
+use missiond_knowledge::utility::Use;
 use missiond_memory::code::CodeMaps;
 use missiond_memory::conversations::Conversations;
 use missiond_memory::knowledge::{Knowledge, note_uses};
 use missiond_slots::Slots;
+use missiond_store::prompt_snapshots::{self, SnapshotRow};
+use missiond_store::{MissionDb, StoreError, Tx};
+use tokio::sync::watch;
 
 pub use skills::FoundSkills;
 
@@ -158,7 +157,7 @@ impl ContextPipeline {
             masked += view::mask(candidate);
         }
         if let Some(conversation) = &wanted.conversation {
-            self.note_what_was_told(conversation, &mut candidates).await;
+            self.mark_already_told(conversation, &mut candidates).await;
         }
         let request = Request {
             budget: match withheld {
@@ -212,7 +211,7 @@ impl ContextPipeline {
     }
 
     /// What this conversation was told before need not be told again.
-    async fn note_what_was_told(
+    async fn mark_already_told(
         &self,
         conversation: &str,
         candidates: &mut [missiond_context::Candidate],

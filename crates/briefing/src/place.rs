@@ -69,12 +69,11 @@ impl Place {
 fn branch(root: &Path) -> Option<String> {
     const LONGEST: usize = 4096;
     let dot_git = root.join(".git");
-    let folder = match dot_git.is_dir() {
-        true => dot_git,
-        false => {
-            let named = read_bounded(&dot_git, LONGEST).ok()?;
-            root.join(named.strip_prefix("gitdir:")?.trim())
-        }
+    let folder = if dot_git.is_dir() {
+        dot_git
+    } else {
+        let named = read_bounded(&dot_git, LONGEST).ok()?;
+        root.join(named.strip_prefix("gitdir:")?.trim())
     };
     let head = read_bounded(&folder.join("HEAD"), LONGEST).ok()?;
     let branch = head.trim().strip_prefix("ref: refs/heads/")?;

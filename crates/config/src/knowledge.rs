@@ -69,9 +69,12 @@ impl KnowledgeConfig {
     }
 
     pub(super) fn check(&self) -> Result<(), (&'static str, String)> {
-        let share = |key, value: f64| match (0.0..=1.0).contains(&value) {
-            true => Ok(()),
-            false => Err((key, format!("{value} must be 0 to 1"))),
+        let share = |key, value: f64| {
+            if (0.0..=1.0).contains(&value) {
+                Ok(())
+            } else {
+                Err((key, format!("{value} must be 0 to 1")))
+            }
         };
         let search = &self.search;
         share("knowledge.search.keyword", search.keyword)?;

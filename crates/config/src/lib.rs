@@ -220,16 +220,6 @@ impl Default for RecordingConfig {
     }
 }
 
-impl RecordingConfig {
-    #[must_use]
-    pub fn limits(&self) -> missiond_pty::host::RecordingLimits {
-        missiond_pty::host::RecordingLimits {
-            segment: self.segment_mb << 20,
-            total: self.keep_mb << 20,
-        }
-    }
-}
-
 impl Default for OtlpConfig {
     fn default() -> Self {
         Self {

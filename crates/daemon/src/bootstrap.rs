@@ -32,7 +32,7 @@ use missiond_operations::runs::ThisRun;
 use missiond_operations::state::{Daemon, DaemonState, VERSION};
 use missiond_operations::toolhub::Toolhub;
 use missiond_operations::{Operations, sampler};
-use missiond_runtime::{Component, Failure, OnPanic, Shutdown, Stage, Supervisor};
+use missiond_runtime::{Component, OnPanic, Shutdown, Stage, Supervisor};
 use missiond_server::commander::Changes;
 use missiond_server::http::{HttpError, HttpServer};
 use missiond_server::ipc::{IpcError, IpcServer};
@@ -44,8 +44,9 @@ use missiond_timeline::incidents::IncidentRecorder;
 use missiond_timeline::metrics::Metrics;
 use missiond_timeline::{Consumers, Timeline, TimelineError};
 use parking_lot::Mutex;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::watch;
 
+use crate::failures;
 use crate::instance::{Instance, InstanceError};
 use crate::signals::Signals;
 
@@ -232,7 +233,7 @@ async fn infrastructure(
         "failure reports",
         None,
         OnPanic::Report,
-        report_failures(timeline.clone(), failures),
+        failures::report(timeline.clone(), failures),
     );
     Ok(Base {
         id,
@@ -248,21 +249,6 @@ async fn infrastructure(
         shutdown,
         supervisor,
     })
-}
-
-/// Puts every panic of a task on the timeline, where it becomes an incident.
-async fn report_failures(timeline: Timeline, mut failures: mpsc::Receiver<Failure>) {
-    while let Some(failure) = failures.recv().await {
-        let event = Event::TaskPanicked {
-            task: failure.task.to_owned(),
-            subject: failure.subject,
-            error: failure.panic,
-            then: failure.then.name().to_owned(),
-        };
-        if let Err(error) = timeline.record(event, TraceContext::root()).await {
-            tracing::error!(%error, task = failure.task, "the panic is not on the timeline");
-        }
-    }
 }
 
 /// Phase 2: this run is on record, and earlier ones that died are found.

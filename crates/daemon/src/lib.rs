@@ -7,6 +7,7 @@
 #![cfg(unix)]
 
 mod bootstrap;
+mod failures;
 mod instance;
 mod signals;
 

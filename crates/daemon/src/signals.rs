@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use missiond_core::TraceContext;
-
 use missiond_operations::reload;
 use missiond_operations::state::Daemon;
 use missiond_runtime::Stage;

@@ -17,7 +17,7 @@ use missiond_journal::Digest;
 use missiond_store::capabilities::{self, Capability, TokenHash};
 use missiond_store::{MissionDb, StoreError};
 
-use super::ExecutionError;
+use crate::error::ExecutionError;
 
 /// How long a capability is good for. An execution that ends earlier takes it
 /// along; one that is still there after a month has been forgotten.

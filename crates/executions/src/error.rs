@@ -3,9 +3,8 @@
 use missiond_adapters::{DetectError, EquipError, PlanError};
 use missiond_core::{ErrorCode, ExecutionId};
 use missiond_journal::{JournalError, Reason, StoreError as JournalStoreError};
-use missiond_store::StoreError;
-
 use missiond_slots::SlotsError;
+use missiond_store::StoreError;
 use missiond_timeline::TimelineError;
 
 #[derive(Debug, thiserror::Error)]

@@ -9,7 +9,7 @@ use missiond_journal::catalogue::{
 };
 use missiond_journal::{Confidence, Digest, EventId, ObservationKey, Observed, Source, Text};
 
-use super::run::Seen;
+use super::run::ObservationDraft;
 
 /// Readings of at least this confidence may change state.
 const BELIEVED: f32 = 0.5;
@@ -25,14 +25,14 @@ pub(super) fn signal_key(event: Option<&EventId>) -> ObservationKey {
 }
 
 /// A tool call that was none: kept, so that somebody sees it.
-pub(super) fn malformed(tool: &str, arguments: &str, why: &Malformed) -> Seen {
+pub(super) fn malformed(tool: &str, arguments: &str, why: &Malformed) -> ObservationDraft {
     let code = match why {
         Malformed::UnknownType(_) => DiagnosticCode::Unsupported,
         Malformed::Oversized { .. } => DiagnosticCode::Oversized,
         Malformed::Payload { .. } | Malformed::Json { .. } => DiagnosticCode::Malformed,
     };
     let digest = Digest::of(format!("{tool}\n{arguments}").as_bytes()).to_string();
-    Seen {
+    ObservationDraft {
         key: key(&format!("call:{}", &digest[..32])),
         source: Source::McpTool,
         confidence: Confidence::Diagnostic,
@@ -44,8 +44,8 @@ pub(super) fn malformed(tool: &str, arguments: &str, why: &Malformed) -> Seen {
 }
 
 /// What a hook says, most important first.
-pub(super) fn of_hook(sequence: u64, report: &HookReport) -> Vec<Seen> {
-    let seen = |key: ObservationKey, observed| Seen {
+pub(super) fn of_hook(sequence: u64, report: &HookReport) -> Vec<ObservationDraft> {
+    let seen = |key: ObservationKey, observed| ObservationDraft {
         key,
         source: Source::Hook,
         confidence: Confidence::High,
@@ -89,8 +89,8 @@ pub(super) fn of_hook(sequence: u64, report: &HookReport) -> Vec<Seen> {
 }
 
 /// The conversation as this daemon knows it.
-pub(super) fn of_conversation(conversation: &str, transcript: Option<&str>) -> Seen {
-    Seen {
+pub(super) fn of_conversation(conversation: &str, transcript: Option<&str>) -> ObservationDraft {
+    ObservationDraft {
         key: session_key(conversation),
         source: Source::Daemon,
         confidence: Confidence::High,
@@ -100,8 +100,13 @@ pub(super) fn of_conversation(conversation: &str, transcript: Option<&str>) -> S
 
 /// What a screen was read as. The event's place in the timeline names it, so a
 /// timeline that is read again after a crash adds nothing.
-pub(super) fn of_reading(seq: Seq, state: PtyState, confidence: f32, reason: &str) -> Seen {
-    Seen {
+pub(super) fn of_reading(
+    seq: Seq,
+    state: PtyState,
+    confidence: f32,
+    reason: &str,
+) -> ObservationDraft {
+    ObservationDraft {
         key: key(&format!("reading:{seq}")),
         source: Source::Terminal,
         confidence: if confidence >= BELIEVED {
@@ -119,8 +124,8 @@ pub(super) fn of_reading(seq: Seq, state: PtyState, confidence: f32, reason: &st
 }
 
 /// Why a program could not be started.
-pub(super) fn of_failure(why: &str) -> Seen {
-    Seen {
+pub(super) fn of_failure(why: &str) -> ObservationDraft {
+    ObservationDraft {
         key: key("start:failed"),
         source: Source::Daemon,
         confidence: Confidence::Authoritative,
@@ -132,16 +137,16 @@ pub(super) fn of_failure(why: &str) -> Seen {
 }
 
 /// What stood on the screen of a program that failed.
-pub(super) fn of_last_words(words: &str) -> Seen {
-    Seen {
+pub(super) fn of_last_words(words: &str) -> ObservationDraft {
+    ObservationDraft {
         key: key("process:last_words"),
         ..of_failure(words)
     }
 }
 
 /// What this daemon did to the run as a whole.
-pub(super) fn of_cancel(reason: &str) -> Seen {
-    Seen {
+pub(super) fn of_cancel(reason: &str) -> ObservationDraft {
+    ObservationDraft {
         key: key("control:cancelled"),
         source: Source::Daemon,
         confidence: Confidence::Authoritative,
@@ -152,8 +157,8 @@ pub(super) fn of_cancel(reason: &str) -> Seen {
 }
 
 /// The work of the run is over, whatever its program does from now on.
-pub(super) fn of_finish(reason: &str) -> Seen {
-    Seen {
+pub(super) fn of_finish(reason: &str) -> ObservationDraft {
+    ObservationDraft {
         key: key("control:finished"),
         source: Source::Daemon,
         confidence: Confidence::Authoritative,
@@ -164,12 +169,12 @@ pub(super) fn of_finish(reason: &str) -> Seen {
 }
 
 /// The operating system's word. A run has one beginning and one end.
-pub(super) fn of_process(process: Process) -> Seen {
+pub(super) fn of_process(process: Process) -> ObservationDraft {
     let name = match process {
         Process::Started { .. } => "process:started",
         Process::Exited { .. } | Process::Lost { .. } => "process:ended",
     };
-    Seen {
+    ObservationDraft {
         key: key(name),
         source: Source::Process,
         confidence: Confidence::Authoritative,
@@ -192,7 +197,7 @@ pub(super) fn of_transcript(
     index: usize,
     said: &TranscriptFact,
     tool: Option<&str>,
-) -> Option<Seen> {
+) -> Option<ObservationDraft> {
     let digest = Digest::of(line.text.as_bytes()).to_string();
     let place = format!(
         "transcript:{}:{}:{index}:{}",
@@ -239,7 +244,7 @@ pub(super) fn of_transcript(
             (place, fact(Turn { edge: Edge::Ended }))
         }
     };
-    Some(Seen {
+    Some(ObservationDraft {
         key: key(&place),
         source: Source::Transcript,
         confidence: Confidence::High,

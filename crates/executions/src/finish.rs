@@ -7,10 +7,13 @@ use std::time::Duration;
 use missiond_adapters::adapter;
 use missiond_core::{BoardTaskId, ExecutionId};
 use missiond_semantic::{Force, Submit, When};
+use missiond_slots::{InputError, Message};
 
 use super::run::Run;
-use super::{Context, ExecutionError, Executions, facts, kill};
-use missiond_slots::{InputError, Message};
+use super::{Executions, facts};
+use crate::context::Context;
+use crate::context::kill;
+use crate::error::ExecutionError;
 
 /// How long an idle program may take to show that it waits for a prompt.
 const READY_WITHIN: Duration = Duration::from_secs(2);

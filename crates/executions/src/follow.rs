@@ -11,18 +11,20 @@ use missiond_journal::catalogue::Process;
 use missiond_journal::marker::{self, Expected, Found};
 use missiond_journal::{Confidence, Source, Text, Transport};
 use missiond_semantic::AnswerOutcome;
+use missiond_slots::Answer;
 use missiond_store::capabilities;
 use missiond_store::executions::{self, ExecutionRow};
 use missiond_store::told_effects;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, MissedTickBehavior};
 
-use super::heard::Heard;
+use super::marker_listener::MarkerListener;
 use super::messages::Retry;
-use super::run::{Exit, Notice, Run, Seen};
+use super::run::{Exit, Notice, ObservationDraft, Run};
 use super::transcript::Transcript;
-use super::{Context, ExecutionError, facts, messages, startup};
-use missiond_slots::Answer;
+use super::{facts, messages, startup};
+use crate::context::Context;
+use crate::error::ExecutionError;
 
 /// How often a transcript is looked at.
 const TRANSCRIPT_POLL: Duration = Duration::from_millis(700);
@@ -38,7 +40,7 @@ pub(super) struct Follow {
     transcript: Transcript,
     /// What a marker must show, where markers are how the agent speaks, and what
     /// is heard of them in the output.
-    markers: Option<(Expected, Arc<Heard>)>,
+    markers: Option<(Expected, Arc<MarkerListener>)>,
     exit: Exit,
     /// What a program that failed showed last.
     last_words: Option<String>,
@@ -60,7 +62,7 @@ impl Follow {
             key.map(|key| Expected { execution, key })
         })?;
         run.startup.expect(dialogs);
-        let markers = markers.map(|expected| (expected, Arc::new(Heard::new(expected))));
+        let markers = markers.map(|expected| (expected, Arc::new(MarkerListener::new(expected))));
         Ok(Self {
             context,
             transcript: Transcript::new(row),
@@ -85,7 +87,7 @@ impl Follow {
         loop {
             let done = tokio::select! {
                 notice = notices.recv() => match notice {
-                    Some(notice) => self.take(notice).await,
+                    Some(notice) => self.handle_notice(notice).await,
                     None => return,
                 },
                 () = run.message.notified() => Ok(Going::On),
@@ -113,7 +115,7 @@ impl Follow {
         close(&self.context, &run).await;
     }
 
-    async fn take(&mut self, notice: Notice) -> Result<Going, ExecutionError> {
+    async fn handle_notice(&mut self, notice: Notice) -> Result<Going, ExecutionError> {
         match notice {
             Notice::Reading {
                 seq,
@@ -142,7 +144,7 @@ impl Follow {
                 // What it wrote last may still be on its way.
                 let read = self.read_transcript().await;
                 if let Some((_, heard)) = &self.markers {
-                    self.take_markers(heard.take_last()).await?;
+                    self.handle_markers(heard.drain_last()).await?;
                 }
                 if let Some(words) = self.last_words.take() {
                     self.run.observe(facts::of_last_words(&words)).await?;
@@ -160,18 +162,18 @@ impl Follow {
         let Some((expected, heard)) = &self.markers else {
             return Ok(Going::On);
         };
-        let mut found = heard.take();
+        let mut found = heard.drain();
         if let Some(open) = self.context.slots.find(&self.run.slot.to_string())
-            && let Some(look) = open.look().await
+            && let Some(look) = open.inspect().await
         {
             let rows = look.screen.rows.iter().map(|row| row.text.as_str());
             let rows: Vec<_> = rows.collect();
             found.extend(marker::find_in_rows(&rows, expected));
         }
-        self.take_markers(found).await
+        self.handle_markers(found).await
     }
 
-    async fn take_markers(&self, found: Vec<Found>) -> Result<Going, ExecutionError> {
+    async fn handle_markers(&self, found: Vec<Found>) -> Result<Going, ExecutionError> {
         for found in found {
             let (key, observed) = found.into_observed();
             // What is heard is also seen, and a screen is looked at again and again.
@@ -182,7 +184,7 @@ impl Follow {
             {
                 continue;
             }
-            let seen = Seen {
+            let seen = ObservationDraft {
                 key,
                 source: Source::Marker,
                 confidence: Confidence::Medium,
@@ -200,7 +202,7 @@ impl Follow {
         let Some(open) = slots.find(&self.run.slot.to_string()) else {
             return;
         };
-        let dialog = open.look().await.and_then(|look| look.reading.dialog);
+        let dialog = open.inspect().await.and_then(|look| look.reading.dialog);
         let Some(dialog) = dialog else {
             return;
         };

@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use missiond_core::{DeliveryStatus, MessageId, PtyState};
 
 use super::run::Run;
-use super::{Context, ExecutionError};
+use crate::context::Context;
+use crate::error::ExecutionError;
 
 /// How long an agent may take to wind down.
 const STOPS_WITHIN: Duration = Duration::from_secs(8);
@@ -27,7 +28,7 @@ pub(super) async fn deliver(
     let Some(open) = context.slots.find(&run.slot.to_string()) else {
         return failed("the program has ended").await;
     };
-    match open.look().await.map(|look| look.reading.state) {
+    match open.inspect().await.map(|look| look.reading.state) {
         Some(state) if state.is_working() => {}
         Some(PtyState::Confirming) => {
             return failed("the program asks something: an answer says what is to be done").await;
@@ -43,7 +44,7 @@ pub(super) async fn deliver(
     }
     let until = Instant::now() + STOPS_WITHIN;
     while Instant::now() < until {
-        match open.look().await {
+        match open.inspect().await {
             Some(look) if look.reading.state.is_working() => {
                 tokio::time::sleep(LOOK_AGAIN).await;
             }

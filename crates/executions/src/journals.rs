@@ -2,12 +2,12 @@
 //! go where `journal.store` says; those that are there stay where they are, so a
 //! changed setting loses nothing and asks for no move.
 
+use missiond_config::JournalKeeping;
 use missiond_core::ExecutionId;
 use missiond_journal::store::{Batch, Opened, StoreError, Visitor};
 use missiond_journal::{FileStore, Head, JournalStore, JournalWriter, Sequence};
 
 use crate::database_journal::DatabaseJournals;
-use missiond_config::JournalKeeping;
 
 /// Both places, and which of them takes what is new.
 #[derive(Debug)]
@@ -46,9 +46,10 @@ impl HomeJournals {
 
     /// Where it is, for a person.
     pub fn place(&self, execution: ExecutionId) -> String {
-        match self.in_files(execution) {
-            true => self.files.path(execution).display().to_string(),
-            false => self.database_name.clone(),
+        if self.in_files(execution) {
+            self.files.path(execution).display().to_string()
+        } else {
+            self.database_name.clone()
         }
     }
 
@@ -57,9 +58,10 @@ impl HomeJournals {
     }
 
     fn store_of(&self, execution: ExecutionId) -> &dyn JournalStore {
-        match self.in_files(execution) {
-            true => &self.files,
-            false => &self.database,
+        if self.in_files(execution) {
+            &self.files
+        } else {
+            &self.database
         }
     }
 }

@@ -7,67 +7,65 @@
 //! and in one row of the database.
 
 pub mod access;
-mod asked;
-mod circles;
+mod context;
 pub mod database_journal;
+#[cfg(test)]
+mod effects_once_tests;
 mod error;
 mod facts;
 mod finish;
 mod follow;
-mod heard;
 mod interrupt;
 mod journal_page;
 pub mod journals;
+mod marker_listener;
 mod messages;
+mod open_requests;
 mod preamble;
 mod recover;
+mod repeated_calls;
 mod run;
 pub mod slot_expiry;
-mod spooled;
+mod spooled_hooks;
 mod start;
 mod startup;
-#[cfg(test)]
-mod told_once;
 mod transcript;
 mod view;
 
-use std::collections::HashMap;
 use std::future::Future;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::Arc;
 
+use futures::future::BoxFuture;
 use missiond_adapters::HookReport;
 use missiond_api::Home;
-use missiond_core::{Clock, ExecutionId, ObservationId, SlotId};
+use missiond_config::Config;
+use missiond_core::{Clock, ExecutionId, ObservationId};
 use missiond_journal::catalogue::{Review, SignalType, parse_tool_call};
 use missiond_journal::record::Sender;
-use missiond_journal::{Acknowledgement, Confidence, Observed, Outcome, Policy, Reason, Source};
-use missiond_store::{MissionDb, executions};
-
-use crate::journals::HomeJournals;
-use futures::future::BoxFuture;
-use missiond_config::Config;
+use missiond_journal::{Acknowledgement, Confidence, Observed, Outcome, Policy, Source};
 use missiond_runtime::{Component, OnPanic, StartError, Supervisor, Tasks};
-use missiond_slots::{Order, Slots};
+use missiond_slots::{SlotCommand, Slots};
+use missiond_store::MissionDb;
 use missiond_timeline::Timeline;
+use parking_lot::Mutex;
 use tokio::sync::watch;
 
-pub use asked::AskedInput;
+use crate::context::{Context, kill};
+use crate::journals::HomeJournals;
+
 pub use error::ExecutionError;
 pub use finish::Leave;
 pub use journal_page::{Direction, Part};
 pub use messages::Accepted;
+pub use open_requests::AskedInput;
 pub use preamble::{Preamble, append_preamble};
+use run::ObservationDraft;
 pub use run::Run;
-use run::Seen;
 pub use start::{Identity, NewExecution, Owner};
 pub use view::{Known, Shown};
 
 /// The longest prompt, in characters.
 pub const MAX_PROMPT: usize = missiond_journal::catalogue::limits::PROMPT_TEXT;
-
-/// How long a program that is ended may take to end by itself.
-const CANCEL_GRACE: Duration = Duration::from_secs(5);
 
 /// The executions of this daemon.
 #[derive(Debug)]
@@ -75,20 +73,6 @@ pub struct Executions {
     context: Arc<Context>,
     config: watch::Receiver<Arc<Config>>,
     tasks: Tasks,
-}
-
-/// What the tasks of the executions share.
-#[derive(Debug)]
-struct Context {
-    home: Home,
-    db: MissionDb,
-    timeline: Timeline,
-    clock: Arc<dyn Clock>,
-    slots: Arc<Slots>,
-    journals: Arc<HomeJournals>,
-    policy: Arc<Policy>,
-    /// Those that have not ended.
-    runs: Mutex<HashMap<ExecutionId, Arc<Run>>>,
 }
 
 impl Executions {
@@ -131,7 +115,7 @@ impl Executions {
             return self.context.not_running(execution).await;
         };
         let seen = match parse_tool_call(tool, arguments) {
-            Ok((event, signal)) => Seen {
+            Ok((event, signal)) => ObservationDraft {
                 key: facts::signal_key(event.as_ref()),
                 source: Source::McpTool,
                 confidence: Confidence::High,
@@ -174,7 +158,9 @@ impl Executions {
         }
         if is_news && let Some(open) = self.context.slots.find(&run.slot.to_string()) {
             // It is one voice among others: no hook waits for a slot that is busy.
-            let _ = open.orders.try_send(Order::Said(report.event));
+            let _ = open
+                .commands
+                .try_send(SlotCommand::HookReported(report.event));
         }
         Ok(())
     }
@@ -269,52 +255,5 @@ impl Component for Executions {
     /// Stops following. The agents go on.
     fn stop(&self) -> BoxFuture<'_, ()> {
         Box::pin(self.tasks.stop())
-    }
-}
-
-impl Context {
-    fn runs(&self) -> MutexGuard<'_, HashMap<ExecutionId, Arc<Run>>> {
-        self.runs.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn run(&self, execution: ExecutionId) -> Option<Arc<Run>> {
-        self.runs().get(&execution).cloned()
-    }
-
-    fn run_in(&self, slot: SlotId) -> Option<Arc<Run>> {
-        let runs = self.runs();
-        runs.values().find(|run| run.slot == slot).cloned()
-    }
-
-    /// Why a signal of this execution is refused.
-    async fn not_running(&self, execution: ExecutionId) -> Result<Acknowledgement, ExecutionError> {
-        let known = self
-            .db
-            .read(move |tx| Box::pin(executions::get(tx, execution)))
-            .await?;
-        let reason = match known {
-            Some(_) => Reason::Stopped,
-            None => Reason::UnknownExecution,
-        };
-        Ok(Acknowledgement::rejected(
-            execution,
-            reason,
-            reason.sentence(),
-        ))
-    }
-}
-
-/// Ends the program of an execution; returns when it is gone.
-async fn kill(context: Arc<Context>, run: Arc<Run>) {
-    let Some(open) = context.slots.find(&run.slot.to_string()) else {
-        return;
-    };
-    let (done, gone) = tokio::sync::oneshot::channel();
-    let order = Order::Kill {
-        grace: CANCEL_GRACE,
-        done,
-    };
-    if open.orders.send(order).await.is_ok() {
-        let _ = gone.await;
     }
 }

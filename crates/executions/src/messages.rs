@@ -14,12 +14,12 @@ use missiond_journal::policy::MessageOutcome;
 use missiond_journal::record::{InputRequest, Sender};
 use missiond_journal::{MessageKey, NewMessage, Reason, Text};
 use missiond_semantic::{DeliveryRefusal, Force, Landed, Submit, When};
-
+use missiond_slots::{InputError, Message, OpenSlot, SlotCommand, Slots};
 use tokio::sync::oneshot;
 
 use super::run::Run;
-use super::{Context, ExecutionError};
-use missiond_slots::{InputError, Message, OpenSlot, Order, Slots};
+use crate::context::Context;
+use crate::error::ExecutionError;
 
 /// How long the program may take to be ready, once its screen says that it is.
 const READY_WITHIN: Duration = Duration::from_secs(5);
@@ -203,7 +203,7 @@ pub(super) async fn deliver_next(
     let Some(open) = context.slots.find(&run.slot.to_string()) else {
         return Ok(());
     };
-    let Some(look) = open.look().await else {
+    let Some(look) = open.inspect().await else {
         return Ok(());
     };
     if let Some(reason) = hindrance(look.reading.state) {
@@ -252,16 +252,17 @@ pub(super) async fn settle_interrupted(
     }
     let open = context.slots.find(&run.slot.to_string());
     let look = match &open {
-        Some(open) => open.look().await,
+        Some(open) => open.inspect().await,
         None => None,
     };
     if let (Some(open), Some(look), Some(text)) = (open, look, next.text) {
         let rows = look.screen.rows.iter().map(|row| row.text.as_str());
         let drafted = look.draft.is_some_and(|draft| shows(&[&draft], &text));
         // It was typed and not sent: one key is missing, and no text comes twice.
-        let sent = match drafted {
-            true => send_draft(&open).await,
-            false => shows(&rows.collect::<Vec<_>>(), &text),
+        let sent = if drafted {
+            send_draft(&open).await
+        } else {
+            shows(&rows.collect::<Vec<_>>(), &text)
         };
         if sent {
             let _ = tokio::fs::remove_file(context.instructions_file(run.id)).await;
@@ -277,7 +278,12 @@ pub(super) async fn settle_interrupted(
 async fn send_draft(open: &OpenSlot) -> bool {
     let (done, pressed) = oneshot::channel();
     let bytes = b"\r";
-    if open.orders.send(Order::Key { bytes, done }).await.is_err() {
+    if open
+        .commands
+        .send(SlotCommand::Key { bytes, done })
+        .await
+        .is_err()
+    {
         return false;
     }
     matches!(pressed.await, Ok(Ok(_)))

@@ -16,7 +16,9 @@ use missiond_timeline::{FollowError, Follower};
 
 use super::follow::{self, Follow};
 use super::run::{Exit, Run};
-use super::{Context, ExecutionError, Executions, facts, messages, spooled};
+use super::{Executions, facts, messages, spooled_hooks};
+use crate::context::Context;
+use crate::error::ExecutionError;
 
 /// An event is on the timeline before it is in a journal, by much less than this.
 const OVERLAP: Duration = Duration::from_secs(60);
@@ -54,20 +56,20 @@ impl Executions {
             None => context.timeline.follow(),
         };
         for (row, run, notices) in found {
-            run.tell_found().await;
+            run.publish_recovered().await;
             if context.slots.find(&row.slot.to_string()).is_none() {
                 context.end_lost(&row, &run).await?;
                 continue;
             }
-            tracing::info!(execution = %run.id, "found again");
+            tracing::info!(execution = %run.id, "recovered");
             messages::settle_interrupted(context, &run).await?;
-            spooled::take(context, &run).await;
+            spooled_hooks::ingest(context, &run).await;
             let dialogs = context.startup_left(run.id, &run.engine).await;
             let follow = Follow::new(Arc::clone(context), Arc::clone(&run), &row, dialogs)?;
             self.spawn(run.id, follow.until_closed(notices));
             // It was cancelled, and the daemon died before its program did.
             if run.journal().peek(|state| state.lifecycle.is_final())? {
-                self.spawn(run.id, super::kill(Arc::clone(context), run));
+                self.spawn(run.id, crate::context::kill(Arc::clone(context), run));
             }
         }
         let position = Arc::new(AtomicI64::new(follower.position().0));

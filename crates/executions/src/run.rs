@@ -17,17 +17,17 @@ use missiond_journal::{
     Acknowledgement, Confidence, ExecutionState, Journal, JournalError, MessageAcknowledgement,
     NewMessage, NewObservation, ObservationKey, Observed, Outcome, OwnerEntity, Source, Text,
 };
+use missiond_timeline::Timeline;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::{Mutex, Notify};
 
-use super::ExecutionError;
-use super::circles::Circles;
+use super::repeated_calls::RepeatedCalls;
 use super::startup::Startup;
-use missiond_timeline::Timeline;
+use crate::error::ExecutionError;
 
 /// Something seen of an execution, before it is recorded.
 #[derive(Debug, Clone)]
-pub(super) struct Seen {
+pub(super) struct ObservationDraft {
     pub key: ObservationKey,
     pub source: Source,
     pub confidence: Confidence,
@@ -69,7 +69,7 @@ pub struct Run {
     clock: Arc<dyn Clock>,
     /// What the timeline knows. Held while something is recorded and told, so
     /// that both ledgers have it in the same order.
-    told: Mutex<Told>,
+    told: Mutex<Published>,
     pub(super) notices: UnboundedSender<Notice>,
     /// There is a message to deliver.
     pub(super) message: Notify,
@@ -81,17 +81,17 @@ pub struct Run {
     pub(super) closed: Notify,
     /// Held by whoever ends its program: a second one waits for the first.
     pub(super) ending: Mutex<()>,
-    pub(super) circles: Circles,
+    pub(super) repeated_calls: RepeatedCalls,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Told {
+pub(super) struct Published {
     lifecycle: ExecutionLifecycle,
     attention: ExecutionAttention,
     activity: ExecutionActivity,
 }
 
-impl Told {
+impl Published {
     fn of(state: &ExecutionState) -> Self {
         Self {
             lifecycle: state.lifecycle,
@@ -109,7 +109,7 @@ impl Run {
         clock: Arc<dyn Clock>,
     ) -> Result<(Self, UnboundedReceiver<Notice>), JournalError> {
         let (notices, received) = unbounded_channel();
-        let (engine, told) = journal.peek(|state| (state.engine.clone(), Told::of(state)))?;
+        let (engine, told) = journal.peek(|state| (state.engine.clone(), Published::of(state)))?;
         let run = Self {
             id: journal.execution(),
             slot,
@@ -124,7 +124,7 @@ impl Run {
             startup: Startup::default(),
             closed: Notify::new(),
             ending: Mutex::default(),
-            circles: Circles::default(),
+            repeated_calls: RepeatedCalls::default(),
         };
         Ok((run, received))
     }
@@ -146,7 +146,7 @@ impl Run {
     /// the timeline. Goes on to its end when the caller goes away.
     pub(super) async fn observe(
         self: &Arc<Self>,
-        seen: Seen,
+        seen: ObservationDraft,
     ) -> Result<Acknowledgement, ExecutionError> {
         let run = Arc::clone(self);
         tokio::spawn(async move {
@@ -168,9 +168,9 @@ impl Run {
                 .blocking(move |journal| journal.observe(at, new))
                 .await?;
             if let Some(signal) = signal {
-                run.tell_signal(signal, &acknowledgement).await;
+                run.publish_signal(signal, &acknowledgement).await;
             }
-            run.tell(&mut told).await;
+            run.publish(&mut told).await;
             Ok(acknowledgement)
         })
         .await?
@@ -186,7 +186,7 @@ impl Run {
             let mut told = run.told.lock().await;
             let at = run.clock.now();
             let accepted = run.blocking(move |journal| journal.accept(at, new)).await?;
-            run.tell(&mut told).await;
+            run.publish(&mut told).await;
             run.message.notify_one();
             Ok(accepted)
         })
@@ -214,7 +214,7 @@ impl Run {
             run.blocking(move |journal| journal.deliver(at, message, status, reason))
                 .await?;
             run.record(event).await;
-            run.tell(&mut told).await;
+            run.publish(&mut told).await;
             Ok(())
         })
         .await?
@@ -222,10 +222,10 @@ impl Run {
 
     /// A daemon that takes over says what it found, and tells what the one
     /// before could not tell any more.
-    pub(super) async fn tell_found(&self) {
+    pub(super) async fn publish_recovered(&self) {
         let mut told = self.told.lock().await;
-        self.tell_state(*told).await;
-        self.tell(&mut told).await;
+        self.publish_state(*told).await;
+        self.publish(&mut told).await;
     }
 
     pub(super) fn now(&self) -> Timestamp {
@@ -250,7 +250,7 @@ impl Run {
     }
 
     /// Signals that make an effect for the owner are told by that effect.
-    async fn tell_signal(&self, signal: SignalType, acknowledgement: &Acknowledgement) {
+    async fn publish_signal(&self, signal: SignalType, acknowledgement: &Acknowledgement) {
         let outcome = match (&acknowledgement.outcome, signal) {
             (Outcome::Duplicate { .. } | Outcome::Promoted { .. }, _)
             | (Outcome::Accepted { .. }, SignalType::NeedsInput | SignalType::Blocked) => return,
@@ -267,7 +267,7 @@ impl Run {
         .await;
     }
 
-    async fn tell_state(&self, told: Told) -> bool {
+    async fn publish_state(&self, told: Published) -> bool {
         self.record(Event::ExecutionStateChanged {
             execution: self.id,
             lifecycle: told.lifecycle,
@@ -277,10 +277,10 @@ impl Run {
         .await
     }
 
-    async fn tell(&self, told: &mut Told) {
+    async fn publish(&self, told: &mut Published) {
         let now = self.journal.peek(|state| {
             let due: Vec<_> = state.due.values().cloned().collect();
-            (Told::of(state), due)
+            (Published::of(state), due)
         });
         let (now, due) = match now {
             Ok(now) => now,
@@ -289,7 +289,7 @@ impl Run {
                 return;
             }
         };
-        if now != *told && self.tell_state(now).await {
+        if now != *told && self.publish_state(now).await {
             *told = now;
         }
         for effect in due {

@@ -6,13 +6,12 @@ use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use missiond_core::{PtyState, SlotId, SlotKind};
-use tokio::sync::oneshot;
-use tokio::time::Instant;
-
 use missiond_config::Config;
-use missiond_slots::{OpenSlot, Order};
+use missiond_core::{PtyState, SlotId, SlotKind};
+use missiond_slots::{OpenSlot, SlotCommand};
+use tokio::sync::oneshot;
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 use crate::Executions;
 
@@ -38,7 +37,7 @@ pub async fn run(executions: Weak<Executions>, config: watch::Receiver<Arc<Confi
         let open = executions.slots().open();
         resting.retain(|slot, _| open.iter().any(|open| open.slot.id == *slot));
         for open in open {
-            look(&executions, &open, limit, &mut resting).await;
+            expire_if_idle(&executions, &open, limit, &mut resting).await;
         }
         tokio::time::sleep((limit / 4).clamp(SHORTEST_PAUSE, LONGEST_PAUSE)).await;
     }
@@ -50,7 +49,7 @@ struct Rest {
     offset: u64,
 }
 
-async fn look(
+async fn expire_if_idle(
     executions: &Executions,
     open: &OpenSlot,
     limit: Duration,
@@ -58,7 +57,7 @@ async fn look(
 ) {
     let slot = open.slot.id;
     let for_task = matches!(executions.in_slot(slot), Some((_, Some(_))));
-    let Some(look) = open.look().await else {
+    let Some(look) = open.inspect().await else {
         return;
     };
     let rests = look.reading.state == PtyState::Idle && !look.watched;
@@ -79,8 +78,8 @@ async fn look(
     }
     tracing::info!(%slot, name = open.slot.name, "it has rested for long enough");
     let (done, gone) = oneshot::channel();
-    let order = Order::Kill { grace: GRACE, done };
-    if open.orders.send(order).await.is_ok() {
+    let command = SlotCommand::Kill { grace: GRACE, done };
+    if open.commands.send(command).await.is_ok() {
         let _ = gone.await;
     }
 }

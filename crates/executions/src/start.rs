@@ -19,14 +19,16 @@ use missiond_journal::{
     Journal, JournalHeader, MessageKey, NewMessage, OwnerEntity, OwnerRef, Text, Transport,
 };
 use missiond_semantic::Size;
+use missiond_slots::{NewSlot, program_environment};
 use missiond_store::executions::{self, ExecutionRow};
 
 use super::follow::{self, Follow};
 use super::run::Run;
-use super::transcript::Place;
-use super::{Context, ExecutionError, Executions, Known, access, facts, startup};
+use super::transcript::TranscriptCursor;
+use super::{Executions, Known, access, facts, startup};
+use crate::context::Context;
+use crate::error::ExecutionError;
 use crate::preamble::{Preamble, append_preamble};
-use missiond_slots::{NewSlot, program_environment};
 
 /// What an agent is told about markers, until it has been told.
 const INSTRUCTIONS: &str = "instructions.txt";
@@ -204,7 +206,7 @@ impl Context {
         let mut plan = adapter.plan(&launch)?;
         let transcript = match &launch.conversation {
             Conversation::Resume { id } => {
-                Place::behind(&new.engine, &new.cwd, id, &launch.environment)
+                TranscriptCursor::behind(&new.engine, &new.cwd, id, &launch.environment)
             }
             Conversation::New { .. } => None,
         };
@@ -414,9 +416,10 @@ fn program(
         }
     };
     // A path is meant from where the program is to run.
-    let wanted = match name.contains('/') {
-        true => cwd.join(&name).display().to_string(),
-        false => name.clone(),
+    let wanted = if name.contains('/') {
+        cwd.join(&name).display().to_string()
+    } else {
+        name.clone()
     };
     let found = find_program(&wanted, path).ok_or_else(|| DetectError::Missing {
         engine: adapter.engine(),

@@ -6,13 +6,13 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use missiond_adapters::{PlannedFile, StartupDialog, StartupQuestion, adapter};
 use missiond_core::{CliEngine, ExecutionId};
 use missiond_semantic::Dialog;
+use parking_lot::{Mutex, MutexGuard};
 
-use super::Context;
+use crate::context::Context;
 
 const FILE: &str = "startup.json";
 
@@ -57,7 +57,7 @@ impl Startup {
     }
 
     fn dialogs(&self) -> MutexGuard<'_, Dialogs> {
-        self.dialogs.lock().unwrap_or_else(PoisonError::into_inner)
+        self.dialogs.lock()
     }
 }
 

@@ -15,13 +15,15 @@ use missiond_core::CliEngine;
 use missiond_store::executions::{self, ExecutionRow};
 use serde::{Deserialize, Serialize};
 
-use super::circles::Circles;
-use super::run::{Run, Seen};
-use super::{Context, ExecutionError, facts};
+use super::facts;
+use super::repeated_calls::RepeatedCalls;
+use super::run::{ObservationDraft, Run};
+use crate::context::Context;
+use crate::error::ExecutionError;
 
 /// Where a transcript is and how far it was read, as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Place {
+pub(super) struct TranscriptCursor {
     conversation: String,
     tail: TranscriptTail,
     #[serde(default)]
@@ -50,7 +52,7 @@ impl Calls {
     }
 }
 
-impl Place {
+impl TranscriptCursor {
     /// Behind what an earlier execution has read of a conversation that goes on.
     pub(super) fn behind(
         engine: &CliEngine,
@@ -90,19 +92,23 @@ pub(super) struct Transcript {
     cwd: PathBuf,
     started_at: SystemTime,
     conversation: Option<String>,
-    place: Option<Place>,
+    place: Option<TranscriptCursor>,
 }
 
 /// What one look at the file gave.
 struct Read {
-    place: Place,
+    place: TranscriptCursor,
     lines: Vec<TailedLine>,
     more: bool,
 }
 
 impl Read {
     /// What the lines say, one after the other.
-    fn seen(&mut self, engine: &CliEngine, circles: &Circles) -> Vec<Seen> {
+    fn seen(
+        &mut self,
+        engine: &CliEngine,
+        repeated_calls: &RepeatedCalls,
+    ) -> Vec<ObservationDraft> {
         let mut all = Vec::new();
         let adapter = adapter(engine);
         let Self { place, lines, .. } = self;
@@ -114,7 +120,7 @@ impl Read {
                 text: &line.text,
             };
             for (index, fact) in said.iter().enumerate() {
-                circles.note(fact);
+                repeated_calls.record(fact);
                 let tool = match fact {
                     TranscriptFact::ToolStarted { call, tool, .. } => {
                         place.calls.begin(call, tool);
@@ -179,7 +185,7 @@ impl Transcript {
             run.observe(facts::of_conversation(&read.place.conversation, path))
                 .await?;
         }
-        for seen in read.seen(&self.engine, &run.circles) {
+        for seen in read.seen(&self.engine, &run.repeated_calls) {
             run.observe(seen).await?;
         }
         self.store(context, run, read.place).await?;
@@ -190,7 +196,7 @@ impl Transcript {
         &mut self,
         context: &Context,
         run: &Run,
-        place: Place,
+        place: TranscriptCursor,
     ) -> Result<(), ExecutionError> {
         let id = run.id;
         let conversation = place.conversation.clone();
@@ -221,7 +227,7 @@ fn find(
     started_at: SystemTime,
     conversation: Option<&str>,
     places: &Path,
-) -> Option<Place> {
+) -> Option<TranscriptCursor> {
     let places = std::fs::read_to_string(places).ok()?;
     let variables: BTreeMap<String, String> = serde_json::from_str(&places).ok()?;
     let environment = |name: &str| variables.get(name).cloned();
@@ -232,10 +238,10 @@ fn find(
         environment: &environment,
     };
     let found = adapter(engine).transcript(&search)?;
-    Some(Place::new(found))
+    Some(TranscriptCursor::new(found))
 }
 
-fn read(mut place: Place) -> Result<Read, missiond_adapters::TailError> {
+fn read(mut place: TranscriptCursor) -> Result<Read, missiond_adapters::TailError> {
     let tailed = place.tail.advance()?;
     Ok(Read {
         lines: tailed.lines,
@@ -253,23 +259,24 @@ mod tests {
     use super::*;
 
     fn line(content: &serde_json::Value) -> String {
-        let role = match content[0]["type"] == "tool_use" {
-            true => "assistant",
-            false => "user",
+        let role = if content[0]["type"] == "tool_use" {
+            "assistant"
+        } else {
+            "user"
         };
         json!({"type": role, "message": {"role": role, "content": content}}).to_string() + "\n"
     }
 
     /// The tools a transcript names from a place on, and the place behind them.
-    fn tools(place: Option<Place>, path: &Path) -> (Vec<String>, Place) {
-        let place = place.unwrap_or_else(|| Place {
+    fn tools(place: Option<TranscriptCursor>, path: &Path) -> (Vec<String>, TranscriptCursor) {
+        let place = place.unwrap_or_else(|| TranscriptCursor {
             conversation: "c1".to_owned(),
             tail: TranscriptTail::File(missiond_adapters::FileTail::new(path)),
             calls: Calls::default(),
             memory: TranscriptMemory::default(),
         });
         let mut read = read(place).unwrap();
-        let seen = read.seen(&CliEngine::Claude, &Circles::default());
+        let seen = read.seen(&CliEngine::Claude, &RepeatedCalls::default());
         let named = seen.into_iter().filter_map(|seen| match seen.observed {
             Observed::Fact(Fact::ToolUse(used)) => Some(used.tool.as_str().to_owned()),
             _ => None,
@@ -287,7 +294,7 @@ mod tests {
         assert_eq!(named, ["Write"]);
 
         let stored = place.written().unwrap();
-        let found: Place = serde_json::from_str(&stored).unwrap();
+        let found: TranscriptCursor = serde_json::from_str(&stored).unwrap();
         let result = json!([{"type": "tool_result", "tool_use_id": "t1", "content": "done"}]);
         std::fs::write(&path, line(&call) + &line(&result)).unwrap();
         let (named, place) = tools(Some(found), &path);
@@ -297,7 +304,10 @@ mod tests {
         // A place that an earlier version stored has none.
         let older = serde_json::to_value(&place).unwrap();
         let older = json!({"conversation": older["conversation"], "tail": older["tail"]});
-        assert_eq!(serde_json::from_value::<Place>(older).unwrap(), place);
+        assert_eq!(
+            serde_json::from_value::<TranscriptCursor>(older).unwrap(),
+            place
+        );
     }
 
     #[test]

@@ -6,9 +6,10 @@ use missiond_core::ExecutionId;
 use missiond_journal::{ExecutionState, replay};
 use missiond_store::executions::{self, ExecutionFilter, ExecutionRow};
 
+use super::Executions;
 use super::journal_page::{self, Found, Part};
 use super::run::Run;
-use super::{ExecutionError, Executions};
+use crate::error::ExecutionError;
 
 /// An execution as its row and its journal tell it.
 #[derive(Debug)]
@@ -63,7 +64,7 @@ impl Executions {
     /// The last tool a running agent called, and how often in a row with the
     /// same arguments.
     pub fn repeated(&self, execution: ExecutionId) -> Option<(String, u32)> {
-        self.context.run(execution)?.circles.last()
+        self.context.run(execution)?.repeated_calls.last()
     }
 
     /// What the journal of an execution that has ended says.

@@ -4,14 +4,15 @@
     reason = "these are tests: what is not as expected panics"
 )]
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use missiond_core::SystemClock;
 use missiond_executions::database_journal::{DatabaseJournals, Holder};
 use missiond_journal::{JournalStore, suite};
 use missiond_store::private_postgres::{PrivatePostgres, create_database, drop_database};
 use missiond_store::{DbUrl, MissionDb};
+use parking_lot::Mutex;
 use tokio::runtime::Handle;
 
 /// Runs a case on a thread that may block, with a new handle for each opening.
@@ -45,7 +46,7 @@ fn server() -> Option<DbUrl> {
     if let Ok(given) = std::env::var("MISSION_TEST_POSTGRES") {
         return Some(given.parse().unwrap());
     }
-    let mut shared = SERVER.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut shared = SERVER.lock();
     let server = match &mut *shared {
         Some(server) => server,
         empty => empty.insert(PrivatePostgres::start().unwrap_or_else(|error| panic!("{error}"))),

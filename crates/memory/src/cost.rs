@@ -2,9 +2,8 @@
 //! for a million tokens, so it is in millionths of a dollar for one.
 
 use missiond_api::operations::observe::Cost;
-use missiond_store::token_usage::{Tokens, Used};
-
 use missiond_config::{PriceConfig, UsageConfig};
+use missiond_store::token_usage::{Tokens, Used};
 
 /// A model whose name no transcript says.
 const NAMELESS: &str = "unknown";

@@ -15,14 +15,14 @@ use missiond_api::operations::attention::{
     QuestionAnswerResult, QuestionDismiss, QuestionDismissParams, QuestionList, QuestionListParams,
     QuestionPage, QuestionResult,
 };
+use missiond_attention::permissions::{Grant, GrantFor, KnownRule, RuleSource, place};
+use missiond_attention::questions::QuestionError;
 use missiond_core::{CliEngine, QuestionRef};
 use missiond_guard::permissions::{Argument, Effect, Request, Rule, Scope};
 use missiond_store::permissions;
 use missiond_store::questions::QuestionFilter;
 
 use super::{Call, Operations, of_store};
-use missiond_attention::permissions::{Grant, GrantFor, KnownRule, RuleSource, place};
-use missiond_attention::questions::QuestionError;
 
 const USUAL_LIMIT: u32 = 50;
 const MOST_LISTED: u32 = 1000;
@@ -49,9 +49,10 @@ async fn list(call: Call, params: QuestionListParams) -> Result<QuestionPage, Ap
         return Err(ApiError::invalid_params(message));
     }
     let questions = &call.daemon.questions;
-    let questions = match params.all {
-        true => questions.list(QuestionFilter::Newest { limit }).await,
-        false => questions.attention().await,
+    let questions = if params.all {
+        questions.list(QuestionFilter::Newest { limit }).await
+    } else {
+        questions.attention().await
     };
     Ok(QuestionPage {
         questions: questions.map_err(|error| of_question(&error))?,
@@ -214,9 +215,12 @@ async fn permission_test(
     let request = Request {
         tool: Some(params.tool),
         server: params.server,
-        argument: params.argument.map(|text| match runs_commands {
-            true => Argument::Command(text),
-            false => Argument::Text(text),
+        argument: params.argument.map(|text| {
+            if runs_commands {
+                Argument::Command(text)
+            } else {
+                Argument::Text(text)
+            }
         }),
         paths: params
             .path
@@ -306,11 +310,12 @@ fn reference(text: &str) -> Result<QuestionRef, ApiError> {
 
 fn who(by: Option<String>) -> Result<String, ApiError> {
     let by = by.unwrap_or_else(|| super::PERSON.to_owned());
-    match by.is_empty() || by.len() > LONGEST_NAME || by.contains('\0') {
-        true => Err(ApiError::invalid_params(format!(
+    if by.is_empty() || by.len() > LONGEST_NAME || by.contains('\0') {
+        Err(ApiError::invalid_params(format!(
             "`by` must have 1 to {LONGEST_NAME} bytes"
-        ))),
-        false => Ok(by),
+        )))
+    } else {
+        Ok(by)
     }
 }
 

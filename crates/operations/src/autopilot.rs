@@ -6,12 +6,12 @@ use missiond_api::operations::autopilot::{
     AttemptUnderWay, AutopilotMode, AutopilotReport, AutopilotSet, AutopilotSetParams,
     AutopilotShow, MemoryReport, ParkedTask,
 };
+use missiond_autopilot::{Mode, ModeError, Remembered};
 use missiond_core::{Attempt, BoardTask, ErrorCode};
 use missiond_store::autopilot::{self, ModeRow, Parked};
 use missiond_store::{StoreError, board, token_usage};
 
 use super::{Call, Operations, of_store};
-use missiond_autopilot::{Mode, ModeError, Remembered};
 
 /// No reason is longer.
 const LONGEST_REASON: usize = 500;

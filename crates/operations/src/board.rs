@@ -10,11 +10,11 @@ use missiond_api::operations::board::{
     GraphNode, GraphReport, Imported, ReadyReport, TaskAdded, TaskDetails, TaskField, TaskLink,
     TaskPage, TaskSummary, WaitingTask,
 };
+use missiond_autopilot::board::{Again, BoardError, Change, Part, Source, Wanted};
 use missiond_core::{BoardTask, ErrorCode, Note, Wait};
 use missiond_store::board::{Clearable, Dependency, ReadyLimits, TaskEdit, TaskFilter};
 
 use super::{Call, Operations};
-use missiond_autopilot::board::{Again, BoardError, Change, Part, Source, Wanted};
 
 /// The most of a title a graph shows.
 const GRAPH_TITLE: usize = 80;
@@ -131,7 +131,7 @@ async fn ready(call: Call, params: BoardReadyParams) -> Result<ReadyReport, ApiE
 
 /// What the autopilot would wait for.
 async fn limits(call: &Call) -> Result<ReadyLimits, ApiError> {
-    let limits = call.daemon.autopilot.holds().await;
+    let limits = call.daemon.autopilot.limits_in_force().await;
     limits.map_err(|error| super::of_store(&error))
 }
 
@@ -174,7 +174,7 @@ async fn note(call: Call, params: BoardNoteParams) -> Result<Note, ApiError> {
     let author = params.author.unwrap_or_else(|| super::PERSON.to_owned());
     let board = &call.daemon.board;
     let noted = board
-        .note(params.task, author, params.text, call.trace)
+        .add_note(params.task, author, params.text, call.trace)
         .await;
     noted.map_err(|error| of_board(&error))
 }
@@ -220,14 +220,16 @@ async fn import(call: Call, params: BoardImportParams) -> Result<Imported, ApiEr
     let board = &call.daemon.board;
     let read = board.read_cards(params.format, source).await;
     let read = read.map_err(|error| of_board(&error))?;
-    let again = match params.again {
-        true => Again::Take,
-        false => Again::Refuse,
+    let again = if params.again {
+        Again::Take
+    } else {
+        Again::Refuse
     };
     let (cards, defaults) = (read.cards, params.defaults);
-    let taken = match params.dry_run {
-        true => board.could_take(cards, defaults, again).await,
-        false => board.take(cards, defaults, again, call.trace).await,
+    let taken = if params.dry_run {
+        board.could_take(cards, defaults, again).await
+    } else {
+        board.import(cards, defaults, again, call.trace).await
     };
     let taken = taken.map_err(|error| of_board(&error))?;
     Ok(Imported {

@@ -16,11 +16,11 @@ use missiond_codemap::{
     Anchor, CodeError, Followed, MapRequest, Match, NodeRef, SymbolKind, read_source,
 };
 use missiond_core::ErrorCode;
+use missiond_memory::code::beacons::{self, Seen};
+use missiond_memory::code::{CodeMapError, Fresh, MeaningStatus, Repository, Unindexed};
 use missiond_store::beacons::BeaconNodeRow;
 
 use super::{Call, Operations};
-use missiond_memory::code::landmarks::{self, Seen};
-use missiond_memory::code::{CodeMapError, Fresh, MeaningStatus, Repository, Unindexed};
 
 const HITS: u32 = 10;
 const MAP_TOKENS: u32 = 2_000;
@@ -172,7 +172,7 @@ async fn show(call: Call, params: CodeShowParams) -> Result<CodeShowResult, ApiE
     let count = u32::try_from(nodes.len()).unwrap_or(u32::MAX);
     nodes.truncate(SHOWN);
     let root = repository.checkout.root.clone();
-    let shown = call.daemon.code.look(&repository, move |index| {
+    let shown = call.daemon.code.query(&repository, move |index| {
         let shown = |node: NodeRef| {
             let source = if node.is_file() {
                 Ok(outline(&index.in_file(&node.path)))
@@ -286,7 +286,7 @@ async fn set(call: Call, params: BeaconSetParams) -> Result<Beacon, ApiError> {
             }
         }
     }
-    let done = landmarks::set(&repository, &params.name, &params.note, &anchors).await;
+    let done = beacons::set(&repository, &params.name, &params.note, &anchors).await;
     done.map_err(|error| of_map(&error))?;
     let seen = seen(&repository).await?;
     let set = seen.iter().find(|seen| seen.row.name == params.name);
@@ -329,7 +329,7 @@ async fn list(call: Call, params: BeaconListParams) -> Result<BeaconListResult, 
 
 async fn remove(call: Call, params: BeaconRemoveParams) -> Result<BeaconRemoveResult, ApiError> {
     let repository = open(&call, &params.path, Unindexed::AcceptCheckouts).await?;
-    let removed = landmarks::remove(&repository, &params.name).await;
+    let removed = beacons::remove(&repository, &params.name).await;
     if removed.map_err(|error| of_map(&error))? {
         return Ok(BeaconRemoveResult {
             removed: params.name,
@@ -346,7 +346,7 @@ async fn open(call: &Call, path: &str, unindexed: Unindexed) -> Result<Arc<Repos
 }
 
 async fn seen(repository: &Arc<Repository>) -> Result<Vec<Seen>, ApiError> {
-    landmarks::see(repository)
+    beacons::see(repository)
         .await
         .map_err(|error| of_map(&error))
 }
@@ -356,7 +356,7 @@ async fn described(
     repository: &Arc<Repository>,
     fresh: Option<Fresh>,
 ) -> Result<CodeStatusResult, ApiError> {
-    let counts = call.daemon.code.look(repository, |index| index.counts());
+    let counts = call.daemon.code.query(repository, |index| index.counts());
     let counts = counts.await.map_err(|error| of_map(&error))?;
     let status = repository.status();
     let skipped_count = u32::try_from(counts.skipped.len()).unwrap_or(u32::MAX);
@@ -434,7 +434,7 @@ fn piece(row: &BeaconNodeRow, followed: &Followed, at_home: bool) -> BeaconPiece
     match followed {
         Followed::Found(landing) => {
             let node = &landing.node;
-            let trail = landmarks::word_for(landing.trail);
+            let trail = beacons::word_for(landing.trail);
             // Where it is at home it was found before; how is on record.
             let known = at_home && trail == "unchanged";
             let elsewhere = !known && !matches!(trail, "unchanged" | "edited");
@@ -445,7 +445,7 @@ fn piece(row: &BeaconNodeRow, followed: &Followed, at_home: bool) -> BeaconPiece
                 line: node.symbol.span.first_line,
                 standing: standing(if known { &row.trail } else { trail }),
                 moved_from: if elsewhere {
-                    Some(landmarks::described(row))
+                    Some(beacons::described(row))
                 } else {
                     row.moved_from.clone().filter(|_| at_home)
                 },

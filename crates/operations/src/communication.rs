@@ -11,10 +11,10 @@ use missiond_api::operations::communication::{
 use missiond_core::{ErrorCode, Event, SpanId, TraceContext};
 use missiond_store::timeline::{self, TimelineFilter};
 use missiond_store::{activity, watermarks};
-
-use super::{Call, Operations, check_kinds, of_store, of_timeline};
 use missiond_timeline::FollowError;
 use missiond_timeline::activity::ACTIVITY_CONSUMER;
+
+use super::{Call, Operations, check_kinds, of_store, of_timeline};
 
 const DEFAULT_PAGE: u32 = 100;
 

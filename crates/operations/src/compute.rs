@@ -17,14 +17,15 @@ use missiond_pty::Session;
 use missiond_semantic::{
     AnswerRefusal, DeliveryRefusal, Force, Landed, Reading, Screen, Size, Submit, When,
 };
+use missiond_slots::{
+    Answer, CommandError, DEFAULT_SIZE, Foreground, ForegroundReport, ForegroundTold,
+    ForegroundVoice, InputError, Message, NewSlot, OpenSlot, SlotCommand, SlotView, SlotsError,
+    ViewerId,
+};
 use missiond_store::slots::{self, SlotFilter};
 use tokio::sync::oneshot;
 
 use super::{Call, Operations, of_store};
-use missiond_slots::{
-    Answer, DEFAULT_SIZE, Foreground, ForegroundReport, ForegroundTold, ForegroundVoice,
-    InputError, Look, Message, NewSlot, OpenSlot, Order, OrderError, SlotsError, ViewerId,
-};
 
 const LONGEST_TEXT: usize = 256 << 10;
 const LONGEST_CONVERSATION: usize = 256;
@@ -169,7 +170,7 @@ fn foreground_summary(session: Foreground) -> SlotSummary {
 
 async fn read(call: Call, params: SlotParams) -> Result<SlotScreen, ApiError> {
     if let Some(open) = call.daemon.slots.find(&params.slot) {
-        let look = ask(&open, Order::Look).await?;
+        let look = ask(&open, SlotCommand::Inspect).await?;
         let shown = screen(open.slot.id, &look.screen, &look.reading, look.offset);
         return Ok(SlotScreen {
             trouble: look.trouble,
@@ -189,19 +190,17 @@ async fn send(call: Call, params: SlotSendParams) -> Result<SlotDelivery, ApiErr
     let open = open(&call, &params.slot).await?;
     let message = Message {
         text: params.text,
-        submit: match params.submit {
-            true => Submit::Enter,
-            false => Submit::No,
+        submit: if params.submit {
+            Submit::Enter
+        } else {
+            Submit::No
         },
         when: match params.when {
             SendWhen::Idle => When::Idle,
             SendWhen::Now => When::Now,
         },
         wait: wait(params.wait_ms, DEFAULT_READY_WAIT)?,
-        force: match params.force {
-            true => Force::Yes,
-            false => Force::No,
-        },
+        force: if params.force { Force::Yes } else { Force::No },
     };
     let delivered = call.daemon.slots.deliver(&open, message).await;
     let delivered = delivered.map_err(|error| of_input(&error, &open))?;
@@ -224,10 +223,10 @@ async fn keys(call: Call, params: SlotKeysParams) -> Result<SlotKeysResult, ApiE
     }
     let open = open(&call, &params.slot).await?;
     let bytes = params.bytes;
-    let sent = ask(&open, |done| Order::RawKeys { bytes, done }).await?;
+    let sent = ask(&open, |done| SlotCommand::RawKeys { bytes, done }).await?;
     Ok(SlotKeysResult {
         slot: open.slot.id,
-        bytes: sent.map_err(|error| of_order(&error))?,
+        bytes: sent.map_err(|error| of_command(&error))?,
     })
 }
 
@@ -265,10 +264,10 @@ fn wait(given_ms: Option<u64>, default: Duration) -> Result<Duration, ApiError> 
 async fn interrupt(call: Call, params: SlotParams) -> Result<SlotSendResult, ApiError> {
     let open = open(&call, &params.slot).await?;
     let bytes = b"\x03";
-    let sent = ask(&open, |done| Order::Key { bytes, done }).await?;
+    let sent = ask(&open, |done| SlotCommand::Key { bytes, done }).await?;
     Ok(SlotSendResult {
         slot: open.slot.id,
-        bytes: sent.map_err(|error| of_order(&error))?,
+        bytes: sent.map_err(|error| of_command(&error))?,
     })
 }
 
@@ -279,9 +278,9 @@ async fn resize(call: Call, params: SlotResizeParams) -> Result<SlotResizeResult
         rows: params.rows,
     };
     let viewer = params.attachment.map(ViewerId);
-    let size = ask(&open, |done| Order::Resize { size, viewer, done })
+    let size = ask(&open, |done| SlotCommand::Resize { size, viewer, done })
         .await?
-        .map_err(|error| of_order(&error))?;
+        .map_err(|error| of_command(&error))?;
     Ok(SlotResizeResult {
         slot: open.slot.id,
         columns: size.columns,
@@ -296,7 +295,7 @@ async fn kill(call: Call, params: SlotKillParams) -> Result<SlotKillResult, ApiE
         return Err(ApiError::invalid_params(message));
     }
     let open = open(&call, &params.slot).await?;
-    let outcome = ask(&open, |done| Order::Kill { grace, done }).await?;
+    let outcome = ask(&open, |done| SlotCommand::Kill { grace, done }).await?;
     Ok(SlotKillResult {
         slot: open.slot.id,
         outcome,
@@ -305,7 +304,7 @@ async fn kill(call: Call, params: SlotKillParams) -> Result<SlotKillResult, ApiE
 
 async fn explain(call: Call, params: SlotParams) -> Result<SlotExplanation, ApiError> {
     let open = open(&call, &params.slot).await?;
-    let explanation = ask(&open, Order::Explain).await?;
+    let explanation = ask(&open, SlotCommand::Explain).await?;
     Ok(SlotExplanation {
         slot: open.slot.id,
         manifest: call.daemon.slots.manifest_name(&open.slot.engine),
@@ -370,7 +369,7 @@ pub(super) async fn last_session(
 
 pub(super) async fn ask<T>(
     open: &OpenSlot,
-    order: impl FnOnce(oneshot::Sender<T>) -> Order,
+    command: impl FnOnce(oneshot::Sender<T>) -> SlotCommand,
 ) -> Result<T, ApiError> {
     let gone = || {
         ApiError::new(
@@ -379,14 +378,17 @@ pub(super) async fn ask<T>(
         )
     };
     let (done, answer) = oneshot::channel();
-    open.orders.send(order(done)).await.map_err(|_| gone())?;
+    open.commands
+        .send(command(done))
+        .await
+        .map_err(|_| gone())?;
     answer.await.map_err(|_| gone())
 }
 
 async fn summary(open: &OpenSlot) -> Result<SlotSummary, ApiError> {
-    let Look {
+    let SlotView {
         reading, trouble, ..
-    } = ask(open, Order::Look).await?;
+    } = ask(open, SlotCommand::Inspect).await?;
     let slot = &open.slot;
     Ok(SlotSummary {
         slot: slot.id,
@@ -498,11 +500,11 @@ fn of_input(error: &InputError, open: &OpenSlot) -> ApiError {
     ApiError::new(code, format!("{name}: {error}{help}"))
 }
 
-fn of_order(error: &OrderError) -> ApiError {
+fn of_command(error: &CommandError) -> ApiError {
     let code = match error {
-        OrderError::Size => ErrorCode::InvalidParams,
-        OrderError::NoViewer(_) => ErrorCode::NotFound,
-        OrderError::Host(_) => ErrorCode::Internal,
+        CommandError::Size => ErrorCode::InvalidParams,
+        CommandError::NoViewer(_) => ErrorCode::NotFound,
+        CommandError::Host(_) => ErrorCode::Internal,
     };
     ApiError::new(code, error.to_string())
 }

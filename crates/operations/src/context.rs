@@ -7,10 +7,10 @@ use missiond_api::operations::context::{
     ContextPreview, ContextPreviewParams, ContextShow, ContextShowParams, ContextView,
     MAX_CONTEXT_TOKENS, SkillList, SkillListParams, SkillListResult,
 };
+use missiond_briefing::Wanted;
 use missiond_core::{CliEngine, ErrorCode, TaskRef};
 
 use super::{Call, Operations};
-use missiond_briefing::Wanted;
 
 const FEWEST_TOKENS: u32 = 100;
 

@@ -13,19 +13,19 @@ use missiond_api::operations::execution::{
     JournalPage, MessageOutcome, MessageResult, OpenQuestion, Permission, SentMessage, Signals,
     Tokens,
 };
+use missiond_briefing::Wanted;
 use missiond_core::{
     ErrorCode, ExecutionActivity, ExecutionAttention, ExecutionId, ExecutionLifecycle,
 };
-use missiond_journal::record::UnknownKind;
-use missiond_journal::{ExecutionState, Record, Sequence, Transport, narrate};
-use missiond_store::executions::ExecutionFilter;
-
-use super::{Call, Operations};
-use missiond_briefing::Wanted;
 use missiond_executions::{
     Accepted, Direction, ExecutionError, Identity, NewExecution, Owner, Part, Preamble, Shown,
 };
+use missiond_journal::record::UnknownKind;
+use missiond_journal::{ExecutionState, Record, Sequence, Transport, narrate};
 use missiond_slots::DEFAULT_SIZE;
+use missiond_store::executions::ExecutionFilter;
+
+use super::{Call, Operations};
 
 const USUAL_LIMIT: u32 = 50;
 const MOST_LISTED: u32 = 1000;
@@ -103,9 +103,10 @@ async fn list(call: Call, params: ExecutionListParams) -> Result<ExecutionPage, 
         let message = format!("`limit` is 1 to {MOST_LISTED}");
         return Err(ApiError::invalid_params(message));
     }
-    let filter = match params.all {
-        true => ExecutionFilter::Newest { limit },
-        false => ExecutionFilter::Running,
+    let filter = if params.all {
+        ExecutionFilter::Newest { limit }
+    } else {
+        ExecutionFilter::Running
     };
     let shown = call.daemon.executions.list(filter).await;
     let shown = shown.map_err(|error| of_execution(&error))?;
@@ -323,9 +324,10 @@ fn message_result(execution: ExecutionId, accepted: Accepted) -> MessageResult {
     MessageResult {
         execution,
         message: accepted.message,
-        outcome: match accepted.first {
-            true => MessageOutcome::Accepted,
-            false => MessageOutcome::Duplicate,
+        outcome: if accepted.first {
+            MessageOutcome::Accepted
+        } else {
+            MessageOutcome::Duplicate
         },
     }
 }

@@ -43,11 +43,11 @@ use futures::future::BoxFuture;
 use missiond_api::{ApiError, CATALOGUE, Operation, Reach};
 use missiond_core::{ErrorCode, Event, KINDS, TraceContext, kind_spec};
 use missiond_store::StoreError;
+use missiond_timeline::TimelineError;
+use missiond_timeline::metrics::Outcome;
 use serde_json::value::{RawValue, to_raw_value};
 
 use crate::state::Daemon;
-use missiond_timeline::TimelineError;
-use missiond_timeline::metrics::Outcome;
 
 pub use screenshot::picture;
 pub use state::VERSION;
@@ -261,7 +261,7 @@ impl Drop for Ending<'_> {
             micros: u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
             error: self.error,
         };
-        self.daemon.timeline.tell(finished, self.trace.child());
+        self.daemon.timeline.publish(finished, self.trace.child());
     }
 }
 

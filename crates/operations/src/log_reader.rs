@@ -18,7 +18,7 @@ use self::lines::{Backwards, Onwards, Opened, files};
 
 /// A byte of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct LogPosition {
     file: u64,
     offset: u64,
 }
@@ -27,13 +27,13 @@ pub struct Place {
 #[error("`{0}` is no place in the log: pass one that a page named")]
 pub struct NoPlace(String);
 
-impl std::fmt::Display for Place {
+impl std::fmt::Display for LogPosition {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}:{}", self.file, self.offset)
     }
 }
 
-impl FromStr for Place {
+impl FromStr for LogPosition {
     type Err = NoPlace;
 
     fn from_str(text: &str) -> Result<Self, NoPlace> {
@@ -50,7 +50,7 @@ impl FromStr for Place {
 
 /// Which lines are wanted.
 #[derive(Debug, Clone, Default)]
-pub struct Wanted {
+pub struct LogFilter {
     pub level: Option<LogLevel>,
     /// In lower case.
     pub text: Option<String>,
@@ -59,8 +59,8 @@ pub struct Wanted {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum From {
     End,
-    Before(Place),
-    After(Place),
+    Before(LogPosition),
+    After(LogPosition),
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -68,9 +68,9 @@ pub struct Read {
     /// Oldest first.
     pub lines: Vec<LogLine>,
     /// What is older begins before this; none when there is nothing older.
-    pub older: Option<Place>,
+    pub older: Option<LogPosition>,
     /// What is newer begins here.
-    pub newer: Place,
+    pub newer: LogPosition,
 }
 
 /// Bytes looked at for one page.
@@ -79,7 +79,7 @@ const LOOKED_AT: u64 = 24 << 20;
 const RETURNED: usize = 600_000;
 const MESSAGE_CHARS: usize = 8_000;
 
-pub fn read(log: &Path, from: From, wanted: &Wanted, limit: usize) -> io::Result<Read> {
+pub fn read(log: &Path, from: From, wanted: &LogFilter, limit: usize) -> io::Result<Read> {
     let files = files(log)?;
     match from {
         From::End => backwards(&files, None, wanted, limit),
@@ -90,13 +90,13 @@ pub fn read(log: &Path, from: From, wanted: &Wanted, limit: usize) -> io::Result
 
 fn backwards(
     files: &[Opened],
-    before: Option<Place>,
-    wanted: &Wanted,
+    before: Option<LogPosition>,
+    wanted: &LogFilter,
     limit: usize,
 ) -> io::Result<Read> {
     let newest = files
         .first()
-        .map_or(Place { file: 0, offset: 0 }, |file| Place {
+        .map_or(LogPosition { file: 0, offset: 0 }, |file| LogPosition {
             file: file.inode,
             offset: file.length,
         });
@@ -115,7 +115,7 @@ fn backwards(
         };
         let mut lines = Backwards::new(file, end);
         while let Some((offset, line)) = lines.next()? {
-            let place = Place {
+            let place = LogPosition {
                 file: file.inode,
                 offset,
             };
@@ -124,12 +124,13 @@ fn backwards(
             if full {
                 // The line itself is looked at again only if it did not fit.
                 let last = index + 1 == files.len() && offset == 0;
-                older = (!last || page.refused).then_some(match page.refused {
-                    true => Place {
+                older = (!last || page.refused).then_some(if page.refused {
+                    LogPosition {
                         offset: offset + line.len() as u64 + 1,
                         ..place
-                    },
-                    false => place,
+                    }
+                } else {
+                    place
                 });
                 break 'files;
             }
@@ -144,7 +145,12 @@ fn backwards(
     })
 }
 
-fn onwards(files: &[Opened], after: Place, wanted: &Wanted, limit: usize) -> io::Result<Read> {
+fn onwards(
+    files: &[Opened],
+    after: LogPosition,
+    wanted: &LogFilter,
+    limit: usize,
+) -> io::Result<Read> {
     let mut page = Page::new(limit);
     let mut newer = after;
     let known = files.iter().position(|file| file.inode == after.file);
@@ -158,14 +164,14 @@ fn onwards(files: &[Opened], after: Place, wanted: &Wanted, limit: usize) -> io:
         };
         let mut lines = Onwards::new(file, start);
         while let Some((offset, line)) = lines.next()? {
-            let place = Place {
+            let place = LogPosition {
                 file: file.inode,
                 offset,
             };
             if !page.take(place, &line, wanted) {
                 break 'files;
             }
-            newer = Place {
+            newer = LogPosition {
                 offset: lines.offset,
                 ..place
             };
@@ -174,7 +180,7 @@ fn onwards(files: &[Opened], after: Place, wanted: &Wanted, limit: usize) -> io:
                 break 'files;
             }
         }
-        newer = Place {
+        newer = LogPosition {
             file: file.inode,
             offset: lines.offset,
         };
@@ -210,7 +216,7 @@ impl Page {
     }
 
     /// Takes a line if it is wanted; `false` when it does not fit.
-    fn take(&mut self, place: Place, line: &[u8], wanted: &Wanted) -> bool {
+    fn take(&mut self, place: LogPosition, line: &[u8], wanted: &LogFilter) -> bool {
         let Some(parsed) = wanted.line(place, line) else {
             return true;
         };
@@ -225,9 +231,9 @@ impl Page {
     }
 }
 
-impl Wanted {
+impl LogFilter {
     /// The line as it is shown, if it is wanted.
-    fn line(&self, place: Place, line: &[u8]) -> Option<LogLine> {
+    fn line(&self, place: LogPosition, line: &[u8]) -> Option<LogLine> {
         if line.iter().all(u8::is_ascii_whitespace) {
             return None;
         }
@@ -256,7 +262,7 @@ fn says(line: &LogLine, text: &str) -> bool {
 }
 
 /// A line as it was written, or whatever stands there.
-fn parse(place: Place, line: &[u8]) -> LogLine {
+fn parse(place: LogPosition, line: &[u8]) -> LogLine {
     let place = place.to_string();
     let Ok(Value::Object(mut fields)) = serde_json::from_slice(line) else {
         return LogLine {

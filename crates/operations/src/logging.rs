@@ -5,15 +5,14 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
+use missiond_config::{LogConfig, LogLevel};
+use parking_lot::Mutex;
 use tracing_appender::non_blocking::WorkerGuard;
 use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Registry, fmt, reload};
-
-use missiond_config::{LogConfig, LogLevel};
 
 /// Keeps the log thread alive and its level adjustable.
 #[derive(Debug)]
@@ -46,12 +45,7 @@ impl Logging {
 
     /// Writes what is still waiting and ends the thread.
     pub fn finish(&self) {
-        drop(
-            self.worker
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .take(),
-        );
+        drop(self.worker.lock().take());
     }
 
     pub fn set_level(&self, level: LogLevel) {

@@ -9,17 +9,17 @@ use missiond_api::operations::observe::{
     ModelUsage, SlotUsage, StatsHistory, StatsHistoryParams, StatsHistoryReport, StatsKind,
     StatsSeries, TaskUsage, UsageReport, UsageReportParams, UsageTotals, UsedTokens,
 };
+use missiond_config::UsageConfig;
 use missiond_core::{BoardTask, BoardTaskId, CliEngine, ErrorCode, Timestamp};
+use missiond_memory::cost;
 use missiond_store::conversations::usage::{self as of_conversations, ByModel};
 use missiond_store::stats_samples::{self, Sample, mean};
 use missiond_store::token_usage::{self, Tokens, Used, day_of};
 use missiond_store::{StoreError, board};
 
 use super::{Call, Operations, of_store};
-use crate::log_reader::{self, From, Wanted};
+use crate::log_reader::{self, From, LogFilter};
 use crate::sampler::RATES;
-use missiond_config::UsageConfig;
-use missiond_memory::cost;
 
 const USUAL_LINES: u32 = 200;
 const MOST_LINES: u32 = 1000;
@@ -56,7 +56,7 @@ async fn logs(call: Call, params: DaemonLogsParams) -> Result<LogPage, ApiError>
         let message = format!("`text` has at most {LONGEST_TEXT} bytes");
         return Err(ApiError::invalid_params(message));
     }
-    let wanted = Wanted {
+    let wanted = LogFilter {
         level: params.level,
         text: text.map(|text| text.to_lowercase()),
     };
@@ -127,9 +127,10 @@ fn series(samples: &[Sample], names: &[String]) -> Vec<StatsSeries> {
         }
     }
     let one = |(name, values): (&str, _)| StatsSeries {
-        kind: match RATES.contains(&name) {
-            true => StatsKind::PerMinute,
-            false => StatsKind::Level,
+        kind: if RATES.contains(&name) {
+            StatsKind::PerMinute
+        } else {
+            StatsKind::Level
         },
         name: name.to_owned(),
         values,

@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
+use missiond_config::{Config, ConfigError, Reload};
 use missiond_core::{Event, TraceContext};
 
 use crate::state::Daemon;
-use missiond_config::{Config, ConfigError, Reload};
 
 /// What a reload did.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -36,9 +36,9 @@ async fn reload_manifests(
     daemon: &Daemon,
     trace: TraceContext,
 ) -> Result<Vec<String>, ReloadError> {
-    let outcome = daemon.slots.read_manifests_again(trace).await;
+    let outcome = daemon.slots.reload_manifests(trace).await;
     // Whoever asks is also told of what was found wrong before.
-    match daemon.slots.wrong_manifests().into_iter().next() {
+    match daemon.slots.manifest_errors().into_iter().next() {
         Some(error) => Err(ReloadError::Manifest(error)),
         None => Ok(outcome.changed),
     }

@@ -11,7 +11,9 @@ use missiond_api::operations::worktree::{
     ChangedFile, ChangedHunk, ChangedLine, FileChange, WorktreeChanges, WorktreeDiff,
     WorktreeDiffParams,
 };
+use missiond_autopilot::worktrees::NamedWorktree;
 use missiond_core::{Attempt, BoardTask, ErrorCode, ExecutionId, TaskRef};
+use missiond_executions::ExecutionError;
 use missiond_journal::catalogue::{CommentSide, LineComment, Review};
 use missiond_journal::{List, OutOfBounds, Text};
 use missiond_store::{StoreError, board};
@@ -19,8 +21,6 @@ use missiond_workspace::diff_text::{Change, Hunk, Line, LineSide, PatchLimits};
 use missiond_workspace::{Diff, DiffLimits, FileDiff, Repository};
 
 use super::{Call, Operations, of_store, worktree::of_workspace};
-use missiond_autopilot::worktrees::Named;
-use missiond_executions::ExecutionError;
 
 /// An answer is one frame, of a megabyte at most, and JSON needs room around
 /// each line.
@@ -63,7 +63,7 @@ async fn diff(call: Call, params: WorktreeDiffParams) -> Result<WorktreeChanges,
     Ok(changes)
 }
 
-async fn of_worktree(named: Named, only: &[PathBuf]) -> Result<WorktreeChanges, ApiError> {
+async fn of_worktree(named: NamedWorktree, only: &[PathBuf]) -> Result<WorktreeChanges, ApiError> {
     let worktree = named.worktree.map_err(|error| of_workspace(&error))?;
     let diff = worktree.diff(only, LIMITS).await;
     let diff = diff.map_err(|error| of_workspace(&error))?;
@@ -278,9 +278,10 @@ async fn send(call: Call, params: ReviewSendParams) -> Result<ReviewSent, ApiErr
     Ok(ReviewSent {
         execution,
         message: accepted.message,
-        outcome: match accepted.first {
-            true => MessageOutcome::Accepted,
-            false => MessageOutcome::Duplicate,
+        outcome: if accepted.first {
+            MessageOutcome::Accepted
+        } else {
+            MessageOutcome::Duplicate
         },
         text,
     })

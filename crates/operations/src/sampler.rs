@@ -20,7 +20,7 @@ pub async fn run(daemon: Daemon) {
     loop {
         let now = (Instant::now(), daemon.metrics.report());
         let since = before.as_ref().map(|(at, report)| (now.0 - *at, report));
-        match take(&daemon, &now.1, since).await {
+        match record_sample(&daemon, &now.1, since).await {
             Ok(()) => before = Some(now),
             Err(error) => tracing::warn!(%error, "the numbers of this moment were not kept"),
         }
@@ -28,7 +28,7 @@ pub async fn run(daemon: Daemon) {
     }
 }
 
-async fn take(
+async fn record_sample(
     daemon: &Daemon,
     report: &StatsReport,
     since: Option<(Duration, &StatsReport)>,
@@ -53,7 +53,7 @@ async fn take(
 async fn slots(daemon: &Daemon) -> Vec<String> {
     let mut states = Vec::new();
     for open in daemon.slots.open() {
-        if let Some(look) = open.look().await
+        if let Some(look) = open.inspect().await
             && let Ok(serde_json::Value::String(state)) = serde_json::to_value(look.reading.state)
         {
             states.push(state);

@@ -9,11 +9,11 @@ use missiond_api::operations::compute::{
 use missiond_api::{ApiError, MAX_FRAME};
 use missiond_core::{ErrorCode, SlotId, TraceContext};
 use missiond_pty::screenshot::{Format, Picture, PictureError};
+use missiond_slots::SlotCommand;
 
 use super::compute::{ask, last_session};
 use super::{Call, Operations};
 use crate::state::Daemon;
-use missiond_slots::Order;
 
 /// What of a message is not the picture: the names and the other fields.
 const ENVELOPE: usize = 1024;
@@ -56,7 +56,7 @@ pub async fn picture(daemon: Daemon, slot: &str, format: Format) -> Result<Vec<u
 
 async fn picture_of(call: &Call, reference: &str) -> Result<(SlotId, Picture), ApiError> {
     let (slot, picture) = match call.daemon.slots.find(reference) {
-        Some(open) => (open.slot.id, ask(&open, Order::Picture).await?),
+        Some(open) => (open.slot.id, ask(&open, SlotCommand::Picture).await?),
         None => {
             let (slot, mut session, _) = last_session(call, reference).await?;
             (slot.id, session.terminal().picture())

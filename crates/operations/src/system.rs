@@ -9,15 +9,15 @@ use missiond_api::operations::system::{
     IncidentResolveParams, IncidentResolveResult, OperationFind, OperationFindParams,
     OperationFound, OperationsFound, StatsReport, StatusReport,
 };
+use missiond_config::{Config, KEYS, Reload};
 use missiond_core::{ErrorCode, Event, IncidentState};
+use missiond_runtime::Stage;
 use missiond_store::incidents::{self, IncidentFilter};
 use missiond_store::timeline::{self, NewEvent};
 
 use super::{Call, Operations, of_store};
 use crate::reload;
 use crate::state::VERSION;
-use missiond_config::{Config, KEYS, Reload};
-use missiond_runtime::Stage;
 
 pub(super) fn register(operations: &mut Operations) {
     operations.add::<Health, _, _>(health);

@@ -12,11 +12,11 @@ use missiond_api::operations::tools::{
     McpToolListParams, McpToolListResult,
 };
 use missiond_core::{ErrorCode, Event, TraceContext};
+use missiond_timeline::Timeline;
 use missiond_toolhub::{Progress, progress_channel};
 
 use super::{Call, Operations};
 use crate::toolhub;
-use missiond_timeline::Timeline;
 
 /// What is left of the time of a request for the answer to be said: the hub
 /// then says itself that time ran out, and takes back what it asked.
@@ -92,7 +92,7 @@ async fn call_tool(call: Call, params: McpToolCallParams) -> Result<McpToolCallR
             total: step.total,
             message: step.message,
         };
-        call.daemon.timeline.tell(progress, call.trace.child());
+        call.daemon.timeline.publish(progress, call.trace.child());
     };
     let result = loop {
         tokio::select! {

@@ -6,11 +6,11 @@ use missiond_core::{ErrorCode, TraceContext};
 use missiond_pty::host::JoinedCast;
 use missiond_pty::{Keys, MAX_SIZE, MIN_SIZE, View};
 use missiond_semantic::Size;
+use missiond_slots::{OpenSlot, SlotCommand, ViewerId, Viewing};
 
 use super::Call;
 use super::compute::{ask, closed, open};
 use crate::state::Daemon;
-use missiond_slots::{OpenSlot, Order, ViewerId, Viewing};
 
 /// A slot as a page has it: looked at, and when it is taken, typed into.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ impl Terminal {
         };
         let open = open(&call, slot).await?;
         let (view, keys) = (View::Same, Keys::NotSent);
-        let viewing = ask(&open, |done| Order::View { view, keys, done }).await?;
+        let viewing = ask(&open, |done| SlotCommand::View { view, keys, done }).await?;
         let viewer = viewing.id;
         Ok((Self { open, viewer }, viewing))
     }
@@ -38,25 +38,38 @@ impl Terminal {
     /// Whether it may type now; somebody else does when not.
     pub async fn take(&self) -> Result<bool, ApiError> {
         let viewer = self.viewer;
-        ask(&self.open, |done| Order::Take { viewer, done }).await
+        ask(&self.open, |done| SlotCommand::AcquireInput {
+            viewer,
+            done,
+        })
+        .await
     }
 
     pub async fn release(&self) -> Result<(), ApiError> {
         let viewer = self.viewer;
-        ask(&self.open, |done| Order::Release { viewer, done }).await?;
+        ask(&self.open, |done| SlotCommand::ReleaseInput {
+            viewer,
+            done,
+        })
+        .await?;
         Ok(())
     }
 
     /// What a person's keys send, as it is.
     pub async fn type_keys(&self, bytes: Vec<u8>) -> Result<(), ApiError> {
-        let sent = ask(&self.open, |done| Order::RawKeys { bytes, done }).await?;
+        let sent = ask(&self.open, |done| SlotCommand::RawKeys { bytes, done }).await?;
         sent.map_err(|error| ApiError::new(ErrorCode::Conflict, error.to_string()))?;
         Ok(())
     }
 
     pub async fn resize(&self, size: Size) -> Result<(), ApiError> {
         let (size, viewer) = (checked(size)?, Some(self.viewer));
-        let resized = ask(&self.open, |done| Order::Resize { size, viewer, done }).await?;
+        let resized = ask(&self.open, |done| SlotCommand::Resize {
+            size,
+            viewer,
+            done,
+        })
+        .await?;
         resized.map_err(|error| ApiError::invalid_params(error.to_string()))?;
         Ok(())
     }
@@ -109,7 +122,7 @@ pub async fn attach(daemon: Daemon, params: AttachParams) -> Result<(Attached, V
         reporter: super::Reporter::default(),
     };
     let open = open(&call, &params.slot).await?;
-    let viewing = ask(&open, |done| Order::View { view, keys, done }).await?;
+    let viewing = ask(&open, |done| SlotCommand::View { view, keys, done }).await?;
     let attached = Attached {
         attachment: viewing.id.0,
         slot: open.slot.id,

@@ -7,11 +7,11 @@ use missiond_api::operations::worktree::{
     WorktreeFinished, WorktreeList, WorktreePage, WorktreeStanding, WorktreeSummary,
     WorktreesCleaned,
 };
+use missiond_autopilot::worktrees::WorktreeEntry;
 use missiond_core::{BoardTaskId, BoardTaskStatus, ErrorCode, Finish};
 use missiond_workspace::{FinishPlan, Finished, Foreseen, Removal, WorkspaceError, named_files};
 
 use super::{Call, Operations, of_store};
-use missiond_autopilot::worktrees::Found;
 
 pub(super) fn register(operations: &mut Operations) {
     operations.add::<WorktreeList, _, _>(list);
@@ -56,9 +56,10 @@ async fn finish(call: Call, params: WorktreeFinishParams) -> Result<WorktreeFini
         into: into.clone(),
         message: task.map(|task| format!("{}: {}", task.number, task.title)),
     };
-    let result = match params.confirmed {
-        true => done(&seen.worktree, &plan).await?,
-        false => foreseen(&seen.worktree, &plan).await?,
+    let result = if params.confirmed {
+        done(&seen.worktree, &plan).await?
+    } else {
+        foreseen(&seen.worktree, &plan).await?
     };
     // Where nothing was made, nothing is done with it either.
     let completes = completes.filter(|_| result != FinishResult::NothingToBring);
@@ -184,7 +185,7 @@ async fn clean(call: Call, params: WorktreeCleanParams) -> Result<WorktreesClean
     Ok(cleaned)
 }
 
-async fn all(call: &Call) -> Result<Vec<Found>, ApiError> {
+async fn all(call: &Call) -> Result<Vec<WorktreeEntry>, ApiError> {
     call.daemon
         .worktrees
         .all()
@@ -192,7 +193,7 @@ async fn all(call: &Call) -> Result<Vec<Found>, ApiError> {
         .map_err(|error| of_store(&error))
 }
 
-fn named(found: Vec<Found>, name: &str) -> Result<Found, ApiError> {
+fn named(found: Vec<WorktreeEntry>, name: &str) -> Result<WorktreeEntry, ApiError> {
     let mut called: Vec<_> = found
         .into_iter()
         .filter(|found| found.is_called(name))
@@ -217,7 +218,7 @@ pub(super) fn unknown(name: &str) -> ApiError {
     ApiError::new(ErrorCode::NotFound, message)
 }
 
-fn summary(found: &Found) -> WorktreeSummary {
+fn summary(found: &WorktreeEntry) -> WorktreeSummary {
     let seen = found.seen.as_ref();
     let (standing, reason) = match (&found.user, seen) {
         (Some(user), _) => (WorktreeStanding::InUse, user.clone()),

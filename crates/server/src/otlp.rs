@@ -7,13 +7,12 @@ use http_body_util::{BodyExt, Full};
 use hyper::body::Bytes;
 use hyper::{Request, Uri};
 use hyper_util::rt::TokioIo;
-use serde_json::{Value, json};
-use tokio::net::TcpStream;
-
 use missiond_config::OtlpConfig;
 use missiond_operations::state::{Daemon, VERSION};
 use missiond_runtime::Stage;
 use missiond_timeline::metrics::{Sample, SampleKind};
+use serde_json::{Value, json};
+use tokio::net::TcpStream;
 
 const SEND_LIMIT: Duration = Duration::from_secs(10);
 

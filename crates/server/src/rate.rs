@@ -25,7 +25,7 @@ impl RateLimit {
     }
 
     /// Takes one token, or says how long until there is one.
-    pub(crate) fn take(&mut self, now: Instant) -> Result<(), Duration> {
+    pub(crate) fn try_acquire(&mut self, now: Instant) -> Result<(), Duration> {
         let elapsed = now.saturating_duration_since(self.filled_at).as_secs_f64();
         self.tokens = (self.tokens + elapsed * self.per_second).min(self.per_second);
         self.filled_at = now;
@@ -48,11 +48,11 @@ mod tests {
     fn a_burst_of_a_second_passes_and_then_the_rate_holds() {
         let start = Instant::now();
         let mut limit = RateLimit::new(10, start);
-        assert!((0..10).all(|_| limit.take(start).is_ok()));
-        assert!(limit.take(start).unwrap_err() <= Duration::from_millis(100));
+        assert!((0..10).all(|_| limit.try_acquire(start).is_ok()));
+        assert!(limit.try_acquire(start).unwrap_err() <= Duration::from_millis(100));
         let later = start + Duration::from_millis(250);
-        assert!(limit.take(later).is_ok());
-        assert!(limit.take(later).is_ok());
-        assert!(limit.take(later).is_err());
+        assert!(limit.try_acquire(later).is_ok());
+        assert!(limit.try_acquire(later).is_ok());
+        assert!(limit.try_acquire(later).is_err());
     }
 }

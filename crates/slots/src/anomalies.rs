@@ -11,10 +11,9 @@ use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
+use missiond_config::AnomaliesConfig;
 use missiond_core::{Anomaly, PtyState};
 use missiond_semantic::{Landed, Screen};
-
-use missiond_config::AnomaliesConfig;
 
 /// A screen is not looked at more often.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
@@ -113,7 +112,7 @@ impl Watch {
             || self.wake().is_some_and(|due| due <= now)
     }
 
-    pub(super) fn look(&mut self, state: PtyState, screen: &Screen, now: Duration) -> Vec<Change> {
+    pub(super) fn check(&mut self, state: PtyState, screen: &Screen, now: Duration) -> Vec<Change> {
         let mut changes = Vec::new();
         if self.unseen {
             self.see(screen, now);
@@ -136,9 +135,10 @@ impl Watch {
         });
         let limit = self.limits.flood_bytes_per_second;
         self.flood.pass(now, limit);
-        let flood = match self.open.contains(&Anomaly::OutputFlood) {
-            true => self.flood.under < self.limits.flood_secs,
-            false => self.flood.over >= self.limits.flood_secs,
+        let flood = if self.open.contains(&Anomaly::OutputFlood) {
+            self.flood.under < self.limits.flood_secs
+        } else {
+            self.flood.over >= self.limits.flood_secs
         };
         self.judge(Anomaly::OutputFlood, flood, &mut changes, |watch| {
             let seconds = watch.flood.over;
@@ -277,7 +277,7 @@ mod tests {
             if !watch.wants_look(state, now) {
                 continue;
             }
-            let changes = watch.look(state, &screen, now);
+            let changes = watch.check(state, &screen, now);
             told.extend(changes.into_iter().map(|change| (quarter / 4, change)));
         }
         told

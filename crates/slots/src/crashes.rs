@@ -47,7 +47,7 @@ pub(super) enum Verdict {
 
 impl Crashes {
     /// Notes an end. `count` failures within `window` are a loop.
-    pub(super) fn note(
+    pub(super) fn record(
         &mut self,
         (name, argv): (&str, &[String]),
         end: End,
@@ -79,9 +79,10 @@ impl Crashes {
         if failures < usize::try_from(count).unwrap_or(usize::MAX) {
             return None;
         }
-        let subject = match named >= alike {
-            true => name.to_owned(),
-            false => argv.first().cloned().unwrap_or_default(),
+        let subject = if named >= alike {
+            name.to_owned()
+        } else {
+            argv.first().cloned().unwrap_or_default()
         };
         if !self.open.iter().any(|open| open.subject == subject) {
             if self.open.len() == KEPT {
@@ -115,7 +116,7 @@ mod tests {
     fn three_failures_of_a_name_or_of_a_command_are_a_loop() {
         let mut crashes = Crashes::default();
         let mut fail = |name: &str, command: &str, second| {
-            crashes.note((name, &argv(command)), End::Failed, at(second), LIMIT)
+            crashes.record((name, &argv(command)), End::Failed, at(second), LIMIT)
         };
         assert_eq!(fail("a", "one", 0), None);
         assert_eq!(fail("b", "one", 10), None);
@@ -137,15 +138,15 @@ mod tests {
     fn failures_far_apart_are_none_and_a_good_end_ends_it() {
         let mut crashes = Crashes::default();
         for second in [0, 50, 100, 150] {
-            let told = crashes.note(("a", &argv("one")), End::Failed, at(second), LIMIT);
+            let told = crashes.record(("a", &argv("one")), End::Failed, at(second), LIMIT);
             assert_eq!(told, None, "{second}");
         }
-        let told = crashes.note(("a", &argv("one")), End::Failed, at(151), LIMIT);
+        let told = crashes.record(("a", &argv("one")), End::Failed, at(151), LIMIT);
         assert!(matches!(told, Some(Verdict::Looping { failures: 3, .. })));
-        let told = crashes.note(("a", &argv("one")), End::Fine, at(152), LIMIT);
+        let told = crashes.record(("a", &argv("one")), End::Fine, at(152), LIMIT);
         let subject = "a".to_owned();
         assert_eq!(told, Some(Verdict::Recovered { subject }));
-        let told = crashes.note(("a", &argv("one")), End::Failed, at(153), LIMIT);
+        let told = crashes.record(("a", &argv("one")), End::Failed, at(153), LIMIT);
         assert_eq!(told, None);
     }
 }

@@ -6,7 +6,7 @@ use missiond_semantic::{AnswerRefusal, Answered, Delivered};
 use tokio::sync::oneshot;
 
 use super::typing::{Answer, InputError, Job, Message};
-use super::{Look, OpenSlot, Order, OrderError, Slots};
+use super::{CommandError, OpenSlot, SlotCommand, SlotView, Slots};
 
 /// Two presses that come at once are one key to some programs.
 const BETWEEN_PRESSES: Duration = Duration::from_millis(300);
@@ -17,9 +17,9 @@ const DIALOG_IS_DRAWN: Duration = Duration::from_millis(1500);
 
 impl OpenSlot {
     /// What it shows now; nothing when it has just been closed.
-    pub async fn look(&self) -> Option<Look> {
+    pub async fn inspect(&self) -> Option<SlotView> {
         let (done, look) = oneshot::channel();
-        self.orders.send(Order::Look(done)).await.ok()?;
+        self.commands.send(SlotCommand::Inspect(done)).await.ok()?;
         look.await.ok()
     }
 }
@@ -57,7 +57,7 @@ impl Slots {
 
     /// Presses what stops the work of the agent in a slot, as its manifest says.
     /// Whether it stopped is for the caller to see.
-    pub async fn interrupt(&self, slot: &OpenSlot) -> Result<(), OrderError> {
+    pub async fn interrupt(&self, slot: &OpenSlot) -> Result<(), CommandError> {
         let manifest = self.context.manifest(&slot.slot.engine);
         let presses = manifest.map_or(&[b"\x03" as &[u8]] as &[_], |manifest| manifest.interrupt());
         for (index, &bytes) in presses.iter().enumerate() {
@@ -66,7 +66,12 @@ impl Slots {
             }
             let (done, pressed) = oneshot::channel();
             // A slot that has just been closed has no work to stop.
-            if slot.orders.send(Order::Key { bytes, done }).await.is_err() {
+            if slot
+                .commands
+                .send(SlotCommand::Key { bytes, done })
+                .await
+                .is_err()
+            {
                 return Ok(());
             }
             if let Ok(pressed) = pressed.await {
@@ -78,16 +83,16 @@ impl Slots {
 }
 
 /// What is asked in words, if that is still so when a dialog would have been drawn.
-async fn still_wants_words(slot: &OpenSlot) -> Option<Look> {
-    slot.look().await.filter(Look::wants_words)?;
+async fn still_wants_words(slot: &OpenSlot) -> Option<SlotView> {
+    slot.inspect().await.filter(SlotView::wants_words)?;
     tokio::time::sleep(DIALOG_IS_DRAWN).await;
-    slot.look().await.filter(Look::wants_words)
+    slot.inspect().await.filter(SlotView::wants_words)
 }
 
 async fn give(slot: &OpenSlot, job: Job) -> Result<(), InputError> {
-    let order = Order::Input(Box::new(job));
-    slot.orders
-        .send(order)
+    let command = SlotCommand::Input(Box::new(job));
+    slot.commands
+        .send(command)
         .await
         .map_err(|_| InputError::Closed)
 }

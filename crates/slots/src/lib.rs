@@ -7,12 +7,13 @@
 //! died at any moment leaves nothing that the next one cannot take up.
 
 mod anomalies;
-mod asking;
+
 mod checkpoint;
 mod crashes;
 mod deliver;
 mod environment;
 mod foreground;
+mod free_question;
 mod hook_claims;
 mod live;
 mod manifests;
@@ -23,10 +24,12 @@ mod viewers;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use futures::future::BoxFuture;
 use missiond_api::Home;
+use missiond_config::{AnomaliesConfig, Config};
 use missiond_core::{
     Anomaly, CliEngine, Clock, DaemonId, ErrorCode, Event, Slot, SlotId, SlotKind, SlotName,
     TraceContext,
@@ -36,19 +39,17 @@ use missiond_pty::host::{
     RecordingLimits, ToHost,
 };
 use missiond_pty::{CastError, Session};
+use missiond_runtime::{Component, OnPanic, StartError, Supervisor, Tasks};
 use missiond_semantic::{GENERIC, Manifest, Size};
 use missiond_store::{Engine, MissionDb, StoreError, incidents, slots};
-use tokio::sync::{Notify, mpsc, watch};
-
-use futures::future::BoxFuture;
-use missiond_config::{AnomaliesConfig, Config};
-use missiond_runtime::{Component, OnPanic, StartError, Supervisor, Tasks};
 use missiond_timeline::{Timeline, TimelineError};
+use parking_lot::{Mutex, MutexGuard};
+use tokio::sync::{Notify, mpsc, watch};
 
 pub use foreground::{
     ConnectionNumber, ConnectionTold, Foreground, ForegroundReport, ForegroundTold, ForegroundVoice,
 };
-pub use live::{Listener, Look, Order, OrderError};
+pub use live::{CommandError, Listener, SlotCommand, SlotView};
 use manifests::Manifests;
 pub use manifests::Refreshed;
 pub use typing::{Answer, InputError, Message};
@@ -61,7 +62,7 @@ pub const DEFAULT_SIZE: Size = Size {
 };
 
 /// Orders that wait for a slot's task.
-const ORDERS: usize = 32;
+const WAITING_COMMANDS: usize = 32;
 
 /// How long a program that must not stay is waited for.
 const ABANDON_LIMIT: Duration = Duration::from_secs(10);
@@ -139,7 +140,7 @@ struct Context {
 pub struct OpenSlot {
     pub slot: Slot,
     pub record: HostRecord,
-    pub orders: mpsc::Sender<Order>,
+    pub commands: mpsc::Sender<SlotCommand>,
 }
 
 #[derive(Debug)]
@@ -162,7 +163,11 @@ impl Slots {
     ) -> Result<Self, SlotsError> {
         let (limits, anomalies) = {
             let config = config.borrow();
-            (config.recording.limits(), config.anomalies.clone())
+            let limits = RecordingLimits {
+                segment: config.recording.segment_mb << 20,
+                total: config.recording.keep_mb << 20,
+            };
+            (limits, config.anomalies.clone())
         };
         for folder in [home.slots_dir(), home.recordings_dir()] {
             private_dir(&folder)?;
@@ -196,7 +201,7 @@ impl Slots {
         // A mistake in one of the person's own is told at once; the others and
         // those shipped are in force.
         let read = context.manifests.refresh();
-        context.tell_refused(&read, TraceContext::root()).await;
+        context.publish_refused(&read, TraceContext::root()).await;
         let watched = Arc::clone(context);
         self.tasks.spawn_restarting("manifest watch", move || {
             watch_manifests(Arc::clone(&watched))
@@ -213,7 +218,7 @@ impl Slots {
                 // The daemon died between the start of the host and its row.
                 None => self.register(record).await?,
             };
-            tracing::info!(slot = %slot.id, name = slot.name, host = record.host_pid, "found again");
+            tracing::info!(slot = %slot.id, name = slot.name, host = record.host_pid, "recovered");
             self.follow(slot, record.clone(), live::Beginning::Found);
         }
         let open = context
@@ -236,7 +241,7 @@ impl Slots {
     /// Starts a program in a new slot; returns when it runs.
     pub async fn spawn(&self, new: NewSlot, trace: TraceContext) -> Result<OpenSlot, SlotsError> {
         let context = &self.context;
-        context.read_manifests_again(trace).await;
+        context.reload_manifests(trace).await;
         let spec = context.launch_spec(new)?;
         let name = spec.name.clone();
         let taken = context
@@ -282,7 +287,7 @@ impl Slots {
         }
     }
 
-    /// Every open slot, in the order they were made.
+    /// Every open slot, in the command they were made.
     pub fn open(&self) -> Vec<OpenSlot> {
         let mut open: Vec<_> = self.context.open().values().cloned().collect();
         open.sort_by_key(|open| open.slot.id);
@@ -319,12 +324,12 @@ impl Slots {
 
     /// Reads the person's manifests that have changed. Open slots go on with
     /// the new ones; a broken one changes nothing.
-    pub async fn read_manifests_again(&self, trace: TraceContext) -> Refreshed {
-        self.context.read_manifests_again(trace).await
+    pub async fn reload_manifests(&self, trace: TraceContext) -> Refreshed {
+        self.context.reload_manifests(trace).await
     }
 
     /// Why manifests of the person are not in force as they are now.
-    pub fn wrong_manifests(&self) -> Vec<String> {
+    pub fn manifest_errors(&self) -> Vec<String> {
         self.context.manifests.wrong()
     }
 
@@ -347,11 +352,11 @@ impl Slots {
     }
 
     fn follow(&self, slot: Slot, record: HostRecord, beginning: live::Beginning) -> OpenSlot {
-        let (orders, received) = mpsc::channel(ORDERS);
+        let (commands, received) = mpsc::channel(WAITING_COMMANDS);
         let open = OpenSlot {
             slot,
             record,
-            orders,
+            commands,
         };
         self.context.open().insert(open.slot.id, open.clone());
         self.context.opened.notify_one();
@@ -392,7 +397,7 @@ impl Component for Slots {
 
 impl Context {
     fn open(&self) -> MutexGuard<'_, HashMap<SlotId, OpenSlot>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+        self.open.lock()
     }
 
     /// One that the configuration names is always there.
@@ -403,9 +408,10 @@ impl Context {
             .slots
             .iter()
             .any(|slot| slot.name == name);
-        match named {
-            true => SlotKind::Static,
-            false => SlotKind::Dynamic,
+        if named {
+            SlotKind::Static
+        } else {
+            SlotKind::Dynamic
         }
     }
 
@@ -416,40 +422,45 @@ impl Context {
 
     /// Reads what has changed among the person's manifests, and says so on the
     /// timeline.
-    async fn read_manifests_again(&self, trace: TraceContext) -> Refreshed {
+    async fn reload_manifests(&self, trace: TraceContext) -> Refreshed {
         let outcome = self.manifests.refresh();
         for file in &outcome.changed {
             tracing::info!(file, "a manifest was read again");
             let file = file.clone();
-            self.tell(Event::ManifestReloaded { file }, trace).await;
+            self.publish(Event::ManifestReloaded { file }, trace).await;
         }
-        self.tell_refused(&outcome, trace).await;
+        self.publish_refused(&outcome, trace).await;
         outcome
     }
 
-    async fn tell_refused(&self, outcome: &Refreshed, trace: TraceContext) {
+    async fn publish_refused(&self, outcome: &Refreshed, trace: TraceContext) {
         for (file, error) in outcome.refused.iter().cloned() {
             tracing::warn!(error, "a manifest was refused, what it said before stays");
             let refused = Event::ManifestRejected { file, error };
-            self.tell(refused, trace).await;
+            self.publish(refused, trace).await;
         }
     }
 
-    async fn tell(&self, event: Event, trace: TraceContext) {
+    async fn publish(&self, event: Event, trace: TraceContext) {
         if let Err(error) = self.timeline.record(event, trace).await {
             tracing::warn!(%error, "the change of manifests is not on the timeline");
         }
     }
 
-    fn note_end(&self, name: &str, argv: &[String], end: crashes::End) -> Option<crashes::Verdict> {
+    fn record_end(
+        &self,
+        name: &str,
+        argv: &[String],
+        end: crashes::End,
+    ) -> Option<crashes::Verdict> {
         let AnomaliesConfig {
             crash_count,
             crash_window_secs,
             ..
         } = self.anomalies;
         let limit = (crash_count, Duration::from_secs(crash_window_secs));
-        let mut crashes = self.crashes.lock().unwrap_or_else(PoisonError::into_inner);
-        crashes.note((name, argv), end, self.clock.now(), limit)
+        let mut crashes = self.crashes.lock();
+        crashes.record((name, argv), end, self.clock.now(), limit)
     }
 
     /// What an earlier daemon found wrong with a slot and saw no end of.
@@ -547,7 +558,7 @@ async fn watch_manifests(context: Arc<Context>) {
             context.opened.notified().await;
         }
         tokio::time::sleep(MANIFEST_POLL).await;
-        context.read_manifests_again(TraceContext::root()).await;
+        context.reload_manifests(TraceContext::root()).await;
     }
 }
 

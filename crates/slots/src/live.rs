@@ -1,15 +1,15 @@
 //! The life of an open slot in this daemon: output in, readings to the
-//! timeline, orders to the program.
+//! timeline, commands to the program.
 //!
 //! One task owns the terminal, so nothing is locked. When the host goes silent
 //! the task finds out whether it lives: then it goes on at the exact byte where
 //! it was, otherwise the slot is closed.
 
+mod command;
+mod commands;
 mod ending;
-mod obeying;
-mod order;
-mod telling;
-mod tending;
+mod publishing;
+mod upkeep;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,6 +20,7 @@ use missiond_pty::host::{
     ToHost,
 };
 use missiond_pty::{Session, TimedReading};
+use missiond_semantic::arbiter::Arbiter;
 use missiond_semantic::{Dialog, Manifest};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
@@ -30,9 +31,8 @@ use super::checkpoint::{Checkpoint, Due};
 use super::rebuild::{self, Rebuilt};
 use super::typing::Typing;
 use super::viewers::Viewers;
-use missiond_semantic::arbiter::Arbiter;
 
-pub use order::{Listener, Look, Order, OrderError};
+pub use command::{CommandError, Listener, SlotCommand, SlotView};
 
 /// Before a living host that refused is tried again.
 const RECONNECT: Duration = Duration::from_millis(50);
@@ -50,7 +50,7 @@ pub(super) async fn follow(
     slot: Slot,
     record: HostRecord,
     beginning: Beginning,
-    orders: mpsc::Receiver<Order>,
+    commands: mpsc::Receiver<SlotCommand>,
 ) {
     let id = slot.id;
     let manifest_changes = context.manifests.changes();
@@ -89,10 +89,10 @@ pub(super) async fn follow(
         slot,
         record,
         files,
-        orders,
+        commands,
     };
     if beginning == Beginning::Found {
-        live.tell_state().await;
+        live.publish_state().await;
     }
     live.run().await;
     let Live {
@@ -158,7 +158,7 @@ struct Live {
     viewers: Viewers,
     listener: Option<Arc<dyn Listener>>,
     arbiter: Arbiter,
-    orders: mpsc::Receiver<Order>,
+    commands: mpsc::Receiver<SlotCommand>,
 }
 
 /// The recording cannot be written.
@@ -178,7 +178,7 @@ enum TerminalEnd {
 enum Parted {
     Exited(ExitStatus),
     Lost,
-    /// Nobody can give orders any more: the daemon closes.
+    /// Nobody can give commands any more: the daemon closes.
     Released,
 }
 
@@ -244,11 +244,11 @@ impl Live {
                         let unattended = usize::try_from(unattended).unwrap_or(usize::MAX);
                         let (before, now) = bytes.split_at(unattended.min(bytes.len()));
                         if !before.is_empty() {
-                            self.take_output(before, &mut changes);
+                            self.handle_output(before, &mut changes);
                             self.session.terminal().take_replies();
                         }
                         if !now.is_empty() {
-                            self.take_output(now, &mut changes);
+                            self.handle_output(now, &mut changes);
                         }
                         self.answer(host).await?;
                         self.save(&bytes);
@@ -272,8 +272,8 @@ impl Live {
                     Some(FromHost::TerminalOpened) => self.terminal = TerminalEnd::Open,
                     None => return Ok(Parted::Lost),
                 },
-                order = self.orders.recv() => match order {
-                    Some(order) => self.obey(order, host, &mut changes).await?,
+                command = self.commands.recv() => match command {
+                    Some(command) => self.obey(command, host, &mut changes).await?,
                     None => return Ok(Parted::Released),
                 },
                 () = bell.notified() => {
@@ -296,11 +296,11 @@ impl Live {
             self.viewers.show(self.session.terminal(), Instant::now());
             self.type_on(host, &mut changes).await?;
             self.publish(&mut changes).await;
-            self.look_for_anomalies().await;
+            self.detect_anomalies().await;
         }
     }
 
-    fn take_output(&mut self, bytes: &[u8], changes: &mut Vec<TimedReading>) {
+    fn handle_output(&mut self, bytes: &[u8], changes: &mut Vec<TimedReading>) {
         let now = self.now();
         self.arbiter.screen_drawn(now);
         self.session.feed(bytes, now, changes);
@@ -318,7 +318,7 @@ impl Live {
             offset: self.offset - bytes.len() as u64,
             bytes: bytes.len() as u64,
         };
-        self.context.timeline.tell(output, TraceContext::root());
+        self.context.timeline.publish(output, TraceContext::root());
     }
 
     /// Makes a checkpoint if one is due. `output` is what came last.

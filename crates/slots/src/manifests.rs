@@ -8,10 +8,11 @@
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use missiond_pty::{load_catalogue, load_manifest, manifest_files};
 use missiond_semantic::{Catalogue, Manifest};
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::watch;
 
 #[derive(Debug)]
@@ -157,7 +158,7 @@ impl Manifests {
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        self.known.lock()
     }
 }
 

@@ -145,7 +145,7 @@ impl Viewers {
             rests_until: now,
         };
         self.all.insert(id, viewer);
-        self.tell_holder();
+        self.notify_holder();
         Viewing {
             id,
             frames: received,
@@ -157,7 +157,7 @@ impl Viewers {
 
     /// Lets a viewer type, unless another one does. False when it may not, or is
     /// not there.
-    pub(super) fn take(&mut self, id: ViewerId, now: Instant) -> bool {
+    pub(super) fn acquire_input(&mut self, id: ViewerId, now: Instant) -> bool {
         let other = |(known, viewer): (&ViewerId, &Viewer)| {
             *known != id && viewer.keys == Keys::Sent && !viewer.frames.is_closed()
         };
@@ -185,12 +185,12 @@ impl Viewers {
             viewer.painter = Painter::new(viewer.view, keys);
             viewer.stale.get_or_insert(now);
         }
-        self.tell_holder();
+        self.notify_holder();
         true
     }
 
     /// The first of those who type holds the slot.
-    fn tell_holder(&self) {
+    fn notify_holder(&self) {
         let types = |(_, viewer): &(&ViewerId, &Viewer)| viewer.keys == Keys::Sent;
         let holder = self.all.iter().find(types).map(|(id, _)| *id);
         self.holder.send_if_modified(|told| {
@@ -238,7 +238,7 @@ impl Viewers {
     pub(super) fn forget_departed(&mut self) -> bool {
         let before = self.all.len();
         self.all.retain(|_, viewer| !viewer.frames.is_closed());
-        self.tell_holder();
+        self.notify_holder();
         self.all.len() < before
     }
 
@@ -326,18 +326,21 @@ mod tests {
         let one = viewers.join(View::Same, Keys::NotSent, now);
         let other = viewers.join(View::Same, Keys::NotSent, now);
         let holder = one.holder();
-        assert!(viewers.take(one.id, now) && viewers.take(one.id, now));
-        assert!(!viewers.take(other.id, now));
+        assert!(viewers.acquire_input(one.id, now) && viewers.acquire_input(one.id, now));
+        assert!(!viewers.acquire_input(other.id, now));
         assert_eq!(*holder.borrow(), Some(one.id));
         assert!(viewers.release(one.id, now));
         assert_eq!(*holder.borrow(), None);
-        assert!(viewers.take(other.id, now));
+        assert!(viewers.acquire_input(other.id, now));
         let left = other.id;
         drop(other);
-        assert!(viewers.take(one.id, now), "whoever has left holds nothing");
+        assert!(
+            viewers.acquire_input(one.id, now),
+            "whoever has left holds nothing"
+        );
         viewers.forget_departed();
         assert_eq!(*holder.borrow(), Some(one.id));
-        assert!(!viewers.take(left, now));
+        assert!(!viewers.acquire_input(left, now));
         assert!(viewers.resize(one.id, size(70, 20), now));
         assert_eq!(viewers.size(), Some(size(70, 20)));
         assert!(viewers.release(one.id, now));

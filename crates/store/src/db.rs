@@ -58,12 +58,14 @@ impl MissionDb {
     /// Opens a database that is there for looking only: nothing is made, migrated
     /// or repaired, and whatever would write is refused. One whose schema is not
     /// this missiond's is refused too.
-    pub async fn look(url: &DbUrl) -> Result<Self, StoreError> {
+    pub async fn open_read_only(url: &DbUrl) -> Result<Self, StoreError> {
         let engine = match &url.0 {
-            Target::Sqlite(path) => Opened::Sqlite(SqliteEngine::look(path, MIGRATIONS).await?),
-            Target::Postgres { config, .. } => {
-                Opened::Postgres(Box::new(PostgresEngine::look(config, MIGRATIONS).await?))
+            Target::Sqlite(path) => {
+                Opened::Sqlite(SqliteEngine::open_read_only(path, MIGRATIONS).await?)
             }
+            Target::Postgres { config, .. } => Opened::Postgres(Box::new(
+                PostgresEngine::open_read_only(config, MIGRATIONS).await?,
+            )),
         };
         Ok(Self {
             engine: Arc::new(engine),

@@ -7,7 +7,7 @@
 //! come. A failing consumer is tried again with the same events, later and
 //! later, while everything else goes on.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
@@ -16,6 +16,7 @@ use missiond_core::{Event, Seq, TimelineEvent, TraceContext};
 use missiond_runtime::Supervisor;
 use missiond_store::watermarks::{self, Advance};
 use missiond_store::{StoreError, Tx};
+use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
@@ -102,10 +103,7 @@ impl Consumers {
                     (timeline.clone(), Arc::clone(&progress), stop.clone());
                 move || {
                     // What was gathered before a panic is read again.
-                    let cursor = progress
-                        .lock()
-                        .unwrap_or_else(PoisonError::into_inner)
-                        .cursor;
+                    let cursor = progress.lock().cursor;
                     let runner = Runner {
                         consumer: Arc::clone(&consumer),
                         follower: timeline.follow_after(cursor),
@@ -132,10 +130,7 @@ impl Consumers {
         self.handles
             .iter()
             .map(|handle| {
-                let progress = *handle
-                    .progress
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner);
+                let progress = *handle.progress.lock();
                 ConsumerStatus {
                     name: handle.name.to_owned(),
                     cursor: progress.cursor,
@@ -236,7 +231,7 @@ impl Runner {
                 Err(error) => {
                     let delay = self.backoff.next_delay();
                     self.failed(&error);
-                    self.tell_of_failure(&error);
+                    self.report_failure(&error);
                     tokio::select! {
                         () = tokio::time::sleep(delay) => {}
                         // The cursor stays: the next start begins with these events.
@@ -282,7 +277,7 @@ impl Runner {
 
     /// Once per series of failures, and without waiting: the store that fails
     /// here may be the one that would have to take the event.
-    fn tell_of_failure(&self, error: &StoreError) {
+    fn report_failure(&self, error: &StoreError) {
         if self.backoff.failures() != FAILURES_TOLD {
             return;
         }
@@ -297,11 +292,12 @@ impl Runner {
     /// What it has looked at and does not want is behind it, though the cursor
     /// in the database moves only now and then.
     fn set_progress(&self) {
-        let cursor = match self.gathered.is_empty() {
-            true => self.cursor.max(self.follower.position()),
-            false => self.cursor,
+        let cursor = if self.gathered.is_empty() {
+            self.cursor.max(self.follower.position())
+        } else {
+            self.cursor
         };
-        *self.progress.lock().unwrap_or_else(PoisonError::into_inner) = Progress {
+        *self.progress.lock() = Progress {
             cursor,
             failures: self.backoff.failures(),
         };

@@ -6,9 +6,9 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use missiond_core::{Event, TimelineEvent};
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 
 /// Subjects that may wait at once. Beyond it new subjects are dropped until the
@@ -75,7 +75,7 @@ impl Queue {
 
     fn lock(&self) -> MutexGuard<'_, Waiting> {
         // No code that can panic runs under the lock.
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+        self.waiting.lock()
     }
 }
 

@@ -20,13 +20,13 @@ mod writer;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
+use missiond_config::TimelineConfig;
 use missiond_core::{Clock, DaemonId, ErrorCode, Event, Seq, TimelineEvent, TraceContext};
 use missiond_runtime::{OnPanic, Supervisor};
 use missiond_store::{MissionDb, NewEvent, StoreError};
 use tokio::sync::{broadcast, mpsc, oneshot};
 
 use crate::metrics::Metrics;
-use missiond_config::TimelineConfig;
 
 pub use backoff::Backoff;
 pub use consumer::{Consumer, ConsumerHandle, Consumers, Pace};
@@ -189,7 +189,7 @@ impl Timeline {
 
     /// Tells an ephemeral event to whoever listens. Never waits and never
     /// fails: what cannot be told in time is replaced by what is newer.
-    pub fn tell(&self, event: Event, trace: TraceContext) {
+    pub fn publish(&self, event: Event, trace: TraceContext) {
         debug_assert!(
             !event.is_persistent(),
             "{} is recorded, not told",

@@ -99,7 +99,7 @@ impl Writer {
                 }
                 () = &mut ephemeral_due, if ephemeral_waiting => {
                     ephemeral_waiting = false;
-                    self.tell_ephemeral();
+                    self.broadcast_ephemeral();
                     ephemeral_due.as_mut().reset(Instant::now() + EPHEMERAL_PAUSE);
                 }
                 changed = hints.changed(), if hints_open => {
@@ -116,7 +116,7 @@ impl Writer {
                 }
             }
         }
-        self.tell_ephemeral();
+        self.broadcast_ephemeral();
     }
 
     /// Keeps events that nobody waits for until one comes that somebody does
@@ -215,7 +215,7 @@ impl Writer {
         }
     }
 
-    fn tell_ephemeral(&self) {
+    fn broadcast_ephemeral(&self) {
         for event in self.shared.ephemeral.take() {
             self.shared.broadcast(Arc::new(event));
         }

@@ -16,6 +16,7 @@ use missiond_core::{CliEngine, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::fnv::fnv;
 use crate::transcript::{CallOutcome, TokenUsage};
 
 /// One thing a transcript says.
@@ -180,13 +181,6 @@ fn words(content: &Value) -> Option<String> {
 
 fn word(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
-}
-
-/// FNV-1a: the same in every version of the compiler, unlike the standard hasher.
-pub(crate) fn fnv(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    })
 }
 
 #[cfg(test)]

@@ -38,9 +38,10 @@ pub(super) async fn show(question: &Question) -> Result<(), DesktopError> {
     let status = ended
         .map_err(|_| DesktopError::Hangs(program))?
         .map_err(|source| DesktopError::Program { program, source })?;
-    match status.success() {
-        true => Ok(()),
-        false => Err(DesktopError::Refused(program)),
+    if status.success() {
+        Ok(())
+    } else {
+        Err(DesktopError::Refused(program))
     }
 }
 

@@ -12,14 +12,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
+use missiond_config::{Config, NotificationsConfig};
 use missiond_core::{Clock, Event, Question};
 use missiond_runtime::{Component, StartError, Supervisor, Tasks};
 use missiond_store::{MissionDb, StoreError, questions};
+use missiond_timeline::{FollowError, Timeline};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-
-use missiond_config::{Config, NotificationsConfig};
-use missiond_timeline::{FollowError, Timeline};
 
 /// Between two looks while a question waits to be told of.
 const LOOK: Duration = Duration::from_millis(500);
@@ -72,7 +71,10 @@ impl Notifications {
     }
 
     /// The next question that is to be told of now, marked as told.
-    async fn take_due(&self, config: &NotificationsConfig) -> Result<Option<Question>, StoreError> {
+    async fn claim_due(
+        &self,
+        config: &NotificationsConfig,
+    ) -> Result<Option<Question>, StoreError> {
         let now = self.clock.now();
         let asked_before = now.minus(Duration::from_secs(config.dwell_secs));
         let quiet_since = now.minus(Duration::from_secs(config.cooldown_secs));
@@ -107,7 +109,7 @@ async fn run(notifications: Arc<Notifications>) {
     let mut under_way = JoinSet::new();
     loop {
         let wanted = config.borrow_and_update().notifications.clone();
-        let waits = match tell_due(&notifications, &wanted, &mut under_way).await {
+        let waits = match notify_due(&notifications, &wanted, &mut under_way).await {
             Ok(waits) => waits,
             Err(error) => {
                 tracing::error!(%error, "nobody can be notified: trying again");
@@ -136,7 +138,7 @@ async fn run(notifications: Arc<Notifications>) {
 
 /// Tells of what is due; whether more will be due without another event is
 /// returned.
-async fn tell_due(
+async fn notify_due(
     notifications: &Notifications,
     config: &NotificationsConfig,
     under_way: &mut JoinSet<()>,
@@ -145,7 +147,7 @@ async fn tell_due(
         return Ok(false);
     }
     while under_way.len() < UNDER_WAY {
-        let Some(question) = notifications.take_due(config).await? else {
+        let Some(question) = notifications.claim_due(config).await? else {
             break;
         };
         tracing::info!(question = %question.number, "people are notified");

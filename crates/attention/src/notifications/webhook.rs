@@ -15,11 +15,10 @@ use hyper::body::Bytes;
 use hyper::{Request, StatusCode};
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
+use missiond_config::NotificationsConfig;
 use missiond_core::{Question, Timestamp};
 use serde_json::json;
 use sha2::Sha256;
-
-use missiond_config::NotificationsConfig;
 
 /// For one try, from the connection to the last byte.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -67,9 +66,10 @@ pub(super) async fn send(
     question: &Question,
     at: Timestamp,
 ) -> Result<(), WebhookError> {
-    let secret = match config.webhook_secret_file.is_empty() {
-        true => None,
-        false => Some(read_secret(Path::new(&config.webhook_secret_file)).await?),
+    let secret = if config.webhook_secret_file.is_empty() {
+        None
+    } else {
+        Some(read_secret(Path::new(&config.webhook_secret_file)).await?)
     };
     let body = json!({"event": "question_waits", "sent_at": at, "question": question}).to_string();
     let mut pauses = PAUSES.iter();
@@ -112,26 +112,26 @@ async fn post(
     let request = request.body(Full::new(Bytes::from(body.to_owned())))?;
     let client = Client::builder(TokioExecutor::new());
     // The configuration takes http to this machine only.
-    let response = match url.starts_with("http://") {
-        true => client.build_http().request(request).await?,
-        false => {
-            let connector = hyper_rustls::HttpsConnectorBuilder::new()
-                .with_native_roots()
-                .map_err(WebhookError::Certificates)?
-                .https_only()
-                .enable_http1()
-                .build();
-            client.build(connector).request(request).await?
-        }
+    let response = if url.starts_with("http://") {
+        client.build_http().request(request).await?
+    } else {
+        let connector = hyper_rustls::HttpsConnectorBuilder::new()
+            .with_native_roots()
+            .map_err(WebhookError::Certificates)?
+            .https_only()
+            .enable_http1()
+            .build();
+        client.build(connector).request(request).await?
     };
     let status = response.status();
     // Read to its end, so that the receiver sees an orderly close.
     let _ = Limited::new(response.into_body(), MOST_ANSWER)
         .collect()
         .await;
-    match status.is_success() {
-        true => Ok(()),
-        false => Err(WebhookError::Status(status)),
+    if status.is_success() {
+        Ok(())
+    } else {
+        Err(WebhookError::Status(status))
     }
 }
 
@@ -162,9 +162,10 @@ async fn read_secret(path: &Path) -> Result<Vec<u8>, WebhookError> {
     }
     let bytes = tokio::fs::read(path).await.map_err(unreadable)?;
     let secret = bytes.trim_ascii_end().to_vec();
-    match secret.is_empty() {
-        true => Err(WebhookError::SecretSize(path.to_owned())),
-        false => Ok(secret),
+    if secret.is_empty() {
+        Err(WebhookError::SecretSize(path.to_owned()))
+    } else {
+        Ok(secret)
     }
 }
 

@@ -7,8 +7,8 @@
 //! configuration, from people, and from the program itself, which keeps agents
 //! away from its own records.
 
-mod asked;
 mod grant;
+mod request;
 mod rules;
 mod watch;
 
@@ -16,20 +16,20 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use missiond_api::Home;
+use missiond_config::Config;
 use missiond_core::Clock;
+use missiond_executions::Executions;
 use missiond_guard::permissions::{Request, Rule, Verdict, decide};
 use missiond_runtime::{Component, StartError, Supervisor, Tasks};
+use missiond_slots::Slots;
 use missiond_store::MissionDb;
+use missiond_timeline::Timeline;
 use tokio::sync::watch as channel;
 
 use crate::questions::{QuestionError, Questions};
-use missiond_config::Config;
-use missiond_executions::Executions;
-use missiond_slots::Slots;
-use missiond_timeline::Timeline;
 
-pub use asked::place;
 pub use grant::{Grant, GrantFor};
+pub use request::place;
 pub use rules::{KnownRule, RuleSource};
 
 #[derive(Debug)]

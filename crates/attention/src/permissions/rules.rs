@@ -88,7 +88,7 @@ impl Permissions {
             .db
             .write(move |tx| Box::pin(async move { permissions::add(tx, &new, now).await }))
             .await?;
-        self.questions.look_again();
+        self.questions.recheck_dialogs();
         tracing::info!(
             rule = format!("P-{number}"),
             by,
@@ -124,12 +124,11 @@ impl Permissions {
             .db
             .write(move |tx| Box::pin(permissions::remove(tx, number, now)))
             .await?;
-        match removed {
-            true => {
-                self.questions.look_again();
-                Ok(())
-            }
-            false => Err(unknown()),
+        if removed {
+            self.questions.recheck_dialogs();
+            Ok(())
+        } else {
+            Err(unknown())
         }
     }
 

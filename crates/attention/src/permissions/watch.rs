@@ -6,7 +6,7 @@
 //! decided or asked once.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use missiond_core::{
@@ -14,16 +14,17 @@ use missiond_core::{
 };
 use missiond_guard::permissions::{Effect, Verdict};
 use missiond_semantic::{AnswerOutcome, Dialog, DialogOption, WaitingFor};
+use missiond_slots::{Answer, InputError, OpenSlot};
 use missiond_store::permissions::{NewDecision, decide_by, settle_decision};
 use missiond_store::{StoreError, questions};
+use missiond_timeline::{FollowError, Follower};
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use super::{Permissions, RuleSource, asked};
+use super::{Permissions, RuleSource, request};
 use crate::questions::{NewQuestion, QuestionError, identity};
-use missiond_slots::{Answer, InputError, OpenSlot};
-use missiond_timeline::{FollowError, Follower};
 
 /// Between two looks at a dialog that the launch of its agent answers.
 const STARTUP_PAUSE: Duration = Duration::from_millis(500);
@@ -37,7 +38,7 @@ const UNREAD_FOR: Duration = Duration::from_millis(700);
 const WHO_ANSWERED: Duration = Duration::from_millis(700);
 
 /// The slots that are watched.
-pub(super) struct Watched {
+pub(super) struct DialogWatch {
     /// Followed since before the first look, so that no dialog is missed.
     follower: Follower,
     slots: HashMap<SlotId, Arc<Bell>>,
@@ -59,8 +60,8 @@ struct Answered {
 }
 
 /// Watches the slots that are open, after what an earlier daemon left is settled.
-pub(super) async fn begin(permissions: &Arc<Permissions>) -> Result<Watched, QuestionError> {
-    let mut watched = Watched {
+pub(super) async fn begin(permissions: &Arc<Permissions>) -> Result<DialogWatch, QuestionError> {
+    let mut watched = DialogWatch {
         follower: permissions.timeline.follow(),
         slots: HashMap::new(),
         tasks: JoinSet::new(),
@@ -75,14 +76,14 @@ pub(super) async fn begin(permissions: &Arc<Permissions>) -> Result<Watched, Que
         if given_up > 0 {
             tracing::info!(%slot, "an answer may not have arrived before the restart");
         }
-        watched.look(permissions, slot);
+        watched.watch_slot(permissions, slot);
     }
     Ok(watched)
 }
 
 /// Watches until the timeline closes. What is begun anew looks at every slot
 /// again.
-pub(super) async fn run(permissions: Arc<Permissions>, first: Option<Watched>) {
+pub(super) async fn run(permissions: Arc<Permissions>, first: Option<DialogWatch>) {
     let mut watched = match first {
         Some(watched) => watched,
         None => loop {
@@ -95,35 +96,35 @@ pub(super) async fn run(permissions: Arc<Permissions>, first: Option<Watched>) {
             }
         },
     };
-    let mut second_looks = permissions.questions.second_looks();
+    let mut rechecks = permissions.questions.rechecks();
     let mut config = permissions.config.clone();
     loop {
         tokio::select! {
             event = watched.follower.next() => match event {
-                Ok(event) => watched.take(&permissions, &event.event).await,
+                Ok(event) => watched.handle_event(&permissions, &event.event).await,
                 Err(FollowError::Closed) => return,
                 Err(FollowError::Store(error)) => {
                     tracing::error!(%error, "the timeline cannot be read: trying again");
                     tokio::time::sleep(RETRY).await;
                 }
             },
-            Ok(()) = second_looks.changed() => watched.ring_all(),
+            Ok(()) = rechecks.changed() => watched.ring_all(),
             Ok(()) = config.changed() => watched.ring_all(),
             Some(_) = watched.tasks.join_next() => {}
         }
     }
 }
 
-impl Watched {
-    async fn take(&mut self, permissions: &Arc<Permissions>, event: &Event) {
+impl DialogWatch {
+    async fn handle_event(&mut self, permissions: &Arc<Permissions>, event: &Event) {
         match event {
-            Event::ConfirmRequired { slot, .. } => self.look(permissions, *slot),
+            Event::ConfirmRequired { slot, .. } => self.watch_slot(permissions, *slot),
             // Most changes are no business of dialogs.
             Event::PtyStateChanged { slot, to, .. }
             | Event::SlotStateChanged { slot, state: to }
                 if *to == PtyState::Confirming || self.slots.contains_key(slot) =>
             {
-                self.look(permissions, *slot);
+                self.watch_slot(permissions, *slot);
             }
             Event::DialogAnswered {
                 slot,
@@ -135,7 +136,7 @@ impl Watched {
                         question: question.clone(),
                         option: option.clone(),
                     };
-                    *bell.answered.lock().unwrap_or_else(PoisonError::into_inner) = Some(answered);
+                    *bell.answered.lock() = Some(answered);
                     bell.ring.notify_one();
                 }
             }
@@ -150,7 +151,7 @@ impl Watched {
     }
 
     /// Looks at a slot of this daemon, now or as soon as the last look is over.
-    fn look(&mut self, permissions: &Arc<Permissions>, slot: SlotId) {
+    fn watch_slot(&mut self, permissions: &Arc<Permissions>, slot: SlotId) {
         if permissions.slots.find(&slot.to_string()).is_none() {
             return;
         }
@@ -203,7 +204,7 @@ impl Watcher {
     async fn run(mut self) {
         self.bell.ring.notified().await;
         loop {
-            let next = match self.look().await {
+            let next = match self.examine().await {
                 Ok(next) => next,
                 Err(error) => {
                     tracing::error!(slot = %self.slot, %error, "its dialog was not dealt with");
@@ -220,11 +221,11 @@ impl Watcher {
         }
     }
 
-    async fn look(&mut self) -> Result<Next, QuestionError> {
+    async fn examine(&mut self) -> Result<Next, QuestionError> {
         let Some(open) = self.permissions.slots.find(&self.slot.to_string()) else {
             return Ok(Next::Never);
         };
-        let Some(look) = open.look().await else {
+        let Some(look) = open.inspect().await else {
             return Ok(Next::Never);
         };
         let Some(dialog) = look.asked() else {
@@ -260,7 +261,7 @@ impl Watcher {
             match &self.tried {
                 Some(tried) => reason = Some(tried.why.clone()),
                 None => {
-                    let request = asked::request(&open, wanted, runs).await;
+                    let request = request::request(&open, wanted, runs).await;
                     let verdict = self.permissions.decide(&request).await?;
                     match verdict.effect {
                         Effect::Ask => reason = Some(verdict.reason),
@@ -326,9 +327,10 @@ impl Watcher {
         origin: QuestionOrigin,
         reason: Option<String>,
     ) -> Result<(), QuestionError> {
-        let sentence = match dialog.question.is_empty() {
-            true => dialog.title.clone(),
-            false => dialog.question.clone(),
+        let sentence = if dialog.question.is_empty() {
+            dialog.title.clone()
+        } else {
+            dialog.question.clone()
         };
         let context = match reason {
             Some(reason) => format!("{}\n{reason}", dialog.text),
@@ -539,8 +541,7 @@ impl Watcher {
             self.left_at = None;
             return Ok(Next::WhenTold);
         }
-        let answered = self.bell.answered.lock();
-        let answered = answered.unwrap_or_else(PoisonError::into_inner).clone();
+        let answered = self.bell.answered.lock().clone();
         let waited = self.left_at.get_or_insert_with(Instant::now).elapsed();
         let mut next = Next::WhenTold;
         for question in orphaned {

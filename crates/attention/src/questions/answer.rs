@@ -6,13 +6,13 @@ use missiond_core::{
     ExecutionId, ObservationId, Question, QuestionOrigin, QuestionRef, QuestionStatus, SlotId,
     TraceContext,
 };
+use missiond_executions::Accepted;
 use missiond_semantic::AnswerOutcome;
+use missiond_slots::{Answer, InputError};
 use missiond_store::StoreError;
 use missiond_store::questions::{self, Closing};
 
 use super::{LONGEST_ANSWER, QuestionError, Questions, identity};
-use missiond_executions::Accepted;
-use missiond_slots::{Answer, InputError};
 
 /// A dialog that was just seen is there; one that is drawn anew takes a moment.
 const DIALOG_WAIT: Duration = Duration::from_secs(2);
@@ -120,7 +120,7 @@ impl Questions {
         let open = self.slots.find(&slot.to_string());
         let open = open.ok_or_else(|| gone("its slot is closed"))?;
         let look = open
-            .look()
+            .inspect()
             .await
             .ok_or_else(|| gone("its slot is closed"))?;
         let dialog = look.asked().filter(|dialog| identity(dialog) == asked);
@@ -162,7 +162,7 @@ impl Questions {
         if let Err(error) = given_up {
             tracing::error!(question = %question.number, %error, "it stays marked as being answered");
         }
-        self.look_again();
+        self.recheck_dialogs();
     }
 }
 

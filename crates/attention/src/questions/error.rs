@@ -1,9 +1,8 @@
 //! Why a question was not asked, answered or dismissed.
 
 use missiond_core::{ErrorCode, QuestionNumber};
-use missiond_store::StoreError;
-
 use missiond_executions::ExecutionError;
+use missiond_store::StoreError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum QuestionError {

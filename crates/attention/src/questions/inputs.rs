@@ -7,11 +7,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use missiond_core::{Event, ExecutionId, Question, QuestionOrigin, TraceContext};
+use missiond_executions::AskedInput;
 use missiond_store::questions::QuestionFilter;
+use missiond_timeline::{FollowError, Follower};
 
 use super::{NewQuestion, QuestionError, Questions};
-use missiond_executions::AskedInput;
-use missiond_timeline::{FollowError, Follower};
 
 /// Before the timeline or a journal that could not be read is tried again.
 const RETRY: Duration = Duration::from_secs(1);

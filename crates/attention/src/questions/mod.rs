@@ -19,14 +19,13 @@ use missiond_core::{
     BoardTaskId, Clock, DaemonId, Event, Question, QuestionId, QuestionOrigin, QuestionRef,
     TraceContext,
 };
+use missiond_executions::Executions;
 use missiond_runtime::{Component, StartError, Supervisor, Tasks};
+use missiond_slots::Slots;
 use missiond_store::questions::{self, Closing, QuestionFilter, Raised};
 use missiond_store::{MissionDb, NewEvent, StoreError, timeline};
-use tokio::sync::watch;
-
-use missiond_executions::Executions;
-use missiond_slots::Slots;
 use missiond_timeline::Timeline;
+use tokio::sync::watch;
 
 pub use dialog::identity;
 pub use error::QuestionError;
@@ -53,7 +52,7 @@ pub struct Questions {
     executions: Arc<Executions>,
     /// Counts what makes the dialogs worth another look: an answer that did not
     /// arrive, a rule that changed.
-    second_looks: watch::Sender<u64>,
+    rechecks: watch::Sender<u64>,
     /// Requests of agents that are being answered from here.
     under_way: UnderWay,
     tasks: Tasks,
@@ -101,7 +100,7 @@ impl Questions {
             clock,
             slots,
             executions,
-            second_looks: watch::Sender::new(0),
+            rechecks: watch::Sender::new(0),
             under_way: UnderWay::default(),
             tasks: Tasks::new(supervisor),
         }
@@ -229,12 +228,12 @@ impl Questions {
     }
 
     /// Has every dialog looked at once more.
-    pub fn look_again(&self) {
-        self.second_looks.send_modify(|count| *count += 1);
+    pub fn recheck_dialogs(&self) {
+        self.rechecks.send_modify(|count| *count += 1);
     }
 
-    pub fn second_looks(&self) -> watch::Receiver<u64> {
-        self.second_looks.subscribe()
+    pub fn rechecks(&self) -> watch::Receiver<u64> {
+        self.rechecks.subscribe()
     }
 
     /// Closes a question and tells so, in one transaction.

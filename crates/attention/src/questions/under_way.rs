@@ -4,9 +4,9 @@
 //! the daemon: the next one closes what was left open by what the journal says.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use missiond_core::{ExecutionId, ObservationId};
+use parking_lot::{Mutex, MutexGuard};
 
 type Request = (ExecutionId, ObservationId);
 
@@ -36,7 +36,7 @@ impl UnderWay {
     }
 
     fn counts(&self) -> MutexGuard<'_, HashMap<Request, usize>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

@@ -49,7 +49,7 @@ pub enum Again {
 
 /// What was taken in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Taken {
+pub struct Imported {
     pub tasks: u64,
     pub first: Option<TaskNumber>,
     pub last: Option<TaskNumber>,
@@ -67,13 +67,13 @@ impl Board {
     }
 
     /// Puts cards on the board, in one transaction.
-    pub async fn take(
+    pub async fn import(
         &self,
         cards: Vec<Card>,
         defaults: TaskDraft,
         again: Again,
         trace: TraceContext,
-    ) -> Result<Taken, BoardError> {
+    ) -> Result<Imported, BoardError> {
         self.refuse_known(&cards, again).await?;
         let tasks = cards.len() as u64;
         let new = blocking(move || tasks_of(cards, &defaults)).await?;
@@ -82,7 +82,7 @@ impl Board {
             .db
             .write(move |tx| Box::pin(async move { store::add_graph(tx, new, &[], &act).await }));
         let added = added.await?;
-        Ok(Taken {
+        Ok(Imported {
             tasks,
             first: added.first().map(|task| task.number),
             last: added.last().map(|task| task.number),
@@ -95,10 +95,10 @@ impl Board {
         cards: Vec<Card>,
         defaults: TaskDraft,
         again: Again,
-    ) -> Result<Taken, BoardError> {
+    ) -> Result<Imported, BoardError> {
         self.refuse_known(&cards, again).await?;
         let new = blocking(move || tasks_of(cards, &defaults)).await?;
-        Ok(Taken {
+        Ok(Imported {
             tasks: new.len() as u64,
             first: None,
             last: None,

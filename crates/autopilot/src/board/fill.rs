@@ -145,9 +145,10 @@ fn unknown_template(places: &[PathBuf], name: &str) -> BoardError {
         .collect();
     BoardError::NoTemplate {
         name: name.chars().take(64).collect(),
-        known: match names.is_empty() {
-            true => format!("templates are files in {}", places.join(" or ")),
-            false => format!("there are {}", names.join(", ")),
+        known: if names.is_empty() {
+            format!("templates are files in {}", places.join(" or "))
+        } else {
+            format!("there are {}", names.join(", "))
         },
     }
 }

@@ -7,7 +7,7 @@ mod decompose;
 mod error;
 mod exchange;
 mod fill;
-mod look;
+mod queries;
 mod vet;
 
 use std::sync::Arc;
@@ -19,14 +19,13 @@ use missiond_core::{
 };
 use missiond_store::board::{self as store, Act, NewBoardTask, ReadyLimits, TaskEdit};
 use missiond_store::{MissionDb, StoreError, Tx};
-
 use missiond_timeline::Timeline;
 
 pub use decompose::Part;
 pub use error::BoardError;
-pub use exchange::{Again, ReadCards, Source, Taken};
+pub use exchange::{Again, Imported, ReadCards, Source};
 pub use fill::sparse_paths;
-pub use look::{Details, Graph, Readiness};
+pub use queries::{Details, Graph, Readiness};
 
 /// The longest note that is kept.
 const MOST_NOTE: usize = 8 * 1024;
@@ -175,7 +174,7 @@ impl Board {
         Ok(())
     }
 
-    pub async fn note(
+    pub async fn add_note(
         &self,
         task: TaskRef,
         author: String,

@@ -1,5 +1,8 @@
 //! Asking a person about a task that cannot go on, and doing what they say.
 
+use std::sync::Arc;
+
+use missiond_attention::questions::NewQuestion;
 use missiond_core::{
     Attempt, BoardTask, BoardTaskStatus, Consequence, Isolation, Question, QuestionOrigin,
     QuestionRef, QuestionStatus, TaskRef, TraceContext,
@@ -7,11 +10,9 @@ use missiond_core::{
 use missiond_store::board::TaskFilter;
 use missiond_store::questions::QuestionFilter;
 use missiond_store::{autopilot, board};
-use std::sync::Arc;
 
-use super::{JobError, Report, Work};
+use super::work::{JobError, Report, Work};
 use crate::shared::Shared;
-use missiond_attention::questions::NewQuestion;
 
 /// The answer that ends the task.
 const GIVE_UP: &str = "give up";
@@ -74,17 +75,14 @@ pub(super) async fn at_once(work: &Work, reason: &str) {
 
 /// Looks after the blocked tasks: each has its question, and what was answered
 /// is done.
-pub(in super::super) async fn look_after(
-    shared: Arc<Shared>,
-    holder: std::sync::Arc<str>,
-) -> Report {
+pub(crate) async fn follow_up(shared: Arc<Shared>, holder: std::sync::Arc<str>) -> Report {
     if let Err(error) = blocked(&shared, &holder).await {
         tracing::error!(%error, "the answers about blocked tasks wait");
     }
     if let Err(error) = withdraw(&shared).await {
         tracing::error!(%error, "questions about tasks that go on stay open");
     }
-    Report::LookedAfter
+    Report::FollowedUp
 }
 
 async fn blocked(shared: &Shared, holder: &str) -> Result<(), JobError> {
@@ -130,7 +128,10 @@ async fn follow(shared: &Shared, task: &BoardTask, answer: &str, by: &str) -> Re
     }
     if said != TRY_AGAIN {
         let (author, text) = (by.to_owned(), answer.trim().to_owned());
-        shared.board.note(reference, author, text, trace).await?;
+        shared
+            .board
+            .add_note(reference, author, text, trace)
+            .await?;
     }
     let id = task.id;
     shared

@@ -6,10 +6,10 @@ use std::path::Path;
 use missiond_core::{Check, Evidence, Isolation, TraceContext};
 use missiond_workspace::{Command, Ending, Leftovers, Ran, WorkspaceError, Worktree};
 
-use super::{JobError, Work};
+use super::work::{JobError, Work};
 
 pub(super) async fn check(work: &Work, round: u32) -> Result<(), JobError> {
-    work.note_session().await?;
+    work.record_session().await?;
     let Some(path) = &work.attempt.worktree else {
         return Ok(());
     };

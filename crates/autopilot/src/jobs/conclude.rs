@@ -4,12 +4,13 @@
 use std::time::Duration;
 
 use missiond_core::{Consequence, Event, Outcome, TraceContext};
+use missiond_executions::Leave;
 use missiond_store::{StoreError, autopilot, board, slot_sessions};
 
-use super::super::view::Limit;
-use super::{JobError, Work, act, ask};
+use super::ask;
+use super::work::{JobError, Work, act};
 use crate::board::BoardError;
-use missiond_executions::Leave;
+use crate::view::Limit;
 
 /// How long a limit is waited for that does not say when it resets.
 const UNKNOWN_RESET: Duration = Duration::from_secs(60 * 60);
@@ -32,7 +33,7 @@ pub(super) async fn stop(work: &Work) -> Result<(), JobError> {
 }
 
 async fn end_attempt(work: &Work, outcome: Outcome, reason: &str) -> Result<(), JobError> {
-    work.note_session().await?;
+    work.record_session().await?;
     let board = &work.shared.board;
     let why = Some(reason.to_owned());
     board
@@ -46,7 +47,7 @@ async fn end_attempt(work: &Work, outcome: Outcome, reason: &str) -> Result<(), 
 /// Gives the task back until the vendor's limit has reset. Its conversation goes
 /// on then.
 pub(super) async fn park(work: &Work, limit: &Limit) -> Result<(), JobError> {
-    work.note_session().await?;
+    work.record_session().await?;
     let (id, token, act) = (work.attempt.id, work.attempt.token, act(&work.shared));
     // One that has reset meanwhile is waited for no longer.
     let until = match limit.resets_at {

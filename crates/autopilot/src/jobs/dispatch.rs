@@ -7,16 +7,12 @@ use missiond_core::{ExecutionId, SlotId};
 use missiond_store::StoreError;
 use missiond_store::board::{self, Claimant};
 
-use super::super::holds;
-use super::{Report, act};
+use super::work::{Report, act};
+use crate::limits_in_force;
 use crate::shared::Shared;
 
 /// Claims at most `places` tasks.
-pub(in super::super) async fn dispatch(
-    shared: Arc<Shared>,
-    holder: Arc<str>,
-    places: u32,
-) -> Report {
+pub(crate) async fn dispatch(shared: Arc<Shared>, holder: Arc<str>, places: u32) -> Report {
     for _ in 0..places {
         match claim(&shared, &holder).await {
             Ok(true) => shared.wake(),
@@ -54,10 +50,10 @@ async fn claim(shared: &Shared, holder: &str) -> Result<bool, StoreError> {
             Box::pin(async move {
                 // Read in the transaction that claims: what others used or ran
                 // into until now counts.
-                if holds::day_is_spent(tx, &config, act.now).await? {
+                if limits_in_force::day_is_spent(tx, &config, act.now).await? {
                     return Ok(false);
                 }
-                let limits = holds::in_force(tx, &config, act.now).await?;
+                let limits = limits_in_force::in_force(tx, &config, act.now).await?;
                 let claimed = board::claim_next(tx, &claimant, &limits, &act).await?;
                 Ok(claimed.is_some())
             })

@@ -6,11 +6,12 @@
 use std::path::PathBuf;
 
 use missiond_core::{Finish, Isolation, Outcome, TraceContext};
+use missiond_executions::Leave;
 use missiond_store::autopilot;
 use missiond_workspace::{FinishPlan, Finished, TakenIn, WorkspaceError, Worktree};
 
-use super::{JobError, Work, check, conclude, tidy};
-use missiond_executions::Leave;
+use super::work::{JobError, Work};
+use super::{check, conclude, tidy};
 
 pub(super) async fn integrate(work: &Work) -> Result<(), JobError> {
     if work.task.isolation == Isolation::Worktree && !bring_back(work).await? {

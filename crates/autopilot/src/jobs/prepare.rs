@@ -7,9 +7,10 @@ use missiond_core::{Attempt, Isolation, Outcome, TraceContext};
 use missiond_store::board::{self, Place};
 use missiond_workspace::{Repository, WorkspaceError, Worktree, WorktreePlan};
 
-use super::super::places;
-use super::{JobError, Work, check};
+use super::check;
+use super::work::{JobError, Work};
 use crate::board::sparse_paths;
+use crate::slot_names;
 
 /// The attempt with its place.
 pub(super) async fn prepare(work: &Work) -> Result<Attempt, JobError> {
@@ -38,8 +39,9 @@ async fn worktree(work: &Work) -> Result<Place, JobError> {
         None => {
             let repository = repository(work).await?;
             let data = work.shared.home.data_dir();
-            let place = places::worktree(data, repository.common_dir(), &work.task, &work.attempt);
-            let branch = places::branch(&work.task, &work.attempt);
+            let place =
+                slot_names::worktree(data, repository.common_dir(), &work.task, &work.attempt);
+            let branch = slot_names::branch(&work.task, &work.attempt);
             let mut plan = WorktreePlan::new(place, branch);
             plan.base.clone_from(&work.task.base);
             // A small local file; the blocking read is shorter than a thread hop.
@@ -128,7 +130,7 @@ fn for_person(error: WorkspaceError) -> JobError {
 async fn folder(work: &Work) -> Result<PathBuf, JobError> {
     let folder = match &work.task.repository {
         Some(folder) => folder.clone(),
-        None => places::folder(work.shared.home.data_dir(), &work.task),
+        None => slot_names::folder(work.shared.home.data_dir(), &work.task),
     };
     let made = folder.clone();
     let making = tokio::task::spawn_blocking(move || {

@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 
+use missiond_briefing::Wanted;
 use missiond_core::{EngineeringPhase, Outcome};
 use missiond_store::{autopilot, board};
 
-use super::super::prompts::{self, Acquaintance};
-use super::{JobError, Work, act, prepare, start};
-use missiond_briefing::Wanted;
+use super::work::{JobError, Work, act};
+use super::{prepare, start};
+use crate::prompts::{self, Acquaintance};
 
 pub(super) async fn begin_phase(work: &Work) -> Result<(), JobError> {
     let task = work.task.id;
@@ -42,7 +43,7 @@ pub(super) async fn begin_phase(work: &Work) -> Result<(), JobError> {
         prompts::phase_key(&work.attempt, work.task.phase),
     )
     .await?;
-    work.note_session().await
+    work.record_session().await
 }
 
 /// The first prompt of an agent, with what it is told beside it; any other as it

@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 
 use missiond_adapters::PermissionMode;
 use missiond_core::{CliEngine, DeliveryStatus, ExecutionId, SlotId};
+use missiond_executions::{ExecutionError, Identity, NewExecution, Owner};
 use missiond_journal::state::MessageState;
+use missiond_slots::{DEFAULT_SIZE, SlotsError};
 use missiond_store::slot_sessions::{self, SlotSession};
 use missiond_store::token_usage;
 
-use super::super::places;
-use super::{JobError, Work};
-use missiond_executions::{ExecutionError, Identity, NewExecution, Owner};
-use missiond_slots::{DEFAULT_SIZE, SlotsError};
+use super::work::{JobError, Work};
+use crate::slot_names;
 
 /// So many earlier sessions are looked into.
 const LOOKED_BACK: usize = 5;
@@ -51,7 +51,7 @@ fn reserve_slot(work: &Work, engine: &CliEngine, used: &[(String, u64)]) -> Stri
     };
     let open = |name: &str| work.shared.slots.find(name).is_some();
     let taken = |name: &str| names.contains(name) || open(name) || spent(name);
-    let name = places::slot(&config.slots, engine, &taken, &work.task, &work.attempt);
+    let name = slot_names::slot(&config.slots, engine, &taken, &work.task, &work.attempt);
     names.insert(name.clone());
     name
 }
@@ -111,10 +111,13 @@ async fn start_in(
             | ExecutionError::Slots(SlotsError::Invalid(_))),
         ) => Err(JobError::NeedsPerson(error.to_string())),
         // Its journal says why it ended: the next pass finds it.
-        Err(error) => match work.shared.executions.has_journal(execution).await? {
-            true => Ok(()),
-            false => Err(error.into()),
-        },
+        Err(error) => {
+            if work.shared.executions.has_journal(execution).await? {
+                Ok(())
+            } else {
+                Err(error.into())
+            }
+        }
     }
 }
 

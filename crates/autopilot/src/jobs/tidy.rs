@@ -3,16 +3,17 @@
 use std::sync::Arc;
 
 use missiond_core::{ExecutionId, Isolation, Outcome, TaskRef, TraceContext};
+use missiond_executions::Leave;
 use missiond_store::{StoreError, board, slot_sessions};
 use missiond_workspace::{Leftovers, Removal, Worktree};
 
-use super::{Report, Work, check};
+use super::check;
+use super::work::{Report, Work};
 use crate::shared::Shared;
-use missiond_executions::Leave;
 
 /// Takes up what an earlier daemon did not get to: agents whose attempt is over,
 /// and the places of tasks that are done.
-pub(in super::super) async fn tidy_up(shared: Arc<Shared>, holder: Arc<str>) -> Report {
+pub(crate) async fn tidy_up(shared: Arc<Shared>, holder: Arc<str>) -> Report {
     if let Err(error) = sessions(&shared, &holder).await {
         tracing::error!(%error, "what earlier attempts left behind cannot be read");
     }
@@ -51,7 +52,7 @@ async fn sessions(shared: &Arc<Shared>, holder: &str) -> Result<(), StoreError> 
 }
 
 /// Ends an agent whose attempt somebody else has ended.
-pub(in super::super) async fn dismiss(shared: Arc<Shared>, execution: ExecutionId) -> Report {
+pub(crate) async fn dismiss(shared: Arc<Shared>, execution: ExecutionId) -> Report {
     let ended = shared
         .executions
         .finish(execution, "its attempt is over", Leave::AtOnce)
@@ -85,7 +86,9 @@ pub(super) async fn leave(work: &Work) {
             let text = format!("the teardown `{}` failed: {ran}", step.label());
             let (task, author) = (TaskRef::Id(work.task.id), "autopilot".to_owned());
             let board = &work.shared.board;
-            let noted = board.note(task, author, text, TraceContext::root()).await;
+            let noted = board
+                .add_note(task, author, text, TraceContext::root())
+                .await;
             if let Err(error) = noted {
                 tracing::warn!(task = %work.task.number, %ran, %error, "a teardown failed");
             }

@@ -91,7 +91,7 @@ impl FileStore {
     /// A folder with journals as it is found, for looking only: nothing is made,
     /// nothing is demanded of the place, and whatever would write is refused.
     #[must_use]
-    pub fn look(folder: &Path) -> Self {
+    pub fn open_read_only(folder: &Path) -> Self {
         Self {
             folder: folder.to_owned(),
             gate: Gate::default(),

@@ -7,12 +7,13 @@
 //! by words and by as much meaning as there is, and say so.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use missiond_codemap::{ContentHash, Description, NodeRef};
 use missiond_core::{Event, TraceContext};
 use missiond_knowledge::{Embedder, Purpose};
 use missiond_store::code_vectors;
+use parking_lot::RwLock;
 
 use super::{CodeMapError, Repository, blocking};
 
@@ -121,12 +122,12 @@ impl Meant {
 }
 
 impl Meanings {
-    fn read(&self) -> std::sync::RwLockReadGuard<'_, Known> {
-        self.known.read().unwrap_or_else(PoisonError::into_inner)
+    fn read(&self) -> parking_lot::RwLockReadGuard<'_, Known> {
+        self.known.read()
     }
 
-    fn write(&self) -> std::sync::RwLockWriteGuard<'_, Known> {
-        self.known.write().unwrap_or_else(PoisonError::into_inner)
+    fn write(&self) -> parking_lot::RwLockWriteGuard<'_, Known> {
+        self.known.write()
     }
 
     pub(super) fn status(&self) -> MeaningStatus {
@@ -283,7 +284,7 @@ impl Repository {
             drop(known);
             self.meanings.status()
         };
-        self.shared.timeline.tell(
+        self.shared.timeline.publish(
             Event::WorkerProgress {
                 worker: format!("meaning of the code in {}", self.root()),
                 done: status.made.into(),

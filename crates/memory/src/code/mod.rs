@@ -6,14 +6,14 @@
 //! Everything that takes time runs on threads of its own, and a question waits
 //! for a pass only so long before it is answered from what there is, saying so.
 
-mod keeping;
-pub mod landmarks;
+pub mod beacons;
 mod meaning;
+mod persistence;
 mod repository;
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
@@ -21,10 +21,11 @@ use missiond_codemap::{Checkout, CodeError, CodeIndex, ContentHash};
 use missiond_core::{Clock, Timestamp};
 use missiond_runtime::{Component, StartError, Supervisor};
 use missiond_store::{MissionDb, StoreError, code};
+use missiond_timeline::Timeline;
+use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 
 use crate::knowledge::Knowledge;
-use missiond_timeline::Timeline;
 
 pub use meaning::MeaningStatus;
 pub use repository::{Fresh, Repository};
@@ -193,7 +194,7 @@ impl CodeMaps {
             return Err(CodeMapError::NotIndexed(root));
         }
         let checked_at = row.and_then(|row| row.checked_at);
-        Ok(self.take(checkout, checked_at))
+        Ok(self.open_repository(checkout, checked_at))
     }
 
     /// Asks the map something, after a pass if `fresh` says so.
@@ -208,12 +209,12 @@ impl CodeMaps {
             FIRST_PATIENCE
         };
         let fresh = repository.refresh(patience).await?;
-        let answer = self.look(repository, question).await?;
+        let answer = self.query(repository, question).await?;
         Ok((fresh, answer))
     }
 
     /// Asks the map as it is.
-    pub async fn look<T: Send + 'static>(
+    pub async fn query<T: Send + 'static>(
         &self,
         repository: &Arc<Repository>,
         question: impl FnOnce(&CodeIndex) -> T + Send + 'static,
@@ -228,7 +229,11 @@ impl CodeMaps {
         open.iter().any(|known| known.checkout == *checkout)
     }
 
-    fn take(&self, checkout: Checkout, checked_at: Option<Timestamp>) -> Arc<Repository> {
+    fn open_repository(
+        &self,
+        checkout: Checkout,
+        checked_at: Option<Timestamp>,
+    ) -> Arc<Repository> {
         let mut open = self.lock();
         let place = open.iter().position(|known| known.checkout == checkout);
         let repository = match place {
@@ -248,8 +253,8 @@ impl CodeMaps {
         repository
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Arc<Repository>>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> parking_lot::MutexGuard<'_, Vec<Arc<Repository>>> {
+        self.open.lock()
     }
 }
 

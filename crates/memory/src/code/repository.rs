@@ -6,8 +6,8 @@
 
 use std::ops::ControlFlow;
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 use std::time::{Duration, Instant};
 
 use futures::FutureExt;
@@ -15,10 +15,11 @@ use missiond_codemap::{Checkout, CodeIndex, FORMAT, Limits, News, Progress, scan
 use missiond_core::{Event, Timestamp, TraceContext};
 use missiond_runtime::OnPanic;
 use missiond_store::code;
+use parking_lot::{Mutex, MutexGuard, RwLock, RwLockReadGuard};
 use tokio::sync::{mpsc, watch};
 
 use super::meaning::{MeaningStatus, Meanings};
-use super::{CodeMapError, Shared, blocking, keeping, landmarks, number_of};
+use super::{CodeMapError, Shared, beacons, blocking, number_of, persistence};
 
 /// Batches between the threads that read and the one that keeps.
 const WAITING_BATCHES: usize = 4;
@@ -108,7 +109,7 @@ impl Repository {
 
     /// For threads that may wait.
     pub fn index(&self) -> RwLockReadGuard<'_, CodeIndex> {
-        self.index.read().unwrap_or_else(PoisonError::into_inner)
+        self.index.read()
     }
 
     pub fn root(&self) -> String {
@@ -189,13 +190,13 @@ impl Repository {
             after = Some(last.path.clone());
             let this = Arc::clone(self);
             blocking(move || {
-                let mut index = this.index.write().unwrap_or_else(PoisonError::into_inner);
+                let mut index = this.index.write();
                 for row in page {
                     if index.known_file(&row.path) {
                         continue;
                     }
                     // A row of another build is as good as none.
-                    if let Some(file) = keeping::from_row(row) {
+                    if let Some(file) = persistence::from_row(row) {
                         index.apply(News::Changed(Box::new(file)));
                     }
                 }
@@ -218,7 +219,7 @@ impl Repository {
             .db
             .write(move |tx| Box::pin(code::forget(tx, id)));
         forget.await?;
-        *self.index.write().unwrap_or_else(PoisonError::into_inner) = CodeIndex::default();
+        *self.index.write() = CodeIndex::default();
         let mut passes = self.lock();
         (passes.loaded, passes.complete, passes.checked_at) = (false, false, None);
         Ok(())
@@ -347,8 +348,8 @@ impl Repository {
         });
         let mut pass = Pass::default();
         while let Some(batch) = told.recv().await {
-            self.take_in(batch, &mut pass).await?;
-            self.shared.timeline.tell(
+            self.apply_batch(batch, &mut pass).await?;
+            self.shared.timeline.publish(
                 Event::WorkerProgress {
                     worker: format!("code map of {}", self.root()),
                     done: progress.read.load(Ordering::Relaxed).into(),
@@ -367,21 +368,21 @@ impl Repository {
             .write(move |tx| Box::pin(code::checked(tx, id, now)));
         checked.await?;
         if pass.changed + pass.gone > 0 {
-            self.tell(&pass).await;
+            self.publish(&pass).await;
         }
-        landmarks::follow_all(self).await?;
+        beacons::follow_all(self).await?;
         Ok(pass)
     }
 
     /// Keeps what was read: in memory, and in the store for the next daemon.
-    async fn take_in(
+    async fn apply_batch(
         self: &Arc<Self>,
         batch: Vec<News>,
         pass: &mut Pass,
     ) -> Result<(), CodeMapError> {
         let this = Arc::clone(self);
         let (changes, changed, gone) = blocking(move || {
-            let mut index = this.index.write().unwrap_or_else(PoisonError::into_inner);
+            let mut index = this.index.write();
             let (mut changes, mut changed, mut gone) = (Vec::new(), 0, 0);
             for news in batch {
                 if !index.is_new(&news) {
@@ -389,7 +390,7 @@ impl Repository {
                 }
                 changed += u32::from(matches!(news, News::Changed(_)));
                 gone += u32::from(matches!(news, News::Gone { .. }));
-                changes.push(keeping::change(&news));
+                changes.push(persistence::change(&news));
                 index.apply(news);
             }
             (changes, changed, gone)
@@ -409,7 +410,7 @@ impl Repository {
         Ok(kept.await?)
     }
 
-    async fn tell(self: &Arc<Self>, pass: &Pass) {
+    async fn publish(self: &Arc<Self>, pass: &Pass) {
         let this = Arc::clone(self);
         let Ok(counts) = blocking(move || this.index().counts()).await else {
             return;
@@ -433,7 +434,7 @@ impl Repository {
     }
 
     fn lock(&self) -> MutexGuard<'_, Passes> {
-        self.passes.lock().unwrap_or_else(PoisonError::into_inner)
+        self.passes.lock()
     }
 }
 

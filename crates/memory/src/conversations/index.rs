@@ -7,7 +7,6 @@
 //! on the database took in as well, a moment later.
 
 use std::collections::HashMap;
-use std::sync::PoisonError;
 use std::time::Duration;
 
 use missiond_core::{BoardTaskId, CliEngine, ConversationId, Timestamp};
@@ -16,7 +15,7 @@ use missiond_knowledge::tokens::tokens;
 use missiond_store::conversations::items::{self, CallRow, MessageRow, Window};
 use missiond_store::conversations::{self, ConversationRow};
 
-use super::{ConversationError, Conversations, Inner, on_thread};
+use super::{ConversationError, Conversations, Inner, on_worker_thread};
 
 /// Rows read from the store at once.
 const PAGE: u32 = 200;
@@ -223,7 +222,7 @@ impl Conversations {
                 return Ok(());
             }
             let full = messages.len().max(calls.len()) as u32 == PAGE;
-            let prepared = on_thread(move || in_order(messages, calls)).await?;
+            let prepared = on_worker_thread(move || in_order(messages, calls)).await?;
             self.inner.write_index().add(id, prepared);
             if !full {
                 return Ok(());
@@ -263,12 +262,12 @@ fn in_order(messages: Vec<MessageRow>, calls: Vec<CallRow>) -> Vec<Prepared> {
 }
 
 impl Inner {
-    pub(super) fn read_index(&self) -> std::sync::RwLockReadGuard<'_, Index> {
-        self.index.read().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn read_index(&self) -> parking_lot::RwLockReadGuard<'_, Index> {
+        self.index.read()
     }
 
-    fn write_index(&self) -> std::sync::RwLockWriteGuard<'_, Index> {
-        self.index.write().unwrap_or_else(PoisonError::into_inner)
+    fn write_index(&self) -> parking_lot::RwLockWriteGuard<'_, Index> {
+        self.index.write()
     }
 }
 

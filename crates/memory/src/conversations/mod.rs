@@ -9,31 +9,32 @@
 //! took in.
 
 mod index;
-mod own;
+mod ingest;
+mod of_executions;
+mod personal;
 mod project;
 mod recent;
-mod runs;
 mod search;
 mod show;
-mod take_in;
 
 pub use recent::PastTurn;
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
 use missiond_api::ApiError;
+use missiond_config::Config;
 use missiond_core::{Clock, DaemonId, ErrorCode, Timestamp};
 use missiond_runtime::{Component, StartError, Supervisor, Tasks};
 use missiond_store::{MissionDb, StoreError, conversations};
+use parking_lot::{Mutex, MutexGuard, RwLock};
 use tokio::sync::watch;
 
 use index::Index;
-use missiond_config::Config;
-use own::OwnSources;
-use runs::Runs;
+use of_executions::Runs;
+use personal::OwnSources;
 
 /// How often transcripts of executions are looked at.
 const TICK: Duration = Duration::from_secs(1);
@@ -135,8 +136,8 @@ impl Conversations {
             if now >= own_due {
                 own_due = now + OWN_TICK;
                 match self.follow_own(&mut own).await {
-                    Ok(own::Look::Everything) => {}
-                    Ok(own::Look::More) => own_due = now,
+                    Ok(personal::Look::Everything) => {}
+                    Ok(personal::Look::More) => own_due = now,
                     Err(error) => tracing::warn!(%error, "own transcripts were not taken in"),
                 }
             }
@@ -198,11 +199,11 @@ impl Component for Conversations {
 
 impl Inner {
     fn places(&self) -> MutexGuard<'_, HashMap<String, String>> {
-        self.places.lock().unwrap_or_else(PoisonError::into_inner)
+        self.places.lock()
     }
 
     fn seen(&self) -> MutexGuard<'_, HashMap<String, u64>> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+        self.seen.lock()
     }
 
     fn now(&self) -> Timestamp {
@@ -211,7 +212,7 @@ impl Inner {
 }
 
 /// Does work that takes a processor or a disk for a while.
-async fn on_thread<T: Send + 'static>(
+async fn on_worker_thread<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, ConversationError> {
     let done = tokio::task::spawn_blocking(work).await;

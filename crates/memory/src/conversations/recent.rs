@@ -14,7 +14,7 @@ use missiond_store::conversations::{self, ConversationRow};
 
 use super::project::project_of;
 use super::search::{self, Scope};
-use super::{ConversationError, Conversations, on_thread};
+use super::{ConversationError, Conversations, on_worker_thread};
 
 /// At most so many turns are handed out at once.
 pub(super) const MOST_TURNS: usize = MAX_TURNS as usize;
@@ -150,7 +150,7 @@ impl Conversations {
 
     async fn project(&self, folder: &Path) -> Result<String, ConversationError> {
         let folder = folder.to_owned();
-        on_thread(move || project_of(&folder)).await
+        on_worker_thread(move || project_of(&folder)).await
     }
 
     fn past(&self, (row, turn): (ConversationRow, TurnRow)) -> PastTurn {

@@ -14,7 +14,7 @@ use missiond_store::conversations::items::{self, CallRow, MessageRow};
 use missiond_store::conversations::{self, ConversationRow};
 
 use super::show::role_of;
-use super::{ConversationError, Conversations, on_thread};
+use super::{ConversationError, Conversations, on_worker_thread};
 
 /// A query is words, not a document.
 const LONGEST_QUERY: usize = 2_000;
@@ -171,7 +171,7 @@ impl Conversations {
         let asked = tokens(query);
         let inner = Arc::clone(&self.inner);
         let candidates = limit.max(CANDIDATES);
-        let mut best = on_thread(move || {
+        let mut best = on_worker_thread(move || {
             let index = inner.read_index();
             let fits = |doc| {
                 index.said(doc).is_some_and(|(said, conversation)| {

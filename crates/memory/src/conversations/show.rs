@@ -7,6 +7,7 @@ use missiond_api::operations::conversation::{
     ConversationShowParams, ConversationShowResult, ConversationTurn, MAX_ITEMS, MAX_LISTED,
     SaidBy, TokenCounts, ToolOutcome,
 };
+use missiond_config::UsageConfig;
 use missiond_core::{BoardTaskId, ConversationId, Timestamp};
 use missiond_store::conversations::items::{self, CallRow, EventRow, MessageRow, Window};
 use missiond_store::conversations::turns::{self, TurnRow};
@@ -16,9 +17,8 @@ use missiond_store::token_usage::Used;
 use missiond_store::{StoreError, Tx};
 
 use super::project::project_of;
-use super::{ConversationError, Conversations, on_thread};
+use super::{ConversationError, Conversations, on_worker_thread};
 use crate::cost;
-use missiond_config::UsageConfig;
 
 const DEFAULT_LISTED: u32 = 20;
 const DEFAULT_ITEMS: u32 = 100;
@@ -174,7 +174,7 @@ impl Conversations {
             let message = format!("`project` must be an absolute path, not `{shown}`");
             return Err(ConversationError::Invalid(message));
         }
-        on_thread(move || Some(project_of(&path))).await
+        on_worker_thread(move || Some(project_of(&path))).await
     }
 }
 
@@ -298,9 +298,10 @@ async fn with_usage(
     count: u32,
 ) -> Result<Vec<TurnUsed>, StoreError> {
     let mut rows = turns::of_conversation(tx, id, after, count.saturating_add(1)).await?;
-    let next = match rows.len() > count as usize {
-        true => rows.pop().map(|next| next.began_at),
-        false => None,
+    let next = if rows.len() > count as usize {
+        rows.pop().map(|next| next.began_at)
+    } else {
+        None
     };
     let Some(first) = rows.first() else {
         return Ok(Vec::new());

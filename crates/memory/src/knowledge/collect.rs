@@ -10,7 +10,7 @@ use missiond_knowledge::utility::{Judged, may_go};
 use missiond_store::knowledge::{self, COLLECTED, EntryRow, Standing, Which, edges};
 use missiond_store::{StoreError, Tx};
 
-use super::{Knowledge, KnowledgeError, PAGE, to_the_end};
+use super::{Knowledge, KnowledgeError, PAGE, run_to_completion};
 
 /// Entries that one collection shows or archives.
 const MOST: usize = 500;
@@ -27,7 +27,7 @@ impl Knowledge {
         trace: TraceContext,
     ) -> Result<KbGcReport, KnowledgeError> {
         let this = self.clone();
-        to_the_end(async move { this.collect_now(params, trace).await }).await
+        run_to_completion(async move { this.collect_now(params, trace).await }).await
     }
 
     async fn collect_now(

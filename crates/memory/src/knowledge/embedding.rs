@@ -5,19 +5,20 @@
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use missiond_config::{EmbeddingProvider, KnowledgeConfig};
 use missiond_core::EntryId;
 use missiond_embedding::install::{self, choose, folder_of};
 use missiond_embedding::remote::{Interface, RemoteModel, RemoteSettings, is_on_this_machine};
 use missiond_embedding::{EmbeddedModel, ModelSpec};
 use missiond_knowledge::{Calibration, EmbedError, Embedder, ModelName, Purpose};
 use missiond_store::knowledge::{self, vectors};
+use parking_lot::Mutex;
 
 use super::index::{Serving, searched_text};
-use super::{Knowledge, KnowledgeError, on_thread};
-use missiond_config::{EmbeddingProvider, KnowledgeConfig};
+use super::{Knowledge, KnowledgeError, on_worker_thread};
 
 /// The models this daemon can use.
 #[derive(Debug)]
@@ -74,7 +75,7 @@ impl Models {
     pub(super) fn current(&self) -> Result<Arc<dyn Embedder>, String> {
         // Two locks: whoever asks how things are does not wait for a model
         // that is being opened.
-        let _opening = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
+        let _opening = self.opening.lock();
         if let Some(current) = self.lock().current.clone() {
             return Ok(current);
         }
@@ -96,7 +97,7 @@ impl Models {
         if !known_missing && let Some(current) = self.current().ok().filter(is_it) {
             return Some(current);
         }
-        let _opening = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
+        let _opening = self.opening.lock();
         match &self.lock().previous {
             Previous::Open(model) if is_it(model) => return Some(Arc::clone(model)),
             Previous::Missing(since) if since.elapsed() < LOOK_AGAIN => return None,
@@ -168,7 +169,7 @@ impl Models {
     }
 
     /// The model of an older index is not needed any more.
-    fn let_go(&self) {
+    fn unload(&self) {
         self.lock().previous = Previous::Unknown;
     }
 
@@ -233,8 +234,8 @@ impl Models {
         EmbeddedModel::load(&folder_of(&self.folder, spec), spec)
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Opened> {
-        self.opened.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> parking_lot::MutexGuard<'_, Opened> {
+        self.opened.lock()
     }
 }
 
@@ -285,7 +286,7 @@ impl Knowledge {
     /// The configured model, or why there is none.
     pub async fn model(&self) -> Result<Arc<dyn Embedder>, String> {
         let inner = Arc::clone(&self.inner);
-        let model = on_thread(move || inner.models.current()).await;
+        let model = on_worker_thread(move || inner.models.current()).await;
         model.map_err(|error| error.to_string())?
     }
 
@@ -346,7 +347,7 @@ impl Knowledge {
             .map(|row| searched_text(&row.key, &row.summary, &row.detail, &row.labels))
             .collect();
         let model = Arc::clone(model);
-        let made = on_thread(move || {
+        let made = on_worker_thread(move || {
             let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
             model.embed(&texts, Purpose::Entry)
         })
@@ -411,7 +412,7 @@ impl Knowledge {
             let index = self.read_index(row).await?;
             *self.inner.write_index() = index;
         }
-        self.inner.models.let_go();
+        self.inner.models.unload();
         let model = name.to_owned();
         self.inner
             .db

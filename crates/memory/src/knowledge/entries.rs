@@ -15,7 +15,7 @@ use missiond_store::knowledge::edges::{self, EdgeRow, MadeBy};
 use missiond_store::knowledge::{self, EntryRow, RevisionRow, Which};
 use missiond_store::{StoreError, Tx};
 
-use super::{Knowledge, KnowledgeError, to_the_end};
+use super::{Knowledge, KnowledgeError, run_to_completion};
 
 /// Entries on a page of the list, and how far it can be paged.
 const LISTED: u32 = 50;
@@ -115,7 +115,7 @@ impl Knowledge {
         trace: TraceContext,
     ) -> Result<KbForgotten, KnowledgeError> {
         let this = self.clone();
-        to_the_end(async move { this.forget_now(name, scope, trace).await }).await
+        run_to_completion(async move { this.forget_now(name, scope, trace).await }).await
     }
 
     async fn forget_now(
@@ -161,7 +161,7 @@ impl Knowledge {
         tier: AuthorTier,
     ) -> Result<KbEdge, KnowledgeError> {
         let this = self.clone();
-        to_the_end(async move { this.link_now(params, tier).await }).await
+        run_to_completion(async move { this.link_now(params, tier).await }).await
     }
 
     async fn link_now(
@@ -174,9 +174,10 @@ impl Knowledge {
                 "an entry has no edge to itself".into(),
             ));
         }
-        let reason = match params.reason.is_empty() {
-            true => "said so".to_owned(),
-            false => mask(&params.reason).text,
+        let reason = if params.reason.is_empty() {
+            "said so".to_owned()
+        } else {
+            mask(&params.reason).text
         };
         let edge = EdgeRow {
             from: params.from,

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use missiond_api::operations::knowledge::{KbMapParams, KbMapResult, KbPoint, MAX_MAPPED};
 use missiond_knowledge::project;
 
-use super::{Inner, Knowledge, KnowledgeError, on_thread};
+use super::{Inner, Knowledge, KnowledgeError, on_worker_thread};
 
 /// Entries on a map unless more are asked for.
 const MAPPED: u32 = 500;
@@ -39,7 +39,7 @@ impl Knowledge {
             Some(drawn) if drawn.changes == changes => drawn,
             _ => {
                 let inner = Arc::clone(&self.inner);
-                on_thread(move || draw(&inner, changes)).await?
+                on_worker_thread(move || draw(&inner, changes)).await?
             }
         };
         let drawn = kept.insert(drawn);

@@ -11,12 +11,12 @@ mod index;
 mod map;
 mod remember;
 mod search;
-mod tend;
+mod upkeep;
 
 use std::collections::HashSet;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use futures::future::BoxFuture;
 use missiond_api::{ApiError, Home};
@@ -26,14 +26,16 @@ use missiond_knowledge::transfer::DraftError;
 use missiond_runtime::{Component, StartError, Supervisor, Tasks};
 use missiond_store::knowledge::{self, Which, edges};
 use missiond_store::{MissionDb, StoreError};
+use parking_lot::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use tokio::sync::{Notify, watch};
 
 use embedding::Models;
 pub use entries::note_uses;
-use index::{Index, Serving};
 use missiond_config::KnowledgeConfig;
 use missiond_timeline::{Timeline, TimelineError};
-pub use tend::{Learnt, Tended};
+
+use index::{Index, Serving};
+pub use upkeep::{Learnt, Tended};
 
 /// A handle to the knowledge base.
 #[derive(Debug, Clone)]
@@ -213,7 +215,7 @@ impl Knowledge {
             .read(move |tx| Box::pin(edges::of_kind(tx, kind, u32::MAX)))
             .await?;
         let context = self.inner.profile.context;
-        let mut index = on_thread(move || Index::of(entries, context, dimension)).await?;
+        let mut index = on_worker_thread(move || Index::of(entries, context, dimension)).await?;
         // The newest comes last and stays, as it does where an entry's edges are read.
         for edge in superseding.into_iter().rev() {
             index.supersede(edge.to, edge.from);
@@ -262,15 +264,15 @@ impl Inner {
     }
 
     fn waiting(&self) -> MutexGuard<'_, HashSet<EntryId>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+        self.waiting.lock()
     }
 
     fn read_index(&self) -> RwLockReadGuard<'_, Index> {
-        self.index.read().unwrap_or_else(PoisonError::into_inner)
+        self.index.read()
     }
 
     fn write_index(&self) -> RwLockWriteGuard<'_, Index> {
-        let index = self.index.write().unwrap_or_else(PoisonError::into_inner);
+        let index = self.index.write();
         // Under the lock: whoever reads the number first and the index then may
         // hold what is newer than its number, never what is older.
         self.changes.fetch_add(1, Ordering::SeqCst);
@@ -280,7 +282,7 @@ impl Inner {
 
 /// Carries a change through also when whoever asked for it goes away: what is in
 /// the store is then in the index too.
-async fn to_the_end<T: Send + 'static>(
+async fn run_to_completion<T: Send + 'static>(
     change: impl Future<Output = Result<T, KnowledgeError>> + Send + 'static,
 ) -> Result<T, KnowledgeError> {
     let done = tokio::spawn(change).await;
@@ -288,7 +290,7 @@ async fn to_the_end<T: Send + 'static>(
 }
 
 /// Does work that takes a processor for a while.
-async fn on_thread<T: Send + 'static>(
+async fn on_worker_thread<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, KnowledgeError> {
     let done = tokio::task::spawn_blocking(work).await;

@@ -21,7 +21,7 @@ use missiond_store::{StoreError, Tx};
 
 use super::entries::{counted, draft, wire_edge, wire_entry};
 use super::index::searched_text;
-use super::{Knowledge, KnowledgeError, on_thread, to_the_end};
+use super::{Knowledge, KnowledgeError, on_worker_thread, run_to_completion};
 
 /// Entries a new one is compared with.
 const COMPARED: usize = 10;
@@ -172,7 +172,7 @@ impl Knowledge {
         trace: TraceContext,
     ) -> Result<Option<KbRemembered>, KnowledgeError> {
         let this = self.clone();
-        to_the_end(async move {
+        run_to_completion(async move {
             this.keep_now(draft, proposal, masked, contradiction, trace)
                 .await
         })
@@ -264,7 +264,7 @@ impl Knowledge {
         let key = draft.key.clone().unwrap_or_else(|| draft.derived_key());
         let full = searched_text(&key, &draft.summary, &draft.detail, &labels);
         let text = draft.summary.clone();
-        on_thread(move || {
+        on_worker_thread(move || {
             let serving = inner.read_index().serving.clone();
             let embedded: Embedded = serving.and_then(|serving| {
                 let model = inner.models.serving(&serving)?;

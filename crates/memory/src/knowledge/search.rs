@@ -11,7 +11,7 @@ use missiond_knowledge::{Mode, Paths, Profile, Purpose, Reads, Request};
 use missiond_store::knowledge::{self, edges};
 
 use super::entries::wire_edge;
-use super::{Inner, Knowledge, KnowledgeError, on_thread};
+use super::{Inner, Knowledge, KnowledgeError, on_worker_thread};
 
 impl Knowledge {
     pub async fn search(&self, params: KbSearchParams) -> Result<KbSearchResult, KnowledgeError> {
@@ -39,7 +39,7 @@ impl Knowledge {
         };
         self.built().await;
         let inner = Arc::clone(&self.inner);
-        on_thread(move || run(&inner, &params, &profile, limit, offset)).await
+        on_worker_thread(move || run(&inner, &params, &profile, limit, offset)).await
     }
 
     /// Entries that contradict each other.

@@ -2,9 +2,9 @@
 //! minutes. A daemon that starts again has none.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
 
 use missiond_core::Timestamp;
+use parking_lot::Mutex;
 
 use super::key;
 
@@ -19,7 +19,7 @@ pub(super) struct Codes {
 
 impl Codes {
     pub(super) fn put(&self, hash: String, expires_at: Timestamp) {
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = self.waiting.lock();
         if waiting.len() == WAITING {
             waiting.pop_front();
         }
@@ -27,8 +27,8 @@ impl Codes {
     }
 
     /// Whether the code waited; it does no longer.
-    pub(super) fn take(&self, hash: &str, now: Timestamp) -> bool {
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+    pub(super) fn redeem(&self, hash: &str, now: Timestamp) -> bool {
+        let mut waiting = self.waiting.lock();
         waiting.retain(|(_, expires_at)| *expires_at > now);
         let before = waiting.len();
         waiting.retain(|(known, _)| !key::same(known.as_bytes(), hash.as_bytes()));

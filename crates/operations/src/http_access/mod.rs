@@ -130,7 +130,7 @@ impl HttpAccess {
         browser: &str,
     ) -> Result<Option<Secret>, AccessError> {
         let now = self.clock.now();
-        if !self.codes.take(&self.key.hash(code), now) {
+        if !self.codes.redeem(&self.key.hash(code), now) {
             return Ok(None);
         }
         let (_, secret) = self

@@ -53,7 +53,7 @@ fn pages_from_the_end_and_onwards_show_every_line_once() {
         }
         assert_eq!(back, all(100), "{limit}");
         let mut forth = Vec::new();
-        let gone = Place { file: 1, offset: 0 };
+        let gone = LogPosition { file: 1, offset: 0 };
         let mut place = gone;
         loop {
             let read = read(&log, From::After(place), &Wanted::default(), limit).unwrap();
@@ -71,13 +71,13 @@ fn pages_from_the_end_and_onwards_show_every_line_once() {
 fn lines_are_chosen_by_level_and_words() {
     let folder = tempfile::tempdir().unwrap();
     let log = log(folder.path(), 100);
-    let wanted = Wanted {
+    let wanted = LogFilter {
         level: Some(LogLevel::Warn),
         text: None,
     };
     let warned = read(&log, From::End, &wanted, 3).unwrap();
     assert_eq!(messages(&warned), ["line 70", "line 80", "line 90"]);
-    let wanted = Wanted {
+    let wanted = LogFilter {
         level: None,
         text: Some("ine 42".to_owned()),
     };

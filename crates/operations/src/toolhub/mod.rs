@@ -13,11 +13,10 @@ use futures::future::BoxFuture;
 use missiond_api::Home;
 use missiond_core::{Event, TraceContext};
 use missiond_runtime::{Component, OnPanic, StartError, Supervisor};
-use missiond_toolhub::{Hub, HubEvent, HubSettings, KeeperCommand, ServerState};
-use tokio::sync::mpsc;
-
 use missiond_timeline::Timeline;
 use missiond_timeline::metrics::Metrics;
+use missiond_toolhub::{Hub, HubEvent, HubSettings, KeeperCommand, ServerState};
+use tokio::sync::mpsc;
 
 pub use requests::fits;
 pub use requests::{control, pin, prompt_get, prompts, servers, tool_call, tools};

@@ -5,6 +5,7 @@
 //! system's fonts or a graphics card: equal pictures give equal bytes on every
 //! machine.
 
+mod error;
 mod font;
 mod lines;
 mod mask;
@@ -20,18 +21,11 @@ mod tests;
 use std::io::BufRead;
 use std::time::Duration;
 
-use missiond_semantic::Size;
-
-use crate::cast::{CastError, CastReader, EventKind};
+use crate::cast::{CastReader, EventKind};
 use crate::terminal::Terminal;
 
+pub use error::{MAX_PICTURE, PictureError};
 pub use picture::{Glyph, Paint, Picture, Source, Underline};
-
-/// The largest picture that is drawn, in cells.
-pub const MAX_PICTURE: Size = Size {
-    columns: 1000,
-    rows: 500,
-};
 
 /// How a picture is written down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,19 +38,6 @@ pub enum Format {
     Ansi,
     /// A drawing whose text stays text.
     Svg,
-}
-
-#[derive(Debug, thiserror::Error)]
-pub enum PictureError {
-    #[error(
-        "a picture has at most {}x{} cells, this terminal has {}x{}: make it smaller first",
-        MAX_PICTURE.columns, MAX_PICTURE.rows, .0.columns, .0.rows
-    )]
-    TooLarge(Size),
-    #[error("the image could not be encoded")]
-    Encoding(#[from] ::png::EncodingError),
-    #[error(transparent)]
-    Recording(#[from] CastError),
 }
 
 impl Picture {

@@ -13,7 +13,7 @@ use alacritty_terminal::term::color::Colors;
 use alacritty_terminal::vte::ansi::{Color, NamedColor, Rgb};
 use missiond_semantic::Size;
 
-use super::{MAX_PICTURE, PictureError};
+use super::error::{MAX_PICTURE, PictureError};
 use crate::reply::Theme;
 
 #[derive(Debug, Clone, PartialEq)]

@@ -7,9 +7,12 @@ pub struct Allowed(Vec<String>);
 
 impl Allowed {
     pub fn new(patterns: Vec<String>) -> Self {
-        let whole = |pattern: String| match pattern.contains("__") || pattern == "*" {
-            true => pattern,
-            false => format!("{pattern}__*"),
+        let whole = |pattern: String| {
+            if pattern.contains("__") || pattern == "*" {
+                pattern
+            } else {
+                format!("{pattern}__*")
+            }
         };
         Self(patterns.into_iter().map(whole).collect())
     }

@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use missiond_core::{Category, Event};
 use missiond_mcp::Change;
+use missiond_runtime::{Shutdown, Stage};
+use missiond_timeline::{Backoff, FollowError, Timeline};
 use tokio::sync::broadcast;
 
 use super::resources::{BOARD, ENTRIES, EXECUTIONS, QUESTIONS, READY};
-use missiond_runtime::{Shutdown, Stage};
-use missiond_timeline::{Backoff, FollowError, Timeline};
 
 /// Who does not listen for longer than this is told that anything may have
 /// changed.

@@ -15,13 +15,12 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use missiond_api::{ApiError, CommanderHelloParams, Toolsets};
-use missiond_mcp::{Change, Features, Identity, Offer, Refusal, ToolRequest};
-use serde_json::{Map, Value};
-use tokio::sync::broadcast;
-
 use missiond_config::Config;
+use missiond_mcp::{Change, Features, Identity, Offer, Refusal, ToolRequest};
 use missiond_operations::Operations;
 use missiond_operations::state::{Daemon, VERSION};
+use serde_json::{Map, Value};
+use tokio::sync::broadcast;
 
 pub use allowed::Allowed;
 pub use changes::Changes;

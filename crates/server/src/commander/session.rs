@@ -7,11 +7,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use missiond_api::CommanderHelloParams;
 use missiond_core::CliEngine;
-use missiond_runtime::OnPanic;
-use tokio::sync::watch;
-
 use missiond_operations::state::Daemon;
+use missiond_runtime::OnPanic;
 use missiond_slots::{ConnectionNumber, ConnectionTold};
+use tokio::sync::watch;
 
 /// Told of as long as this is kept.
 #[derive(Debug)]
@@ -29,7 +28,7 @@ impl SessionWatch {
             return None;
         }
         let (calls, told) = watch::channel(0);
-        let told = tell(Daemon::clone(daemon), engine, cwd, told);
+        let told = report_session(Daemon::clone(daemon), engine, cwd, told);
         daemon
             .supervisor
             .spawn("foreground session", None, OnPanic::Report, told);
@@ -46,7 +45,12 @@ impl SessionWatch {
     }
 }
 
-async fn tell(daemon: Daemon, engine: CliEngine, cwd: PathBuf, mut calls: watch::Receiver<usize>) {
+async fn report_session(
+    daemon: Daemon,
+    engine: CliEngine,
+    cwd: PathBuf,
+    mut calls: watch::Receiver<usize>,
+) {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     let connection = ConnectionNumber(NUMBER.fetch_add(1, Ordering::Relaxed));
     let mut told = ConnectionTold::Opened;

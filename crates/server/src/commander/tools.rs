@@ -5,12 +5,12 @@ use std::time::Duration;
 use missiond_api::{ApiError, CATALOGUE, OperationSpec, Reach};
 use missiond_mcp::tools::{CALL_OPERATION, call_operation, entry};
 use missiond_mcp::{Refusal, ToolRequest};
+use missiond_operations::state::Daemon;
+use missiond_operations::{Asker, Operations, Reporter};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 
 use super::{Allowed, Commander, Distance};
-use missiond_operations::state::Daemon;
-use missiond_operations::{Asker, Operations, Reporter};
 
 /// The search, which every client is shown that is not shown everything.
 const FIND: &str = "operation_find";

@@ -5,7 +5,6 @@
 //! requests a second.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use axum::extract::{Request, State};
@@ -15,13 +14,14 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use missiond_api::ApiError;
 use missiond_core::{AccessId, AccessKind, ErrorCode};
+use missiond_operations::http_access::Secret;
 use missiond_store::http_access::Access;
+use parking_lot::Mutex;
 
-use super::Web;
 use super::connections::Guest;
 use super::refusal::Refusal;
+use super::web::Web;
 use crate::rate::RateLimit;
-use missiond_operations::http_access::Secret;
 
 pub(super) const COOKIE: &str = "mission_session";
 const CSRF: &str = "x-mission-csrf";
@@ -150,7 +150,7 @@ const FAILURES: u32 = 5;
 
 impl Limits {
     fn take(&self, id: AccessId, per_second: u32, now: Instant) -> Result<(), Refusal> {
-        let mut callers = self.callers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut callers = self.callers.lock();
         if callers.len() >= COUNTED && !callers.contains_key(&id) {
             callers.retain(|_, (_, limit)| !limit.is_full(now));
         }
@@ -161,7 +161,7 @@ impl Limits {
             (*counted, *limit) = (per_second, RateLimit::new(per_second, now));
         }
         limit
-            .take(now)
+            .try_acquire(now)
             .map_err(|wait| too_fast("too many requests per second", wait))
     }
 
@@ -169,9 +169,9 @@ impl Limits {
     /// is never held up: a code cannot be guessed, so a limit on trying would
     /// only let others keep the owner out.
     pub(super) fn failed_login(&self, now: Instant) -> Refusal {
-        let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut failures = self.failures.lock();
         let limit = failures.get_or_insert_with(|| RateLimit::new(FAILURES, now));
-        match limit.take(now) {
+        match limit.try_acquire(now) {
             Ok(()) => Refusal::unauthenticated(
                 "this link was used or is older than two minutes: `mission open` makes a new one",
             ),

@@ -5,7 +5,7 @@
 //! is known keeps its place, however many strangers come.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
@@ -14,10 +14,10 @@ use hyper::body::Incoming;
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use missiond_runtime::{Shutdown, Stage};
+use parking_lot::{Mutex, MutexGuard};
 use tokio::net::TcpStream;
 use tokio::task::AbortHandle;
-
-use missiond_runtime::{Shutdown, Stage};
 
 /// Strangers at once.
 const STRANGERS: usize = 64;
@@ -98,7 +98,7 @@ impl Guests {
 
     fn lock(&self) -> MutexGuard<'_, Inside> {
         // No code that can panic runs under the lock.
-        self.inside.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inside.lock()
     }
 }
 

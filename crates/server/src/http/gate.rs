@@ -13,10 +13,10 @@ use axum::http::header::{self, HeaderName};
 use axum::http::{HeaderMap, HeaderValue};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-
-use super::Web;
-use super::refusal::Refusal;
 use missiond_config::HttpConfig;
+
+use super::refusal::Refusal;
+use super::web::Web;
 
 #[derive(Debug)]
 pub(super) struct Gate {

@@ -9,19 +9,20 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::commander::Changes;
 use missiond_api::Home;
+use missiond_config::HttpConfig;
+use missiond_operations::Operations;
+use missiond_operations::state::Daemon;
+use missiond_runtime::Stage;
 use missiond_runtime::{OnPanic, Supervisor};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
 use super::caller::Limits;
 use super::connections::{self, Guests};
-use super::{Web, gate, router};
-use missiond_config::HttpConfig;
-use missiond_operations::Operations;
-use missiond_operations::state::Daemon;
-use missiond_runtime::Stage;
+use super::web::Web;
+use super::{gate, router};
+use crate::commander::Changes;
 
 /// Connections at once; beyond it those who come wait.
 const MAX_CONNECTIONS: usize = 512;

@@ -16,15 +16,15 @@ use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use missiond_api::ApiError;
 use missiond_core::{Seq, TimelineEvent};
+use missiond_operations::state::VERSION;
+use missiond_timeline::{Backoff, FollowError, subject};
 use serde_json::json;
 use tokio::time::Instant;
 
-use super::Web;
 use super::caller::Caller;
 use super::refusal::Refusal;
 use super::sockets::{self, Closed, Socket};
-use missiond_operations::state::VERSION;
-use missiond_timeline::{Backoff, FollowError, subject};
+use super::web::Web;
 
 /// Between two messages.
 const GATHER: Duration = Duration::from_millis(50);
@@ -75,7 +75,7 @@ async fn stream(web: &Web, after: Option<Seq>, socket: &mut Socket) -> Result<()
         None => follower.position(),
     };
     socket
-        .tell(&json!({
+        .send_json(&json!({
             "type": "hello",
             "seq": head,
             "daemon": VERSION,
@@ -94,7 +94,7 @@ async fn stream(web: &Web, after: Option<Seq>, socket: &mut Socket) -> Result<()
             follower = timeline.follow();
             batch = Batch::default();
             let reset = json!({"type": "reset", "seq": follower.position()});
-            socket.tell(&reset).await?;
+            socket.send_json(&reset).await?;
         }
         let send_at = (!batch.is_empty()).then_some(due);
         tokio::select! {
@@ -172,13 +172,13 @@ impl Batch {
                 "{{\"type\":\"events\",\"seq\":{},\"events\":[{}]}}",
                 last.0, batch.stored
             );
-            socket.tell_text(message).await?;
+            socket.send_text(message).await?;
         }
         if !batch.told.is_empty() {
             let mut told: Vec<_> = batch.told.into_values().collect();
             told.sort_by_key(|event| event.at);
             let message = json!({"type": "ephemeral", "events": told});
-            socket.tell(&message).await?;
+            socket.send_json(&message).await?;
         }
         Ok(())
     }

@@ -8,9 +8,9 @@ use axum::response::Response;
 use missiond_api::{CommanderHelloParams, MAX_FRAME};
 use missiond_mcp::Server;
 
-use super::Web;
 use super::operations::read_body;
 use super::refusal::Refusal;
+use super::web::Web;
 use crate::commander::{Commander, Distance, Selection};
 
 pub(super) async fn post(State(web): State<Web>, request: Request) -> Result<Response, Refusal> {

@@ -19,8 +19,7 @@ mod refusal;
 mod session;
 mod sockets;
 mod terminal;
-
-use std::sync::Arc;
+mod web;
 
 use axum::Router;
 use axum::extract::State;
@@ -28,29 +27,13 @@ use axum::http::{StatusCode, header};
 use axum::middleware;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-
-use crate::commander::Changes;
-use missiond_operations::Operations;
-use missiond_operations::state::Daemon;
 use missiond_runtime::Stage;
 
 pub use listener::HttpError;
 pub use listener::HttpServer;
 
-use caller::Limits;
 use refusal::Refusal;
-use sockets::Places;
-
-/// What every request may need.
-#[derive(Debug, Clone)]
-struct Web {
-    daemon: Daemon,
-    operations: Arc<Operations>,
-    changes: Arc<Changes>,
-    limits: Arc<Limits>,
-    gate: Arc<gate::Gate>,
-    places: Arc<Places>,
-}
+use web::Web;
 
 /// Everything there is, behind the gate.
 fn router(web: Web) -> Router {

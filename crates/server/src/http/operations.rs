@@ -11,12 +11,12 @@ use axum::response::Response;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use missiond_api::{ApiError, MAX_FRAME};
 use missiond_core::ErrorCode;
+use missiond_operations::Asker;
 use serde_json::value::RawValue;
 
-use super::Web;
 use super::caller::{Caller, check_json};
 use super::refusal::{Refusal, json_response};
-use missiond_operations::Asker;
+use super::web::Web;
 
 /// A body must have arrived by then.
 const BODY_LIMIT: Duration = Duration::from_secs(30);

@@ -7,13 +7,13 @@ use axum::body::{Body, Bytes};
 use axum::extract::{Path, State};
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
+use missiond_operations::{picture, recording};
 use missiond_pty::CastError;
 use missiond_pty::host::JoinedCast;
 use missiond_pty::screenshot::Format;
 
-use super::Web;
 use super::refusal::Refusal;
-use missiond_operations::{picture, recording};
+use super::web::Web;
 
 /// Read at a time.
 const PIECE: usize = 64 << 10;

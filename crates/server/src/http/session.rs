@@ -8,15 +8,15 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use missiond_api::ApiError;
+use missiond_operations::http_access::{SESSION, Secret};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::Web;
 use super::caller::{COOKIE, Caller, check_json};
 use super::connections::Guest;
 use super::operations::read_body;
 use super::refusal::{Refusal, json_response};
-use missiond_operations::http_access::{SESSION, Secret};
+use super::web::Web;
 
 /// A code and its braces are small.
 const LARGEST_LOGIN: usize = 4096;

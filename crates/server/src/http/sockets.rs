@@ -10,13 +10,13 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use missiond_api::ApiError;
 use missiond_core::{AccessId, ErrorCode};
+use missiond_runtime::Stage;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::{Instant, Interval, MissedTickBehavior};
 
-use super::Web;
 use super::caller::Caller;
 use super::refusal::Refusal;
-use missiond_runtime::Stage;
+use super::web::Web;
 
 /// Sockets at once, of all browsers and programs.
 const MOST: usize = 256;
@@ -147,15 +147,15 @@ impl Socket {
         }
     }
 
-    pub(super) async fn tell(&mut self, message: &serde_json::Value) -> Result<(), Closed> {
+    pub(super) async fn send_json(&mut self, message: &serde_json::Value) -> Result<(), Closed> {
         self.send(Message::Text(message.to_string().into())).await
     }
 
-    pub(super) async fn tell_text(&mut self, message: String) -> Result<(), Closed> {
+    pub(super) async fn send_text(&mut self, message: String) -> Result<(), Closed> {
         self.send(Message::Text(message.into())).await
     }
 
-    pub(super) async fn tell_bytes(&mut self, bytes: Vec<u8>) -> Result<(), Closed> {
+    pub(super) async fn send_bytes(&mut self, bytes: Vec<u8>) -> Result<(), Closed> {
         self.send(Message::Binary(bytes.into())).await
     }
 

@@ -13,17 +13,17 @@ use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::extract::{Path, RawQuery, State};
 use axum::response::Response;
 use missiond_api::ApiError;
+use missiond_operations::Terminal;
 use missiond_semantic::Size;
+use missiond_slots::{ToViewer, ViewerId, Viewing};
 use serde::Deserialize;
 use serde_json::json;
 use tokio::time::Instant;
 
-use super::Web;
 use super::caller::Caller;
 use super::refusal::Refusal;
 use super::sockets::{self, Closed, Socket};
-use missiond_operations::Terminal;
-use missiond_slots::{ToViewer, ViewerId, Viewing};
+use super::web::Web;
 
 /// Between two pictures.
 const FRAME_EVERY: Duration = Duration::from_millis(33);
@@ -90,7 +90,7 @@ async fn stream(
             // The sender goes with the slot, of which the frames tell.
             Ok(()) = holder.changed(), if size.is_some() => {
                 let by = by(*holder.borrow_and_update(), me);
-                socket.tell(&json!({"type": "taken", "by": by})).await?;
+                socket.send_json(&json!({"type": "taken", "by": by})).await?;
             }
             said = socket.hear() => {
                 let (said, holds) = (said?, *holder.borrow() == Some(me));
@@ -99,7 +99,7 @@ async fn stream(
                     Ok(Obeyed::Drawn) => draws = false,
                     Err(error) => {
                         let refused = json!({"type": "refused", "message": error.message});
-                        socket.tell(&refused).await?;
+                        socket.send_json(&refused).await?;
                     }
                 }
             }
@@ -108,22 +108,19 @@ async fn stream(
                     if size.replace(now) != Some(now) {
                         let (columns, rows) = (now.columns, now.rows);
                         let told = json!({"type": "size", "columns": columns, "rows": rows});
-                        socket.tell(&told).await?;
+                        socket.send_json(&told).await?;
                     }
                     // Rows are painted whole; a terminal that wraps would move on.
-                    let mut bytes = match painted {
-                        true => Vec::new(),
-                        false => b"\x1b[?7l".to_vec(),
-                    };
+                    let mut bytes = if painted { Vec::new() } else { b"\x1b[?7l".to_vec() };
                     painted = true;
                     bytes.extend(text.into_bytes());
-                    socket.tell_bytes(bytes).await?;
+                    socket.send_bytes(bytes).await?;
                     ready = Instant::now() + FRAME_EVERY;
                     draws = pace == Pace::Paced;
                 }
                 Some(ToViewer::Ended(outcome)) => {
                     let ended = json!({"type": "ended", "outcome": outcome});
-                    return socket.tell(&ended).await;
+                    return socket.send_json(&ended).await;
                 }
                 // The daemon lets go of the slot, whose program goes on.
                 None => return Ok(()),
@@ -149,19 +146,22 @@ enum Obeyed {
 async fn obey(terminal: &Terminal, said: &str, holds: bool) -> Result<Obeyed, ApiError> {
     let said = serde_json::from_str(said)
         .map_err(|error| ApiError::invalid_params(format!("this is not understood: {error}")))?;
-    let held = || match holds {
-        true => Ok(()),
-        false => Err(ApiError::invalid_params("take the terminal over first")),
+    let held = || {
+        if holds {
+            Ok(())
+        } else {
+            Err(ApiError::invalid_params("take the terminal over first"))
+        }
     };
     match said {
-        Said::Take {} => match terminal.take().await? {
-            true => {}
-            false => {
+        Said::Take {} => {
+            if terminal.take().await? {
+            } else {
                 return Err(ApiError::invalid_params(
                     "somebody else has taken this terminal over",
                 ));
             }
-        },
+        }
         Said::Release {} => terminal.release().await?,
         Said::Input { data } => {
             held()?;

@@ -1,9 +1,8 @@
 //! The picture of a slot on its way to one connection.
 
 use missiond_api::{Attached, EndedNotice, METHOD_ENDED, METHOD_PAINT, Notification, PaintNotice};
-use tokio::sync::{mpsc, watch};
-
 use missiond_slots::{ToViewer, Viewing};
+use tokio::sync::{mpsc, watch};
 
 /// Text in one message. Each byte takes at most six in JSON, and a line has at
 /// most 1 MB.

@@ -15,15 +15,15 @@ use missiond_api::{
 };
 use missiond_core::ErrorCode;
 use missiond_mcp::{Arrival, Lasts, Outlet, Server, Taken, Work};
+use missiond_operations::Operations;
+use missiond_operations::state::{Daemon, VERSION};
+use missiond_runtime::Stage;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use crate::commander::{Changes, Commander, Distance, Selection, SessionWatch};
 use crate::rate::RateLimit;
-use missiond_operations::Operations;
-use missiond_operations::state::{Daemon, VERSION};
-use missiond_runtime::Stage;
 
 /// A message that has begun must be complete, and an answer must be taken,
 /// within this time.
@@ -146,7 +146,7 @@ impl CommanderConnection {
         let (mut drained, mut client_done) = (false, false);
         let mut chunk = vec![0; 16 * 1024];
         // The hello may have brought the first messages along.
-        self.take_messages();
+        self.handle_messages();
         loop {
             if drained && self.in_flight.is_empty() && self.out.is_empty() {
                 return;
@@ -180,7 +180,7 @@ impl CommanderConnection {
                 Step::Read(Ok(0) | Err(_)) => return,
                 Step::Read(Ok(read)) => {
                     self.decoder.feed(&chunk[..read]);
-                    self.take_messages();
+                    self.handle_messages();
                 }
                 Step::Wrote(Ok(wrote)) if wrote > 0 => {
                     self.out.drain(..wrote);
@@ -205,11 +205,11 @@ impl CommanderConnection {
         }
     }
 
-    fn take_messages(&mut self) {
+    fn handle_messages(&mut self) {
         let mut decoder = std::mem::take(&mut self.decoder);
         while let Some(frame) = decoder.next_frame() {
             match frame {
-                Frame::Message(line) => self.take_message(line),
+                Frame::Message(line) => self.handle_message(line),
                 Frame::TooLarge => {
                     let message = "a message may have at most 1 MB";
                     let error = ApiError::new(ErrorCode::TooLarge, message);
@@ -227,7 +227,7 @@ impl CommanderConnection {
         self.decoder = decoder;
     }
 
-    fn take_message(&mut self, line: &[u8]) {
+    fn handle_message(&mut self, line: &[u8]) {
         match self.server.take(line, Arrival::Line, &self.outlet) {
             Taken::Nothing => {}
             Taken::Say(answer) => self.send(&answer.line),
@@ -258,11 +258,11 @@ impl CommanderConnection {
             let line = answer.await.ok().map(|answer| answer.line);
             Finished { id, line }
         }));
-        self.tell_session();
+        self.publish_session();
     }
 
     /// A subscription is nothing a session waits for.
-    fn tell_session(&self) {
+    fn publish_session(&self) {
         if let Some(session) = &self.session {
             session.calls(self.in_flight.len().saturating_sub(self.subscriptions));
         }
@@ -273,7 +273,7 @@ impl CommanderConnection {
             let message = format!("the request id {} is already in use", work.id);
             return Err(ApiError::new(ErrorCode::InvalidRequest, message));
         }
-        if let Err(wait) = self.rate.take(std::time::Instant::now()) {
+        if let Err(wait) = self.rate.try_acquire(std::time::Instant::now()) {
             let error = ApiError::new(ErrorCode::RateLimited, "too many requests per second");
             return Err(ApiError {
                 retry_after_ms: u64::try_from(wait.as_millis()).ok(),
@@ -297,7 +297,7 @@ impl CommanderConnection {
         if let Some((_, Lasts::UntilCancelled)) = self.cancels.remove(&finished.id) {
             self.subscriptions -= 1;
         }
-        self.tell_session();
+        self.publish_session();
         // What was said during a call comes before its end.
         while let Ok(notice) = self.notices.try_recv() {
             self.send(&notice);

@@ -9,7 +9,6 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::commander::Changes;
 use futures::future::{AbortHandle, Abortable, BoxFuture};
 use futures::stream::{FuturesUnordered, StreamExt};
 use interprocess::local_socket::tokio::Stream;
@@ -23,6 +22,9 @@ use missiond_api::{
     METHOD_EXECUTION_HELLO, METHOD_PAINTED, PaintedParams,
 };
 use missiond_core::ErrorCode;
+use missiond_operations::state::{Daemon, VERSION};
+use missiond_operations::{Operations, check_kinds};
+use missiond_runtime::Stage;
 use serde_json::value::RawValue;
 use serde_json::value::to_raw_value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -35,10 +37,8 @@ use super::attachment::{self, Granted};
 use super::commander;
 use super::execution;
 use super::subscription;
+use crate::commander::Changes;
 use crate::rate::RateLimit;
-use missiond_operations::state::{Daemon, VERSION};
-use missiond_operations::{Operations, check_kinds};
-use missiond_runtime::Stage;
 
 /// A peer must say hello within this time.
 const HELLO_LIMIT: Duration = Duration::from_secs(10);
@@ -170,7 +170,7 @@ impl Connection {
                 }
                 Step::Read(Ok(read)) => {
                     self.decoder.feed(&chunk[..read]);
-                    if self.take_messages() == Verdict::LetGo {
+                    if self.handle_messages() == Verdict::LetGo {
                         peer_done = true;
                     }
                     if let Some(hello) = self.handed_over.take() {
@@ -274,13 +274,13 @@ impl Connection {
         self.refuse(None, &ApiError::new(ErrorCode::Timeout, message));
     }
 
-    fn take_messages(&mut self) -> Verdict {
+    fn handle_messages(&mut self) -> Verdict {
         // Moved out so that messages can borrow from it while `self` changes.
         let mut decoder = std::mem::take(&mut self.decoder);
         let mut verdict = Verdict::Stay;
         while let Some(frame) = decoder.next_frame() {
             verdict = match frame {
-                Frame::Message(line) => self.take_message(line),
+                Frame::Message(line) => self.handle_message(line),
                 Frame::TooLarge => {
                     let error =
                         ApiError::new(ErrorCode::TooLarge, "a message may have at most 1 MB");
@@ -296,7 +296,7 @@ impl Connection {
         verdict
     }
 
-    fn take_message(&mut self, line: &[u8]) -> Verdict {
+    fn handle_message(&mut self, line: &[u8]) -> Verdict {
         match Incoming::parse(line) {
             Ok(Incoming::Request(request))
                 if !self.greeted
@@ -308,11 +308,11 @@ impl Connection {
             }
             Ok(Incoming::Request(request)) if !self.greeted => self.greet(&request),
             Ok(Incoming::Request(request)) => {
-                self.take_request(request);
+                self.handle_request(request);
                 Verdict::Stay
             }
             Ok(Incoming::Notification(notification)) => {
-                self.take_notification(&notification);
+                self.handle_notification(&notification);
                 Verdict::Stay
             }
             // The daemon asks nothing of its clients.
@@ -361,7 +361,7 @@ impl Connection {
         Verdict::LetGo
     }
 
-    fn take_request(&mut self, request: Request) {
+    fn handle_request(&mut self, request: Request) {
         if let Err(error) = self.admit(&request.id) {
             self.refuse(Some(&request.id), &error);
             return;
@@ -397,7 +397,7 @@ impl Connection {
             let message = format!("the request id {id} is already in use");
             return Err(ApiError::new(ErrorCode::InvalidRequest, message));
         }
-        if let Err(wait) = self.rate.take(std::time::Instant::now()) {
+        if let Err(wait) = self.rate.try_acquire(std::time::Instant::now()) {
             let retry_after_ms = Some(u64::try_from(wait.as_millis()).unwrap_or(u64::MAX).max(1));
             let error = ApiError::new(ErrorCode::RateLimited, "too many requests per second");
             return Err(ApiError {
@@ -453,7 +453,7 @@ impl Connection {
         self.send(&line);
     }
 
-    fn take_notification(&mut self, notification: &Notification) {
+    fn handle_notification(&mut self, notification: &Notification) {
         if notification.method == METHOD_PAINTED {
             self.painted(notification.params.as_deref());
         }

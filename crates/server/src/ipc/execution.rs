@@ -21,9 +21,13 @@ use missiond_api::{
     Request, Response,
 };
 use missiond_core::{ErrorCode, Event, ExecutionId, TraceContext};
+use missiond_executions::access::{self, AccessError};
 use missiond_journal::catalogue::{SignalType, tools};
 use missiond_journal::{Acknowledgement, Outcome};
 use missiond_mcp::{Face, Identity, Step, ToolCall, ToolOutcome, Verdict};
+use missiond_operations::Operations;
+use missiond_operations::state::{Daemon, VERSION};
+use missiond_runtime::Stage;
 use missiond_store::capabilities::TokenHash;
 use missiond_toolhub::SEPARATOR;
 use serde_json::json;
@@ -33,10 +37,6 @@ use tokio::time::Instant;
 
 use crate::commander::{Allowed, hub_entries, hub_result};
 use crate::rate::RateLimit;
-use missiond_executions::access::{self, AccessError};
-use missiond_operations::Operations;
-use missiond_operations::state::{Daemon, VERSION};
-use missiond_runtime::Stage;
 
 /// A message that has begun must be complete, and an answer must be taken,
 /// within this time.
@@ -206,7 +206,7 @@ impl ExecutionConnection {
         loop {
             while let Some(frame) = decoder.next_frame() {
                 let answered = match frame {
-                    Frame::Message(line) => self.take(line).await,
+                    Frame::Message(line) => self.handle_line(line).await,
                     Frame::TooLarge => {
                         let what = "a message of more than 1 MB";
                         self.caller.refused(&self.daemon, what).await;
@@ -245,10 +245,10 @@ impl ExecutionConnection {
         }
     }
 
-    async fn take(&mut self, line: &[u8]) -> Answer {
+    async fn handle_line(&mut self, line: &[u8]) -> Answer {
         match Incoming::parse(line) {
             Ok(Incoming::Request(request)) => {
-                if let Err(wait) = self.rate.take(std::time::Instant::now()) {
+                if let Err(wait) = self.rate.try_acquire(std::time::Instant::now()) {
                     tokio::time::sleep(wait).await;
                 }
                 if let Err(error) = self.caller.may_speak(&self.daemon).await {

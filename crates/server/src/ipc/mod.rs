@@ -12,19 +12,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use crate::commander::Changes;
 use interprocess::local_socket::tokio::{Listener, Stream, prelude::*};
 use interprocess::local_socket::{ListenerOptions, traits::StreamCommon};
 use missiond_api::{ApiError, Home, HomeError, Response};
 use missiond_core::ErrorCode;
+use missiond_operations::Operations;
+use missiond_operations::state::Daemon;
+use missiond_runtime::Stage;
 use missiond_runtime::{OnPanic, Supervisor};
 use tokio::io::AsyncWriteExt;
 use tokio::task::JoinSet;
 
+use crate::commander::Changes;
 use connection::Connection;
-use missiond_operations::Operations;
-use missiond_operations::state::Daemon;
-use missiond_runtime::Stage;
 
 #[derive(Debug, thiserror::Error)]
 pub enum IpcError {

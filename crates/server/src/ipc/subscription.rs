@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use missiond_api::{EventNotice, METHOD_EVENT, Notification, SubscribeParams};
 use missiond_core::TimelineEvent;
-use tokio::sync::mpsc;
-
 use missiond_timeline::{Backoff, FollowError, Follower};
+use tokio::sync::mpsc;
 
 /// Lines that may wait for a slow connection. Beyond it the follower pauses,
 /// falls behind, and later reads what it missed from the database.

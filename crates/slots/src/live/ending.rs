@@ -46,7 +46,7 @@ impl Live {
             return Ok(());
         }
         self.publish(changes).await;
-        self.note_end(status.code).await;
+        self.record_end(status.code).await;
         let last_words = self.last_words(status);
         self.record(Event::SessionCompleted {
             slot: id,

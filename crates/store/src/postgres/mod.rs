@@ -68,7 +68,7 @@ impl PostgresEngine {
         })
     }
 
-    pub(crate) async fn look(
+    pub(crate) async fn open_read_only(
         config: &Config,
         known: &'static [Migration],
     ) -> Result<Self, StoreError> {

@@ -64,7 +64,10 @@ impl SqliteEngine {
         })
     }
 
-    pub(crate) async fn look(path: &Path, known: &'static [Migration]) -> Result<Self, StoreError> {
+    pub(crate) async fn open_read_only(
+        path: &Path,
+        known: &'static [Migration],
+    ) -> Result<Self, StoreError> {
         let path = path.to_owned();
         let looking = tokio::task::spawn_blocking(move || {
             let mut connection = SqliteConnection::open_reader(&path)?;

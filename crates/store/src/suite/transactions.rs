@@ -111,7 +111,7 @@ pub async fn after_a_failed_statement_nothing_is_kept(url: DbUrl) {
 pub async fn a_database_opened_for_looking_is_read_and_never_written(url: DbUrl) {
     let db = open(&url).await;
     db.append(&[note("one")]).await.unwrap();
-    let look = MissionDb::look(&url).await.unwrap();
+    let look = MissionDb::open_read_only(&url).await.unwrap();
     let head = |db: &MissionDb| {
         let db = db.clone();
         async move { db.read(|tx| Box::pin(timeline::head(tx))).await.unwrap() }
@@ -137,7 +137,7 @@ pub async fn a_database_opened_for_looking_is_read_and_never_written(url: DbUrl)
     assert_eq!(head(&db).await, Seq(2));
     // And when nobody else has it open.
     db.close().await.unwrap();
-    let look = MissionDb::look(&url).await.unwrap();
+    let look = MissionDb::open_read_only(&url).await.unwrap();
     assert_eq!(head(&look).await, Seq(2));
     look.close().await.unwrap();
 }

@@ -52,7 +52,7 @@ impl Place {
             ));
         };
         let folder = path.parent().filter(|folder| *folder != Path::new(""));
-        let files = FileStore::look(folder.unwrap_or(Path::new(".")));
+        let files = FileStore::open_read_only(folder.unwrap_or(Path::new(".")));
         match files.path(execution).exists() {
             true => Ok(Self::in_files(files, execution)),
             false => Err(missing(execution).hint(format!("there is no file {name}"))),
@@ -163,7 +163,7 @@ impl Database {
             .enable_all()
             .build()
             .map_err(|error| Failure::new(ErrorCode::Internal, error.to_string()))?;
-        let db = runtime.block_on(MissionDb::look(&url))?;
+        let db = runtime.block_on(MissionDb::open_read_only(&url))?;
         let holder = Holder::new("nobody", "looking");
         let clock = Arc::new(SystemClock);
         Ok(Some(Self {
@@ -179,7 +179,7 @@ fn listed(store: &dyn JournalStore) -> Result<Vec<ExecutionId>, Failure> {
 }
 
 fn own_files(home: &Home) -> FileStore {
-    FileStore::look(&FileStore::folder_below(&home.journals_dir()))
+    FileStore::open_read_only(&FileStore::folder_below(&home.journals_dir()))
 }
 
 fn keeping(home: &Home) -> JournalKeeping {

@@ -155,13 +155,14 @@ fn newest<T>(mut list: Vec<T>, most: usize) -> Vec<T> {
 }
 
 async fn everything(tx: &mut Tx<'_>, all: bool) -> Result<(Vec<BoardTask>, u64), StoreError> {
-    let status = match all {
-        true => Vec::new(),
-        false => vec![
+    let status = if all {
+        Vec::new()
+    } else {
+        vec![
             BoardTaskStatus::Open,
             BoardTaskStatus::Running,
             BoardTaskStatus::Blocked,
-        ],
+        ]
     };
     let filter = TaskFilter {
         status,
@@ -184,9 +185,10 @@ async fn neighbourhood(
     for forwards in [true, false] {
         let mut open = VecDeque::from([centre.id]);
         while let Some(id) = open.pop_front() {
-            let next = match forwards {
-                true => store::dependents(tx, id).await?,
-                false => store::dependencies(tx, id).await?,
+            let next = if forwards {
+                store::dependents(tx, id).await?
+            } else {
+                store::dependencies(tx, id).await?
             };
             for other in next {
                 if found.contains(&other.id) {

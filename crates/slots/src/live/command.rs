@@ -15,8 +15,8 @@ use crate::viewers::{ViewerId, Viewing};
 
 /// What a slot can be asked.
 #[derive(Debug)]
-pub enum Order {
-    Look(oneshot::Sender<Look>),
+pub enum SlotCommand {
+    Inspect(oneshot::Sender<SlotView>),
     /// The screen with its colours.
     Picture(oneshot::Sender<Result<Picture, PictureError>>),
     Explain(oneshot::Sender<Box<Explanation>>),
@@ -29,22 +29,22 @@ pub enum Order {
         done: oneshot::Sender<u64>,
     },
     /// A hook of the program said something.
-    Said(HookEvent),
+    HookReported(HookEvent),
     /// Press a key.
     Key {
         bytes: &'static [u8],
-        done: oneshot::Sender<Result<u64, OrderError>>,
+        done: oneshot::Sender<Result<u64, CommandError>>,
     },
     /// Hand on what a person's keys send, as it is.
     RawKeys {
         bytes: Vec<u8>,
-        done: oneshot::Sender<Result<u64, OrderError>>,
+        done: oneshot::Sender<Result<u64, CommandError>>,
     },
     /// Give the terminal a size, or, for a viewer, tell its size.
     Resize {
         size: Size,
         viewer: Option<ViewerId>,
-        done: oneshot::Sender<Result<Size, OrderError>>,
+        done: oneshot::Sender<Result<Size, CommandError>>,
     },
     /// Show the screen to one more.
     View {
@@ -53,12 +53,12 @@ pub enum Order {
         done: oneshot::Sender<Viewing>,
     },
     /// Let a viewer type, unless somebody else does.
-    Take {
+    AcquireInput {
         viewer: ViewerId,
         done: oneshot::Sender<bool>,
     },
     /// A viewer that typed only looks again.
-    Release {
+    ReleaseInput {
         viewer: ViewerId,
         done: oneshot::Sender<bool>,
     },
@@ -75,7 +75,7 @@ pub trait Listener: std::fmt::Debug + Send + Sync {
 }
 
 #[derive(Debug, thiserror::Error)]
-pub enum OrderError {
+pub enum CommandError {
     #[error("a size is {}x{} to {}x{}", MIN_SIZE.columns, MIN_SIZE.rows, MAX_SIZE.columns, MAX_SIZE.rows)]
     Size,
     #[error("no viewer {0} is attached to this slot")]
@@ -86,7 +86,7 @@ pub enum OrderError {
 
 /// What a slot shows.
 #[derive(Debug)]
-pub struct Look {
+pub struct SlotView {
     pub screen: Screen,
     pub reading: Reading,
     pub offset: u64,

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use missiond_config::TimelineConfig;
 use missiond_core::{Clock, DaemonId, Event, ExecutionId, SlotId, SystemClock};
 use missiond_journal::catalogue::{CompletedClaim, NeedsInput, Process, Signal, SignalType};
 use missiond_journal::store::{Batch, Opened, Visitor};
@@ -12,15 +13,14 @@ use missiond_journal::{
     Confidence, FileStore, Head, Journal, JournalStore, JournalWriter, ObservationKey, Observed,
     Policy, Sequence, Source, StoreError,
 };
+use missiond_runtime::Supervisor;
 use missiond_store::timeline::{self, TimelineFilter};
 use missiond_store::{DbUrl, MissionDb};
-
-use super::facts;
-use super::run::{Run, Seen};
-use missiond_config::TimelineConfig;
-use missiond_runtime::Supervisor;
 use missiond_timeline::Timeline;
 use missiond_timeline::metrics::Metrics;
+
+use super::facts;
+use super::run::{ObservationDraft, Run};
 
 /// When the daemon dies, seen from the write it is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,9 +106,10 @@ impl JournalWriter for CutWriter {
             return Err(dead());
         }
         self.inner.commit(batch)?;
-        match number == self.at {
-            true => Err(dead()),
-            false => Ok(()),
+        if number == self.at {
+            Err(dead())
+        } else {
+            Ok(())
         }
     }
 
@@ -117,8 +118,8 @@ impl JournalWriter for CutWriter {
     }
 }
 
-fn signal(key: &str, signal: impl Into<Signal>) -> Seen {
-    Seen {
+fn signal(key: &str, signal: impl Into<Signal>) -> ObservationDraft {
+    ObservationDraft {
         key: ObservationKey::new(key).unwrap(),
         source: Source::McpTool,
         confidence: Confidence::High,
@@ -127,7 +128,7 @@ fn signal(key: &str, signal: impl Into<Signal>) -> Seen {
 }
 
 /// A run as its sources tell it; each tells again what was not acknowledged.
-fn story() -> Vec<Seen> {
+fn story() -> Vec<ObservationDraft> {
     vec![
         facts::of_process(Process::Started { pid: 7 }),
         signal(
@@ -154,7 +155,7 @@ fn story() -> Vec<Seen> {
 /// Plays the story on a journal; whether the daemon lived to its end.
 async fn play(run: Run) -> bool {
     let run = Arc::new(run);
-    run.tell_found().await;
+    run.publish_recovered().await;
     let mut lived = true;
     for seen in story() {
         lived = run.observe(seen).await.is_ok();

@@ -10,9 +10,9 @@ use missiond_store::conversations::Links;
 use missiond_store::executions::{self, ExecutionFilter, ExecutionRow};
 use missiond_store::{StoreError, Tx, board};
 
+use super::ingest::Source;
 use super::project::project_of;
-use super::take_in::Source;
-use super::{ConversationError, Conversations, on_thread};
+use super::{ConversationError, Conversations, on_worker_thread};
 
 /// Executions of earlier runs of the daemon that are looked at once.
 const EARLIER: u32 = 1000;
@@ -115,7 +115,7 @@ impl Conversations {
             Some((_, Some(repository))) => repository.clone(),
             _ => cwd.clone(),
         };
-        let project = on_thread(move || project_of(&about)).await?;
+        let project = on_worker_thread(move || project_of(&about)).await?;
         Ok(Some(Source {
             engine: row.engine.clone(),
             session: conversation,

@@ -3,18 +3,18 @@
 
 use std::io::Write;
 use std::path::Path;
+use std::sync::Arc;
 
 use missiond_adapters::FileTail;
+use missiond_config::Config;
 use missiond_core::SystemClock;
 use missiond_store::conversations::items::{self, Window};
 use missiond_store::{DbUrl, MissionDb};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use std::sync::Arc;
 use tokio::sync::watch;
 
 use super::*;
-use missiond_config::Config;
 
 const CLAUDE: &str = include_str!("../../../../adapters/tests/transcripts/claude.jsonl");
 const CODEX: &str = include_str!("../../../../adapters/tests/transcripts/codex.jsonl");

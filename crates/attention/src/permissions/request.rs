@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use missiond_core::{BoardTaskId, ExecutionId, PermissionAsked};
 use missiond_guard::permissions::{Argument, Place, Request, Shown};
-
 use missiond_slots::OpenSlot;
 
 /// Where an agent works.
@@ -33,9 +32,10 @@ pub(super) async fn request(
         server: asked.server,
         argument: command.or(asked.argument.map(Argument::Text)),
         paths,
-        shown: match asked.shown_in_part {
-            true => Shown::InPart,
-            false => Shown::Whole,
+        shown: if asked.shown_in_part {
+            Shown::InPart
+        } else {
+            Shown::Whole
         },
         place,
         slot: Some(open.slot.id),

@@ -1,12 +1,11 @@
 //! Calls an agent makes again and again. Counted in memory alone: a daemon that
 //! takes over counts from where it begins to read.
 
-use std::sync::{Mutex, PoisonError};
-
 use missiond_adapters::TranscriptFact;
+use parking_lot::Mutex;
 
 #[derive(Debug, Default)]
-pub(super) struct Circles(Mutex<Option<Repeated>>);
+pub(super) struct RepeatedCalls(Mutex<Option<Repeated>>);
 
 #[derive(Debug)]
 struct Repeated {
@@ -15,15 +14,15 @@ struct Repeated {
     times: u32,
 }
 
-impl Circles {
+impl RepeatedCalls {
     /// The last call and how often it was made in a row.
     pub(super) fn last(&self) -> Option<(String, u32)> {
-        let last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = self.0.lock();
         last.as_ref().map(|last| (last.tool.clone(), last.times))
     }
 
-    pub(super) fn note(&self, fact: &TranscriptFact) {
-        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+    pub(super) fn record(&self, fact: &TranscriptFact) {
+        let mut last = self.0.lock();
         match fact {
             TranscriptFact::ToolStarted {
                 tool, arguments, ..
@@ -52,18 +51,18 @@ mod tests {
 
     #[test]
     fn the_same_call_counts_until_another_comes_between() {
-        let circles = Circles::default();
+        let repeated_calls = RepeatedCalls::default();
         let call = |arguments| {
-            circles.note(&TranscriptFact::ToolStarted {
+            repeated_calls.record(&TranscriptFact::ToolStarted {
                 call: "c".to_owned(),
                 tool: "Bash".to_owned(),
                 arguments,
             });
-            circles.last().unwrap().1
+            repeated_calls.last().unwrap().1
         };
         assert_eq!([call(1), call(1), call(1)], [1, 2, 3]);
         assert_eq!([call(2), call(1)], [1, 1]);
-        circles.note(&TranscriptFact::Prompted {
+        repeated_calls.record(&TranscriptFact::Prompted {
             text: "again".to_owned(),
         });
         assert_eq!(call(1), 1);

@@ -10,9 +10,9 @@ use missiond_adapters::{OwnTranscript, Stamp, adapter, known_engines};
 use missiond_core::CliEngine;
 use missiond_store::conversations::Links;
 
+use super::ingest::Source;
 use super::project::project_of;
-use super::take_in::Source;
-use super::{ConversationError, Conversations, on_thread};
+use super::{ConversationError, Conversations, on_worker_thread};
 
 /// Pieces that are read in one look; the rest waits for the next, so that
 /// executions are not kept waiting.
@@ -48,7 +48,7 @@ impl Conversations {
             own.known.clear();
             return Ok(Look::Everything);
         }
-        let (folders, found) = on_thread(move || (folders(&named), listing())).await?;
+        let (folders, found) = on_worker_thread(move || (folders(&named), listing())).await?;
         if folders != own.folders {
             own.known.clear();
             own.folders = folders;
@@ -64,7 +64,8 @@ impl Conversations {
                 Some(known) if known.source.is_some() => {}
                 _ => {
                     let folders = own.folders.clone();
-                    let source = on_thread(move || judged(engine, &transcript, &folders)).await?;
+                    let source =
+                        on_worker_thread(move || judged(engine, &transcript, &folders)).await?;
                     own.known.insert(name.clone(), Known { read: None, source });
                 }
             }

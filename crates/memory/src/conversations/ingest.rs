@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use self::adding::{Adding, of_row};
 use self::item::{Item, fit};
-use super::{ConversationError, Conversations, on_thread};
+use super::{ConversationError, Conversations, on_worker_thread};
 
 /// What ended longer ago is taken in and is no news.
 const NEWS_SECS: u64 = 24 * 60 * 60;
@@ -52,7 +52,7 @@ impl Source {
 
 /// How far a transcript was read, as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Place {
+struct Cursor {
     tail: TranscriptTail,
     #[serde(default)]
     memory: RecordMemory,
@@ -75,16 +75,17 @@ impl Batch {
             item.key.hash(&mut hasher);
             std::mem::discriminant(&item.what).hash(&mut hasher);
         }
-        match self.items.is_empty() {
-            true => 0,
-            false => hasher.finish().max(1),
+        if self.items.is_empty() {
+            0
+        } else {
+            hasher.finish().max(1)
         }
     }
 }
 
 /// What became of taking in a batch.
 #[derive(Debug, PartialEq, Eq)]
-enum Taken {
+enum Ingested {
     Done,
     /// Another daemon has read on from there.
     Elsewhere(String),
@@ -97,14 +98,14 @@ impl Conversations {
         let before = self.place_of(&name).await?;
         let place = before
             .as_deref()
-            .and_then(|place| serde_json::from_str::<Place>(place).ok())
-            .unwrap_or_else(|| Place {
+            .and_then(|place| serde_json::from_str::<Cursor>(place).ok())
+            .unwrap_or_else(|| Cursor {
                 tail: source.tail.clone(),
                 memory: RecordMemory::default(),
             });
         let known = place.clone();
         let engine = source.engine.clone();
-        let read = on_thread(move || read(&engine, place)).await?;
+        let read = on_worker_thread(move || read(&engine, place)).await?;
         let (place, batch) = match read {
             Ok(read) => read,
             Err(error) => {
@@ -123,7 +124,7 @@ impl Conversations {
         let written = serde_json::to_string(&place)
             .map_err(|error| ConversationError::Invalid(error.to_string()))?;
         let more = batch.more;
-        let taking = Taking {
+        let ingestion = Ingestion {
             host: self.inner.host.clone(),
             daemon: self.inner.daemon,
             now: self.inner.now(),
@@ -139,14 +140,14 @@ impl Conversations {
         let taken = self
             .inner
             .db
-            .write(move |tx| Box::pin(async move { taking.take(tx).await }))
+            .write(move |tx| Box::pin(async move { ingestion.store(tx).await }))
             .await?;
         match taken {
-            Taken::Done => {
+            Ingested::Done => {
                 self.inner.places().insert(name, written);
                 Ok(more)
             }
-            Taken::Elsewhere(place) => {
+            Ingested::Elsewhere(place) => {
                 self.inner.places().insert(name, place);
                 Ok(true)
             }
@@ -204,7 +205,7 @@ impl Conversations {
 }
 
 /// Reads on from a place. Blocks.
-fn read(engine: &CliEngine, mut place: Place) -> Result<(Place, Batch), TailError> {
+fn read(engine: &CliEngine, mut place: Cursor) -> Result<(Cursor, Batch), TailError> {
     let tailed = place.tail.advance()?;
     if tailed.restarted {
         place.memory = RecordMemory::default();
@@ -231,7 +232,7 @@ fn read(engine: &CliEngine, mut place: Place) -> Result<(Place, Batch), TailErro
 }
 
 /// One batch on its way into the store.
-struct Taking {
+struct Ingestion {
     host: String,
     daemon: DaemonId,
     now: Timestamp,
@@ -241,15 +242,15 @@ struct Taking {
     batch: Batch,
 }
 
-impl Taking {
-    async fn take(self, tx: &mut Tx<'_>) -> Result<Taken, StoreError> {
+impl Ingestion {
+    async fn store(self, tx: &mut Tx<'_>) -> Result<Ingested, StoreError> {
         let moved = cursors::advance(tx, &self.host, self.from.as_deref(), &self.to, self.now);
         if let Moved::Elsewhere(place) = moved.await? {
-            return Ok(Taken::Elsewhere(place));
+            return Ok(Ingested::Elsewhere(place));
         }
         // A transcript with nothing in it yet is no conversation.
         if self.batch.items.is_empty() && self.batch.skipped == 0 {
-            return Ok(Taken::Done);
+            return Ok(Ingested::Done);
         }
         let id = self.to.conversation;
         let conversation = conversations::hold(tx, &self.new_row()).await?;
@@ -275,8 +276,8 @@ impl Taking {
         self.source.link(&mut conversation);
         conversation.taken_at = self.now;
         conversations::update(tx, &conversation).await?;
-        self.tell(tx, &closed).await?;
-        Ok(Taken::Done)
+        self.publish(tx, &closed).await?;
+        Ok(Ingested::Done)
     }
 
     fn new_row(&self) -> ConversationRow {
@@ -303,7 +304,7 @@ impl Taking {
     }
 
     /// Tells the timeline of the turns that are over, as far as that is news.
-    async fn tell(&self, tx: &mut Tx<'_>, closed: &[Turn]) -> Result<(), StoreError> {
+    async fn publish(&self, tx: &mut Tx<'_>, closed: &[Turn]) -> Result<(), StoreError> {
         let since = self.now.minus(std::time::Duration::from_secs(NEWS_SECS));
         let events: Vec<NewEvent> = closed
             .iter()

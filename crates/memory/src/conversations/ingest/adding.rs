@@ -164,9 +164,10 @@ impl Adding {
         let failed = outcome != CallOutcome::Succeeded;
         match current {
             Some(now) => {
-                let step = match failed {
-                    true => Step::ToolFailed,
-                    false => Step::Other,
+                let step = if failed {
+                    Step::ToolFailed
+                } else {
+                    Step::Other
                 };
                 let now = next_turn(Some(now), step, now.last_place, at);
                 self.turn_is(tx, now).await

@@ -104,15 +104,15 @@ fn clock(text: &str, now: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
         .ok()?
         .to_zoned(zone.clone());
     let today = here.date().to_datetime(time).to_zoned(zone.clone()).ok()?;
-    let next = match today > here {
-        true => today,
-        false => here
-            .date()
+    let next = if today > here {
+        today
+    } else {
+        here.date()
             .tomorrow()
             .ok()?
             .to_datetime(time)
             .to_zoned(zone.clone())
-            .ok()?,
+            .ok()?
     };
     Some(Timestamp::from_micros(next.timestamp().as_microsecond()))
 }
@@ -161,7 +161,7 @@ mod tests {
         for line in [
             "I added a limit of ten retries.",
             "The rate limiter resets its window every minute.",
-            "test limits::upper ... ok",
+            "test vendor_limits::upper ... ok",
         ] {
             assert_eq!(read(line), None, "{line}");
         }

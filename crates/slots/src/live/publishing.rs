@@ -13,20 +13,20 @@ impl Live {
         let now = self.now();
         for TimedReading { reading, .. } in changes.drain(..) {
             let reading = self.arbiter.reading(&reading, now);
-            self.tell_reading(reading).await;
+            self.publish_reading(reading).await;
         }
         if self.arbiter.expire(now) || self.arbiter.has_hook_claim() {
-            self.tell_fused(now).await;
+            self.publish_fused(now).await;
         }
     }
 
     /// Tells what is so by the screen and the hooks together.
-    pub(super) async fn tell_fused(&mut self, now: Duration) {
+    pub(super) async fn publish_fused(&mut self, now: Duration) {
         let fused = self.arbiter.reading(self.session.reader().current(), now);
-        self.tell_reading(fused).await;
+        self.publish_reading(fused).await;
     }
 
-    pub(super) async fn tell_reading(&mut self, reading: Reading) {
+    pub(super) async fn publish_reading(&mut self, reading: Reading) {
         if reading.state != self.published {
             let changed = Event::PtyStateChanged {
                 slot: self.slot.id,
@@ -38,12 +38,12 @@ impl Live {
             self.published = reading.state;
             self.record(changed).await;
         }
-        self.tell_dialog(reading.dialog).await;
+        self.publish_dialog(reading.dialog).await;
     }
 
     /// Tells of a dialog that is not the one that was told of. A moved mark makes
     /// no other dialog.
-    pub(super) async fn tell_dialog(&mut self, dialog: Option<Dialog>) {
+    pub(super) async fn publish_dialog(&mut self, dialog: Option<Dialog>) {
         let same = match (&dialog, &self.asked) {
             (Some(dialog), Some(asked)) => dialog.is_same_as(asked),
             (None, None) => true,
@@ -66,7 +66,7 @@ impl Live {
     }
 
     /// A daemon that takes over says what it found.
-    pub(super) async fn tell_state(&self) {
+    pub(super) async fn publish_state(&self) {
         self.record(Event::SlotStateChanged {
             slot: self.slot.id,
             state: self.published,

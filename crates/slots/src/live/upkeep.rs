@@ -59,7 +59,7 @@ impl Live {
                 self.record(Event::PromptStalled { slot, message }).await;
             }
             let change = self.watch.typed(landed);
-            self.tell_anomalies(change).await;
+            self.publish_anomalies(change).await;
         }
         if let Some((question, option)) = ended.answered() {
             let answered = Event::DialogAnswered {
@@ -72,16 +72,16 @@ impl Live {
         ended.reply();
     }
 
-    pub(super) async fn look_for_anomalies(&mut self) {
+    pub(super) async fn detect_anomalies(&mut self) {
         let now = self.begun.elapsed();
         if !self.watch.wants_look(self.published, now) {
             return;
         }
-        let changes = self.watch.look(self.published, self.session.screen(), now);
-        self.tell_anomalies(changes).await;
+        let changes = self.watch.check(self.published, self.session.screen(), now);
+        self.publish_anomalies(changes).await;
     }
 
-    async fn tell_anomalies(&self, changes: impl IntoIterator<Item = Change>) {
+    async fn publish_anomalies(&self, changes: impl IntoIterator<Item = Change>) {
         let slot = self.slot.id;
         for change in changes {
             let subject = slot.to_string();
@@ -103,15 +103,16 @@ impl Live {
     }
 
     /// Counts the end of the program among those of its like.
-    pub(super) async fn note_end(&self, code: Option<i32>) {
-        let end = match code == Some(0) || !self.killers.is_empty() {
-            true => End::Fine,
-            false => End::Failed,
+    pub(super) async fn record_end(&self, code: Option<i32>) {
+        let end = if code == Some(0) || !self.killers.is_empty() {
+            End::Fine
+        } else {
+            End::Failed
         };
         let slot = self.slot.id;
         let event = match self
             .context
-            .note_end(&self.slot.name, &self.record.argv, end)
+            .record_end(&self.slot.name, &self.record.argv, end)
         {
             Some(Verdict::Looping { subject, failures }) => Event::SlotAnomalyFound {
                 slot,

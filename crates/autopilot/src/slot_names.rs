@@ -2,10 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use missiond_config::SlotConfig;
 use missiond_core::{Attempt, BoardTask, CliEngine};
 use sha2::{Digest, Sha256};
-
-use missiond_config::SlotConfig;
 
 /// The end of an attempt's id: two databases may both have a T-1.
 fn mark(attempt: &Attempt) -> String {

@@ -9,12 +9,12 @@ use missiond_semantic::{
 };
 
 use super::typing::{Answer, InputError, Message};
-use super::{Look, OpenSlot, Slots};
+use super::{OpenSlot, SlotView, Slots};
 
 /// So many rows from the end of the screen are taken for the question.
 const LAST_ROWS: usize = 15;
 
-impl Look {
+impl SlotView {
     /// What it asks: the dialog with its options, or words of the screen.
     pub fn asked(&self) -> Option<Dialog> {
         if self.reading.state != PtyState::Confirming {
@@ -59,7 +59,7 @@ impl Slots {
     pub(super) async fn answer_in_words(
         &self,
         slot: &OpenSlot,
-        look: &Look,
+        look: &SlotView,
         answer: Answer,
     ) -> Result<Answered, InputError> {
         let asked = look.asked_without_options();

@@ -9,7 +9,8 @@ use missiond_journal::catalogue::MessageContent;
 use missiond_semantic::Dialog;
 use missiond_store::executions;
 
-use super::{ExecutionError, Executions};
+use super::Executions;
+use crate::error::ExecutionError;
 
 /// An open request of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,20 +6,22 @@ use missiond_adapters::HookReport;
 use missiond_api::{HookParams, HookSpool};
 
 use super::run::Run;
-use super::{Context, ExecutionError, access, facts};
+use super::{access, facts};
+use crate::context::Context;
+use crate::error::ExecutionError;
 
 /// Takes it in. What is not taken stays and comes with the next hook.
-pub(super) async fn take(context: &Context, run: &Arc<Run>) {
+pub(super) async fn ingest(context: &Context, run: &Arc<Run>) {
     let folder = context.launch_folder(run.id);
     if !access::file_in(&folder).exists() {
         return;
     }
-    if let Err(error) = take_from(HookSpool::in_folder(&folder), run).await {
+    if let Err(error) = ingest_from(HookSpool::in_folder(&folder), run).await {
         tracing::error!(execution = %run.id, %error, "reports of its hooks wait");
     }
 }
 
-async fn take_from(spool: HookSpool, run: &Arc<Run>) -> Result<(), ExecutionError> {
+async fn ingest_from(spool: HookSpool, run: &Arc<Run>) -> Result<(), ExecutionError> {
     let unreadable = |error: std::io::Error| ExecutionError::Invalid(error.to_string());
     let reading = spool.clone();
     let waiting = tokio::task::spawn_blocking(move || reading.begin_handing()).await?;

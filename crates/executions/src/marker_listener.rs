@@ -3,16 +3,17 @@
 //! written while no daemon ran is read from the recording.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use missiond_journal::marker::{Broken, Expected, Found, StreamDecoder};
 use missiond_pty::CastError;
 use missiond_pty::host::{Recorded, Recording};
+use missiond_slots::{Listener, SlotCommand};
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::oneshot;
 
-use super::Context;
 use super::run::Run;
-use missiond_slots::{Listener, Order};
+use crate::context::Context;
 
 /// Output before the listening began that is read again, at most.
 const AGAIN: u64 = 16 << 20;
@@ -23,7 +24,7 @@ const KEPT: usize = 8 << 20;
 const WAITING: usize = 1024;
 
 #[derive(Debug)]
-pub(super) struct Heard(Mutex<State>);
+pub(super) struct MarkerListener(Mutex<State>);
 
 #[derive(Debug)]
 struct State {
@@ -33,7 +34,7 @@ struct State {
     found: Vec<Found>,
 }
 
-impl Heard {
+impl MarkerListener {
     pub(super) fn new(expected: Expected) -> Self {
         Self(Mutex::new(State {
             decoder: StreamDecoder::new(expected, Broken::LeftToTheScreen),
@@ -49,8 +50,8 @@ impl Heard {
         };
         let listener = Arc::clone(self) as Arc<dyn Listener>;
         let (done, begun) = oneshot::channel();
-        let order = Order::Listen { listener, done };
-        if open.orders.send(order).await.is_err() {
+        let command = SlotCommand::Listen { listener, done };
+        if open.commands.send(command).await.is_err() {
             return;
         }
         let Ok(begun) = begun.await else {
@@ -64,12 +65,12 @@ impl Heard {
     }
 
     /// What was found since the last time.
-    pub(super) fn take(&self) -> Vec<Found> {
+    pub(super) fn drain(&self) -> Vec<Found> {
         std::mem::take(&mut self.state().found)
     }
 
     /// What is left when nothing more comes.
-    pub(super) fn take_last(&self) -> Vec<Found> {
+    pub(super) fn drain_last(&self) -> Vec<Found> {
         let mut state = self.state();
         let last = state.decoder.finish();
         state.found.extend(last);
@@ -104,11 +105,11 @@ impl Heard {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 
-impl Listener for Heard {
+impl Listener for MarkerListener {
     fn hear(&self, bytes: &[u8]) {
         let mut state = self.state();
         match &mut state.kept {

@@ -3,16 +3,16 @@
 
 use std::collections::BTreeMap;
 
+use missiond_config::AutopilotConfig;
 use missiond_core::{BudgetScope, Timestamp, Wait};
 use missiond_store::board::ReadyLimits;
 use missiond_store::{StoreError, Tx, autopilot, token_usage};
 
 use crate::shared::Shared;
-use missiond_config::AutopilotConfig;
 
 impl Shared {
     /// The limits in force now, for whoever asks what is ready.
-    pub(crate) async fn holds(&self) -> Result<ReadyLimits, StoreError> {
+    pub(crate) async fn limits_in_force(&self) -> Result<ReadyLimits, StoreError> {
         let (config, now) = (self.config().autopilot.clone(), self.clock.now());
         self.db
             .read(move |tx| {

@@ -5,24 +5,24 @@ use missiond_pty::{MAX_SIZE, MIN_SIZE, TimedReading};
 use missiond_semantic::Size;
 use tokio::time::Instant;
 
-use super::{Live, Look, Order, OrderError, input};
+use super::{CommandError, Live, SlotCommand, SlotView, input};
 use crate::hook_claims;
 use crate::viewers::ViewerId;
 
 impl Live {
     pub(super) async fn obey(
         &mut self,
-        order: Order,
+        command: SlotCommand,
         host: &mut HostConnection,
         changes: &mut Vec<TimedReading>,
     ) -> Result<(), HostError> {
-        match order {
-            Order::Look(done) => {
+        match command {
+            SlotCommand::Inspect(done) => {
                 let now = self.now();
                 let prompt = self.session.glance(now).prompt;
                 let takes_text = prompt.is_some();
                 let drafted = prompt.filter(|prompt| !prompt.is_empty());
-                let _ = done.send(Look {
+                let _ = done.send(SlotView {
                     watched: self.viewers.any(),
                     takes_text,
                     draft: drafted.map(|prompt| prompt.text()),
@@ -32,36 +32,36 @@ impl Live {
                     trouble: self.trouble(),
                 });
             }
-            Order::Picture(done) => {
+            SlotCommand::Picture(done) => {
                 let _ = done.send(self.session.terminal().picture());
             }
-            Order::Explain(done) => {
+            SlotCommand::Explain(done) => {
                 let now = self.now();
                 let _ = done.send(Box::new(self.session.explain(now)));
             }
-            Order::Input(job) => self.typing.accept(*job),
-            Order::Listen { listener, done } => {
+            SlotCommand::Input(job) => self.typing.accept(*job),
+            SlotCommand::Listen { listener, done } => {
                 self.listener = Some(listener);
                 let _ = done.send(self.offset);
             }
-            Order::Said(event) => {
+            SlotCommand::HookReported(event) => {
                 let now = self.now();
                 hook_claims::report(&mut self.arbiter, &event, now);
-                self.tell_fused(now).await;
+                self.publish_fused(now).await;
             }
-            Order::Key { bytes, done } => {
+            SlotCommand::Key { bytes, done } => {
                 self.give_way(bytes).await;
                 self.keys(host, bytes, changes).await?;
                 let _ = done.send(Ok(bytes.len() as u64));
             }
-            Order::RawKeys { bytes, done } => {
+            SlotCommand::RawKeys { bytes, done } => {
                 self.give_way(&bytes).await;
                 self.keys(host, &bytes, changes).await?;
                 let _ = done.send(Ok(bytes.len() as u64));
             }
-            Order::Resize { size, viewer, done } => {
+            SlotCommand::Resize { size, viewer, done } => {
                 let resized = match viewer {
-                    _ if !is_possible(size) => Err(OrderError::Size),
+                    _ if !is_possible(size) => Err(CommandError::Size),
                     None => {
                         self.resize(size, host, changes).await?;
                         Ok(())
@@ -70,22 +70,22 @@ impl Live {
                         self.fit_viewers(host, changes).await?;
                         Ok(())
                     }
-                    Some(ViewerId(number)) => Err(OrderError::NoViewer(number)),
+                    Some(ViewerId(number)) => Err(CommandError::NoViewer(number)),
                 };
                 let _ = done.send(resized.map(|()| self.session.screen().size));
             }
-            Order::View { view, keys, done } => {
+            SlotCommand::View { view, keys, done } => {
                 let _ = done.send(self.viewers.join(view, keys, Instant::now()));
                 self.fit_viewers(host, changes).await?;
             }
-            Order::Take { viewer, done } => {
-                let _ = done.send(self.viewers.take(viewer, Instant::now()));
+            SlotCommand::AcquireInput { viewer, done } => {
+                let _ = done.send(self.viewers.acquire_input(viewer, Instant::now()));
             }
-            Order::Release { viewer, done } => {
+            SlotCommand::ReleaseInput { viewer, done } => {
                 let _ = done.send(self.viewers.release(viewer, Instant::now()));
                 self.fit_viewers(host, changes).await?;
             }
-            Order::Kill { grace, done } => {
+            SlotCommand::Kill { grace, done } => {
                 let grace_ms = u64::try_from(grace.as_millis()).unwrap_or(u64::MAX);
                 host.send(&ToHost::Kill { grace_ms }).await?;
                 self.killers.push((done, String::new()));
@@ -132,7 +132,7 @@ impl Live {
         let now = self.now();
         self.session.sent(bytes, now, changes);
         if self.arbiter.input_sent(now) {
-            self.tell_fused(now).await;
+            self.publish_fused(now).await;
         }
         Ok(())
     }
