@@ -17,7 +17,6 @@ pub(crate) fn install() -> Result<(), String> {
     let folder = run::target_folder()?.join("clis");
     let lock = read(&pinned.join("package-lock.json"))?;
     if fs::read_to_string(folder.join(INSTALLED)).is_ok_and(|installed| installed == lock) {
-        println!("the agent CLIs are installed");
         return Ok(());
     }
     if !run::exists("npm") {
@@ -37,7 +36,7 @@ pub(crate) fn install() -> Result<(), String> {
     // a registry does not carry; versions are checked below, contents by npm
     // against the checksums of the lock file.
     let flags = ["install", "--ignore-scripts", "--no-audit", "--no-fund"];
-    run::run(Command::new("npm").args(flags).current_dir(&folder)).map_err(|error| {
+    run::output(Command::new("npm").args(flags).current_dir(&folder)).map_err(|error| {
         format!(
             "the agent CLIs could not be installed: {error}; \
              `cargo xtask test --skip-clis` leaves their tests out"

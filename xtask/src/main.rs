@@ -6,13 +6,17 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod clis;
+mod compile;
 mod fuzz;
+mod house;
 mod licences;
 mod mcp_servers;
 mod node;
 mod packages;
+mod report;
 mod run;
-mod tests;
+mod test;
+mod timings;
 mod up;
 mod web;
 
@@ -26,13 +30,32 @@ cargo xtask test [FILTER]    check and test everything
   --skip-mcp-servers         without the tests that run other people's MCP servers
   --skip-web                 without building the web board and its tests in a browser
   --quick                    tests only: no formatting, lints or licences
+  --long                     the long versions: thousands of kills and power cuts, full
+                             matrices, every fuzz target; hours
 cargo xtask web              build the web board into web/dist, which the program embeds
+cargo xtask web check        generate the types of the operations and check the page with them
 cargo xtask bench web        measure the web board in the browser
 cargo xtask clis             install the agent CLIs the tests run, into target/clis
 cargo xtask mcp-servers      install the MCP servers the tests run, into target/mcp-servers
 cargo xtask fuzz [TARGET]    fuzz the parsers
   --seconds N                for each target (60)
+cargo xtask house [--json]   whether crates and files are built as docs/ARCHITECTURE.md says
+                             arrows_up: dependencies (not of tests) that do not lead to a lower
+                             floor; largest_circle: the most files of one crate that import each
+                             other, directly or through others, where a file imports another if it
+                             names an item defined there; a re-export is followed to the file
+                             that defines, and is none itself; tests are left out;
+                             large_crates: over 10,000 lines without tests
+cargo xtask timings [PART] [--json]
+                             what a developer waits for, in clones of the last commit; without a
+                             PART all of them
+  up                         a clean build for `cargo xtask up`: up_cpu_s, up_wall_s
+  test                       the test command: test_wall_s in a clean clone, test_warm_wall_s with
+                             built dependencies
+  touch                      touch_CRATE_s, from a changed line to a passed unit test of the crate,
+                             and touch_CRATE_run_s, to a program that runs
 cargo xtask licences         check the licences of all dependencies
+cargo xtask deny             licences, sources and security advisories, by cargo-deny
 ";
 
 fn main() -> ExitCode {
@@ -44,8 +67,12 @@ fn main() -> ExitCode {
     };
     let result = match command.as_str() {
         "up" => up::up(&arguments),
-        "test" => tests::test(&arguments),
-        "web" => web::build(),
+        "test" => test::test(&arguments),
+        "web" => match arguments.first().map(String::as_str) {
+            None => web::build(),
+            Some("check") => web::check_alone(),
+            Some(other) => Err(format!("`cargo xtask web` takes no `{other}`")),
+        },
         "bench" => match arguments.first().map(String::as_str) {
             Some("web") => web::bench(),
             _ => Err(
@@ -56,7 +83,10 @@ fn main() -> ExitCode {
         "clis" => clis::install(),
         "mcp-servers" => mcp_servers::install(),
         "fuzz" => fuzz::fuzz(&arguments),
+        "house" => house::house(&arguments),
+        "timings" => timings::timings(&arguments),
         "licences" => licences::check().map(|count| println!("{count} packages, all allowed")),
+        "deny" => licences::deny(),
         "" | "help" | "--help" | "-h" => {
             print!("{HELP}");
             Ok(())

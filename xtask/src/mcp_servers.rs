@@ -23,7 +23,6 @@ pub(crate) fn install() -> Result<(), String> {
         wanted += &fs::read_to_string(pinned.join(file)).map_err(problem)?;
     }
     if fs::read_to_string(folder.join(INSTALLED)).is_ok_and(|installed| installed == wanted) {
-        println!("the MCP servers are installed");
         return Ok(());
     }
     for tool in ["npm", "python3"] {
@@ -47,9 +46,9 @@ pub(crate) fn install() -> Result<(), String> {
         )
     };
     let npm = ["install", "--ignore-scripts", "--no-audit", "--no-fund"];
-    run::run(Command::new("npm").args(npm).current_dir(&folder)).map_err(skip)?;
+    run::output(Command::new("npm").args(npm).current_dir(&folder)).map_err(skip)?;
     let venv = ["-m", "venv", "python"];
-    run::run(Command::new("python3").args(venv).current_dir(&folder)).map_err(skip)?;
+    run::output(Command::new("python3").args(venv).current_dir(&folder)).map_err(skip)?;
     // Every package is named with its version, so nothing is resolved.
     let pip = [
         "install",
@@ -59,7 +58,7 @@ pub(crate) fn install() -> Result<(), String> {
         "-r",
         "requirements.txt",
     ];
-    run::run(
+    run::output(
         Command::new(folder.join("python/bin/pip"))
             .args(pip)
             .current_dir(&folder),

@@ -15,17 +15,20 @@ pub(crate) fn cargo(arguments: &[&str]) -> Command {
     command
 }
 
-/// Where cargo puts what it builds.
-pub(crate) fn target_folder() -> Result<PathBuf, String> {
+/// What cargo knows of the workspace, without what it depends on.
+pub(crate) fn metadata() -> Result<serde_json::Value, String> {
     let metadata = output(&mut cargo(&[
         "metadata",
         "--no-deps",
         "--format-version",
         "1",
     ]))?;
-    let metadata: serde_json::Value =
-        serde_json::from_str(&metadata).map_err(|error| error.to_string())?;
-    metadata["target_directory"]
+    serde_json::from_str(&metadata).map_err(|error| error.to_string())
+}
+
+/// Where cargo puts what it builds.
+pub(crate) fn target_folder() -> Result<PathBuf, String> {
+    metadata()?["target_directory"]
         .as_str()
         .map(PathBuf::from)
         .ok_or_else(|| "cargo names no target folder".to_owned())
@@ -58,8 +61,15 @@ pub(crate) fn output(command: &mut Command) -> Result<String, String> {
 
 /// Whether a program can be found.
 pub(crate) fn exists(program: &str) -> bool {
+    find(program).is_some()
+}
+
+/// Where in PATH a program is.
+pub(crate) fn find(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
+    std::env::split_paths(&path)
+        .map(|folder| folder.join(program))
+        .find(|file| file.is_file())
 }
 
 fn shown(command: &Command) -> String {

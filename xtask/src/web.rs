@@ -1,11 +1,13 @@
 //! The web board: built from `web/` into `web/dist`, which the program embeds,
 //! and tested in a real browser against a real daemon.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::compile::Built;
+use crate::report::{Ran, counted};
 use crate::run;
-use crate::tests::{Suite, checked, counted};
 
 /// What is needed to build the page and is not here, as a sentence.
 pub(crate) fn missing() -> Option<&'static str> {
@@ -15,16 +17,63 @@ pub(crate) fn missing() -> Option<&'static str> {
     }
 }
 
-/// From the sources to `web/dist`.
+/// From the sources to `web/dist`. No Rust is built for it: Vite drops the types
+/// unread, and [`check`] holds the page against them.
 pub(crate) fn build() -> Result<(), String> {
     if let Some(missing) = missing() {
         return Err(format!("the web board cannot be built: {missing}"));
     }
     install(&folder())?;
-    generate_types()?;
-    npm(&["run", "--silent", "check"])?;
-    npm(&["run", "--silent", "build"])?;
+    let made = run::target_folder()?.join("web-dist");
+    node("node_modules/vite/bin/vite.js", |vite| {
+        vite.args(["build", "--logLevel", "warn", "--emptyOutDir", "--outDir"])
+            .arg(&made)
+    })?;
+    node("scripts/compress.mjs", |compress| compress.arg(&made))?;
+    publish(&made, &folder().join("dist"))
+}
+
+/// Puts a page that was made in the place of another, unless they are the same:
+/// the program that embeds it is compiled again for every change of its files.
+fn publish(made: &Path, dist: &Path) -> Result<(), String> {
+    if contents(made)? == contents(dist)? {
+        return Ok(());
+    }
+    if dist.exists() {
+        std::fs::remove_dir_all(dist).map_err(|error| said(dist, &error))?;
+    }
+    // Copied, not moved: the folder of the build may be on another disk.
+    for (name, bytes) in contents(made)? {
+        let file = dist.join(name);
+        let parent = file.parent().unwrap_or(dist);
+        std::fs::create_dir_all(parent).map_err(|error| said(parent, &error))?;
+        std::fs::write(&file, bytes).map_err(|error| said(&file, &error))?;
+    }
     announce()
+}
+
+/// Every file under a folder by its path in it; nothing where it does not exist.
+fn contents(folder: &Path) -> Result<BTreeMap<PathBuf, Vec<u8>>, String> {
+    let mut files = BTreeMap::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(current) = folders.pop() {
+        let entries = match std::fs::read_dir(&current) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(said(&current, &error)),
+        };
+        for entry in entries {
+            let path = entry.map_err(|error| said(&current, &error))?.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let bytes = std::fs::read(&path).map_err(|error| said(&path, &error))?;
+                let name = path.strip_prefix(folder).unwrap_or(&path).to_owned();
+                files.insert(name, bytes);
+            }
+        }
+    }
+    Ok(files)
 }
 
 /// The crate that embeds the page does not watch a folder that was not there:
@@ -38,21 +87,33 @@ fn announce() -> Result<(), String> {
         .map_err(|error| said(&script, &error))
 }
 
-/// Runs the tests in the browser. Without Node there is no board to test, which
-/// is said, and is a failure where everything must hold.
-pub(crate) fn test() -> Result<Option<Suite>, String> {
+/// `cargo xtask web check`, for those who work on the page alone.
+pub(crate) fn check_alone() -> Result<(), String> {
     if let Some(missing) = missing() {
-        let said = format!("the web board was not tested: {missing}");
-        if std::env::var_os("CI").is_some() {
-            return Err(said);
-        }
-        println!("\n{said}");
-        return Ok(None);
+        return Err(format!("the web board cannot be checked: {missing}"));
     }
-    checked("web board in the browser", || {
-        counted(&mut browser(&["test", "--project", "board"], "debug")?)
-    })
-    .map(Some)
+    install(&folder())?;
+    let example = ["run", "--quiet", "--package", "missiond-api", "--example"];
+    check(run::cargo(&example).arg("catalogue"))
+}
+
+/// Generates the types of every operation from what this command prints, and
+/// holds the page and its tests against them.
+pub(crate) fn check(catalogue: &mut Command) -> Result<(), String> {
+    let generated = folder().join("src/generated");
+    std::fs::create_dir_all(&generated).map_err(|error| said(&generated, &error))?;
+    let file = generated.join("catalogue.json");
+    std::fs::write(&file, run::output(catalogue)?).map_err(|error| said(&file, &error))?;
+    node("scripts/types.mjs", |types| {
+        types.args([file, generated.join("operations.ts")])
+    })?;
+    node("node_modules/typescript/bin/tsc", |tsc| tsc.arg("--noEmit"))
+}
+
+/// Runs the tests in the browser.
+pub(crate) fn test(built: &Built) -> Result<Ran, String> {
+    let board = ["test", "--project", "board"];
+    counted(&mut playwright(&board, built.program("mission")?))
 }
 
 /// Measures the page in the browser, with a program built for release or the one
@@ -71,7 +132,8 @@ pub(crate) fn bench() -> Result<(), String> {
             build()?;
             let release = ["build", "--release", "--package", "mission"];
             run::run(&mut run::cargo(&release))?;
-            browser(&arguments, "release")?
+            let program = run::target_folder()?.join("release/mission");
+            playwright(&arguments, &program)
         }
     };
     install(&folder().join("lighthouse"))?;
@@ -82,19 +144,11 @@ fn folder() -> PathBuf {
     run::root().join("web")
 }
 
-fn npm(arguments: &[&str]) -> Result<(), String> {
-    npm_in(&folder(), arguments)
-}
-
-fn npm_in(folder: &Path, arguments: &[&str]) -> Result<(), String> {
-    run::run(
-        Command::new("npm")
-            .args(arguments)
-            .current_dir(folder)
-            // A warning about a person's own npm settings is not ours to print.
-            .env("npm_config_loglevel", "error")
-            .env("npm_config_update_notifier", "false"),
-    )
+/// Runs a script of the web folder.
+fn node(script: &str, with: impl FnOnce(&mut Command) -> &mut Command) -> Result<(), String> {
+    let mut command = Command::new("node");
+    command.arg(script).current_dir(folder());
+    run::run(with(&mut command))
 }
 
 /// Installs what a folder's lock file names, unless that very lock file was
@@ -118,44 +172,24 @@ fn install(folder: &Path) -> Result<(), String> {
         "--no-audit",
         "--no-fund",
     ];
-    npm_in(folder, &how)?;
+    run::output(
+        Command::new("npm")
+            .args(how)
+            .current_dir(folder)
+            // A warning about a person's own npm settings is not ours to print.
+            .env("npm_config_loglevel", "error")
+            .env("npm_config_update_notifier", "false"),
+    )?;
     std::fs::copy(&wanted, &installed)
         .map(drop)
         .map_err(|error| format!("{}: {error}", installed.display()))
-}
-
-/// The types of every operation, from the catalogue itself.
-fn generate_types() -> Result<(), String> {
-    let catalogue = run::output(&mut run::cargo(&[
-        "run",
-        "--quiet",
-        "--package",
-        "missiond-api",
-        "--example",
-        "catalogue",
-    ]))?;
-    let generated = folder().join("src/generated");
-    std::fs::create_dir_all(&generated).map_err(|error| said(&generated, &error))?;
-    let file = generated.join("catalogue.json");
-    std::fs::write(&file, catalogue).map_err(|error| said(&file, &error))?;
-    run::run(
-        Command::new("node")
-            .args(["scripts/types.mjs"])
-            .args([file, generated.join("operations.ts")])
-            .current_dir(folder()),
-    )
 }
 
 fn said(path: &Path, error: &std::io::Error) -> String {
     format!("{}: {error}", path.display())
 }
 
-/// Playwright with the browser of the system and the program of this profile.
-fn browser(arguments: &[&str], profile: &str) -> Result<Command, String> {
-    let program = run::target_folder()?.join(profile).join("mission");
-    Ok(playwright(arguments, &program))
-}
-
+/// Playwright with the browser of the system and this program.
 fn playwright(arguments: &[&str], program: &Path) -> Command {
     let mut command = Command::new("node");
     command
@@ -164,4 +198,24 @@ fn playwright(arguments: &[&str], program: &Path) -> Command {
         .current_dir(folder())
         .env("MISSION", program);
     command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_is_compared_with_all_its_folders() {
+        let folder = std::env::temp_dir().join(format!("xtask-web-{}", std::process::id()));
+        std::fs::create_dir_all(folder.join("assets")).unwrap();
+        std::fs::write(folder.join("index.html"), "page").unwrap();
+        std::fs::write(folder.join("assets/app.js"), "code").unwrap();
+        let expected = BTreeMap::from([
+            (PathBuf::from("assets/app.js"), b"code".to_vec()),
+            (PathBuf::from("index.html"), b"page".to_vec()),
+        ]);
+        assert_eq!(contents(&folder).unwrap(), expected);
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert!(contents(&folder).unwrap().is_empty());
+    }
 }
