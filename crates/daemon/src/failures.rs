@@ -41,12 +41,17 @@ mod tests {
         let db = MissionDb::open(&DbUrl::sqlite(folder.path().join("mission.db"))).await;
         let db = db.unwrap();
         let (supervisor, failures) = Supervisor::new(Shutdown::default());
+        let (clock, metrics, config) = (
+            Arc::new(SystemClock),
+            Arc::new(Metrics::default()),
+            TimelineConfig::default(),
+        );
         let timeline = Timeline::start(
             db.clone(),
             DaemonId::generate(),
-            Arc::new(SystemClock),
-            Arc::new(Metrics::default()),
-            &TimelineConfig::default(),
+            clock,
+            metrics,
+            &config,
             &supervisor,
         );
         let timeline = timeline.await.unwrap();

@@ -44,7 +44,7 @@ fn pages_from_the_end_and_onwards_show_every_line_once() {
         let mut back: Vec<String> = Vec::new();
         let mut from = From::End;
         loop {
-            let read = read(&log, from, &Wanted::default(), limit).unwrap();
+            let read = read(&log, from, &LogFilter::default(), limit).unwrap();
             back.splice(0..0, messages(&read));
             match read.older {
                 Some(place) => from = From::Before(place),
@@ -56,7 +56,7 @@ fn pages_from_the_end_and_onwards_show_every_line_once() {
         let gone = LogPosition { file: 1, offset: 0 };
         let mut place = gone;
         loop {
-            let read = read(&log, From::After(place), &Wanted::default(), limit).unwrap();
+            let read = read(&log, From::After(place), &LogFilter::default(), limit).unwrap();
             if read.lines.is_empty() {
                 break;
             }
@@ -92,7 +92,7 @@ fn lines_are_chosen_by_level_and_words() {
 fn what_comes_while_files_are_set_aside_is_followed() {
     let folder = tempfile::tempdir().unwrap();
     let log = log(folder.path(), 9);
-    let first = read(&log, From::End, &Wanted::default(), 1).unwrap();
+    let first = read(&log, From::End, &LogFilter::default(), 1).unwrap();
     assert_eq!(messages(&first), ["line 8"]);
     // An unfinished line waits until it is whole.
     let more = |text: &str| {
@@ -106,11 +106,11 @@ fn what_comes_while_files_are_set_aside_is_followed() {
     };
     let ninth = line(9, "INFO");
     more(&ninth[..20]);
-    let next = |place| read(&log, From::After(place), &Wanted::default(), 10).unwrap();
+    let next = |place| read(&log, From::After(place), &LogFilter::default(), 10).unwrap();
     let second = next(first.newer);
     assert_eq!(messages(&second), [""; 0]);
     assert_eq!(
-        messages(&read(&log, From::End, &Wanted::default(), 1).unwrap()),
+        messages(&read(&log, From::End, &LogFilter::default(), 1).unwrap()),
         ["line 8"]
     );
     more(&ninth[20..]);
@@ -127,11 +127,11 @@ fn lines_that_are_none_of_ours_and_endless_ones_are_shown_in_part() {
     let log = folder.path().join("daemon.log");
     let endless = "x".repeat(3 << 20);
     std::fs::write(&log, format!("before\n{endless}\nafter\n")).unwrap();
-    let found = read(&log, From::End, &Wanted::default(), 10).unwrap();
+    let found = read(&log, From::End, &LogFilter::default(), 10).unwrap();
     let heads: Vec<_> = found.lines.iter().map(|line| &line.message[..3]).collect();
     assert_eq!(heads, ["bef", "xxx", "aft"]);
     assert!(found.lines[1].message.len() < 10_000);
     let absent = folder.path().join("none.log");
-    let nothing = read(&absent, From::End, &Wanted::default(), 10).unwrap();
+    let nothing = read(&absent, From::End, &LogFilter::default(), 10).unwrap();
     assert_eq!((nothing.lines.len(), nothing.older), (0, None));
 }

@@ -7,6 +7,8 @@ use proptest::prelude::*;
 
 use super::font::Font;
 use super::mask::{CELL_HEIGHT, CELL_WIDTH, Mask};
+use missiond_semantic::Size;
+
 use super::*;
 
 const INK: [u8; 3] = [0xd8; 3];
