@@ -7,6 +7,7 @@
 //! the command line uses.
 
 mod attachment;
+mod catalogue;
 mod client;
 mod commander;
 mod error;
@@ -24,6 +25,7 @@ pub use attachment::{
     AttachParams, Attached, Attachment, DetachParams, EndedNotice, METHOD_ATTACH, METHOD_DETACH,
     METHOD_ENDED, METHOD_PAINT, METHOD_PAINTED, PaintNotice, PaintedParams, ViewAccess, ViewNews,
 };
+pub use catalogue::CATALOGUE;
 pub use client::{Client, ClientError, Subscription};
 pub use commander::{
     CommanderHelloParams, CommanderWelcome, DEFAULT_TOOLS, METHOD_COMMANDER_HELLO, Toolsets,
@@ -39,7 +41,7 @@ pub use frame::{Frame, FrameDecoder, MAX_FRAME};
 pub use home::{Home, HomeError};
 pub use hook_spool::{HookSpool, Spooled};
 pub use openapi::openapi;
-pub use operation::{CATALOGUE, Cost, Domain, Effect, Operation, OperationSpec, Reach};
+pub use operation::{Cost, Domain, Effect, Operation, OperationSpec, Reach};
 pub use protocol::{
     CancelParams, EventNotice, HelloParams, METHOD_CANCEL, METHOD_EVENT, METHOD_HELLO,
     METHOD_SUBSCRIBE, METHOD_UNSUBSCRIBE, PROTOCOL_VERSION, SubscribeParams, SubscribeResult,

@@ -31,7 +31,7 @@ use missiond_operations::logging::Logging;
 use missiond_operations::runs::ThisRun;
 use missiond_operations::state::{Daemon, DaemonState, VERSION};
 use missiond_operations::toolhub::Toolhub;
-use missiond_operations::{Operations, sampler};
+use missiond_operations::{operations, sampler};
 use missiond_runtime::{Component, OnPanic, Shutdown, Stage, Supervisor};
 use missiond_server::commander::Changes;
 use missiond_server::http::{HttpError, HttpServer};
@@ -527,7 +527,7 @@ impl Engines {
 
 /// Phase 6: the ways in and out, opened last.
 async fn engines(daemon: &Daemon) -> Result<Engines, StartError> {
-    let operations = Operations::new(Arc::clone(daemon));
+    let operations = operations(Arc::clone(daemon));
     let (config, supervisor) = (daemon.config(), &daemon.supervisor);
     let changes = Arc::new(Changes::default());
     let (told, timeline, shutdown) = (

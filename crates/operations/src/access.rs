@@ -12,7 +12,7 @@ use missiond_api::operations::access::{
 use missiond_core::ErrorCode;
 use missiond_store::http_access::Access;
 
-use super::{Call, Operations};
+use crate::call::{Call, Operations};
 
 pub(super) fn register(operations: &mut Operations) {
     operations.add::<WebLogin, _, _>(login);

@@ -22,7 +22,7 @@ use missiond_guard::permissions::{Argument, Effect, Request, Rule, Scope};
 use missiond_store::permissions;
 use missiond_store::questions::QuestionFilter;
 
-use super::{Call, Operations, of_store};
+use crate::call::{Call, Operations, of_store};
 
 const USUAL_LIMIT: u32 = 50;
 const MOST_LISTED: u32 = 1000;
@@ -99,7 +99,7 @@ async fn dismiss(call: Call, params: QuestionDismissParams) -> Result<QuestionRe
     let reference = reference(&params.question)?;
     let questions = &call.daemon.questions;
     let dismissed = questions
-        .dismiss(reference, params.reason, super::PERSON, call.trace)
+        .dismiss(reference, params.reason, crate::call::PERSON, call.trace)
         .await;
     Ok(QuestionResult {
         question: dismissed.map_err(|error| of_question(&error))?,
@@ -309,7 +309,7 @@ fn reference(text: &str) -> Result<QuestionRef, ApiError> {
 }
 
 fn who(by: Option<String>) -> Result<String, ApiError> {
-    let by = by.unwrap_or_else(|| super::PERSON.to_owned());
+    let by = by.unwrap_or_else(|| crate::call::PERSON.to_owned());
     if by.is_empty() || by.len() > LONGEST_NAME || by.contains('\0') {
         Err(ApiError::invalid_params(format!(
             "`by` must have 1 to {LONGEST_NAME} bytes"

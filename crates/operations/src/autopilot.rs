@@ -11,7 +11,7 @@ use missiond_core::{Attempt, BoardTask, ErrorCode};
 use missiond_store::autopilot::{self, ModeRow, Parked};
 use missiond_store::{StoreError, board, token_usage};
 
-use super::{Call, Operations, of_store};
+use crate::call::{Call, Operations, of_store};
 
 /// No reason is longer.
 const LONGEST_REASON: usize = 500;
@@ -40,11 +40,11 @@ async fn set(call: Call, params: AutopilotSetParams) -> Result<AutopilotReport, 
     };
     let autopilot = &call.daemon.autopilot;
     let changed = autopilot
-        .set_mode(mode, &reason, super::PERSON, call.trace)
+        .set_mode(mode, &reason, crate::call::PERSON, call.trace)
         .await;
     changed.map_err(|error| match error {
         ModeError::Store(error) => of_store(&error),
-        ModeError::Timeline(error) => super::of_timeline(&error),
+        ModeError::Timeline(error) => crate::call::of_timeline(&error),
     })?;
     show(call, NoParams {}).await
 }

@@ -14,7 +14,7 @@ use missiond_autopilot::board::{Again, BoardError, Change, Part, Source, Wanted}
 use missiond_core::{BoardTask, ErrorCode, Note, Wait};
 use missiond_store::board::{Clearable, Dependency, ReadyLimits, TaskEdit, TaskFilter};
 
-use super::{Call, Operations};
+use crate::call::{Call, Operations};
 
 /// The most of a title a graph shows.
 const GRAPH_TITLE: usize = 80;
@@ -132,7 +132,7 @@ async fn ready(call: Call, params: BoardReadyParams) -> Result<ReadyReport, ApiE
 /// What the autopilot would wait for.
 async fn limits(call: &Call) -> Result<ReadyLimits, ApiError> {
     let limits = call.daemon.autopilot.limits_in_force().await;
-    limits.map_err(|error| super::of_store(&error))
+    limits.map_err(|error| crate::call::of_store(&error))
 }
 
 async fn graph(call: Call, params: BoardGraphParams) -> Result<GraphReport, ApiError> {
@@ -171,7 +171,9 @@ async fn decompose(call: Call, params: BoardDecomposeParams) -> Result<Decompose
 }
 
 async fn note(call: Call, params: BoardNoteParams) -> Result<Note, ApiError> {
-    let author = params.author.unwrap_or_else(|| super::PERSON.to_owned());
+    let author = params
+        .author
+        .unwrap_or_else(|| crate::call::PERSON.to_owned());
     let board = &call.daemon.board;
     let noted = board
         .add_note(params.task, author, params.text, call.trace)

@@ -20,7 +20,7 @@ use missiond_memory::code::beacons::{self, Seen};
 use missiond_memory::code::{CodeMapError, Fresh, MeaningStatus, Repository, Unindexed};
 use missiond_store::beacons::BeaconNodeRow;
 
-use super::{Call, Operations};
+use crate::call::{Call, Operations};
 
 const HITS: u32 = 10;
 const MAP_TOKENS: u32 = 2_000;

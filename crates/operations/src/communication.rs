@@ -14,7 +14,7 @@ use missiond_store::{activity, watermarks};
 use missiond_timeline::FollowError;
 use missiond_timeline::activity::ACTIVITY_CONSUMER;
 
-use super::{Call, Operations, check_kinds, of_store, of_timeline};
+use crate::call::{Call, Operations, check_kinds, of_store, of_timeline};
 
 const DEFAULT_PAGE: u32 = 100;
 
@@ -154,7 +154,9 @@ async fn note(call: Call, params: TimelineNoteParams) -> Result<TimelineNoteResu
         let message = format!("`text` must have 1 to {LONGEST_NOTE} bytes");
         return Err(ApiError::invalid_params(message));
     }
-    let author = params.author.unwrap_or_else(|| super::PERSON.to_owned());
+    let author = params
+        .author
+        .unwrap_or_else(|| crate::call::PERSON.to_owned());
     if author.is_empty() || author.len() > 128 {
         return Err(ApiError::invalid_params(
             "`author` must have 1 to 128 bytes",

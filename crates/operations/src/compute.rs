@@ -25,7 +25,7 @@ use missiond_slots::{
 use missiond_store::slots::{self, SlotFilter};
 use tokio::sync::oneshot;
 
-use super::{Call, Operations, of_store};
+use crate::call::{Call, Operations, of_store};
 
 const LONGEST_TEXT: usize = 256 << 10;
 const LONGEST_CONVERSATION: usize = 256;

@@ -10,7 +10,7 @@ use missiond_api::operations::context::{
 use missiond_briefing::Wanted;
 use missiond_core::{CliEngine, ErrorCode, TaskRef};
 
-use super::{Call, Operations};
+use crate::call::{Call, Operations};
 
 const FEWEST_TOKENS: u32 = 100;
 

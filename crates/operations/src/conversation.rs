@@ -9,7 +9,7 @@ use missiond_api::operations::conversation::{
 use missiond_core::{BoardTaskId, TaskRef};
 use missiond_store::board;
 
-use super::{Call, Operations, of_store};
+use crate::call::{Call, Operations, of_store};
 
 pub(super) fn register(operations: &mut Operations) {
     operations.add::<ConversationList, _, _>(list);

@@ -25,7 +25,7 @@ use missiond_journal::{ExecutionState, Record, Sequence, Transport, narrate};
 use missiond_slots::DEFAULT_SIZE;
 use missiond_store::executions::ExecutionFilter;
 
-use super::{Call, Operations};
+use crate::call::{Call, Operations};
 
 const USUAL_LIMIT: u32 = 50;
 const MOST_LISTED: u32 = 1000;
@@ -220,7 +220,7 @@ async fn answer(call: Call, params: ExecutionAnswerParams) -> Result<MessageResu
             params.request,
             &params.text,
             params.key,
-            super::PERSON,
+            crate::call::PERSON,
             call.trace,
         )
         .await;

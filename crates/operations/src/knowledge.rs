@@ -12,7 +12,7 @@ use missiond_api::operations::knowledge::{
 };
 use missiond_core::{AuthorTier, ErrorCode};
 
-use super::{Asker, Call, Operations};
+use crate::call::{Asker, Call, Operations};
 
 pub(super) fn register(operations: &mut Operations) {
     operations.add::<KbSearch, _, _>(search);

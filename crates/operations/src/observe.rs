@@ -17,7 +17,7 @@ use missiond_store::stats_samples::{self, Sample, mean};
 use missiond_store::token_usage::{self, Tokens, Used, day_of};
 use missiond_store::{StoreError, board};
 
-use super::{Call, Operations, of_store};
+use crate::call::{Call, Operations, of_store};
 use crate::log_reader::{self, From, LogFilter};
 use crate::sampler::RATES;
 

@@ -20,7 +20,8 @@ use missiond_store::{StoreError, board};
 use missiond_workspace::diff_text::{Change, Hunk, Line, LineSide, PatchLimits};
 use missiond_workspace::{Diff, DiffLimits, FileDiff, Repository};
 
-use super::{Call, Operations, of_store, worktree::of_workspace};
+use super::worktree::of_workspace;
+use crate::call::{Call, Operations, of_store};
 
 /// An answer is one frame, of a megabyte at most, and JSON needs room around
 /// each line.

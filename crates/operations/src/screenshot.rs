@@ -12,7 +12,7 @@ use missiond_pty::screenshot::{Format, Picture, PictureError};
 use missiond_slots::SlotCommand;
 
 use super::compute::{ask, last_session};
-use super::{Call, Operations};
+use crate::call::{Call, Operations};
 use crate::state::Daemon;
 
 /// What of a message is not the picture: the names and the other fields.
@@ -44,9 +44,9 @@ async fn screenshot(call: Call, params: SlotScreenshotParams) -> Result<SlotPict
 pub async fn picture(daemon: Daemon, slot: &str, format: Format) -> Result<Vec<u8>, ApiError> {
     let call = Call {
         daemon,
-        asker: super::Asker::Person,
+        asker: crate::call::Asker::Person,
         trace: TraceContext::root(),
-        reporter: super::Reporter::default(),
+        reporter: crate::call::Reporter::default(),
     };
     let (_, picture) = picture_of(&call, slot).await?;
     let drawn = tokio::task::spawn_blocking(move || picture.render(format)).await;

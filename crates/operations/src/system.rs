@@ -15,7 +15,7 @@ use missiond_runtime::Stage;
 use missiond_store::incidents::{self, IncidentFilter};
 use missiond_store::timeline::{self, NewEvent};
 
-use super::{Call, Operations, of_store};
+use crate::call::{Call, Operations, of_store};
 use crate::reload;
 use crate::state::VERSION;
 
@@ -192,7 +192,7 @@ async fn incident_resolve(
         trace: call.trace,
         event: Event::IncidentResolved {
             incident: id,
-            by: super::PERSON.to_owned(),
+            by: crate::call::PERSON.to_owned(),
         },
     };
     let incident = call

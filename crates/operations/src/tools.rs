@@ -15,7 +15,7 @@ use missiond_core::{ErrorCode, Event, TraceContext};
 use missiond_timeline::Timeline;
 use missiond_toolhub::{Progress, progress_channel};
 
-use super::{Call, Operations};
+use crate::call::{Call, Operations};
 use crate::toolhub;
 
 /// What is left of the time of a request for the answer to be said: the hub

@@ -8,8 +8,8 @@ use missiond_pty::{Keys, MAX_SIZE, MIN_SIZE, View};
 use missiond_semantic::Size;
 use missiond_slots::{OpenSlot, SlotCommand, ViewerId, Viewing};
 
-use super::Call;
 use super::compute::{ask, closed, open};
+use crate::call::Call;
 use crate::state::Daemon;
 
 /// A slot as a page has it: looked at, and when it is taken, typed into.
@@ -24,9 +24,9 @@ impl Terminal {
     pub async fn look(daemon: Daemon, slot: &str) -> Result<(Self, Viewing), ApiError> {
         let call = Call {
             daemon,
-            asker: super::Asker::Person,
+            asker: crate::call::Asker::Person,
             trace: TraceContext::root(),
-            reporter: super::Reporter::default(),
+            reporter: crate::call::Reporter::default(),
         };
         let open = open(&call, slot).await?;
         let (view, keys) = (View::Same, Keys::NotSent);
@@ -79,9 +79,9 @@ impl Terminal {
 pub async fn recording(daemon: Daemon, slot: &str) -> Result<JoinedCast, ApiError> {
     let call = Call {
         daemon,
-        asker: super::Asker::Person,
+        asker: crate::call::Asker::Person,
         trace: TraceContext::root(),
-        reporter: super::Reporter::default(),
+        reporter: crate::call::Reporter::default(),
     };
     let (id, name) = match call.daemon.slots.find(slot) {
         Some(open) => (open.slot.id, open.slot.name),
@@ -117,9 +117,9 @@ pub async fn attach(daemon: Daemon, params: AttachParams) -> Result<(Attached, V
     };
     let call = Call {
         daemon,
-        asker: super::Asker::Person,
+        asker: crate::call::Asker::Person,
         trace: TraceContext::root(),
-        reporter: super::Reporter::default(),
+        reporter: crate::call::Reporter::default(),
     };
     let open = open(&call, &params.slot).await?;
     let viewing = ask(&open, |done| SlotCommand::View { view, keys, done }).await?;

@@ -11,7 +11,7 @@ use missiond_autopilot::worktrees::WorktreeEntry;
 use missiond_core::{BoardTaskId, BoardTaskStatus, ErrorCode, Finish};
 use missiond_workspace::{FinishPlan, Finished, Foreseen, Removal, WorkspaceError, named_files};
 
-use super::{Call, Operations, of_store};
+use crate::call::{Call, Operations, of_store};
 
 pub(super) fn register(operations: &mut Operations) {
     operations.add::<WorktreeList, _, _>(list);
@@ -92,7 +92,7 @@ fn taken(result: &FinishResult, into: &str) -> String {
 async fn complete(call: &Call, task: BoardTaskId, how: String) -> Result<(), ApiError> {
     let board = &call.daemon.board;
     let completed = board
-        .complete(task, super::PERSON.to_owned(), how, call.trace)
+        .complete(task, crate::call::PERSON.to_owned(), how, call.trace)
         .await;
     completed.map_err(|error| ApiError::new(error.code(), error.to_string()))?;
     let reason = "its work was brought back by hand";

@@ -5,6 +5,7 @@ use missiond_core::Seq;
 use std::sync::Arc;
 use tokio::sync::watch;
 
+use crate::engine::Engine;
 use crate::migrate::{MIGRATIONS, Migration};
 use crate::postgres::PostgresEngine;
 use crate::progress::{Progress, StoreStats};
@@ -13,23 +14,6 @@ use crate::timeline::{self, NewEvent};
 use crate::tx::{Made, Tx, Work, typed, untyped};
 use crate::url::Target;
 use crate::{DbUrl, StoreError};
-
-/// Which database is behind a handle.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Engine {
-    Sqlite,
-    Postgres,
-}
-
-impl Engine {
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Sqlite => "sqlite",
-            Self::Postgres => "postgres",
-        }
-    }
-}
 
 /// A mission database.
 ///

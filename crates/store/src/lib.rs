@@ -38,6 +38,7 @@ pub mod code_vectors;
 pub mod conversations;
 pub mod daemon_state;
 mod db;
+mod engine;
 mod error;
 pub mod executions;
 pub mod http_access;
@@ -68,7 +69,8 @@ mod url;
 mod value;
 pub mod watermarks;
 
-pub use db::{Engine, MissionDb};
+pub use db::MissionDb;
+pub use engine::Engine;
 pub use error::StoreError;
 pub use progress::StoreStats;
 pub use timeline::NewEvent;

@@ -4,8 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::git::{GitVersion, OLDEST_GIT};
-use crate::removal::held;
-use crate::status::InProgress;
+use crate::in_progress::InProgress;
 
 #[derive(Debug, thiserror::Error)]
 pub enum WorkspaceError {
@@ -142,6 +141,26 @@ impl WorkspaceError {
             source,
         }
     }
+}
+
+/// Lists what a worktree holds.
+pub(crate) fn held(changed: &[PathBuf], unmerged: u64, submodules: &[PathBuf]) -> String {
+    let mut parts = Vec::new();
+    if !changed.is_empty() {
+        parts.push(format!("uncommitted changes ({})", named_files(changed)));
+    }
+    match unmerged {
+        0 => {}
+        1 => parts.push("a commit that is nowhere else".to_owned()),
+        n => parts.push(format!("{n} commits that are nowhere else")),
+    }
+    if !submodules.is_empty() {
+        parts.push(format!(
+            "submodules with commits that none of their remotes has ({})",
+            named_files(submodules)
+        ));
+    }
+    parts.join(" and ")
 }
 
 /// The first few of a list, and how many more there are.

@@ -7,7 +7,7 @@ use std::fmt;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use crate::error::{WorkspaceError, named_files};
+use crate::error::{WorkspaceError, held};
 use crate::process_tree::end_strays;
 use crate::status::WorktreeStatus;
 use crate::worktree::Worktree;
@@ -38,26 +38,6 @@ impl fmt::Display for Removal {
             } => f.write_str(&held(changed, *unmerged, submodules)),
         }
     }
-}
-
-/// Lists what a worktree holds.
-pub(crate) fn held(changed: &[PathBuf], unmerged: u64, submodules: &[PathBuf]) -> String {
-    let mut parts = Vec::new();
-    if !changed.is_empty() {
-        parts.push(format!("uncommitted changes ({})", named_files(changed)));
-    }
-    match unmerged {
-        0 => {}
-        1 => parts.push("a commit that is nowhere else".to_owned()),
-        n => parts.push(format!("{n} commits that are nowhere else")),
-    }
-    if !submodules.is_empty() {
-        parts.push(format!(
-            "submodules with commits that none of their remotes has ({})",
-            named_files(submodules)
-        ));
-    }
-    parts.join(" and ")
 }
 
 impl Worktree {

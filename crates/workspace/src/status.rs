@@ -1,12 +1,12 @@
 //! What is in a worktree that is not yet elsewhere.
 
 use std::ffi::OsString;
-use std::fmt;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 use crate::error::WorkspaceError;
 use crate::git::Git;
+use crate::in_progress::InProgress;
 use crate::worktree::Worktree;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,28 +30,6 @@ impl WorktreeStatus {
     #[must_use]
     pub fn is_clean(&self) -> bool {
         self.changed.is_empty() && self.untracked.is_empty()
-    }
-}
-
-/// An operation of git that was begun and waits for somebody.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum InProgress {
-    Merge,
-    Rebase,
-    CherryPick,
-    Revert,
-    Bisect,
-}
-
-impl fmt::Display for InProgress {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Merge => "a merge",
-            Self::Rebase => "a rebase",
-            Self::CherryPick => "a cherry-pick",
-            Self::Revert => "a revert",
-            Self::Bisect => "a bisection",
-        })
     }
 }
 

@@ -118,7 +118,7 @@ async fn checkout_of(
             return Err(WorkspaceError::TargetBusy {
                 branch: branch.to_owned(),
                 path: listed.path,
-                operation: crate::status::InProgress::Rebase,
+                operation: crate::in_progress::InProgress::Rebase,
             });
         }
     }

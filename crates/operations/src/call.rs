@@ -1,0 +1,296 @@
+//! The one way in: a call of an operation by its name.
+//!
+//! [`Operations::call`] parses the parameters into their type, bounds the time,
+//! turns a panic into an error and an incident, and counts and tells the outcome.
+//! No presentation does any of that for itself.
+
+use crate::state::Daemon;
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use missiond_api::{ApiError, CATALOGUE, Operation, Reach};
+use missiond_core::{ErrorCode, Event, KINDS, TraceContext, kind_spec};
+use missiond_store::StoreError;
+use missiond_timeline::TimelineError;
+use missiond_timeline::metrics::Outcome;
+use serde_json::value::{RawValue, to_raw_value};
+use std::collections::HashMap;
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Who acts when nobody else is named: whoever sits at the command line.
+pub(crate) const PERSON: &str = "person";
+
+/// Who asks for an operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asker {
+    /// Somebody at the command line or a page.
+    Person,
+    /// Whatever shows a token.
+    Program,
+    /// A model, by MCP.
+    Agent,
+}
+
+/// What a handler is given beside its parameters.
+#[derive(Debug, Clone)]
+pub struct Call {
+    pub daemon: Daemon,
+    pub asker: Asker,
+    /// What the call causes belongs to this chain.
+    pub trace: TraceContext,
+    /// Where it may tell how far it has come.
+    pub reporter: Reporter,
+}
+
+type Handler = Box<
+    dyn Fn(Call, Option<Box<RawValue>>) -> BoxFuture<'static, Result<Box<RawValue>, ApiError>>
+        + Send
+        + Sync,
+>;
+
+/// Every operation with its handler.
+pub struct Operations {
+    daemon: Daemon,
+    handlers: HashMap<&'static str, Handler>,
+}
+
+impl std::fmt::Debug for Operations {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Operations")
+            .field("count", &self.handlers.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Operations {
+    pub(crate) fn without_handlers(daemon: Daemon) -> Self {
+        Self {
+            daemon,
+            handlers: HashMap::with_capacity(CATALOGUE.len()),
+        }
+    }
+
+    pub(crate) fn add<O, F, Fut>(&mut self, handler: F)
+    where
+        O: Operation,
+        F: Fn(Call, O::Params) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<O::Result, ApiError>> + Send + 'static,
+    {
+        let name = O::SPEC.name;
+        let typed: Handler = Box::new(move |call, params| {
+            let text = params.as_deref().map_or("{}", RawValue::get);
+            match serde_json::from_str::<O::Params>(text) {
+                Ok(params) => {
+                    let work = handler(call, params);
+                    Box::pin(async move {
+                        let result = work.await?;
+                        to_raw_value(&result).map_err(|error| ApiError::internal(error.to_string()))
+                    })
+                }
+                Err(error) => {
+                    let message = format!("the parameters do not fit `{name}`: {error}");
+                    Box::pin(std::future::ready(Err(ApiError::invalid_params(message))))
+                }
+            }
+        });
+        let before = self.handlers.insert(name, typed);
+        debug_assert!(before.is_none(), "{name} has two handlers");
+    }
+
+    /// As [`Operations::call`], for somebody who is not on the socket. What lets
+    /// others in is not there for them.
+    pub async fn call_from_afar(
+        &self,
+        name: &str,
+        params: Option<Box<RawValue>>,
+        asker: Asker,
+    ) -> Result<Box<RawValue>, ApiError> {
+        Self::check_from_afar(name)?;
+        self.call_reporting(name, params, asker, Reporter::default())
+            .await
+    }
+
+    /// Refuses what is there on the socket alone.
+    pub fn check_from_afar(name: &str) -> Result<(), ApiError> {
+        let mut near = CATALOGUE.iter().filter(|spec| spec.reach == Reach::Socket);
+        if near.any(|spec| spec.name == name) {
+            let message = format!("`{name}` is there on the daemon's socket only");
+            return Err(ApiError::new(ErrorCode::Forbidden, message));
+        }
+        Ok(())
+    }
+
+    /// Carries out an operation.
+    pub async fn call(
+        &self,
+        name: &str,
+        params: Option<Box<RawValue>>,
+    ) -> Result<Box<RawValue>, ApiError> {
+        self.call_reporting(name, params, Asker::Person, Reporter::default())
+            .await
+    }
+
+    /// Carries out an operation for a caller who wants to hear how far it is.
+    pub async fn call_reporting(
+        &self,
+        name: &str,
+        params: Option<Box<RawValue>>,
+        asker: Asker,
+        reporter: Reporter,
+    ) -> Result<Box<RawValue>, ApiError> {
+        let Some((&name, handler)) = self.handlers.get_key_value(name) else {
+            return Err(unknown(name));
+        };
+        let started = Instant::now();
+        let trace = TraceContext::root();
+        let call = Call {
+            daemon: Arc::clone(&self.daemon),
+            asker,
+            trace,
+            reporter,
+        };
+        let limit = self.daemon.config().ipc.request_timeout();
+        let metrics = Arc::clone(&self.daemon.metrics);
+        metrics.requests_in_flight.up();
+        // Counted down also when the caller goes away and this future is dropped.
+        let _in_flight = Defer(|| metrics.requests_in_flight.down());
+        let mut ending = Ending {
+            daemon: &self.daemon,
+            operation: name,
+            trace,
+            started,
+            error: Some(ErrorCode::Cancelled),
+        };
+
+        let work = AssertUnwindSafe(handler(call, params)).catch_unwind();
+        let result = match tokio::time::timeout(limit, work).await {
+            Ok(Ok(result)) => result,
+            Ok(Err(panic)) => {
+                let supervisor = &self.daemon.supervisor;
+                supervisor.report("operation", Some(name.to_owned()), panic.as_ref());
+                Err(ApiError::internal(format!(
+                    "`{name}` failed: this is a defect of missiond"
+                )))
+            }
+            Err(_) => {
+                let message = format!("`{name}` took longer than {} s", limit.as_secs());
+                Err(ApiError::new(ErrorCode::Timeout, message))
+            }
+        };
+
+        ending.error = result.as_ref().err().map(|error| error.code);
+        result
+    }
+}
+
+/// Counts a call and tells the timeline of it when it is over, also when its
+/// caller went away first.
+struct Ending<'a> {
+    daemon: &'a Daemon,
+    operation: &'static str,
+    trace: TraceContext,
+    started: Instant,
+    error: Option<ErrorCode>,
+}
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        let took = self.started.elapsed();
+        let outcome = match self.error {
+            None => Outcome::Succeeded,
+            Some(_) => Outcome::Failed,
+        };
+        self.daemon.metrics.request_finished(outcome, took);
+        let finished = Event::OperationFinished {
+            operation: self.operation.to_owned(),
+            micros: u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
+            error: self.error,
+        };
+        self.daemon.timeline.publish(finished, self.trace.child());
+    }
+}
+
+/// Told of the progress of a call; nobody need be listening.
+#[derive(Clone, Default)]
+pub struct Reporter(Option<Arc<Tell>>);
+
+/// Progress, the total where it is known, and a word about it.
+type Tell = dyn Fn(f64, Option<f64>, Option<&str>) + Send + Sync;
+
+impl std::fmt::Debug for Reporter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Reporter").field(&self.0.is_some()).finish()
+    }
+}
+
+impl Reporter {
+    pub fn new(tell: impl Fn(f64, Option<f64>, Option<&str>) + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(tell)))
+    }
+
+    pub fn report(&self, progress: f64, total: Option<f64>, message: Option<&str>) {
+        if let Some(tell) = &self.0 {
+            tell(progress, total, message);
+        }
+    }
+}
+
+struct Defer<F: FnMut()>(F);
+
+impl<F: FnMut()> Drop for Defer<F> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}
+
+fn unknown(name: &str) -> ApiError {
+    let shown: String = name.chars().take(64).collect();
+    let names: Vec<_> = CATALOGUE.iter().map(|spec| spec.name).collect();
+    let hint = match nearest(&shown, &names) {
+        Some(nearest) => format!("did you mean `{nearest}`?"),
+        None => "`mission call --list` lists those that exist".to_owned(),
+    };
+    ApiError::new(
+        ErrorCode::UnknownOperation,
+        format!("no operation `{shown}`; {hint}"),
+    )
+}
+
+/// The name that was probably meant.
+fn nearest(given: &str, names: &[&'static str]) -> Option<&'static str> {
+    names
+        .iter()
+        .map(|name| (strsim::normalized_damerau_levenshtein(given, name), *name))
+        .max_by(|one, other| one.0.total_cmp(&other.0))
+        .filter(|(similarity, _)| *similarity >= 0.5)
+        .map(|(_, name)| name)
+}
+
+/// Refuses kinds of event that do not exist: who asks for one made a mistake,
+/// and would wait for ever.
+pub fn check_kinds(kinds: &[String]) -> Result<(), ApiError> {
+    match kinds.iter().find(|kind| kind_spec(kind).is_none()) {
+        Some(kind) => {
+            let kind: String = kind.chars().take(64).collect();
+            let names: Vec<_> = KINDS.iter().map(|spec| spec.kind).collect();
+            let hint = match nearest(&kind, &names) {
+                Some(nearest) => format!("did you mean `{nearest}`?"),
+                None => format!("there are {}", names.join(", ")),
+            };
+            Err(ApiError::invalid_params(format!(
+                "no kind of event is called `{kind}`; {hint}"
+            )))
+        }
+        None => Ok(()),
+    }
+}
+
+pub(crate) fn of_store(error: &StoreError) -> ApiError {
+    ApiError::new(error.code(), error.to_string())
+}
+
+pub(crate) fn of_timeline(error: &TimelineError) -> ApiError {
+    ApiError::new(error.code(), error.to_string())
+}
