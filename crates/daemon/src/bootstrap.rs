@@ -21,7 +21,7 @@ use missiond_config::{Config, ConfigError};
 use missiond_core::{Clock, DaemonId, ErrorCode, Event, SystemClock, TraceContext};
 use missiond_executions::database_journal::{DatabaseJournals, Holder};
 use missiond_executions::journals::HomeJournals;
-use missiond_executions::{ExecutionError, Executions};
+use missiond_executions::{self as executions, ExecutionError, Executions};
 use missiond_journal::FileStore;
 use missiond_memory::code::CodeMaps;
 use missiond_memory::conversations::Conversations;
@@ -350,16 +350,16 @@ fn pipelines(base: Base, gateways: Gateways) -> Result<Daemon, StartError> {
         config.borrow().journal.store,
         db_url.to_string(),
     );
-    let executions = Arc::new(Executions::new(
-        &home,
-        db.clone(),
-        timeline.clone(),
-        Arc::clone(&clock),
-        Arc::clone(&slots),
+    let executions = Arc::new(Executions::new(executions::Parts {
+        home: home.clone(),
+        db: db.clone(),
+        timeline: timeline.clone(),
+        clock: Arc::clone(&clock),
+        slots: Arc::clone(&slots),
         journals,
-        config.subscribe(),
-        supervisor.clone(),
-    ));
+        config: config.subscribe(),
+        supervisor: supervisor.clone(),
+    }));
     let conversations = Conversations::new(
         host.clone(),
         id,

@@ -67,6 +67,19 @@ pub use view::{Known, Shown};
 /// The longest prompt, in characters.
 pub const MAX_PROMPT: usize = missiond_journal::catalogue::limits::PROMPT_TEXT;
 
+/// What the executions are made of.
+#[derive(Debug)]
+pub struct Parts {
+    pub home: Home,
+    pub db: MissionDb,
+    pub timeline: Timeline,
+    pub clock: Arc<dyn Clock>,
+    pub slots: Arc<Slots>,
+    pub journals: HomeJournals,
+    pub config: watch::Receiver<Arc<Config>>,
+    pub supervisor: Supervisor,
+}
+
 /// The executions of this daemon.
 #[derive(Debug)]
 pub struct Executions {
@@ -76,30 +89,22 @@ pub struct Executions {
 }
 
 impl Executions {
-    pub fn new(
-        home: &Home,
-        db: MissionDb,
-        timeline: Timeline,
-        clock: Arc<dyn Clock>,
-        slots: Arc<Slots>,
-        journals: HomeJournals,
-        config: watch::Receiver<Arc<Config>>,
-        supervisor: Supervisor,
-    ) -> Self {
+    #[must_use]
+    pub fn new(parts: Parts) -> Self {
         let context = Arc::new(Context {
-            home: home.clone(),
-            db,
-            timeline,
-            clock,
-            slots,
-            journals: Arc::new(journals),
+            home: parts.home,
+            db: parts.db,
+            timeline: parts.timeline,
+            clock: parts.clock,
+            slots: parts.slots,
+            journals: Arc::new(parts.journals),
             policy: Arc::new(Policy::standard()),
             runs: Mutex::default(),
         });
         Self {
             context,
-            config,
-            tasks: Tasks::new(supervisor),
+            config: parts.config,
+            tasks: Tasks::new(parts.supervisor),
         }
     }
 
