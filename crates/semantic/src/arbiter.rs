@@ -117,22 +117,17 @@ impl Freshness {
 /// One reading from what all sources said.
 #[must_use]
 pub fn arbitrate(signals: &[Signal], now: Duration, freshness: Freshness) -> Reading {
-    if let Some(exit) = signals
-        .iter()
-        .filter(|s| s.claim == Claim::Exited)
-        .min_by_key(|s| s.at)
-    {
+    let exits = signals.iter().filter(|s| s.claim == Claim::Exited);
+    // The first word of it; of two at the same moment the one that ranks higher.
+    let first = exits.min_by(|a, b| a.at.cmp(&b.at).then_with(|| by_rank(a, b)));
+    if let Some(exit) = first {
         return reading(exit, PtyState::Exited, signals);
     }
     let mut ranked: Vec<&Signal> = signals
         .iter()
         .filter(|signal| signal.claim.state().is_some())
         .collect();
-    ranked.sort_by(|a, b| {
-        rank(b)
-            .partial_cmp(&rank(a))
-            .unwrap_or(std::cmp::Ordering::Equal)
-    });
+    ranked.sort_by(|a, b| by_rank(a, b));
     let knowing = |signal: &&&Signal| signal.claim.state() != Some(PtyState::Unknown);
     let fresh = ranked
         .iter()
@@ -305,6 +300,13 @@ fn hook_knows_better(hook: &Signal, screen: PtyState, now: Duration) -> bool {
     }
 }
 
+/// The higher rank first.
+fn by_rank(a: &Signal, b: &Signal) -> std::cmp::Ordering {
+    rank(b)
+        .partial_cmp(&rank(a))
+        .unwrap_or(std::cmp::Ordering::Equal)
+}
+
 /// Authority first, then time, then a fixed order of claims, so that the order
 /// in which signals are given never matters.
 fn rank(signal: &Signal) -> (Authority, Duration, f32, String) {
@@ -357,11 +359,7 @@ fn unknown(signals: &[Signal]) -> Reading {
 
 fn evidence(signals: &[Signal]) -> Vec<Evidence> {
     let mut ordered: Vec<&Signal> = signals.iter().collect();
-    ordered.sort_by(|a, b| {
-        rank(b)
-            .partial_cmp(&rank(a))
-            .unwrap_or(std::cmp::Ordering::Equal)
-    });
+    ordered.sort_by(|a, b| by_rank(a, b));
     ordered
         .into_iter()
         .map(|signal| Evidence {

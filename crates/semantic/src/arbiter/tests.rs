@@ -103,6 +103,18 @@ fn known_disagreements_are_settled() {
     }
 }
 
+#[test]
+fn of_two_exits_at_one_moment_the_surer_one_is_told() {
+    let exit = |confidence| Signal {
+        confidence,
+        ..signal(Authority::Process, Claim::Exited, 97)
+    };
+    for signals in [[exit(0.0), exit(0.1)], [exit(0.1), exit(0.0)]] {
+        let reading = arbitrate(&signals, Duration::ZERO, Freshness::default());
+        assert_eq!(reading.confidence, 0.1);
+    }
+}
+
 fn any_signal() -> impl Strategy<Value = Signal> {
     use missiond_core::machines::Machine;
     let authority = prop::sample::select(vec![
