@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use crate::compile::{Built, LintingCargo};
 use crate::packages::{self, Browser, Postgres};
 use crate::report::{Ran, Report, counted};
-use crate::{clis, fuzz, licences, mcp_servers, node, run, web};
+use crate::{clis, fuzz, house, licences, mcp_servers, node, run, web};
 
 /// Whether a part of the tests runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -148,6 +148,7 @@ fn stages<'scope>(
             run::run(&mut run::cargo(&["fmt", "--all", "--check"])).map(|()| Ran::default())
         });
         report.stage("licences", || licences::check().map(|_| Ran::default()));
+        report.stage("house", || house::house(&[]).map(|()| Ran::default()));
     }
     // Before the program, which has the page in it.
     if let Some(page) = page {
