@@ -4,15 +4,12 @@
 use std::process::Stdio;
 use std::time::Duration;
 
-use crate::harness::TestHome;
+use crate::harness::{self, TestHome};
 use crate::timeline_load::Load;
 
-/// How many kills; MISSION_CRASH_ROUNDS makes it a longer test.
+/// How many kills.
 fn rounds() -> u32 {
-    std::env::var("MISSION_CRASH_ROUNDS")
-        .ok()
-        .and_then(|text| text.parse().ok())
-        .unwrap_or(120)
+    harness::rounds("MISSION_CRASH_ROUNDS", 120, 1000)
 }
 
 #[test]

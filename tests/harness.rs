@@ -13,6 +13,21 @@ use serde_json::{Value, json};
 /// Waiting longer than this for anything means that it does not come.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
+/// Whether the long versions of the tests are asked for, as by
+/// `cargo xtask test --long`.
+pub(crate) fn long() -> bool {
+    std::env::var_os("MISSION_TEST_LONG").is_some_and(|value| !value.is_empty())
+}
+
+/// How many rounds a test runs: what this variable says, else by the version
+/// that is asked for.
+pub(crate) fn rounds<N: std::str::FromStr>(variable: &str, short: N, at_length: N) -> N {
+    let given = std::env::var(variable).ok();
+    given
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(if long() { at_length } else { short })
+}
+
 /// A home; whatever daemon runs in it ends with the test.
 pub(crate) struct TestHome {
     folder: tempfile::TempDir,

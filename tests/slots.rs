@@ -11,15 +11,7 @@ use missiond_core::PtyState;
 use missiond_pty::host::{Recorded, Recording};
 use serde_json::Value;
 
-use crate::harness::{TestHome, wait_for};
-
-/// MISSION_SLOT_KILLS and MISSION_SLOT_HOSTS make it a test of another size.
-fn number_of(variable: &str, usual: u32) -> u32 {
-    std::env::var(variable)
-        .ok()
-        .and_then(|text| text.parse().ok())
-        .unwrap_or(usual)
-}
+use crate::harness::{self, TestHome, wait_for};
 
 /// What one of the agents shows before it works in a new folder.
 const DIALOG: &str = "\
@@ -133,14 +125,15 @@ fn a_program_is_started_typed_to_interrupted_resized_and_ended() {
     assert_eq!(files_in(&home.home().slots_dir()), Vec::<PathBuf>::new());
 }
 
-/// The size the promise is about: 20 programs, and the daemon killed 50 times.
+/// At length it has the size the promise is about: 20 programs, and the daemon
+/// killed 50 times.
 #[test]
 fn programs_outlive_a_killed_daemon_and_no_byte_is_lost_or_doubled() {
     let home = TestHome::started();
     let stop = home.path().join("stop");
     let script = "i=0; while ! [ -e stop ]; do i=$((i+1)); echo \"line $i\"; \
                   [ $((i % 50)) = 0 ] && sleep 0.2; done; echo \"end $i\"; exec sleep 1000";
-    let names: Vec<_> = (0..number_of("MISSION_SLOT_HOSTS", 20))
+    let names: Vec<_> = (0..harness::rounds("MISSION_SLOT_HOSTS", 8, 20))
         .map(|number| format!("count-{number}"))
         .collect();
     let slots: Vec<_> = names
@@ -148,7 +141,7 @@ fn programs_outlive_a_killed_daemon_and_no_byte_is_lost_or_doubled() {
         .map(|name| spawn(&home, name, script))
         .collect();
 
-    for _ in 0..number_of("MISSION_SLOT_KILLS", 50) {
+    for _ in 0..harness::rounds("MISSION_SLOT_KILLS", 12, 50) {
         let mut client = Client::connect(&home.home()).unwrap();
         let mut read = |name: &String| {
             let slot = name.clone();

@@ -2,6 +2,7 @@
 // downloaded: where the browser is elsewhere, CHROMIUM says so.
 
 import { existsSync } from "node:fs";
+import { availableParallelism } from "node:os";
 
 import { defineConfig } from "@playwright/test";
 
@@ -11,9 +12,10 @@ const executablePath = process.env.CHROMIUM ?? found;
 export default defineConfig({
   testDir: "tests",
   outputDir: "test-results",
-  // Each test has a daemon with agents of its own; two at once would only wait
-  // for each other on a small machine.
-  workers: 1,
+  // Each test has a daemon with agents of its own, and waits for them as much as
+  // it computes.
+  workers: Math.max(2, availableParallelism()),
+  fullyParallel: true,
   timeout: 120_000,
   expect: { timeout: 30_000 },
   reporter: "list",
@@ -34,7 +36,7 @@ export default defineConfig({
   },
   projects: [
     { name: "board", testMatch: /.*\.spec\.ts/ },
-    // Without a trace: taking pictures of a page is work for it too.
-    { name: "bench", testMatch: /bench\.ts/, timeout: 1_800_000, use: { trace: "off" } },
+    // One at a time and without a trace: both would be work for what is measured.
+    { name: "bench", testMatch: /bench\.ts/, workers: 1, timeout: 1_800_000, use: { trace: "off" } },
   ],
 });

@@ -184,6 +184,21 @@ pub(crate) fn counted(command: &mut Command) -> Result<Ran, String> {
     }
 }
 
+/// Adds up the tests of a command that runs beside others; what it prints is shown
+/// only if it fails.
+pub(crate) fn captured(command: &mut Command) -> Result<Ran, String> {
+    let output = command.output().map_err(|error| error.to_string())?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    if output.status.success() {
+        let mut ran = Ran::default();
+        text.lines().for_each(|line| ran.read(line));
+        Ok(ran)
+    } else {
+        println!("{text}{}", String::from_utf8_lossy(&output.stderr));
+        Err(format!("there are failures ({})", output.status))
+    }
+}
+
 impl Ran {
     fn read(&mut self, line: &str) {
         self.passed += passed_in(line);

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use crate::compile::{Built, LintingCargo};
 use crate::packages::{self, Browser, Postgres};
-use crate::report::{Ran, Report, counted};
+use crate::report::{Ran, Report, captured, counted};
 use crate::{clis, fuzz, house, licences, mcp_servers, node, run, web};
 
 /// Whether a part of the tests runs.
@@ -130,8 +130,10 @@ fn stages<'scope>(
     options: &Options,
     report: &mut Report,
 ) -> Result<(), String> {
-    let start = |part: Part, name, work| match part {
-        Part::Tested => Some(Beside::start(scope, name, work)),
+    let start = |part: Part, name, work: fn() -> Result<(), String>| match part {
+        Part::Tested => Some(Beside::start(scope, name, move || {
+            work().map(|()| Ran::default())
+        })),
         Part::Skipped => None,
     };
     let installing = [
@@ -178,10 +180,21 @@ fn stages<'scope>(
         Postgres::Tested => Some(Server::start(&built)?),
         Postgres::Skipped => None,
     };
+    let documentation = options.filters.is_empty().then(|| {
+        // Rustdoc reads every crate for a handful of examples; the tests leave it
+        // time enough.
+        let mut command = cargo.command(&["test", "--workspace", "--doc", "--quiet"]);
+        Beside::start(scope, "documentation tests", move || captured(&mut command))
+    });
     report.stage("unit and product tests", || {
         run_tests(&cargo, options, server.as_ref())
     });
     drop(server);
+    if let Some(documentation) = documentation
+        && let Err(error) = documentation.finish(report)
+    {
+        report.fail(error);
+    }
     if options.filters.is_empty() {
         if node::is_there()? {
             report.stage("Node bindings", || node::test(&built));
@@ -189,9 +202,6 @@ fn stages<'scope>(
         if with_page == Part::Tested {
             report.stage("web board in the browser", || web::test(&built));
         }
-        report.stage("documentation tests", || {
-            counted(&mut cargo.command(&["test", "--workspace", "--doc"]))
-        });
         if options.size == Size::Long {
             report.stage("fuzzing", || fuzz::fuzz(&[]).map(|()| Ran::default()));
         }
@@ -202,14 +212,14 @@ fn stages<'scope>(
 /// A stage that runs beside others. What it has to say comes with its result.
 struct Beside<'scope> {
     name: &'static str,
-    thread: ScopedJoinHandle<'scope, (Duration, Result<(), String>)>,
+    thread: ScopedJoinHandle<'scope, (Duration, Result<Ran, String>)>,
 }
 
 impl<'scope> Beside<'scope> {
     fn start(
         scope: &'scope Scope<'scope, '_>,
         name: &'static str,
-        work: fn() -> Result<(), String>,
+        work: impl FnOnce() -> Result<Ran, String> + Send + 'scope,
     ) -> Self {
         let thread = scope.spawn(move || {
             let began = Instant::now();
@@ -224,7 +234,7 @@ impl<'scope> Beside<'scope> {
             .thread
             .join()
             .map_err(|_| format!("{}: the command itself failed, see above", self.name))?;
-        report.beside(self.name, took, result.map(|()| Ran::default()))
+        report.beside(self.name, took, result)
     }
 }
 
@@ -238,7 +248,10 @@ fn run_tests(
     let mut command = if nextest {
         let run = ["nextest", "run", "--workspace", "--all-targets"];
         let mut command = cargo.command(&run);
-        command.args(["--profile", "ci"]);
+        // Most tests wait most of the time, for daemons, agents and disks.
+        let cores = std::thread::available_parallelism().map_or(2, usize::from);
+        let threads = (2 * cores).to_string();
+        command.args(["--profile", "ci", "--test-threads", &threads]);
         command
     } else {
         println!("cargo-nextest is not installed: slower, and without the times of tests");
@@ -287,7 +300,23 @@ impl Server {
         if url.is_empty() {
             return Err("the private PostgreSQL server did not start: see above".to_owned());
         }
-        Ok(Self { child, url })
+        let server = Self { child, url };
+        server.forgo_durability();
+        Ok(server)
+    }
+
+    /// Nobody loses power in these tests, and waiting for the disk is most of what
+    /// a test on PostgreSQL does. Those that cut a server off have one of their own.
+    fn forgo_durability(&self) {
+        let mut psql = Command::new("psql");
+        psql.args(["--quiet", "--no-psqlrc", &self.url]);
+        for setting in ["fsync", "full_page_writes", "synchronous_commit"] {
+            psql.arg(format!("--command=ALTER SYSTEM SET {setting} = off"));
+        }
+        psql.arg("--command=SELECT pg_reload_conf()");
+        if let Err(error) = run::output(&mut psql) {
+            println!("the tests on PostgreSQL wait for the disk: {error}");
+        }
     }
 }
 
