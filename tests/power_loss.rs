@@ -5,17 +5,16 @@ use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 
+use missiond_os::files::replace_private;
 use rusqlite::Connection;
 
 use crate::fault_fs::{FaultDisk, FaultyHome, Random, Unsynced};
+use crate::harness;
 use crate::timeline_load::Load;
 
-/// How many power cuts; MISSION_POWER_ROUNDS makes it a longer test.
+/// How many power cuts.
 fn rounds() -> u64 {
-    std::env::var("MISSION_POWER_ROUNDS")
-        .ok()
-        .and_then(|text| text.parse().ok())
-        .unwrap_or(40)
+    harness::rounds("MISSION_POWER_ROUNDS", 40, 400)
 }
 
 /// Power cuts while the daemon starts, and while it serves.
@@ -156,4 +155,45 @@ fn power_loss_takes_a_file_back_to_its_last_sync() {
     disk.lose_power();
     disk.restore_power(Unsynced::Lost);
     assert_eq!(std::fs::read(&path).unwrap(), b"synced");
+}
+
+/// A key, a list or a record that was replaced is there when the power comes
+/// back; a replacement the power interrupted left the version before or the new
+/// one, and never a part of either.
+#[test]
+fn a_replaced_file_is_whole_after_power_loss() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path().join("disk");
+    let Some(disk) = FaultDisk::mount(&at) else {
+        return;
+    };
+    let path = at.join("file");
+    let version = |number: u64| format!("{number} ").repeat(3000);
+    let replace = |number: u64| replace_private(&path, version(number).as_bytes());
+    replace(0).unwrap();
+    let mut random = Random::new(6);
+    let mut kept = 0;
+    let (mut done, mut interrupted) = (0, 0);
+    for number in 1..200 {
+        disk.lose_power_after(random.below(16));
+        let acknowledged = replace(number).is_ok();
+        disk.lose_power();
+        disk.restore_power(if number % 2 == 0 {
+            Unsynced::Lost
+        } else {
+            Unsynced::LostInPart(number)
+        });
+        let found = std::fs::read_to_string(&path).unwrap();
+        if acknowledged {
+            assert_eq!(found, version(number));
+            done += 1;
+        } else {
+            assert!(found == version(kept) || found == version(number));
+            interrupted += 1;
+        }
+        if found == version(number) {
+            kept = number;
+        }
+    }
+    assert!(done > 20 && interrupted > 20, "{done} and {interrupted}");
 }

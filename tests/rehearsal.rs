@@ -620,7 +620,9 @@ fn an_mcp_server_that_cannot_be_used_fails_the_start() {
     stage.write("mcp.json", &config.to_string());
     let mut agent = stage.start(&["hello", "--mcp-config", "mcp.json"]);
     assert_eq!(agent.wait_for_exit().code(), Some(3));
-    agent.wait_for_text("the MCP server `gone` could not be started: /nowhere/server");
+    agent.wait_for_text(
+        "the MCP server `gone` could not be started: there is no file /nowhere/server",
+    );
 }
 
 #[test]

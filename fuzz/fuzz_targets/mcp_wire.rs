@@ -5,7 +5,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use missiond_toolhub::{Incoming, Line, LineCutter, SseParser};
+use missiond_net::{Frame, FrameDecoder, Oversized, SseParser};
+use missiond_toolhub::{Incoming, id_of_oversized};
 
 const LIMIT: usize = 256;
 
@@ -17,21 +18,26 @@ fuzz_target!(|data: &[u8]| {
         assert_eq!(lines(&[first, rest]), whole);
         assert_eq!(events(&[first, rest]), events_whole);
     }
-    for line in &whole {
-        if let Line::Whole(line) = line {
-            let _ = Incoming::parse(line);
-        }
+    for line in whole.iter().filter_map(|line| line.as_ref().ok()) {
+        let _ = Incoming::parse(line);
     }
     if let Ok(value) = serde_json::from_slice::<serde_json::Value>(data) {
         let _ = missiond_toolhub::mismatch(&value["schema"], &value["arguments"]);
     }
 });
 
-fn lines(pieces: &[&[u8]]) -> Vec<Line> {
-    let mut cutter = LineCutter::with_limit(LIMIT);
+/// Each line, or of one that is too large the request it would have answered.
+fn lines(pieces: &[&[u8]]) -> Vec<Result<Vec<u8>, Option<u64>>> {
+    let mut decoder = FrameDecoder::reporting(LIMIT, Oversized::AtItsEnd);
     let mut lines = Vec::new();
     for piece in pieces {
-        cutter.feed(piece, |line| lines.push(line));
+        decoder.feed(piece);
+        while let Some(frame) = decoder.next_frame() {
+            lines.push(match frame {
+                Frame::Message(line) => Ok(line.to_vec()),
+                Frame::TooLarge => Err(id_of_oversized(decoder.edges())),
+            });
+        }
     }
     lines
 }

@@ -17,6 +17,7 @@ const TARGETS: &[&str] = &[
     "knowledge",
     "transcripts",
     "diff_text",
+    "onnx",
 ];
 
 const CARGO_FUZZ: &str = "0.13.2";

@@ -1,13 +1,13 @@
 //! Which agent CLIs this machine has, and in which version.
 
 use std::io::{BufRead, BufReader, Read};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use missiond_core::CliEngine;
+use missiond_os::programs;
 
 use crate::adapter;
 
@@ -61,17 +61,9 @@ pub fn detect(engine: &CliEngine, path: &str) -> Result<Detected, DetectError> {
 pub fn find_program(name: &str, path: &str) -> Option<PathBuf> {
     if name.contains('/') {
         let program = PathBuf::from(name);
-        return is_executable(&program).then_some(program);
+        return programs::is_executable(&program).then_some(program);
     }
-    // An empty part means the current folder to a shell; here it means nothing.
-    let folders = path.split(':').filter(|folder| folder.starts_with('/'));
-    let mut candidates = folders.map(|folder| Path::new(folder).join(name));
-    candidates.find(|candidate| is_executable(candidate))
-}
-
-fn is_executable(path: &Path) -> bool {
-    let found = path.metadata();
-    found.is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+    programs::find_program(name, path)
 }
 
 fn ask_version(program: &Path) -> Result<String, DetectError> {
@@ -149,6 +141,8 @@ fn version_in(text: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     fn program(folder: &Path, name: &str, script: &str) -> PathBuf {

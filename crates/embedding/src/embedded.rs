@@ -1,35 +1,26 @@
-//! The model that runs in this process: BERT as ONNX, its token vectors
-//! averaged and brought to length 1.
+//! The model that runs in this process: a BERT network whose vectors are brought to
+//! length 1.
 
+use std::fs::File;
 use std::path::Path;
 
 use missiond_knowledge::vectors::normalised;
 use missiond_knowledge::{EmbedError, Embedder, ModelName, Purpose, Reads};
-use rten::{Model, NodeId, ValueOrView};
-use rten_tensor::prelude::*;
-use rten_tensor::{NdTensor, NdTensorView};
 
+use crate::bert::{Architecture, Encoder, WeightsError};
 use crate::catalogue::{ModelSpec, NETWORK, VOCABULARY};
+use crate::onnx::OnnxFile;
 use crate::wordpiece::WordPiece;
 
-/// Texts that go through the network together. More is no faster on a
-/// processor, and takes more memory.
-const TOGETHER: usize = 8;
+/// Tokens that go through the network together, unless one text has more. More is
+/// no faster, and takes more memory.
+const BATCH_TOKENS: usize = 1024;
 
 pub struct EmbeddedModel {
     spec: &'static ModelSpec,
     name: ModelName,
-    network: Model,
-    inputs: Inputs,
-    output: NodeId,
+    network: Encoder,
     tokenizer: WordPiece,
-}
-
-#[derive(Debug)]
-struct Inputs {
-    tokens: NodeId,
-    mask: NodeId,
-    kinds: Option<NodeId>,
 }
 
 impl std::fmt::Debug for EmbeddedModel {
@@ -43,22 +34,27 @@ impl std::fmt::Debug for EmbeddedModel {
 impl EmbeddedModel {
     /// Loads an installed model from its folder.
     pub fn load(folder: &Path, spec: &'static ModelSpec) -> Result<Self, EmbedError> {
-        let problem = |error: &dyn std::fmt::Display| {
-            EmbedError::Model(format!("{}: {error}", folder.display()))
+        let problem = |file: &str, error: &dyn std::fmt::Display| {
+            EmbedError::Model(format!("{}: {error}", folder.join(file).display()))
         };
-        let vocabulary =
-            std::fs::read_to_string(folder.join(VOCABULARY)).map_err(|e| problem(&e))?;
-        let tokenizer = WordPiece::from_vocabulary(&vocabulary).map_err(|e| problem(&e))?;
-        let network = Model::load_file(folder.join(NETWORK)).map_err(|e| problem(&e))?;
-        let inputs = Inputs {
-            tokens: network.node_id("input_ids").map_err(|e| problem(&e))?,
-            mask: network.node_id("attention_mask").map_err(|e| problem(&e))?,
-            kinds: network.find_node("token_type_ids"),
-        };
-        let output = *network
-            .output_ids()
-            .first()
-            .ok_or_else(|| EmbedError::Model("the network has no output".into()))?;
+        let vocabulary = std::fs::read_to_string(folder.join(VOCABULARY))
+            .map_err(|e| problem(VOCABULARY, &e))?;
+        let tokenizer =
+            WordPiece::from_vocabulary(&vocabulary).map_err(|e| problem(VOCABULARY, &e))?;
+        let network =
+            load_network(&folder.join(NETWORK), spec).map_err(|e| problem(NETWORK, &e))?;
+        if tokenizer.vocabulary_size() > network.vocabulary_size() {
+            let error = format!(
+                "it has {} pieces, and the network knows {}",
+                tokenizer.vocabulary_size(),
+                network.vocabulary_size()
+            );
+            return Err(problem(VOCABULARY, &error));
+        }
+        if spec.most_tokens > network.max_tokens() {
+            let error = format!("its texts have at most {} tokens", network.max_tokens());
+            return Err(problem(NETWORK, &error));
+        }
         Ok(Self {
             spec,
             name: ModelName {
@@ -68,55 +64,19 @@ impl EmbeddedModel {
                 dimension: spec.dimension,
             },
             network,
-            inputs,
-            output,
             tokenizer,
         })
     }
-
-    fn run(&self, batch: &[&[i32]]) -> Result<Vec<Vec<f32>>, EmbedError> {
-        let width = batch.iter().map(|tokens| tokens.len()).max().unwrap_or(0);
-        let at = |[row, column]: [usize; 2]| batch[row].get(column).copied();
-        let shape = [batch.len(), width];
-        let tokens = NdTensor::<i32, 2>::from_fn(shape, |place| at(place).unwrap_or(0));
-        let mask = NdTensor::<i32, 2>::from_fn(shape, |place| i32::from(at(place).is_some()));
-        let kinds = NdTensor::<i32, 2>::zeros(shape);
-        let mut inputs: Vec<(NodeId, ValueOrView<'_>)> = vec![
-            (self.inputs.tokens, tokens.into()),
-            (self.inputs.mask, mask.into()),
-        ];
-        if let Some(node) = self.inputs.kinds {
-            inputs.push((node, kinds.into()));
-        }
-        let failed = |error: &dyn std::fmt::Display| EmbedError::Model(error.to_string());
-        let [states] = self
-            .network
-            .run_n(inputs, [self.output], None)
-            .map_err(|e| failed(&e))?;
-        let states: NdTensor<f32, 3> = states.try_into().map_err(|e| failed(&format!("{e:?}")))?;
-        let dimension = self.spec.dimension as usize;
-        if states.shape()[2] != dimension {
-            return Err(EmbedError::WrongShape {
-                expected: self.spec.dimension,
-                found: format!("{} dimensions", states.shape()[2]),
-            });
-        }
-        Ok(batch
-            .iter()
-            .enumerate()
-            .map(|(row, tokens)| mean(&states.slice(row), tokens.len(), dimension))
-            .collect())
-    }
 }
 
-fn mean(states: &NdTensorView<'_, f32, 2>, tokens: usize, dimension: usize) -> Vec<f32> {
-    let mut sum = vec![0.0; dimension];
-    for token in 0..tokens {
-        for (at, total) in sum.iter_mut().enumerate() {
-            *total += states[[token, at]];
-        }
-    }
-    normalised(&sum).unwrap_or(sum)
+fn load_network(file: &Path, spec: &ModelSpec) -> Result<Encoder, WeightsError> {
+    let file = File::open(file).map_err(crate::onnx::OnnxError::Io)?;
+    let architecture = Architecture {
+        hidden: spec.dimension as usize,
+        layers: spec.layers,
+        heads: spec.heads,
+    };
+    Encoder::load(&mut OnnxFile::open(file)?, architecture)
 }
 
 impl Embedder for EmbeddedModel {
@@ -133,16 +93,25 @@ impl Embedder for EmbeddedModel {
             .iter()
             .map(|text| self.tokenizer.encode(text, self.spec.most_tokens))
             .collect();
-        // Texts of one length share a batch: padding is computed like text.
-        let mut order: Vec<usize> = (0..texts.len()).collect();
-        order.sort_by_key(|&at| tokens[at].len());
-        let mut vectors = vec![Vec::new(); texts.len()];
-        for places in order.chunks(TOGETHER) {
-            let batch: Vec<&[i32]> = places.iter().map(|&at| tokens[at].as_slice()).collect();
-            for (&at, vector) in places.iter().zip(self.run(&batch)?) {
-                vectors[at] = vector;
-            }
+        let mut vectors = Vec::with_capacity(texts.len());
+        let mut rest = tokens.as_slice();
+        while !rest.is_empty() {
+            let (batch, after) = rest.split_at(batch_size(rest));
+            let batch: Vec<&[i32]> = batch.iter().map(Vec::as_slice).collect();
+            let means = self.network.encode(&batch).into_iter();
+            vectors.extend(means.map(|mean| normalised(&mean).unwrap_or(mean)));
+            rest = after;
         }
         Ok(vectors)
     }
+}
+
+/// How many of these texts go through the network together: one at least.
+fn batch_size(texts: &[Vec<i32>]) -> usize {
+    let mut tokens = 0;
+    let fitting = texts.iter().take_while(|text| {
+        tokens += text.len();
+        tokens <= BATCH_TOKENS
+    });
+    fitting.count().max(1)
 }

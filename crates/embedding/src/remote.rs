@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use missiond_knowledge::vectors::normalised;
 use missiond_knowledge::{EmbedError, Embedder, ModelName, Purpose, Reads};
+use missiond_net::http::Method;
 use serde_json::{Value, json};
 
 use crate::http::{self, Endpoint};
@@ -119,7 +120,7 @@ impl RemoteModel {
         };
         let answer = self
             .endpoint
-            .ask("POST", path, key.as_deref(), Some(&body), limit)?;
+            .ask(Method::POST, path, key.as_deref(), Some(&body), limit)?;
         let vectors = match interface {
             Interface::Ollama => numbers_of(answer.get("embeddings"), None),
             Interface::OpenAi => numbers_of(answer.get("data"), Some("embedding")),
@@ -191,7 +192,7 @@ fn numbers_of(list: Option<&Value>, name: Option<&str>) -> Option<Vec<Vec<f32>>>
 /// What Ollama says the weights are, so that a pulled update counts as another
 /// model.
 fn ollama_digest(endpoint: &Endpoint, settings: &RemoteSettings) -> Result<String, EmbedError> {
-    let tags = endpoint.ask("GET", "/api/tags", None, None, settings.timeout)?;
+    let tags = endpoint.ask(Method::GET, "/api/tags", None, None, settings.timeout)?;
     let models = tags
         .get("models")
         .and_then(Value::as_array)

@@ -7,6 +7,8 @@ use std::collections::HashMap;
 #[derive(Debug)]
 pub(crate) struct WordPiece {
     pieces: HashMap<String, i32>,
+    /// Lines of the vocabulary.
+    count: usize,
     unknown: i32,
     begin: i32,
     end: i32,
@@ -31,8 +33,14 @@ impl WordPiece {
             unknown: special("[UNK]")?,
             begin: special("[CLS]")?,
             end: special("[SEP]")?,
+            count: text.lines().count(),
             pieces,
         })
+    }
+
+    /// Pieces of the vocabulary: all numbers are below this.
+    pub(crate) fn vocabulary_size(&self) -> usize {
+        self.count
     }
 
     /// The numbers of a text's pieces between the marks of begin and end, at

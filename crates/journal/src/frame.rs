@@ -16,6 +16,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use missiond_core::Timestamp;
+use missiond_os::hex;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
@@ -74,34 +75,16 @@ impl Digest {
 
     fn hex(self) -> [u8; 64] {
         let mut out = [0; 64];
-        for (pair, byte) in out.chunks_exact_mut(2).zip(self.0) {
-            pair[0] = HEX[usize::from(byte >> 4)];
-            pair[1] = HEX[usize::from(byte & 15)];
-        }
+        hex::encode_into(&self.0, &mut out);
         out
     }
 
     fn from_hex(text: &[u8]) -> Option<Self> {
-        let mut out = [0; 32];
-        if text.len() != 64 {
-            return None;
-        }
-        for (byte, pair) in out.iter_mut().zip(text.chunks_exact(2)) {
-            *byte = digit(pair[0])? << 4 | digit(pair[1])?;
-        }
-        Some(Self(out))
+        hex::decode_array(text).map(Self)
     }
 }
 
 const HEX: &[u8; 16] = b"0123456789abcdef";
-
-const fn digit(byte: u8) -> Option<u8> {
-    match byte {
-        b'0'..=b'9' => Some(byte - b'0'),
-        b'a'..=b'f' => Some(byte - b'a' + 10),
-        _ => None,
-    }
-}
 
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

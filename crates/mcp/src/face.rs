@@ -1,38 +1,34 @@
-//! The protocol of one server: which lines it answers, and how.
+//! A server with a fixed set of tools, whose calls its owner carries out: a line
+//! in, a line or a call out. The protocol is [`Server`]'s; what is added is that
+//! a call is handed out instead of being waited for, so that the owner can put it
+//! on record before it is answered.
 //!
 //! Nothing is remembered between lines. What a client sees hangs on who it is,
 //! never on what it said before, so a connection that is lost and made again is
 //! the same to it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use missiond_api::{Incoming, Request, RequestId, Response};
-use serde_json::value::RawValue;
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use serde_json::{Value, json};
+use tokio::sync::mpsc;
 
-use crate::protocol::{
-    Era, INVALID_PARAMS, INVALID_REQUEST, LEGACY, METHOD_NOT_FOUND, MODERN, SERVER_KEY,
-    UNSUPPORTED_VERSION, era, failure, shown,
-};
+use crate::offer::{Features, Identity, Offer, Outlet, Refusal, ToolRequest};
+use crate::protocol::shown;
+use crate::server::{Arrival, Asked, Server, Taken};
 
-/// The tools of a server never change, so a client may keep them for a day; but
-/// another client of the same machine may not be shown them.
-const CACHE_MS: u64 = 24 * 3600 * 1000;
-
-/// Who a server says it is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Identity {
-    pub name: String,
-    pub version: String,
-    /// What its tools are for, for the model that will use them.
-    pub instructions: String,
-}
+/// The tools never change, so a client may keep them for a day.
+const LISTS_LAST: Duration = Duration::from_secs(24 * 3600);
 
 /// A server with a fixed set of tools.
 #[derive(Debug, Clone)]
 pub struct Face {
-    identity: Arc<Identity>,
+    server: Server,
     tools: Arc<[Value]>,
+    /// Nothing is told unasked: nobody reads the other end.
+    outlet: Outlet,
 }
 
 /// What to do after a line.
@@ -48,8 +44,7 @@ pub enum Step {
 /// A tool is to be called.
 #[derive(Debug)]
 pub struct ToolCall {
-    id: RequestId,
-    era: Era,
+    asked: Asked,
     pub name: String,
     /// A JSON object, as it was sent.
     pub arguments: String,
@@ -76,157 +71,114 @@ impl Face {
     /// `tools` are the entries of `tools/list`, in the order they are shown.
     #[must_use]
     pub fn new(identity: Identity, tools: Vec<Value>) -> Self {
+        let tools: Arc<[Value]> = tools.into();
+        let offer = FixedTools {
+            identity,
+            tools: Arc::clone(&tools),
+        };
         Self {
-            identity: Arc::new(identity),
-            tools: tools.into(),
+            server: Server::new(Arc::new(offer)),
+            tools,
+            outlet: mpsc::channel(1).0,
         }
     }
 
     /// Takes one line of the client.
     #[must_use]
     pub fn read(&self, line: &[u8]) -> Step {
-        match Incoming::parse(line) {
-            Ok(Incoming::Request(request)) => self.request(request),
+        let taken = match self.server.read(line, Arrival::Line, &self.outlet) {
+            Ok(asked) if asked.method() == "tools/call" => return self.call(asked),
+            Ok(asked) => asked.route(),
+            Err(taken) => taken,
+        };
+        match taken {
+            Taken::Say(answer) => Step::Say(answer.line),
+            // A list that never changes is there at once.
+            Taken::Work(work) => match work.answer.now_or_never() {
+                Some(answer) => Step::Say(answer.line),
+                None => Step::Nothing,
+            },
             // `initialized`, `cancelled` and the like need no answer: a call is
             // over before anybody could change their mind.
-            Ok(Incoming::Notification(_) | Incoming::Response(_)) => Step::Nothing,
-            Err(error) => Step::Say(failure(None, INVALID_REQUEST, &error.message, None)),
+            Taken::Nothing | Taken::Cancel(_) | Taken::Initialized => Step::Nothing,
         }
     }
 
-    fn request(&self, request: Request) -> Step {
-        let Request { id, method, params } = request;
-        let params: Value = match params
-            .as_deref()
-            .map(RawValue::get)
-            .map(serde_json::from_str)
-        {
-            None => Value::Null,
-            Some(Ok(params)) => params,
-            Some(Err(error)) => {
-                return Step::Say(failure(Some(&id), INVALID_PARAMS, &error.to_string(), None));
+    fn call(&self, mut asked: Asked) -> Step {
+        let request = asked.tool_request().and_then(|request| {
+            let is_known = |tool: &Value| tool["name"] == request.name.as_str();
+            if self.tools.iter().any(is_known) {
+                Ok(request)
+            } else {
+                let name = shown(&request.name);
+                Err(Refusal::invalid(format!("there is no tool `{name}`")))
             }
-        };
-        let era = match era(&params) {
-            Ok(era) => era,
-            Err(asked) => {
-                let detail = json!({ "supported": [MODERN], "requested": asked });
-                let message = format!("protocol version {asked} is not supported");
-                return Step::Say(failure(
-                    Some(&id),
-                    UNSUPPORTED_VERSION,
-                    &message,
-                    Some(detail),
-                ));
-            }
-        };
-        let result = match method.as_str() {
-            "initialize" => self.initialize(&params),
-            "server/discover" => self.discover(),
-            "ping" => json!({}),
-            "tools/list" => self.list(era),
-            "tools/call" => return self.call(id, era, params),
-            _ => {
-                let message = format!("there is no method `{}`", shown(&method));
-                return Step::Say(failure(Some(&id), METHOD_NOT_FOUND, &message, None));
-            }
-        };
-        Step::Say(Response::result_line(&id, &result))
-    }
-
-    fn initialize(&self, params: &Value) -> Value {
-        let asked = params["protocolVersion"].as_str();
-        let version = asked
-            .filter(|asked| LEGACY.contains(asked))
-            .unwrap_or(LEGACY[0]);
-        json!({
-            "protocolVersion": version,
-            "capabilities": { "tools": {} },
-            "serverInfo": self.server_info(),
-            "instructions": self.identity.instructions,
-        })
-    }
-
-    fn discover(&self) -> Value {
-        json!({
-            "resultType": "complete",
-            "supportedVersions": [MODERN],
-            "capabilities": { "tools": {} },
-            "serverInfo": self.server_info(),
-            "instructions": self.identity.instructions,
-            "ttlMs": CACHE_MS,
-            "cacheScope": "private",
-            "_meta": { SERVER_KEY: self.server_info() },
-        })
-    }
-
-    fn list(&self, era: Era) -> Value {
-        match era {
-            Era::Legacy => json!({ "tools": &*self.tools }),
-            Era::Modern => json!({
-                "resultType": "complete",
-                "tools": &*self.tools,
-                "ttlMs": CACHE_MS,
-                "cacheScope": "private",
+        });
+        match request {
+            Ok(ToolRequest {
+                name, arguments, ..
+            }) => Step::Call(ToolCall {
+                asked,
+                name,
+                arguments: Value::Object(arguments).to_string(),
             }),
+            Err(refusal) => Step::Say(asked.refuse(refusal).line),
         }
-    }
-
-    fn call(&self, id: RequestId, era: Era, mut params: Value) -> Step {
-        let refuse = |message: &str| Step::Say(failure(Some(&id), INVALID_PARAMS, message, None));
-        let Some(name) = params["name"].as_str().map(str::to_owned) else {
-            return refuse("`name` must say which tool to call");
-        };
-        if !self.tools.iter().any(|tool| tool["name"] == name.as_str()) {
-            return refuse(&format!("there is no tool `{}`", shown(&name)));
-        }
-        let arguments = match params["arguments"].take() {
-            Value::Null => json!({}),
-            arguments @ Value::Object(_) => arguments,
-            _ => return refuse("`arguments` must be an object"),
-        };
-        Step::Call(ToolCall {
-            id,
-            era,
-            name,
-            arguments: arguments.to_string(),
-        })
-    }
-
-    fn server_info(&self) -> Value {
-        json!({ "name": self.identity.name, "version": self.identity.version })
     }
 }
 
 impl ToolCall {
     /// The line that answers the call with a result as another server gave it.
     #[must_use]
-    pub fn result_line(&self, mut result: Value) -> Vec<u8> {
-        if self.era == Era::Modern && result["resultType"].is_null() {
-            result["resultType"] = json!("complete");
-        }
-        Response::result_line(&self.id, &result)
+    pub fn result_line(&self, result: Value) -> Vec<u8> {
+        self.asked.complete(result).line
     }
 
     /// The line that answers the call.
     #[must_use]
     pub fn line(&self, outcome: &ToolOutcome) -> Vec<u8> {
-        let mut result = json!({
+        self.result_line(json!({
             "content": [{ "type": "text", "text": outcome.text }],
             "structuredContent": outcome.structured,
             "isError": outcome.verdict == Verdict::Failed,
-        });
-        if self.era == Era::Modern {
-            result["resultType"] = json!("complete");
-        }
-        Response::result_line(&self.id, &result)
+        }))
+    }
+}
+
+/// The offer of a face.
+struct FixedTools {
+    identity: Identity,
+    tools: Arc<[Value]>,
+}
+
+impl Offer for FixedTools {
+    fn identity(&self) -> Identity {
+        self.identity.clone()
+    }
+
+    fn features(&self) -> Features {
+        Features::default()
+    }
+
+    fn tools(&self) -> BoxFuture<'_, Result<Vec<Value>, Refusal>> {
+        Box::pin(async { Ok(self.tools.to_vec()) })
+    }
+
+    /// A face hands calls out, so none comes here.
+    fn call(&self, call: ToolRequest) -> BoxFuture<'_, Result<Value, Refusal>> {
+        let message = format!("the tool `{}` is not called here", shown(&call.name));
+        Box::pin(async { Err(Refusal::internal(message)) })
+    }
+
+    fn lists_last(&self) -> Duration {
+        LISTS_LAST
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::VERSION_KEY;
+    use crate::protocol::{CAPABILITIES_KEY, MODERN, UNSUPPORTED_VERSION, VERSION_KEY};
 
     fn face() -> Face {
         let identity = Identity {
@@ -249,7 +201,7 @@ mod tests {
     }
 
     fn modern(method: &str, mut params: Value) -> Value {
-        params["_meta"] = json!({ VERSION_KEY: MODERN });
+        params["_meta"] = json!({ VERSION_KEY: MODERN, CAPABILITIES_KEY: {} });
         json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params })
     }
 

@@ -5,7 +5,6 @@
 //! Who may ask at all is decided before: this knows nobody. [`is_local`] tells
 //! what a web page that was led to the loopback address would send.
 
-use std::net::IpAddr;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
@@ -14,6 +13,7 @@ use axum::response::{IntoResponse, Response};
 use base64::Engine;
 use futures::stream;
 use missiond_api::{Incoming, Request};
+use missiond_net::{host_of_authority, is_loopback_host};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
@@ -92,15 +92,8 @@ pub fn is_local(headers: &HeaderMap) -> bool {
     names_loopback(&host) && origin_is_local
 }
 
-fn names_loopback(host: &str) -> bool {
-    let name = match host.strip_prefix('[') {
-        Some(rest) => rest.split(']').next().unwrap_or_default(),
-        None => host.rsplit_once(':').map_or(host, |(name, _)| name),
-    };
-    name.eq_ignore_ascii_case("localhost")
-        || name
-            .parse::<IpAddr>()
-            .is_ok_and(|address| address.is_loopback())
+fn names_loopback(authority: &str) -> bool {
+    is_loopback_host(host_of_authority(authority))
 }
 
 fn is_json(headers: &HeaderMap) -> bool {

@@ -3,11 +3,11 @@
 //! order, because real clients try the newer one first and fall back on the same
 //! connection.
 //!
-//! [`Face`] is a server with a fixed set of tools: a line in, a line or a call
-//! out. [`Server`] is a whole one, over an [`Offer`] of tools, resources and
-//! prompts, on any transport; [`http`] is one of them. [`Bridge`] carries lines
-//! between a client that wants standard input and output and a server that may
-//! be restarted meanwhile.
+//! [`Server`] is the protocol over an [`Offer`] of tools, resources and prompts,
+//! on any transport; [`http`] is one of them. [`Face`] is a server with a fixed
+//! set of tools that hands calls out to its owner: a line in, a line or a call
+//! out. [`Bridge`] carries lines between a client that wants standard input and
+//! output and a server that may be restarted meanwhile.
 
 mod bridge;
 mod changes;
@@ -19,6 +19,6 @@ mod server;
 pub mod tools;
 
 pub use bridge::{Bridge, BridgeLine, Repeat};
-pub use face::{Face, Identity, Step, ToolCall, ToolOutcome, Verdict};
-pub use offer::{Change, Features, Offer, Outlet, Progress, Refusal, ToolRequest};
+pub use face::{Face, Step, ToolCall, ToolOutcome, Verdict};
+pub use offer::{Change, Features, Identity, Offer, Outlet, Progress, Refusal, ToolRequest};
 pub use server::{Answer, Arrival, Lasts, Server, Taken, Work};

@@ -7,18 +7,19 @@
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::PoisonError;
+use std::time::Duration;
 
 use futures::future::BoxFuture;
 use serde_json::{Map, Value, json};
 use tokio::sync::{broadcast, mpsc};
 
-use crate::face::Identity;
-use crate::protocol::INVALID_PARAMS;
+use crate::protocol::{INVALID_PARAMS, shown};
 
 /// Lines on their way to the client.
 pub type Outlet = mpsc::Sender<Vec<u8>>;
 
-/// A set of tools, resources and prompts.
+/// A set of tools, resources and prompts. What [`Features`] says it has none of
+/// need not be written.
 pub trait Offer: Send + Sync + 'static {
     fn identity(&self) -> Identity;
 
@@ -32,27 +33,54 @@ pub trait Offer: Send + Sync + 'static {
     /// make no sense. It is dropped when the caller changes their mind.
     fn call(&self, call: ToolRequest) -> BoxFuture<'_, Result<Value, Refusal>>;
 
+    /// A list is good for so long unless a change is told.
+    fn lists_last(&self) -> Duration {
+        Duration::from_secs(60)
+    }
+
     /// The entries of `resources/list`.
-    fn resources(&self) -> BoxFuture<'_, Result<Vec<Value>, Refusal>>;
+    fn resources(&self) -> BoxFuture<'_, Result<Vec<Value>, Refusal>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
 
     /// The entries of `resources/templates/list`.
-    fn templates(&self) -> Vec<Value>;
+    fn templates(&self) -> Vec<Value> {
+        Vec::new()
+    }
 
     /// The `contents` of a resource, or nothing when there is no such one.
-    fn read(&self, uri: String) -> BoxFuture<'_, Result<Option<Vec<Value>>, Refusal>>;
+    fn read(&self, _uri: String) -> BoxFuture<'_, Result<Option<Vec<Value>>, Refusal>> {
+        Box::pin(async { Ok(None) })
+    }
 
     /// The entries of `prompts/list`.
-    fn prompts(&self) -> Vec<Value>;
+    fn prompts(&self) -> Vec<Value> {
+        Vec::new()
+    }
 
     /// A prompt filled in: an object with `messages`.
     fn prompt(
         &self,
         name: String,
-        arguments: Map<String, Value>,
-    ) -> BoxFuture<'_, Result<Value, Refusal>>;
+        _arguments: Map<String, Value>,
+    ) -> BoxFuture<'_, Result<Value, Refusal>> {
+        let message = format!("there is no prompt `{}`", shown(&name));
+        Box::pin(async { Err(Refusal::invalid(message)) })
+    }
 
     /// Told from now on what has changed.
-    fn changes(&self) -> broadcast::Receiver<Change>;
+    fn changes(&self) -> broadcast::Receiver<Change> {
+        broadcast::channel(1).1
+    }
+}
+
+/// Who a server says it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    pub name: String,
+    pub version: String,
+    /// What its tools are for, for the model that will use them.
+    pub instructions: String,
 }
 
 /// Which parts of the protocol a server takes part in. Tools it always has.

@@ -20,8 +20,6 @@ use crate::protocol::{
 
 /// Entries of a list in one answer.
 const PAGE: usize = 100;
-/// A list is good for so long unless a change is told.
-const LIST_MS: u64 = 60_000;
 
 /// The protocol over one offer.
 #[derive(Clone)]
@@ -103,12 +101,28 @@ impl Server {
 
     /// Takes one message. Notifications that belong to it go to `outlet`.
     pub fn take(&self, message: &[u8], arrival: Arrival, outlet: &Outlet) -> Taken {
+        match self.read(message, arrival, outlet) {
+            Ok(asked) => asked.route(),
+            Err(taken) => taken,
+        }
+    }
+
+    /// The request a message is, or what else it asks of the transport.
+    pub(crate) fn read(
+        &self,
+        message: &[u8],
+        arrival: Arrival,
+        outlet: &Outlet,
+    ) -> Result<Asked, Taken> {
         match Incoming::parse(message) {
-            Ok(Incoming::Request(request)) => self.request(request, arrival, outlet),
-            Ok(Incoming::Notification(notice)) => note(&notice),
+            Ok(Incoming::Request(request)) => self.asked(request, arrival, outlet),
+            Ok(Incoming::Notification(notice)) => Err(note(&notice)),
             // A server that asks nothing is owed no answer.
-            Ok(Incoming::Response(_)) => Taken::Nothing,
-            Err(error) => Taken::Say(refused(None, INVALID_REQUEST, &error.message, None)),
+            Ok(Incoming::Response(_)) => Err(Taken::Nothing),
+            Err(error) => {
+                let answer = refused(None, INVALID_REQUEST, &error.message, None);
+                Err(Taken::Say(answer))
+            }
         }
     }
 
@@ -132,9 +146,9 @@ impl Server {
         })
     }
 
-    fn request(&self, request: Request, arrival: Arrival, outlet: &Outlet) -> Taken {
+    fn asked(&self, request: Request, arrival: Arrival, outlet: &Outlet) -> Result<Asked, Taken> {
         let Request { id, method, params } = request;
-        let refuse = |code, message: &str| Taken::Say(refused(Some(&id), code, message, None));
+        let refuse = |code, message: &str| Err(Taken::Say(refused(Some(&id), code, message, None)));
         let params: Value = match params
             .as_deref()
             .map(RawValue::get)
@@ -151,29 +165,30 @@ impl Server {
                 let detail = json!({ "supported": [MODERN], "requested": asked });
                 let message = format!("protocol version {asked} is not supported");
                 let code = UNSUPPORTED_VERSION;
-                return Taken::Say(refused(Some(&id), code, &message, Some(detail)));
+                return Err(Taken::Say(refused(Some(&id), code, &message, Some(detail))));
             }
         };
         if era == Era::Modern && !params["_meta"][CAPABILITIES_KEY].is_object() {
             let message = format!("`_meta` must have `{CAPABILITIES_KEY}`, an object");
             return refuse(INVALID_PARAMS, &message);
         }
-        let asked = Asked {
+        Ok(Asked {
             id,
+            method,
             era,
             arrival,
             params,
             outlet: outlet.clone(),
             offer: Arc::clone(&self.offer),
             subscribed: self.subscribed.clone(),
-        };
-        asked.route(&method)
+        })
     }
 }
 
 /// A request with all that is needed to answer it.
-struct Asked {
+pub(crate) struct Asked {
     id: RequestId,
+    method: String,
     era: Era,
     arrival: Arrival,
     params: Value,
@@ -182,10 +197,23 @@ struct Asked {
     subscribed: Subscribed,
 }
 
+impl std::fmt::Debug for Asked {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Asked")
+            .field("id", &self.id)
+            .field("method", &self.method)
+            .finish_non_exhaustive()
+    }
+}
+
 impl Asked {
-    fn route(self, method: &str) -> Taken {
+    pub(crate) fn method(&self) -> &str {
+        &self.method
+    }
+
+    pub(crate) fn route(self) -> Taken {
         let features = self.offer.features();
-        match (method, self.era) {
+        match (self.method.as_str(), self.era) {
             ("initialize", Era::Legacy) => Taken::Say(self.initialize()),
             ("ping", Era::Legacy) => Taken::Say(self.done(&json!({}))),
             ("server/discover", _) => Taken::Say(self.discover()),
@@ -222,7 +250,7 @@ impl Asked {
                 self.work(Lasts::UntilCancelled, Self::listen)
             }
             _ => {
-                let message = format!("there is no method `{}`", shown(method));
+                let message = format!("there is no method `{}`", shown(&self.method));
                 Taken::Say(refused(Some(&self.id), METHOD_NOT_FOUND, &message, None))
             }
         }
@@ -263,7 +291,7 @@ impl Asked {
             "capabilities": self.capabilities(),
             "serverInfo": info,
             "instructions": identity.instructions,
-            "ttlMs": LIST_MS,
+            "ttlMs": self.lists_last_ms(),
             "cacheScope": "private",
             "_meta": { SERVER_KEY: info },
         }))
@@ -323,25 +351,32 @@ impl Asked {
     }
 
     async fn call(mut self) -> Answer {
-        let Some(name) = self.params["name"].as_str().map(str::to_owned) else {
-            return self.refuse(Refusal::invalid("`name` must say which tool to call"));
+        let outcome = match self.tool_request() {
+            Ok(call) => self.offer.call(call).await,
+            Err(refusal) => Err(refusal),
         };
+        match outcome {
+            Ok(result) => self.complete(result),
+            Err(refusal) => self.refuse(refusal),
+        }
+    }
+
+    /// The call that a `tools/call` asks for.
+    pub(crate) fn tool_request(&mut self) -> Result<ToolRequest, Refusal> {
+        let name = self.params["name"].as_str().map(str::to_owned);
+        let name = name.ok_or_else(|| Refusal::invalid("`name` must say which tool to call"))?;
         let arguments = match self.params["arguments"].take() {
             Value::Null => Map::new(),
             Value::Object(arguments) => arguments,
-            _ => return self.refuse(Refusal::invalid("`arguments` must be an object")),
+            _ => return Err(Refusal::invalid("`arguments` must be an object")),
         };
         let meta = &mut self.params["_meta"];
-        let call = ToolRequest {
+        Ok(ToolRequest {
             name,
             arguments,
             progress: Progress::to(&meta["progressToken"], &self.outlet),
             client_capabilities: meta[CAPABILITIES_KEY].take(),
-        };
-        match self.offer.call(call).await {
-            Ok(result) => self.complete(result),
-            Err(refusal) => self.refuse(refusal),
-        }
+        })
     }
 
     async fn read(self) -> Answer {
@@ -427,7 +462,7 @@ impl Asked {
         if end < entries.len() {
             result["nextCursor"] = json!(end.to_string());
         }
-        self.cached(result, LIST_MS)
+        self.cached(result, self.lists_last_ms())
     }
 
     /// A result that the newer era wants to know the age of.
@@ -439,7 +474,11 @@ impl Asked {
         self.complete(result)
     }
 
-    fn complete(&self, mut result: Value) -> Answer {
+    fn lists_last_ms(&self) -> u64 {
+        u64::try_from(self.offer.lists_last().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    pub(crate) fn complete(&self, mut result: Value) -> Answer {
         if self.era == Era::Modern && result["resultType"].is_null() {
             result["resultType"] = json!("complete");
         }
@@ -453,7 +492,7 @@ impl Asked {
         }
     }
 
-    fn refuse(&self, refusal: Refusal) -> Answer {
+    pub(crate) fn refuse(&self, refusal: Refusal) -> Answer {
         refused(Some(&self.id), refusal.code, &refusal.message, refusal.data)
     }
 }

@@ -5,8 +5,6 @@ mod cast;
 mod emulator;
 #[cfg(unix)]
 pub mod host;
-#[cfg(unix)]
-mod identity;
 mod look;
 mod manifests;
 mod marks;
@@ -23,9 +21,9 @@ mod terminal;
 pub use cast::{
     CastError, CastEvent, CastHeader, CastReader, CastSegment, CastSource, CastWriter, EventKind,
 };
-#[cfg(unix)]
-pub use identity::{is_same_process, process_exists, process_start};
 pub use manifests::{ManifestFileError, load_catalogue, load_manifest, manifest_files};
+#[cfg(unix)]
+pub use missiond_os::processes::{is_same_process, process_exists, process_start};
 pub use paint::{Keys, Painter, View};
 pub use replay::{Label, Replay, replay, replay_until};
 pub use reply::Theme;

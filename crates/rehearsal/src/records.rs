@@ -7,12 +7,13 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use missiond_core::{Clock, PtyState, SystemClock};
+use missiond_os::files::open_private_log;
 use serde::Serialize;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::script::Usage;
-use crate::session::{SessionId, open_private_log};
+use crate::session::SessionId;
 use crate::view::{Panel, Permission, View};
 
 /// The model a rehearsal says it uses.

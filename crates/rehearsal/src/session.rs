@@ -4,13 +4,13 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use missiond_context::request_of;
+use missiond_os::files::{create_private_dir, replace_private};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -101,14 +101,10 @@ impl Session {
         script: &Script,
     ) -> Result<Self, SessionError> {
         let path = file_of(folder, id);
-        DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(folder)
-            .map_err(|source| SessionError::Io {
-                path: folder.to_owned(),
-                source,
-            })?;
+        create_private_dir(folder).map_err(|source| SessionError::Io {
+            path: folder.to_owned(),
+            source,
+        })?;
         if path.exists() {
             return Err(SessionError::Exists { id });
         }
@@ -196,23 +192,8 @@ impl Session {
             source,
         };
         let text = serde_json::to_vec(&self.kept).map_err(|error| io(error.into()))?;
-        let new = self.path.with_extension("json.new");
-        let mut file = private(OpenOptions::new().write(true).create(true).truncate(true))
-            .open(&new)
-            .map_err(io)?;
-        file.write_all(&text).map_err(io)?;
-        file.sync_data().map_err(io)?;
-        fs::rename(&new, &self.path).map_err(io)
+        replace_private(&self.path, &text).map_err(io)
     }
-}
-
-/// Opens a file that only its owner can read, to add lines to its end.
-pub(crate) fn open_private_log(path: &Path) -> io::Result<File> {
-    private(OpenOptions::new().append(true).create(true)).open(path)
-}
-
-fn private(options: &mut OpenOptions) -> &mut OpenOptions {
-    options.mode(0o600)
 }
 
 fn file_of(folder: &Path, id: SessionId) -> PathBuf {

@@ -80,8 +80,7 @@ impl Migration {
     }
 
     fn checksum(&self) -> String {
-        let digest = Sha256::digest(self.sql.as_bytes());
-        digest.iter().map(|byte| format!("{byte:02x}")).collect()
+        missiond_os::hex::encode(&Sha256::digest(self.sql.as_bytes()))
     }
 }
 

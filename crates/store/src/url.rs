@@ -109,7 +109,9 @@ fn postgres(text: &str) -> Result<DbUrl, StoreError> {
     })?;
     for host in config.get_hosts() {
         match host {
-            Host::Tcp(name) if !is_loopback(name) => return Err(not_encrypted(name)),
+            Host::Tcp(name) if !missiond_net::is_loopback_host(name) => {
+                return Err(not_encrypted(name));
+            }
             _ => {}
         }
     }
@@ -135,14 +137,6 @@ fn postgres(text: &str) -> Result<DbUrl, StoreError> {
         config: Box::new(config),
         text: masked(text),
     }))
-}
-
-fn is_loopback(host: &str) -> bool {
-    host == "localhost"
-        || host
-            .trim_matches(['[', ']'])
-            .parse::<std::net::IpAddr>()
-            .is_ok_and(|addr| addr.is_loopback())
 }
 
 fn not_encrypted(host: &str) -> StoreError {

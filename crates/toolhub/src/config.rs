@@ -11,6 +11,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use missiond_net::http::check_private;
+use missiond_os::hex;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -219,19 +221,9 @@ impl ServerEntry {
 }
 
 fn check_url(url: &str) -> Result<(), String> {
-    let uri: hyper::Uri = url
-        .parse()
-        .map_err(|_| format!("`{}` is not a URL", url.escape_default()))?;
-    let host = uri.host().unwrap_or_default();
-    let here = host == "localhost" || host == "[::1]" || host.starts_with("127.");
-    match uri.scheme_str() {
-        Some("https") if !host.is_empty() => Ok(()),
-        Some("http") if here => Ok(()),
-        Some("http") => Err("`http://` is for servers on this machine: use `https://`".to_owned()),
-        _ => Err(format!(
-            "`{}` is not a URL of the web",
-            url.escape_default()
-        )),
+    match check_private(url) {
+        Ok(_) => Ok(()),
+        Err(why) => Err(format!("`{}` {why}", url.escape_default())),
     }
 }
 
@@ -363,8 +355,7 @@ pub(crate) fn stamp_of(path: &Path) -> Option<(std::time::SystemTime, u64, u64)>
 
 /// A short fingerprint, for showing and comparing.
 pub(crate) fn fingerprint(bytes: &[u8]) -> String {
-    let digest = Sha256::digest(bytes);
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(&Sha256::digest(bytes))
 }
 
 /// Puts variables of our environment where `${NAME}` stands, so that a secret

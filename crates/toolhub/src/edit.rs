@@ -3,9 +3,9 @@
 //! included. Nothing else in this crate writes to the list.
 
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use missiond_os::files::{Mode, replace_edited};
 use toml_edit::{DocumentMut, Item, Table, value};
 
 use crate::config::{ServerEntry, ServerList, ServerName, files};
@@ -96,42 +96,10 @@ fn change(path: &Path, edit: impl FnOnce(&mut Table)) -> Result<(), ConfigError>
         .as_table_mut()
         .ok_or_else(|| unwritable("`servers` is not written as tables".to_owned()))?;
     edit(servers);
-    replace(path, document.to_string().as_bytes()).map_err(|error| unwritable(error.to_string()))
-}
-
-/// Puts a private file in place whole: a reader sees the old or the new one.
-pub(crate) fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    replace_with_mode(path, bytes, 0o600)
-}
-
-/// The same for a file of somebody else's, which keeps its mode.
-pub(crate) fn replace_keeping_mode(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let mode = fs::metadata(path).map_or(0o600, |metadata| {
-        std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o777
-    });
-    replace_with_mode(path, bytes, mode)
-}
-
-fn replace_with_mode(path: &Path, bytes: &[u8], mode: u32) -> std::io::Result<()> {
-    // A link stays a link: its target is replaced.
-    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    if let Some(folder) = path.parent() {
-        use std::os::unix::fs::DirBuilderExt;
-        fs::DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(folder)?;
-    }
-    let next = path.with_extension(format!("{}.new", std::process::id()));
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, mode);
-    let mut file = options.open(&next)?;
-    // What the process masks out of a new file is not masked out of this one.
-    file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(mode))?;
-    file.write_all(bytes)?;
-    file.sync_all()?;
-    fs::rename(next, path)
+    let text = document.to_string();
+    // Private, because headers and variables in it may be secrets.
+    replace_edited(path, text.as_bytes(), Mode::Private)
+        .map_err(|error| unwritable(error.to_string()))
 }
 
 #[cfg(test)]
@@ -157,7 +125,7 @@ mod tests {
     fn a_change_leaves_everything_else_as_it_was() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("mcp.toml");
-        replace(&path, LIST.as_bytes()).unwrap();
+        replace_edited(&path, LIST.as_bytes(), Mode::Private).unwrap();
         add(folder.path(), &name("third"), &entry("three")).unwrap();
         let added = fs::read_to_string(&path).unwrap();
         assert_eq!(
@@ -181,7 +149,8 @@ mod tests {
     fn what_cannot_be_changed_is_said_and_left() {
         let folder = tempfile::tempdir().unwrap();
         let json = folder.path().join("mcp.json");
-        replace(&json, b"{\"mcpServers\": {\"j\": {\"command\": \"x\"}}}").unwrap();
+        let servers = b"{\"mcpServers\": {\"j\": {\"command\": \"x\"}}}";
+        replace_edited(&json, servers, Mode::Private).unwrap();
         add(folder.path(), &name("new"), &entry("x")).unwrap();
         let again = add(folder.path(), &name("new"), &entry("x")).unwrap_err();
         assert!(matches!(again, ConfigError::Exists { .. }));

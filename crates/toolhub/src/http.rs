@@ -12,14 +12,11 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use base64::Engine;
-use http_body_util::{BodyExt, Full};
-use hyper::body::{Bytes, Incoming as Body};
-use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use hyper::{Method, Request, Response, StatusCode, Uri};
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
-use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::TokioExecutor;
+use missiond_net::SseParser;
+use missiond_net::http::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue};
+use missiond_net::http::{
+    Connections, HeaderMap, HttpClient, HttpError, Method, Request, Response, StatusCode, Uri,
+};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::sync::watch;
@@ -30,7 +27,6 @@ use crate::link::{
     Ask, Inbox, ProgressSink, RequestError, answer_line, notice_line, request_line, take_notice,
 };
 use crate::session::Era;
-use crate::sse::SseParser;
 use crate::wire::{Incoming, MAX_MESSAGE, RpcError, shown};
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
@@ -51,7 +47,7 @@ pub(crate) struct HttpLink {
 struct Shared {
     server: String,
     inbox: Arc<Inbox>,
-    client: WebClient,
+    client: HttpClient,
     uri: Uri,
     headers: HeaderMap,
     next: AtomicU64,
@@ -68,47 +64,16 @@ struct Agreed {
     session: Option<HeaderValue>,
 }
 
-/// Plain for this machine, with TLS for the rest.
-#[derive(Debug)]
-enum WebClient {
-    Plain(Client<HttpConnector, Full<Bytes>>),
-    Tls(Client<HttpsConnector<HttpConnector>, Full<Bytes>>),
-}
-
-impl WebClient {
-    fn for_uri(uri: &Uri) -> Result<Self, String> {
-        let builder = Client::builder(TokioExecutor::new());
-        if uri.scheme_str() == Some("http") {
-            let mut connector = HttpConnector::new();
-            connector.set_nodelay(true);
-            return Ok(Self::Plain(builder.build(connector)));
-        }
-        let connector = HttpsConnectorBuilder::new()
-            .with_native_roots()
-            .map_err(|error| format!("the certificates of this system cannot be read: {error}"))?
-            .https_only()
-            .enable_http1()
-            .build();
-        Ok(Self::Tls(builder.build(connector)))
-    }
-
-    async fn send(&self, request: Request<Full<Bytes>>) -> Result<Response<Body>, RequestError> {
-        let sent = match self {
-            Self::Plain(client) => client.request(request),
-            Self::Tls(client) => client.request(request),
-        };
-        sent.await.map_err(|error| {
-            let why = match std::error::Error::source(&error) {
-                Some(source) => format!("{error}: {source}"),
-                None => error.to_string(),
-            };
-            let sent = if error.is_connect() {
-                Sent::No
-            } else {
-                Sent::Yes
-            };
-            RequestError::Closed { why, sent }
-        })
+/// A request that failed before it left us did nothing.
+fn lost(error: &HttpError) -> RequestError {
+    let sent = match error {
+        HttpError::NoCertificates(_) | HttpError::Unreachable(_) => Sent::No,
+        HttpError::Broken(_) | HttpError::Timeout(_) => Sent::Yes,
+        HttpError::TooLarge { .. } => return RequestError::TooLarge,
+    };
+    RequestError::Closed {
+        why: error.to_string(),
+        sent,
     }
 }
 
@@ -135,7 +100,7 @@ impl HttpLink {
             shared: Arc::new(Shared {
                 server: server.to_owned(),
                 inbox: Arc::clone(inbox),
-                client: WebClient::for_uri(&uri)?,
+                client: HttpClient::new(Connections::Kept),
                 uri,
                 headers: fixed,
                 next: AtomicU64::new(1),
@@ -298,14 +263,9 @@ impl Shared {
         });
     }
 
-    fn message(
-        &self,
-        method: Method,
-        body: String,
-        more: &[(HeaderName, HeaderValue)],
-    ) -> Request<Full<Bytes>> {
+    fn message(&self, method: Method, body: String, more: &[(HeaderName, HeaderValue)]) -> Request {
         let agreed = self.agreed();
-        let mut request = Request::new(Full::new(Bytes::from(body)));
+        let mut request = Request::new(body.into());
         *request.uri_mut() = self.uri.clone();
         let accept = match method {
             Method::GET => "text/event-stream",
@@ -337,7 +297,11 @@ impl Shared {
     ) -> Result<Box<RawValue>, RequestError> {
         let more = self.gist(method, params, &ask.headers)?;
         let request = self.message(Method::POST, request_line(id, method, params), &more);
-        let response = self.client.send(request).await?;
+        let response = self
+            .client
+            .send(request)
+            .await
+            .map_err(|error| lost(&error))?;
         self.inbox.heard();
         if method == "initialize"
             && let Some(session) = response.headers().get(SESSION)
@@ -355,7 +319,11 @@ impl Shared {
                         RequestError::Protocol("its event has an unusable id".to_owned())
                     })?;
                     let request = self.message(Method::GET, String::new(), &[(LAST_EVENT, last)]);
-                    response = self.client.send(request).await?;
+                    response = self
+                        .client
+                        .send(request)
+                        .await
+                        .map_err(|error| lost(&error))?;
                 }
                 Ended::Early(..) => break,
             }
@@ -397,7 +365,7 @@ impl Shared {
     async fn read(
         self: &Arc<Self>,
         id: u64,
-        response: Response<Body>,
+        response: Response,
         progress: Option<&ProgressSink>,
     ) -> Result<Ended, RequestError> {
         let status = response.status();
@@ -408,12 +376,11 @@ impl Shared {
         let mut body = response.into_body();
         if is_stream && status.is_success() {
             let mut parser = SseParser::with_limit(MAX_MESSAGE);
-            while let Some(frame) = body.frame().await {
-                // A stream that breaks is a stream that ended early.
-                let Ok(frame) = frame else { break };
+            // A stream that breaks is a stream that ended early.
+            while let Some(Ok(piece)) = body.chunk().await {
                 self.inbox.heard();
                 let mut answered = None;
-                let fed = parser.feed(&frame.into_data().unwrap_or_default(), |event| {
+                let fed = parser.feed(&piece, |event| {
                     answered = answered
                         .take()
                         .or(self.take(&event.data, Some(id), progress));
@@ -426,7 +393,10 @@ impl Shared {
             let wait = Duration::from_millis(parser.retry_ms.unwrap_or(1000).min(30_000));
             return Ok(Ended::Early(parser.last_id, wait));
         }
-        let text = whole(body).await?;
+        let text = body
+            .read_to_end(MAX_MESSAGE)
+            .await
+            .map_err(|error| lost(&error))?;
         if let Some(answer) = self.take(&text, Some(id), progress)
             && (status.is_success() || matches!(answer, Err(RequestError::Rpc(_))))
         {
@@ -509,7 +479,11 @@ impl Shared {
 
     async fn post(&self, line: String) -> Result<(), RequestError> {
         let request = self.message(Method::POST, line, &[]);
-        let response = self.client.send(request).await?;
+        let response = self
+            .client
+            .send(request)
+            .await
+            .map_err(|error| lost(&error))?;
         match response.status() {
             status if status.is_success() => Ok(()),
             // Some servers keep no session and know no notices.
@@ -543,10 +517,9 @@ impl Shared {
                 Ok(response) if response.status().is_success() => {
                     let mut parser = SseParser::with_limit(MAX_MESSAGE);
                     let mut body = response.into_body();
-                    while let Some(Ok(frame)) = body.frame().await {
-                        let data = frame.into_data().unwrap_or_default();
+                    while let Some(Ok(piece)) = body.chunk().await {
                         let fed =
-                            parser.feed(&data, |event| drop(self.take(&event.data, None, None)));
+                            parser.feed(&piece, |event| drop(self.take(&event.data, None, None)));
                         if fed.is_err() {
                             return;
                         }
@@ -560,23 +533,6 @@ impl Shared {
             tokio::time::sleep(wait).await;
         }
     }
-}
-
-/// A body that is one message.
-async fn whole(mut body: Body) -> Result<Vec<u8>, RequestError> {
-    let mut text = Vec::new();
-    while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|error| RequestError::Closed {
-            why: error.to_string(),
-            sent: Sent::Yes,
-        })?;
-        let data = frame.into_data().unwrap_or_default();
-        if text.len() + data.len() > MAX_MESSAGE {
-            return Err(RequestError::TooLarge);
-        }
-        text.extend_from_slice(&data);
-    }
-    Ok(text)
 }
 
 /// A value as a header carries it: as it is where that is safe, else in Base64.

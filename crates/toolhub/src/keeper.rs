@@ -10,9 +10,10 @@
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode, ExitStatus};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use rustix::process::{Pid, Signal};
+use missiond_os::processes::{Ending, ProcessTable};
+use rustix::process::Pid;
 use tokio::signal::unix::{SignalKind, signal};
 
 /// How long the processes of a server have to end by themselves.
@@ -106,70 +107,15 @@ fn wait_for_end_of(parent: Option<Pid>) {
 
 /// Ends the program's group and every descendant: asked first, then made to.
 fn end_everything(group: Option<u32>) {
-    let group = group.and_then(|id| Pid::from_raw(id.cast_signed()));
-    let began = Instant::now();
-    let mut asked = false;
+    let mut ending = Ending::within(GRACE);
     loop {
-        let left = descendants();
-        if left.is_empty() {
+        let table = ProcessTable::read();
+        table.reap_orphans(None);
+        let left = table.descendants_of(std::process::id());
+        if left.is_empty() || ending.is_hopeless(GRACE) {
             return;
         }
-        let signal = if began.elapsed() > GRACE {
-            Some(Signal::KILL)
-        } else {
-            (!asked).then_some(Signal::TERM)
-        };
-        if let Some(signal) = signal {
-            asked = true;
-            if let Some(group) = group {
-                let _ = rustix::process::kill_process_group(group, signal);
-            }
-            for pid in left {
-                let _ = rustix::process::kill_process(pid, signal);
-            }
-        }
-        if began.elapsed() > GRACE * 2 {
-            return;
-        }
+        ending.signal(group, &left);
         std::thread::sleep(Duration::from_millis(5));
     }
-}
-
-/// Living processes below this one; collects the dead that are its children.
-fn descendants() -> Vec<Pid> {
-    while let Ok(Some(_)) = rustix::process::wait(rustix::process::WaitOptions::NOHANG) {}
-    let mut living = Vec::new();
-    for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
-        let pid = entry
-            .file_name()
-            .to_str()
-            .and_then(|name| name.parse::<i32>().ok());
-        let Some(pid) = pid else { continue };
-        let stat = std::fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
-        // The name in parentheses may hold anything, also parentheses.
-        let Some((_, fields)) = stat.rsplit_once(')') else {
-            continue;
-        };
-        let mut fields = fields.split_whitespace();
-        let state = fields.next();
-        let parent = fields.next().and_then(|parent| parent.parse::<i32>().ok());
-        if let (Some(state), Some(parent)) = (state, parent)
-            && !matches!(state, "Z" | "X")
-        {
-            living.push((pid, parent));
-        }
-    }
-    let mut found = vec![rustix::process::getpid().as_raw_nonzero().get()];
-    let mut next = 0;
-    while let Some(&parent) = found.get(next) {
-        next += 1;
-        found.extend(
-            living
-                .iter()
-                .filter(|(_, p)| *p == parent)
-                .map(|(pid, _)| *pid),
-        );
-    }
-    found.drain(..1);
-    found.into_iter().filter_map(Pid::from_raw).collect()
 }

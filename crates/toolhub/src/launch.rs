@@ -7,32 +7,12 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
+use missiond_os::environment::{Child as Kind, inherited, own_text};
+use missiond_os::processes::{Signal, signal_each};
+use missiond_os::programs::find_program;
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 
 use crate::config::{Transport, expand};
-
-/// Passed on from our own environment. Secrets are not among them, nor is what
-/// reaches a person's session (agents of keys, buses, displays).
-const PASSED_ON: [&str; 18] = [
-    "HOME",
-    "LANG",
-    "LANGUAGE",
-    "LOGNAME",
-    "NODE_EXTRA_CA_CERTS",
-    "PATH",
-    "SHELL",
-    "SSL_CERT_DIR",
-    "SSL_CERT_FILE",
-    "SYSTEMROOT",
-    "TMPDIR",
-    "TZ",
-    "USER",
-    "XDG_CACHE_HOME",
-    "XDG_CONFIG_HOME",
-    "XDG_DATA_HOME",
-    "XDG_RUNTIME_DIR",
-    "XDG_STATE_HOME",
-];
 
 /// After its input was closed a server has this long to end.
 const FAREWELL: Duration = Duration::from_secs(2);
@@ -46,6 +26,16 @@ const ENDING: Duration = Duration::from_secs(6);
 pub struct KeeperCommand {
     pub program: PathBuf,
     pub arguments: Vec<String>,
+}
+
+impl KeeperCommand {
+    /// The program that runs now, whose command `mcp-keep` is the keeper.
+    pub fn of_this_program() -> std::io::Result<Self> {
+        Ok(Self {
+            program: std::env::current_exe()?,
+            arguments: vec!["mcp-keep".to_owned()],
+        })
+    }
 }
 
 /// A server's program, under its keeper.
@@ -78,10 +68,7 @@ impl Process {
         else {
             return Err("it has no program".to_owned());
         };
-        let own: BTreeMap<String, String> = std::env::vars_os()
-            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-            .collect();
-        let environment = environment(&own, env, pass_env)?;
+        let environment = environment(&own_text().collect(), env, pass_env)?;
         let program = resolve(
             command,
             environment.get("PATH").map(String::as_str),
@@ -153,12 +140,8 @@ impl Process {
     }
 
     fn tell_keeper(&self) {
-        let pid = self
-            .child
-            .id()
-            .and_then(|id| rustix::process::Pid::from_raw(id.cast_signed()));
-        if let Some(pid) = pid {
-            let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+        if let Some(pid) = self.child.id() {
+            signal_each(&[pid], Signal::TERM);
         }
     }
 }
@@ -170,18 +153,19 @@ impl Drop for Process {
     }
 }
 
+/// What the server has: what every tool server inherits, what the list passes on
+/// by name, and what it sets.
 fn environment(
     own: &BTreeMap<String, String>,
     wanted: &BTreeMap<String, String>,
     passed: &[String],
 ) -> Result<BTreeMap<String, String>, String> {
-    let mut environment: BTreeMap<_, _> = own
-        .iter()
-        .filter(|(name, _)| {
-            PASSED_ON.contains(&name.as_str()) || name.starts_with("LC_") || passed.contains(name)
-        })
-        .map(|(name, value)| (name.clone(), value.clone()))
-        .collect();
+    let mut environment = inherited(Kind::ToolServer, own.clone());
+    for name in passed {
+        if let Some(value) = own.get(name) {
+            environment.insert(name.clone(), value.clone());
+        }
+    }
     for (name, value) in wanted {
         let value =
             expand(value, |name| own.get(name).cloned()).map_err(|variable| missing(&variable))?;
@@ -206,13 +190,7 @@ fn resolve(command: &str, path: Option<&str>, cwd: Option<&Path>) -> Result<OsSt
             Err(format!("there is no file {}", file.display()))
         };
     }
-    let folders = std::env::split_paths(path.unwrap_or_default());
-    let found = folders.map(|folder| folder.join(command)).find(|file| {
-        file.metadata().is_ok_and(|facts| {
-            facts.is_file()
-                && std::os::unix::fs::PermissionsExt::mode(&facts.permissions()) & 0o111 != 0
-        })
-    });
+    let found = find_program(command, path.unwrap_or_default());
     found.map(PathBuf::into_os_string).ok_or_else(|| {
         format!("`{command}` is not in the PATH: install it, or give its whole path")
     })

@@ -8,6 +8,7 @@
 
 #![cfg(unix)]
 
+mod client;
 mod config;
 mod edit;
 mod error;
@@ -24,11 +25,11 @@ mod register;
 mod schema;
 mod server;
 mod session;
-mod sse;
 mod stdio;
 mod tools;
 mod wire;
 
+pub use client::{McpClient, ToolText};
 pub use config::{
     ProtocolChoice, SEPARATOR, ServerEntry, ServerList, ServerName, ServerSpec, Transport, files,
 };
@@ -48,6 +49,5 @@ pub use register::{
 };
 pub use schema::mismatch;
 pub use server::{ServerState, ServerStatus};
-pub use sse::{EventTooLarge, SseEvent, SseParser};
 pub use tools::Tool;
-pub use wire::{Incoming, Line, LineCutter, RpcError};
+pub use wire::{Incoming, RpcError, id_of_oversized};

@@ -11,6 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use missiond_os::files::{create_private_dir, open_private_lock, replace_private};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -153,7 +154,7 @@ impl Pins {
         if book != before {
             let mut text = serde_json::to_vec_pretty(&book).map_err(|error| self.failed(&error))?;
             text.push(b'\n');
-            crate::edit::replace(&self.path, &text).map_err(|error| self.failed(&error))?;
+            replace_private(&self.path, &text).map_err(|error| self.failed(&error))?;
         }
         drop(lock);
         *self.read.lock().unwrap_or_else(PoisonError::into_inner) = None;
@@ -161,15 +162,8 @@ impl Pins {
     }
 
     fn lock(&self) -> std::io::Result<fs::File> {
-        use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-        let folder = self.path.parent().unwrap_or(Path::new("."));
-        fs::DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(folder)?;
-        let mut options = fs::OpenOptions::new();
-        options.write(true).create(true).truncate(false).mode(0o600);
-        let file = options.open(self.path.with_extension("lock"))?;
+        create_private_dir(self.path.parent().unwrap_or(Path::new(".")))?;
+        let file = open_private_lock(&self.path.with_extension("lock"))?;
         file.lock()?;
         Ok(file)
     }

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use missiond_net::{Frame, FrameDecoder, Oversized};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
@@ -22,7 +23,7 @@ use crate::link::{
     Ask, Inbox, ProgressSink, RequestError, answer_line, notice_line, request_line, take_notice,
 };
 use crate::outlet::{Offered, Outlet};
-use crate::wire::{Incoming, Line, LineCutter, shown};
+use crate::wire::{Incoming, MAX_MESSAGE, id_of_oversized, shown};
 
 /// How long the last words of a server that has ended are waited for.
 const LAST_WORDS: Duration = Duration::from_millis(200);
@@ -287,7 +288,7 @@ impl Reader {
         mut process: Process,
         writing: tokio::task::JoinHandle<()>,
     ) {
-        let mut cutter = LineCutter::default();
+        let mut decoder = FrameDecoder::reporting(MAX_MESSAGE, Oversized::AtItsEnd);
         let mut chunk = vec![0; 64 * 1024];
         let why = loop {
             let read = tokio::select! {
@@ -297,7 +298,15 @@ impl Reader {
             match read {
                 Ok(read) if read > 0 => {
                     self.shared.inbox.heard();
-                    cutter.feed(&chunk[..read], |line| self.take(line));
+                    decoder.feed(&chunk[..read]);
+                    while let Some(frame) = decoder.next_frame() {
+                        match frame {
+                            Frame::Message(line) => self.handle_message(line),
+                            Frame::TooLarge => {
+                                self.handle_oversized(id_of_oversized(decoder.edges()));
+                            }
+                        }
+                    }
                 }
                 _ => {
                     let ended = tokio::time::timeout(Duration::from_secs(1), process.ended()).await;
@@ -315,27 +324,25 @@ impl Reader {
         process.end().await;
     }
 
-    fn take(&self, line: Line) {
+    fn handle_oversized(&self, id: Option<u64>) {
         let shared = &self.shared;
-        let line = match line {
-            Line::Whole(line) => line,
-            Line::TooLarge(id) => {
-                // Without an id it can only be meant for the one who waits alone.
-                let alone = || {
-                    let waiting = shared.lock();
-                    let mut ids = waiting.keys().copied();
-                    ids.next().filter(|_| ids.next().is_none())
-                };
-                match id.or_else(alone) {
-                    Some(id) => shared.answer(id, Err(RequestError::TooLarge)),
-                    None => shared
-                        .inbox
-                        .stray(&shared.server, "a message over the limit"),
-                }
-                return;
-            }
+        // Without an id it can only be meant for the one who waits alone.
+        let alone = || {
+            let waiting = shared.lock();
+            let mut ids = waiting.keys().copied();
+            ids.next().filter(|_| ids.next().is_none())
         };
-        match Incoming::parse(&line) {
+        match id.or_else(alone) {
+            Some(id) => shared.answer(id, Err(RequestError::TooLarge)),
+            None => shared
+                .inbox
+                .stray(&shared.server, "a message over the limit"),
+        }
+    }
+
+    fn handle_message(&self, line: &[u8]) {
+        let shared = &self.shared;
+        match Incoming::parse(line) {
             Incoming::Answer { id, outcome } => {
                 shared.answer(id, outcome.map_err(RequestError::Rpc));
             }
@@ -368,7 +375,7 @@ impl Reader {
                 }
             }
             Incoming::Stray => {
-                let text = shown(&String::from_utf8_lossy(&line), 100);
+                let text = shown(&String::from_utf8_lossy(line), 100);
                 shared.inbox.stray(&shared.server, &text);
             }
         }

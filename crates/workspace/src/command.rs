@@ -14,11 +14,12 @@ use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use missiond_os::environment::{self, Child as Kind};
+use missiond_os::programs::{find_program, is_executable};
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe;
 use tokio::process::Child;
 
-use crate::environment::{environment, find_program, is_executable};
 use crate::process_tree::{MARK, MARK_FOLDER, Tree};
 use crate::tail::Tail;
 
@@ -239,12 +240,12 @@ fn start(command: &Command) -> Result<Started, String> {
             command.folder.display()
         ));
     }
-    let mut environment = environment(std::env::vars_os(), &command.env);
-    let bad = |name: &str, value: &str| {
-        name.is_empty() || name.contains(['=', '\0']) || value.contains('\0')
-    };
-    if let Some((name, _)) = command.env.iter().find(|(name, value)| bad(name, value)) {
+    if let Some(name) = environment::find_unusable(&command.env) {
         return Err(format!("`{}` cannot be a variable", name.escape_default()));
+    }
+    let mut environment = environment::inherited(Kind::Command, std::env::vars_os());
+    for (name, value) in &command.env {
+        environment.insert(name.into(), value.into());
     }
     let path = environment.get(OsStr::new("PATH"));
     let program = program(command, path.map_or(OsStr::new(""), |path| path))?;
@@ -289,7 +290,7 @@ fn program(command: &Command, path: &OsStr) -> Result<PathBuf, String> {
         _ => return Err("it names no program".to_owned()),
     };
     if !name.contains('/') {
-        let found = find_program(OsStr::new(name), path);
+        let found = find_program(name, path);
         return found.ok_or_else(|| format!("there is no program `{name}` in PATH"));
     }
     let program = command.folder.join(name);

@@ -13,11 +13,11 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
+use missiond_os::programs::find_program;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 use tokio::sync::OnceCell;
 
-use crate::environment::find_program;
 use crate::error::WorkspaceError;
 use crate::process_tree;
 use crate::repository::Lock;
@@ -88,8 +88,7 @@ impl Git {
         FOUND
             .get_or_try_init(async || {
                 let path = std::env::var_os("PATH").unwrap_or_default();
-                let program =
-                    find_program(OsStr::new("git"), &path).ok_or(WorkspaceError::GitMissing)?;
+                let program = find_program("git", &path).ok_or(WorkspaceError::GitMissing)?;
                 Self::at(&program).await
             })
             .await

@@ -9,7 +9,6 @@
 mod command;
 mod diff;
 pub mod diff_text;
-mod environment;
 mod error;
 mod finish;
 mod git;

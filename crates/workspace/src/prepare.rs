@@ -5,8 +5,9 @@
 //! path or a branch that anybody else uses is refused and left alone.
 
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+
+use missiond_os::files::create_private_dir;
 
 use crate::error::WorkspaceError;
 use crate::include::copy_included;
@@ -86,11 +87,7 @@ impl Repository {
         else {
             return Err(WorkspaceError::NotAbsolute(path.to_owned()));
         };
-        std::fs::DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(parent)
-            .map_err(WorkspaceError::io(parent))?;
+        create_private_dir(parent).map_err(WorkspaceError::io(parent))?;
         let path = real(parent)?.join(name);
         for repository in [self.path(), self.common_dir()] {
             if path.starts_with(repository) {

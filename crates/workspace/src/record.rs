@@ -5,12 +5,10 @@
 //! its path: whoever finds the note knows that nobody has worked there yet and
 //! that what lies there can be made again. Both are replaced whole or not at all.
 
-use std::fs::File;
-use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use missiond_core::Finish;
+use missiond_os::files;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -97,8 +95,7 @@ impl Preparing {
 
     pub(crate) fn remove(path: &Path) -> Result<(), WorkspaceError> {
         let note = Self::note(path);
-        std::fs::remove_file(&note).map_err(WorkspaceError::io(&note))?;
-        sync_folder_of(&note)
+        files::remove_synced(&note).map_err(WorkspaceError::io(&note))
     }
 
     fn note(path: &Path) -> PathBuf {
@@ -115,23 +112,7 @@ pub(crate) fn beside(path: &Path, ending: &str) -> PathBuf {
 
 /// Puts a file in place whole: a crash leaves the old one or the new one.
 pub(crate) fn replace(path: &Path, content: &[u8]) -> Result<(), WorkspaceError> {
-    let new = beside(path, ".new");
-    let written = File::options()
-        .create(true)
-        .truncate(true)
-        .write(true)
-        .mode(0o600)
-        .open(&new)
-        .and_then(|mut file| {
-            file.write_all(content)?;
-            file.sync_all()
-        })
-        .and_then(|()| std::fs::rename(&new, path));
-    if let Err(error) = written {
-        let _ = std::fs::remove_file(&new);
-        return Err(WorkspaceError::io(path)(error));
-    }
-    sync_folder_of(path)
+    files::replace_private(path, content).map_err(WorkspaceError::io(path))
 }
 
 /// Not every path is text, and JSON is; bytes that are none are escaped.
@@ -159,13 +140,4 @@ fn write<T: Serialize>(path: &Path, record: &T) -> Result<(), WorkspaceError> {
         source,
     })?;
     replace(path, &content)
-}
-
-fn sync_folder_of(path: &Path) -> Result<(), WorkspaceError> {
-    let Some(folder) = path.parent() else {
-        return Ok(());
-    };
-    File::open(folder)
-        .and_then(|folder| folder.sync_all())
-        .map_err(WorkspaceError::io(folder))
 }

@@ -6,6 +6,8 @@ use clap::{Args, Subcommand, ValueEnum};
 use missiond_api::operations::attention::{GrantScope, PermissionEffect};
 use missiond_core::{BoardTaskId, CliEngine, ExecutionId};
 
+use super::duration::duration;
+
 #[derive(Debug, Args)]
 pub(crate) struct InboxArgs {
     /// Show it anew whenever something changes, until Ctrl-C.
@@ -27,7 +29,7 @@ pub(crate) struct AnswerArgs {
     /// from standard input.
     pub(crate) answer: String,
     /// Let it hold for this very use of the tool again, for so long: 30s, 10m, 1h, 2d.
-    #[arg(long = "for", value_name = "TIME", value_parser = time)]
+    #[arg(long = "for", value_name = "TIME", value_parser = duration)]
     pub(crate) for_time: Option<Duration>,
     /// For whom it holds then; for an hour when --for is left out.
     #[arg(long, value_enum)]
@@ -144,7 +146,7 @@ pub(crate) struct PermissionAddArgs {
     #[arg(long)]
     pub(crate) task: Option<BoardTaskId>,
     /// It holds for so long: 30s, 10m, 1h, 2d.
-    #[arg(long = "for", value_name = "TIME", value_parser = time)]
+    #[arg(long = "for", value_name = "TIME", value_parser = duration)]
     pub(crate) for_time: Option<Duration>,
     /// It decides so often and no more.
     #[arg(long)]
@@ -167,44 +169,4 @@ pub(crate) struct PermissionTestArgs {
     /// As if an agent in this slot asked.
     #[arg(long)]
     pub(crate) slot: Option<String>,
-}
-
-/// A time as people write it: 30s, 10m, 1h, 2d.
-pub(super) fn time(text: &str) -> Result<Duration, String> {
-    let wrong = || format!("`{text}` is not a time: write 30s, 10m, 1h or 2d");
-    let unit = match text.chars().last() {
-        Some('s') => 1,
-        Some('m') => 60,
-        Some('h') => 3600,
-        Some('d') => 86_400,
-        _ => return Err(wrong()),
-    };
-    let count: u64 = text[..text.len() - 1].parse().map_err(|_| wrong())?;
-    let seconds = count.checked_mul(unit).filter(|seconds| *seconds > 0);
-    seconds.map(Duration::from_secs).ok_or_else(wrong)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_time_is_a_number_and_a_unit() {
-        for (text, seconds) in [("30s", 30), ("10m", 600), ("1h", 3600), ("2d", 172_800)] {
-            assert_eq!(time(text), Ok(Duration::from_secs(seconds)));
-        }
-        for text in [
-            "",
-            "h",
-            "1",
-            "1w",
-            "-1h",
-            "0h",
-            "1.5h",
-            "99999999999999999999d",
-            "1ĥ",
-        ] {
-            assert!(time(text).is_err(), "{text}");
-        }
-    }
 }

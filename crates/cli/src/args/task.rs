@@ -1,7 +1,6 @@
 //! `mission task …`.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 use missiond_api::operations::board::TaskField;
@@ -10,7 +9,7 @@ use missiond_core::{
     SystemClock, TaskRef, Timestamp,
 };
 
-use crate::words;
+use super::duration::duration;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TaskCommand {
@@ -343,7 +342,8 @@ impl From<ClearArg> for TaskField {
 }
 
 fn command(text: &str) -> Result<Check, String> {
-    let run = words::split(text).map_err(|error| error.to_string())?;
+    let run = shlex::split(text)
+        .ok_or("a quote is opened and not closed, or a backslash stands before nothing")?;
     match run.is_empty() {
         true => Err("a command has at least a program".to_owned()),
         false => Ok(Check::of(run)),
@@ -351,14 +351,7 @@ fn command(text: &str) -> Result<Check, String> {
 }
 
 fn due(text: &str) -> Result<Timestamp, String> {
-    let from_now = |unit: char, seconds: u64| {
-        let number: u64 = text.strip_suffix(unit)?.parse().ok()?;
-        Some(Duration::from_secs(number.checked_mul(seconds)?))
-    };
-    let from_now = from_now('m', 60)
-        .or_else(|| from_now('h', 3600))
-        .or_else(|| from_now('d', 86_400));
-    if let Some(from_now) = from_now {
+    if let Ok(from_now) = duration(text) {
         return Ok(SystemClock.now().plus(from_now));
     }
     text.parse()

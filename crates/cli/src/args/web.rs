@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 
-use super::attention::time;
+use super::duration::duration;
 
 #[derive(Debug, Args)]
 pub(crate) struct OpenArgs {
@@ -26,7 +26,7 @@ The program sends it as `Authorization: Bearer TOKEN`; docs/http.md shows how.")
         /// What it is for.
         name: String,
         /// How long it holds: 12h, 30d. Until it is revoked when left out.
-        #[arg(long, value_name = "TIME", value_parser = time)]
+        #[arg(long, value_name = "TIME", value_parser = duration)]
         expires: Option<Duration>,
     },
     /// List the tokens, and the browsers that are logged in.

@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use missiond_core::{CliEngine, SlotId};
+use missiond_os::files::replace_private_unsynced;
+use missiond_os::processes::{Signal, signal_group};
 use missiond_semantic::Size;
 use serde::{Deserialize, Serialize};
 
@@ -72,12 +74,10 @@ impl HostRecord {
         if self.is_alive() {
             return;
         }
-        let program = crate::identity::pid_of(self.program_pid);
-        if let Some(program) = program
-            && self.program_start_ticks.is_some()
+        if self.program_start_ticks.is_some()
             && crate::is_same_process(self.program_pid, self.program_start_ticks)
         {
-            let _ = rustix::process::kill_process_group(program, rustix::process::Signal::KILL);
+            signal_group(self.program_pid, Signal::KILL);
         }
         let Some(cgroup) = self.cgroup.as_deref().and_then(Cgroup::existing) else {
             return;
@@ -167,14 +167,10 @@ impl HostFiles {
     }
 
     /// Puts the record in place whole: a reader sees the old or the new one.
+    /// A power loss ends the process it names, so nothing waits for the disk.
     pub(super) fn write(&self, record: &HostRecord) -> io::Result<()> {
         let json = serde_json::to_vec(record).map_err(io::Error::from)?;
-        let next = self.record.with_extension("new");
-        let mut options = std::fs::OpenOptions::new();
-        options.write(true).create(true).truncate(true);
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        io::Write::write_all(&mut options.open(&next)?, &json)?;
-        std::fs::rename(next, &self.record)
+        replace_private_unsynced(&self.record, &json)
     }
 
     /// Removes what is there.

@@ -12,10 +12,11 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use missiond_os::hex;
 use missiond_semantic::Size;
 use serde::{Deserialize, Serialize};
 
-use super::segments::{MARK_EVERY, RAW_MARKER, files, hex, place_marker, segment_path};
+use super::segments::{MARK_EVERY, RAW_MARKER, files, place_marker, segment_path};
 use crate::cast::{CastError, CastEvent, CastHeader, CastSegment, CastWriter, EventKind};
 
 /// A next file that could not be begun is tried again after this many bytes.
@@ -180,7 +181,10 @@ impl Recorder {
                 self.queue(EventKind::Marker(place_marker(self.recorded, self.size)))?;
             }
             if std::str::from_utf8(bytes).is_err() {
-                self.queue(EventKind::Marker(format!("{RAW_MARKER}{}", hex(bytes))))?;
+                self.queue(EventKind::Marker(format!(
+                    "{RAW_MARKER}{}",
+                    hex::encode(bytes)
+                )))?;
             }
             let shown = String::from_utf8_lossy(bytes).into_owned();
             self.queue(EventKind::Output(shown))?;

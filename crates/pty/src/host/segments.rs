@@ -11,6 +11,7 @@ use std::io::{self, BufRead, BufReader, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use missiond_os::hex;
 use missiond_semantic::Size;
 
 use crate::cast::{CastError, CastReader, EventKind, parse_size};
@@ -230,7 +231,7 @@ impl RecordingReader {
                 }
                 EventKind::Resize(size) => Recorded::Resize(size),
                 EventKind::Marker(label) => {
-                    raw = label.strip_prefix(RAW_MARKER).and_then(unhex);
+                    raw = label.strip_prefix(RAW_MARKER).and_then(hex::decode);
                     continue;
                 }
                 EventKind::Input(text) => Recorded::Input(text.into_bytes()),
@@ -371,25 +372,4 @@ fn place_of(line: &[u8]) -> Option<(u64, Size)> {
 
 fn seconds(seconds: f64) -> Duration {
     Duration::try_from_secs_f64(seconds).unwrap_or_default()
-}
-
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        text.push(char::from(b"0123456789abcdef"[usize::from(byte >> 4)]));
-        text.push(char::from(b"0123456789abcdef"[usize::from(byte & 15)]));
-        text
-    })
-}
-
-fn unhex(text: &str) -> Option<Vec<u8>> {
-    let digits: Option<Vec<u8>> = text
-        .chars()
-        .map(|c| c.to_digit(16).and_then(|digit| u8::try_from(digit).ok()))
-        .collect();
-    Some(
-        digits?
-            .chunks_exact(2)
-            .map(|pair| pair[0] << 4 | pair[1])
-            .collect(),
-    )
 }

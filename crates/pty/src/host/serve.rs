@@ -9,7 +9,7 @@ use std::io;
 use std::pin::pin;
 use std::time::Duration;
 
-use rustix::process::Signal;
+use missiond_os::processes::Ending;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::process::Child;
@@ -60,10 +60,8 @@ pub(super) struct Program {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     Running,
-    /// Processes have been asked to end and are killed at this time.
-    Ending {
-        kill_at: Instant,
-    },
+    /// Processes have been asked to end and are killed after a while.
+    Ending(Ending),
     /// All processes are gone; what they wrote last is being read until then,
     /// and recorded if that can be done before the second time.
     Draining {
@@ -376,20 +374,14 @@ impl Host {
 
     /// Asks every process to end. Asked again, it can only become sooner.
     fn begin_end(&mut self, grace: Duration) {
-        let kill_at = Instant::now() + grace;
-        match self.phase {
+        let program = self.record.program_pid;
+        match &mut self.phase {
             Phase::Running => {
-                let below = tree::descendants(self.record.program_pid);
-                tree::signal(self.record.program_pid, &below, Signal::TERM);
-                // A stopped process hears nothing until it goes on.
-                tree::signal(self.record.program_pid, &below, Signal::CONT);
-                self.phase = Phase::Ending { kill_at };
+                let mut ending = Ending::within(grace);
+                ending.signal(Some(program), &tree::descendants(program));
+                self.phase = Phase::Ending(ending);
             }
-            Phase::Ending { kill_at: before } => {
-                self.phase = Phase::Ending {
-                    kill_at: before.min(kill_at),
-                };
-            }
+            Phase::Ending(ending) => ending.hasten(grace),
             Phase::Draining { .. } | Phase::Ended { .. } => {}
         }
     }
@@ -413,17 +405,20 @@ impl Host {
             }
             self.next_sync = now + SYNC_EVERY;
         }
-        if let Phase::Ending { kill_at } = self.phase {
-            let below = tree::descendants(self.record.program_pid);
+        if let Phase::Ending(ending) = &mut self.phase {
+            let program = self.record.program_pid;
+            let below = tree::descendants(program);
             let populated = self.cgroup.as_ref().is_some_and(Cgroup::is_populated);
             if below.is_empty() && !populated && self.status.is_some() {
                 self.phase = Phase::Draining {
                     until: now + DRAIN,
                     give_up: now + UNRECORDED,
                 };
-            } else if now >= kill_at {
-                tree::signal(self.record.program_pid, &below, Signal::KILL);
-                if let Some(cgroup) = &self.cgroup {
+            } else {
+                ending.signal(Some(program), &below);
+                if ending.is_killing()
+                    && let Some(cgroup) = &self.cgroup
+                {
                     cgroup.kill();
                 }
             }
@@ -456,7 +451,7 @@ impl Host {
     fn next_time(&mut self) -> Option<Instant> {
         let end = match self.phase {
             Phase::Running => None,
-            Phase::Ending { .. } => Some(Instant::now() + END_POLL),
+            Phase::Ending(_) => Some(Instant::now() + END_POLL),
             Phase::Draining { give_up, .. } if self.hung_up => Some(give_up),
             Phase::Draining { until, .. } | Phase::Ended { until } => Some(until),
         };

@@ -5,6 +5,7 @@
 use std::io::{self, Read, Write};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use missiond_os::processes::{Signal, signal_each, signal_group};
 use serde::{Deserialize, Serialize};
 use tokio::net::UnixListener;
 use tokio::process::Child;
@@ -142,8 +143,8 @@ fn prepare(spec: &LaunchSpec, files: &HostFiles) -> Result<Host, String> {
         exited: None,
     };
     if let Err(error) = files.write(&record) {
-        let below = tree::descendants(program_pid);
-        tree::signal(program_pid, &below, rustix::process::Signal::KILL);
+        signal_group(program_pid, Signal::KILL);
+        signal_each(&tree::descendants(program_pid), Signal::KILL);
         if let Some(cgroup) = cgroup {
             cgroup.kill();
             cgroup.remove();

@@ -3,7 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use missiond_os::environment::own_text;
+use missiond_toolhub::{ProtocolChoice, ServerEntry, ServerSpec};
 use serde::Deserialize;
+
+/// No server is waited for longer.
+const PATIENCE_SECS: u64 = 30;
 
 /// Larger files name no servers.
 const MAX_BYTES: u64 = 1 << 20;
@@ -29,6 +34,33 @@ pub(crate) enum Server {
         #[serde(default)]
         env: BTreeMap<String, String>,
     },
+}
+
+impl Server {
+    /// How to speak with it: as the agent CLIs do, in the older era and with all
+    /// of this agent's environment.
+    pub(crate) fn spec(self) -> Result<ServerSpec, String> {
+        let entry = match self {
+            Self::Http { url, headers } => ServerEntry {
+                url: Some(url),
+                headers,
+                ..ServerEntry::default()
+            },
+            Self::Stdio { command, args, env } => ServerEntry {
+                command: Some(command),
+                args,
+                env,
+                pass_env: own_text().map(|(name, _)| name).collect(),
+                ..ServerEntry::default()
+            },
+        };
+        ServerEntry {
+            protocol: Some(ProtocolChoice::Legacy),
+            timeout_secs: Some(PATIENCE_SECS),
+            ..entry
+        }
+        .check()
+    }
 }
 
 #[derive(Debug, thiserror::Error)]

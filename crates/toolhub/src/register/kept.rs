@@ -4,11 +4,12 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use missiond_os::files::{create_private_dir, replace_private};
+use missiond_os::hex;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::RegisterError;
-use crate::edit::replace;
 use crate::import::Client;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,7 +65,9 @@ impl Kept {
             made_folders: self.made_folders.clone(),
         };
         let text = serde_json::to_vec_pretty(&on_disk).map_err(io::Error::other);
-        text.and_then(|text| replace(&path, &text))
+        create_private_dir(folder)
+            .and(text)
+            .and_then(|text| replace_private(&path, &text))
             .map_err(|source| RegisterError::Unwritable { path, source })
     }
 
@@ -80,8 +83,7 @@ impl Kept {
 }
 
 pub(super) fn digest(text: &str) -> String {
-    let bytes = Sha256::digest(text.as_bytes());
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(&Sha256::digest(text.as_bytes()))
 }
 
 fn path(folder: &Path, client: Client) -> PathBuf {

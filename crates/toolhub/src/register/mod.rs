@@ -14,10 +14,10 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use missiond_os::files::{Mode, replace_edited};
 use serde_json::{Value, json};
 use toml_edit::DocumentMut;
 
-use crate::edit::replace_keeping_mode;
 use crate::import::{Client, Places};
 use kept::Kept;
 
@@ -201,7 +201,7 @@ pub fn apply(plan: &Plan, kept: &Path) -> Result<(), RegisterError> {
     for folder in made.iter().rev() {
         fs::create_dir(folder).map_err(unwritable)?;
     }
-    replace_keeping_mode(&plan.file, plan.after.as_bytes()).map_err(unwritable)
+    replace_edited(&plan.file, plan.after.as_bytes(), Mode::Kept).map_err(unwritable)
 }
 
 /// Makes every file what it was before, or those of some clients.
@@ -244,12 +244,12 @@ fn undo_one(known: &Kept, changed: ChangedSince) -> Result<UndoOutcome, Register
             return Ok(UndoOutcome::ChangedSince);
         }
         let text = without(known.client, &now).map_err(|why| strange(&known.file, &why))?;
-        replace_keeping_mode(&known.file, text.as_bytes()).map_err(unwritable)?;
+        replace_edited(&known.file, text.as_bytes(), Mode::Kept).map_err(unwritable)?;
         return Ok(UndoOutcome::TakenOut);
     }
     match &known.original {
         Some(original) => {
-            replace_keeping_mode(&known.file, original.as_bytes()).map_err(unwritable)?;
+            replace_edited(&known.file, original.as_bytes(), Mode::Kept).map_err(unwritable)?;
             Ok(UndoOutcome::Restored)
         }
         None => {

@@ -1,5 +1,5 @@
-//! Server-sent events, as far as MCP uses them: the data of each event, its id
-//! and the time to wait before asking again.
+//! Server-sent events: the data of each event, its id and the time to wait before
+//! asking again. Names of events are passed over; nothing we speak with uses them.
 
 /// One event.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,0 +1,244 @@
+//! The environment a child process gets: a short list of what this process has,
+//! and nothing else. Secrets are not on it, nor is what reaches into a person's
+//! session (agents of keys, buses, displays) or changes how programs are loaded
+//! (`LD_PRELOAD`, `GIT_DIR`, `NODE_OPTIONS`).
+//!
+//! The list is one for every kind of child, because what an agent needs to
+//! build a project the checks of that project need too. What a kind gets
+//! beside it is named in [`Child`]. Who wants more names it: a slot's `env`, a
+//! tool server's `env` and `pass_env`, a command's `env`.
+
+use std::borrow::Borrow;
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+
+/// What kind of program is started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Child {
+    /// The program of a slot: an agent in a terminal of ours, so it is told
+    /// what that terminal can do.
+    Agent,
+    /// An MCP server. It finds the sockets of the person's services
+    /// (containers, this program's own daemon) below `XDG_RUNTIME_DIR`; it
+    /// writes into pipes and is told nothing of a terminal.
+    ToolServer,
+    /// A check or a step of setting up: nobody looks at a terminal, and no tool
+    /// may think so and draw progress into what is kept as evidence.
+    Command,
+}
+
+/// Who and where the person is.
+const IDENTITY: [&str; 4] = ["HOME", "LOGNAME", "SHELL", "USER"];
+
+/// Language and time of what programs print. Every `LC_` beside them.
+const LOCALE: [&str; 3] = ["LANG", "LANGUAGE", "TZ"];
+
+/// Where programs are found, and where they may write.
+const FOLDERS: [&str; 6] = [
+    "PATH",
+    "TMPDIR",
+    "XDG_CACHE_HOME",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "XDG_STATE_HOME",
+];
+
+/// Where toolchains live when not in their usual place. The launchers of rustup,
+/// volta, pyenv and nvm that stand in PATH find nothing without them.
+const TOOLCHAINS: [&str; 11] = [
+    "CARGO_HOME",
+    "DOTNET_ROOT",
+    "GEM_HOME",
+    "GOPATH",
+    "GOROOT",
+    "JAVA_HOME",
+    "NVM_DIR",
+    "PNPM_HOME",
+    "PYENV_ROOT",
+    "RUSTUP_HOME",
+    "VOLTA_HOME",
+];
+
+/// Whom to trust in TLS, where a company has certificates of its own: OpenSSL,
+/// then each program that looks only at a variable of its own. All are paths.
+const CERTIFICATES: [&str; 8] = [
+    "CURL_CA_BUNDLE",
+    "GIT_SSL_CAINFO",
+    "NIX_SSL_CERT_FILE",
+    "NODE_EXTRA_CA_CERTS",
+    "PIP_CERT",
+    "REQUESTS_CA_BUNDLE",
+    "SSL_CERT_DIR",
+    "SSL_CERT_FILE",
+];
+
+/// The way out of a network that has only one. Programs read one spelling or
+/// the other. A proxy with a password in its address is kept back.
+const PROXIES: [&str; 8] = [
+    "ALL_PROXY",
+    "HTTPS_PROXY",
+    "HTTP_PROXY",
+    "NO_PROXY",
+    "all_proxy",
+    "http_proxy",
+    "https_proxy",
+    "no_proxy",
+];
+
+impl Child {
+    /// What this kind is passed on beside the list.
+    const fn additions(self) -> &'static [&'static str] {
+        match self {
+            Self::ToolServer => &["XDG_RUNTIME_DIR"],
+            Self::Agent | Self::Command => &[],
+        }
+    }
+
+    /// What this kind is told, whatever our own environment says.
+    const fn told(self) -> &'static [(&'static str, &'static str)] {
+        match self {
+            Self::Agent => &[("COLORTERM", "truecolor"), ("TERM", "xterm-256color")],
+            Self::ToolServer => &[],
+            Self::Command => &[("TERM", "dumb")],
+        }
+    }
+
+    /// Whether a variable of ours is passed on to this kind.
+    fn inherits(self, name: &OsStr, value: &OsStr) -> bool {
+        let is_in = |list: &[&str]| list.iter().any(|known| name == *known);
+        let is_listed = [&IDENTITY[..], &LOCALE, &FOLDERS, &TOOLCHAINS, &CERTIFICATES]
+            .into_iter()
+            .any(is_in);
+        is_listed
+            || name.as_bytes().starts_with(b"LC_")
+            || is_in(self.additions())
+            || (is_in(&PROXIES) && !has_password(value))
+    }
+}
+
+/// What a child has before anything it was given by name: those of `own` that it
+/// inherits, and what its kind is told. Works on text and on what the system
+/// has, which need not be text.
+#[must_use]
+pub fn inherited<S>(child: Child, own: impl IntoIterator<Item = (S, S)>) -> BTreeMap<S, S>
+where
+    S: Ord + AsRef<OsStr> + From<&'static str>,
+{
+    let mut environment: BTreeMap<S, S> = own
+        .into_iter()
+        .filter(|(name, value)| child.inherits(name.as_ref(), value.as_ref()))
+        .collect();
+    for (name, value) in child.told() {
+        environment.insert((*name).into(), (*value).into());
+    }
+    environment
+}
+
+/// This process's own variables, those that are text.
+pub fn own_text() -> impl Iterator<Item = (String, String)> {
+    // `std::env::vars` panics at the first that is not.
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+}
+
+/// The first of these names and values that no process can be given.
+pub fn find_unusable<'a, S: Borrow<str> + 'a>(
+    wanted: impl IntoIterator<Item = (&'a S, &'a S)>,
+) -> Option<&'a str> {
+    wanted.into_iter().find_map(|(name, value)| {
+        let (name, value) = (name.borrow(), value.borrow());
+        let is_bad = name.is_empty() || name.contains(['=', '\0']) || value.contains('\0');
+        is_bad.then_some(name)
+    })
+}
+
+/// `user:password@` can only stand before the host.
+fn has_password(proxy: &OsStr) -> bool {
+    proxy.as_bytes().contains(&b'@')
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsString;
+
+    use super::*;
+
+    fn pair(name: &str, value: &str) -> (String, String) {
+        (name.to_owned(), value.to_owned())
+    }
+
+    fn own() -> Vec<(String, String)> {
+        [
+            ("CARGO_HOME", "/c"),
+            ("DBUS_SESSION_BUS_ADDRESS", "unix:path=/run/user/1/bus"),
+            ("DISPLAY", ":0"),
+            ("GIT_DIR", "/elsewhere"),
+            ("HTTPS_PROXY", "http://me:secret@proxy:3128"),
+            ("LC_ALL", "C.UTF-8"),
+            ("LD_PRELOAD", "/x.so"),
+            ("MISSION_TOKEN", "secret"),
+            ("NODE_OPTIONS", "--require /x.js"),
+            ("PATH", "/bin"),
+            ("PATHS", "/not/on/the/list"),
+            ("SOME_API_KEY", "secret"),
+            ("SSH_AUTH_SOCK", "/run/agent"),
+            ("TERM", "xterm-kitty"),
+            ("XDG_RUNTIME_DIR", "/run/user/1"),
+            ("https_proxy", "http://proxy:3128"),
+            ("no_proxy", "localhost"),
+        ]
+        .map(|(name, value)| pair(name, value))
+        .into()
+    }
+
+    #[test]
+    fn each_kind_gets_the_list_and_what_is_named_for_it() {
+        let everyone = [
+            pair("CARGO_HOME", "/c"),
+            pair("LC_ALL", "C.UTF-8"),
+            pair("PATH", "/bin"),
+            pair("https_proxy", "http://proxy:3128"),
+            pair("no_proxy", "localhost"),
+        ];
+        let with = |more: &[(String, String)]| -> BTreeMap<String, String> {
+            everyone.iter().chain(more).cloned().collect()
+        };
+        assert_eq!(
+            inherited(Child::Agent, own()),
+            with(&[
+                pair("COLORTERM", "truecolor"),
+                pair("TERM", "xterm-256color")
+            ])
+        );
+        assert_eq!(
+            inherited(Child::ToolServer, own()),
+            with(&[pair("XDG_RUNTIME_DIR", "/run/user/1")])
+        );
+        assert_eq!(
+            inherited(Child::Command, own()),
+            with(&[pair("TERM", "dumb")])
+        );
+    }
+
+    #[test]
+    fn what_is_no_text_passes_as_it_is() {
+        let value = OsStr::from_bytes(b"/home/\xff").to_owned();
+        let own = [
+            (OsString::from("HOME"), value.clone()),
+            (OsStr::from_bytes(b"\xffHOME").to_owned(), "x".into()),
+        ];
+        let expected = BTreeMap::from([("HOME".into(), value), ("TERM".into(), "dumb".into())]);
+        assert_eq!(inherited(Child::Command, own), expected);
+    }
+
+    #[test]
+    fn what_no_process_can_be_given_is_found() {
+        let fine = BTreeMap::from([pair("A", "1=2"), pair("b.c", "")]);
+        assert_eq!(find_unusable(&fine), None);
+        for (name, value) in [("", "x"), ("A=B", "x"), ("A\0", "x"), ("A", "x\0")] {
+            let wanted = BTreeMap::from([pair(name, value)]);
+            assert_eq!(find_unusable(&wanted), Some(name));
+        }
+    }
+}
