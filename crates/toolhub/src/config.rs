@@ -273,7 +273,7 @@ impl ServerList {
                 .extension()
                 .is_some_and(|extension| extension == "json")
             {
-                let text = crate::jsonc::plain(&text);
+                let text = crate::jsonc::plain(&text).map_err(malformed)?;
                 serde_json::from_str::<JsonFile>(&text)
                     .map_err(|error| malformed(error.to_string()))?
                     .servers

@@ -129,7 +129,9 @@ type Servers = Vec<(String, Result<ServerEntry, String>)>;
 fn servers_in(client: Client, text: &str, project: &Path) -> Result<Servers, String> {
     let file: Value = match client {
         Client::Codex => toml::from_str(text).map_err(|error| error.message().to_owned())?,
-        _ => serde_json::from_str(&crate::jsonc::plain(text)).map_err(|error| error.to_string())?,
+        _ => {
+            serde_json::from_str(&crate::jsonc::plain(text)?).map_err(|error| error.to_string())?
+        }
     };
     let mut tables = Vec::new();
     match client {

@@ -1,55 +1,130 @@
 //! One member of a JSON file as editors keep it, set or removed in place:
-//! comments, order, indentation and everything else stay as they are.
+//! comments, order, indentation and everything else stay as they are. Where a
+//! member stands, the parser says; what is written between, this file decides,
+//! because the parser's own editing puts an object on more lines than it had.
 
+use jsonc_parser::ast;
+use jsonc_parser::common::Ranged;
+use jsonc_parser::tokens::{Token, TokenAndRange};
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::jsonc::{BYTE_ORDER_MARK, parse};
+
 /// The text with `section.name` set to this value.
 pub(super) fn set(text: &str, section: &str, name: &str, value: &Value) -> Result<String, String> {
-    let text = if text.trim_start_matches('\u{feff}').trim().is_empty() {
-        "{}\n"
-    } else {
-        text
-    };
-    let style = Style::of(text);
-    let root = object_at(text, start(text))?;
-    let Some(known) = root.member(section) else {
-        let value = serde_json::json!({ name: value });
-        return Ok(add(text, &root, section, &value, &style));
-    };
-    let servers = object_at(text, known.value).map_err(|_| format!("`{section}` is no object"))?;
-    match servers.member(name) {
-        Some(member) => {
-            let indent = indent_at(text, member.key);
-            let mut changed = text.to_owned();
-            let written = style.written(value, indent);
-            changed.replace_range(member.value..member.end, &written);
-            Ok(changed)
-        }
-        None => Ok(add(text, &servers, name, value, &style)),
-    }
+    edit(text, |text| {
+        let text = if text.trim().is_empty() { "{}\n" } else { text };
+        let style = Style::of(text);
+        let (root, tokens) = parse_object(text)?;
+        let root = Object::new(&root, &tokens);
+        let Some(known) = root.member(section) else {
+            let value = serde_json::json!({ name: value });
+            return Ok(add(text, &root, section, &value, &style));
+        };
+        let servers = known.object(&tokens);
+        let servers = servers.ok_or_else(|| format!("`{section}` is no object"))?;
+        let Some(member) = servers.member(name) else {
+            return Ok(add(text, &servers, name, value, &style));
+        };
+        let written = style.written(value, indent_at(text, member.key));
+        let mut changed = text.to_owned();
+        changed.replace_range(member.value.start()..member.value.end(), &written);
+        Ok(changed)
+    })
 }
 
 /// The text without `section.name`.
 pub(super) fn remove(text: &str, section: &str, name: &str) -> Result<String, String> {
-    if text.trim_start_matches('\u{feff}').trim().is_empty() {
-        return Ok(text.to_owned());
+    edit(text, |text| {
+        if text.trim().is_empty() {
+            return Ok(text.to_owned());
+        }
+        let (root, tokens) = parse_object(text)?;
+        let root = Object::new(&root, &tokens);
+        let servers = root.member(section).and_then(|known| known.object(&tokens));
+        let Some(servers) = servers else {
+            return Ok(text.to_owned());
+        };
+        let named = |member: &Member<'_>| member.name == name;
+        match servers.members.iter().position(named) {
+            Some(place) => Ok(without(text, &servers.members, place)),
+            None => Ok(text.to_owned()),
+        }
+    })
+}
+
+/// The change of a text that may begin with a byte order mark, which stays.
+fn edit(text: &str, change: impl FnOnce(&str) -> Result<String, String>) -> Result<String, String> {
+    match text.strip_prefix(BYTE_ORDER_MARK) {
+        Some(text) => Ok(format!("{BYTE_ORDER_MARK}{}", change(text)?)),
+        None => change(text),
     }
-    let root = object_at(text, start(text))?;
-    let Some(known) = root.member(section) else {
-        return Ok(text.to_owned());
-    };
-    let Ok(servers) = object_at(text, known.value) else {
-        return Ok(text.to_owned());
-    };
-    let Some(place) = servers
-        .members
+}
+
+fn parse_object(text: &str) -> Result<(ast::Object<'_>, Vec<TokenAndRange<'_>>), String> {
+    match parse(text)? {
+        (Some(ast::Value::Object(object)), tokens) => Ok((object, tokens)),
+        _ => Err("it does not begin with `{`".to_owned()),
+    }
+}
+
+struct Object<'a> {
+    open: usize,
+    close: usize,
+    members: Vec<Member<'a>>,
+}
+
+struct Member<'a> {
+    name: &'a str,
+    /// Where its name begins.
+    key: usize,
+    value: &'a ast::Value<'a>,
+    comma: Option<usize>,
+}
+
+impl<'a> Object<'a> {
+    fn new(object: &'a ast::Object<'a>, tokens: &[TokenAndRange<'_>]) -> Self {
+        let member = |property: &'a ast::ObjectProp<'a>| Member {
+            name: property.name.as_str(),
+            key: property.start(),
+            value: &property.value,
+            comma: comma_after(property.value.end(), tokens),
+        };
+        Self {
+            open: object.start(),
+            close: object.end() - 1,
+            members: object.properties.iter().map(member).collect(),
+        }
+    }
+
+    fn member(&self, name: &str) -> Option<&Member<'a>> {
+        self.members.iter().find(|member| member.name == name)
+    }
+}
+
+impl<'a> Member<'a> {
+    fn object(&self, tokens: &[TokenAndRange<'_>]) -> Option<Object<'a>> {
+        match self.value {
+            ast::Value::Object(object) => Some(Object::new(object, tokens)),
+            _ => None,
+        }
+    }
+}
+
+/// The comma that follows what ends at this place, with comments between at most.
+fn comma_after(end: usize, tokens: &[TokenAndRange<'_>]) -> Option<usize> {
+    let after = tokens.partition_point(|found| found.range.start < end);
+    let mut following = tokens[after..]
         .iter()
-        .position(|member| member.name == name)
-    else {
-        return Ok(text.to_owned());
-    };
-    let member = &servers.members[place];
+        .filter(|found| !matches!(found.token, Token::CommentLine(_) | Token::CommentBlock(_)));
+    let next = following.next()?;
+    (next.token == Token::Comma).then_some(next.range.start)
+}
+
+/// The text without one of the members.
+fn without(text: &str, members: &[Member<'_>], place: usize) -> String {
+    let member = &members[place];
     let mut changed = text.to_owned();
     let begin = text[..member.key]
         .trim_end_matches([' ', '\t', '\r', '\n'])
@@ -58,36 +133,14 @@ pub(super) fn remove(text: &str, section: &str, name: &str) -> Result<String, St
         // Others follow, or a comma may stand there anyway.
         Some(comma) => changed.replace_range(begin..=comma, ""),
         None => {
-            changed.replace_range(begin..member.end, "");
-            let before = place.checked_sub(1).map(|place| &servers.members[place]);
+            changed.replace_range(begin..member.value.end(), "");
+            let before = place.checked_sub(1).map(|place| &members[place]);
             if let Some(comma) = before.and_then(|before| before.comma) {
                 changed.replace_range(comma..=comma, "");
             }
         }
     }
-    Ok(changed)
-}
-
-struct Object {
-    open: usize,
-    close: usize,
-    members: Vec<Member>,
-}
-
-struct Member {
-    name: String,
-    /// Where its name begins.
-    key: usize,
-    value: usize,
-    /// Behind its value.
-    end: usize,
-    comma: Option<usize>,
-}
-
-impl Object {
-    fn member(&self, name: &str) -> Option<&Member> {
-        self.members.iter().find(|member| member.name == name)
-    }
+    changed
 }
 
 /// How a file is written.
@@ -126,7 +179,7 @@ impl Style {
     }
 }
 
-fn add(text: &str, object: &Object, name: &str, value: &Value, style: &Style) -> String {
+fn add(text: &str, object: &Object<'_>, name: &str, value: &Value, style: &Style) -> String {
     let mut changed = text.to_owned();
     let newline = style.newline;
     let key = Value::from(name);
@@ -143,7 +196,7 @@ fn add(text: &str, object: &Object, name: &str, value: &Value, style: &Style) ->
         let compact = format!("{key}: {value}");
         match last.comma {
             Some(comma) => changed.insert_str(comma + 1, &format!(" {compact},")),
-            None => changed.insert_str(last.end, &format!(", {compact}")),
+            None => changed.insert_str(last.value.end(), &format!(", {compact}")),
         }
         return changed;
     }
@@ -161,8 +214,8 @@ fn add(text: &str, object: &Object, name: &str, value: &Value, style: &Style) ->
             changed.insert_str(rest_of_line(text, comma + 1), &format!("{member},"));
         }
         None => {
-            changed.insert_str(rest_of_line(text, last.end), &member);
-            changed.insert(last.end, ',');
+            changed.insert_str(rest_of_line(text, last.value.end()), &member);
+            changed.insert(last.value.end(), ',');
         }
     }
     changed
@@ -189,125 +242,6 @@ fn rest_of_line(text: &str, place: usize) -> usize {
     match is_remark {
         true => place + line.trim_end().len(),
         false => place,
-    }
-}
-
-fn start(text: &str) -> usize {
-    let mark = text.len() - text.trim_start_matches('\u{feff}').len();
-    blanks(text, mark)
-}
-
-/// The next place that is neither blank nor comment.
-fn blanks(text: &str, mut place: usize) -> usize {
-    loop {
-        let rest = &text[place..];
-        let trimmed = rest.trim_start();
-        place += rest.len() - trimmed.len();
-        let skipped = if trimmed.starts_with("//") {
-            trimmed.find('\n').unwrap_or(trimmed.len())
-        } else if trimmed.starts_with("/*") {
-            trimmed.find("*/").map_or(trimmed.len(), |end| end + 2)
-        } else {
-            return place;
-        };
-        place += skipped;
-    }
-}
-
-fn object_at(text: &str, open: usize) -> Result<Object, String> {
-    let bytes = text.as_bytes();
-    if bytes.get(open) != Some(&b'{') {
-        return Err("it does not begin with `{`".to_owned());
-    }
-    let mut members: Vec<Member> = Vec::new();
-    let mut place = blanks(text, open + 1);
-    loop {
-        match bytes.get(place) {
-            Some(b'}') => {
-                return Ok(Object {
-                    open,
-                    close: place,
-                    members,
-                });
-            }
-            Some(b'"') => {}
-            _ => return Err(format!("a name is missing at byte {place}")),
-        }
-        let key = place;
-        let after_key = string_end(text, key)?;
-        let name: String =
-            serde_json::from_str(&text[key..after_key]).map_err(|error| error.to_string())?;
-        place = blanks(text, after_key);
-        if bytes.get(place) != Some(&b':') {
-            return Err(format!("a `:` is missing at byte {place}"));
-        }
-        let value = blanks(text, place + 1);
-        let end = value_end(text, value)?;
-        place = blanks(text, end);
-        let comma = (bytes.get(place) == Some(&b',')).then_some(place);
-        members.push(Member {
-            name,
-            key,
-            value,
-            end,
-            comma,
-        });
-        match comma {
-            Some(comma) => place = blanks(text, comma + 1),
-            None if bytes.get(place) == Some(&b'}') => {}
-            None => return Err(format!("a `,` is missing at byte {place}")),
-        }
-    }
-}
-
-fn string_end(text: &str, open: usize) -> Result<usize, String> {
-    let bytes = text.as_bytes();
-    let mut place = open + 1;
-    while let Some(byte) = bytes.get(place) {
-        match byte {
-            b'\\' => place += 2,
-            b'"' => return Ok(place + 1),
-            _ => place += 1,
-        }
-    }
-    Err("a text is not closed".to_owned())
-}
-
-fn value_end(text: &str, value: usize) -> Result<usize, String> {
-    let bytes = text.as_bytes();
-    let mut depth = 0usize;
-    let mut place = value;
-    loop {
-        place = if depth > 0 {
-            blanks(text, place)
-        } else {
-            place
-        };
-        match bytes.get(place) {
-            None => return Err("it ends too early".to_owned()),
-            Some(b'"') => place = string_end(text, place)?,
-            Some(b'{' | b'[') => {
-                depth += 1;
-                place += 1;
-            }
-            Some(b'}' | b']') if depth > 0 => {
-                depth -= 1;
-                place += 1;
-            }
-            Some(b',' | b':') if depth > 0 => place += 1,
-            Some(_) => {
-                let word = text[place..]
-                    .find(|c: char| !(c.is_ascii_alphanumeric() || "+-.".contains(c)))
-                    .unwrap_or(text.len() - place);
-                if word == 0 {
-                    return Err(format!("a value is missing at byte {place}"));
-                }
-                place += word;
-            }
-        }
-        if depth == 0 {
-            return Ok(place);
-        }
     }
 }
 
@@ -373,6 +307,14 @@ mod tests {
     }
 
     #[test]
+    fn a_byte_order_mark_stays_where_it_is() {
+        let text = "\u{feff}{\"mcpServers\": {\"x\": 1}}";
+        let once = set_in(text);
+        assert!(once.starts_with("\u{feff}{\"mcpServers\": {\"x\": 1, \"mission\""));
+        assert_eq!(remove(&once, "mcpServers", "mission").unwrap(), text);
+    }
+
+    #[test]
     fn what_is_no_such_file_is_refused() {
         for text in [
             "[]",
@@ -394,7 +336,7 @@ mod tests {
         #[test]
         fn a_file_keeps_its_meaning(text in files()) {
             let read = |text: &str| -> Value {
-                serde_json::from_str(&crate::jsonc::plain(text)).unwrap()
+                serde_json::from_str(&crate::jsonc::plain(text).unwrap()).unwrap()
             };
             let entry = json!({ "command": "m", "args": ["a"] });
             let changed = set(&text, "mcpServers", "mission", &entry).unwrap();

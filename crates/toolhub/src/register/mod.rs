@@ -323,7 +323,7 @@ fn parse(client: Client, text: &str) -> Result<Value, String> {
     }
     match client {
         Client::Codex => toml::from_str(text).map_err(|error| error.message().to_owned()),
-        _ => serde_json::from_str(&crate::jsonc::plain(text)).map_err(|error| error.to_string()),
+        _ => serde_json::from_str(&crate::jsonc::plain(text)?).map_err(|error| error.to_string()),
     }
 }
 
