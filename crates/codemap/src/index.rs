@@ -3,7 +3,9 @@
 //! question does no I/O.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use crate::error::CodeError;
 use crate::language::Language;
@@ -346,7 +348,7 @@ impl CodeIndex {
 
     /// How the files depend on each other; worked out once for each state.
     pub(crate) fn ranks(&self) -> Arc<Ranks> {
-        let mut ranks = self.ranks.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ranks = self.ranks.lock();
         Arc::clone(ranks.get_or_insert_with(|| Arc::new(Ranks::of(self))))
     }
 
@@ -411,7 +413,7 @@ impl CodeIndex {
     }
 
     fn remove(&mut self, path: &str) {
-        *self.ranks.get_mut().unwrap_or_else(PoisonError::into_inner) = None;
+        *self.ranks.get_mut() = None;
         let Some(file) = self.files.remove(path) else {
             return;
         };

@@ -2,8 +2,9 @@
 //! client of the older one watches on its connection.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::{Value, json};
 
 use crate::offer::{Change, Refusal};
@@ -17,7 +18,7 @@ pub(crate) struct Subscribed(Arc<Mutex<BTreeSet<String>>>);
 
 impl Subscribed {
     fn uris(&self) -> MutexGuard<'_, BTreeSet<String>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     pub(crate) fn add(&self, uri: &str) -> Result<(), Refusal> {

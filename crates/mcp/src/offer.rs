@@ -5,11 +5,10 @@
 //! is decided when the offer is made.
 
 use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::PoisonError;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
+use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 use tokio::sync::{broadcast, mpsc};
 
@@ -172,10 +171,7 @@ impl Progress {
     pub fn report(&self, progress: f64, total: Option<f64>, message: Option<&str>) {
         let Some(listening) = &self.0 else { return };
         {
-            let mut reached = listening
-                .reached
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
+            let mut reached = listening.reached.lock();
             if progress <= *reached {
                 return;
             }

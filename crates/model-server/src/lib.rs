@@ -17,8 +17,9 @@ mod serve;
 use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::Value;
 use tokio::sync::oneshot;
 
@@ -138,12 +139,12 @@ impl ModelServer {
 }
 
 impl Script {
-    fn replies(&self) -> std::sync::MutexGuard<'_, VecDeque<Reply>> {
-        self.replies.lock().unwrap_or_else(PoisonError::into_inner)
+    fn replies(&self) -> MutexGuard<'_, VecDeque<Reply>> {
+        self.replies.lock()
     }
 
-    fn about(&self) -> std::sync::MutexGuard<'_, Vec<(String, VecDeque<Reply>)>> {
-        self.about.lock().unwrap_or_else(PoisonError::into_inner)
+    fn about(&self) -> MutexGuard<'_, Vec<(String, VecDeque<Reply>)>> {
+        self.about.lock()
     }
 
     /// The reply to this step, which is used up by it.
@@ -159,7 +160,7 @@ impl Script {
         }
     }
 
-    fn log(&self) -> std::sync::MutexGuard<'_, Vec<Received>> {
-        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+    fn log(&self) -> MutexGuard<'_, Vec<Received>> {
+        self.log.lock()
     }
 }

@@ -7,8 +7,8 @@
 //! in headers. What was sent is never sent again from here.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use base64::Engine;
@@ -17,6 +17,7 @@ use missiond_net::http::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue};
 use missiond_net::http::{
     Connections, HeaderMap, HttpClient, HttpError, Method, Request, Response, StatusCode, Uri,
 };
+use parking_lot::{Mutex, RwLock};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::sync::watch;
@@ -114,11 +115,7 @@ impl HttpLink {
     /// Later messages are sent as this era and version want them. The handshake
     /// itself comes before any version.
     pub(crate) fn agree_on(&self, era: Era, version: Option<&str>) {
-        let mut agreed = self
-            .shared
-            .agreed
-            .write()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut agreed = self.shared.agreed.write();
         agreed.era = Some(era);
         agreed.version = version.map(str::to_owned);
     }
@@ -128,11 +125,7 @@ impl HttpLink {
     pub(crate) fn listen(&self, subscription: Option<Value>) {
         let shared = Arc::clone(&self.shared);
         let task = tokio::spawn(async move { shared.listen(subscription).await });
-        let mut listening = self
-            .shared
-            .listening
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut listening = self.shared.listening.lock();
         if let Some(before) = listening.replace(task.abort_handle()) {
             before.abort();
         }
@@ -181,12 +174,7 @@ impl HttpLink {
 
     /// Gives a session back.
     pub(crate) async fn stop(&self) {
-        let listening = self
-            .shared
-            .listening
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
+        let listening = self.shared.listening.lock().take();
         if let Some(listening) = listening {
             listening.abort();
         }
@@ -201,12 +189,7 @@ impl HttpLink {
 
 impl Drop for HttpLink {
     fn drop(&mut self) {
-        let listening = self
-            .shared
-            .listening
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
+        let listening = self.shared.listening.lock().take();
         if let Some(listening) = listening {
             listening.abort();
         }
@@ -247,10 +230,7 @@ enum Ended {
 
 impl Shared {
     fn agreed(&self) -> Agreed {
-        self.agreed
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.agreed.read().clone()
     }
 
     fn close(&self, why: &str) {
@@ -306,7 +286,7 @@ impl Shared {
         if method == "initialize"
             && let Some(session) = response.headers().get(SESSION)
         {
-            let mut agreed = self.agreed.write().unwrap_or_else(PoisonError::into_inner);
+            let mut agreed = self.agreed.write();
             agreed.session = Some(session.clone());
         }
         let mut response = response;

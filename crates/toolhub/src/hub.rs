@@ -4,10 +4,11 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use crate::config::{SEPARATOR, ServerList, ServerName, Stamp};
@@ -363,7 +364,7 @@ impl Hub {
     pub async fn stop(&self) {
         self.around.is_stopping.store(true, Ordering::Release);
         let servers: Vec<_> = {
-            let mut listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut listed = self.listed.lock();
             std::mem::take(&mut listed.servers).into_values().collect()
         };
         let ending = servers
@@ -377,7 +378,7 @@ impl Hub {
     fn all(&self) -> Result<BTreeMap<ServerName, Arc<Server>>, HubError> {
         self.around.still_running()?;
         let stamp = Stamp::of(&self.folder);
-        let mut listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut listed = self.listed.lock();
         if listed.stamp.as_ref() == Some(&stamp) {
             return Ok(listed.servers.clone());
         }

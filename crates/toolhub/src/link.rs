@@ -2,10 +2,11 @@
 //! to exactly the caller they belong to, and what the server says unasked.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::sync::{Notify, mpsc};
@@ -133,7 +134,7 @@ impl Inbox {
     }
 
     pub(crate) fn stderr_line(&self, line: String) {
-        let mut tail = self.stderr.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tail = self.stderr.lock();
         if tail.len() == TAIL {
             tail.pop_front();
         }
@@ -142,7 +143,7 @@ impl Inbox {
 
     /// The last lines of standard error.
     pub(crate) fn stderr_tail(&self) -> Vec<String> {
-        let tail = self.stderr.lock().unwrap_or_else(PoisonError::into_inner);
+        let tail = self.stderr.lock();
         tail.iter().cloned().collect()
     }
 

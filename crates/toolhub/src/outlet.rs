@@ -6,8 +6,9 @@
 //! room.
 
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::net::unix::pipe;
 use tokio::process::ChildStdin;
 use tokio::sync::Notify;
@@ -60,7 +61,7 @@ impl Outlet {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// Says a line. Never waits.

@@ -9,9 +9,9 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 use missiond_os::files::{create_private_dir, open_private_lock, replace_private};
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -124,7 +124,7 @@ impl Pins {
     }
 
     fn book(&self) -> Result<Book, HubError> {
-        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut read = self.read.lock();
         let stamp = stamp_of(&self.path);
         match &*read {
             Some((known, book)) if *known == stamp => Ok(book.clone()),
@@ -157,7 +157,7 @@ impl Pins {
             replace_private(&self.path, &text).map_err(|error| self.failed(&error))?;
         }
         drop(lock);
-        *self.read.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *self.read.lock() = None;
         Ok(())
     }
 

@@ -15,10 +15,11 @@ mod state;
 mod watch;
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use parking_lot::{Mutex, MutexGuard};
 use rand::Rng;
 use tokio::sync::Semaphore;
 
@@ -123,8 +124,8 @@ impl Server {
         })
     }
 
-    fn facts(&self) -> std::sync::MutexGuard<'_, Facts> {
-        self.facts.lock().unwrap_or_else(PoisonError::into_inner)
+    fn facts(&self) -> MutexGuard<'_, Facts> {
+        self.facts.lock()
     }
 
     /// Its connection; starts it if there is none. Waits for a pause that ends

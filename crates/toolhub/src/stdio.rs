@@ -5,11 +5,12 @@
 //! and a slow one holds up nobody. A caller that goes away takes its request back.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use missiond_net::{Frame, FrameDecoder, Oversized};
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
@@ -248,8 +249,8 @@ impl Drop for Recall<'_> {
 }
 
 impl Shared {
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<u64, Waiting>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, HashMap<u64, Waiting>> {
+        self.waiting.lock()
     }
 
     fn answer(&self, id: u64, answer: Result<Box<RawValue>, RequestError>) {

@@ -2,8 +2,9 @@
 //! given back in good order is closed, which makes the server roll back
 //! whatever was open on it.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_postgres::Config;
 
@@ -60,14 +61,11 @@ impl Pool {
         let all = self.places.acquire_many(CONNECTIONS).await;
         self.places.close();
         drop(all);
-        self.idle
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clear();
+        self.idle.lock().clear();
     }
 
     fn kept(&self) -> Option<PgConnection> {
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut idle = self.idle.lock();
         idle.retain(|connection| !connection.is_closed());
         idle.pop()
     }
@@ -81,7 +79,7 @@ impl Lent {
     /// Its transaction has ended, so the next may begin on it.
     pub(super) fn give_back(self) {
         if !self.connection.is_closed() {
-            let mut idle = self.home.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut idle = self.home.lock();
             idle.push(self.connection);
         }
     }

@@ -3,9 +3,10 @@
 //! is open the write-ahead log cannot be taken back.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::thread;
 
+use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot};
 
 use super::SqliteConnection;
@@ -79,10 +80,7 @@ impl Reader {
     fn run(&mut self, queue: &Mutex<mpsc::Receiver<Job>>) {
         loop {
             // One reader waits at the queue, the others wait for its place.
-            let next = queue
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .blocking_recv();
+            let next = queue.lock().blocking_recv();
             match next {
                 Some(Job::Read(read)) => read(self.connection()),
                 Some(Job::Close(reply)) => {
