@@ -7,9 +7,11 @@
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use missiond_core::ExecutionId;
+use missiond_os::files;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -116,12 +118,8 @@ impl AccessFile {
             source,
         };
         let file = File::open(path).map_err(unreadable)?;
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::MetadataExt;
-            if file.metadata().map_err(unreadable)?.mode() & 0o077 != 0 {
-                return Err(AccessFileError::Public { path: shown() });
-            }
+        if file.metadata().map_err(unreadable)?.mode() & 0o077 != 0 {
+            return Err(AccessFileError::Public { path: shown() });
         }
         let mut text = String::new();
         file.take(MAX_ACCESS_FILE)
@@ -135,13 +133,9 @@ impl AccessFile {
 
     /// Makes the file; one that is there already is not touched.
     pub fn create(&self, path: &Path) -> io::Result<()> {
-        let mut options = File::options();
-        options.write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let mut text = serde_json::to_vec(self)?;
         text.push(b'\n');
-        options.open(path)?.write_all(&text)
+        files::create_private(path)?.write_all(&text)
     }
 }
 
@@ -170,7 +164,6 @@ mod tests {
         assert_eq!(again.kind(), io::ErrorKind::AlreadyExists);
     }
 
-    #[cfg(unix)]
     #[test]
     fn a_file_that_others_may_read_is_refused() {
         use std::os::unix::fs::PermissionsExt;

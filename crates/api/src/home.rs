@@ -6,7 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
-use interprocess::local_socket::{GenericFilePath, GenericNamespaced, Name, prelude::*};
+use interprocess::local_socket::{GenericFilePath, Name, prelude::*};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Home {
@@ -206,18 +206,9 @@ impl Home {
         self.run.join("daemon.pid")
     }
 
-    /// The name to listen on and to connect to: the socket's path, or on
-    /// Windows a pipe named after it.
+    /// The name to listen on and to connect to: the socket's path.
     pub fn socket_name(&self) -> Result<Name<'static>, HomeError> {
         let socket = self.socket();
-        if cfg!(windows) {
-            let pipe: String = socket
-                .to_string_lossy()
-                .chars()
-                .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
-                .collect();
-            return Ok(pipe.to_ns_name::<GenericNamespaced>()?.into_owned());
-        }
         let length = socket.as_os_str().len();
         if length > SOCKET_PATH_LIMIT {
             return Err(HomeError::SocketPathTooLong {
@@ -290,7 +281,6 @@ mod tests {
         assert!(matches!(home(&[]), Err(HomeError::NoHome)));
     }
 
-    #[cfg(unix)]
     #[test]
     fn a_socket_path_too_long_for_the_system_is_named() {
         let home = Home::under(Path::new(&format!("/{}", "x".repeat(120))));

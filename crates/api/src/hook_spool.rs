@@ -7,6 +7,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use crate::HookParams;
@@ -122,9 +123,7 @@ impl HookSpool {
 
 fn private() -> fs::OpenOptions {
     let mut options = File::options();
-    options.write(true).create(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.write(true).create(true).mode(0o600);
     options
 }
 

@@ -10,9 +10,7 @@ mod duration;
 mod execution;
 mod journal;
 mod kb;
-#[cfg(unix)]
 mod mcp;
-#[cfg(unix)]
 mod rehearse;
 mod semantic;
 mod slot;
@@ -39,11 +37,9 @@ pub(crate) use daemon::{DaemonCommand, Level, LogsArgs, ServiceManager};
 pub(crate) use execution::{ExecutionCommand, HookArgs, RunArgs};
 pub(crate) use journal::{JournalCommand, JournalFormat};
 pub(crate) use kb::{KbCommand, KbFormat, ModelCommand, RememberArgs, SearchArgs};
-#[cfg(unix)]
 pub(crate) use mcp::{
     ImportFrom, InitArgs, KeepArgs, McpAddArgs, McpArgs, McpCommand, McpServeArgs,
 };
-#[cfg(unix)]
 pub(crate) use rehearse::RehearseArgs;
 pub(crate) use semantic::{ReadingArgs, SemanticCommand};
 pub(crate) use slot::{AttachArgs, PictureArgs, SlotCommand, SpawnArgs};
@@ -108,7 +104,6 @@ pub(crate) enum Command {
     Status,
     /// Tell the agents on this machine to use missiond: their configuration gets
     /// its MCP server.
-    #[cfg(unix)]
     #[command(after_help = "\
 Examples:
   mission init --dry-run
@@ -158,7 +153,6 @@ With --wait the exit code says how it went:
     /// In a folder of its own, with a daemon and a small repository of its own:
     /// two branches at once, a permission, a failing check that is mended, a
     /// question. Everything is left there to be looked at.
-    #[cfg(unix)]
     #[command(
         after_help = "Examples:\n  mission demo\n  mission demo --json\n  mission demo --engine claude"
     )]
@@ -203,7 +197,6 @@ An approval is one approval, unless --for or --scope makes a rule of it.")]
     ///
     /// As a hook of your own session it makes that session the foreground slot:
     /// `mission slot list` shows what it does.
-    #[cfg(unix)]
     #[command(after_help = "\
 Example, in ~/.claude/settings.json, for SessionStart, UserPromptSubmit, PreToolUse,
 PostToolUse, Notification, Stop and SessionEnd:
@@ -225,7 +218,6 @@ PostToolUse, Notification, Stop and SessionEnd:
     ///
     /// It draws, streams, asks, runs and fails as a real agent does, for
     /// demonstrations and tests.
-    #[cfg(unix)]
     #[command(after_help = "\
 Examples:
   mission rehearse --list
@@ -246,10 +238,8 @@ Examples:
     #[command(subcommand)]
     Conversation(ConversationCommand),
     /// Other people's MCP servers: list, call, add, import.
-    #[cfg(unix)]
     Mcp(McpArgs),
     /// Be the process above an MCP server; started by whoever keeps it.
-    #[cfg(unix)]
     #[command(hide = true)]
     McpKeep(KeepArgs),
     /// Call an operation of the catalogue by name.

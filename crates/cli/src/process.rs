@@ -205,7 +205,6 @@ enum Signal {
 
 /// To the recorded process, if it is still that process.
 fn signal(home: &Home, signal: Signal) {
-    #[cfg(unix)]
     if let Some(record) = PidRecord::read(home)
         && record.is_alive()
         && let Some(pid) = i32::try_from(record.pid)
@@ -218,6 +217,4 @@ fn signal(home: &Home, signal: Signal) {
         };
         let _ = rustix::process::kill_process(pid, signal);
     }
-    #[cfg(not(unix))]
-    let _ = (home, signal);
 }

@@ -3,9 +3,12 @@
 use std::fmt;
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::str::FromStr;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use rustix::fs::OFlags;
 
 use crate::limits::Limits;
 
@@ -56,16 +59,9 @@ fn nanoseconds(time: SystemTime) -> i64 {
     i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
 }
 
-#[cfg(unix)]
 fn changed(metadata: &Metadata) -> i64 {
-    use std::os::unix::fs::MetadataExt;
     let seconds = metadata.ctime().saturating_mul(1_000_000_000);
     seconds.saturating_add(metadata.ctime_nsec())
-}
-
-#[cfg(not(unix))]
-fn changed(_: &Metadata) -> i64 {
-    0
 }
 
 /// Why a file is not in the map.
@@ -162,16 +158,11 @@ pub(crate) fn read(path: &Path, limits: &Limits) -> (Stamp, Result<String, Skip>
 /// A link put in the place of the file is not followed, and a pipe is not waited
 /// for.
 fn open(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true);
-    #[cfg(unix)]
-    {
-        use rustix::fs::OFlags;
-        use std::os::unix::fs::OpenOptionsExt;
-        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        options.custom_flags(flags.bits().cast_signed());
-    }
-    options.open(path)
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    OpenOptions::new()
+        .read(true)
+        .custom_flags(flags.bits().cast_signed())
+        .open(path)
 }
 
 fn text(file: &mut File, limits: &Limits) -> Result<String, Skip> {

@@ -52,7 +52,6 @@ impl Output {
     /// From now on a reader that goes away ends the command, also while it has
     /// nothing to print.
     pub fn end_with_reader(&self) {
-        #[cfg(unix)]
         std::thread::spawn(|| {
             use rustix::event::{PollFd, PollFlags, poll};
             let stdout = io::stdout();

@@ -6,6 +6,8 @@ use std::env;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
+use missiond_os::programs::is_executable;
+
 /// The program of this name beside the one that runs, else the first in PATH.
 #[must_use]
 pub fn find(name: &str) -> Option<PathBuf> {
@@ -25,22 +27,10 @@ fn find_in(beside: Option<&Path>, path: Option<&OsStr>, name: &str) -> Option<Pa
         // lists none does not mean.
         .chain(listed.filter(|folder| folder.is_absolute()))
         .map(|folder| folder.join(&file))
-        .find(|program| is_program(program))
+        .find(|program| is_executable(program))
 }
 
-#[cfg(unix)]
-fn is_program(file: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    let found = std::fs::metadata(file);
-    found.is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
-}
-
-#[cfg(not(unix))]
-fn is_program(file: &Path) -> bool {
-    file.is_file()
-}
-
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
     use std::fs;
     use std::os::unix::fs::PermissionsExt;

@@ -22,12 +22,9 @@ pub fn columns() -> Option<usize> {
     if !stdout.is_terminal() {
         return None;
     }
-    #[cfg(unix)]
     let columns = rustix::termios::tcgetwinsize(&stdout)
         .ok()
         .map(|size| size.ws_col);
-    #[cfg(not(unix))]
-    let columns = None::<u16>;
     columns.filter(|columns| *columns > 0).map(usize::from)
 }
 

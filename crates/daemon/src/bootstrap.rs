@@ -237,7 +237,7 @@ async fn infrastructure(
     );
     Ok(Base {
         id,
-        host: host_name(),
+        host: missiond_os::host_name(),
         home,
         clock,
         config: watch::Sender::new(Arc::new(config)),
@@ -591,11 +591,4 @@ pub fn database_url(config: &Config, home: &Home) -> Result<DbUrl, StoreError> {
 /// This home among all that share a database, whichever run of its daemon it is.
 fn home_name(host: &str, home: &Home) -> String {
     format!("{host}:{}", home.data_dir().display())
-}
-
-fn host_name() -> String {
-    rustix::system::uname()
-        .nodename()
-        .to_string_lossy()
-        .into_owned()
 }

@@ -5,13 +5,14 @@
 //! file is information for people and for a stop that gets no answer; it
 //! carries the start time of the process, because PIDs are used again.
 
-use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
 use missiond_api::Home;
 use missiond_core::DaemonId;
-use missiond_pty::{is_same_process, process_start};
+use missiond_os::files;
+use missiond_os::processes::{is_same_process, process_start};
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, thiserror::Error)]
@@ -58,7 +59,10 @@ impl Instance {
             private_dir(folder)?;
         }
         let path = home.lock_file();
-        let lock = open_lock(&path)?;
+        let lock = files::open_private_lock(&path).map_err(|source| InstanceError::Lock {
+            path: path.clone(),
+            source,
+        })?;
         match lock.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
@@ -73,7 +77,7 @@ impl Instance {
         let record = PidRecord::of_this_process(id);
         let written = serde_json::to_vec(&record).map_err(io::Error::from);
         written
-            .and_then(|json| write_private(&pid_file, &json))
+            .and_then(|json| files::replace_private_unsynced(&pid_file, &json))
             .map_err(|source| InstanceError::PidFile {
                 path: pid_file.clone(),
                 source,
@@ -137,33 +141,13 @@ impl PidRecord {
     }
 }
 
-fn open_lock(path: &Path) -> Result<File, InstanceError> {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false);
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path).map_err(|source| InstanceError::Lock {
-        path: path.to_owned(),
-        source,
-    })
-}
-
-fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    io::Write::write_all(&mut options.open(path)?, bytes)
-}
-
 /// Makes the folder for its owner alone, and closes one that stood open.
 fn private_dir(path: &Path) -> Result<(), InstanceError> {
     let failed = |source| InstanceError::CreateDir {
         path: path.to_owned(),
         source,
     };
-    let mut builder = DirBuilder::new();
-    builder.recursive(true);
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path).map_err(failed)?;
+    files::create_private_dir(path).map_err(failed)?;
     {
         use std::os::unix::fs::{MetadataExt, PermissionsExt};
         let metadata = std::fs::metadata(path).map_err(failed)?;

@@ -14,6 +14,7 @@ use std::time::Duration;
 use missiond_api::{AccessFile, AccessToken, ApiError, Home};
 use missiond_core::{ErrorCode, ExecutionId, Timestamp};
 use missiond_journal::Digest;
+use missiond_os::files;
 use missiond_store::capabilities::{self, Capability, TokenHash};
 use missiond_store::{MissionDb, StoreError};
 
@@ -107,9 +108,7 @@ async fn grant_for(
     };
     let place = path.clone();
     let made = move || {
-        std::os::unix::fs::DirBuilderExt::mode(&mut std::fs::DirBuilder::new(), 0o700)
-            .recursive(true)
-            .create(place.parent().unwrap_or(Path::new("/")))
+        files::create_private_dir(place.parent().unwrap_or(Path::new("/")))
             .and_then(|()| file.create(&place))
     };
     tokio::task::spawn_blocking(made)

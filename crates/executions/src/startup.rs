@@ -9,6 +9,8 @@ use std::path::PathBuf;
 
 use missiond_adapters::{PlannedFile, StartupDialog, StartupQuestion, adapter};
 use missiond_core::{CliEngine, ExecutionId};
+use missiond_os::files;
+use missiond_runtime::blocking;
 use missiond_semantic::Dialog;
 use parking_lot::{Mutex, MutexGuard};
 
@@ -108,7 +110,9 @@ impl Context {
     /// between finds the same question on the screen and may say the same again.
     pub(super) async fn keep_startup(&self, execution: ExecutionId, startup: &Startup) {
         let left = written(&startup.questions());
-        if let Err(error) = tokio::fs::write(self.startup_file(execution), left).await {
+        let file = self.startup_file(execution);
+        let kept = blocking(move || files::replace_private_unsynced(&file, left.as_bytes())).await;
+        if let Err(error) = kept {
             tracing::warn!(%execution, %error, "what its launch has answered is not noted");
         }
     }

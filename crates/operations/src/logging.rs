@@ -2,11 +2,12 @@
 //! by their owner only. Writing happens on a thread of its own, so a slow disk
 //! never holds up a request.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use missiond_config::{LogConfig, LogLevel};
+use missiond_os::files::open_private_log;
 use parking_lot::Mutex;
 use tracing_appender::non_blocking::WorkerGuard;
 use tracing_subscriber::filter::LevelFilter;
@@ -79,7 +80,7 @@ pub struct RotatingFile {
 
 impl RotatingFile {
     pub fn open(path: &Path, max_size: u64, max_files: u32) -> io::Result<Self> {
-        let file = open_private(path)?;
+        let file = open_private_log(path)?;
         let size = file.metadata()?.len();
         Ok(Self {
             path: path.to_owned(),
@@ -110,7 +111,7 @@ impl RotatingFile {
                 }
                 rename_if_there(&self.path, &self.aside(1))?;
             }
-            self.file = open_private(&self.path)?;
+            self.file = open_private_log(&self.path)?;
         }
         self.size = 0;
         self.torn = false;
@@ -139,13 +140,6 @@ impl Write for RotatingFile {
     fn flush(&mut self) -> io::Result<()> {
         self.file.flush()
     }
-}
-
-fn open_private(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.append(true).create(true);
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
 }
 
 fn rename_if_there(from: &Path, to: &Path) -> io::Result<()> {

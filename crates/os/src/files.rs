@@ -95,6 +95,16 @@ pub fn open_private_log(path: &Path) -> io::Result<File> {
         .open(path)
 }
 
+/// Makes a file that only its owner can read; an error if there is one of that
+/// name already.
+pub fn create_private(path: &Path) -> io::Result<File> {
+    OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(PRIVATE_FILE)
+        .open(path)
+}
+
 /// Opens the file of a lock; what stands in it is not touched.
 pub fn open_private_lock(path: &Path) -> io::Result<File> {
     OpenOptions::new()

@@ -3,7 +3,6 @@
 
 mod cast;
 mod emulator;
-#[cfg(unix)]
 pub mod host;
 mod look;
 mod manifests;
@@ -22,7 +21,6 @@ pub use cast::{
     CastError, CastEvent, CastHeader, CastReader, CastSegment, CastSource, CastWriter, EventKind,
 };
 pub use manifests::{ManifestFileError, load_catalogue, load_manifest, manifest_files};
-#[cfg(unix)]
 pub use missiond_os::processes::{is_same_process, process_exists, process_start};
 pub use paint::{Keys, Painter, View};
 pub use replay::{Label, Replay, replay, replay_until};

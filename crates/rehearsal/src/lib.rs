@@ -6,8 +6,6 @@
 //! the tests of whatever watches agents, and says on its screen that it is a
 //! rehearsal. The same script at the same speed always takes the same steps.
 
-#![cfg(unix)]
-
 mod agent;
 mod draft;
 mod keys;

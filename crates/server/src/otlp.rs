@@ -3,18 +3,17 @@
 
 use std::time::Duration;
 
-use http_body_util::{BodyExt, Full};
-use hyper::body::Bytes;
-use hyper::{Request, Uri};
-use hyper_util::rt::TokioIo;
 use missiond_config::OtlpConfig;
+use missiond_net::http::{self, Connections, HttpClient, HttpError, Method, StatusCode, Uri};
 use missiond_operations::state::{Daemon, VERSION};
 use missiond_runtime::Stage;
 use missiond_timeline::metrics::{Sample, SampleKind};
 use serde_json::{Value, json};
-use tokio::net::TcpStream;
 
 const SEND_LIMIT: Duration = Duration::from_secs(10);
+
+/// What a collector answers is thrown away, but not without end.
+const MAX_ANSWER: usize = 64 * 1024;
 
 /// The last sending must not hold up the daemon's stop.
 const LAST_SEND_LIMIT: Duration = Duration::from_secs(1);
@@ -24,11 +23,9 @@ enum SendError {
     #[error("the collector's address cannot be used: {0}")]
     Address(String),
     #[error("the collector cannot be reached: {0}")]
-    Connect(#[from] std::io::Error),
-    #[error("the collector did not answer: {0}")]
-    Http(#[from] hyper::Error),
+    Http(#[from] HttpError),
     #[error("the collector answered {0}")]
-    Refused(hyper::StatusCode),
+    Refused(StatusCode),
 }
 
 /// Sends at the configured interval until the daemon drains, and once more then.
@@ -46,7 +43,7 @@ pub async fn run(daemon: Daemon, config: OtlpConfig) {
             daemon.clock.now().as_micros(),
         );
         let limit = if last { LAST_SEND_LIMIT } else { SEND_LIMIT };
-        let sent = tokio::time::timeout(limit, send(&config.endpoint, body)).await;
+        let sent = tokio::time::timeout(limit, send(&config.endpoint, &body)).await;
         let failure = match sent {
             Ok(Ok(())) => None,
             Ok(Err(error)) => Some(error.to_string()),
@@ -65,30 +62,19 @@ pub async fn run(daemon: Daemon, config: OtlpConfig) {
     }
 }
 
-async fn send(endpoint: &str, body: Value) -> Result<(), SendError> {
+async fn send(endpoint: &str, body: &Value) -> Result<(), SendError> {
     let unusable = |error: &dyn std::fmt::Display| SendError::Address(error.to_string());
-    let uri: Uri = format!("{}/v1/metrics", endpoint.trim_end_matches('/'))
-        .parse()
-        .map_err(|error: hyper::http::uri::InvalidUri| unusable(&error))?;
-    let host = uri
-        .host()
-        .ok_or_else(|| unusable(&"it names no host"))?
-        .to_owned();
-    let port = uri.port_u16().unwrap_or(80);
-    let stream = TcpStream::connect((host.trim_matches(['[', ']']), port)).await?;
-    let (mut sender, connection) =
-        hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
-    let driver = tokio::spawn(connection);
-    let request = Request::post(uri.path())
-        .header("host", format!("{host}:{port}"))
-        .header("content-type", "application/json")
-        .body(Full::new(Bytes::from(body.to_string())))
+    let uri = format!("{}/v1/metrics", endpoint.trim_end_matches('/'))
+        .parse::<Uri>()
         .map_err(|error| unusable(&error))?;
-    let response = sender.send_request(request).await?;
+    let request = http::request(Method::POST, uri)
+        .header("content-type", "application/json")
+        .body(body.to_string().into())
+        .map_err(|error| unusable(&error))?;
+    let response = HttpClient::new(Connections::Closed).send(request).await?;
     let status = response.status();
     // Read to the end, so that the collector sees an orderly close.
-    let _ = response.into_body().collect().await;
-    driver.abort();
+    let _ = response.into_body().read_to_end(MAX_ANSWER).await;
     if status.is_success() {
         Ok(())
     } else {

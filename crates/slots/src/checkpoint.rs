@@ -6,10 +6,11 @@
 //! costs time, or what a program drew once and long ago, and no byte.
 
 use std::fs::File;
-use std::io::{self, BufReader, Write};
+use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use missiond_os::files;
 use missiond_pty::{
     CastError, CastEvent, CastHeader, CastReader, CastSegment, CastSource, CastWriter, EventKind,
 };
@@ -78,12 +79,7 @@ impl Checkpoint {
             kind: EventKind::Output(self.paint.clone()),
         })?;
         let path = Self::path(recording);
-        let next = path.with_extension("screen.new");
-        let mut options = std::fs::OpenOptions::new();
-        options.write(true).create(true).truncate(true);
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        options.open(&next)?.write_all(&cast.into_inner())?;
-        Ok(std::fs::rename(next, path)?)
+        Ok(files::replace_private_unsynced(&path, &cast.into_inner())?)
     }
 
     pub(super) fn remove(recording: &Path) -> io::Result<()> {

@@ -11,7 +11,6 @@ mod anomalies;
 mod checkpoint;
 mod crashes;
 mod deliver;
-mod environment;
 mod foreground;
 mod free_question;
 mod hook_claims;
@@ -34,6 +33,8 @@ use missiond_core::{
     Anomaly, CliEngine, Clock, DaemonId, ErrorCode, Event, Slot, SlotId, SlotKind, SlotName,
     TraceContext,
 };
+use missiond_os::environment::{self, Child};
+use missiond_os::files;
 use missiond_pty::host::{
     self, FromHost, HostConnection, HostFiles, HostRecord, JoinedCast, LaunchSpec, Recording,
     RecordingLimits, ToHost,
@@ -504,8 +505,8 @@ impl Context {
         if new.argv.iter().any(|argument| argument.contains('\0')) {
             return invalid("an argument contains a NUL character".to_owned());
         }
-        if let Some(why) = environment::refusal(&new.env) {
-            return invalid(why);
+        if let Some(name) = environment::find_unusable(&new.env) {
+            return invalid(format!("`{}` cannot be a variable", name.escape_default()));
         }
         let slot = new.id;
         let engine = new
@@ -564,16 +565,13 @@ async fn watch_manifests(context: Arc<Context>) {
 
 /// The whole environment of a program that is given these variables.
 pub fn program_environment(wanted: &BTreeMap<String, String>) -> BTreeMap<String, String> {
-    environment::environment(text_variables(), wanted)
+    let mut environment = environment::inherited(Child::Agent, environment::own_text());
+    environment.extend(wanted.clone());
+    environment
 }
 
 fn recording(home: &Home, slot: SlotId) -> PathBuf {
     home.recordings_dir().join(format!("{slot}.cast"))
-}
-
-fn text_variables() -> impl Iterator<Item = (String, String)> {
-    std::env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }
 
 /// Ends a program that has no place in the store, and removes its traces.
@@ -600,10 +598,7 @@ async fn abandon(record: &HostRecord, run_dir: &Path) {
 }
 
 fn private_dir(path: &Path) -> Result<(), SlotsError> {
-    let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true);
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path).map_err(|source| SlotsError::Folder {
+    files::create_private_dir(path).map_err(|source| SlotsError::Folder {
         path: path.to_owned(),
         source,
     })

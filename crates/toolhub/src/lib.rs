@@ -6,8 +6,6 @@
 //! either. Servers are not trusted: what they send is bounded, what they say is
 //! data, and a tool that changes is held until a person accepts it.
 
-#![cfg(unix)]
-
 mod client;
 mod config;
 mod edit;

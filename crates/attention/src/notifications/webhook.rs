@@ -10,13 +10,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use hmac::{Hmac, KeyInit, Mac};
-use http_body_util::{BodyExt, Full, Limited};
-use hyper::body::Bytes;
-use hyper::{Request, StatusCode};
-use hyper_util::client::legacy::Client;
-use hyper_util::rt::TokioExecutor;
 use missiond_config::NotificationsConfig;
 use missiond_core::{Question, Timestamp};
+use missiond_net::http::{
+    self, AddressError, Connections, HttpClient, HttpError, Method, StatusCode,
+};
+use missiond_os::hex;
 use serde_json::json;
 use sha2::Sha256;
 
@@ -36,12 +35,12 @@ pub(super) enum WebhookError {
     SecretSize(PathBuf),
     #[error("{} can be read by others: `chmod 600` it", .0.display())]
     SecretOpen(PathBuf),
-    #[error("the certificates of this system cannot be read: {0}")]
-    Certificates(io::Error),
+    #[error("the address {0}")]
+    Address(#[from] AddressError),
     #[error("the request cannot be made: {0}")]
-    Request(#[from] hyper::http::Error),
+    Request(String),
     #[error("the receiver cannot be reached: {0}")]
-    Connection(#[from] hyper_util::client::legacy::Error),
+    Connection(#[from] HttpError),
     #[error("the receiver answered {0}")]
     Status(StatusCode),
     #[error("the receiver did not answer within {} s", LIMIT.as_secs())]
@@ -97,7 +96,7 @@ async fn post(
     body: &str,
     secret: Option<&[u8]>,
 ) -> Result<(), WebhookError> {
-    let mut request = Request::post(url)
+    let mut request = http::request(Method::POST, http::check_private(url)?)
         .header("content-type", "application/json")
         .header(
             "user-agent",
@@ -109,25 +108,13 @@ async fn post(
         let signature = signature(secret, &at.to_string(), body);
         request = request.header("x-mission-signature", signature);
     }
-    let request = request.body(Full::new(Bytes::from(body.to_owned())))?;
-    let client = Client::builder(TokioExecutor::new());
-    // The configuration takes http to this machine only.
-    let response = if url.starts_with("http://") {
-        client.build_http().request(request).await?
-    } else {
-        let connector = hyper_rustls::HttpsConnectorBuilder::new()
-            .with_native_roots()
-            .map_err(WebhookError::Certificates)?
-            .https_only()
-            .enable_http1()
-            .build();
-        client.build(connector).request(request).await?
-    };
+    let request = request
+        .body(body.to_owned().into())
+        .map_err(|error| WebhookError::Request(error.to_string()))?;
+    let response = HttpClient::new(Connections::Closed).send(request).await?;
     let status = response.status();
     // Read to its end, so that the receiver sees an orderly close.
-    let _ = Limited::new(response.into_body(), MOST_ANSWER)
-        .collect()
-        .await;
+    let _ = response.into_body().read_to_end(MOST_ANSWER).await;
     if status.is_success() {
         Ok(())
     } else {
@@ -141,9 +128,7 @@ fn signature(secret: &[u8], at: &str, body: &str) -> String {
     mac.update(at.as_bytes());
     mac.update(b".");
     mac.update(body.as_bytes());
-    let digest = mac.finalize().into_bytes();
-    let digits = digest.iter().map(|byte| format!("{byte:02x}"));
-    format!("sha256={}", digits.collect::<String>())
+    format!("sha256={}", hex::encode(&mac.finalize().into_bytes()))
 }
 
 async fn read_secret(path: &Path) -> Result<Vec<u8>, WebhookError> {

@@ -1,5 +1,6 @@
 //! Which dialog a question is about.
 
+use missiond_os::hex;
 use missiond_semantic::Dialog;
 use sha2::{Digest, Sha256};
 
@@ -20,12 +21,7 @@ pub fn identity(dialog: &Dialog) -> String {
     for option in &dialog.options {
         add(&option.label);
     }
-    let digest = hash.finalize();
-    digest
-        .iter()
-        .take(8)
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    hex::encode(&hash.finalize()[..8])
 }
 
 #[cfg(test)]

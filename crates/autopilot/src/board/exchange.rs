@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
-use std::io::{ErrorKind, Read, Write};
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use missiond_api::operations::board::{ExportFormat, ImportFormat};
@@ -11,6 +11,7 @@ use missiond_core::{
     BoardTask, BoardTaskId, BoardTaskStatus, Isolation, TaskDraft, TaskNumber, TraceContext,
 };
 use missiond_exchange::{Card, ImportError, Standing};
+use missiond_os::files;
 use missiond_store::board::{self as store, Brought, History, NewBoardTask};
 use missiond_store::{StoreError, Tx};
 
@@ -348,25 +349,12 @@ fn write(folder: &Path, format: ExportFormat, cards: &[Card]) -> Result<PathBuf,
         ExportFormat::Markdown => (missiond_exchange::write_markdown(cards), "md"),
     };
     let file = folder.join(format!("export-{}.{ending}", BoardTaskId::generate()));
-    let written = private_folder(folder).and_then(|()| {
-        let mut options = fs::OpenOptions::new();
-        options.write(true).create_new(true);
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        options.open(&file)?.write_all(text.as_bytes())
-    });
+    let written = files::create_private_dir(folder)
+        .and_then(|()| files::create_private(&file)?.write_all(text.as_bytes()));
     match written {
         Ok(()) => Ok(file),
         Err(error) => Err(BoardError::Exchange {
             message: format!("{} cannot be written: {error}", file.display()),
         }),
-    }
-}
-
-fn private_folder(folder: &Path) -> std::io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    match builder.create(folder) {
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
-        made => made,
     }
 }

@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use missiond_core::{Attempt, Isolation, Outcome, TraceContext};
+use missiond_os::files;
 use missiond_store::board::{self, Place};
 use missiond_workspace::{Repository, WorkspaceError, Worktree, WorktreePlan};
 
@@ -133,11 +134,7 @@ async fn folder(work: &Work) -> Result<PathBuf, JobError> {
         None => slot_names::folder(work.shared.home.data_dir(), &work.task),
     };
     let made = folder.clone();
-    let making = tokio::task::spawn_blocking(move || {
-        let mut builder = std::fs::DirBuilder::new();
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.recursive(true).create(made)
-    });
+    let making = tokio::task::spawn_blocking(move || files::create_private_dir(&made));
     let failed = |source| JobError::Io {
         what: format!("cannot make the folder {}", folder.display()),
         source,

@@ -159,7 +159,6 @@ Examples:
 Example, as an agent's CLI is told of it:
   {\"mcpServers\": {\"mission-execution\": {
     \"command\": \"mission\", \"args\": [\"execution\", \"mcp\", \"/run/…/access.json\"]}}}")]
-    #[cfg(unix)]
     Mcp(AccessArg),
 }
 

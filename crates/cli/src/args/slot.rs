@@ -145,7 +145,6 @@ pub(crate) struct AttachArgs {
     #[arg(long)]
     pub(crate) read_only: bool,
     /// The key that leaves: `ctrl-` and a letter, or one of `]`, `\\`, `^`, `_`.
-    #[cfg(unix)]
     #[arg(long, value_name = "KEY", default_value = "ctrl-]")]
     pub(crate) detach_key: crate::commands::DetachKey,
 }

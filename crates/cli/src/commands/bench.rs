@@ -44,7 +44,6 @@ fn hand_over(command: &[&str], args: &BenchArgs, output: &Output) -> Result<Exit
     })
 }
 
-#[cfg(unix)]
 fn become_it(mut program: Command) -> std::io::Result<ExitCode> {
     use std::os::unix::process::CommandExt;
     Err(program.exec())

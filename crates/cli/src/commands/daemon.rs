@@ -163,7 +163,6 @@ fn be_the_daemon(reach: &Reach, detached: bool, output: &mut Output) -> Result<E
     if detached {
         // This process was just spawned and leads no group, so it may leave the
         // session of the terminal that started it, and its signals.
-        #[cfg(unix)]
         let _ = rustix::process::setsid();
     }
     let runtime = tokio::runtime::Builder::new_multi_thread()

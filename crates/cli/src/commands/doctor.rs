@@ -174,7 +174,6 @@ fn folder(check: &'static str, path: &Path) -> Finding {
     }
 }
 
-#[cfg(unix)]
 fn permissions(path: &Path, metadata: &std::fs::Metadata) -> (Verdict, String) {
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
     let mode = metadata.permissions().mode() & 0o777;
@@ -199,18 +198,10 @@ fn permissions(path: &Path, metadata: &std::fs::Metadata) -> (Verdict, String) {
     }
 }
 
-#[cfg(not(unix))]
-fn permissions(path: &Path, _: &std::fs::Metadata) -> (Verdict, String) {
-    (Verdict::Ok, path.display().to_string())
-}
-
 /// What holds the processes of a slot together. Both are sound while the slot's
 /// host lives; only a control group still is when it was killed.
 fn containment() -> Finding {
-    #[cfg(unix)]
     let detail = missiond_pty::host::containment().to_string();
-    #[cfg(not(unix))]
-    let detail = "slots need a Unix system".to_owned();
     Finding {
         check: "slot processes",
         verdict: Verdict::Ok,
@@ -246,7 +237,6 @@ fn free_space(path: &Path) -> Finding {
     let check = "free space";
     // The folder may not exist yet: the nearest one above it is on the same disk.
     let existing = path.ancestors().find(|path| path.exists()).unwrap_or(path);
-    #[cfg(unix)]
     if let Ok(stat) = rustix::fs::statvfs(existing) {
         let free = stat.f_bavail.saturating_mul(stat.f_frsize);
         let detail = format!("{:.1} GB", free as f64 / 1e9);

@@ -29,7 +29,6 @@ pub(super) fn run(
     let mut client = reach.client(output)?;
     match command {
         // Served before the daemon is asked for.
-        #[cfg(unix)]
         ExecutionCommand::Mcp(_) => {}
         ExecutionCommand::List { all, limit } => list(all, limit, &mut client, output)?,
         ExecutionCommand::Show { execution } => {

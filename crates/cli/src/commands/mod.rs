@@ -1,13 +1,10 @@
 //! The commands. Each asks the daemon and shows the answer; none decides.
 
-#[cfg(unix)]
 mod agent_link;
-#[cfg(unix)]
 mod attach;
 mod attention;
 mod autopilot;
 mod bench;
-#[cfg(unix)]
 mod bridge;
 mod call;
 mod code;
@@ -15,25 +12,20 @@ mod config;
 mod context;
 mod conversation;
 mod daemon;
-#[cfg(unix)]
 mod demo;
 mod doctor;
 mod execution;
-#[cfg(unix)]
 mod hook;
 mod incident;
-#[cfg(unix)]
 mod init;
 mod journal;
 mod kb;
 mod kb_transfer;
 mod logs;
-#[cfg(unix)]
 mod mcp;
 mod model;
 mod permission;
 mod picture;
-#[cfg(unix)]
 mod rehearse;
 mod run;
 mod semantic;
@@ -48,14 +40,12 @@ mod worktree;
 
 use std::process::ExitCode;
 
-#[cfg(unix)]
 use crate::args::ExecutionCommand;
 use crate::args::{Cli, Command};
 use crate::connect::Reach;
 use crate::failure::Failure;
 use crate::output::Output;
 
-#[cfg(unix)]
 pub(crate) use attach::DetachKey;
 
 pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<ExitCode, Failure> {
@@ -65,17 +55,11 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<ExitCode, Failure> {
         Command::Semantic(command) => return semantic::run(&command, output),
         Command::Journal(command) => return journal::run(command, output),
         Command::Model(command) => return model::run(&command, output),
-        #[cfg(unix)]
         Command::Execution(ExecutionCommand::Mcp(args)) => return bridge::run(&args.access_file),
-        #[cfg(unix)]
         Command::Hook(args) => return Ok(hook::run(&args)),
-        #[cfg(unix)]
         Command::Rehearse(args) => return rehearse::run(args, output),
-        #[cfg(unix)]
         Command::Demo(args) => return demo::run(&args, output),
-        #[cfg(unix)]
         Command::McpKeep(args) => return Ok(missiond_toolhub::keep(args.parent, &args.argv)?),
-        #[cfg(unix)]
         Command::PtyHost => {
             missiond_pty::host::run()?;
             return Ok(ExitCode::SUCCESS);
@@ -88,7 +72,6 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<ExitCode, Failure> {
         Command::Up => status::up(&reach, output),
         Command::Down => daemon::stop(&reach, crate::process::Force::Ask, output),
         Command::Status => status::status(&reach, output),
-        #[cfg(unix)]
         Command::Init(args) => init::run(&args, &reach.home, output),
         Command::Doctor => doctor::doctor(&reach, output),
         Command::Daemon(command) => daemon::run(command, &reach, output),
@@ -113,9 +96,7 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<ExitCode, Failure> {
         Command::Conversation(command) => conversation::run(command, &reach, output),
         Command::Kb(command) => kb::run(command, &reach, output),
         Command::Call(args) => call::call(args, &reach, output),
-        #[cfg(unix)]
         Command::Mcp(args) => mcp::run(args, &reach, output),
-        #[cfg(unix)]
         Command::Rehearse(_) | Command::Hook(_) | Command::Demo(_) | Command::McpKeep(_) => {
             Ok(ExitCode::SUCCESS)
         }

@@ -29,15 +29,7 @@ pub(super) fn run(
 ) -> Result<ExitCode, Failure> {
     let mut client = reach.client(output)?;
     match command {
-        #[cfg(unix)]
         SlotCommand::Attach(args) => return super::attach::attach(args, client, reach, output),
-        #[cfg(not(unix))]
-        SlotCommand::Attach(_) => {
-            return Err(Failure::new(
-                ErrorCode::InvalidRequest,
-                "attaching needs a Unix terminal",
-            ));
-        }
         SlotCommand::Spawn(args) => spawn(args, &mut client, output)?,
         SlotCommand::List { all } => list(all, &mut client, output)?,
         SlotCommand::Read { slot } => read(slot, &mut client, output)?,

@@ -1,7 +1,7 @@
 //! `mission open` and `mission token …`: letting browsers and programs in.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
 
 use missiond_api::Home;
@@ -10,6 +10,7 @@ use missiond_api::operations::access::{
     AccessSummary, TokenCreate, TokenCreateParams, TokenList, TokenRevoke, TokenRevokeParams,
     WebLogin,
 };
+use missiond_os::files;
 
 use crate::args::{OpenArgs, TokenCommand};
 use crate::connect::Reach;
@@ -46,23 +47,13 @@ fn show(home: &Home, link: &str) -> io::Result<()> {
         "<!doctype html><meta charset=\"utf-8\"><meta name=\"referrer\" content=\"no-referrer\">\
          <meta http-equiv=\"refresh\" content=\"0;url={link}\"><title>mission</title>"
     );
-    write_private(&page, &text)?;
+    files::replace_private_unsynced(&page, text.as_bytes())?;
     open_with_desktop(&page)
-}
-
-fn write_private(path: &Path, text: &str) -> io::Result<()> {
-    let mut options = std::fs::OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    io::Write::write_all(&mut options.open(path)?, text.as_bytes())
 }
 
 fn open_with_desktop(page: &PathBuf) -> io::Result<()> {
     let opener = if cfg!(target_os = "macos") {
         "open"
-    } else if cfg!(windows) {
-        "explorer"
     } else {
         "xdg-open"
     };

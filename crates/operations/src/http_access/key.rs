@@ -2,10 +2,11 @@
 //! that only its owner can read; without it every login and token is void.
 
 use std::fs;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::path::Path;
 
 use hmac::{Hmac, KeyInit, Mac};
+use missiond_os::{files, hex};
 use sha2::{Digest, Sha256};
 
 use super::Secret;
@@ -28,7 +29,7 @@ impl std::fmt::Debug for Key {
 
 impl Key {
     pub(super) fn load_or_make(folder: &Path) -> io::Result<Self> {
-        make_private_folder(folder)?;
+        files::create_private_dir(folder).map_err(|error| said(folder, &error))?;
         let path = folder.join("key");
         let bytes = match read(&path)? {
             Some(bytes) => bytes,
@@ -39,7 +40,8 @@ impl Key {
                 bytes
             }
         };
-        let name = hex(&Sha256::digest([b"missiond home ", bytes.as_slice()].concat())[..8]);
+        let name =
+            hex::encode(&Sha256::digest([b"missiond home ", bytes.as_slice()].concat())[..8]);
         Ok(Self { bytes, name })
     }
 
@@ -60,7 +62,7 @@ impl Key {
             Hmac::<Sha256>::new_from_slice(&self.bytes).expect("HMAC takes a key of any length");
         mac.update(purpose);
         mac.update(secret.reveal().as_bytes());
-        hex(&mac.finalize().into_bytes())
+        hex::encode(&mac.finalize().into_bytes())
     }
 }
 
@@ -96,34 +98,12 @@ fn read(path: &Path) -> io::Result<Option<[u8; BYTES]>> {
     Ok(Some(bytes))
 }
 
-/// Written beside and put in its place, so that it is whole or not there.
 pub(super) fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let beside = path.with_extension("new");
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options
-        .open(&beside)
-        .map_err(|error| said(&beside, &error))?;
-    file.write_all(bytes)
-        .and_then(|()| file.sync_all())
-        .and_then(|()| fs::rename(&beside, path))
-        .map_err(|error| said(path, &error))
-}
-
-fn make_private_folder(folder: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder).map_err(|error| said(folder, &error))
+    files::replace_private(path, bytes).map_err(|error| said(path, &error))
 }
 
 fn said(path: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{}: {error}", path.display()))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

@@ -33,10 +33,7 @@ pub fn hub(
     Ok(Hub::new(HubSettings {
         config: home.config_dir().to_owned(),
         pins: home.tool_pins(),
-        keeper: KeeperCommand {
-            program: std::env::current_exe()?,
-            arguments: vec!["mcp-keep".to_owned()],
-        },
+        keeper: KeeperCommand::of_this_program()?,
         listener: Box::new(listener),
     }))
 }

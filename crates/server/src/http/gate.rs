@@ -6,14 +6,13 @@
 //! 127.0.0.1 shows in `Host`, a page of another server in `Origin` and
 //! `Sec-Fetch-Site`. Each answer also says what a browser may do with it.
 
-use std::net::IpAddr;
-
 use axum::extract::{Request, State};
 use axum::http::header::{self, HeaderName};
 use axum::http::{HeaderMap, HeaderValue};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use missiond_config::HttpConfig;
+use missiond_net::{host_of_authority, is_loopback_host};
 
 use super::refusal::Refusal;
 use super::web::Web;
@@ -41,16 +40,9 @@ impl Gate {
     /// The `Host` a request was meant for, if that is this server.
     fn host<'h>(&self, headers: &'h HeaderMap) -> Option<&'h str> {
         let host = headers.get(header::HOST)?.to_str().ok()?;
-        let name = match host.strip_prefix('[') {
-            Some(rest) => rest.split(']').next().unwrap_or_default(),
-            None => host.rsplit_once(':').map_or(host, |(name, _)| name),
-        };
-        let loopback = name.eq_ignore_ascii_case("localhost")
-            || name
-                .parse::<IpAddr>()
-                .is_ok_and(|address| address.is_loopback());
+        let name = host_of_authority(host);
         let named = |known: &String| known.eq_ignore_ascii_case(name);
-        (loopback || self.hosts.iter().any(named)).then_some(host)
+        (is_loopback_host(name) || self.hosts.iter().any(named)).then_some(host)
     }
 
     fn check(&self, request: &Request) -> Result<HeaderValue, Refusal> {

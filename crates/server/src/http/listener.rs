@@ -13,6 +13,7 @@ use missiond_api::Home;
 use missiond_config::HttpConfig;
 use missiond_operations::Operations;
 use missiond_operations::state::Daemon;
+use missiond_os::files::replace_private_unsynced;
 use missiond_runtime::Stage;
 use missiond_runtime::{OnPanic, Supervisor};
 use tokio::net::TcpListener;
@@ -112,8 +113,10 @@ async fn listen_where_it_was(address: SocketAddr, file: &Path) -> io::Result<Tcp
     let listener = TcpListener::bind(address).await?;
     let port = listener.local_addr()?.port();
     let path = file.to_owned();
-    let written =
-        tokio::task::spawn_blocking(move || std::fs::write(path, format!("{port}\n"))).await;
+    let written = tokio::task::spawn_blocking(move || {
+        replace_private_unsynced(&path, format!("{port}\n").as_bytes())
+    })
+    .await;
     // The daemon is as good without it; only a page that is open must be opened
     // anew after a restart.
     if let Ok(Err(error)) = written {

@@ -91,7 +91,6 @@ pub(crate) enum BenchCommand {
         rounds: u32,
     },
     /// A tool call through the daemon, without it, and by the server alone.
-    #[cfg(unix)]
     Mcp {
         /// Calls through a kept connection, and as many by the server alone.
         #[arg(long, default_value_t = 2000)]
@@ -106,7 +105,6 @@ pub(crate) enum BenchCommand {
     /// How well knowledge is found, on a set of questions with known answers, and how fast.
     Kb(KbBenchArgs),
     /// Output through emulator and parser, and what idle and busy slots cost.
-    #[cfg(unix)]
     Terminal {
         /// A few slots for a moment: shows that it works, measures nothing.
         #[arg(long, hide = true)]
@@ -124,7 +122,6 @@ Examples:
     )]
     Score(ScoreArgs),
     /// Be the program in a slot that is measured; started by `terminal`.
-    #[cfg(unix)]
     #[command(subcommand, hide = true)]
     Writer(WriterMode),
 }
@@ -165,7 +162,6 @@ pub(crate) struct ScoreArgs {
 }
 
 /// What a measured program does with its terminal.
-#[cfg(unix)]
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub(crate) enum WriterMode {
     /// Show a screen and wait.
@@ -187,7 +183,6 @@ pub(crate) enum WriterMode {
     },
 }
 
-#[cfg(unix)]
 impl WriterMode {
     /// The arguments this is parsed from.
     pub(crate) fn arguments(&self) -> Vec<String> {

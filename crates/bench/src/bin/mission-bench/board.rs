@@ -116,7 +116,6 @@ pub(super) fn run(
         }
         Err(error) => report.condition("postgres", format!("not measured: {error}")),
     }
-    #[cfg(unix)]
     {
         let _progress = Progress::start(output, "measuring dispatch");
         report.condition(

@@ -189,10 +189,7 @@ fn lend(models: &Path, to: &Path) -> Result<(), Failure> {
     if let Some(folder) = to.parent() {
         std::fs::create_dir_all(folder)?;
     }
-    #[cfg(unix)]
-    return Ok(std::os::unix::fs::symlink(models, to)?);
-    #[cfg(windows)]
-    return Ok(std::os::windows::fs::symlink_dir(models, to)?);
+    Ok(std::os::unix::fs::symlink(models, to)?)
 }
 
 fn read(

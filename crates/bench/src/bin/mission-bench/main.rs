@@ -6,21 +6,17 @@
 mod args;
 mod board;
 mod code;
-#[cfg(unix)]
 mod dispatch;
 mod ipc;
 mod journal;
 mod kb;
-#[cfg(unix)]
 mod mcp;
 mod report;
 mod score;
 mod start;
 mod temporary;
-#[cfg(unix)]
 mod terminal;
 mod timeline;
-#[cfg(unix)]
 mod tokens;
 
 use std::path::PathBuf;
@@ -92,13 +88,11 @@ fn run(cli: Cli, output: &mut Output) -> Result<(), Failure> {
         }
         BenchCommand::Kb(args) => kb::run(&args, output)?,
         BenchCommand::Start { rounds } => start::run(rounds, &mission, output)?,
-        #[cfg(unix)]
         BenchCommand::Mcp {
             calls,
             rounds,
             command,
         } => mcp::run(calls, rounds, &command, &mission, output)?,
-        #[cfg(unix)]
         BenchCommand::Terminal { quick } => {
             let scale = if quick {
                 terminal::Scale::Quick
@@ -107,7 +101,6 @@ fn run(cli: Cli, output: &mut Output) -> Result<(), Failure> {
             };
             terminal::run(scale, &mission, output)?
         }
-        #[cfg(unix)]
         BenchCommand::Writer(mode) => return Ok(terminal::write_output(&mode)?),
         BenchCommand::Score(args) => return score::run(&args, output),
     };

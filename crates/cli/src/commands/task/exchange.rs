@@ -10,6 +10,7 @@ use missiond_api::operations::board::{
     BoardExport, BoardExportParams, BoardImport, BoardImportParams, ExportFormat, ImportFormat,
 };
 use missiond_core::{BoardTaskId, ErrorCode, TaskDraft};
+use missiond_os::files;
 use serde_json::json;
 
 use super::draft;
@@ -141,11 +142,7 @@ impl Drop for Removed {
 
 impl Staged {
     fn copy(from: &Path, folder: &Path) -> Result<Self, Failure> {
-        let mut builder = fs::DirBuilder::new();
-        builder.recursive(true);
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.create(folder)?;
+        files::create_private_dir(folder)?;
         let name = format!("import-{}", BoardTaskId::generate());
         let file = folder.join(&name);
         // With what SQLite may leave beside a copy of a database.
@@ -175,11 +172,7 @@ impl Staged {
 }
 
 fn copy_to(file: &Path, from: &mut impl Read) -> Result<(), Failure> {
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut to = options.open(file)?;
+    let mut to = files::create_private(file)?;
     std::io::copy(from, &mut to)?;
     to.flush()?;
     Ok(())
