@@ -333,7 +333,7 @@ impl Hub {
         let deadline = Instant::now() + limit;
         let _use = server.begin(deadline).await?;
         let session = server.session(deadline).await?;
-        session.inbox.tools_are_stale();
+        session.inbox.tools_changed();
         let tools = server.tools(&session, left(deadline)).await?;
         if let Some(tool) = tool
             && !tools.iter().any(|known| known.name == tool)

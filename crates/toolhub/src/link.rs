@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
@@ -69,7 +69,8 @@ impl Ask {
 /// What a server says unasked, and its last words.
 #[derive(Debug)]
 pub(crate) struct Inbox {
-    tools_stale: AtomicBool,
+    /// How often the server has said that its tools changed.
+    tool_changes: AtomicU64,
     changed: Notify,
     began: Instant,
     heard_ms: AtomicU64,
@@ -83,7 +84,7 @@ const TAIL: usize = 20;
 impl Inbox {
     pub(crate) fn new() -> Arc<Self> {
         Arc::new(Self {
-            tools_stale: AtomicBool::new(false),
+            tool_changes: AtomicU64::new(0),
             changed: Notify::new(),
             began: Instant::now(),
             heard_ms: AtomicU64::new(0),
@@ -92,18 +93,15 @@ impl Inbox {
         })
     }
 
-    /// The server has changed its tools since this was last asked.
-    pub(crate) fn take_tools_stale(&self) -> bool {
-        self.tools_stale.swap(false, Ordering::AcqRel)
-    }
-
-    pub(crate) fn tools_are_stale(&self) {
-        self.tools_stale.store(true, Ordering::Release);
+    /// Every list of tools that was asked for before this is out of date.
+    pub(crate) fn tools_changed(&self) {
+        self.tool_changes.fetch_add(1, Ordering::AcqRel);
         self.changed.notify_one();
     }
 
-    pub(crate) fn is_tools_stale(&self) -> bool {
-        self.tools_stale.load(Ordering::Acquire)
+    /// Read before a list is asked for: the list holds as long as this is the same.
+    pub(crate) fn tool_changes(&self) -> u64 {
+        self.tool_changes.load(Ordering::Acquire)
     }
 
     pub(crate) async fn changed(&self) {
@@ -174,7 +172,7 @@ pub(crate) fn take_notice(
     progress_of: impl FnOnce(u64) -> Option<ProgressSink>,
 ) {
     match method {
-        "notifications/tools/list_changed" => inbox.tools_are_stale(),
+        "notifications/tools/list_changed" => inbox.tools_changed(),
         "notifications/progress" => {
             let params = parsed(params);
             let sink = params["progressToken"].as_u64().and_then(progress_of);

@@ -91,6 +91,8 @@ struct Listing {
     tools: Arc<Vec<Tool>>,
     /// Of the connection it came from.
     session: std::sync::Weak<Session>,
+    /// Which of its changes the list has.
+    changes: u64,
     pins: Option<(std::time::SystemTime, u64, u64)>,
 }
 
@@ -337,25 +339,24 @@ impl Server {
         limit: Duration,
     ) -> Result<Arc<Vec<Tool>>, HubError> {
         let pins = self.around.pins.stamp();
+        // Read before the list is: a change in between makes it out of date.
+        let changes = session.inbox.tool_changes();
         let known = self
             .facts()
             .tools
             .clone()
             .filter(|listing| std::ptr::eq(listing.session.as_ptr(), Arc::as_ptr(session)));
         let mut tools = match known {
-            Some(listing) if !session.inbox.is_tools_stale() => {
+            // A list that somebody is asking for does not hold yet: until it is
+            // there, whoever needs the tools asks too, rather than use one that the
+            // server has said is out of date.
+            Some(listing) if listing.changes == changes => {
                 if listing.pins == pins {
                     return Ok(listing.tools);
                 }
                 (*listing.tools).clone()
             }
-            _ => {
-                // Marked before it is read: a change while it is read counts.
-                session.inbox.take_tools_stale();
-                list_tools(&self.name, session, &self.spec.transport, limit)
-                    .await
-                    .inspect_err(|_| session.inbox.tools_are_stale())?
-            }
+            _ => list_tools(&self.name, session, &self.spec.transport, limit).await?,
         };
         let digests: Vec<_> = tools
             .iter()
@@ -374,6 +375,7 @@ impl Server {
         let before = self.facts().tools.replace(Listing {
             tools: Arc::clone(&tools),
             session: Arc::downgrade(session),
+            changes,
             pins: self.around.pins.stamp(),
         });
         if before.is_none_or(|before| before.tools != tools) {
