@@ -530,9 +530,10 @@ fn a_tool_is_called_over_http() {
     let server = std::thread::spawn(move || {
         let mut seen = Vec::new();
         for stream in listener.incoming() {
-            let (head, message) = answer_http(stream.unwrap());
-            let method = message["method"].as_str().unwrap().to_owned();
-            let done = method == "tools/call";
+            let Some((head, message)) = answer_http(stream.unwrap()) else {
+                continue;
+            };
+            let done = message["method"] == "tools/call";
             seen.push((head.to_lowercase(), message));
             if done {
                 return seen;
@@ -566,12 +567,25 @@ fn a_tool_is_called_over_http() {
     );
 }
 
-/// Answers one POST: by JSON, and the tool call by a stream of events.
-fn answer_http(stream: std::net::TcpStream) -> (String, Value) {
-    let mut reader = BufReader::new(stream);
+/// Answers one POST as a server of 2025 does: by JSON, and the tool call by a stream
+/// of events. Nothing comes of a GET, and of a method that it does not know.
+fn answer_http(stream: std::net::TcpStream) -> Option<(String, Value)> {
+    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    let mut stream = stream;
     let mut head = String::new();
     while !head.ends_with("\r\n\r\n") {
         assert!(reader.read_line(&mut head).unwrap() > 0);
+    }
+    let mut reply = |status: &str, headers: &str, body: &str| {
+        let length = body.len();
+        let reply = format!(
+            "HTTP/1.1 {status}\r\n{headers}connection: close\r\ncontent-length: {length}\r\n\r\n{body}"
+        );
+        stream.write_all(reply.as_bytes()).unwrap();
+    };
+    if head.starts_with("GET ") {
+        reply("405 Method Not Allowed", "", "");
+        return None;
     }
     let length = head.to_lowercase();
     let length = length.split("content-length: ").nth(1).unwrap();
@@ -579,38 +593,37 @@ fn answer_http(stream: std::net::TcpStream) -> (String, Value) {
     let mut body = vec![0; length];
     reader.read_exact(&mut body).unwrap();
     let message: Value = serde_json::from_slice(&body).unwrap();
-    let result = match message["method"].as_str().unwrap() {
-        "initialize" => json!({"protocolVersion": "2025-06-18", "capabilities": {}}),
-        "tools/list" => json!({"tools": [{"name": "echo", "inputSchema": {}}]}),
-        "tools/call" => json!({"content": [{"type": "text", "text": "heard over http"}]}),
-        _ => Value::Null,
-    };
-    let answer = json!({"jsonrpc": "2.0", "id": message["id"], "result": result});
-    let (kind, body) = match message["method"].as_str().unwrap() {
-        "tools/call" => (
-            "text/event-stream",
-            format!(
-                "event: message\ndata: {{\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}}\n\ndata: {answer}\n\n"
-            ),
-        ),
-        _ => ("application/json", answer.to_string()),
-    };
-    let status = if message["id"].is_null() {
-        "202 Accepted"
-    } else {
-        "200 OK"
-    };
-    let body = if message["id"].is_null() {
-        String::new()
-    } else {
-        body
-    };
-    let length = body.len();
-    let reply = format!(
-        "HTTP/1.1 {status}\r\ncontent-type: {kind}\r\nmcp-session-id: s-1\r\ncontent-length: {length}\r\n\r\n{body}"
-    );
-    reader.get_mut().write_all(reply.as_bytes()).unwrap();
-    (head, message)
+    let session = "mcp-session-id: s-1\r\ncontent-type: application/json\r\n";
+    let answer = |result: Value| json!({"jsonrpc": "2.0", "id": message["id"], "result": result});
+    match message["method"].as_str().unwrap() {
+        "initialize" => {
+            let result = answer(json!({"protocolVersion": "2025-06-18", "capabilities": {}}));
+            reply("200 OK", session, &result.to_string());
+        }
+        "tools/list" => {
+            let result = answer(json!({"tools": [{"name": "echo", "inputSchema": {}}]}));
+            reply("200 OK", session, &result.to_string());
+        }
+        "tools/call" => {
+            let result = answer(json!({"content": [{"type": "text", "text": "heard over http"}]}));
+            let events = format!(
+                "event: message\ndata: {{\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}}\n\ndata: {result}\n\n"
+            );
+            reply("200 OK", "content-type: text/event-stream\r\n", &events);
+        }
+        "notifications/initialized" => reply("202 Accepted", "", ""),
+        _ => {
+            let error = json!({"code": -32601, "message": "no such method"});
+            let error = json!({"jsonrpc": "2.0", "id": message["id"], "error": error});
+            reply(
+                "200 OK",
+                "content-type: application/json\r\n",
+                &error.to_string(),
+            );
+            return None;
+        }
+    }
+    Some((head, message))
 }
 
 #[test]

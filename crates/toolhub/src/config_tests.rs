@@ -69,7 +69,7 @@ fn what_is_wrong_is_said() {
         ("", "it has neither a `command` nor a `url`"),
         ("command = \"a\"\nurl = \"https://b\"", "which is it?"),
         ("command = \"a\"\ncomand = \"b\"", "unknown field `comand`"),
-        ("url = \"http://example.com/mcp\"", "use `https://`"),
+        ("url = \"http://example.com/mcp\"", "use https://"),
         ("url = \"file:///etc/passwd\"", "is not a URL"),
         (
             "url = \"https://a.b/sse\"\ntype = \"sse\"",

@@ -128,7 +128,10 @@ fn each_client_is_read_in_its_own_words() {
 fn a_file_that_cannot_be_read_is_named() {
     let (_folder, places) = room(&[("home/.cursor/mcp.json", "{")]);
     let error = find(Client::Cursor, &places).unwrap_err();
-    assert!(error.contains(".cursor/mcp.json: EOF"), "{error}");
+    assert!(
+        error.contains(".cursor/mcp.json: Unterminated object on line 1"),
+        "{error}"
+    );
     let (_folder, nothing) = room(&[]);
     for client in Client::ALL {
         assert_eq!(find(client, &nothing), Ok(Vec::new()));
