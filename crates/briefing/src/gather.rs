@@ -8,7 +8,7 @@ use missiond_api::operations::context::{ContextSource, SourceState};
 use missiond_api::operations::knowledge::{KbHit, KbSearchParams};
 use missiond_codemap::MapRequest;
 use missiond_config::ContextConfig;
-use missiond_context::{Candidate, Length, Source};
+use missiond_context::{Candidate, Length, Source, estimated_tokens};
 use missiond_knowledge::snippet::Snippet;
 use missiond_memory::code::{Fresh, Unindexed};
 
@@ -216,7 +216,11 @@ async fn map(parts: &Parts, place: &Place, budget: u32, wanted: &Wanted) -> Answ
         let plain = task.touches.iter().filter(|glob| !glob.contains('*'));
         focus.extend(plain.cloned());
     }
-    let request = MapRequest { tokens, focus };
+    let request = MapRequest {
+        tokens,
+        count: estimated_tokens,
+        focus,
+    };
     // The pass goes on when this is given up, and serves the next who asks.
     let asked = parts
         .code

@@ -38,7 +38,7 @@ pub use repository::Checkout;
 pub use scan::{Known, News, Progress, scan};
 pub use source::{Skip, Stamp, read_source};
 pub use symbol::{ContentHash, FileFacts, FileRecord, Span, Symbol, SymbolKind};
-pub use topology::{MapRequest, Topology, estimated_tokens};
+pub use topology::{MapRequest, Topology};
 
 /// What [`extract`] finds has this version. An index made by another one is not
 /// read again but made again.

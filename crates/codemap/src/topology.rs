@@ -11,8 +11,11 @@ use crate::symbol::SymbolKind;
 /// How long and from whose point of view.
 #[derive(Debug, Clone)]
 pub struct MapRequest {
-    /// At most so many tokens, as [`estimated_tokens`] counts.
+    /// At most so many tokens, as `count` counts.
     pub tokens: usize,
+    /// How many tokens a text is. The map cannot know, and there is one answer for
+    /// everything that is put before a model.
+    pub count: fn(&str) -> usize,
     /// Paths the map is drawn from: what these lean on comes first. Folders and
     /// ends of paths stand for the files they fit.
     pub focus: Vec<String>,
@@ -29,14 +32,6 @@ pub struct Topology {
     pub symbols: usize,
     /// Parts of the focus that fit no file.
     pub unknown_focus: Vec<String>,
-}
-
-/// More tokens than any of the usual tokenizers makes of code: one for three
-/// bytes. An estimate on the safe side, so that a budget is kept whichever model
-/// reads the text.
-#[must_use]
-pub fn estimated_tokens(text: &str) -> usize {
-    text.len().div_ceil(3)
 }
 
 impl CodeIndex {
@@ -80,7 +75,7 @@ impl CodeIndex {
         while low <= high {
             let middle = usize::midpoint(low, high);
             let drawn = self.draw(&ranked[..middle]);
-            if estimated_tokens(&drawn) <= request.tokens {
+            if (request.count)(&drawn) <= request.tokens {
                 (shown, text) = (middle, drawn);
                 low = middle + 1;
             } else {
@@ -91,7 +86,7 @@ impl CodeIndex {
         files_shown.sort_unstable();
         files_shown.dedup();
         Topology {
-            tokens: estimated_tokens(&text),
+            tokens: (request.count)(&text),
             text,
             files_shown: files_shown.len(),
             symbols_shown: shown,

@@ -15,6 +15,7 @@ use missiond_api::operations::code::{
 use missiond_codemap::{
     Anchor, CodeError, Followed, MapRequest, Match, NodeRef, SymbolKind, read_source,
 };
+use missiond_context::estimated_tokens;
 use missiond_core::ErrorCode;
 use missiond_memory::code::beacons::{self, Seen};
 use missiond_memory::code::{CodeMapError, Fresh, MeaningStatus, Repository, Unindexed};
@@ -230,6 +231,7 @@ async fn map(call: Call, params: CodeMapParams) -> Result<CodeMapResult, ApiErro
     let repository = open(&call, &params.path, Unindexed::AcceptCheckouts).await?;
     let request = MapRequest {
         tokens: tokens as usize,
+        count: estimated_tokens,
         focus: params.focus,
     };
     let asked = call
