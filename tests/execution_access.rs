@@ -251,7 +251,10 @@ fn the_bridge_is_a_server_of_both_eras_and_ends_with_its_input() {
         why.contains("no tool `ready_for_verification`"),
         "{refused}"
     );
-    let newer = json!({"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}});
+    let newer = json!({"_meta": {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }});
     let found = bridge.ask(3, "server/discover", &newer);
     assert_eq!(found["result"]["resultType"], "complete");
     let told = bridge.call(4, "needs_input", &json!({"question": "Which port?"}));

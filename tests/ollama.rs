@@ -97,11 +97,14 @@ fn answer(mut stream: TcpStream, dimension: usize, pause: Duration, embedded: &A
         if line.trim().is_empty() {
             break;
         }
-        if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
-            length = value.trim().parse().unwrap();
-        }
-        if let Some(value) = line.strip_prefix("Authorization: Bearer ") {
-            value.trim().clone_into(&mut shown);
+        let (name, value) = line.split_once(':').unwrap();
+        match name.to_ascii_lowercase().as_str() {
+            "content-length" => length = value.trim().parse().unwrap(),
+            "authorization" => {
+                let key = value.trim().strip_prefix("Bearer ");
+                key.unwrap_or_default().clone_into(&mut shown);
+            }
+            _ => {}
         }
     }
     let mut body = vec![0; length];
