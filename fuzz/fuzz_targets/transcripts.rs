@@ -8,7 +8,7 @@ use libfuzzer_sys::fuzz_target;
 use missiond_adapters::{RecordMemory, Recorded, records};
 use missiond_core::CliEngine;
 use missiond_knowledge::conversation::{
-    LONGEST_MESSAGE, kept, masked_json, noise_of_message, noise_of_result, title,
+    LONGEST_MESSAGE, masked_json, noise_of_message, noise_of_result, sanitize, title,
 };
 use missiond_knowledge::masking::mask;
 
@@ -26,9 +26,9 @@ fuzz_target!(|data: &[u8]| {
                 match record.what {
                     Recorded::Message { text, .. } => {
                         let _ = (noise_of_message(&text), title(&text));
-                        let short = kept(&text, LONGEST_MESSAGE);
+                        let short = sanitize(&text, LONGEST_MESSAGE);
                         assert!(short.len() <= LONGEST_MESSAGE && !short.contains('\0'));
-                        assert_eq!(mask(&kept(&text, usize::MAX)).secrets, 0);
+                        assert_eq!(mask(&sanitize(&text, usize::MAX)).secrets, 0);
                     }
                     Recorded::ToolStarted { input, .. } => {
                         let masked = masked_json(&input);

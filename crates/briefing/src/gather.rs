@@ -189,7 +189,7 @@ fn relevance(hit: &KbHit) -> f32 {
         highlights: hit.highlights.clone(),
     };
     let scores = &hit.scores;
-    if scores.vector.is_some() || scores.exact > 0.0 || snippet.says_something() {
+    if scores.vector.is_some() || scores.exact > 0.0 || snippet.has_content_match() {
         scores.relevance
     } else {
         0.0

@@ -169,8 +169,8 @@ fn ranked(skills: &[FoundSkill], query: &str, now: Timestamp) -> Vec<(usize, f32
             category: Default::default(),
             scope: None,
             at: now,
-            place: None,
-            said: None,
+            position: None,
+            spoken_day: None,
         };
         (document, None)
     });
@@ -190,7 +190,7 @@ fn ranked(skills: &[FoundSkill], query: &str, now: Timestamp) -> Vec<(usize, f32
         offset: 0,
     });
     let hits = answer.hits.iter();
-    hits.filter(|hit| hit.snippet.says_something())
+    hits.filter(|hit| hit.snippet.has_content_match())
         .filter_map(|hit| Some((hit.id.parse().ok()?, hit.scores.relevance)))
         .collect()
 }

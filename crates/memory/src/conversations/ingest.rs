@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use missiond_adapters::{RecordMemory, TailError, TranscriptTail, records};
 use missiond_core::{CliEngine, DaemonId, Event, Timestamp, TraceContext};
-use missiond_knowledge::conversation::{LONGEST_MESSAGE, Turn, kept};
+use missiond_knowledge::conversation::{LONGEST_MESSAGE, Turn, sanitize};
 use missiond_store::conversations::cursors::{self, CursorRow, Moved};
 use missiond_store::conversations::{self, ConversationRow, Links, turns};
 use missiond_store::{NewEvent, StoreError, Tx, timeline};
@@ -45,7 +45,7 @@ impl Source {
             conversation.execution = links.execution;
             conversation.slot = links.slot;
             conversation.task = links.task.or(conversation.task);
-            conversation.project = kept(&self.project, LONGEST_MESSAGE);
+            conversation.project = sanitize(&self.project, LONGEST_MESSAGE);
         }
     }
 }
@@ -224,7 +224,7 @@ fn read(engine: &CliEngine, mut place: Cursor) -> Result<(Cursor, Batch), TailEr
             Err(error) => {
                 batch.skipped += 1;
                 let problem = format!("the line at {}: {error}", line.place);
-                batch.diagnostic = Some(kept(&problem, 300));
+                batch.diagnostic = Some(sanitize(&problem, 300));
             }
         }
     }
@@ -288,8 +288,8 @@ impl Ingestion {
             engine: self.source.engine.clone(),
             session: self.source.session.clone(),
             host: self.host.clone(),
-            project: kept(&self.source.project, LONGEST_MESSAGE),
-            cwd: kept(&self.source.cwd.display().to_string(), LONGEST_MESSAGE),
+            project: sanitize(&self.source.project, LONGEST_MESSAGE),
+            cwd: sanitize(&self.source.cwd.display().to_string(), LONGEST_MESSAGE),
             title: String::new(),
             execution: None,
             task: None,

@@ -4,8 +4,8 @@ use missiond_adapters::{CallOutcome, Record, Recorded, Role, Written};
 use missiond_context::request_of;
 use missiond_core::Timestamp;
 use missiond_knowledge::conversation::{
-    LONGEST_INPUT, LONGEST_MESSAGE, LONGEST_OUTPUT, Noise, Step, kept, masked_json,
-    noise_of_message, noise_of_result,
+    LONGEST_INPUT, LONGEST_MESSAGE, LONGEST_OUTPUT, Noise, Step, masked_json, noise_of_message,
+    noise_of_result, sanitize,
 };
 use missiond_store::conversations::items::UsageRow;
 use sha2::{Digest, Sha256};
@@ -58,7 +58,7 @@ pub(super) fn fit(record: Record) -> Option<Item> {
     if record.key.is_empty() {
         return None;
     }
-    let name = |text: &str| kept(text, LONGEST_NAME);
+    let name = |text: &str| sanitize(text, LONGEST_NAME);
     let bytes = |text: &str| i64::try_from(text.len()).unwrap_or(i64::MAX);
     let key = short_key(&record.key);
     let what = match record.what {
@@ -89,7 +89,7 @@ pub(super) fn fit(record: Record) -> Option<Item> {
                     Role::Agent => "agent",
                 },
                 bytes: bytes(&text),
-                text: kept(&text, most),
+                text: sanitize(&text, most),
                 model: model.as_deref().map(name),
                 noise,
             }
@@ -98,8 +98,8 @@ pub(super) fn fit(record: Record) -> Option<Item> {
             tool: name(&tool),
             input: match masked_json(&input) {
                 serde_json::Value::Null => String::new(),
-                serde_json::Value::String(text) => kept(&text, LONGEST_INPUT),
-                other => kept(&other.to_string(), LONGEST_INPUT),
+                serde_json::Value::String(text) => sanitize(&text, LONGEST_INPUT),
+                other => sanitize(&other.to_string(), LONGEST_INPUT),
             },
         },
         Recorded::ToolEnded { outcome, output } => {
@@ -111,7 +111,7 @@ pub(super) fn fit(record: Record) -> Option<Item> {
             Kept::Result {
                 outcome,
                 bytes: bytes(&output),
-                output: kept(&output, most),
+                output: sanitize(&output, most),
                 noise,
             }
         }
