@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use missiond_journal::marker::{Broken, Expected, Found, StreamDecoder};
 use missiond_pty::CastError;
-use missiond_pty::host::{Recorded, Recording};
+use missiond_pty::host::{RecordedEvent, Recording};
 use missiond_slots::{Listener, SlotCommand};
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::oneshot;
@@ -90,7 +90,7 @@ impl MarkerListener {
         let reader = Recording::open(recording)?.read_from(until.saturating_sub(AGAIN))?;
         let mut at = reader.position();
         for event in reader {
-            let (_, Recorded::Output(bytes)) = event? else {
+            let (_, RecordedEvent::Output(bytes)) = event? else {
                 continue;
             };
             // The rest is heard.

@@ -2,10 +2,11 @@
 //! replay.
 
 mod cast;
+mod cell_style;
+mod control_scanner;
 mod emulator;
 #[cfg(unix)]
 pub mod host;
-mod look;
 mod manifests;
 mod marks;
 mod paint;
@@ -15,7 +16,6 @@ mod reply;
 pub mod screenshot;
 mod session;
 mod signal;
-mod tap;
 mod terminal;
 
 pub use cast::{
