@@ -11,7 +11,7 @@ use missiond_core::{
 };
 use missiond_executions::Known;
 use missiond_journal::{ExecutionState, MessageKey, ProgramEnd, Said, StatedClaim};
-use missiond_store::autopilot::{self, Conflicts, Parked};
+use missiond_store::autopilot::{self, Conflicts, ParkedRow};
 use missiond_store::token_usage::Tokens;
 use missiond_store::{StoreError, board};
 
@@ -28,7 +28,7 @@ const LOOK_AGAIN: std::time::Duration = std::time::Duration::from_millis(500);
 pub(super) struct Rows {
     pub mode: Mode,
     pub attempts: Vec<AttemptRows>,
-    pub parked: Vec<Parked>,
+    pub parked: Vec<ParkedRow>,
 }
 
 #[derive(Debug)]
@@ -77,7 +77,7 @@ pub(super) async fn view(
     watches: &mut Watches,
     endings: &mut HashMap<ExecutionId, Ending>,
     rows: AttemptRows,
-    parked: &[Parked],
+    parked: &[ParkedRow],
     busy: Busy,
 ) -> Result<(View, Option<StatedClaim>), StoreError> {
     let AttemptRows {

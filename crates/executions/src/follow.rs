@@ -14,7 +14,7 @@ use missiond_semantic::AnswerOutcome;
 use missiond_slots::Answer;
 use missiond_store::capabilities;
 use missiond_store::executions::{self, ExecutionRow};
-use missiond_store::told_effects;
+use missiond_store::published_effects;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, MissedTickBehavior};
 
@@ -286,7 +286,7 @@ pub(super) async fn close(context: &Context, run: &Arc<Run>) {
         .write(move |tx| {
             Box::pin(async move {
                 capabilities::revoke(tx, id, at).await?;
-                told_effects::forget(tx, id).await?;
+                published_effects::forget(tx, id).await?;
                 executions::end(tx, id, at).await
             })
         })

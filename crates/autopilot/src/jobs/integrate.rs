@@ -99,7 +99,7 @@ async fn conflict(work: &Work, files: String) -> Result<(), JobError> {
     work.shared
         .db
         .write(move |tx| {
-            Box::pin(async move { autopilot::note_conflict(tx, id, round, &files).await })
+            Box::pin(async move { autopilot::record_conflict(tx, id, round, &files).await })
         })
         .await?;
     Ok(())

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use missiond_adapters::{RecordMemory, TailError, TranscriptTail, records};
 use missiond_core::{CliEngine, DaemonId, Event, Timestamp, TraceContext};
 use missiond_knowledge::conversation::{LONGEST_MESSAGE, Turn, sanitize};
-use missiond_store::conversations::cursors::{self, CursorRow, Moved};
+use missiond_store::conversations::cursors::{self, CursorMove, CursorRow};
 use missiond_store::conversations::{self, ConversationRow, Links, turns};
 use missiond_store::{NewEvent, StoreError, Tx, timeline};
 use serde::{Deserialize, Serialize};
@@ -245,7 +245,7 @@ struct Ingestion {
 impl Ingestion {
     async fn store(self, tx: &mut Tx<'_>) -> Result<Ingested, StoreError> {
         let moved = cursors::advance(tx, &self.host, self.from.as_deref(), &self.to, self.now);
-        if let Moved::Elsewhere(place) = moved.await? {
+        if let CursorMove::Elsewhere(place) = moved.await? {
             return Ok(Ingested::Elsewhere(place));
         }
         // A transcript with nothing in it yet is no conversation.

@@ -131,14 +131,14 @@ async fn archive_aged(
         knowledge::archive(tx, row.id, &format!("{COLLECTED}{why}"), now).await?;
     }
     let gone: Vec<EntryId> = entries.iter().map(|(row, _)| row.id).collect();
-    let standings = knowledge::stand_around(tx, &gone).await?;
+    let standings = knowledge::refresh_neighbours(tx, &gone).await?;
     Ok((entries, standings))
 }
 
 async fn bring_back(tx: &mut Tx<'_>) -> Result<Vec<(EntryRow, String)>, StoreError> {
     let mut entries = Vec::new();
     let back = knowledge::restore_last_collection(tx).await?;
-    knowledge::stand_around(tx, &back).await?;
+    knowledge::refresh_neighbours(tx, &back).await?;
     for id in back {
         if let Some(row) = knowledge::get(tx, id).await? {
             entries.push((row, "brought back".to_owned()));

@@ -3,15 +3,16 @@
 //! is open the write-ahead log cannot be taken back.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::thread;
 
+use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot};
 
 use super::SqliteConnection;
-use super::writer::run_at_once;
+use super::writer::run_to_completion;
 use crate::StoreError;
-use crate::tx::{Access, Link, Made, Tx, Work};
+use crate::tx::{Access, Link, Tx, TxOutput, Work};
 
 const THREADS: usize = 4;
 const QUEUE: usize = 256;
@@ -50,7 +51,7 @@ impl Readers {
     pub(super) async fn send(
         &self,
         work: Work,
-        reply: oneshot::Sender<Result<Made, StoreError>>,
+        reply: oneshot::Sender<Result<TxOutput, StoreError>>,
     ) -> Result<(), StoreError> {
         let job = Job::Read(Box::new(move |connection| {
             let _ = reply.send(connection.and_then(|connection| snapshot(connection, work)));
@@ -79,10 +80,7 @@ impl Reader {
     fn run(&mut self, queue: &Mutex<mpsc::Receiver<Job>>) {
         loop {
             // One reader waits at the queue, the others wait for its place.
-            let next = queue
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .blocking_recv();
+            let next = queue.lock().blocking_recv();
             match next {
                 Some(Job::Read(read)) => read(self.connection()),
                 Some(Job::Close(reply)) => {
@@ -110,11 +108,11 @@ impl Reader {
     }
 }
 
-fn snapshot(connection: &mut SqliteConnection, work: Work) -> Result<Made, StoreError> {
+fn snapshot(connection: &mut SqliteConnection, work: Work) -> Result<TxOutput, StoreError> {
     connection.control("BEGIN DEFERRED")?;
     let outcome = {
         let mut tx = Tx::new(Link::Sqlite(connection), Access::ReadOnly);
-        run_at_once(&mut tx, work)
+        run_to_completion(&mut tx, work)
     };
     if connection.in_transaction() {
         connection.control("COMMIT")?;
