@@ -5,7 +5,9 @@
 
 use libfuzzer_sys::fuzz_target;
 use missiond_core::ExecutionId;
-use missiond_journal::marker::{Broken, Expected, Found, MarkerKey, StreamDecoder, find_in_rows};
+use missiond_journal::marker::{
+    Broken, Expected, MarkerKey, ParsedMarker, StreamDecoder, find_in_rows,
+};
 
 fuzz_target!(|data: &[u8]| {
     let execution: ExecutionId = "exec_01jq8v00000000000000000000".parse().unwrap();
@@ -24,7 +26,7 @@ fuzz_target!(|data: &[u8]| {
     let _ = find_in_rows(&rows, &expected);
 });
 
-fn found(expected: Expected, pieces: &[&[u8]]) -> Vec<Found> {
+fn found(expected: Expected, pieces: &[&[u8]]) -> Vec<ParsedMarker> {
     let mut decoder = StreamDecoder::new(expected, Broken::Refused);
     let mut found: Vec<_> = pieces
         .iter()

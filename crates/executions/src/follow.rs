@@ -8,7 +8,7 @@ use std::time::Duration;
 use missiond_adapters::{Equipment, StartupDialog};
 use missiond_core::{DeliveryStatus, Event, PtyState, Seq};
 use missiond_journal::catalogue::Process;
-use missiond_journal::marker::{self, Expected, Found};
+use missiond_journal::marker::{self, Expected, ParsedMarker};
 use missiond_journal::{Confidence, Source, Text, Transport};
 use missiond_semantic::AnswerOutcome;
 use missiond_slots::Answer;
@@ -173,7 +173,7 @@ impl Follow {
         self.handle_markers(found).await
     }
 
-    async fn handle_markers(&self, found: Vec<Found>) -> Result<Going, ExecutionError> {
+    async fn handle_markers(&self, found: Vec<ParsedMarker>) -> Result<Going, ExecutionError> {
         for found in found {
             let (key, observed) = found.into_observed();
             // What is heard is also seen, and a screen is looked at again and again.
