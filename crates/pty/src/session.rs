@@ -9,7 +9,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use missiond_semantic::{Explanation, Glance, Key, Manifest, Reader, Reading, Screen, Size};
+use missiond_semantic::{
+    Explanation, InstantReading, Key, Manifest, Reader, Reading, Screen, Size,
+};
 
 use crate::terminal::{Senses, Terminal};
 
@@ -175,8 +177,8 @@ impl Session {
     }
 
     /// What the screen says by itself, read or not.
-    pub fn glance(&mut self, at: Duration) -> Glance {
-        self.reader.glance(self.terminal.screen(), at)
+    pub fn read_instant(&mut self, at: Duration) -> InstantReading {
+        self.reader.read_instant(self.terminal.screen(), at)
     }
 
     /// Whether everything written so far has been read.

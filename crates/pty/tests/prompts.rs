@@ -98,7 +98,7 @@ fn follow(path: &Path, tally: &mut Tally) {
 }
 
 fn look(path: &Path, session: &mut Session, at: Duration, typed: &Typed, tally: &mut Tally) {
-    let glance = session.glance(at);
+    let glance = session.read_instant(at);
     if glance.state == Some(PtyState::Confirming) {
         return;
     }
