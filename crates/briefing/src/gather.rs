@@ -72,7 +72,7 @@ pub(super) async fn gather(parts: &Parts, config: &ContextConfig, wanted: &Wante
     let map = async { map(parts, place?, budget, wanted).await };
     let instructions = async {
         let (place, engine) = (place?.clone(), wanted.engine.clone());
-        let own = adapter(&engine).reads_itself();
+        let own = adapter(&engine).native_context();
         let found = on_worker_thread(move || files::instructions(&engine, &own, &place)).await?;
         let (candidates, troubles) = found;
         Ok::<_, String>((

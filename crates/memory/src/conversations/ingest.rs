@@ -223,7 +223,7 @@ fn read(engine: &CliEngine, mut place: Cursor) -> Result<(Cursor, Batch), TailEr
             Ok(records) => batch.items.extend(records.into_iter().filter_map(fit)),
             Err(error) => {
                 batch.skipped += 1;
-                let problem = format!("the line at {}: {error}", line.place);
+                let problem = format!("the line at {}: {error}", line.position);
                 batch.diagnostic = Some(sanitize(&problem, 300));
             }
         }

@@ -1,6 +1,6 @@
 //! What is kept of a record of a transcript.
 
-use missiond_adapters::{CallOutcome, Record, Recorded, Role, Written};
+use missiond_adapters::{CallOutcome, MessageOrigin, Record, RecordBody, Role};
 use missiond_context::request_of;
 use missiond_core::Timestamp;
 use missiond_knowledge::conversation::{
@@ -62,7 +62,7 @@ pub(super) fn fit(record: Record) -> Option<Item> {
     let bytes = |text: &str| i64::try_from(text.len()).unwrap_or(i64::MAX);
     let key = short_key(&record.key);
     let what = match record.what {
-        Recorded::Message {
+        RecordBody::Message {
             role,
             text,
             model,
@@ -74,10 +74,10 @@ pub(super) fn fit(record: Record) -> Option<Item> {
                 Role::Agent => text,
             };
             let noise = match written {
-                Written::Said => noise_of_message(&text),
-                Written::ByProgram => noise_of_message(&text).or(Some(Noise::Program)),
-                Written::Summary => Some(Noise::Summary),
-                Written::Failure => Some(Noise::Failure),
+                MessageOrigin::Said => noise_of_message(&text),
+                MessageOrigin::ByProgram => noise_of_message(&text).or(Some(Noise::Program)),
+                MessageOrigin::Summary => Some(Noise::Summary),
+                MessageOrigin::Failure => Some(Noise::Failure),
             };
             let most = match noise {
                 None => LONGEST_MESSAGE,
@@ -94,7 +94,7 @@ pub(super) fn fit(record: Record) -> Option<Item> {
                 noise,
             }
         }
-        Recorded::ToolStarted { tool, input } => Kept::Call {
+        RecordBody::ToolStarted { tool, input } => Kept::Call {
             tool: name(&tool),
             input: match masked_json(&input) {
                 serde_json::Value::Null => String::new(),
@@ -102,7 +102,7 @@ pub(super) fn fit(record: Record) -> Option<Item> {
                 other => sanitize(&other.to_string(), LONGEST_INPUT),
             },
         },
-        Recorded::ToolEnded { outcome, output } => {
+        RecordBody::ToolEnded { outcome, output } => {
             let noise = noise_of_result(&output);
             let most = match noise {
                 Some(Noise::Binary) => LONGEST_NAME,
@@ -115,7 +115,7 @@ pub(super) fn fit(record: Record) -> Option<Item> {
                 noise,
             }
         }
-        Recorded::Used(usage) => {
+        RecordBody::Used(usage) => {
             let count = |tokens: u64| i64::try_from(tokens).unwrap_or(0).min(MOST_TOKENS);
             Kept::Usage(UsageRow {
                 request: key.clone(),
@@ -127,12 +127,12 @@ pub(super) fn fit(record: Record) -> Option<Item> {
                 at: Timestamp::from_micros(0),
             })
         }
-        Recorded::Cost(microdollars) => {
+        RecordBody::Cost(microdollars) => {
             Kept::Cost(i64::try_from(microdollars).unwrap_or(0).min(MOST_COST))
         }
-        Recorded::TurnEnded => Kept::Event("turn_ended", Step::Ended),
-        Recorded::Interrupted => Kept::Event("interrupted", Step::Interrupted),
-        Recorded::Compacted => Kept::Event("compacted", Step::Other),
+        RecordBody::TurnEnded => Kept::Event("turn_ended", Step::Ended),
+        RecordBody::Interrupted => Kept::Event("interrupted", Step::Interrupted),
+        RecordBody::Compacted => Kept::Event("compacted", Step::Other),
     };
     Some(Item {
         key,
