@@ -2,10 +2,11 @@
 //! to exactly the caller they belong to, and what the server says unasked.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::sync::{Notify, mpsc};
@@ -13,7 +14,7 @@ use tokio::sync::{Notify, mpsc};
 use crate::error::Sent;
 use crate::http::HttpLink;
 use crate::stdio::StdioLink;
-use crate::wire::{RpcError, shown};
+use crate::wire::{RpcError, excerpt};
 
 /// Why a request has no result, before the server's name is put to it.
 #[derive(Debug, Clone)]
@@ -49,14 +50,14 @@ pub(crate) type ProgressSink = mpsc::Sender<Progress>;
 
 /// One request, beside its method and parameters.
 #[derive(Debug, Default)]
-pub(crate) struct Ask {
+pub(crate) struct RequestOptions {
     pub limit: Duration,
     pub progress: Option<ProgressSink>,
     /// What HTTP carries beside the body.
     pub headers: Vec<(String, String)>,
 }
 
-impl Ask {
+impl RequestOptions {
     pub(crate) fn within(limit: Duration) -> Self {
         Self {
             limit,
@@ -71,8 +72,8 @@ pub(crate) struct Inbox {
     tools_stale: AtomicBool,
     changed: Notify,
     began: Instant,
-    heard_ms: AtomicU64,
-    stray: AtomicU64,
+    last_activity_ms: AtomicU64,
+    unusable: AtomicU64,
     stderr: Mutex<VecDeque<String>>,
 }
 
@@ -85,8 +86,8 @@ impl Inbox {
             tools_stale: AtomicBool::new(false),
             changed: Notify::new(),
             began: Instant::now(),
-            heard_ms: AtomicU64::new(0),
-            stray: AtomicU64::new(0),
+            last_activity_ms: AtomicU64::new(0),
+            unusable: AtomicU64::new(0),
             stderr: Mutex::new(VecDeque::new()),
         })
     }
@@ -109,31 +110,27 @@ impl Inbox {
         self.changed.notified().await;
     }
 
-    pub(crate) fn heard(&self) {
+    pub(crate) fn record_activity(&self) {
         let now = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.heard_ms.store(now, Ordering::Relaxed);
+        self.last_activity_ms.store(now, Ordering::Relaxed);
     }
 
     /// How long the server has said nothing at all.
     pub(crate) fn silence(&self) -> Duration {
-        let heard = Duration::from_millis(self.heard_ms.load(Ordering::Relaxed));
-        self.began.elapsed().saturating_sub(heard)
+        let last = Duration::from_millis(self.last_activity_ms.load(Ordering::Relaxed));
+        self.began.elapsed().saturating_sub(last)
     }
 
     /// Something that cannot be used. Told in the log, but only so often.
-    pub(crate) fn stray(&self, server: &str, what: &str) {
-        let before = self.stray.fetch_add(1, Ordering::Relaxed);
+    pub(crate) fn report_unusable(&self, server: &str, what: &str) {
+        let before = self.unusable.fetch_add(1, Ordering::Relaxed);
         if before < 5 {
-            tracing::warn!(
-                server,
-                what,
-                "an MCP server said something that cannot be used"
-            );
+            tracing::warn!(server, what, "MCP server message unusable");
         }
     }
 
     pub(crate) fn stderr_line(&self, line: String) {
-        let mut tail = self.stderr.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tail = self.stderr.lock();
         if tail.len() == TAIL {
             tail.pop_front();
         }
@@ -142,12 +139,12 @@ impl Inbox {
 
     /// The last lines of standard error.
     pub(crate) fn stderr_tail(&self) -> Vec<String> {
-        let tail = self.stderr.lock().unwrap_or_else(PoisonError::into_inner);
+        let tail = self.stderr.lock();
         tail.iter().cloned().collect()
     }
 
     /// A reason with the server's last words, for a person.
-    pub(crate) fn with_last_words(&self, why: &str) -> String {
+    pub(crate) fn with_stderr_tail(&self, why: &str) -> String {
         let tail = self.stderr_tail();
         let last: Vec<_> = tail
             .iter()
@@ -159,13 +156,13 @@ impl Inbox {
         if last.is_empty() {
             why.to_owned()
         } else {
-            format!("{why}; it last said: {}", shown(&last.join(" | "), 400))
+            format!("{why}; it last said: {}", excerpt(&last.join(" | "), 400))
         }
     }
 }
 
 /// Takes a notice of the server. Progress goes to whoever waits for it.
-pub(crate) fn take_notice(
+pub(crate) fn handle_notification(
     server: &str,
     inbox: &Inbox,
     method: &str,
@@ -175,19 +172,19 @@ pub(crate) fn take_notice(
     match method {
         "notifications/tools/list_changed" => inbox.tools_are_stale(),
         "notifications/progress" => {
-            let params = parsed(params);
+            let params = parse_params(params);
             let sink = params["progressToken"].as_u64().and_then(progress_of);
             if let (Some(sink), Some(progress)) = (sink, params["progress"].as_f64()) {
                 // Whoever is behind misses a step, not the end.
                 let _ = sink.try_send(Progress {
                     progress,
                     total: params["total"].as_f64(),
-                    message: params["message"].as_str().map(|text| shown(text, 200)),
+                    message: params["message"].as_str().map(|text| excerpt(text, 200)),
                 });
             }
         }
         "notifications/message" => {
-            let params = parsed(params);
+            let params = parse_params(params);
             let text = match &params["data"] {
                 Value::String(text) => text.clone(),
                 data => data.to_string(),
@@ -196,15 +193,15 @@ pub(crate) fn take_notice(
             tracing::debug!(
                 server,
                 level,
-                text = shown(&text, 500),
-                "an MCP server logs"
+                text = excerpt(&text, 500),
+                "MCP server log message"
             );
         }
         _ => {}
     }
 }
 
-fn parsed(params: Option<&RawValue>) -> Value {
+fn parse_params(params: Option<&RawValue>) -> Value {
     params
         .and_then(|params| serde_json::from_str(params.get()).ok())
         .unwrap_or_default()
@@ -242,11 +239,11 @@ impl Link {
         &self,
         method: &str,
         params: &Value,
-        ask: Ask,
+        options: RequestOptions,
     ) -> Result<Box<RawValue>, RequestError> {
         match self {
-            Self::Stdio(link) => link.request(method, params, ask).await,
-            Self::Http(link) => link.request(method, params, ask).await,
+            Self::Stdio(link) => link.request(method, params, options).await,
+            Self::Http(link) => link.request(method, params, options).await,
         }
     }
 
