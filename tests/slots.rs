@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use missiond_api::Client;
 use missiond_api::operations::compute::{SlotParams, SlotRead};
 use missiond_core::PtyState;
-use missiond_pty::host::{Recorded, Recording};
+use missiond_pty::host::{RecordedEvent, Recording};
 use serde_json::Value;
 
 use crate::harness::{self, TestHome, wait_for};
@@ -66,7 +66,7 @@ pub(crate) fn written_pid(file: &Path) -> u32 {
 pub(crate) fn recorded(path: &Path) -> Vec<u8> {
     let mut output = Vec::new();
     for event in Recording::open(path).unwrap().read().unwrap() {
-        if let (_, Recorded::Output(bytes)) = event.unwrap() {
+        if let (_, RecordedEvent::Output(bytes)) = event.unwrap() {
             output.extend(bytes);
         }
     }

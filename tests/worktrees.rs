@@ -6,7 +6,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use missiond_core::{Clock, DaemonId, Isolation, Outcome, SystemClock, TaskDraft, TraceContext};
-use missiond_store::board::{self, Act, Claimant, NewBoardTask, Place};
+use missiond_store::board::{self, Act, AttemptLocation, Claimant, NewBoardTask};
 use missiond_store::{DbUrl, MissionDb};
 use missiond_workspace::{Repository, Worktree, WorktreePlan};
 use serde_json::{Value, json};
@@ -80,9 +80,9 @@ impl Workshop {
             execution: None,
             slot: None,
         };
-        let place = Place {
+        let place = AttemptLocation {
             worktree: Some(worktree.path().to_owned()),
-            ..Place::default()
+            ..AttemptLocation::default()
         };
         self.runtime.block_on(async {
             let url = DbUrl::sqlite(self.home.home().database());
@@ -92,7 +92,7 @@ impl Workshop {
                     let task = board::add(tx, NewBoardTask::open(draft), &act).await?;
                     let claimed = board::claim(tx, task.id, &claimant, &act).await?;
                     let (id, token) = (claimed.attempt.id, claimed.attempt.token);
-                    board::record_place(tx, id, token, &place, &act).await?;
+                    board::record_location(tx, id, token, &place, &act).await?;
                     if let Some(outcome) = outcome {
                         board::finish(tx, id, token, outcome, Some("so it was"), &act).await?;
                     }

@@ -28,7 +28,7 @@ fn check<F: Frame + Debug + PartialEq>(bytes: &[u8], chunks: &[&[u8]]) {
     for frame in whole {
         let mut sent = Vec::new();
         frame.encode(&mut sent);
-        assert_eq!(F::take(&mut sent), Ok(Some(frame)));
+        assert_eq!(F::decode(&mut sent), Ok(Some(frame)));
         assert!(sent.is_empty());
     }
 }
@@ -38,7 +38,7 @@ fn decode<F: Frame>(chunks: &[&[u8]]) -> Vec<F> {
     for chunk in chunks {
         buffer.extend_from_slice(chunk);
         loop {
-            match F::take(&mut buffer) {
+            match F::decode(&mut buffer) {
                 Ok(Some(frame)) => frames.push(frame),
                 Ok(None) => break,
                 Err(_) => return frames,

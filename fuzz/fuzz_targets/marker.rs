@@ -5,12 +5,17 @@
 
 use libfuzzer_sys::fuzz_target;
 use missiond_core::ExecutionId;
-use missiond_journal::marker::{Broken, Expected, Found, MarkerKey, StreamDecoder, find_in_rows};
+use missiond_journal::marker::{
+    Broken, Expected, MarkerKey, ParsedMarker, StreamDecoder, find_in_rows,
+};
 
 fuzz_target!(|data: &[u8]| {
     let execution: ExecutionId = "exec_01jq8v00000000000000000000".parse().unwrap();
     let key: MarkerKey = "0123456789abcdef0123456789abcdef".parse().unwrap();
-    let expected = Expected { execution, key: key.hash(execution) };
+    let expected = Expected {
+        execution,
+        key: key.hash(execution),
+    };
     let whole = found(expected, &[data]);
     for cut in [1, data.len() / 2, data.len().saturating_sub(1)] {
         let (first, rest) = data.split_at(cut.min(data.len()));
@@ -21,9 +26,12 @@ fuzz_target!(|data: &[u8]| {
     let _ = find_in_rows(&rows, &expected);
 });
 
-fn found(expected: Expected, pieces: &[&[u8]]) -> Vec<Found> {
+fn found(expected: Expected, pieces: &[&[u8]]) -> Vec<ParsedMarker> {
     let mut decoder = StreamDecoder::new(expected, Broken::Refused);
-    let mut found: Vec<_> = pieces.iter().flat_map(|piece| decoder.push(piece)).collect();
+    let mut found: Vec<_> = pieces
+        .iter()
+        .flat_map(|piece| decoder.push(piece))
+        .collect();
     found.extend(decoder.finish());
     found
 }

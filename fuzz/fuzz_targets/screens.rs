@@ -14,7 +14,10 @@ static CATALOGUE: LazyLock<Catalogue> =
 
 fuzz_target!(|input: (Vec<&str>, u8, u8)| {
     let (texts, columns, rows) = input;
-    let size = Size { columns: u16::from(columns).max(2), rows: u16::from(rows).max(1) };
+    let size = Size {
+        columns: u16::from(columns).max(2),
+        rows: u16::from(rows).max(1),
+    };
     for engine in CATALOGUE.engines() {
         let manifest = CATALOGUE.get(engine).expect("a shipped engine");
         let mut reader = Reader::new(Arc::clone(manifest));
@@ -24,7 +27,10 @@ fuzz_target!(|input: (Vec<&str>, u8, u8)| {
             reader.observe(&screen, at);
             let _ = reader.explain(&screen, at);
             assert!((0.0..=1.0).contains(&reader.current().confidence));
-            assert!(reader.deadline().is_none_or(|due| due > at), "would be looked at for ever");
+            assert!(
+                reader.deadline().is_none_or(|due| due > at),
+                "would be looked at for ever"
+            );
         }
     }
 });

@@ -15,7 +15,13 @@ static CATALOGUE: LazyLock<Catalogue> =
 
 fn readings(engine: &str, pieces: &[&[u8]]) -> Vec<TimedReading> {
     let manifest = CATALOGUE.get(engine).expect("a shipped engine").clone();
-    let mut session = Session::new(Size { columns: 80, rows: 24 }, manifest);
+    let mut session = Session::new(
+        Size {
+            columns: 80,
+            rows: 24,
+        },
+        manifest,
+    );
     let mut changes = Vec::new();
     for (index, piece) in pieces.iter().enumerate() {
         // Two pieces share each moment.
@@ -28,7 +34,9 @@ fn readings(engine: &str, pieces: &[&[u8]]) -> Vec<TimedReading> {
 }
 
 fuzz_target!(|data: &[u8]| {
-    let [engine, cut, bytes @ ..] = data else { return };
+    let [engine, cut, bytes @ ..] = data else {
+        return;
+    };
     let engines: Vec<&str> = CATALOGUE.engines().collect();
     let engine = engines[usize::from(*engine) % engines.len()];
     let cut = usize::from(*cut).min(bytes.len());

@@ -5,10 +5,10 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use missiond_adapters::{RecordMemory, Recorded, records};
+use missiond_adapters::{RecordBody, RecordMemory, records};
 use missiond_core::CliEngine;
 use missiond_knowledge::conversation::{
-    LONGEST_MESSAGE, kept, masked_json, noise_of_message, noise_of_result, title,
+    LONGEST_MESSAGE, masked_json, noise_of_message, noise_of_result, sanitize, title,
 };
 use missiond_knowledge::masking::mask;
 
@@ -24,17 +24,17 @@ fuzz_target!(|data: &[u8]| {
         for line in text.lines() {
             for record in records(&engine, line, &mut memory).unwrap_or_default() {
                 match record.what {
-                    Recorded::Message { text, .. } => {
+                    RecordBody::Message { text, .. } => {
                         let _ = (noise_of_message(&text), title(&text));
-                        let short = kept(&text, LONGEST_MESSAGE);
+                        let short = sanitize(&text, LONGEST_MESSAGE);
                         assert!(short.len() <= LONGEST_MESSAGE && !short.contains('\0'));
-                        assert_eq!(mask(&kept(&text, usize::MAX)).secrets, 0);
+                        assert_eq!(mask(&sanitize(&text, usize::MAX)).secrets, 0);
                     }
-                    Recorded::ToolStarted { input, .. } => {
+                    RecordBody::ToolStarted { input, .. } => {
                         let masked = masked_json(&input);
                         assert_eq!(masked_json(&masked), masked);
                     }
-                    Recorded::ToolEnded { output, .. } => drop(noise_of_result(&output)),
+                    RecordBody::ToolEnded { output, .. } => drop(noise_of_result(&output)),
                     _ => {}
                 }
             }

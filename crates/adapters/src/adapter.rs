@@ -7,8 +7,8 @@ use std::time::SystemTime;
 use missiond_core::CliEngine;
 
 use crate::launch::Launch;
-use crate::own::{About, OwnTranscript};
-use crate::own_reading::OwnReading;
+use crate::native_context::NativeContext;
+use crate::personal_transcripts::{PersonalTranscript, TranscriptOrigin};
 use crate::plan::{LaunchPlan, PlanError, StartupDialog};
 use crate::tail::{FileTail, TranscriptTail};
 use crate::transcript::{TranscriptFact, TranscriptMemory};
@@ -39,19 +39,19 @@ pub trait Adapter: std::fmt::Debug + Send + Sync {
     }
 
     /// What the CLI tells its model from the folder it starts in, without us.
-    fn reads_itself(&self) -> OwnReading {
-        OwnReading::NOTHING
+    fn native_context(&self) -> NativeContext {
+        NativeContext::NONE
     }
 
     /// Whether a text of many lines arrives as one message.
-    fn takes_long_prompts(&self) -> bool {
+    fn accepts_long_prompts(&self) -> bool {
         true
     }
 
     /// Whether what its agent says is on record already, because its transcript
     /// is read. Such an agent is not offered a signal for plain words: they would
     /// be there twice.
-    fn words_are_on_record(&self) -> bool {
+    fn transcript_has_messages(&self) -> bool {
         false
     }
 
@@ -63,13 +63,16 @@ pub trait Adapter: std::fmt::Debug + Send + Sync {
 
     /// The transcripts of the person's own conversations, those that changed last
     /// first, a bounded number of them.
-    fn own_transcripts(&self, _environment: &dyn Fn(&str) -> Option<String>) -> Vec<OwnTranscript> {
+    fn personal_transcripts(
+        &self,
+        _environment: &dyn Fn(&str) -> Option<String>,
+    ) -> Vec<PersonalTranscript> {
         Vec::new()
     }
 
     /// What a transcript is about; none for one that is no conversation of a
     /// person's.
-    fn about(&self, _tail: &TranscriptTail) -> Option<About> {
+    fn origin(&self, _tail: &TranscriptTail) -> Option<TranscriptOrigin> {
         None
     }
 

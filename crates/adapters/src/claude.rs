@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use crate::adapter::{Adapter, FoundTranscript, TranscriptSearch};
 use crate::launch::{Conversation, HookCommand, Launch, McpServer, PermissionMode};
-use crate::own::{self, About, OwnTranscript};
-use crate::own_reading::{OwnFiles, OwnReading};
+use crate::native_context::{InstructionFiles, NativeContext};
+use crate::personal_transcripts::{self, PersonalTranscript, TranscriptOrigin};
 use crate::plan::{
     ConversationId, Instructions, LaunchPlan, PlanError, PlannedFile, SignalTransport,
     StartupDialog, StartupQuestion, text,
@@ -47,9 +47,9 @@ impl Adapter for ClaudeCode {
         "claude"
     }
 
-    fn reads_itself(&self) -> OwnReading {
-        OwnReading {
-            files: OwnFiles::All(&["CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md"]),
+    fn native_context(&self) -> NativeContext {
+        NativeContext {
+            files: InstructionFiles::All(&["CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md"]),
             imports: true,
             skills: &[".claude/skills"],
             home_skills: &[".claude/skills"],
@@ -137,7 +137,7 @@ impl Adapter for ClaudeCode {
         ]
     }
 
-    fn words_are_on_record(&self) -> bool {
+    fn transcript_has_messages(&self) -> bool {
         true
     }
 
@@ -151,22 +151,27 @@ impl Adapter for ClaudeCode {
         ))
     }
 
-    fn own_transcripts(&self, environment: &dyn Fn(&str) -> Option<String>) -> Vec<OwnTranscript> {
+    fn personal_transcripts(
+        &self,
+        environment: &dyn Fn(&str) -> Option<String>,
+    ) -> Vec<PersonalTranscript> {
         let is_transcript = |name: &str| name.ends_with(".jsonl");
         config_folder(environment)
-            .map(|config| own::files(&config.join("projects"), 1, is_transcript))
+            .map(|config| personal_transcripts::files(&config.join("projects"), 1, is_transcript))
             .unwrap_or_default()
     }
 
     /// Its first lines name no folder, but the first that somebody said does.
-    fn about(&self, tail: &TranscriptTail) -> Option<About> {
+    fn origin(&self, tail: &TranscriptTail) -> Option<TranscriptOrigin> {
         let path = tail.path();
         let session = path.file_stem()?.to_str()?;
-        let folder = own::first_lines(path).into_iter().find_map(|line| {
-            let entry: Value = serde_json::from_str(&line).ok()?;
-            entry["cwd"].as_str().map(Into::into)
-        });
-        About::new(session, folder?)
+        let folder = personal_transcripts::first_lines(path)
+            .into_iter()
+            .find_map(|line| {
+                let entry: Value = serde_json::from_str(&line).ok()?;
+                entry["cwd"].as_str().map(Into::into)
+            });
+        TranscriptOrigin::new(session, folder?)
     }
 
     fn transcript_facts(&self, line: &str, _memory: &mut TranscriptMemory) -> Vec<TranscriptFact> {

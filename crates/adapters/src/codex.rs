@@ -10,8 +10,8 @@ use serde_json::Value;
 
 use crate::adapter::{Adapter, FoundTranscript, TranscriptSearch};
 use crate::launch::{Conversation, Launch, McpServer, PermissionMode};
-use crate::own::{self, About, OwnTranscript};
-use crate::own_reading::{OwnFiles, OwnReading};
+use crate::native_context::{InstructionFiles, NativeContext};
+use crate::personal_transcripts::{self, PersonalTranscript, TranscriptOrigin};
 use crate::plan::{ConversationId, Instructions, LaunchPlan, PlanError, SignalTransport, text};
 use crate::recent_files::recent_files;
 use crate::tail::TranscriptTail;
@@ -34,9 +34,9 @@ impl Adapter for Codex {
         "codex"
     }
 
-    fn reads_itself(&self) -> OwnReading {
-        OwnReading {
-            files: OwnFiles::All(&["AGENTS.override.md", "AGENTS.md"]),
+    fn native_context(&self) -> NativeContext {
+        NativeContext {
+            files: InstructionFiles::All(&["AGENTS.override.md", "AGENTS.md"]),
             imports: false,
             skills: &[".agents/skills", ".codex/skills"],
             home_skills: &[".agents/skills", ".codex/skills"],
@@ -96,7 +96,7 @@ impl Adapter for Codex {
         Some("/quit")
     }
 
-    fn words_are_on_record(&self) -> bool {
+    fn transcript_has_messages(&self) -> bool {
         true
     }
 
@@ -113,20 +113,23 @@ impl Adapter for Codex {
         })
     }
 
-    fn own_transcripts(&self, environment: &dyn Fn(&str) -> Option<String>) -> Vec<OwnTranscript> {
+    fn personal_transcripts(
+        &self,
+        environment: &dyn Fn(&str) -> Option<String>,
+    ) -> Vec<PersonalTranscript> {
         config_folder(environment)
-            .map(|config| own::files(&config.join("sessions"), 3, is_rollout))
+            .map(|config| personal_transcripts::files(&config.join("sessions"), 3, is_rollout))
             .unwrap_or_default()
     }
 
     /// Threads that the program opens for itself, such as for a title, are nobody's.
-    fn about(&self, tail: &TranscriptTail) -> Option<About> {
+    fn origin(&self, tail: &TranscriptTail) -> Option<TranscriptOrigin> {
         let head = first_line(tail.path())?;
         let payload = &head["payload"];
         let source = payload["thread_source"].as_str().unwrap_or("user");
         let cwd = payload["cwd"].as_str()?;
         (source == "user")
-            .then(|| About::new(payload["id"].as_str()?, cwd.into()))
+            .then(|| TranscriptOrigin::new(payload["id"].as_str()?, cwd.into()))
             .flatten()
     }
 

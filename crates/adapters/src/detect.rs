@@ -92,14 +92,14 @@ fn ask_version(program: &Path) -> Result<String, DetectError> {
             }
         }
     });
-    let heard = hear_version(program, &lines);
+    let version = read_version(program, &lines);
     // It has said what it had to say; a program that lingers is not waited for.
     let _ = child.kill();
     let _ = child.wait();
-    heard
+    version
 }
 
-fn hear_version(program: &Path, lines: &mpsc::Receiver<String>) -> Result<String, DetectError> {
+fn read_version(program: &Path, lines: &mpsc::Receiver<String>) -> Result<String, DetectError> {
     let until = Instant::now() + VERSION_LIMIT;
     let mut said = String::new();
     loop {

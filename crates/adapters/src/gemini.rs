@@ -12,8 +12,8 @@ use serde_json::{Map, Value, json};
 
 use crate::adapter::{Adapter, FoundTranscript, TranscriptSearch};
 use crate::launch::{Conversation, HookCommand, Launch, PermissionMode};
-use crate::own::{self, About, OwnTranscript};
-use crate::own_reading::{OwnFiles, OwnReading};
+use crate::native_context::{InstructionFiles, NativeContext};
+use crate::personal_transcripts::{self, PersonalTranscript, TranscriptOrigin};
 use crate::plan::{
     ConversationId, Instructions, LaunchPlan, LinkedTo, PlanError, PlannedFile, PlannedLink,
     SignalTransport, StartupDialog, StartupQuestion, text,
@@ -64,9 +64,9 @@ impl Adapter for GeminiCli {
         "gemini"
     }
 
-    fn reads_itself(&self) -> OwnReading {
-        OwnReading {
-            files: OwnFiles::All(&["GEMINI.md"]),
+    fn native_context(&self) -> NativeContext {
+        NativeContext {
+            files: InstructionFiles::All(&["GEMINI.md"]),
             imports: true,
             skills: &[".gemini/skills", ".agents/skills"],
             home_skills: &[".gemini/skills", ".agents/skills"],
@@ -128,7 +128,7 @@ impl Adapter for GeminiCli {
         }]
     }
 
-    fn words_are_on_record(&self) -> bool {
+    fn transcript_has_messages(&self) -> bool {
         true
     }
 
@@ -147,18 +147,21 @@ impl Adapter for GeminiCli {
         Some(FoundTranscript::file(id.to_owned(), &path))
     }
 
-    fn own_transcripts(&self, environment: &dyn Fn(&str) -> Option<String>) -> Vec<OwnTranscript> {
+    fn personal_transcripts(
+        &self,
+        environment: &dyn Fn(&str) -> Option<String>,
+    ) -> Vec<PersonalTranscript> {
         let is_chat = |name: &str| name.starts_with("session-") && name.ends_with(".jsonl");
         their_folder(environment)
-            .map(|folder| own::files(&folder.join("tmp"), 2, is_chat))
+            .map(|folder| personal_transcripts::files(&folder.join("tmp"), 2, is_chat))
             .unwrap_or_default()
     }
 
-    fn about(&self, tail: &TranscriptTail) -> Option<About> {
+    fn origin(&self, tail: &TranscriptTail) -> Option<TranscriptOrigin> {
         let path = tail.path();
         let project = path.parent()?.parent()?.join(".project_root");
         let root = read_small(&project).ok().flatten()?;
-        About::new(&chat_id(path)?, root.trim().into())
+        TranscriptOrigin::new(&chat_id(path)?, root.trim().into())
     }
 
     fn transcript_facts(&self, line: &str, memory: &mut TranscriptMemory) -> Vec<TranscriptFact> {
@@ -278,9 +281,10 @@ fn own_home(launch: &Launch, plan: &mut LaunchPlan) -> Result<(), PlanError> {
     plan.links.extend(names.iter().map(|name| PlannedLink {
         path: ours.join(name),
         target: theirs.join(name),
-        to: match KEPT_FOLDERS.contains(&name.as_str()) {
-            true => LinkedTo::Folder,
-            false => LinkedTo::AnythingOrNothing,
+        to: if KEPT_FOLDERS.contains(&name.as_str()) {
+            LinkedTo::Folder
+        } else {
+            LinkedTo::AnythingOrNothing
         },
     }));
     plan.environment

@@ -33,7 +33,7 @@ impl Adapter for Generic {
     }
 
     /// Nothing is known of it but its name.
-    fn takes_long_prompts(&self) -> bool {
+    fn accepts_long_prompts(&self) -> bool {
         false
     }
 

@@ -19,10 +19,10 @@ mod gemini;
 mod generic;
 mod hook;
 mod launch;
+mod native_context;
 mod opencode;
 mod opencode_rows;
-mod own;
-mod own_reading;
+mod personal_transcripts;
 mod plan;
 mod recent_files;
 mod records;
@@ -35,15 +35,15 @@ pub use detect::{DetectError, Detected, detect, find_program};
 pub use equipment::{EquipError, Equipment};
 pub use hook::{HookError, HookEvent, HookReport, MAX_HOOK_INPUT};
 pub use launch::{Conversation, HookCommand, Launch, McpServer, PermissionMode};
+pub use native_context::{InstructionFiles, NativeContext};
 pub use opencode_rows::RowTail;
-pub use own::{About, OwnTranscript, Stamp};
-pub use own_reading::{OwnFiles, OwnReading};
+pub use personal_transcripts::{PersonalTranscript, Stamp, TranscriptOrigin};
 pub use plan::{
     ConversationId, Instructions, LaunchPlan, LinkedTo, PlanError, PlannedFile, PlannedLink,
     SignalTransport, StartupDialog, StartupQuestion,
 };
-pub use records::{Record, RecordMemory, Recorded, Role, Unreadable, Written, records};
-pub use tail::{FileTail, TailError, Tailed, TailedLine, TranscriptTail};
+pub use records::{MessageOrigin, Record, RecordBody, RecordMemory, Role, Unreadable, records};
+pub use tail::{FileTail, TailBatch, TailError, TailedLine, TranscriptTail};
 pub use transcript::{CallOutcome, TokenUsage, TranscriptFact, TranscriptMemory};
 
 use missiond_core::CliEngine;

@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 
 use crate::adapter::{Adapter, FoundTranscript, TranscriptSearch};
 use crate::launch::{Conversation, Launch, PermissionMode};
+use crate::native_context::{InstructionFiles, NativeContext};
 use crate::opencode_rows::{RowTail, directory, newest_session, sessions};
-use crate::own::{About, MOST_OWN, OwnTranscript, Stamp};
-use crate::own_reading::{OwnFiles, OwnReading};
+use crate::personal_transcripts::{MAX_TRANSCRIPTS, PersonalTranscript, Stamp, TranscriptOrigin};
 use crate::plan::{
     ConversationId, Instructions, LaunchPlan, PlanError, PlannedFile, SignalTransport, text,
 };
@@ -43,9 +43,9 @@ impl Adapter for OpenCode {
         Some("/exit")
     }
 
-    fn reads_itself(&self) -> OwnReading {
-        OwnReading {
-            files: OwnFiles::FirstOf(&["AGENTS.md", "CLAUDE.md"]),
+    fn native_context(&self) -> NativeContext {
+        NativeContext {
+            files: InstructionFiles::FirstOf(&["AGENTS.md", "CLAUDE.md"]),
             imports: false,
             skills: &[".opencode/skills", ".claude/skills", ".agents/skills"],
             home_skills: &[
@@ -109,7 +109,7 @@ impl Adapter for OpenCode {
         })
     }
 
-    fn words_are_on_record(&self) -> bool {
+    fn transcript_has_messages(&self) -> bool {
         true
     }
 
@@ -126,25 +126,28 @@ impl Adapter for OpenCode {
         })
     }
 
-    fn own_transcripts(&self, environment: &dyn Fn(&str) -> Option<String>) -> Vec<OwnTranscript> {
+    fn personal_transcripts(
+        &self,
+        environment: &dyn Fn(&str) -> Option<String>,
+    ) -> Vec<PersonalTranscript> {
         let Some(database) = database(environment) else {
             return Vec::new();
         };
         let tail = |session: &str| TranscriptTail::OpenCode(RowTail::new(&database, session));
-        sessions(&database, MOST_OWN)
+        sessions(&database, MAX_TRANSCRIPTS)
             .into_iter()
-            .map(|(session, changed)| OwnTranscript {
+            .map(|(session, changed)| PersonalTranscript {
                 tail: tail(&session),
                 stamp: Stamp::at(changed),
             })
             .collect()
     }
 
-    fn about(&self, tail: &TranscriptTail) -> Option<About> {
+    fn origin(&self, tail: &TranscriptTail) -> Option<TranscriptOrigin> {
         let TranscriptTail::OpenCode(tail) = tail else {
             return None;
         };
-        About::new(tail.session(), directory(tail)?)
+        TranscriptOrigin::new(tail.session(), directory(tail)?)
     }
 
     fn transcript_facts(&self, line: &str, _memory: &mut TranscriptMemory) -> Vec<TranscriptFact> {
@@ -157,9 +160,12 @@ impl Adapter for OpenCode {
             // What the program adds to a prompt by itself is not the person's.
             Some("text") if part["synthetic"] == true => Vec::new(),
             Some("text") => {
-                let said = text_of(&part["text"]).map(|text| match line["role"] == "user" {
-                    true => TranscriptFact::Prompted { text },
-                    false => TranscriptFact::Said { text },
+                let said = text_of(&part["text"]).map(|text| {
+                    if line["role"] == "user" {
+                        TranscriptFact::Prompted { text }
+                    } else {
+                        TranscriptFact::Said { text }
+                    }
                 });
                 said.into_iter().collect()
             }

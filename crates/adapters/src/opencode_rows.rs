@@ -10,7 +10,7 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::tail::{TailError, Tailed, TailedLine};
+use crate::tail::{TailBatch, TailError, TailedLine};
 
 /// Parts that are read in one go.
 const MOST_PARTS: u32 = 500;
@@ -46,7 +46,7 @@ impl RowTail {
         &self.session
     }
 
-    pub(crate) fn advance(&mut self) -> Result<Tailed, TailError> {
+    pub(crate) fn advance(&mut self) -> Result<TailBatch, TailError> {
         self.read().map_err(|error| self.failed(error))
     }
 
@@ -60,9 +60,9 @@ impl RowTail {
         Ok(())
     }
 
-    fn read(&mut self) -> rusqlite::Result<Tailed> {
+    fn read(&mut self) -> rusqlite::Result<TailBatch> {
         if !self.database.exists() {
-            return Ok(Tailed::default());
+            return Ok(TailBatch::default());
         }
         let database = open(&self.database)?;
         let mut parts = database.prepare(
@@ -78,23 +78,23 @@ impl RowTail {
             LONGEST_PART,
             MOST_PARTS
         ])?;
-        let mut tailed = Tailed::default();
+        let mut batch = TailBatch::default();
         let mut seen = 0;
         while let Some(row) = rows.next()? {
             let (id, changed): (String, i64) = (row.get(0)?, row.get(1)?);
             let (part, message): (Option<String>, String) = (row.get(2)?, row.get(3)?);
-            let news = changed > self.changed;
-            tailed.more = news;
+            let is_new = changed > self.changed;
+            batch.more = is_new;
             self.changed = self.changed.max(changed);
             seen += 1;
             match part.map(|part| line(&id, &part, &message)) {
-                Some(Some(text)) => tailed.lines.push(TailedLine { place: id, text }),
+                Some(Some(text)) => batch.lines.push(TailedLine { position: id, text }),
                 Some(None) => {}
-                None => tailed.skipped += u64::from(news),
+                None => batch.skipped += u64::from(is_new),
             }
         }
-        tailed.more &= seen == MOST_PARTS;
-        Ok(tailed)
+        batch.more &= seen == MOST_PARTS;
+        Ok(batch)
     }
 
     fn failed(&self, error: rusqlite::Error) -> TailError {
@@ -195,11 +195,11 @@ mod tests {
         (path, database)
     }
 
-    fn places(tailed: &Tailed) -> Vec<&str> {
-        tailed
+    fn positions(batch: &TailBatch) -> Vec<&str> {
+        batch
             .lines
             .iter()
-            .map(|line| line.place.as_str())
+            .map(|line| line.position.as_str())
             .collect()
     }
 
@@ -212,17 +212,17 @@ mod tests {
             ('p2', 'm2', 'ses_1', 6, '{\"type\":\"text\",\"text\":\"hal\",\"time\":{\"start\":1}}')";
         database.execute(insert, []).unwrap();
         let mut tail = RowTail::new(&path, "ses_1");
-        assert_eq!(places(&tail.advance().unwrap()), ["p1"]);
+        assert_eq!(positions(&tail.advance().unwrap()), ["p1"]);
         let finish = "UPDATE part SET time_updated = 7,
             data = '{\"type\":\"text\",\"text\":\"half\",\"time\":{\"start\":1,\"end\":2}}'
             WHERE id = 'p2'";
         database.execute(finish, []).unwrap();
         let mut late = tail.clone();
-        assert_eq!(places(&tail.advance().unwrap()), ["p2"]);
+        assert_eq!(positions(&tail.advance().unwrap()), ["p2"]);
         late.skip_to_end().unwrap();
-        assert_eq!(late.advance().unwrap(), Tailed::default());
+        assert_eq!(late.advance().unwrap(), TailBatch::default());
         let mut missing = RowTail::new(&folder.path().join("none.db"), "ses_1");
-        assert_eq!(missing.advance().unwrap(), Tailed::default());
+        assert_eq!(missing.advance().unwrap(), TailBatch::default());
 
         // One that is too large is counted once.
         let large = format!(

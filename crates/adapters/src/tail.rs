@@ -17,7 +17,7 @@ const CHUNK: u64 = 1 << 20;
 /// A longer line is skipped: transcripts hold whole files now and then.
 const LONGEST_LINE: usize = 4 << 20;
 /// Bytes before a place that tell whether they are still those that were read.
-const MARKED: u64 = 64;
+const MARK_BYTES: u64 = 64;
 
 /// A place in a transcript. It is stored, and a later process goes on from it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,7 +57,7 @@ impl TranscriptTail {
 
     /// What came since, a bounded number of lines. A transcript that is not there
     /// yet has none.
-    pub fn advance(&mut self) -> Result<Tailed, TailError> {
+    pub fn advance(&mut self) -> Result<TailBatch, TailError> {
         match self {
             Self::File(tail) => tail.advance(),
             Self::OpenCode(tail) => tail.advance(),
@@ -92,7 +92,7 @@ pub struct FileTail {
 
 /// What was found behind the place.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Tailed {
+pub struct TailBatch {
     pub lines: Vec<TailedLine>,
     /// Lines that were too long or no text.
     pub skipped: u64,
@@ -105,7 +105,7 @@ pub struct Tailed {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TailedLine {
     /// Where it stands in its transcript: the same however often it is read.
-    pub place: String,
+    pub position: String,
     pub text: String,
 }
 
@@ -137,9 +137,9 @@ impl FileTail {
 
     /// The complete lines that came since, a bounded number of them. A file that
     /// is not there yet has none.
-    fn advance(&mut self) -> Result<Tailed, TailError> {
+    fn advance(&mut self) -> Result<TailBatch, TailError> {
         match self.read() {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Tailed::default()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(TailBatch::default()),
             read => read.map_err(|source| TailError {
                 path: self.path.clone(),
                 source,
@@ -147,7 +147,7 @@ impl FileTail {
         }
     }
 
-    fn read(&mut self) -> io::Result<Tailed> {
+    fn read(&mut self) -> io::Result<TailBatch> {
         let mut file = File::open(&self.path)?;
         let found = file.metadata()?;
         if !found.is_file() {
@@ -160,9 +160,9 @@ impl FileTail {
                 None => false,
             })
         };
-        let mut tailed = Tailed::default();
+        let mut batch = TailBatch::default();
         if replaced || found.len() < self.offset || rewritten()? {
-            tailed.restarted = self.offset > 0;
+            batch.restarted = self.offset > 0;
             self.offset = 0;
             self.mark = None;
         }
@@ -173,33 +173,33 @@ impl FileTail {
             let read = (&mut file).take(CHUNK).read_to_end(&mut bytes)?;
             let Some(end) = memrchr_newline(&bytes) else {
                 if bytes.len() > LONGEST_LINE {
-                    self.skip_line(&mut file, bytes.len() as u64, &mut tailed)?;
-                    return Ok(tailed);
+                    self.skip_line(&mut file, bytes.len() as u64, &mut batch)?;
+                    return Ok(batch);
                 }
                 if read == 0 {
-                    return Ok(tailed);
+                    return Ok(batch);
                 }
                 continue;
             };
             for line in bytes[..end].split(|byte| *byte == b'\n') {
                 match std::str::from_utf8(line) {
-                    Ok(line) if line.len() <= LONGEST_LINE => tailed.lines.push(TailedLine {
-                        place: format!("{}:{}", self.offset, tailed.lines.len()),
+                    Ok(line) if line.len() <= LONGEST_LINE => batch.lines.push(TailedLine {
+                        position: format!("{}:{}", self.offset, batch.lines.len()),
                         text: line.to_owned(),
                     }),
-                    _ => tailed.skipped += 1,
+                    _ => batch.skipped += 1,
                 }
             }
             self.offset += end as u64 + 1;
             self.mark = Some(mark_before(&file, self.offset)?);
-            tailed.more = self.offset < found.len() && read as u64 == CHUNK;
-            return Ok(tailed);
+            batch.more = self.offset < found.len() && read as u64 == CHUNK;
+            return Ok(batch);
         }
     }
 
     /// Moves behind the line that begins here, when it has an end by now. `read`
     /// bytes of it have been read without one.
-    fn skip_line(&mut self, file: &mut File, read: u64, tailed: &mut Tailed) -> io::Result<()> {
+    fn skip_line(&mut self, file: &mut File, read: u64, batch: &mut TailBatch) -> io::Result<()> {
         let mut skipped = read;
         let mut chunk = vec![0; 64 << 10];
         loop {
@@ -210,8 +210,8 @@ impl FileTail {
             if let Some(end) = chunk[..count].iter().position(|byte| *byte == b'\n') {
                 self.offset += skipped + end as u64 + 1;
                 self.mark = Some(mark_before(file, self.offset)?);
-                tailed.skipped += 1;
-                tailed.more = true;
+                batch.skipped += 1;
+                batch.more = true;
                 return Ok(());
             }
             skipped += count as u64;
@@ -220,8 +220,8 @@ impl FileTail {
 }
 
 fn mark_before(file: &File, offset: u64) -> io::Result<u64> {
-    let length = offset.min(MARKED);
-    let mut bytes = Vec::with_capacity(MARKED as usize);
+    let length = offset.min(MARK_BYTES);
+    let mut bytes = Vec::with_capacity(MARK_BYTES as usize);
     let mut before = vec![0; length as usize];
     let mut from = offset - length;
     // What is missing because the file is being cut right now leaves another mark.
@@ -256,8 +256,8 @@ mod tests {
         file.write_all(bytes).unwrap();
     }
 
-    fn texts(tailed: &Tailed) -> Vec<&str> {
-        tailed.lines.iter().map(|line| line.text.as_str()).collect()
+    fn texts(batch: &TailBatch) -> Vec<&str> {
+        batch.lines.iter().map(|line| line.text.as_str()).collect()
     }
 
     #[test]
@@ -265,10 +265,10 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("t.jsonl");
         let mut tail = FileTail::new(&path);
-        assert_eq!(tail.advance().unwrap(), Tailed::default());
+        assert_eq!(tail.advance().unwrap(), TailBatch::default());
         append(&path, b"one\ntw");
         assert_eq!(texts(&tail.advance().unwrap()), ["one"]);
-        assert_eq!(tail.advance().unwrap(), Tailed::default());
+        assert_eq!(tail.advance().unwrap(), TailBatch::default());
         let stored = serde_json::to_string(&tail).unwrap();
         append(&path, b"o\n\xff\xfe\nthree\n");
         let mut later: FileTail = serde_json::from_str(&stored).unwrap();
@@ -316,7 +316,7 @@ mod tests {
         let path = place.path().join("t.jsonl");
         append(&path, &vec![b'x'; LONGEST_LINE + 10]);
         let mut tail = FileTail::new(&path);
-        assert_eq!(tail.advance().unwrap(), Tailed::default());
+        assert_eq!(tail.advance().unwrap(), TailBatch::default());
         append(&path, b"\nnext\n");
         let found = tail.advance().unwrap();
         assert_eq!((found.skipped, texts(&found)), (1, vec!["next"]));

@@ -10,8 +10,8 @@ use missiond_core::{
     ExecutionId, ExecutionLifecycle, Timestamp,
 };
 use missiond_executions::Known;
-use missiond_journal::{ExecutionState, MessageKey, ProgramEnd, Said, StatedClaim};
-use missiond_store::autopilot::{self, Conflicts, Parked};
+use missiond_journal::{ExecutionState, LastKnown, MessageKey, ProgramEnd, StatedClaim};
+use missiond_store::autopilot::{self, Conflicts, ParkedRow};
 use missiond_store::token_usage::Tokens;
 use missiond_store::{StoreError, board};
 
@@ -28,7 +28,7 @@ const LOOK_AGAIN: std::time::Duration = std::time::Duration::from_millis(500);
 pub(super) struct Rows {
     pub mode: Mode,
     pub attempts: Vec<AttemptRows>,
-    pub parked: Vec<Parked>,
+    pub parked: Vec<ParkedRow>,
 }
 
 #[derive(Debug)]
@@ -77,7 +77,7 @@ pub(super) async fn view(
     watches: &mut Watches,
     endings: &mut HashMap<ExecutionId, Ending>,
     rows: AttemptRows,
-    parked: &[Parked],
+    parked: &[ParkedRow],
     busy: Busy,
 ) -> Result<(View, Option<StatedClaim>), StoreError> {
     let AttemptRows {
@@ -214,15 +214,15 @@ fn glance(state: &ExecutionState, keys: &Keys) -> Seen {
         prompted: told_if(keys.prompt.as_ref().is_some_and(told)),
         round_told: told_if(keys.round.iter().any(told)),
         heard_at: state.updated_at,
-        claim: state.said.claim.clone(),
+        claim: state.last_known.claim.clone(),
         unreachable: state
             .messages
             .values()
             .next_back()
             .filter(|message| message.status == DeliveryStatus::Failed)
             .map(|message| message.reason.clone().unwrap_or_default()),
-        why: how_it_ended(&state.said),
-        last_words: state.said.last_words.clone(),
+        why: how_it_ended(&state.last_known),
+        last_words: state.last_known.last_words.clone(),
         model_requests: state.telemetry.requests,
         tokens: Tokens {
             input: state.telemetry.input_tokens,
@@ -234,8 +234,8 @@ fn glance(state: &ExecutionState, keys: &Keys) -> Seen {
 }
 
 /// Why a program is gone, as far as it was seen.
-fn how_it_ended(said: &Said) -> Option<String> {
-    let end = match said.end.as_ref()? {
+fn how_it_ended(last_known: &LastKnown) -> Option<String> {
+    let end = match last_known.end.as_ref()? {
         ProgramEnd::Exited { code: Some(0), .. } => None,
         ProgramEnd::Exited {
             code: Some(code), ..
@@ -247,7 +247,7 @@ fn how_it_ended(said: &Said) -> Option<String> {
         ProgramEnd::Exited { .. } => None,
         ProgramEnd::Lost { reason } => Some(reason.clone()),
     };
-    match (end, &said.trouble) {
+    match (end, &last_known.trouble) {
         (Some(end), Some(trouble)) => Some(format!("{end}; it said at its end: {trouble}")),
         (Some(end), None) => Some(end),
         (None, trouble) => trouble.clone(),

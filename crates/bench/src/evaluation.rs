@@ -7,7 +7,9 @@ use std::collections::{BTreeMap, HashMap};
 use missiond_core::{EntryCategory, Timestamp};
 use missiond_knowledge::profile::LARGEST_PAGE;
 use missiond_knowledge::tokens::exact_parts;
-use missiond_knowledge::{Context, Corpus, Document, Mode, Paths, Place, Profile, Reads, Request};
+use missiond_knowledge::{
+    Context, Corpus, Document, Mode, Paths, Profile, Reads, Request, TurnPosition,
+};
 use serde::{Deserialize, Serialize};
 
 /// Documents, questions and which documents answer them.
@@ -295,7 +297,7 @@ pub fn corpora<'d>(
 ) -> HashMap<&'d str, Corpus> {
     let mut groups: HashMap<&str, Vec<Embedded>> = HashMap::new();
     for (at, doc) in dataset.docs.iter().enumerate() {
-        let place = doc.date.as_ref().map(|date| Place {
+        let position = doc.date.as_ref().map(|date| TurnPosition {
             conversation: format!("{}/{date}", doc.group),
             turn: at as i64,
         });
@@ -305,8 +307,8 @@ pub fn corpora<'d>(
             category: EntryCategory::Note,
             scope: None,
             at: Timestamp::from_micros(0),
-            place,
-            said: doc.date.clone(),
+            position,
+            spoken_day: doc.date.clone(),
         };
         let vector = vectors.and_then(|vectors| vectors.docs.get(at).cloned());
         groups

@@ -17,7 +17,7 @@ use missiond_core::{
 use missiond_journal::catalogue::Progress;
 use missiond_journal::policy::{Policy, Reason, Verdict};
 use missiond_journal::record::{ActivityUpdated, DecisionRecorded, ProgressSnapshot};
-use missiond_journal::store::{Batch, Opened, Visitor};
+use missiond_journal::store::{Batch, OpenedJournal, Visitor};
 use missiond_journal::{
     BadGroup, Confidence, FileStore, Head, Journal, JournalError, JournalHeader, JournalStore,
     JournalWriter, List, NewObservation, Observation, ObservationKey, Observed, OutOfBounds,
@@ -335,7 +335,7 @@ impl JournalStore for Watched {
         }))
     }
 
-    fn open(&self, execution: ExecutionId) -> Result<Opened, StoreError> {
+    fn open(&self, execution: ExecutionId) -> Result<OpenedJournal, StoreError> {
         self.inner.open(execution)
     }
 

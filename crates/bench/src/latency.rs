@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use missiond_core::{EntryCategory, Timestamp};
 use missiond_knowledge::vectors::{dot, normalised};
 use missiond_knowledge::{
-    Answer, Corpus, Document, EmbedError, Embedder, Mode, Paths, Profile, Purpose, Reads, Request,
+    Corpus, Document, EmbedError, Embedder, Mode, Paths, Profile, Purpose, Reads, Request,
+    SearchResult,
 };
 
 /// The dimension of the made-up vectors, that of every model that can be installed.
@@ -41,7 +42,7 @@ impl World {
         for number in 0..entries {
             corpus.put(self.document(number), Some(self.vector(number)));
         }
-        corpus.arrange();
+        corpus.partition();
         Indexed {
             world: self,
             entries,
@@ -60,8 +61,8 @@ impl World {
             category: EntryCategory::Note,
             scope: None,
             at: Timestamp::from_micros(0),
-            place: None,
-            said: None,
+            position: None,
+            spoken_day: None,
         }
     }
 
@@ -195,7 +196,7 @@ impl Indexed<'_> {
             .collect()
     }
 
-    fn answer(&self, query: &str, vector: &[f32], model_reads: Reads) -> Answer {
+    fn answer(&self, query: &str, vector: &[f32], model_reads: Reads) -> SearchResult {
         self.corpus.search(&Request {
             query,
             vector: Some(vector),

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use missiond_adapters::OwnReading;
+use missiond_adapters::NativeContext;
 use missiond_context::{Candidate, Length, Source};
 use missiond_core::CliEngine;
 
@@ -31,7 +31,7 @@ struct Found {
 /// Blocks. What cannot be read is named with the reason.
 pub(super) fn instructions(
     engine: &CliEngine,
-    own: &OwnReading,
+    own: &NativeContext,
     place: &Place,
 ) -> (Vec<Candidate>, Vec<String>) {
     let (mut found, mut troubles) = (Vec::new(), Vec::new());
@@ -100,7 +100,7 @@ mod tests {
 
     fn known(engine: &str, place: &Place) -> Vec<(String, bool)> {
         let engine: CliEngine = engine.parse().unwrap();
-        let own = adapter(&engine).reads_itself();
+        let own = adapter(&engine).native_context();
         let (candidates, troubles) = instructions(&engine, &own, place);
         assert!(troubles.is_empty(), "{troubles:?}");
         let of = |one: Candidate| (one.origin, one.known.is_some());

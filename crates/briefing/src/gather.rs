@@ -72,7 +72,7 @@ pub(super) async fn gather(parts: &Parts, config: &ContextConfig, wanted: &Wante
     let map = async { map(parts, place?, budget, wanted).await };
     let instructions = async {
         let (place, engine) = (place?.clone(), wanted.engine.clone());
-        let own = adapter(&engine).reads_itself();
+        let own = adapter(&engine).native_context();
         let found = on_worker_thread(move || files::instructions(&engine, &own, &place)).await?;
         let (candidates, troubles) = found;
         Ok::<_, String>((
@@ -189,7 +189,7 @@ fn relevance(hit: &KbHit) -> f32 {
         highlights: hit.highlights.clone(),
     };
     let scores = &hit.scores;
-    if scores.vector.is_some() || scores.exact > 0.0 || snippet.says_something() {
+    if scores.vector.is_some() || scores.exact > 0.0 || snippet.has_content_match() {
         scores.relevance
     } else {
         0.0

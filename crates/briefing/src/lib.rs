@@ -305,7 +305,7 @@ fn without(prompt: &str, execution: ExecutionId, error: &StoreError) -> String {
 
 /// Why this agent is told nothing, if that does not depend on what there is.
 fn withheld(wanted: &Wanted) -> Option<String> {
-    if !adapter(&wanted.engine).takes_long_prompts() {
+    if !adapter(&wanted.engine).accepts_long_prompts() {
         return Some(format!(
             "there is no adapter for {}: a text of many lines may not reach it whole",
             wanted.engine

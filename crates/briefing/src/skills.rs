@@ -6,7 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
-use missiond_adapters::{OwnReading, adapter, known_engines};
+use missiond_adapters::{NativeContext, adapter, known_engines};
 use missiond_api::operations::context::{RefusedSkill, SkillListResult, SkillSummary};
 use missiond_context::{Candidate, LARGEST_SKILL, Length, Skill, Source, estimated_tokens};
 use missiond_core::{CliEngine, Timestamp};
@@ -129,7 +129,7 @@ pub(super) fn candidates(
     query: &str,
     now: Timestamp,
 ) -> (Vec<Candidate>, Option<String>) {
-    let own = adapter(engine).reads_itself();
+    let own = adapter(engine).native_context();
     let found = search(place);
     let ranked = ranked(&found.skills, query, now);
     let candidates = ranked.into_iter().map(|(at, relevance)| {
@@ -169,8 +169,8 @@ fn ranked(skills: &[FoundSkill], query: &str, now: Timestamp) -> Vec<(usize, f32
             category: Default::default(),
             scope: None,
             at: now,
-            place: None,
-            said: None,
+            position: None,
+            spoken_day: None,
         };
         (document, None)
     });
@@ -190,13 +190,13 @@ fn ranked(skills: &[FoundSkill], query: &str, now: Timestamp) -> Vec<(usize, f32
         offset: 0,
     });
     let hits = answer.hits.iter();
-    hits.filter(|hit| hit.snippet.says_something())
+    hits.filter(|hit| hit.snippet.has_content_match())
         .filter_map(|hit| Some((hit.id.parse().ok()?, hit.scores.relevance)))
         .collect()
 }
 
 /// Whether a CLI finds a skill of this path without us.
-fn reads(own: &OwnReading, path: &Path, place: &Place) -> bool {
+fn reads(own: &NativeContext, path: &Path, place: &Place) -> bool {
     let here = place
         .upwards()
         .iter()
@@ -216,7 +216,7 @@ impl FoundSkills {
         let skills = self.skills.into_iter().map(|found| SkillSummary {
             read_by: known_engines()
                 .into_iter()
-                .filter(|engine| reads(&adapter(engine).reads_itself(), &found.path, &place))
+                .filter(|engine| reads(&adapter(engine).native_context(), &found.path, &place))
                 .collect(),
             name: found.skill.name,
             description: found.skill.description,

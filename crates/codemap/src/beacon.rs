@@ -54,7 +54,7 @@ impl Anchor {
 
 /// By what a landmark was found.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Trail {
+pub enum MatchKind {
     /// As it was, where it was.
     Unchanged,
     /// Under its name in its file, with another content.
@@ -69,9 +69,9 @@ pub enum Trail {
 
 /// Where a landmark is now.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Landing {
+pub struct BeaconMatch {
     pub node: NodeRef,
-    pub trail: Trail,
+    pub kind: MatchKind,
 }
 
 /// A place a lost landmark might be.
@@ -84,24 +84,27 @@ pub struct Suggestion {
 
 /// What became of a landmark.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Followed {
-    Found(Landing),
+pub enum FollowOutcome {
+    Found(BeaconMatch),
     /// Best first; often empty.
     Lost(Vec<Suggestion>),
 }
 
 /// Finds the code of `anchor` in the index as it is now.
 #[must_use]
-pub fn follow(anchor: &Anchor, index: &CodeIndex) -> Followed {
-    if let Some(landing) = in_place(anchor, index) {
-        return Followed::Found(landing);
+pub fn follow(anchor: &Anchor, index: &CodeIndex) -> FollowOutcome {
+    if let Some(found) = in_place(anchor, index) {
+        return FollowOutcome::Found(found);
     }
     let is_file = is_file(anchor);
     let akin =
         |node: &&NodeRef| node.symbol.kind.is_akin_to(anchor.kind) && node.is_file() == is_file;
-    for (trail, same) in [
-        (Trail::Moved, same_content as fn(&Anchor, &Symbol) -> bool),
-        (Trail::Renamed, same_but_name),
+    for (kind, same) in [
+        (
+            MatchKind::Moved,
+            same_content as fn(&Anchor, &Symbol) -> bool,
+        ),
+        (MatchKind::Renamed, same_but_name),
     ] {
         let found: Vec<_> = index
             .all()
@@ -111,9 +114,9 @@ pub fn follow(anchor: &Anchor, index: &CodeIndex) -> Followed {
         match found.as_slice() {
             [] => {}
             [node] => {
-                return Followed::Found(Landing {
+                return FollowOutcome::Found(BeaconMatch {
                     node: (*node).clone(),
-                    trail,
+                    kind,
                 });
             }
             // Copies: which one it is cannot be known.
@@ -122,7 +125,7 @@ pub fn follow(anchor: &Anchor, index: &CodeIndex) -> Followed {
                     node: (*node).clone(),
                     alike: 1.0,
                 };
-                return Followed::Lost(copies.iter().take(5).map(suggestion).collect());
+                return FollowOutcome::Lost(copies.iter().take(5).map(suggestion).collect());
             }
         }
     }
@@ -133,7 +136,7 @@ fn is_file(anchor: &Anchor) -> bool {
     anchor.kind == SymbolKind::Module && anchor.signature == anchor.path
 }
 
-fn in_place(anchor: &Anchor, index: &CodeIndex) -> Option<Landing> {
+fn in_place(anchor: &Anchor, index: &CodeIndex) -> Option<BeaconMatch> {
     let here: Vec<_> = index
         .all()
         .filter(|node| {
@@ -146,17 +149,17 @@ fn in_place(anchor: &Anchor, index: &CodeIndex) -> Option<Landing> {
         .collect();
     let unchanged = here.iter().find(|node| node.symbol.hash == anchor.hash);
     if let Some(node) = unchanged {
-        return Some(Landing {
+        return Some(BeaconMatch {
             node: (*node).clone(),
-            trail: Trail::Unchanged,
+            kind: MatchKind::Unchanged,
         });
     }
     let most_alike = here
         .into_iter()
         .max_by(|one, other| likeness(anchor, one).total_cmp(&likeness(anchor, other)))?;
-    Some(Landing {
+    Some(BeaconMatch {
         node: most_alike.clone(),
-        trail: Trail::Edited,
+        kind: MatchKind::Edited,
     })
 }
 
@@ -172,7 +175,7 @@ fn says_enough(words: &str) -> bool {
     words.split(' ').filter(|word| !word.is_empty()).count() >= FEW_WORDS
 }
 
-fn by_likeness(anchor: &Anchor, index: &CodeIndex, is_file: bool) -> Followed {
+fn by_likeness(anchor: &Anchor, index: &CodeIndex, is_file: bool) -> FollowOutcome {
     let wanted = format!("{} {} {}", anchor.name, anchor.signature, anchor.words);
     let mut candidates: Vec<_> = index
         .alike(&wanted, COMPARED)
@@ -188,14 +191,14 @@ fn by_likeness(anchor: &Anchor, index: &CodeIndex, is_file: bool) -> Followed {
     let next = candidates.get(1).map_or(0.0, |next| next.alike);
     if best >= ALIKE && best - next >= LEAD && says_enough(&anchor.words) {
         let node = candidates.swap_remove(0).node;
-        return Followed::Found(Landing {
+        return FollowOutcome::Found(BeaconMatch {
             node,
-            trail: Trail::Alike(best),
+            kind: MatchKind::Alike(best),
         });
     }
     candidates.retain(|candidate| candidate.alike >= ALIKE / 2.0);
     candidates.truncate(3);
-    Followed::Lost(candidates)
+    FollowOutcome::Lost(candidates)
 }
 
 /// How much alike code is to what is remembered, from 0 to 1.

@@ -152,7 +152,7 @@ pub(crate) struct Definition<'t> {
 
 /// Where a definition stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum Scope {
     /// Not inside a function.
     Outer,
     /// Inside a class, a trait, an `impl`.
@@ -166,10 +166,10 @@ pub(crate) fn definition<'t>(
     language: Language,
     node: Node<'t>,
     text: &str,
-    place: Place,
+    scope: Scope,
 ) -> Option<Definition<'t>> {
     let named = |kind: SymbolKind| simple(node, text, kind);
-    let callable = if place == Place::InType {
+    let callable = if scope == Scope::InType {
         SymbolKind::Method
     } else {
         SymbolKind::Function
@@ -182,7 +182,7 @@ pub(crate) fn definition<'t>(
             "trait_item" => named(SymbolKind::Trait),
             "type_item" => named(SymbolKind::Type),
             "macro_definition" => named(SymbolKind::Macro),
-            "const_item" | "static_item" if place != Place::InFunction => {
+            "const_item" | "static_item" if scope != Scope::InFunction => {
                 named(SymbolKind::Constant)
             }
             "mod_item" => named(SymbolKind::Module).filter(|found| found.body.is_some()),
@@ -204,22 +204,22 @@ pub(crate) fn definition<'t>(
             _ => {
                 let left = node.child_by_field_name("left")?;
                 let is_constant = left.kind() == "identifier"
-                    && place == Place::Outer
+                    && scope == Scope::Outer
                     && is_shouted(slice(left, text));
                 is_constant.then(|| with_name(node, left, text, SymbolKind::Constant))
             }
         },
         Language::JavaScript | Language::TypeScript | Language::Tsx => {
-            javascript(node, text, place)
+            javascript(node, text, scope)
         }
-        Language::Go => go(node, text, place),
+        Language::Go => go(node, text, scope),
         Language::Java => match node.kind() {
             "class_declaration" | "record_declaration" => named(SymbolKind::Class),
             "interface_declaration" | "annotation_type_declaration" => named(SymbolKind::Interface),
             "enum_declaration" => named(SymbolKind::Enum),
             _ => named(SymbolKind::Method),
         },
-        Language::C | Language::Cpp => c_family(node, text, place),
+        Language::C | Language::Cpp => c_family(node, text, scope),
         Language::Ruby => match node.kind() {
             "class" => named(SymbolKind::Class),
             "module" => named(SymbolKind::Module),
@@ -229,7 +229,7 @@ pub(crate) fn definition<'t>(
     }
 }
 
-fn javascript<'t>(node: Node<'t>, text: &str, place: Place) -> Option<Definition<'t>> {
+fn javascript<'t>(node: Node<'t>, text: &str, scope: Scope) -> Option<Definition<'t>> {
     let kind = match node.kind() {
         "function_declaration" | "generator_function_declaration" | "function_signature" => {
             SymbolKind::Function
@@ -242,13 +242,13 @@ fn javascript<'t>(node: Node<'t>, text: &str, place: Place) -> Option<Definition
         "type_alias_declaration" => SymbolKind::Type,
         "enum_declaration" => SymbolKind::Enum,
         "internal_module" | "module" => SymbolKind::Module,
-        _ => return javascript_value(node, text, place),
+        _ => return javascript_value(node, text, scope),
     };
     simple(node, text, kind)
 }
 
 /// `const name = () => …`, and constants that are written like constants.
-fn javascript_value<'t>(node: Node<'t>, text: &str, place: Place) -> Option<Definition<'t>> {
+fn javascript_value<'t>(node: Node<'t>, text: &str, scope: Scope) -> Option<Definition<'t>> {
     let name = node
         .child_by_field_name("name")
         .or_else(|| node.child_by_field_name("property"))?;
@@ -260,7 +260,7 @@ fn javascript_value<'t>(node: Node<'t>, text: &str, place: Place) -> Option<Defi
         }
         "arrow_function" | "function_expression" | "generator_function" => SymbolKind::Function,
         "class" => SymbolKind::Class,
-        _ if !field && place == Place::Outer && is_shouted(slice(name, text)) => {
+        _ if !field && scope == Scope::Outer && is_shouted(slice(name, text)) => {
             SymbolKind::Constant
         }
         _ => return None,
@@ -278,7 +278,7 @@ fn javascript_value<'t>(node: Node<'t>, text: &str, place: Place) -> Option<Defi
     })
 }
 
-fn go<'t>(node: Node<'t>, text: &str, place: Place) -> Option<Definition<'t>> {
+fn go<'t>(node: Node<'t>, text: &str, scope: Scope) -> Option<Definition<'t>> {
     match node.kind() {
         "function_declaration" => simple(node, text, SymbolKind::Function),
         "method_declaration" => {
@@ -302,20 +302,20 @@ fn go<'t>(node: Node<'t>, text: &str, place: Place) -> Option<Definition<'t>> {
             found.body = of.filter(|_| kind != SymbolKind::Type);
             Some(found)
         }
-        _ if place == Place::Outer => simple(node, text, SymbolKind::Constant),
+        _ if scope == Scope::Outer => simple(node, text, SymbolKind::Constant),
         _ => None,
     }
 }
 
-fn c_family<'t>(node: Node<'t>, text: &str, place: Place) -> Option<Definition<'t>> {
+fn c_family<'t>(node: Node<'t>, text: &str, scope: Scope) -> Option<Definition<'t>> {
     let kind = match node.kind() {
         "function_definition" => {
-            return declared(node, text, place);
+            return declared(node, text, scope);
         }
         // Prototypes are where a header says what it has.
-        "declaration" | "field_declaration" if place != Place::InFunction => {
+        "declaration" | "field_declaration" if scope != Scope::InFunction => {
             let declarator = node.child_by_field_name("declarator")?;
-            return leads_to_function(declarator).then(|| declared(node, text, place))?;
+            return leads_to_function(declarator).then(|| declared(node, text, scope))?;
         }
         "struct_specifier" | "union_specifier" => SymbolKind::Struct,
         "class_specifier" => SymbolKind::Class,
@@ -345,14 +345,14 @@ fn c_family<'t>(node: Node<'t>, text: &str, place: Place) -> Option<Definition<'
 
 /// A function of C or C++: its name is at the end of a chain of declarators, and
 /// may say what it belongs to (`Writer::flush`).
-fn declared<'t>(node: Node<'t>, text: &str, place: Place) -> Option<Definition<'t>> {
+fn declared<'t>(node: Node<'t>, text: &str, scope: Scope) -> Option<Definition<'t>> {
     let name_node = innermost_name(node.child_by_field_name("declarator")?)?;
     let spelled = slice(name_node, text);
     let (owner, name) = match spelled.rsplit_once("::") {
         Some((owner, name)) => (Some(bare_type(owner).to_owned()), name),
         None => (None, spelled),
     };
-    let kind = if owner.is_some() || place == Place::InType {
+    let kind = if owner.is_some() || scope == Scope::InType {
         SymbolKind::Method
     } else {
         SymbolKind::Function

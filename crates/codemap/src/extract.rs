@@ -12,7 +12,7 @@ use std::time::Instant;
 use tree_sitter::{Node, ParseOptions, Parser, Tree};
 
 use crate::comment;
-use crate::definition::{Definition, NodeClass, Place, classify, definition, slice};
+use crate::definition::{Definition, NodeClass, Scope, classify, definition, slice};
 use crate::language::Language;
 use crate::limits::Limits;
 use crate::source::Skip;
@@ -224,13 +224,13 @@ impl<'s> Walk<'s> {
     fn enter(&mut self, node: Node<'_>, class: NodeClass) {
         match class {
             NodeClass::Definition => {
-                if let Some(found) = definition(self.language, node, self.text, self.place()) {
+                if let Some(found) = definition(self.language, node, self.text, self.scope()) {
                     self.define(node, found);
                 }
             }
-            NodeClass::Identifier => self.refer(node),
+            NodeClass::Identifier => self.add_reference(node),
             NodeClass::Comment => {
-                self.note(node);
+                self.add_comment(node);
                 if self.describes_its_inside() {
                     self.add_words(slice(node, self.text));
                 }
@@ -257,11 +257,11 @@ impl<'s> Walk<'s> {
         }
     }
 
-    fn place(&self) -> Place {
+    fn scope(&self) -> Scope {
         match self.open.last().map(|open| open.kind) {
-            None | Some(Some(SymbolKind::Module)) => Place::Outer,
-            Some(Some(SymbolKind::Function | SymbolKind::Method)) => Place::InFunction,
-            Some(_) => Place::InType,
+            None | Some(Some(SymbolKind::Module)) => Scope::Outer,
+            Some(Some(SymbolKind::Function | SymbolKind::Method)) => Scope::InFunction,
+            Some(_) => Scope::InType,
         }
     }
 
@@ -277,7 +277,7 @@ impl<'s> Walk<'s> {
         })
     }
 
-    fn note(&mut self, node: Node<'_>) {
+    fn add_comment(&mut self, node: Node<'_>) {
         let row = node.start_position().row;
         let before = &self.text[..node.start_byte()];
         let line = before.rsplit('\n').next().unwrap_or_default();
@@ -300,7 +300,7 @@ impl<'s> Walk<'s> {
         }
     }
 
-    fn refer(&mut self, node: Node<'_>) {
+    fn add_reference(&mut self, node: Node<'_>) {
         let name = slice(node, self.text);
         if name.len() < 2 || name.len() > LONGEST_IDENTIFIER {
             return;

@@ -12,7 +12,7 @@ use crate::language::Language;
 use crate::meaning::Likeness;
 use crate::query::{Hit, Match, Name, Query, name};
 use crate::rank::Ranks;
-use crate::scan::{Known, News};
+use crate::scan::{FileChange, KnownFile};
 use crate::source::{Skip, Stamp};
 use crate::symbol::{ContentHash, FileFacts, FileRecord, Symbol, SymbolKind};
 use crate::text_index::{self, TextIndex};
@@ -131,46 +131,46 @@ impl Names {
 
 impl CodeIndex {
     /// Takes in what a pass told.
-    pub fn apply(&mut self, news: News) {
-        match news {
-            News::Changed(file) => self.put(*file),
-            News::Touched { path, stamp } => {
+    pub fn apply(&mut self, change: FileChange) {
+        match change {
+            FileChange::Changed(file) => self.put(*file),
+            FileChange::Touched { path, stamp } => {
                 if let Some(file) = self.files.get_mut(path.as_str()) {
                     file.stamp = stamp;
                 }
             }
-            News::Gone { path } => self.remove(&path),
+            FileChange::Gone { path } => self.remove(&path),
         }
     }
 
     /// Whether this tells something the index does not hold already.
     #[must_use]
-    pub fn is_new(&self, news: &News) -> bool {
-        match news {
-            News::Touched { path, stamp } => self
+    pub fn is_new(&self, change: &FileChange) -> bool {
+        match change {
+            FileChange::Touched { path, stamp } => self
                 .files
                 .get(path.as_str())
                 .is_none_or(|file| file.stamp != *stamp),
-            News::Changed(file) => match (&file.facts, self.files.get(file.path.as_str())) {
+            FileChange::Changed(file) => match (&file.facts, self.files.get(file.path.as_str())) {
                 (FileFacts::Skipped(skip), Some(known)) => {
                     known.stamp != file.stamp || known.read.as_ref().err() != Some(skip)
                 }
                 _ => true,
             },
-            News::Gone { path } => self.files.contains_key(path.as_str()),
+            FileChange::Gone { path } => self.files.contains_key(path.as_str()),
         }
     }
 
     /// Whether anything is held of this file.
     #[must_use]
-    pub fn known_file(&self, path: &str) -> bool {
+    pub fn has_file(&self, path: &str) -> bool {
         self.files.contains_key(path)
     }
 
     /// What the next pass has to know.
     #[must_use]
-    pub fn known(&self) -> HashMap<String, Known> {
-        let known = |file: &FileEntry| Known {
+    pub fn known_files(&self) -> HashMap<String, KnownFile> {
+        let known = |file: &FileEntry| KnownFile {
             stamp: file.stamp,
             hash: file.read.as_ref().ok().map(|read| read.hash),
         };
@@ -247,7 +247,7 @@ impl CodeIndex {
         type Ranked = (Option<Match>, f32, u32);
         let better = |one: &Ranked, other: &Ranked| {
             let by_rank = other.0.cmp(&one.0).then(other.1.total_cmp(&one.1));
-            by_rank.then_with(|| self.place(one.2).cmp(&self.place(other.2)))
+            by_rank.then_with(|| self.location(one.2).cmp(&self.location(other.2)))
         };
         if hits.len() > limit && limit > 0 {
             hits.select_nth_unstable_by(limit - 1, better);
@@ -440,7 +440,7 @@ impl CodeIndex {
         self.nodes.len() - self.gone.len() - self.free.len()
     }
 
-    fn place(&self, number: u32) -> Option<(&str, u32)> {
+    fn location(&self, number: u32) -> Option<(&str, u32)> {
         let node = self.nodes[number as usize].as_ref()?;
         Some((&node.path, node.symbol.span.start))
     }

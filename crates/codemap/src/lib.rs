@@ -26,7 +26,7 @@ mod text_index;
 mod topology;
 mod words;
 
-pub use beacon::{Anchor, Followed, Landing, Suggestion, Trail, follow};
+pub use beacon::{Anchor, BeaconMatch, FollowOutcome, MatchKind, Suggestion, follow};
 pub use error::CodeError;
 pub use extract::{Extracted, extract};
 pub use index::{CodeIndex, IndexCounts, NodeRef};
@@ -35,7 +35,7 @@ pub use limits::Limits;
 pub use meaning::{Description, Likeness};
 pub use query::{Hit, MAX_QUERY, Match};
 pub use repository::Checkout;
-pub use scan::{Known, News, Progress, scan};
+pub use scan::{FileChange, KnownFile, Progress, scan};
 pub use source::{Skip, Stamp, read_source};
 pub use symbol::{ContentHash, FileFacts, FileRecord, Span, Symbol, SymbolKind};
 pub use topology::{MapRequest, Topology};

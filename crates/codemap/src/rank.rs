@@ -69,9 +69,10 @@ impl Ranks {
                 if definers.is_empty() || definers.len() > COMMON {
                     continue;
                 }
-                let weight =
-                    caution * telling(index.names.spelled(*name)) * f64::from(*count).sqrt()
-                        / definers.len() as f64;
+                let weight = caution
+                    * distinctiveness(index.names.spelled(*name))
+                    * f64::from(*count).sqrt()
+                    / definers.len() as f64;
                 for definer in definers {
                     let other = *definer as usize;
                     if other != number && families[other] == families[number] {
@@ -181,7 +182,7 @@ pub(crate) fn is_seen_elsewhere(node: &NodeRef) -> bool {
 
 /// Names of several parts are seldom meant for something else; a small word
 /// (`clone`, `join`) is mostly a method of a library.
-fn telling(name: &str) -> f64 {
+fn distinctiveness(name: &str) -> f64 {
     let parts = crate::words::parts(name).count();
     let is_capital = name.bytes().next().is_some_and(|b| b.is_ascii_uppercase());
     match (parts, is_capital) {

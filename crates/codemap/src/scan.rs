@@ -26,7 +26,7 @@ const BATCH: usize = 64;
 
 /// What is known of a file before the pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Known {
+pub struct KnownFile {
     pub stamp: Stamp,
     /// None for one that was skipped.
     pub hash: Option<ContentHash>,
@@ -34,7 +34,7 @@ pub struct Known {
 
 /// What a pass found out.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum News {
+pub enum FileChange {
     /// New, or with another content.
     Changed(Box<FileRecord>),
     /// The same content under another stamp.
@@ -72,10 +72,10 @@ impl Progress {
 /// only if the pass returns without an error and `each` never breaks off.
 pub fn scan(
     root: &Path,
-    known: &HashMap<String, Known>,
+    known: &HashMap<String, KnownFile>,
     limits: &Limits,
     progress: &Progress,
-    each: &mut dyn FnMut(Vec<News>) -> ControlFlow<()>,
+    each: &mut dyn FnMut(Vec<FileChange>) -> ControlFlow<()>,
 ) -> Result<(), CodeError> {
     let stopped = || CodeError::Stopped(root.to_owned());
     root.read_dir().map_err(|source| CodeError::NoFolder {
@@ -86,7 +86,7 @@ pub fn scan(
     let gone: Vec<_> = known
         .keys()
         .filter(|path| !listed.all.contains(path.as_str()))
-        .map(|path| News::Gone { path: path.clone() })
+        .map(|path| FileChange::Gone { path: path.clone() })
         .collect();
     for batch in gone.chunks(BATCH) {
         if each(batch.to_vec()).is_break() {
@@ -100,26 +100,26 @@ pub fn scan(
     }
     let threads = limits.threads.clamp(1, listed.to_read.len());
     // Small: what was parsed waits here only until it is kept.
-    let (tell, told) = mpsc::sync_channel::<News>(BATCH);
+    let (changes, received) = mpsc::sync_channel::<FileChange>(BATCH);
     let next = AtomicUsize::new(0);
     std::thread::scope(|scope| {
         for _ in 0..threads {
-            let tell = tell.clone();
+            let changes = changes.clone();
             scope.spawn(|| {
-                let tell = tell;
+                let changes = changes;
                 while let Some(path) = listed.to_read.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let news = read(root, path, known.get(path), limits);
+                    let change = read(root, path, known.get(path), limits);
                     progress.read.fetch_add(1, Ordering::Relaxed);
-                    if progress.stopped() || tell.send(news).is_err() {
+                    if progress.stopped() || changes.send(change).is_err() {
                         return;
                     }
                 }
             });
         }
-        drop(tell);
+        drop(changes);
         let mut batch = Vec::new();
-        for news in told {
-            batch.push(news);
+        for change in received {
+            batch.push(change);
             if batch.len() >= BATCH && each(std::mem::take(&mut batch)).is_break() {
                 progress.stop();
                 return Err(stopped());
@@ -135,18 +135,18 @@ pub fn scan(
     })
 }
 
-struct Listed {
+struct FileListing {
     all: std::collections::HashSet<String>,
     to_read: Vec<String>,
 }
 
 fn list(
     root: &Path,
-    known: &HashMap<String, Known>,
+    known: &HashMap<String, KnownFile>,
     limits: &Limits,
     progress: &Progress,
-) -> Result<Listed, CodeError> {
-    let mut listed = Listed {
+) -> Result<FileListing, CodeError> {
+    let mut listed = FileListing {
         all: std::collections::HashSet::new(),
         to_read: Vec::new(),
     };
@@ -196,7 +196,7 @@ fn below(root: &Path, path: &Path) -> Option<String> {
     parts.map(|parts| parts.join("/"))
 }
 
-fn read(root: &Path, path: &str, known: Option<&Known>, limits: &Limits) -> News {
+fn read(root: &Path, path: &str, known: Option<&KnownFile>, limits: &Limits) -> FileChange {
     let (stamp, text) = source::read(&root.join(path), limits);
     let facts = text.and_then(|text| {
         let hash = ContentHash::of(text.as_bytes());
@@ -215,9 +215,9 @@ fn read(root: &Path, path: &str, known: Option<&Known>, limits: &Limits) -> News
     });
     let path = path.to_owned();
     match facts {
-        Ok(None) => News::Touched { path, stamp },
-        Ok(Some(facts)) => News::Changed(Box::new(FileRecord { path, stamp, facts })),
-        Err(skip) => News::Changed(Box::new(FileRecord {
+        Ok(None) => FileChange::Touched { path, stamp },
+        Ok(Some(facts)) => FileChange::Changed(Box::new(FileRecord { path, stamp, facts })),
+        Err(skip) => FileChange::Changed(Box::new(FileRecord {
             path,
             stamp,
             facts: FileFacts::Skipped(skip),

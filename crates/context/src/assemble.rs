@@ -123,23 +123,24 @@ pub fn assemble(mut candidates: Vec<Candidate>, request: Request) -> Assembly {
     let Choice { chosen, .. } = choice;
     let parts: Vec<String> = chosen
         .iter()
-        .filter_map(|place| match place {
-            Place::In { part, .. } => Some(part.clone()),
-            Place::Open | Place::Out(_) => None,
+        .filter_map(|selection| match selection {
+            Selection::In { part, .. } => Some(part.clone()),
+            Selection::Open | Selection::Out(_) => None,
         })
         .collect();
-    let text = match parts.is_empty() {
-        true => String::new(),
-        false => quote::framed(&parts),
+    let text = if parts.is_empty() {
+        String::new()
+    } else {
+        quote::framed(&parts)
     };
     let items = candidates
         .into_iter()
         .zip(chosen)
-        .map(|(candidate, place)| {
-            let outcome = match place {
-                Place::In { outcome, .. } => outcome,
-                Place::Out(reason) => Outcome::Cut(reason),
-                Place::Open => Outcome::Cut(Reason::Empty),
+        .map(|(candidate, selection)| {
+            let outcome = match selection {
+                Selection::In { outcome, .. } => outcome,
+                Selection::Out(reason) => Outcome::Cut(reason),
+                Selection::Open => Outcome::Cut(Reason::Empty),
             };
             Item { candidate, outcome }
         });
@@ -176,7 +177,7 @@ enum Companions {
 
 /// What has become of a candidate so far.
 #[derive(Debug)]
-enum Place {
+enum Selection {
     Open,
     In { part: String, outcome: Outcome },
     Out(Reason),
@@ -186,9 +187,9 @@ struct Choice<'c> {
     candidates: &'c [Candidate],
     texts: &'c [String],
     request: Request,
-    chosen: Vec<Place>,
+    chosen: Vec<Selection>,
     /// What the agent has or is given: what it is called and how it reads.
-    said: Vec<(String, Likeness)>,
+    included: Vec<(String, Likeness)>,
     /// In thousandths of a token.
     room: usize,
 }
@@ -205,28 +206,30 @@ impl<'c> Choice<'c> {
             texts,
             request,
             chosen: Vec::with_capacity(candidates.len()),
-            said: Vec::new(),
+            included: Vec::new(),
             room: (request.budget * 1000).saturating_sub(thousandths(&quote::frame())),
         };
         for (candidate, text) in candidates.iter().zip(texts) {
-            let place = match &candidate.known {
-                _ if choice.chosen.len() >= MOST_CANDIDATES => Place::Out(Reason::TooMany),
-                _ if text.is_empty() => Place::Out(Reason::Empty),
+            let selection = match &candidate.known {
+                _ if choice.chosen.len() >= MOST_CANDIDATES => Selection::Out(Reason::TooMany),
+                _ if text.is_empty() => Selection::Out(Reason::Empty),
                 Some(how) => {
-                    choice.said.push((called(candidate), Likeness::of(text)));
-                    Place::Out(Reason::Known(one_line(how)))
+                    choice
+                        .included
+                        .push((display_name(candidate), Likeness::of(text)));
+                    Selection::Out(Reason::Known(one_line(how)))
                 }
                 None if candidate.source == Source::Environment
                     && companions == Companions::Left =>
                 {
-                    Place::Out(Reason::NothingElse)
+                    Selection::Out(Reason::NothingElse)
                 }
                 None if candidate.relevance.is_nan() || candidate.relevance < LEAST_RELEVANCE => {
-                    Place::Out(Reason::Unrelated)
+                    Selection::Out(Reason::Unrelated)
                 }
-                None => Place::Open,
+                None => Selection::Open,
             };
-            choice.chosen.push(place);
+            choice.chosen.push(selection);
         }
         choice
     }
@@ -242,10 +245,10 @@ impl<'c> Choice<'c> {
         for source in Source::ALL {
             for at in self.open_of(source) {
                 self.try_at(at, usize::MAX);
-                if let Place::Open = self.chosen[at] {
+                if let Selection::Open = self.chosen[at] {
                     let needs = self.cost(&self.whole(at)).div_ceil(1000);
                     let left = self.room / 1000;
-                    self.chosen[at] = Place::Out(Reason::NoRoom { needs, left });
+                    self.chosen[at] = Selection::Out(Reason::NoRoom { needs, left });
                 }
             }
         }
@@ -253,7 +256,7 @@ impl<'c> Choice<'c> {
 
     fn open_of(&self, source: Source) -> Vec<usize> {
         let open = |at: &usize| {
-            self.candidates[*at].source == source && matches!(self.chosen[*at], Place::Open)
+            self.candidates[*at].source == source && matches!(self.chosen[*at], Selection::Open)
         };
         (0..self.chosen.len()).filter(open).collect()
     }
@@ -262,10 +265,10 @@ impl<'c> Choice<'c> {
     fn try_at(&mut self, at: usize, allowance: usize) -> usize {
         let candidate = &self.candidates[at];
         let likeness = Likeness::of(&self.texts[at]);
-        let mut said = self.said.iter();
-        if let Some((name, _)) = said.find(|(_, other)| likeness.is_said_by(other)) {
+        let mut included = self.included.iter();
+        if let Some((name, _)) = included.find(|(_, other)| likeness.is_contained_in(other)) {
             let of = name.clone();
-            self.chosen[at] = Place::Out(Reason::Duplicate { of });
+            self.chosen[at] = Selection::Out(Reason::Duplicate { of });
             return 0;
         }
         let allowance = allowance.min(self.room);
@@ -285,8 +288,8 @@ impl<'c> Choice<'c> {
         };
         let cost = self.cost(&part);
         self.room -= cost;
-        self.said.push((called(candidate), likeness));
-        self.chosen[at] = Place::In { part, outcome };
+        self.included.push((display_name(candidate), likeness));
+        self.chosen[at] = Selection::In { part, outcome };
         cost
     }
 
@@ -328,14 +331,14 @@ impl<'c> Choice<'c> {
             .candidates
             .iter()
             .zip(&self.chosen)
-            .filter(|(_, place)| matches!(place, Place::In { .. }))
+            .filter(|(_, selection)| matches!(selection, Selection::In { .. }))
             .peekable();
         given.peek().is_some()
             && given.all(|(candidate, _)| candidate.source == Source::Environment)
     }
 }
 
-fn called(candidate: &Candidate) -> String {
+fn display_name(candidate: &Candidate) -> String {
     format!(
         "{} \"{}\"",
         candidate.source.noun(),

@@ -38,7 +38,7 @@ impl Likeness {
     }
 
     /// Whether this says nothing that `other` does not.
-    pub(crate) fn is_said_by(&self, other: &Self) -> bool {
+    pub(crate) fn is_contained_in(&self, other: &Self) -> bool {
         if self.plain.trim().is_empty() || other.plain.contains(&self.plain) {
             return true;
         }
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     fn is_said(text: &str, other: &str) -> bool {
-        Likeness::of(text).is_said_by(&Likeness::of(other))
+        Likeness::of(text).is_contained_in(&Likeness::of(other))
     }
 
     #[test]

@@ -49,7 +49,7 @@ impl Skill {
         }
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let (front, body) = split(text).ok_or(SkillError::NoFrontMatter)?;
-        if is_clever(front) {
+        if is_too_complex(front) {
             return Err(SkillError::TooClever);
         }
         let read = read_document(front, "front matter", LARGEST_FRONT_MATTER, |node| {
@@ -101,7 +101,7 @@ fn split(text: &str) -> Option<(&str, &str)> {
 
 /// An anchor repeated is a small file that becomes a large one, and a parser that
 /// calls itself has an end. Front matter that people write needs neither.
-fn is_clever(front: &str) -> bool {
+fn is_too_complex(front: &str) -> bool {
     let mut depth = 0_usize;
     for line in front.lines() {
         let indent = line.len() - line.trim_start_matches([' ', '-', '?']).len();

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use futures::future::BoxFuture;
 use missiond_core::{Clock, ExecutionId, FencingToken};
-use missiond_journal::store::{Batch, Opened, Scanned, Visitor};
+use missiond_journal::store::{Batch, OpenedJournal, Scanned, Visitor};
 use missiond_journal::{
     Head, JournalStore, JournalWriter, Line, Recovery, Sequence, StoreError as JournalError,
 };
@@ -199,7 +199,7 @@ impl JournalStore for DatabaseJournals {
         Ok(Box::new(writer))
     }
 
-    fn open(&self, execution: ExecutionId) -> Result<Opened, JournalError> {
+    fn open(&self, execution: ExecutionId) -> Result<OpenedJournal, JournalError> {
         if self.head(execution)?.is_none() {
             return Err(JournalError::NotFound { execution });
         }
@@ -207,7 +207,7 @@ impl JournalStore for DatabaseJournals {
         // Read under the lease: nobody moves it from here on.
         let head = self.head(execution)?;
         let head = head.ok_or(JournalError::NotFound { execution })?;
-        Ok(Opened {
+        Ok(OpenedJournal {
             writer: Box::new(self.writer(execution, token, head)),
             recovery: Recovery::default(),
         })

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use missiond_config::TimelineConfig;
 use missiond_core::{Clock, DaemonId, Event, ExecutionId, SlotId, SystemClock};
 use missiond_journal::catalogue::{CompletedClaim, NeedsInput, Process, Signal, SignalType};
-use missiond_journal::store::{Batch, Opened, Visitor};
+use missiond_journal::store::{Batch, OpenedJournal, Visitor};
 use missiond_journal::suite::header;
 use missiond_journal::{
     Confidence, FileStore, Head, Journal, JournalStore, JournalWriter, ObservationKey, Observed,
@@ -66,9 +66,9 @@ impl JournalStore for Cut {
         Ok(self.writer(self.files.create(execution, first)?))
     }
 
-    fn open(&self, execution: ExecutionId) -> Result<Opened, StoreError> {
+    fn open(&self, execution: ExecutionId) -> Result<OpenedJournal, StoreError> {
         let opened = self.files.open(execution)?;
-        Ok(Opened {
+        Ok(OpenedJournal {
             writer: self.writer(opened.writer),
             recovery: opened.recovery,
         })

@@ -202,7 +202,7 @@ pub(super) fn of_transcript(
     let place = format!(
         "transcript:{}:{}:{index}:{}",
         line.conversation,
-        line.place,
+        line.position,
         &digest[..8]
     );
     let (place, observed) = match said {

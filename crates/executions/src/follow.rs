@@ -8,13 +8,13 @@ use std::time::Duration;
 use missiond_adapters::{Equipment, StartupDialog};
 use missiond_core::{DeliveryStatus, Event, PtyState, Seq};
 use missiond_journal::catalogue::Process;
-use missiond_journal::marker::{self, Expected, Found};
+use missiond_journal::marker::{self, Expected, ParsedMarker};
 use missiond_journal::{Confidence, Source, Text, Transport};
 use missiond_semantic::AnswerOutcome;
 use missiond_slots::Answer;
 use missiond_store::capabilities;
 use missiond_store::executions::{self, ExecutionRow};
-use missiond_store::told_effects;
+use missiond_store::published_effects;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, MissedTickBehavior};
 
@@ -173,7 +173,7 @@ impl Follow {
         self.handle_markers(found).await
     }
 
-    async fn handle_markers(&self, found: Vec<Found>) -> Result<Going, ExecutionError> {
+    async fn handle_markers(&self, found: Vec<ParsedMarker>) -> Result<Going, ExecutionError> {
         for found in found {
             let (key, observed) = found.into_observed();
             // What is heard is also seen, and a screen is looked at again and again.
@@ -286,7 +286,7 @@ pub(super) async fn close(context: &Context, run: &Arc<Run>) {
         .write(move |tx| {
             Box::pin(async move {
                 capabilities::revoke(tx, id, at).await?;
-                told_effects::forget(tx, id).await?;
+                published_effects::forget(tx, id).await?;
                 executions::end(tx, id, at).await
             })
         })

@@ -4,7 +4,7 @@
 
 use missiond_config::JournalKeeping;
 use missiond_core::ExecutionId;
-use missiond_journal::store::{Batch, Opened, StoreError, Visitor};
+use missiond_journal::store::{Batch, OpenedJournal, StoreError, Visitor};
 use missiond_journal::{FileStore, Head, JournalStore, JournalWriter, Sequence};
 
 use crate::database_journal::DatabaseJournals;
@@ -81,7 +81,7 @@ impl JournalStore for HomeJournals {
         }
     }
 
-    fn open(&self, execution: ExecutionId) -> Result<Opened, StoreError> {
+    fn open(&self, execution: ExecutionId) -> Result<OpenedJournal, StoreError> {
         self.store_of(execution).open(execution)
     }
 

@@ -5,9 +5,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use missiond_journal::marker::{Broken, Expected, Found, StreamDecoder};
+use missiond_journal::marker::{Broken, Expected, ParsedMarker, StreamDecoder};
 use missiond_pty::CastError;
-use missiond_pty::host::{Recorded, Recording};
+use missiond_pty::host::{RecordedEvent, Recording};
 use missiond_slots::{Listener, SlotCommand};
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::oneshot;
@@ -31,7 +31,7 @@ struct State {
     decoder: StreamDecoder,
     /// What came while the past is still read; none when it has been.
     kept: Option<Vec<u8>>,
-    found: Vec<Found>,
+    found: Vec<ParsedMarker>,
 }
 
 impl MarkerListener {
@@ -65,12 +65,12 @@ impl MarkerListener {
     }
 
     /// What was found since the last time.
-    pub(super) fn drain(&self) -> Vec<Found> {
+    pub(super) fn drain(&self) -> Vec<ParsedMarker> {
         std::mem::take(&mut self.state().found)
     }
 
     /// What is left when nothing more comes.
-    pub(super) fn drain_last(&self) -> Vec<Found> {
+    pub(super) fn drain_last(&self) -> Vec<ParsedMarker> {
         let mut state = self.state();
         let last = state.decoder.finish();
         state.found.extend(last);
@@ -90,7 +90,7 @@ impl MarkerListener {
         let reader = Recording::open(recording)?.read_from(until.saturating_sub(AGAIN))?;
         let mut at = reader.position();
         for event in reader {
-            let (_, Recorded::Output(bytes)) = event? else {
+            let (_, RecordedEvent::Output(bytes)) = event? else {
                 continue;
             };
             // The rest is heard.

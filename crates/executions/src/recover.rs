@@ -156,7 +156,7 @@ impl Context {
     async fn last_before(&self, moment: Timestamp) -> Result<Seq, ExecutionError> {
         let filter = TimelineFilter {
             until: Some(moment),
-            order: timeline::Order::NewestFirst,
+            order: timeline::SortOrder::NewestFirst,
             limit: 1,
             ..TimelineFilter::default()
         };

@@ -358,7 +358,7 @@ impl Context {
 /// record by itself.
 fn offered(owner: OwnerEntity, adapter: &dyn Adapter) -> Vec<SignalType> {
     let mut offered = owner.signals();
-    if adapter.words_are_on_record() {
+    if adapter.transcript_has_messages() {
         offered.retain(|signal| signal.descriptor().traits != Meaning::Conversation);
     }
     offered

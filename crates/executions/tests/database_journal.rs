@@ -16,7 +16,7 @@ use parking_lot::Mutex;
 use tokio::runtime::Handle;
 
 /// Runs a case on a thread that may block, with a new handle for each opening.
-async fn run(url: DbUrl, case: fn(suite::Place<'_>)) {
+async fn run(url: DbUrl, case: fn(suite::StoreOpener<'_>)) {
     let db = MissionDb::open(&url).await.unwrap();
     let handle = Handle::current();
     let used = db.clone();
@@ -54,7 +54,7 @@ fn server() -> Option<DbUrl> {
     Some(server.url().clone())
 }
 
-async fn on_postgres(case: fn(suite::Place<'_>)) {
+async fn on_postgres(case: fn(suite::StoreOpener<'_>)) {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let Some(server) = tokio::task::block_in_place(server) else {
         return;

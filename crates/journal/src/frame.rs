@@ -181,7 +181,7 @@ impl<'a> Line<'a> {
         if line.len() > limits::LINE_BYTES {
             return Err(BadLine::TooLong);
         }
-        let parsed = Self::take_apart(line).ok_or(BadLine::Form)?;
+        let parsed = Self::split_fields(line).ok_or(BadLine::Form)?;
         let checked = &line[..line.len() - CRC_TAIL];
         let crc = &line[line.len() - 10..line.len() - 2];
         if hex8(crc32fast::hash(checked)) != crc {
@@ -190,7 +190,7 @@ impl<'a> Line<'a> {
         Ok(parsed)
     }
 
-    fn take_apart(line: &'a [u8]) -> Option<Self> {
+    fn split_fields(line: &'a [u8]) -> Option<Self> {
         let hashed = line.get(..line.len().checked_sub(TAIL)?)?;
         let tail = &line[hashed.len()..];
         let hash = tail.strip_prefix(br#","hash":""#)?.get(..64)?;

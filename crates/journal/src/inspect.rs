@@ -83,7 +83,7 @@ pub fn verify(
     let anchor = store.anchor(execution)?;
     let mut verifier = Verifier::new(execution);
     store.scan(execution, Sequence::START, &mut |scanned| {
-        verifier.look(scanned);
+        verifier.check_line(scanned);
         if verifier.findings.len() >= FINDINGS {
             ControlFlow::Break(())
         } else {
@@ -144,7 +144,7 @@ impl Verifier {
         }
     }
 
-    fn look(&mut self, scanned: crate::store::Scanned<'_>) {
+    fn check_line(&mut self, scanned: crate::store::Scanned<'_>) {
         let after = self.chain.head().sequence;
         let found = |line: u64, reason| Finding::BadLine {
             line,
@@ -336,14 +336,14 @@ pub struct Side<'a> {
 /// are not compared: a compacted journal differs from its original only by what
 /// it left out and by its header.
 pub fn diff(left: Side<'_>, right: Side<'_>, limit: usize) -> Result<Vec<Difference>, StoreError> {
-    let mut lefts = Cursor::new(left);
-    let mut rights = Cursor::new(right);
+    let mut lefts = RecordCursor::new(left);
+    let mut rights = RecordCursor::new(right);
     let mut found = Vec::new();
     while found.len() < limit {
         let difference = match (lefts.peek()?, rights.peek()?) {
             (None, None) => break,
             (Some(left), Some(right)) if left.sequence == right.sequence => {
-                let (left, right) = (lefts.take(), rights.take());
+                let (left, right) = (lefts.pop(), rights.pop());
                 match (left, right) {
                     (Some(left), Some(right)) if left != right => Difference::Changed {
                         sequence: left.sequence,
@@ -354,14 +354,14 @@ pub fn diff(left: Side<'_>, right: Side<'_>, limit: usize) -> Result<Vec<Differe
                 }
             }
             (Some(left), right) if right.is_none_or(|right| left.sequence < right.sequence) => {
-                match lefts.take() {
+                match lefts.pop() {
                     Some(record) => Difference::OnlyLeft {
                         record: Box::new(record),
                     },
                     None => continue,
                 }
             }
-            _ => match rights.take() {
+            _ => match rights.pop() {
                 Some(record) => Difference::OnlyRight {
                     record: Box::new(record),
                 },
@@ -374,14 +374,14 @@ pub fn diff(left: Side<'_>, right: Side<'_>, limit: usize) -> Result<Vec<Differe
 }
 
 /// Records of a journal, a window at a time.
-struct Cursor<'a> {
+struct RecordCursor<'a> {
     side: Side<'a>,
     records: std::collections::VecDeque<Record>,
     next: Sequence,
     more: bool,
 }
 
-impl<'a> Cursor<'a> {
+impl<'a> RecordCursor<'a> {
     const fn new(side: Side<'a>) -> Self {
         Self {
             side,
@@ -402,7 +402,7 @@ impl<'a> Cursor<'a> {
         Ok(self.records.front())
     }
 
-    fn take(&mut self) -> Option<Record> {
+    fn pop(&mut self) -> Option<Record> {
         self.records.pop_front()
     }
 }

@@ -2,14 +2,15 @@
 //! [`Journal`] of the execution, from as many threads as it likes; callers that
 //! come together share one commit.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use missiond_core::machines::Machine;
 use missiond_core::{
     DeliveryStatus, ErrorCode, ExecutionAttention, ExecutionId, IllegalMove, MessageId,
     ObservationId, Timestamp,
 };
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use crate::bounded::Text;
 use crate::catalogue::{MessageContent, limits};
@@ -61,10 +62,12 @@ pub struct Journal {
     execution: ExecutionId,
     store: Arc<dyn JournalStore>,
     policy: Arc<Policy>,
+    /// A panic while it is held cannot leave it half changed: `apply` and
+    /// `encode_group` do not panic, and nothing else happens under it.
     live: Mutex<Live>,
     /// Held while committing. Never taken while `live` is held.
     committer: Mutex<Committer>,
-    turn: Turn,
+    turn: CommitTurn,
     durable: AtomicU64,
 }
 
@@ -88,39 +91,36 @@ struct Committer {
 /// done: queueing for the committer's lock instead would wake them one by one,
 /// and hold up behind the next sync those whom this one has already served.
 #[derive(Debug, Default)]
-struct Turn {
-    taken: Mutex<bool>,
-    over: Condvar,
+struct CommitTurn {
+    held: Mutex<bool>,
+    released: Condvar,
 }
 
-struct MyTurn<'t>(&'t Turn);
+struct TurnGuard<'t>(&'t CommitTurn);
 
-impl Turn {
+impl CommitTurn {
     /// Waits until it is the caller's turn, or `None` when that is not needed any
     /// more.
-    fn take_unless(&self, served: impl Fn() -> bool) -> Option<MyTurn<'_>> {
+    fn acquire_unless(&self, served: impl Fn() -> bool) -> Option<TurnGuard<'_>> {
         if served() {
             return None;
         }
-        let mut taken = lock(&self.taken);
-        while *taken && !served() {
-            taken = self
-                .over
-                .wait(taken)
-                .unwrap_or_else(PoisonError::into_inner);
+        let mut held = self.held.lock();
+        while *held && !served() {
+            self.released.wait(&mut held);
         }
         if served() {
             return None;
         }
-        *taken = true;
-        Some(MyTurn(self))
+        *held = true;
+        Some(TurnGuard(self))
     }
 }
 
-impl Drop for MyTurn<'_> {
+impl Drop for TurnGuard<'_> {
     fn drop(&mut self) {
-        *lock(&self.0.taken) = false;
-        self.0.over.notify_all();
+        *self.0.held.lock() = false;
+        self.0.released.notify_all();
     }
 }
 
@@ -232,7 +232,7 @@ impl Journal {
                 writer,
                 spare: Vec::new(),
             }),
-            turn: Turn::default(),
+            turn: CommitTurn::default(),
             durable: AtomicU64::new(head.sequence.0),
         }
     }
@@ -342,11 +342,11 @@ impl Journal {
                 if live.state.lifecycle.is_final() {
                     return rejected(Reason::Stopped);
                 }
-                if chatters(&live.state, &new.from, at) {
+                if is_chatter(&live.state, &new.from, at) {
                     return rejected(Reason::TooMuchChatter);
                 }
                 let id = MessageId::generate();
-                let Some(change) = answered(&live.state, id, &new.content) else {
+                let Some(change) = answer_change(&live.state, id, &new.content) else {
                     return rejected(Reason::NoSuchRequest);
                 };
                 let mut group = vec![RecordBody::from(MessageAccepted {
@@ -466,8 +466,8 @@ impl Journal {
 
     /// Looks at the state without copying it. It may be ahead of the disk by
     /// what is being committed at this moment.
-    pub fn peek<R>(&self, look: impl FnOnce(&ExecutionState) -> R) -> Result<R, JournalError> {
-        Ok(look(&self.live()?.state))
+    pub fn peek<R>(&self, read: impl FnOnce(&ExecutionState) -> R) -> Result<R, JournalError> {
+        Ok(read(&self.live()?.state))
     }
 
     /// The records after `after`, within the limit.
@@ -479,7 +479,7 @@ impl Journal {
     /// gives the same state before and after; places stay as they were. The
     /// journal is held still meanwhile.
     pub fn compact(&self) -> Result<Compacted, JournalError> {
-        let mut committer = lock(&self.committer);
+        let mut committer = self.committer.lock();
         self.flush(&mut committer)?;
         let mut live = self.live()?;
         if !live.pending.is_empty() {
@@ -515,9 +515,9 @@ impl Journal {
     /// all who have added something by then; the others find it done.
     fn commit(&self, until: Sequence) -> Result<(), JournalError> {
         let durable = || self.durable.load(Ordering::Acquire) >= until.0;
-        match self.turn.take_unless(durable) {
+        match self.turn.acquire_unless(durable) {
             None => Ok(()),
-            Some(_turn) => self.flush(&mut lock(&self.committer)),
+            Some(_turn) => self.flush(&mut self.committer.lock()),
         }
     }
 
@@ -534,7 +534,7 @@ impl Journal {
             lines: &lines,
             head,
         });
-        self.settle(&mut lock(&self.live), done, head)?;
+        self.settle(&mut self.live.lock(), done, head)?;
         committer.spare = lines;
         committer.spare.clear();
         Ok(())
@@ -559,7 +559,7 @@ impl Journal {
     }
 
     fn live(&self) -> Result<MutexGuard<'_, Live>, JournalError> {
-        let live = lock(&self.live);
+        let live = self.live.lock();
         match &live.broken {
             None => Ok(live),
             Some(detail) => Err(JournalError::Broken {
@@ -599,7 +599,7 @@ impl Live {
 
 /// Whether an agent has sent this one as much as an agent may. People and the
 /// system send what they like.
-fn chatters(state: &ExecutionState, from: &Sender, at: Timestamp) -> bool {
+fn is_chatter(state: &ExecutionState, from: &Sender, at: Timestamp) -> bool {
     let Sender::Execution(_) = from else {
         return false;
     };
@@ -609,7 +609,7 @@ fn chatters(state: &ExecutionState, from: &Sender, at: Timestamp) -> bool {
 
 /// What accepting the message changes; `None` when it answers nothing that is
 /// open.
-fn answered(
+fn answer_change(
     state: &ExecutionState,
     message: MessageId,
     content: &MessageContent,
@@ -625,10 +625,4 @@ fn answered(
         requests: vec![RequestChange::Answered { request, message }],
         ..StateChanged::default()
     })
-}
-
-/// A panic while the lock was held cannot leave it half changed: `apply` and
-/// `encode_group` do not panic, and nothing else happens under it.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -31,6 +31,7 @@ pub mod file;
 mod frame;
 pub mod inspect;
 mod journal;
+pub mod last_known;
 pub mod marker;
 pub mod narrate;
 pub mod observation;
@@ -38,7 +39,6 @@ pub mod owner;
 pub mod policy;
 pub mod record;
 pub mod replay;
-pub mod said;
 pub mod state;
 pub mod store;
 #[cfg(any(test, feature = "suite"))]
@@ -49,6 +49,7 @@ pub use bounded::{List, OutOfBounds, Text};
 pub use file::FileStore;
 pub use frame::{BadGroup, BadLine, Digest, Head, Line, Sequence, encode_group};
 pub use journal::{Journal, JournalError, NewMessage, NewObservation};
+pub use last_known::{LastKnown, ProgramEnd, StatedClaim};
 pub use observation::{
     Confidence, EventId, MessageKey, Observation, ObservationKey, Observed, ObservedType, Source,
 };
@@ -56,6 +57,5 @@ pub use owner::{OwnerEntity, OwnerRef};
 pub use policy::{Acknowledgement, MessageAcknowledgement, Outcome, Policy, Reason, Verdict};
 pub use record::{JournalHeader, Record, RecordBody, RecordKind, Transport};
 pub use replay::{ReplayError, replay};
-pub use said::{ProgramEnd, Said, StatedClaim};
 pub use state::{ExecutionState, ProcessOverlay};
 pub use store::{JournalStore, JournalWriter, ReadLimit, Recovery, StoreError, Window};

@@ -27,11 +27,11 @@ impl OwnerEntity {
     #[must_use]
     pub fn signals(self) -> Vec<SignalType> {
         let all = SignalType::ALL.iter().copied();
-        all.filter(|&signal| self.takes(signal)).collect()
+        all.filter(|&signal| self.accepts(signal)).collect()
     }
 
     #[must_use]
-    pub(crate) const fn takes(self, signal: SignalType) -> bool {
+    pub(crate) const fn accepts(self, signal: SignalType) -> bool {
         match self {
             Self::Mission | Self::Task | Self::Artifact => true,
             Self::System | Self::Repository => !matches!(signal, SignalType::ReadyForVerification),

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::catalogue::{MessageContent, Session, SignalType};
 use crate::frame::Sequence;
+use crate::last_known::LastKnown;
 use crate::marker::MarkerKeyHash;
 use crate::observation::{MessageKey, ObservationKey};
 use crate::owner::{OwnerEntity, OwnerRef};
@@ -22,7 +23,6 @@ use crate::record::{
     JournalHeader, OwnerEffect, ProgressSnapshot, Record, RecordBody, RequestChange, Sender,
     StateChanged, Telemetry, Transport,
 };
-use crate::said::Said;
 use crate::timeline::Timeline;
 
 /// An execution, as far as its journal tells.
@@ -56,7 +56,8 @@ pub struct ExecutionState {
     pub due: BTreeMap<EffectKey, OwnerEffect>,
     pub timeline: Timeline,
     /// What the agent said of its work, and how its program ended.
-    pub said: Said,
+    #[serde(rename = "said")]
+    pub last_known: LastKnown,
     /// Refused observations that were recorded.
     pub refusals: u32,
 
@@ -186,7 +187,7 @@ impl ExecutionState {
             messages: BTreeMap::new(),
             due: BTreeMap::new(),
             timeline: Timeline::default(),
-            said: Said::default(),
+            last_known: LastKnown::default(),
             refusals: 0,
             observations: HashMap::new(),
             message_keys: HashMap::new(),
@@ -252,12 +253,12 @@ impl ExecutionState {
             RecordBody::MessageAccepted(accepted) => self.accept(sequence, at, accepted),
             RecordBody::MessageDelivery(delivery) => self.deliver(delivery)?,
             RecordBody::Observation(observation) => {
-                self.said.observe(&observation, at);
+                self.last_known.observe(&observation, at);
                 self.undecided
                     .insert(observation.id, (observation.key, sequence));
             }
             RecordBody::Decision(decision) => {
-                self.said.decide(&decision);
+                self.last_known.decide(&decision);
                 self.settle(&decision)?;
             }
             RecordBody::StateChanged(change) => self.change(change)?,

@@ -35,7 +35,7 @@ pub trait JournalStore: Send + Sync + fmt::Debug {
     ) -> Result<Box<dyn JournalWriter>, StoreError>;
 
     /// Opens a journal for writing, repairing what a crash left unfinished.
-    fn open(&self, execution: ExecutionId) -> Result<Opened, StoreError>;
+    fn open(&self, execution: ExecutionId) -> Result<OpenedJournal, StoreError>;
 
     /// Every journal there is, in the order of their ids.
     fn list(&self) -> Result<Vec<ExecutionId>, StoreError>;
@@ -94,7 +94,7 @@ pub struct Batch<'a> {
 
 /// A journal opened for writing.
 #[derive(Debug)]
-pub struct Opened {
+pub struct OpenedJournal {
     pub writer: Box<dyn JournalWriter>,
     pub recovery: Recovery,
 }

@@ -29,8 +29,8 @@ pub struct Verdict {
 
 /// Words in common for two entries to be about the same thing at all. A little
 /// less is enough when their vectors are alike.
-const ABOUT_THE_SAME: f32 = 0.5;
-const ABOUT_THE_SAME_WHEN_ALIKE: f32 = 0.3;
+const TOPIC_OVERLAP: f32 = 0.5;
+const TOPIC_OVERLAP_WHEN_ALIKE: f32 = 0.3;
 
 /// Compares a newer entry with an older one. `alike` says whether their vectors
 /// are nearer than the model's calibrated line, `None` without vectors.
@@ -40,7 +40,7 @@ pub fn classify(
     older: Statement<'_>,
     alike: Option<bool>,
 ) -> Option<Verdict> {
-    let (new, old) = (Said::of(newer.text), Said::of(older.text));
+    let (new, old) = (Assertion::of(newer.text), Assertion::of(older.text));
     let overlap = overlap(&new.words, &old.words);
     let verdict = |kind, reason: String, newer_keeps, older_keeps| {
         Some(Verdict {
@@ -54,28 +54,28 @@ pub fn classify(
         return verdict(EdgeKind::Duplicate, "the same words".into(), 1.0, 1.0);
     }
     let needed = if alike == Some(true) {
-        ABOUT_THE_SAME_WHEN_ALIKE
+        TOPIC_OVERLAP_WHEN_ALIKE
     } else {
-        ABOUT_THE_SAME
+        TOPIC_OVERLAP
     };
     if overlap < needed {
         return None;
     }
     let share = format!("{:.0} % of the words in common", overlap * 100.0);
-    let difference = new.differs_from(&old);
+    let difference = new.difference_from(&old);
     if let Some(difference) = difference {
         let reason = format!("{share}; {difference}");
         if newer.tier < older.tier {
-            let said = format!("{reason}; the older one is of {}", whose(older.tier));
-            return verdict(EdgeKind::Contradicts, said, 0.5, 1.0);
+            let reason = format!("{reason}; the older one is of {}", author_noun(older.tier));
+            return verdict(EdgeKind::Contradicts, reason, 0.5, 1.0);
         }
         if let Some(word) = new.change.first() {
-            let said = format!("{reason}; the newer one says `{word}`");
-            return verdict(EdgeKind::Supersedes, said, 1.0, 0.5);
+            let reason = format!("{reason}; the newer one says `{word}`");
+            return verdict(EdgeKind::Supersedes, reason, 1.0, 0.5);
         }
         if newer.tier > older.tier {
-            let said = format!("{reason}; the newer one is of {}", whose(newer.tier));
-            return verdict(EdgeKind::Supersedes, said, 1.0, 0.5);
+            let reason = format!("{reason}; the newer one is of {}", author_noun(newer.tier));
+            return verdict(EdgeKind::Supersedes, reason, 1.0, 0.5);
         }
         // Nothing says which of the two is right.
         return verdict(EdgeKind::Contradicts, reason, 0.7, 0.7);
@@ -99,7 +99,7 @@ pub fn classify(
 }
 
 /// Who said it, as a sentence says it.
-const fn whose(tier: AuthorTier) -> &'static str {
+const fn author_noun(tier: AuthorTier) -> &'static str {
     match tier {
         AuthorTier::Machine => "a machine",
         AuthorTier::Agent => "an agent",
@@ -109,14 +109,14 @@ const fn whose(tier: AuthorTier) -> &'static str {
 
 /// What of a text bears on whether it contradicts another.
 #[derive(Debug, PartialEq)]
-struct Said {
+struct Assertion {
     words: BTreeSet<String>,
     numbers: BTreeSet<String>,
     negated: bool,
     change: Vec<String>,
 }
 
-impl Said {
+impl Assertion {
     fn of(text: &str) -> Self {
         const NEGATIONS: &[&str] = &[
             "no", "not", "never", "cannot", "without", "dont", "doesnt", "isnt", "wont", "cant",
@@ -134,7 +134,7 @@ impl Said {
             "changed",
             "switched",
         ];
-        let mut said = Self {
+        let mut assertion = Self {
             words: BTreeSet::new(),
             numbers: BTreeSet::new(),
             negated: false,
@@ -148,24 +148,24 @@ impl Said {
                 continue;
             }
             if raw.contains(|c: char| c.is_ascii_digit()) {
-                said.numbers.insert(raw);
+                assertion.numbers.insert(raw);
                 continue;
             }
             let negation = NEGATIONS.contains(&raw.as_str())
                 || matches!(raw.as_str(), "不" | "没有" | "禁止" | "不要" | "不能");
-            said.negated ^= negation;
+            assertion.negated ^= negation;
             let change = CHANGE.contains(&raw.as_str());
             if change {
-                said.change.push(raw);
+                assertion.change.push(raw);
             }
             if !negation && !change && token.kind == TermKind::Word {
-                said.words.insert(token.term);
+                assertion.words.insert(token.term);
             }
         }
-        said
+        assertion
     }
 
-    fn differs_from(&self, older: &Self) -> Option<String> {
+    fn difference_from(&self, older: &Self) -> Option<String> {
         if self.negated != older.negated {
             return Some("one of them is negated".into());
         }

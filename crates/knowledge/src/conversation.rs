@@ -123,7 +123,7 @@ fn is_binary(text: &str) -> bool {
 /// cannot hold, and with its middle left out when it is longer than `most`
 /// bytes.
 #[must_use]
-pub fn kept(text: &str, most: usize) -> String {
+pub fn sanitize(text: &str, most: usize) -> String {
     let masked = mask(text).text;
     let clean = if masked.contains('\0') {
         masked.replace('\0', "\u{fffd}")
@@ -392,7 +392,7 @@ mod tests {
         let secret = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
         // A cut in the middle of it would hide it from the masker.
         let text = format!("{}{secret}{}", "a ".repeat(31), "b ".repeat(60));
-        let kept = kept(&text, 100);
+        let kept = sanitize(&text, 100);
         assert!(!kept.contains("ghp_") && kept.len() <= 100, "{kept}");
         assert!(kept.ends_with("b "));
         let input = json!({
@@ -422,7 +422,7 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_kept_is_short_and_holds_no_nul(text in any::<String>(), most in 10_usize..200) {
-            let kept = kept(&text, most);
+            let kept = sanitize(&text, most);
             prop_assert!(!kept.contains('\0'));
             prop_assert!(kept.len() <= most);
             prop_assert!(excerpt(&text, most).len() <= most);

@@ -24,14 +24,14 @@ pub struct Document {
     pub scope: Option<String>,
     /// When it was last known to be true.
     pub at: Timestamp,
-    pub place: Option<Place>,
+    pub position: Option<TurnPosition>,
     /// The day it was said, in words, so that a question about a day finds it.
-    pub said: Option<String>,
+    pub spoken_day: Option<String>,
 }
 
 /// Where in a conversation a document was said.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Place {
+pub struct TurnPosition {
     pub conversation: String,
     pub turn: i64,
 }
@@ -49,7 +49,7 @@ pub struct Corpus {
 }
 
 /// How far neighbours reach.
-const REACH: usize = 2;
+const CONTEXT_TURNS: usize = 2;
 
 impl Corpus {
     /// An empty corpus. `dimension` is that of the model, `None` without one.
@@ -76,10 +76,13 @@ impl Corpus {
         let mut corpus = Self::new(context, dimension);
         let mut turns = Vec::new();
         for (document, vector) in documents {
-            match corpus.context.and(document.place.clone()) {
-                Some(place) => {
-                    let turn = corpus.conversations.entry(place.conversation).or_default();
-                    turn.insert(place.turn, document.id.clone());
+            match corpus.context.and(document.position.clone()) {
+                Some(position) => {
+                    let turn = corpus
+                        .conversations
+                        .entry(position.conversation)
+                        .or_default();
+                    turn.insert(position.turn, document.id.clone());
                     if let Some(vector) = vector {
                         corpus.own_vectors.insert(document.id.clone(), vector);
                     }
@@ -97,10 +100,10 @@ impl Corpus {
             let terms = corpus.terms_of(&turn, &|id| texts.get(id).map(String::as_str));
             let number = corpus.keyword.add(terms);
             corpus.add_vector_of_turn(number, &turn);
-            corpus.place(number, turn);
+            corpus.insert(number, turn);
         }
         if let Some(vectors) = &mut corpus.vectors {
-            vectors.arrange();
+            vectors.partition();
         }
         corpus
     }
@@ -108,18 +111,18 @@ impl Corpus {
     /// Adds a document or replaces the one of the same id.
     pub fn put(&mut self, document: Document, vector: Option<Vec<f32>>) {
         self.remove(&document.id);
-        let place = self.context.and(document.place.clone());
-        if let Some(place) = &place {
+        let position = self.context.and(document.position.clone());
+        if let Some(position) = &position {
             let turns = self
                 .conversations
-                .entry(place.conversation.clone())
+                .entry(position.conversation.clone())
                 .or_default();
-            turns.insert(place.turn, document.id.clone());
+            turns.insert(position.turn, document.id.clone());
         }
         let id = document.id.clone();
         let terms = self.terms_of(&document, &|id| self.text(id));
         let number = self.keyword.add(terms);
-        match (&place, vector) {
+        match (&position, vector) {
             (Some(_), Some(vector)) => {
                 self.own_vectors.insert(id.clone(), vector);
                 self.add_vector_of_turn(number, &document);
@@ -131,8 +134,8 @@ impl Corpus {
             }
             (_, None) => {}
         }
-        self.place(number, document);
-        self.index_neighbours(&id);
+        self.insert(number, document);
+        self.reindex_neighbours(&id);
     }
 
     /// Gives a document its vector, which may come later than its text.
@@ -143,7 +146,7 @@ impl Corpus {
         let Some(document) = self.documents[number as usize].clone() else {
             return;
         };
-        if self.context.is_some() && document.place.is_some() {
+        if self.context.is_some() && document.position.is_some() {
             self.own_vectors.insert(id.to_owned(), vector);
             self.add_vector_of_turn(number, &document);
             for neighbour in self.neighbours(&document) {
@@ -172,13 +175,13 @@ impl Corpus {
         }
         self.own_vectors.remove(id);
         let neighbours = self.neighbours(&document);
-        if let Some(place) = &document.place
-            && let Some(turns) = self.conversations.get_mut(&place.conversation)
+        if let Some(position) = &document.position
+            && let Some(turns) = self.conversations.get_mut(&position.conversation)
         {
-            turns.remove(&place.turn);
+            turns.remove(&position.turn);
         }
         for neighbour in neighbours {
-            self.index_again(&neighbour);
+            self.reindex(&neighbour);
         }
     }
 
@@ -210,9 +213,9 @@ impl Corpus {
     }
 
     /// Arranges a large set of vectors for fast searching.
-    pub fn arrange(&mut self) {
+    pub fn partition(&mut self) {
         if let Some(vectors) = &mut self.vectors {
-            vectors.arrange();
+            vectors.partition();
         }
     }
 
@@ -251,7 +254,7 @@ impl Corpus {
         self.get(id).map(|document| document.text.as_str())
     }
 
-    fn place(&mut self, number: DocNo, document: Document) {
+    fn insert(&mut self, number: DocNo, document: Document) {
         if self.documents.len() <= number as usize {
             self.documents.resize(number as usize + 1, None);
         }
@@ -267,8 +270,8 @@ impl Corpus {
         let mut terms = TermWeights::default();
         terms.add(&tokens(&document.text), 1.0);
         if let Some(context) = self.context {
-            if let Some(said) = &document.said {
-                terms.add(&tokens(said), context.said);
+            if let Some(day) = &document.spoken_day {
+                terms.add(&tokens(day), context.said);
             }
             for (id, weight) in self.around(document, context.before, context.after) {
                 if let Some(text) = text(&id) {
@@ -300,22 +303,22 @@ impl Corpus {
     fn around(
         &self,
         document: &Document,
-        before: [f32; REACH],
-        after: [f32; REACH],
+        before: [f32; CONTEXT_TURNS],
+        after: [f32; CONTEXT_TURNS],
     ) -> Vec<(String, f32)> {
-        let Some(place) = &document.place else {
+        let Some(position) = &document.position else {
             return Vec::new();
         };
-        let Some(turns) = self.conversations.get(&place.conversation) else {
+        let Some(turns) = self.conversations.get(&position.conversation) else {
             return Vec::new();
         };
         let earlier = turns
-            .range(..place.turn)
+            .range(..position.turn)
             .rev()
             .map(|turn| turn.1.clone())
             .zip(before);
         let later = turns
-            .range(place.turn + 1..)
+            .range(position.turn + 1..)
             .map(|turn| turn.1.clone())
             .zip(after);
         earlier
@@ -328,19 +331,19 @@ impl Corpus {
         if self.context.is_none() {
             return Vec::new();
         }
-        let around = self.around(document, [1.0; REACH], [1.0; REACH]);
+        let around = self.around(document, [1.0; CONTEXT_TURNS], [1.0; CONTEXT_TURNS]);
         around.into_iter().map(|(id, _)| id).collect()
     }
 
-    fn index_neighbours(&mut self, id: &str) {
+    fn reindex_neighbours(&mut self, id: &str) {
         let Some(document) = self.get(id) else { return };
         for neighbour in self.neighbours(document) {
-            self.index_again(&neighbour);
+            self.reindex(&neighbour);
         }
     }
 
     /// Gives a document whose neighbours changed a new number.
-    fn index_again(&mut self, id: &str) {
+    fn reindex(&mut self, id: &str) {
         let Some(old) = self.numbers.get(id).copied() else {
             return;
         };
@@ -354,6 +357,6 @@ impl Corpus {
             vectors.remove(old);
         }
         self.add_vector_of_turn(new, &document);
-        self.place(new, document);
+        self.insert(new, document);
     }
 }

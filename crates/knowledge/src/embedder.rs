@@ -142,7 +142,7 @@ impl Calibration {
         let (mut a, mut b) = (0_usize, vectors.len() / 2);
         for _ in 0..PAIRS {
             if a != b {
-                similarities.push(crate::wide::dot(&vectors[a], &vectors[b]));
+                similarities.push(crate::simd::dot(&vectors[a], &vectors[b]));
             }
             a = (a + 7919) % vectors.len();
             b = (b + 104_729) % vectors.len();

@@ -47,11 +47,14 @@ pub(crate) fn fuse(
     trust: f32,
     coverage: &dyn Fn(f32) -> f32,
 ) {
-    let best_keyword = most(candidates.iter().map(|c| c.scores.keyword));
-    let best_vector = most(candidates.iter().filter_map(|c| c.scores.vector));
-    let by_keyword = |scores: &Scores| match best_keyword > 0.0 {
-        true => scores.keyword / best_keyword,
-        false => 0.0,
+    let best_keyword = max_score(candidates.iter().map(|c| c.scores.keyword));
+    let best_vector = max_score(candidates.iter().filter_map(|c| c.scores.vector));
+    let by_keyword = |scores: &Scores| {
+        if best_keyword > 0.0 {
+            scores.keyword / best_keyword
+        } else {
+            0.0
+        }
     };
     // A single document is its own mean, and found all the same.
     let spread = best_vector - mean;
@@ -96,6 +99,6 @@ pub(crate) fn fuse(
     }
 }
 
-fn most(scores: impl Iterator<Item = f32>) -> f32 {
+fn max_score(scores: impl Iterator<Item = f32>) -> f32 {
     scores.fold(0.0, f32::max)
 }

@@ -53,7 +53,7 @@ pub struct Scored {
 }
 
 /// Which documents a search may return.
-pub type Admits<'a> = &'a dyn Fn(DocNo) -> bool;
+pub type DocFilter<'a> = &'a dyn Fn(DocNo) -> bool;
 
 #[derive(Debug, Default)]
 pub struct KeywordIndex {
@@ -93,10 +93,10 @@ const WINDOW: usize = 2048;
 
 /// Bounds are raised by this, so that no order of addition puts a document above
 /// its own.
-const ROUNDING: f32 = 1.0 + 1e-5;
+const BOUND_SLACK: f32 = 1.0 + 1e-5;
 
 /// Weights are kept in eighths: neighbours count halves and quarters.
-const STEP: f32 = 8.0;
+const WEIGHT_STEPS: f32 = 8.0;
 
 impl Default for Extremes {
     fn default() -> Self {
@@ -108,7 +108,7 @@ impl Default for Extremes {
 }
 
 impl Extremes {
-    fn and(self, other: Self) -> Self {
+    fn merge(self, other: Self) -> Self {
         Self {
             largest: self.largest.max(other.largest),
             shortest: self.shortest.min(other.shortest),
@@ -122,7 +122,7 @@ impl Postings {
             largest: weight,
             shortest: length,
         };
-        self.all = self.all.and(own);
+        self.all = self.all.merge(own);
         // Most terms are in few documents, and one bound is enough for them.
         if self.docs.len() >= BLOCK {
             if self.blocks.is_empty() {
@@ -131,7 +131,7 @@ impl Postings {
             if self.docs.len().is_multiple_of(BLOCK) {
                 self.blocks.push(own);
             } else if let Some(last) = self.blocks.last_mut() {
-                *last = last.and(own);
+                *last = last.merge(own);
             }
         }
         self.docs.push(doc);
@@ -146,7 +146,7 @@ impl Postings {
         let blocks = &self.blocks[from / BLOCK..=(to - 1) / BLOCK];
         blocks
             .iter()
-            .fold(Extremes::default(), |sum, block| sum.and(*block))
+            .fold(Extremes::default(), |sum, block| sum.merge(*block))
     }
 }
 
@@ -161,7 +161,9 @@ impl KeywordIndex {
                 self.postings.push(Postings::default());
             }
             let postings = &mut self.postings[number as usize];
-            let weight = (weight * STEP).round().clamp(1.0, f32::from(u16::MAX)) as u16;
+            let weight = (weight * WEIGHT_STEPS)
+                .round()
+                .clamp(1.0, f32::from(u16::MAX)) as u16;
             postings.push(doc, weight, terms.length);
         }
         self.lengths.push(terms.length);
@@ -201,11 +203,6 @@ impl KeywordIndex {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.live == 0
-    }
-
-    #[must_use]
-    pub fn is_removed(&self, doc: DocNo) -> bool {
-        self.removed.get(doc as usize).copied().unwrap_or(true)
     }
 
     /// How many bytes the postings take.
@@ -316,23 +313,23 @@ impl KeywordQuery<'_> {
     /// the other lists bring up, and a window none of whose documents can be among
     /// the best is passed over.
     #[must_use]
-    pub fn best(&self, limit: usize, admits: Admits<'_>) -> Vec<Scored> {
+    pub fn best(&self, limit: usize, admits: DocFilter<'_>) -> Vec<Scored> {
         let count = self.lists.len();
         if limit == 0 || count == 0 {
             return Vec::new();
         }
-        let mut walk = Walk::new(self, limit);
+        let mut walk = WindowWalk::new(self, limit);
         // Of the lists before this one all together are worth too little anywhere.
         let mut essential = 0;
         loop {
-            while essential < count && walk.is_hopeless(walk.everywhere[essential]) {
+            while essential < count && walk.is_below_threshold(walk.everywhere[essential]) {
                 essential += 1;
             }
             let next = (essential..count)
                 .filter_map(|i| self.lists[i].postings.docs.get(walk.cursors[i]).copied())
                 .min();
             let Some(first) = next else { break };
-            walk.window(first, essential, admits);
+            walk.score_window(first, essential, admits);
         }
         let mut best: Vec<Scored> = walk.best.into_iter().map(|worst| worst.0).collect();
         best.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.doc.cmp(&b.doc)));
@@ -358,15 +355,15 @@ impl KeywordQuery<'_> {
 
     fn gain(&self, list: &QueryTerm<'_>, at: usize, doc: DocNo) -> f32 {
         let length = self.index.lengths[doc as usize];
-        self.worth(list).of(list.postings.weights[at], length)
+        self.scorer(list).score(list.postings.weights[at], length)
     }
 
     fn bound(&self, list: &QueryTerm<'_>, extremes: Extremes) -> f32 {
-        self.worth(list).of(extremes.largest, extremes.shortest) * ROUNDING
+        self.scorer(list).score(extremes.largest, extremes.shortest) * BOUND_SLACK
     }
 
-    fn worth(&self, list: &QueryTerm<'_>) -> Worth {
-        Worth {
+    fn scorer(&self, list: &QueryTerm<'_>) -> TermScorer {
+        TermScorer {
             gain: list.gain,
             k1: self.parameters.k1,
             b: self.parameters.b,
@@ -378,24 +375,24 @@ impl KeywordQuery<'_> {
 /// What a term is worth in a document. It borrows nothing, so that a loop over many
 /// documents reads these numbers once.
 #[derive(Clone, Copy)]
-struct Worth {
+struct TermScorer {
     gain: f32,
     k1: f32,
     b: f32,
     average: f32,
 }
 
-impl Worth {
-    fn of(self, weight: u16, length: f32) -> f32 {
+impl TermScorer {
+    fn score(self, weight: u16, length: f32) -> f32 {
         let Self { gain, k1, b, .. } = self;
-        let weight = f32::from(weight) / STEP;
+        let weight = f32::from(weight) / WEIGHT_STEPS;
         let length = length / self.average;
         gain * weight * (k1 + 1.0) / (weight + k1 * (1.0 - b + b * length))
     }
 }
 
 /// A walk through the lists of a query in the order of the documents.
-struct Walk<'q, 'i> {
+struct WindowWalk<'q, 'i> {
     query: &'q KeywordQuery<'i>,
     limit: usize,
     cursors: Vec<usize>,
@@ -406,12 +403,12 @@ struct Walk<'q, 'i> {
     scores: Box<[f32; WINDOW]>,
     /// A bit for each document of the window that has a score.
     touched: [u64; WINDOW / 64],
-    best: BinaryHeap<Worst>,
+    best: BinaryHeap<WorstFirst>,
     /// The worst of the best, once there are as many as are wanted.
     threshold: Option<f32>,
 }
 
-impl<'q, 'i> Walk<'q, 'i> {
+impl<'q, 'i> WindowWalk<'q, 'i> {
     fn new(query: &'q KeywordQuery<'i>, limit: usize) -> Self {
         let mut sum = 0.0;
         let everywhere = query.lists.iter().map(|list| {
@@ -432,13 +429,13 @@ impl<'q, 'i> Walk<'q, 'i> {
     }
 
     /// A document that is worth no more than this is not among the best.
-    fn is_hopeless(&self, worth: f32) -> bool {
+    fn is_below_threshold(&self, worth: f32) -> bool {
         self.threshold.is_some_and(|threshold| worth <= threshold)
     }
 
     /// Scores the documents from `first` on. Cursors of the lists from `essential`
     /// on are behind the window afterwards.
-    fn window(&mut self, first: DocNo, essential: usize, admits: Admits<'_>) {
+    fn score_window(&mut self, first: DocNo, essential: usize, admits: DocFilter<'_>) {
         let query = self.query;
         let behind = first.saturating_add(WINDOW as DocNo);
         let mut ends = self.cursors.clone();
@@ -456,7 +453,7 @@ impl<'q, 'i> Walk<'q, 'i> {
         }
         let count = query.lists.len();
         let mut summed = essential;
-        while summed < count && self.is_hopeless(self.here[summed]) {
+        while summed < count && self.is_below_threshold(self.here[summed]) {
             summed += 1;
         }
         if summed < count {
@@ -472,28 +469,28 @@ impl<'q, 'i> Walk<'q, 'i> {
 
     /// Adds what these postings are worth to the documents of the window.
     fn add_up(&mut self, list: &QueryTerm<'_>, range: Range<usize>, first: DocNo) {
-        let worth = self.query.worth(list);
+        let scorer = self.query.scorer(list);
         let lengths = self.query.index.lengths.as_slice();
         let docs = &list.postings.docs[range.clone()];
         let weights = &list.postings.weights[range];
         for (&doc, &weight) in docs.iter().zip(weights) {
-            let place = (doc - first) as usize % WINDOW;
-            self.scores[place] += worth.of(weight, lengths[doc as usize]);
-            self.touched[place / 64] |= 1 << (place % 64);
+            let slot = (doc - first) as usize % WINDOW;
+            self.scores[slot] += scorer.score(weight, lengths[doc as usize]);
+            self.touched[slot / 64] |= 1 << (slot % 64);
         }
     }
 
     /// Takes what is good enough of the window, and clears it.
-    fn choose(&mut self, first: DocNo, summed: usize, admits: Admits<'_>) {
+    fn choose(&mut self, first: DocNo, summed: usize, admits: DocFilter<'_>) {
         let lent = summed.checked_sub(1).map_or(0.0, |i| self.here[i]);
         for word in 0..self.touched.len() {
             let mut left = std::mem::take(&mut self.touched[word]);
             while left != 0 {
-                let place = word * 64 + left.trailing_zeros() as usize;
+                let slot = word * 64 + left.trailing_zeros() as usize;
                 left &= left - 1;
-                let score = std::mem::take(&mut self.scores[place]);
-                let doc = first + place as DocNo;
-                if !self.is_hopeless(score + lent) {
+                let score = std::mem::take(&mut self.scores[slot]);
+                let doc = first + slot as DocNo;
+                if !self.is_below_threshold(score + lent) {
                     self.offer(doc, score, summed, admits);
                 }
             }
@@ -502,10 +499,10 @@ impl<'q, 'i> Walk<'q, 'i> {
 
     /// Adds what the lists before `summed` are worth in a document, and keeps it
     /// if it is good enough.
-    fn offer(&mut self, doc: DocNo, mut score: f32, summed: usize, admits: Admits<'_>) {
+    fn offer(&mut self, doc: DocNo, mut score: f32, summed: usize, admits: DocFilter<'_>) {
         let query = self.query;
         for i in (0..summed).rev() {
-            if self.is_hopeless(score + self.here[i]) {
+            if self.is_below_threshold(score + self.here[i]) {
                 return;
             }
             let list = &query.lists[i];
@@ -515,10 +512,10 @@ impl<'q, 'i> Walk<'q, 'i> {
             }
         }
         // Asked last, because the answer is seldom in the cache.
-        if self.is_hopeless(score) || query.index.removed[doc as usize] || !admits(doc) {
+        if self.is_below_threshold(score) || query.index.removed[doc as usize] || !admits(doc) {
             return;
         }
-        self.best.push(Worst(Scored { doc, score }));
+        self.best.push(WorstFirst(Scored { doc, score }));
         if self.best.len() > self.limit {
             self.best.pop();
         }
@@ -551,17 +548,17 @@ fn key(token: &Token) -> String {
 
 /// Ordered so that a heap gives the worst first.
 #[derive(Debug, PartialEq)]
-struct Worst(Scored);
+struct WorstFirst(Scored);
 
-impl Eq for Worst {}
+impl Eq for WorstFirst {}
 
-impl PartialOrd for Worst {
+impl PartialOrd for WorstFirst {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Worst {
+impl Ord for WorstFirst {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         let by_score = other.0.score.total_cmp(&self.0.score);
         by_score.then(self.0.doc.cmp(&other.0.doc))

@@ -2,7 +2,7 @@
 //! spreads most (its first principal components), found by a few rounds of power
 //! iteration. The same vectors give the same picture.
 
-use crate::wide::dot;
+use crate::simd::dot;
 
 /// Rounds at most; each turns the axes closer to the directions of most spread.
 const ROUNDS: usize = 40;

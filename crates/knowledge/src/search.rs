@@ -13,10 +13,10 @@ use crate::embedder::Reads;
 use crate::fusion::{Candidate, fuse};
 use crate::keyword::{DocNo, KeywordQuery, Scored};
 use crate::profile::{LARGEST_PAGE, Profile};
+use crate::simd::dot;
 use crate::snippet::{Snippet, snippet};
-use crate::tokens::{Exact, exact_parts, plain, tokens};
+use crate::tokens::{ExactParts, exact_parts, plain, tokens};
 use crate::vectors::normalised;
-use crate::wide::dot;
 
 /// Which paths a search takes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -58,17 +58,17 @@ pub struct Request<'r> {
 
 /// What a search found.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Answer {
+pub struct SearchResult {
     pub hits: Vec<Hit>,
     /// More would come on the next page.
     pub more: bool,
     pub vectors_used: bool,
-    pub passed: Passed,
+    pub counts: StageCounts,
 }
 
 /// How many documents passed the stages.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Passed {
+pub struct StageCounts {
     /// Candidates of the keyword path.
     pub by_words: usize,
     /// Candidates of the vector path.
@@ -122,7 +122,7 @@ const COMMON_IDENTIFIER: usize = 20;
 impl Corpus {
     /// Finds what answers a request.
     #[must_use]
-    pub fn search(&self, request: &Request<'_>) -> Answer {
+    pub fn search(&self, request: &Request<'_>) -> SearchResult {
         let text = beginning(request.query, LONGEST_QUERY);
         let query_tokens = tokens(text);
         let query = self.keyword.query(&query_tokens, request.profile.bm25);
@@ -136,16 +136,16 @@ impl Corpus {
             .filter(|_| request.paths != Paths::Keyword)
             .and_then(normalised);
         let mut candidates = self.recall(request, &query, vector.as_deref(), wanted, &admits);
-        let mut passed = Passed {
+        let mut counts = StageCounts {
             by_words: count(&candidates, |scores| scores.keyword_rank.is_some()),
             by_meaning: count(&candidates, |scores| scores.vector_rank.is_some()),
-            ..Passed::default()
+            ..StageCounts::default()
         };
         let exact = exact_parts(text);
         if request.profile.exact_first && request.paths != Paths::Vector {
             let known = candidates.len();
             self.recall_exact(&exact, &query, vector.as_deref(), &admits, &mut candidates);
-            passed.by_letter = candidates.len() - known;
+            counts.by_letter = candidates.len() - known;
         }
         let mean = match (&self.vectors, &vector) {
             (Some(vectors), Some(vector)) => vectors.mean_similarity(vector),
@@ -166,23 +166,24 @@ impl Corpus {
         };
         fuse_all(&mut candidates, mean);
         if trust > 0.5
-            && let Some(nearer) = self.nearer(vector.as_deref(), &candidates, request.profile)
+            && let Some(moved) =
+                self.relevance_feedback(vector.as_deref(), &candidates, request.profile)
         {
             for candidate in &mut candidates {
                 candidate.scores.first_fused = Some(candidate.scores.fused);
-                candidate.scores.vector = self.similarity(candidate.doc, Some(&nearer));
+                candidate.scores.vector = self.similarity(candidate.doc, Some(&moved));
             }
             let mean = self.vectors.as_ref();
             fuse_all(
                 &mut candidates,
-                mean.map_or(0.0, |vectors| vectors.mean_similarity(&nearer)),
+                mean.map_or(0.0, |vectors| vectors.mean_similarity(&moved)),
             );
         }
         self.decay(&mut candidates, request);
-        let mut ranked = self.order(candidates);
+        let mut ranked = self.rank(candidates);
         let before = ranked.len();
         drop_off(&mut ranked, request.profile.drop_off);
-        passed.dropped = before - ranked.len();
+        counts.dropped = before - ranked.len();
         if request.mode == Mode::Explore {
             ranked = self.diversify(ranked, request.profile.relevance, wanted);
         }
@@ -205,11 +206,11 @@ impl Corpus {
                 })
             })
             .collect();
-        Answer {
+        SearchResult {
             hits,
             more,
             vectors_used: vector.is_some() && self.vectors.as_ref().is_some_and(|v| !v.is_empty()),
-            passed,
+            counts,
         }
     }
 
@@ -239,10 +240,10 @@ impl Corpus {
             }
             _ => Vec::new(),
         };
-        let mut places: HashMap<DocNo, usize> = HashMap::new();
+        let mut positions: HashMap<DocNo, usize> = HashMap::new();
         let mut candidates: Vec<Candidate> = Vec::with_capacity(by_keyword.len() + by_vector.len());
         for (rank, Scored { doc, score }) in by_keyword.into_iter().enumerate() {
-            places.insert(doc, candidates.len());
+            positions.insert(doc, candidates.len());
             candidates.push(self.candidate(doc));
             let scores = &mut candidates[rank].scores;
             scores.keyword = score;
@@ -250,7 +251,7 @@ impl Corpus {
             scores.vector = self.similarity(doc, vector);
         }
         for (rank, Scored { doc, score }) in by_vector.into_iter().enumerate() {
-            let at = *places.entry(doc).or_insert_with(|| {
+            let at = *positions.entry(doc).or_insert_with(|| {
                 candidates.push(self.candidate(doc));
                 candidates.len() - 1
             });
@@ -268,7 +269,7 @@ impl Corpus {
     /// letter are candidates whatever their scores are.
     fn recall_exact(
         &self,
-        exact: &Exact,
+        exact: &ExactParts,
         query: &KeywordQuery<'_>,
         vector: Option<&[f32]>,
         admits: &dyn Fn(DocNo) -> bool,
@@ -291,7 +292,7 @@ impl Corpus {
                 .collect();
             if docs.len() <= most {
                 docs.retain(|&doc| self.has_own(doc, identifier));
-                if docs.len() <= common(identifier) {
+                if docs.len() <= common_limit(identifier) {
                     docs.into_iter()
                         .for_each(|doc| *found.entry(doc).or_default() += 1);
                 }
@@ -323,7 +324,7 @@ impl Corpus {
     }
 
     fn candidate(&self, doc: DocNo) -> Candidate {
-        let turn = self.has_context() && self.document(doc).is_some_and(|d| d.place.is_some());
+        let turn = self.has_context() && self.document(doc).is_some_and(|d| d.position.is_some());
         Candidate::new(doc, turn)
     }
 
@@ -359,8 +360,8 @@ impl Corpus {
         }
         let mut best: HashMap<&str, Vec<f32>> = HashMap::new();
         let conversation = |doc: DocNo| {
-            let place = self.document(doc)?.place.as_ref()?;
-            Some(place.conversation.as_str())
+            let position = self.document(doc)?.position.as_ref()?;
+            Some(position.conversation.as_str())
         };
         for candidate in candidates.iter() {
             if let Some(name) = conversation(candidate.doc) {
@@ -384,7 +385,7 @@ impl Corpus {
     /// The query's vector, moved towards the best documents: what they share is
     /// what the query is about, said in other words. Turns are left alone; each is
     /// about something else, and their neighbours lend them words already.
-    fn nearer(
+    fn relevance_feedback(
         &self,
         query: Option<&[f32]>,
         candidates: &[Candidate],
@@ -438,7 +439,7 @@ impl Corpus {
 
     /// Of equal ones the smaller id first: numbers depend on how the index came
     /// to be, and a restart must not change an order.
-    fn order(&self, mut candidates: Vec<Candidate>) -> Vec<Candidate> {
+    fn rank(&self, mut candidates: Vec<Candidate>) -> Vec<Candidate> {
         candidates.retain(|candidate| candidate.scores.relevance > 0.0);
         let id = |candidate: &Candidate| self.document(candidate.doc).map(|found| &found.id);
         candidates.sort_by(|a, b| {
@@ -502,7 +503,7 @@ fn drop_off(ranked: &mut Vec<Candidate>, share: f32) {
 
 /// From how many documents on an identifier says nothing exact. A word with a
 /// digit behind it is as often the name of a thing (python3) as of this thing.
-fn common(identifier: &str) -> usize {
+fn common_limit(identifier: &str) -> usize {
     let name = identifier.trim_end_matches(|c: char| c.is_ascii_digit());
     let is_word = name.chars().all(char::is_alphabetic);
     if is_word && name.len() + 1 == identifier.len() {

@@ -19,7 +19,7 @@ pub struct Snippet {
 impl Snippet {
     /// Whether anything but words such as `the` answers the query.
     #[must_use]
-    pub fn says_something(&self) -> bool {
+    pub fn has_content_match(&self) -> bool {
         let words = self.highlights.iter();
         let mut words = words.filter_map(|&(start, end)| self.text.get(start..end));
         words.any(|word| !is_filler(&word.to_lowercase()))
@@ -30,10 +30,13 @@ impl Snippet {
 #[must_use]
 pub fn snippet(text: &str, query: &[Token], length: usize) -> Snippet {
     let text = &text[..text.floor_char_boundary(READ)];
-    let wanted = Wanted::of(query);
-    let found: Vec<Seen> = pieces(text).into_iter().map(|p| wanted.see(p)).collect();
+    let query_terms = QueryTerms::of(query);
+    let found: Vec<MatchedPiece> = pieces(text)
+        .into_iter()
+        .map(|p| query_terms.match_piece(p))
+        .collect();
     // Identifiers lie over the words they are made of: a word is counted once.
-    let words: Vec<&Seen> = found.iter().filter(|s| s.form == Form::Word).collect();
+    let words: Vec<&MatchedPiece> = found.iter().filter(|s| s.form == Form::Word).collect();
     let Some(window) = best_window(&words, length) else {
         return Snippet::default();
     };
@@ -50,18 +53,18 @@ pub fn snippet(text: &str, query: &[Token], length: usize) -> Snippet {
     }
     let mut marked: Vec<(usize, usize)> = found
         .iter()
-        .filter(|seen| seen.start >= start && seen.end <= end && seen.term.is_some())
-        .map(|seen| (seen.start - start + shift, seen.end - start + shift))
+        .filter(|piece| piece.start >= start && piece.end <= end && piece.term.is_some())
+        .map(|piece| (piece.start - start + shift, piece.end - start + shift))
         .collect();
     marked.sort_unstable();
     Snippet {
         text: out,
-        highlights: joined(&marked),
+        highlights: merge_ranges(&marked),
     }
 }
 
 /// The terms of a query that are marked, each once.
-struct Wanted<'q> {
+struct QueryTerms<'q> {
     /// In order.
     terms: Vec<(Form, &'q str)>,
     /// The bytes that a term begins with. A word that begins with none of them is
@@ -70,14 +73,14 @@ struct Wanted<'q> {
 }
 
 /// A piece of the text, and which of the terms it is.
-struct Seen {
+struct MatchedPiece {
     form: Form,
     start: usize,
     end: usize,
     term: Option<usize>,
 }
 
-impl<'q> Wanted<'q> {
+impl<'q> QueryTerms<'q> {
     fn of(query: &'q [Token]) -> Self {
         let mut begins = [false; 256];
         let mut terms = Vec::with_capacity(query.len());
@@ -97,7 +100,7 @@ impl<'q> Wanted<'q> {
         Self { terms, begins }
     }
 
-    fn see(&self, piece: Piece<'_>) -> Seen {
+    fn match_piece(&self, piece: Piece<'_>) -> MatchedPiece {
         let (form, start, end) = (piece.form, piece.start, piece.end);
         let begins = piece.lower.bytes().next();
         let term = begins
@@ -106,7 +109,7 @@ impl<'q> Wanted<'q> {
                 let term = piece.into_term();
                 self.terms.binary_search(&(form, &*term)).ok()
             });
-        Seen {
+        MatchedPiece {
             form,
             start,
             end,
@@ -117,7 +120,7 @@ impl<'q> Wanted<'q> {
 
 /// Where the most different terms of the query stand together; the earliest of
 /// equals, a little before its first hit.
-fn best_window(words: &[&Seen], length: usize) -> Option<std::ops::Range<usize>> {
+fn best_window(words: &[&MatchedPiece], length: usize) -> Option<std::ops::Range<usize>> {
     if words.is_empty() {
         return None;
     }
@@ -145,7 +148,7 @@ fn best_window(words: &[&Seen], length: usize) -> Option<std::ops::Range<usize>>
     Some(start..(start + length).min(words.len()))
 }
 
-fn joined(ranges: &[(usize, usize)]) -> Vec<(usize, usize)> {
+fn merge_ranges(ranges: &[(usize, usize)]) -> Vec<(usize, usize)> {
     let mut out: Vec<(usize, usize)> = Vec::with_capacity(ranges.len());
     for &(start, end) in ranges {
         match out.last_mut() {

@@ -96,15 +96,15 @@ pub(crate) fn pieces(text: &str) -> Vec<Piece<'_>> {
 /// with single spaces. A phrase stands in double quotes or backticks, is called
 /// like a function, or is a word that is all of the query.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Exact {
+pub struct ExactParts {
     pub identifiers: Vec<String>,
     pub phrases: Vec<String>,
 }
 
 /// The identifiers and phrases of a query.
 #[must_use]
-pub fn exact_parts(query: &str) -> Exact {
-    let mut exact = Exact::default();
+pub fn exact_parts(query: &str) -> ExactParts {
+    let mut exact = ExactParts::default();
     let mut phrases = Vec::new();
     let mut last = None;
     let mut count = 0;

@@ -41,7 +41,7 @@ impl Use {
 
 /// What is judged when space is made.
 #[derive(Debug, Clone, Copy)]
-pub struct Judged {
+pub struct RetentionFacts {
     /// How fast its category ages.
     pub half_life_days: Option<f32>,
     pub utility: f64,
@@ -54,7 +54,7 @@ pub struct Judged {
 
 /// Why an entry may go, or `None` when it stays.
 #[must_use]
-pub fn may_go(entry: &Judged, now: Timestamp) -> Option<&'static str> {
+pub fn archive_reason(entry: &RetentionFacts, now: Timestamp) -> Option<&'static str> {
     const DAY: f64 = 86_400.0 * 1e6;
     let last = entry
         .used_at
@@ -86,8 +86,8 @@ mod tests {
         Timestamp::from_micros(count * 86_400_000_000)
     }
 
-    fn judged(category: EntryCategory) -> Judged {
-        Judged {
+    fn facts(category: EntryCategory) -> RetentionFacts {
+        RetentionFacts {
             half_life_days: category.half_life_days(),
             utility: FIRST_UTILITY,
             confidence: 0.8,
@@ -108,18 +108,21 @@ mod tests {
 
     #[test]
     fn only_what_aged_unused_goes() {
-        assert_eq!(may_go(&judged(EntryCategory::Debug), days(50)), None);
-        assert!(may_go(&judged(EntryCategory::Debug), days(57)).is_some());
-        let used = Judged {
+        assert_eq!(archive_reason(&facts(EntryCategory::Debug), days(50)), None);
+        assert!(archive_reason(&facts(EntryCategory::Debug), days(57)).is_some());
+        let used = RetentionFacts {
             used_at: Some(days(40)),
-            ..judged(EntryCategory::Debug)
+            ..facts(EntryCategory::Debug)
         };
-        assert_eq!(may_go(&used, days(57)), None);
-        assert_eq!(may_go(&judged(EntryCategory::Policy), days(5000)), None);
-        let replaced = Judged {
+        assert_eq!(archive_reason(&used, days(57)), None);
+        assert_eq!(
+            archive_reason(&facts(EntryCategory::Policy), days(5000)),
+            None
+        );
+        let replaced = RetentionFacts {
             replaced: true,
-            ..judged(EntryCategory::Policy)
+            ..facts(EntryCategory::Policy)
         };
-        assert!(may_go(&replaced, days(31)).is_some());
+        assert!(archive_reason(&replaced, days(31)).is_some());
     }
 }

@@ -6,11 +6,11 @@
 //! bytes: signs choose candidates, bytes order them, and partitions around centres
 //! keep the scan short. What that loses is measured by `mission bench kb --entries`.
 
-use crate::codes::Codes;
-use crate::keyword::{Admits, DocNo, Scored};
-use crate::whole::{WholeQuery, WholeVectors};
+use crate::inverted_lists::IvfIndex;
+use crate::keyword::{DocFilter, DocNo, Scored};
+use crate::quantized::{QuantizedQuery, QuantizedVectors};
 
-pub use crate::wide::dot;
+pub use crate::simd::dot;
 
 /// The largest number of vectors that are all compared in full.
 pub const EXACT_UP_TO: usize = 20_000;
@@ -32,7 +32,7 @@ pub struct VectorIndex {
 #[derive(Debug)]
 enum Storage {
     Full(FullVectors),
-    Coded(Codes),
+    Ivf(IvfIndex),
 }
 
 /// Vectors to the last digit, and as whole numbers.
@@ -40,7 +40,7 @@ enum Storage {
 struct FullVectors {
     dimension: usize,
     rows: Vec<f32>,
-    whole: WholeVectors,
+    quantized: QuantizedVectors,
 }
 
 impl VectorIndex {
@@ -72,17 +72,11 @@ impl VectorIndex {
         self.live == 0
     }
 
-    /// Every vector is compared in full.
-    #[must_use]
-    pub const fn is_exact(&self) -> bool {
-        matches!(self.storage, Storage::Full(_))
-    }
-
     #[must_use]
     pub fn bytes(&self) -> usize {
         let storage = match &self.storage {
             Storage::Full(full) => full.bytes(),
-            Storage::Coded(codes) => codes.bytes(),
+            Storage::Ivf(index) => index.bytes(),
         };
         storage + self.docs.capacity() * 5 + self.rows.capacity() * 8
     }
@@ -101,7 +95,7 @@ impl VectorIndex {
         }
         match &mut self.storage {
             Storage::Full(full) => full.add(&vector),
-            Storage::Coded(codes) => codes.add(&vector),
+            Storage::Ivf(index) => index.add(&vector),
         }
         if self.rows.len() <= doc as usize {
             self.rows.resize(doc as usize + 1, None);
@@ -113,7 +107,7 @@ impl VectorIndex {
         if self.docs.len() > EXACT_UP_TO
             && let Storage::Full(full) = &self.storage
         {
-            self.storage = Storage::Coded(Codes::of(&full.rows, self.dimension));
+            self.storage = Storage::Ivf(IvfIndex::of(&full.rows, self.dimension));
         }
     }
 
@@ -132,9 +126,9 @@ impl VectorIndex {
 
     /// Arranges a large index for searching. Without it everything is found
     /// too, more slowly; vectors added later are searched one by one.
-    pub fn arrange(&mut self) {
-        if let Storage::Coded(codes) = &mut self.storage {
-            codes.partition();
+    pub fn partition(&mut self) {
+        if let Storage::Ivf(index) = &mut self.storage {
+            index.partition();
         }
     }
 
@@ -156,7 +150,7 @@ impl VectorIndex {
         let row = (*self.rows.get(doc as usize)?)? as usize;
         Some(match &self.storage {
             Storage::Full(full) => dot(full.row(row), query),
-            Storage::Coded(codes) => codes.similarity(row, query),
+            Storage::Ivf(index) => index.similarity(row, query),
         })
     }
 
@@ -168,11 +162,11 @@ impl VectorIndex {
 
     /// The nearest documents, the nearest first; of equal ones the older first.
     #[must_use]
-    pub fn nearest(&self, query: &[f32], limit: usize, admits: Admits<'_>) -> Vec<Scored> {
+    pub fn nearest(&self, query: &[f32], limit: usize, admits: DocFilter<'_>) -> Vec<Scored> {
         let admitted = |row: usize| !self.removed[row] && admits(self.docs[row]);
         let rows = match &self.storage {
             Storage::Full(full) => full.nearest(query, limit, &admitted),
-            Storage::Coded(codes) => codes.nearest(query, limit, &admitted),
+            Storage::Ivf(index) => index.nearest(query, limit, &admitted),
         };
         let mut nearest: Vec<Scored> = rows
             .into_iter()
@@ -189,7 +183,7 @@ impl VectorIndex {
         let row = row as usize;
         match &self.storage {
             Storage::Full(full) => Some(full.row(row).to_vec()),
-            Storage::Coded(codes) => codes.vector(row),
+            Storage::Ivf(index) => index.vector(row),
         }
     }
 }
@@ -199,13 +193,13 @@ impl FullVectors {
         Self {
             dimension,
             rows: Vec::new(),
-            whole: WholeVectors::new(dimension),
+            quantized: QuantizedVectors::new(dimension),
         }
     }
 
     fn add(&mut self, vector: &[f32]) {
         self.rows.extend_from_slice(vector);
-        self.whole.add(vector);
+        self.quantized.add(vector);
     }
 
     fn row(&self, row: usize) -> &[f32] {
@@ -213,7 +207,7 @@ impl FullVectors {
     }
 
     fn bytes(&self) -> usize {
-        self.rows.capacity() * 4 + self.whole.bytes()
+        self.rows.capacity() * 4 + self.quantized.bytes()
     }
 
     /// The nearest of all. Bytes are compared first; what their bounds leave in
@@ -227,13 +221,15 @@ impl FullVectors {
         if limit == 0 {
             return Vec::new();
         }
-        let whole = WholeQuery::of(query);
-        let about = self.whole.similarities(&whole);
-        let best = keep_best_of(about.iter().copied().enumerate(), limit, admitted);
+        let quantized = QuantizedQuery::of(query);
+        let about = self.quantized.similarities(&quantized);
+        let best = top_k_filtered(about.iter().copied().enumerate(), limit, admitted);
         let line = match best.last() {
             // The true one of the last may be lower by the error, and that of
             // another higher.
-            Some(last) if best.len() == limit => last.1 - 2.0 * self.whole.error(&whole),
+            Some(last) if best.len() == limit => {
+                last.1 - 2.0 * self.quantized.error_bound(&quantized)
+            }
             _ => f32::NEG_INFINITY,
         };
         let in_doubt = about
@@ -241,7 +237,7 @@ impl FullVectors {
             .enumerate()
             .filter(|(_, about)| **about >= line)
             .map(|(row, _)| (row, dot(self.row(row), query)));
-        keep_best_of(in_doubt, limit, admitted)
+        top_k_filtered(in_doubt, limit, admitted)
     }
 }
 
@@ -254,16 +250,13 @@ pub fn normalised(vector: &[f32]) -> Option<Vec<f32>> {
 }
 
 /// Keeps the best `limit` of what is offered; of equal ones the first.
-pub(crate) fn keep_best(
-    scores: impl Iterator<Item = (usize, f32)>,
-    limit: usize,
-) -> Vec<(usize, f32)> {
-    keep_best_of(scores, limit, &|_| true)
+pub(crate) fn top_k(scores: impl Iterator<Item = (usize, f32)>, limit: usize) -> Vec<(usize, f32)> {
+    top_k_filtered(scores, limit, &|_| true)
 }
 
 /// Keeps the best `limit` of those that are admitted. Whether a row is, is asked
 /// only of those that are good enough.
-pub(crate) fn keep_best_of(
+pub(crate) fn top_k_filtered(
     scores: impl Iterator<Item = (usize, f32)>,
     limit: usize,
     admitted: &dyn Fn(usize) -> bool,
@@ -310,7 +303,7 @@ mod tests {
             let all = rows.iter().enumerate().filter_map(|(at, row)| {
                 Some((at, dot(&normalised(row)?, &query)))
             });
-            let expected = keep_best(all.filter(|(at, _)| is_even(*at as DocNo)), limit);
+            let expected = top_k(all.filter(|(at, _)| is_even(*at as DocNo)), limit);
             let found: Vec<(usize, f32)> =
                 found.into_iter().map(|hit| (hit.doc as usize, hit.score)).collect();
             prop_assert_eq!(found, expected);

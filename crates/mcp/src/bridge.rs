@@ -46,7 +46,7 @@ pub struct Bridge {
 
 #[derive(Debug)]
 struct Pending {
-    place: u64,
+    order: u64,
     line: Vec<u8>,
     may_repeat: bool,
     /// A subscription, which is never answered as long as all is well.
@@ -76,26 +76,27 @@ impl Bridge {
         let request = match Incoming::parse(line) {
             Ok(Incoming::Request(request)) => request,
             Ok(Incoming::Notification(notice)) => {
-                self.note(&notice, line);
-                return BridgeLine::Forward(ended(line.to_vec()));
+                self.observe_notification(&notice, line);
+                return BridgeLine::Forward(with_newline(line.to_vec()));
             }
             // The server knows best what is wrong with it.
-            _ => return BridgeLine::Forward(ended(line.to_vec())),
+            _ => return BridgeLine::Forward(with_newline(line.to_vec())),
         };
         if self.pending.len() >= MOST_PENDING {
             let refusal = json!({
                 "jsonrpc": "2.0", "id": request.id,
                 "error": { "code": -32000, "message": "too many requests are unanswered" },
             });
-            return BridgeLine::Refuse(ended(refusal.to_string().into_bytes()));
+            return BridgeLine::Refuse(with_newline(refusal.to_string().into_bytes()));
         }
         let is_call = request.method == "tools/call";
         let tool = member(request.params.as_deref(), "name");
         let is_others = tool.as_deref().is_some_and(|tool| tool.contains(OTHERS));
         let (line, may_repeat) = match self.repeat {
-            Repeat::Named if is_call && !is_others => {
-                (named(line, name).unwrap_or_else(|| line.to_vec()), true)
-            }
+            Repeat::Named if is_call && !is_others => (
+                with_event_id(line, name).unwrap_or_else(|| line.to_vec()),
+                true,
+            ),
             // It knows nothing of names, and may have done something.
             Repeat::Named if is_call => (line.to_vec(), false),
             Repeat::Harmless(is_harmless) if is_call => {
@@ -103,11 +104,11 @@ impl Bridge {
             }
             _ => (line.to_vec(), true),
         };
-        let line = ended(line);
+        let line = with_newline(line);
         self.watch(&request, &line);
         self.sent += 1;
         let pending = Pending {
-            place: self.sent,
+            order: self.sent,
             line: line.clone(),
             may_repeat,
             lasts: request.method == "subscriptions/listen",
@@ -134,9 +135,9 @@ impl Bridge {
         }
     }
 
-    fn note(&mut self, notice: &Notification, line: &[u8]) {
+    fn observe_notification(&mut self, notice: &Notification, line: &[u8]) {
         match notice.method.as_str() {
-            "notifications/initialized" => self.initialized = Some(ended(line.to_vec())),
+            "notifications/initialized" => self.initialized = Some(with_newline(line.to_vec())),
             // Nobody waits for it any more, so nobody is sent it again.
             "notifications/cancelled" => {
                 let params: Value = notice
@@ -168,18 +169,18 @@ impl Bridge {
     #[must_use]
     pub fn unanswered(&self) -> Vec<Vec<u8>> {
         let mut lines: Vec<_> = self.pending.values().collect();
-        lines.sort_by_key(|pending| pending.place);
+        lines.sort_by_key(|pending| pending.order);
         let lines = lines.into_iter().map(|pending| &pending.line);
         let watched = self.watched.values();
         let first = self.initialized.iter().chain(watched);
         // A subscription that was not answered is among both.
-        let mut said: Vec<Vec<u8>> = Vec::new();
+        let mut lines_sent: Vec<Vec<u8>> = Vec::new();
         for line in first.chain(lines) {
-            if !said.contains(line) {
-                said.push(line.clone());
+            if !lines_sent.contains(line) {
+                lines_sent.push(line.clone());
             }
         }
-        said
+        lines_sent
     }
 
     /// The server is gone: what to say to the client about calls that are not
@@ -198,11 +199,11 @@ impl Bridge {
             .pending
             .extract_if(|_, pending| which(pending))
             .collect();
-        refused.sort_by_key(|(_, pending)| pending.place);
+        refused.sort_by_key(|(_, pending)| pending.order);
         let refusal = |(id, _)| {
             let error = json!({ "code": -32000, "message": why });
             let line = json!({ "jsonrpc": "2.0", "id": id, "error": error });
-            ended(line.to_string().into_bytes())
+            with_newline(line.to_string().into_bytes())
         };
         refused.into_iter().map(refusal).collect()
     }
@@ -221,7 +222,7 @@ fn member(params: Option<&RawValue>, name: &str) -> Option<String> {
 }
 
 /// The call with a name, if it is one that can have it.
-fn named(line: &[u8], name: impl FnOnce() -> String) -> Option<Vec<u8>> {
+fn with_event_id(line: &[u8], name: impl FnOnce() -> String) -> Option<Vec<u8>> {
     let mut message: Value = serde_json::from_slice(line).ok()?;
     let params = message.get_mut("params")?.as_object_mut()?;
     let arguments = params.entry("arguments").or_insert_with(|| json!({}));
@@ -232,7 +233,7 @@ fn named(line: &[u8], name: impl FnOnce() -> String) -> Option<Vec<u8>> {
     Some(message.to_string().into_bytes())
 }
 
-fn ended(mut line: Vec<u8>) -> Vec<u8> {
+fn with_newline(mut line: Vec<u8>) -> Vec<u8> {
     if line.last() != Some(&b'\n') {
         line.push(b'\n');
     }

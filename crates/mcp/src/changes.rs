@@ -14,9 +14,9 @@ const MOST_URIS: usize = 100;
 
 /// The resources a client of the older era watches. It is told of lists anyway.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Subscribed(Arc<Mutex<BTreeSet<String>>>);
+pub(crate) struct Subscriptions(Arc<Mutex<BTreeSet<String>>>);
 
-impl Subscribed {
+impl Subscriptions {
     fn uris(&self) -> MutexGuard<'_, BTreeSet<String>> {
         self.0.lock()
     }
@@ -35,8 +35,8 @@ impl Subscribed {
         self.uris().remove(uri);
     }
 
-    pub(crate) fn wanted(&self) -> Wanted {
-        Wanted {
+    pub(crate) fn filter(&self) -> NotificationFilter {
+        NotificationFilter {
             tools: true,
             prompts: true,
             resources: true,
@@ -61,14 +61,14 @@ fn list_method(change: &Change) -> Option<&'static str> {
 }
 
 /// What a subscription is to be told of.
-pub(crate) struct Wanted {
+pub(crate) struct NotificationFilter {
     tools: bool,
     prompts: bool,
     resources: bool,
     uris: Vec<String>,
 }
 
-impl Wanted {
+impl NotificationFilter {
     pub(crate) fn of(filter: &Value, with_resources: bool) -> Self {
         let is_wanted = |key: &str| filter[key] == json!(true);
         let uris = filter["resourceSubscriptions"].as_array();
@@ -117,7 +117,7 @@ impl Wanted {
         }
     }
 
-    pub(crate) fn everything(&self) -> Vec<(&'static str, Value)> {
+    pub(crate) fn all_notices(&self) -> Vec<(&'static str, Value)> {
         let lists = [Change::Tools, Change::Prompts, Change::Resources];
         let uris = self.uris.iter().cloned().map(Change::Resource);
         let changes = lists.into_iter().chain(uris);

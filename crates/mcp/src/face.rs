@@ -16,8 +16,8 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use crate::offer::{Features, Identity, Offer, Outlet, Refusal, ToolRequest};
-use crate::protocol::shown;
-use crate::server::{Arrival, Asked, Server, Taken};
+use crate::protocol::excerpt;
+use crate::server::{Arrival, Dispatch, Server, ServerRequest};
 
 /// The tools never change, so a client may keep them for a day.
 const LISTS_LAST: Duration = Duration::from_secs(24 * 3600);
@@ -44,7 +44,7 @@ pub enum Step {
 /// A tool is to be called.
 #[derive(Debug)]
 pub struct ToolCall {
-    asked: Asked,
+    asked: ServerRequest,
     pub name: String,
     /// A JSON object, as it was sent.
     pub arguments: String,
@@ -92,25 +92,25 @@ impl Face {
             Err(taken) => taken,
         };
         match taken {
-            Taken::Say(answer) => Step::Say(answer.line),
+            Dispatch::Reply(answer) => Step::Say(answer.line),
             // A list that never changes is there at once.
-            Taken::Work(work) => match work.answer.now_or_never() {
+            Dispatch::Work(work) => match work.answer.now_or_never() {
                 Some(answer) => Step::Say(answer.line),
                 None => Step::Nothing,
             },
             // `initialized`, `cancelled` and the like need no answer: a call is
             // over before anybody could change their mind.
-            Taken::Nothing | Taken::Cancel(_) | Taken::Initialized => Step::Nothing,
+            Dispatch::Nothing | Dispatch::Cancel(_) | Dispatch::Initialized => Step::Nothing,
         }
     }
 
-    fn call(&self, mut asked: Asked) -> Step {
+    fn call(&self, mut asked: ServerRequest) -> Step {
         let request = asked.tool_request().and_then(|request| {
             let is_known = |tool: &Value| tool["name"] == request.name.as_str();
             if self.tools.iter().any(is_known) {
                 Ok(request)
             } else {
-                let name = shown(&request.name);
+                let name = excerpt(&request.name);
                 Err(Refusal::invalid(format!("there is no tool `{name}`")))
             }
         });
@@ -166,7 +166,7 @@ impl Offer for FixedTools {
 
     /// A face hands calls out, so none comes here.
     fn call(&self, call: ToolRequest) -> BoxFuture<'_, Result<Value, Refusal>> {
-        let message = format!("the tool `{}` is not called here", shown(&call.name));
+        let message = format!("the tool `{}` is not called here", excerpt(&call.name));
         Box::pin(async { Err(Refusal::internal(message)) })
     }
 

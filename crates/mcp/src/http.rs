@@ -20,9 +20,9 @@ use tokio::sync::mpsc;
 
 use crate::protocol::{
     HEADER_MISMATCH, INVALID_PARAMS, INVALID_REQUEST, LEGACY, METHOD_NOT_FOUND, MODERN,
-    UNSUPPORTED_VERSION, VERSION_KEY, shown,
+    UNSUPPORTED_VERSION, VERSION_KEY, excerpt,
 };
-use crate::server::{Answer, Arrival, Lasts, Server, Taken, Work, refused};
+use crate::server::{Arrival, Dispatch, Reply, RequestLifetime, Server, Work, refused};
 
 const QUEUE: usize = 64;
 /// A stream on which nothing happens says so, so that nobody in between ends it.
@@ -55,14 +55,16 @@ pub async fn post(server: &Server, headers: &HeaderMap, body: &[u8]) -> Response
         Err(fault) => return answer(&fault, Some(StatusCode::BAD_REQUEST)),
     };
     let (outlet, notices) = mpsc::channel(QUEUE);
-    match server.take(body, Arrival::Http, &outlet) {
-        Taken::Say(answered) => answer(&answered, status(&answered, is_modern)),
-        Taken::Work(work) if work.lasts == Lasts::UntilAnswered || !accepts_events(headers) => {
+    match server.handle_message(body, Arrival::Http, &outlet) {
+        Dispatch::Reply(answered) => answer(&answered, status(&answered, is_modern)),
+        Dispatch::Work(work)
+            if work.lifetime == RequestLifetime::UntilAnswered || !accepts_events(headers) =>
+        {
             let answered = work.answer.await;
             answer(&answered, status(&answered, is_modern))
         }
-        Taken::Work(work) => events(work, notices),
-        Taken::Nothing | Taken::Cancel(_) | Taken::Initialized => {
+        Dispatch::Work(work) => events(work, notices),
+        Dispatch::Nothing | Dispatch::Cancel(_) | Dispatch::Initialized => {
             StatusCode::ACCEPTED.into_response()
         }
     }
@@ -113,7 +115,7 @@ fn accepts_events(headers: &HeaderMap) -> bool {
 
 /// Whether the request is of the newer era; its headers must then say what its
 /// body says.
-fn check(headers: &HeaderMap, request: &Request) -> Result<bool, Answer> {
+fn check(headers: &HeaderMap, request: &Request) -> Result<bool, Reply> {
     let params: Value = request
         .params
         .as_deref()
@@ -138,8 +140,8 @@ fn check(headers: &HeaderMap, request: &Request) -> Result<bool, Answer> {
             ));
         }
         (Some(version), None) if version != MODERN => {
-            let message = format!("protocol version {} is not supported", shown(version));
-            let data = serde_json::json!({ "supported": [MODERN], "requested": shown(version) });
+            let message = format!("protocol version {} is not supported", excerpt(version));
+            let data = serde_json::json!({ "supported": [MODERN], "requested": excerpt(version) });
             return Err(refused(
                 Some(&request.id),
                 UNSUPPORTED_VERSION,
@@ -152,13 +154,13 @@ fn check(headers: &HeaderMap, request: &Request) -> Result<bool, Answer> {
             return Err(fault(INVALID_PARAMS, message));
         }
         (Some(said), Some(meant)) => {
-            let (said, meant) = (shown(said), shown(meant));
+            let (said, meant) = (excerpt(said), excerpt(meant));
             let message = format!("MCP-Protocol-Version says {said}, the body {meant}");
             return Err(mismatch(message));
         }
     }
     if header("mcp-method") != Some(request.method.as_str()) {
-        let method = shown(&request.method);
+        let method = excerpt(&request.method);
         return Err(mismatch(format!("the header Mcp-Method must be {method}")));
     }
     let name = match request.method.as_str() {
@@ -171,7 +173,7 @@ fn check(headers: &HeaderMap, request: &Request) -> Result<bool, Answer> {
     {
         return Err(mismatch(format!(
             "the header Mcp-Name must be {}",
-            shown(name)
+            excerpt(name)
         )));
     }
     Ok(true)
@@ -192,7 +194,7 @@ fn decoded(value: &str) -> Option<String> {
 }
 
 /// The older era answers every error with 200, as its clients expect.
-fn status(answered: &Answer, is_modern: bool) -> Option<StatusCode> {
+fn status(answered: &Reply, is_modern: bool) -> Option<StatusCode> {
     match answered.fault {
         Some(METHOD_NOT_FOUND) if is_modern => Some(StatusCode::NOT_FOUND),
         Some(_) if is_modern => Some(StatusCode::BAD_REQUEST),
@@ -200,7 +202,7 @@ fn status(answered: &Answer, is_modern: bool) -> Option<StatusCode> {
     }
 }
 
-fn answer(answered: &Answer, status: Option<StatusCode>) -> Response {
+fn answer(answered: &Reply, status: Option<StatusCode>) -> Response {
     let status = status.unwrap_or(StatusCode::OK);
     let kind = [(header::CONTENT_TYPE, "application/json")];
     (status, kind, answered.line.clone()).into_response()
@@ -210,7 +212,7 @@ fn answer(answered: &Answer, status: Option<StatusCode>) -> Response {
 fn events(work: Work, notices: mpsc::Receiver<Vec<u8>>) -> Response {
     enum Stage {
         Going(Work, mpsc::Receiver<Vec<u8>>),
-        Answered(Answer, mpsc::Receiver<Vec<u8>>),
+        Answered(Reply, mpsc::Receiver<Vec<u8>>),
         Over,
     }
     let body = stream::unfold(Stage::Going(work, notices), |stage| async move {

@@ -21,4 +21,4 @@ pub mod tools;
 pub use bridge::{Bridge, BridgeLine, Repeat};
 pub use face::{Face, Step, ToolCall, ToolOutcome, Verdict};
 pub use offer::{Change, Features, Identity, Offer, Outlet, Progress, Refusal, ToolRequest};
-pub use server::{Answer, Arrival, Lasts, Server, Taken, Work};
+pub use server::{Arrival, Dispatch, Reply, RequestLifetime, Server, Work};

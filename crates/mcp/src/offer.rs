@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 use tokio::sync::{broadcast, mpsc};
 
-use crate::protocol::{INVALID_PARAMS, shown};
+use crate::protocol::{INVALID_PARAMS, excerpt};
 
 /// Lines on their way to the client.
 pub type Outlet = mpsc::Sender<Vec<u8>>;
@@ -63,7 +63,7 @@ pub trait Offer: Send + Sync + 'static {
         name: String,
         _arguments: Map<String, Value>,
     ) -> BoxFuture<'_, Result<Value, Refusal>> {
-        let message = format!("there is no prompt `{}`", shown(&name));
+        let message = format!("there is no prompt `{}`", excerpt(&name));
         Box::pin(async { Err(Refusal::invalid(message)) })
     }
 
@@ -140,10 +140,10 @@ pub struct ToolRequest {
 
 /// Where a call tells how far it has come. Nobody may be listening.
 #[derive(Debug, Clone, Default)]
-pub struct Progress(Option<Arc<Listening>>);
+pub struct Progress(Option<Arc<ProgressTarget>>);
 
 #[derive(Debug)]
-struct Listening {
+struct ProgressTarget {
     token: Value,
     outlet: Outlet,
     reached: Mutex<f64>,
@@ -154,7 +154,7 @@ impl Progress {
         if !(token.is_string() || token.is_i64() || token.is_u64()) {
             return Self(None);
         }
-        Self(Some(Arc::new(Listening {
+        Self(Some(Arc::new(ProgressTarget {
             token: token.clone(),
             outlet: outlet.clone(),
             reached: Mutex::new(f64::NEG_INFINITY),
@@ -169,15 +169,15 @@ impl Progress {
     /// Tells it, unless it is no further than before or the client is too slow to
     /// hear it: a call never waits for its listener.
     pub fn report(&self, progress: f64, total: Option<f64>, message: Option<&str>) {
-        let Some(listening) = &self.0 else { return };
+        let Some(target) = &self.0 else { return };
         {
-            let mut reached = listening.reached.lock();
+            let mut reached = target.reached.lock();
             if progress <= *reached {
                 return;
             }
             *reached = progress;
         }
-        let mut params = json!({ "progressToken": listening.token, "progress": progress });
+        let mut params = json!({ "progressToken": target.token, "progress": progress });
         if let Some(total) = total {
             params["total"] = json!(total);
         }
@@ -185,7 +185,7 @@ impl Progress {
             params["message"] = json!(message);
         }
         let line = notification("notifications/progress", &params);
-        let _ = listening.outlet.try_send(line);
+        let _ = target.outlet.try_send(line);
     }
 }
 

@@ -33,12 +33,12 @@ pub(crate) fn era(params: &Value) -> Result<Era, String> {
         Some(MODERN) => Ok(Era::Modern),
         // A client of the older era may carry it along.
         Some(version) if LEGACY.contains(&version) => Ok(Era::Legacy),
-        Some(other) => Err(shown(other)),
+        Some(other) => Err(excerpt(other)),
     }
 }
 
 /// A stranger's words, short enough and harmless to repeat.
-pub(crate) fn shown(text: &str) -> String {
+pub(crate) fn excerpt(text: &str) -> String {
     let short: String = text.chars().take(64).collect();
     short.escape_default().to_string()
 }

@@ -11,11 +11,11 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use tokio::sync::broadcast;
 
-use crate::changes::{Subscribed, Wanted};
+use crate::changes::{NotificationFilter, Subscriptions};
 use crate::offer::{Offer, Outlet, Progress, Refusal, ToolRequest, notification};
 use crate::protocol::{
     CAPABILITIES_KEY, Era, INVALID_PARAMS, INVALID_REQUEST, LEGACY, METHOD_NOT_FOUND, MODERN,
-    SERVER_KEY, SUBSCRIPTION_KEY, UNSUPPORTED_VERSION, era, failure, shown,
+    SERVER_KEY, SUBSCRIPTION_KEY, UNSUPPORTED_VERSION, era, excerpt, failure,
 };
 
 /// Entries of a list in one answer.
@@ -25,7 +25,7 @@ const PAGE: usize = 100;
 #[derive(Clone)]
 pub struct Server {
     offer: Arc<dyn Offer>,
-    subscribed: Subscribed,
+    subscriptions: Subscriptions,
 }
 
 impl std::fmt::Debug for Server {
@@ -45,10 +45,10 @@ pub enum Arrival {
 
 /// What a message asks of the transport.
 #[derive(Debug)]
-pub enum Taken {
+pub enum Dispatch {
     Nothing,
     /// Send this.
-    Say(Answer),
+    Reply(Reply),
     /// Run this beside everything else.
     Work(Work),
     /// Drop the work of this request, if it is under way.
@@ -59,7 +59,7 @@ pub enum Taken {
 
 /// One answer, and the code of the error if it is one.
 #[derive(Debug)]
-pub struct Answer {
+pub struct Reply {
     pub line: Vec<u8>,
     pub fault: Option<i32>,
 }
@@ -67,21 +67,21 @@ pub struct Answer {
 /// A request under way.
 pub struct Work {
     pub id: RequestId,
-    pub lasts: Lasts,
-    pub answer: BoxFuture<'static, Answer>,
+    pub lifetime: RequestLifetime,
+    pub answer: BoxFuture<'static, Reply>,
 }
 
 impl std::fmt::Debug for Work {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Work")
             .field("id", &self.id)
-            .field("lasts", &self.lasts)
+            .field("lifetime", &self.lifetime)
             .finish_non_exhaustive()
     }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lasts {
+pub enum RequestLifetime {
     /// One answer, and nothing before it.
     UntilAnswered,
     /// Notifications may come before the answer.
@@ -95,15 +95,15 @@ impl Server {
     pub fn new(offer: Arc<dyn Offer>) -> Self {
         Self {
             offer,
-            subscribed: Subscribed::default(),
+            subscriptions: Subscriptions::default(),
         }
     }
 
     /// Takes one message. Notifications that belong to it go to `outlet`.
-    pub fn take(&self, message: &[u8], arrival: Arrival, outlet: &Outlet) -> Taken {
+    pub fn handle_message(&self, message: &[u8], arrival: Arrival, outlet: &Outlet) -> Dispatch {
         match self.read(message, arrival, outlet) {
-            Ok(asked) => asked.route(),
-            Err(taken) => taken,
+            Ok(request) => request.route(),
+            Err(dispatch) => dispatch,
         }
     }
 
@@ -113,15 +113,15 @@ impl Server {
         message: &[u8],
         arrival: Arrival,
         outlet: &Outlet,
-    ) -> Result<Asked, Taken> {
+    ) -> Result<ServerRequest, Dispatch> {
         match Incoming::parse(message) {
-            Ok(Incoming::Request(request)) => self.asked(request, arrival, outlet),
-            Ok(Incoming::Notification(notice)) => Err(note(&notice)),
+            Ok(Incoming::Request(request)) => self.parse_request(request, arrival, outlet),
+            Ok(Incoming::Notification(notice)) => Err(handle_notification(&notice)),
             // A server that asks nothing is owed no answer.
-            Ok(Incoming::Response(_)) => Err(Taken::Nothing),
+            Ok(Incoming::Response(_)) => Err(Dispatch::Nothing),
             Err(error) => {
                 let answer = refused(None, INVALID_REQUEST, &error.message, None);
-                Err(Taken::Say(answer))
+                Err(Dispatch::Reply(answer))
             }
         }
     }
@@ -129,12 +129,14 @@ impl Server {
     /// Tells a client of the older era what has changed, until it is dropped.
     pub fn announce(&self, outlet: Outlet) -> BoxFuture<'static, ()> {
         let mut changes = self.offer.changes();
-        let subscribed = self.subscribed.clone();
+        let subscriptions = self.subscriptions.clone();
         Box::pin(async move {
             loop {
                 let notices = match changes.recv().await {
-                    Ok(change) => subscribed.wanted().notice(&change).into_iter().collect(),
-                    Err(broadcast::error::RecvError::Lagged(_)) => subscribed.wanted().everything(),
+                    Ok(change) => subscriptions.filter().notice(&change).into_iter().collect(),
+                    Err(broadcast::error::RecvError::Lagged(_)) => {
+                        subscriptions.filter().all_notices()
+                    }
                     Err(broadcast::error::RecvError::Closed) => return,
                 };
                 for (method, params) in notices {
@@ -146,9 +148,15 @@ impl Server {
         })
     }
 
-    fn asked(&self, request: Request, arrival: Arrival, outlet: &Outlet) -> Result<Asked, Taken> {
+    fn parse_request(
+        &self,
+        request: Request,
+        arrival: Arrival,
+        outlet: &Outlet,
+    ) -> Result<ServerRequest, Dispatch> {
         let Request { id, method, params } = request;
-        let refuse = |code, message: &str| Err(Taken::Say(refused(Some(&id), code, message, None)));
+        let refuse =
+            |code, message: &str| Err(Dispatch::Reply(refused(Some(&id), code, message, None)));
         let params: Value = match params
             .as_deref()
             .map(RawValue::get)
@@ -165,14 +173,19 @@ impl Server {
                 let detail = json!({ "supported": [MODERN], "requested": asked });
                 let message = format!("protocol version {asked} is not supported");
                 let code = UNSUPPORTED_VERSION;
-                return Err(Taken::Say(refused(Some(&id), code, &message, Some(detail))));
+                return Err(Dispatch::Reply(refused(
+                    Some(&id),
+                    code,
+                    &message,
+                    Some(detail),
+                )));
             }
         };
         if era == Era::Modern && !params["_meta"][CAPABILITIES_KEY].is_object() {
             let message = format!("`_meta` must have `{CAPABILITIES_KEY}`, an object");
             return refuse(INVALID_PARAMS, &message);
         }
-        Ok(Asked {
+        Ok(ServerRequest {
             id,
             method,
             era,
@@ -180,13 +193,13 @@ impl Server {
             params,
             outlet: outlet.clone(),
             offer: Arc::clone(&self.offer),
-            subscribed: self.subscribed.clone(),
+            subscriptions: self.subscriptions.clone(),
         })
     }
 }
 
 /// A request with all that is needed to answer it.
-pub(crate) struct Asked {
+pub(crate) struct ServerRequest {
     id: RequestId,
     method: String,
     era: Era,
@@ -194,81 +207,83 @@ pub(crate) struct Asked {
     params: Value,
     outlet: Outlet,
     offer: Arc<dyn Offer>,
-    subscribed: Subscribed,
+    subscriptions: Subscriptions,
 }
 
-impl std::fmt::Debug for Asked {
+impl std::fmt::Debug for ServerRequest {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Asked")
+        f.debug_struct("ServerRequest")
             .field("id", &self.id)
             .field("method", &self.method)
             .finish_non_exhaustive()
     }
 }
 
-impl Asked {
+impl ServerRequest {
     pub(crate) fn method(&self) -> &str {
         &self.method
     }
 
-    pub(crate) fn route(self) -> Taken {
+    pub(crate) fn route(self) -> Dispatch {
         let features = self.offer.features();
         match (self.method.as_str(), self.era) {
-            ("initialize", Era::Legacy) => Taken::Say(self.initialize()),
-            ("ping", Era::Legacy) => Taken::Say(self.done(&json!({}))),
-            ("server/discover", _) => Taken::Say(self.discover()),
-            ("tools/list", _) => self.work(Lasts::UntilAnswered, Self::list_tools),
+            ("initialize", Era::Legacy) => Dispatch::Reply(self.initialize()),
+            ("ping", Era::Legacy) => Dispatch::Reply(self.done(&json!({}))),
+            ("server/discover", _) => Dispatch::Reply(self.discover()),
+            ("tools/list", _) => self.work(RequestLifetime::UntilAnswered, Self::list_tools),
             ("tools/call", _) => {
-                let lasts = match self.params["_meta"]["progressToken"] {
-                    Value::Null => Lasts::UntilAnswered,
-                    _ => Lasts::WithNotices,
+                let lifetime = match self.params["_meta"]["progressToken"] {
+                    Value::Null => RequestLifetime::UntilAnswered,
+                    _ => RequestLifetime::WithNotices,
                 };
-                self.work(lasts, Self::call)
+                self.work(lifetime, Self::call)
             }
             ("resources/list", _) if features.resources => {
-                self.work(Lasts::UntilAnswered, Self::list_resources)
+                self.work(RequestLifetime::UntilAnswered, Self::list_resources)
             }
             ("resources/templates/list", _) if features.resources => {
                 let templates = self.offer.templates();
-                Taken::Say(self.page("resourceTemplates", &templates))
+                Dispatch::Reply(self.page("resourceTemplates", &templates))
             }
             ("resources/read", _) if features.resources => {
-                self.work(Lasts::UntilAnswered, Self::read)
+                self.work(RequestLifetime::UntilAnswered, Self::read)
             }
             ("resources/subscribe", Era::Legacy) if self.may_subscribe() => {
-                Taken::Say(self.subscribe())
+                Dispatch::Reply(self.subscribe())
             }
             ("resources/unsubscribe", Era::Legacy) if self.may_subscribe() => {
-                Taken::Say(self.unsubscribe())
+                Dispatch::Reply(self.unsubscribe())
             }
             ("prompts/list", _) if features.prompts => {
                 let prompts = self.offer.prompts();
-                Taken::Say(self.page("prompts", &prompts))
+                Dispatch::Reply(self.page("prompts", &prompts))
             }
-            ("prompts/get", _) if features.prompts => self.work(Lasts::UntilAnswered, Self::prompt),
+            ("prompts/get", _) if features.prompts => {
+                self.work(RequestLifetime::UntilAnswered, Self::prompt)
+            }
             ("subscriptions/listen", Era::Modern) if features.changing_lists => {
-                self.work(Lasts::UntilCancelled, Self::listen)
+                self.work(RequestLifetime::UntilCancelled, Self::listen)
             }
             _ => {
-                let message = format!("there is no method `{}`", shown(&self.method));
-                Taken::Say(refused(Some(&self.id), METHOD_NOT_FOUND, &message, None))
+                let message = format!("there is no method `{}`", excerpt(&self.method));
+                Dispatch::Reply(refused(Some(&self.id), METHOD_NOT_FOUND, &message, None))
             }
         }
     }
 
-    fn work<F>(self, lasts: Lasts, run: impl FnOnce(Self) -> F) -> Taken
+    fn work<F>(self, lifetime: RequestLifetime, run: impl FnOnce(Self) -> F) -> Dispatch
     where
-        F: Future<Output = Answer> + Send + 'static,
+        F: Future<Output = Reply> + Send + 'static,
     {
         let id = self.id.clone();
-        Taken::Work(Work {
+        Dispatch::Work(Work {
             id,
-            lasts,
+            lifetime,
             answer: Box::pin(run(self)),
         })
     }
 
-    fn initialize(&self) -> Answer {
+    fn initialize(&self) -> Reply {
         let asked = self.params["protocolVersion"].as_str();
         let version = asked
             .filter(|asked| LEGACY.contains(asked))
@@ -282,7 +297,7 @@ impl Asked {
         }))
     }
 
-    fn discover(&self) -> Answer {
+    fn discover(&self) -> Reply {
         let identity = self.offer.identity();
         let info = json!({ "name": identity.name, "version": identity.version });
         self.done(&json!({
@@ -315,42 +330,42 @@ impl Asked {
 
     /// The older era tells of changes unasked, so it needs a stream to do it on.
     fn may_subscribe(&self) -> bool {
-        let can_be_told = self.era == Era::Modern || self.arrival == Arrival::Line;
-        can_be_told && self.offer.features().changing_resources
+        let can_be_notified = self.era == Era::Modern || self.arrival == Arrival::Line;
+        can_be_notified && self.offer.features().changing_resources
     }
 
-    fn subscribe(&self) -> Answer {
+    fn subscribe(&self) -> Reply {
         match self.params["uri"].as_str() {
             None => self.refuse(Refusal::invalid("`uri` must say which resource to watch")),
-            Some(uri) => match self.subscribed.add(uri) {
+            Some(uri) => match self.subscriptions.add(uri) {
                 Ok(()) => self.done(&json!({})),
                 Err(refusal) => self.refuse(refusal),
             },
         }
     }
 
-    fn unsubscribe(&self) -> Answer {
+    fn unsubscribe(&self) -> Reply {
         if let Some(uri) = self.params["uri"].as_str() {
-            self.subscribed.remove(uri);
+            self.subscriptions.remove(uri);
         }
         self.done(&json!({}))
     }
 
-    async fn list_tools(self) -> Answer {
+    async fn list_tools(self) -> Reply {
         match self.offer.tools().await {
             Ok(tools) => self.page("tools", &tools),
             Err(refusal) => self.refuse(refusal),
         }
     }
 
-    async fn list_resources(self) -> Answer {
+    async fn list_resources(self) -> Reply {
         match self.offer.resources().await {
             Ok(resources) => self.page("resources", &resources),
             Err(refusal) => self.refuse(refusal),
         }
     }
 
-    async fn call(mut self) -> Answer {
+    async fn call(mut self) -> Reply {
         let outcome = match self.tool_request() {
             Ok(call) => self.offer.call(call).await,
             Err(refusal) => Err(refusal),
@@ -379,7 +394,7 @@ impl Asked {
         })
     }
 
-    async fn read(self) -> Answer {
+    async fn read(self) -> Reply {
         let Some(uri) = self.params["uri"].as_str().map(str::to_owned) else {
             return self.refuse(Refusal::invalid("`uri` must say which resource to read"));
         };
@@ -387,7 +402,7 @@ impl Asked {
             // It is what it was at this moment.
             Ok(Some(contents)) => self.cached(json!({ "contents": contents }), 0),
             Ok(None) => {
-                let message = format!("there is no resource `{}`", shown(&uri));
+                let message = format!("there is no resource `{}`", excerpt(&uri));
                 let code = match self.era {
                     Era::Modern => INVALID_PARAMS,
                     Era::Legacy => -32002,
@@ -402,7 +417,7 @@ impl Asked {
         }
     }
 
-    async fn prompt(mut self) -> Answer {
+    async fn prompt(mut self) -> Reply {
         let Some(name) = self.params["name"].as_str().map(str::to_owned) else {
             return self.refuse(Refusal::invalid("`name` must say which prompt to get"));
         };
@@ -419,21 +434,21 @@ impl Asked {
 
     /// Tells what was asked for as it changes. Listening begins before the
     /// client is told that it has begun, so nothing falls in between.
-    async fn listen(self) -> Answer {
+    async fn listen(self) -> Reply {
         let mut changes = self.offer.changes();
-        let wanted = Wanted::of(
+        let filter = NotificationFilter::of(
             &self.params["notifications"],
             self.offer.features().changing_resources,
         );
         let meta = json!({ SUBSCRIPTION_KEY: self.id });
-        let granted = json!({ "_meta": meta, "notifications": wanted.granted() });
+        let granted = json!({ "_meta": meta, "notifications": filter.granted() });
         let line = notification("notifications/subscriptions/acknowledged", &granted);
         let mut is_open = self.outlet.send(line).await.is_ok();
         while is_open {
             let notices = match changes.recv().await {
-                Ok(change) => wanted.notice(&change).into_iter().collect(),
+                Ok(change) => filter.notice(&change).into_iter().collect(),
                 // What was missed is not known: everything may have changed.
-                Err(broadcast::error::RecvError::Lagged(_)) => wanted.everything(),
+                Err(broadcast::error::RecvError::Lagged(_)) => filter.all_notices(),
                 Err(broadcast::error::RecvError::Closed) => break,
             };
             for (method, mut params) in notices {
@@ -449,7 +464,7 @@ impl Asked {
     }
 
     /// One page of a list, from where the cursor says.
-    fn page(&self, key: &str, entries: &[Value]) -> Answer {
+    fn page(&self, key: &str, entries: &[Value]) -> Reply {
         let begin = match &self.params["cursor"] {
             Value::Null => 0,
             cursor => match cursor.as_str().and_then(|cursor| cursor.parse().ok()) {
@@ -466,7 +481,7 @@ impl Asked {
     }
 
     /// A result that the newer era wants to know the age of.
-    fn cached(&self, mut result: Value, ttl_ms: u64) -> Answer {
+    fn cached(&self, mut result: Value, ttl_ms: u64) -> Reply {
         if self.era == Era::Modern {
             result["ttlMs"] = json!(ttl_ms);
             result["cacheScope"] = json!("private");
@@ -478,21 +493,21 @@ impl Asked {
         u64::try_from(self.offer.lists_last().as_millis()).unwrap_or(u64::MAX)
     }
 
-    pub(crate) fn complete(&self, mut result: Value) -> Answer {
+    pub(crate) fn complete(&self, mut result: Value) -> Reply {
         if self.era == Era::Modern && result["resultType"].is_null() {
             result["resultType"] = json!("complete");
         }
         self.done(&result)
     }
 
-    fn done(&self, result: &Value) -> Answer {
-        Answer {
+    fn done(&self, result: &Value) -> Reply {
+        Reply {
             line: Response::result_line(&self.id, result),
             fault: None,
         }
     }
 
-    pub(crate) fn refuse(&self, refusal: Refusal) -> Answer {
+    pub(crate) fn refuse(&self, refusal: Refusal) -> Reply {
         refused(Some(&self.id), refusal.code, &refusal.message, refusal.data)
     }
 }
@@ -502,16 +517,16 @@ pub(crate) fn refused(
     code: i32,
     message: &str,
     data: Option<Value>,
-) -> Answer {
-    Answer {
+) -> Reply {
+    Reply {
         line: failure(id, code, message, data),
         fault: Some(code),
     }
 }
 
-fn note(notice: &Notification) -> Taken {
+fn handle_notification(notice: &Notification) -> Dispatch {
     match notice.method.as_str() {
-        "notifications/initialized" => Taken::Initialized,
+        "notifications/initialized" => Dispatch::Initialized,
         "notifications/cancelled" => {
             let params: Value = notice
                 .params
@@ -519,11 +534,11 @@ fn note(notice: &Notification) -> Taken {
                 .and_then(|params| serde_json::from_str(params.get()).ok())
                 .unwrap_or_default();
             match serde_json::from_value(params["requestId"].clone()) {
-                Ok(id) => Taken::Cancel(id),
-                Err(_) => Taken::Nothing,
+                Ok(id) => Dispatch::Cancel(id),
+                Err(_) => Dispatch::Nothing,
             }
         }
-        _ => Taken::Nothing,
+        _ => Dispatch::Nothing,
     }
 }
 

@@ -97,16 +97,16 @@ fn bench() -> Bench {
 }
 
 impl Bench {
-    fn take(&self, message: &Value) -> Taken {
+    fn send(&self, message: &Value) -> Dispatch {
         let line = message.to_string();
         self.server
-            .take(line.as_bytes(), Arrival::Line, &self.outlet)
+            .handle_message(line.as_bytes(), Arrival::Line, &self.outlet)
     }
 
     async fn ask(&self, message: &Value) -> Value {
-        let answer = match self.take(message) {
-            Taken::Say(answer) => answer,
-            Taken::Work(work) => work.answer.await,
+        let answer = match self.send(message) {
+            Dispatch::Reply(answer) => answer,
+            Dispatch::Work(work) => work.answer.await,
             _ => panic!("no answer to {message}"),
         };
         serde_json::from_slice(&answer.line).unwrap()
@@ -144,10 +144,11 @@ async fn each_era_is_answered_in_its_own_words() {
         welcome["result"]["capabilities"]["resources"]["subscribe"],
         true
     );
-    let afar = bench
-        .server
-        .take(hello.to_string().as_bytes(), Arrival::Http, &bench.outlet);
-    let Taken::Say(afar) = afar else {
+    let afar =
+        bench
+            .server
+            .handle_message(hello.to_string().as_bytes(), Arrival::Http, &bench.outlet);
+    let Dispatch::Reply(afar) = afar else {
         panic!("{afar:?}")
     };
     let afar: Value = serde_json::from_slice(&afar.line).unwrap();
@@ -236,10 +237,10 @@ async fn a_subscription_hears_what_it_asked_for_and_nothing_else() {
     let filter = json!({ "notifications": {
         "toolsListChanged": true, "resourceSubscriptions": ["x://a"],
     }});
-    let Taken::Work(work) = bench.take(&modern("subscriptions/listen", filter)) else {
+    let Dispatch::Work(work) = bench.send(&modern("subscriptions/listen", filter)) else {
         panic!("not listening");
     };
-    assert_eq!(work.lasts, Lasts::UntilCancelled);
+    assert_eq!(work.lifetime, RequestLifetime::UntilCancelled);
     let listening = tokio::spawn(work.answer);
     let ack = bench.hear().await;
     assert_eq!(ack["method"], "notifications/subscriptions/acknowledged");
@@ -319,8 +320,8 @@ async fn what_makes_no_sense_is_refused_with_its_id() {
     let cancelled = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled",
                             "params": { "requestId": 7 } });
     assert!(matches!(
-        bench.take(&cancelled),
-        Taken::Cancel(RequestId::Number(7))
+        bench.send(&cancelled),
+        Dispatch::Cancel(RequestId::Number(7))
     ));
 }
 

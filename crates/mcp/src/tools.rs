@@ -24,9 +24,9 @@ const DEPTH: usize = 8;
 pub fn entry(spec: &OperationSpec) -> &'static Value {
     static ENTRIES: OnceLock<Vec<Value>> = OnceLock::new();
     let entries = ENTRIES.get_or_init(|| CATALOGUE.iter().map(described).collect());
-    let place = CATALOGUE.iter().position(|known| known.name == spec.name);
+    let index = CATALOGUE.iter().position(|known| known.name == spec.name);
     // A specification is always one of the catalogue; nothing else makes one.
-    &entries[place.unwrap_or_default()]
+    &entries[index.unwrap_or_default()]
 }
 
 /// The entry of [`CALL_OPERATION`].
@@ -167,19 +167,19 @@ impl<'a> Shortener<'a> {
         }
     }
 
-    fn short(&mut self, schema: &Value, place: &str, depth: usize) -> Value {
+    fn short(&mut self, schema: &Value, path: &str, depth: usize) -> Value {
         let members = match schema {
             Value::Object(members) => members,
             Value::Array(items) => {
-                let items = items.iter().map(|item| self.short(item, place, depth));
+                let items = items.iter().map(|item| self.short(item, path, depth));
                 return items.collect();
             }
             other => return other.clone(),
         };
-        if let Some(resolved) = self.resolve(members, place)
+        if let Some(resolved) = self.resolve(members, path)
             && depth < DEPTH
         {
-            let mut resolved = self.short(&resolved, place, depth + 1);
+            let mut resolved = self.short(&resolved, path, depth + 1);
             if let Some(description) = members.get("description") {
                 resolved["description"] = first_paragraph(description);
             }
@@ -208,7 +208,7 @@ impl<'a> Shortener<'a> {
                 ("description", value) => first_paragraph(value),
                 ("const" | "enum" | "default", value) => value.clone(),
                 ("items", value) => {
-                    let mut items = self.short(value, place, depth);
+                    let mut items = self.short(value, path, depth);
                     // What a list is for says what is in it, unless that has parts.
                     if members.contains_key("description")
                         && items["properties"].is_null()
@@ -218,7 +218,7 @@ impl<'a> Shortener<'a> {
                     }
                     items
                 }
-                (_, value) => self.short(value, place, depth),
+                (_, value) => self.short(value, path, depth),
             };
             shorter.insert(key.clone(), value);
         }
@@ -227,7 +227,7 @@ impl<'a> Shortener<'a> {
 
     /// What a reference stands for, also one that may be null instead. An object
     /// that was written out before is named.
-    fn resolve(&mut self, members: &Map<String, Value>, place: &str) -> Option<Value> {
+    fn resolve(&mut self, members: &Map<String, Value>, path: &str) -> Option<Value> {
         let is_null = |schema: &&Value| schema["type"] == "null";
         if let Some(Value::Array(options)) = members.get("anyOf") {
             let real: Vec<_> = options.iter().filter(|option| !is_null(option)).collect();
@@ -246,7 +246,7 @@ impl<'a> Shortener<'a> {
                 Some(json!({ "type": "object", "description": format!("As in `{first}`.") }))
             }
             None => {
-                self.written.insert(name.to_owned(), place.to_owned());
+                self.written.insert(name.to_owned(), path.to_owned());
                 Some(definition.clone())
             }
         }

@@ -8,7 +8,7 @@ use missiond_api::operations::autopilot::{
 };
 use missiond_autopilot::{Mode, ModeError, Remembered};
 use missiond_core::{Attempt, BoardTask, ErrorCode};
-use missiond_store::autopilot::{self, ModeRow, Parked};
+use missiond_store::autopilot::{self, ModeRow, ParkedRow};
 use missiond_store::{StoreError, board, token_usage};
 
 use crate::call::{Call, Operations, of_store};
@@ -52,7 +52,7 @@ async fn set(call: Call, params: AutopilotSetParams) -> Result<AutopilotReport, 
 struct Rows {
     mode: ModeRow,
     attempts: Vec<(BoardTask, Attempt)>,
-    parked: Vec<Parked>,
+    parked: Vec<ParkedRow>,
     tokens_today: u64,
 }
 

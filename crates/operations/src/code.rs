@@ -13,7 +13,7 @@ use missiond_api::operations::code::{
     MAX_HITS, MAX_MAP_TOKENS, PassReport, ShownSymbol, SkippedFile,
 };
 use missiond_codemap::{
-    Anchor, CodeError, Followed, MapRequest, Match, NodeRef, SymbolKind, read_source,
+    Anchor, CodeError, FollowOutcome, MapRequest, Match, NodeRef, SymbolKind, read_source,
 };
 use missiond_context::estimated_tokens;
 use missiond_core::ErrorCode;
@@ -149,8 +149,8 @@ async fn show(call: Call, params: CodeShowParams) -> Result<CodeShowResult, ApiE
             .followed
             .into_iter()
             .filter_map(|followed| match followed {
-                Followed::Found(landing) => Some(landing.node),
-                Followed::Lost(_) => None,
+                FollowOutcome::Found(found) => Some(found.node),
+                FollowOutcome::Lost(_) => None,
             });
         nodes = found.collect();
         if nodes.is_empty() {
@@ -432,11 +432,11 @@ fn beacon(seen: &Seen, repository: &Repository) -> Beacon {
     }
 }
 
-fn piece(row: &BeaconNodeRow, followed: &Followed, at_home: bool) -> BeaconPiece {
+fn piece(row: &BeaconNodeRow, followed: &FollowOutcome, at_home: bool) -> BeaconPiece {
     match followed {
-        Followed::Found(landing) => {
-            let node = &landing.node;
-            let trail = beacons::word_for(landing.trail);
+        FollowOutcome::Found(found) => {
+            let node = &found.node;
+            let trail = beacons::word_for(found.kind);
             // Where it is at home it was found before; how is on record.
             let known = at_home && trail == "unchanged";
             let elsewhere = !known && !matches!(trail, "unchanged" | "edited");
@@ -454,7 +454,7 @@ fn piece(row: &BeaconNodeRow, followed: &Followed, at_home: bool) -> BeaconPiece
                 suggestions: Vec::new(),
             }
         }
-        Followed::Lost(suggestions) => BeaconPiece {
+        FollowOutcome::Lost(suggestions) => BeaconPiece {
             kind: row.kind.clone(),
             name: row.name.clone(),
             path: row.path.clone(),

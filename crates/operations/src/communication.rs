@@ -55,8 +55,8 @@ async fn query(call: Call, params: TimelineQueryParams) -> Result<TimelinePage, 
         // One more than asked for tells whether there is more.
         limit: limit + 1,
         order: match params.order.unwrap_or_default() {
-            Order::NewestFirst => timeline::Order::NewestFirst,
-            Order::OldestFirst => timeline::Order::OldestFirst,
+            Order::NewestFirst => timeline::SortOrder::NewestFirst,
+            Order::OldestFirst => timeline::SortOrder::OldestFirst,
         },
     };
     page(&call, filter, limit as usize).await
@@ -66,7 +66,7 @@ async fn trace(call: Call, params: TimelineTraceParams) -> Result<TimelinePage, 
     let filter = TimelineFilter {
         trace_id: Some(params.trace_id),
         limit: MAX_PAGE + 1,
-        order: timeline::Order::OldestFirst,
+        order: timeline::SortOrder::OldestFirst,
         ..TimelineFilter::default()
     };
     let page = page(&call, filter, MAX_PAGE as usize).await?;

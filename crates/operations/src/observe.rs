@@ -172,7 +172,7 @@ async fn usage(call: Call, params: UsageReportParams) -> Result<UsageTotals, Api
                 for used in token_usage::by_task(tx, day_of(since), MOST_NAMED).await? {
                     let task = board::get(tx, used.of).await?;
                     let models = of_conversations::of_task(tx, used.of, first_day).await?;
-                    let told = of_conversations::told_of_task(tx, used.of).await?;
+                    let told = of_conversations::reported_cost_of_task(tx, used.of).await?;
                     tasks.push(UsedByTask {
                         used,
                         task,
@@ -185,7 +185,7 @@ async fn usage(call: Call, params: UsageReportParams) -> Result<UsageTotals, Api
                     tasks,
                     slots: token_usage::by_slot(tx, day_of(since), MOST_NAMED).await?,
                     models: of_conversations::since(tx, first_day).await?,
-                    told: of_conversations::told_since(tx, first_day).await?,
+                    told: of_conversations::reported_cost_since(tx, first_day).await?,
                     today: token_usage::of_day(tx, now).await?,
                     engines_today: token_usage::engines_of_day(tx, now).await?,
                     slots_today: token_usage::slots_of_day(tx, now).await?,

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use missiond_core::{Clock, DaemonId, DaemonRun, Event, Timestamp, TraceContext};
-use missiond_store::daemon_state::{self, Found};
+use missiond_store::daemon_state::{self, CrashMark};
 use missiond_store::timeline::{self, NewEvent};
 use missiond_store::{Engine, MissionDb, StoreError, Tx};
 
@@ -128,7 +128,7 @@ async fn record_dead(
 ) -> Result<(), StoreError> {
     let mut events = Vec::new();
     for run in dead {
-        if daemon_state::mark_crashed(tx, run.id, witness.now).await? == Found::Now {
+        if daemon_state::mark_crashed(tx, run.id, witness.now).await? == CrashMark::New {
             let (pid, host) = (run.pid, &run.host);
             tracing::warn!(pid, host, "an earlier daemon ended without closing");
             events.push(NewEvent {

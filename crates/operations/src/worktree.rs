@@ -9,7 +9,9 @@ use missiond_api::operations::worktree::{
 };
 use missiond_autopilot::worktrees::WorktreeEntry;
 use missiond_core::{BoardTaskId, BoardTaskStatus, ErrorCode, Finish};
-use missiond_workspace::{FinishPlan, Finished, Foreseen, Removal, WorkspaceError, named_files};
+use missiond_workspace::{
+    FinishPlan, FinishPreview, Finished, Removal, WorkspaceError, named_files,
+};
 
 use crate::call::{Call, Operations, of_store};
 
@@ -59,7 +61,7 @@ async fn finish(call: Call, params: WorktreeFinishParams) -> Result<WorktreeFini
     let result = if params.confirmed {
         done(&seen.worktree, &plan).await?
     } else {
-        foreseen(&seen.worktree, &plan).await?
+        preview(&seen.worktree, &plan).await?
     };
     // Where nothing was made, nothing is done with it either.
     let completes = completes.filter(|_| result != FinishResult::NothingToBring);
@@ -119,16 +121,16 @@ async fn done(
     }
 }
 
-async fn foreseen(
+async fn preview(
     worktree: &missiond_workspace::Worktree,
     plan: &FinishPlan,
 ) -> Result<FinishResult, ApiError> {
-    let foreseen = worktree.foresee(plan).await;
-    match foreseen.map_err(|error| of_workspace(&error))? {
-        Foreseen::Brings { commits } => Ok(FinishResult::WouldBring { commits }),
-        Foreseen::Already => Ok(FinishResult::AlreadyThere),
-        Foreseen::NothingToMerge => Ok(FinishResult::NothingToBring),
-        Foreseen::Conflict { files } => Err(conflict(worktree, plan, &files)),
+    let preview = worktree.preview_finish(plan).await;
+    match preview.map_err(|error| of_workspace(&error))? {
+        FinishPreview::Brings { commits } => Ok(FinishResult::WouldBring { commits }),
+        FinishPreview::Already => Ok(FinishResult::AlreadyThere),
+        FinishPreview::NothingToMerge => Ok(FinishResult::NothingToBring),
+        FinishPreview::Conflict { files } => Err(conflict(worktree, plan, &files)),
     }
 }
 

@@ -2,9 +2,10 @@
 //! replay.
 
 mod cast;
+mod cell_style;
+mod control_scanner;
 mod emulator;
 pub mod host;
-mod look;
 mod manifests;
 mod marks;
 mod paint;
@@ -14,7 +15,6 @@ mod reply;
 pub mod screenshot;
 mod session;
 mod signal;
-mod tap;
 mod terminal;
 
 pub use cast::{

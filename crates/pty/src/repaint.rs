@@ -14,7 +14,7 @@ use alacritty_terminal::term::TermMode;
 use alacritty_terminal::term::cell::{Cell, Flags};
 use missiond_semantic::{Progress, Screen};
 
-use crate::look::{Look, keyboard_flags};
+use crate::cell_style::{CellStyle, keyboard_flags};
 
 /// Modes that are off on a new terminal, with what switches them on.
 const SET: [(TermMode, &str); 12] = [
@@ -44,7 +44,7 @@ pub(crate) fn repaint<T>(term: &Term<T>, screen: &Screen) -> String {
     if term.mode().contains(TermMode::ALT_SCREEN) {
         out.push_str("\x1b[?1049h");
     }
-    rows(term, &mut out);
+    write_rows(term, &mut out);
     for (mode, on) in SET {
         if term.mode().contains(mode) {
             out.push_str(on);
@@ -59,14 +59,14 @@ pub(crate) fn repaint<T>(term: &Term<T>, screen: &Screen) -> String {
     if keyboard != 0 {
         let _ = write!(out, "\x1b[>{keyboard}u");
     }
-    cursor(term, &mut out);
-    said(screen, &mut out);
+    write_cursor(term, &mut out);
+    write_program_state(screen, &mut out);
     out
 }
 
-fn rows<T>(term: &Term<T>, out: &mut String) {
+fn write_rows<T>(term: &Term<T>, out: &mut String) {
     let grid = term.grid();
-    let mut look = Look::default();
+    let mut style = CellStyle::default();
     let mut continued = false;
     let last = i32::try_from(grid.screen_lines()).unwrap_or(1) - 1;
     for line in grid.topmost_line().0..=last {
@@ -74,59 +74,60 @@ fn rows<T>(term: &Term<T>, out: &mut String) {
         let columns = grid.columns();
         let wrapped = row[Column(columns - 1)].flags.contains(Flags::WRAPLINE);
         let painted = |column: &usize| !is_blank(&row[Column(*column)]);
-        let end = match wrapped {
-            true => columns,
-            false => (0..columns).rev().find(painted).map_or(0, |last| last + 1),
+        let end = if wrapped {
+            columns
+        } else {
+            (0..columns).rev().find(painted).map_or(0, |last| last + 1)
         };
         // A row wraps when the first character of the next one is drawn.
         let end = end.max(usize::from(continued));
         for column in 0..end {
             if is_leading_without_wide(term, line, column) {
-                change(&mut look, Look::of(&row[Column(column)]), out);
+                set_style(&mut style, CellStyle::of(&row[Column(column)]), out);
                 if wrapped && line < last {
                     // Another wide character leaves it free, and is taken away.
                     out.push('\u{3000}');
-                    change(&mut look, Look::default(), out);
+                    set_style(&mut style, CellStyle::default(), out);
                     out.push_str("\r\x1b[K");
                 } else {
                     out.push(' ');
                 }
                 continue;
             }
-            cell(&row[Column(column)], &mut look, out);
-            if continued && column == 0 && look.has_background() {
+            write_cell(&row[Column(column)], &mut style, out);
+            if continued && column == 0 && style.has_background() {
                 // A row that came by scrolling took the colour at hand.
-                change(&mut look, Look::default(), out);
+                set_style(&mut style, CellStyle::default(), out);
                 out.push_str("\x1b[K");
             }
             if is_half(row, column) {
                 // The place of the other half, counted from one.
-                change(&mut look, Look::default(), out);
+                set_style(&mut style, CellStyle::default(), out);
                 let _ = write!(out, "\x1b[{}G\x1b[X", column + 2);
             }
         }
         continued = wrapped;
         if line < last && !wrapped {
-            change(&mut look, Look::default(), out);
+            set_style(&mut style, CellStyle::default(), out);
             out.push_str("\r\n");
         }
     }
-    change(&mut look, Look::default(), out);
+    set_style(&mut style, CellStyle::default(), out);
 }
 
-fn cell(cell: &Cell, look: &mut Look, out: &mut String) {
+fn write_cell(cell: &Cell, style: &mut CellStyle, out: &mut String) {
     let spacer = Flags::WIDE_CHAR_SPACER | Flags::LEADING_WIDE_CHAR_SPACER;
     if cell.flags.intersects(spacer) {
         return;
     }
-    change(look, Look::of(cell), out);
+    set_style(style, CellStyle::of(cell), out);
     out.push(if cell.c == '\t' { ' ' } else { cell.c });
     out.extend(cell.zerowidth().into_iter().flatten());
 }
 
-fn change(look: &mut Look, to: Look, out: &mut String) {
-    if *look != to {
-        *look = to;
+fn set_style(style: &mut CellStyle, to: CellStyle, out: &mut String) {
+    if *style != to {
+        *style = to;
         to.write(out);
     }
 }
@@ -155,10 +156,12 @@ fn is_half(row: &Row<Cell>, column: usize) -> bool {
 }
 
 fn is_blank(cell: &Cell) -> bool {
-    matches!(cell.c, ' ' | '\t') && Look::of(cell) == Look::default() && cell.zerowidth().is_none()
+    matches!(cell.c, ' ' | '\t')
+        && CellStyle::of(cell) == CellStyle::default()
+        && cell.zerowidth().is_none()
 }
 
-fn cursor<T>(term: &Term<T>, out: &mut String) {
+fn write_cursor<T>(term: &Term<T>, out: &mut String) {
     let cursor = &term.grid().cursor;
     let (row, column) = (cursor.point.line.0 + 1, cursor.point.column.0 + 1);
     let _ = write!(out, "\x1b[{row};{column}H");
@@ -170,11 +173,15 @@ fn cursor<T>(term: &Term<T>, out: &mut String) {
             out.push_str("\x1b[?7h");
         }
     }
-    change(&mut Look::default(), Look::of(&cursor.template), out);
+    set_style(
+        &mut CellStyle::default(),
+        CellStyle::of(&cursor.template),
+        out,
+    );
 }
 
 /// Titles and what else a program says beside its picture.
-fn said(screen: &Screen, out: &mut String) {
+fn write_program_state(screen: &Screen, out: &mut String) {
     if !screen.title.is_empty() {
         let _ = write!(out, "\x1b]2;{}\x07", screen.title);
     }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use alacritty_terminal::vte::ansi::{NamedColor, Rgb};
 
-use crate::tap::Control;
+use crate::control_scanner::Control;
 
 /// Answers allowed within one window of time; start-up bursts of real programs
 /// stay under fifty.
@@ -85,7 +85,7 @@ impl Replies {
         &self.theme
     }
 
-    pub(crate) fn take(&mut self) -> Vec<u8> {
+    pub(crate) fn drain(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.pending)
     }
 

@@ -9,7 +9,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use missiond_semantic::{Explanation, Glance, Key, Manifest, Reader, Reading, Screen, Size};
+use missiond_semantic::{
+    Explanation, InstantReading, Key, Manifest, Reader, Reading, Screen, Size,
+};
 
 use crate::terminal::{Senses, Terminal};
 
@@ -85,7 +87,7 @@ impl Session {
         self.advance_to(at, changes);
         let ended = self.terminal.updates_ended();
         self.terminal.feed(bytes, at);
-        self.wrote(at);
+        self.mark_drawn(at);
         if let Some(frame) = &mut self.frame
             && self.terminal.updates_ended() != ended
         {
@@ -101,13 +103,13 @@ impl Session {
         };
         self.advance_to(at, changes);
         self.reader.sent(key, at);
-        self.wrote(at);
+        self.mark_drawn(at);
     }
 
     pub fn resize(&mut self, size: Size, at: Duration, changes: &mut Vec<TimedReading>) {
         self.advance_to(at, changes);
         self.terminal.resize(size, at);
-        self.wrote(at);
+        self.mark_drawn(at);
     }
 
     /// Goes on with another manifest; the screen stays and is read with it.
@@ -119,13 +121,13 @@ impl Session {
     ) {
         self.advance_to(at, changes);
         self.reader.reload(manifest);
-        self.wrote(at);
+        self.mark_drawn(at);
     }
 
     /// Lets time pass up to, not including, `at`.
     pub fn advance_to(&mut self, at: Duration, changes: &mut Vec<TimedReading>) {
         while let Some(due) = self.deadline().filter(|due| *due < at) {
-            self.look(due, changes);
+            self.run_due(due, changes);
         }
         self.now = self.now.max(at);
     }
@@ -175,8 +177,8 @@ impl Session {
     }
 
     /// What the screen says by itself, read or not.
-    pub fn glance(&mut self, at: Duration) -> Glance {
-        self.reader.glance(self.terminal.screen(), at)
+    pub fn read_instant(&mut self, at: Duration) -> InstantReading {
+        self.reader.read_instant(self.terminal.screen(), at)
     }
 
     /// Whether everything written so far has been read.
@@ -189,7 +191,7 @@ impl Session {
         self.reader.explain(self.terminal.screen(), at)
     }
 
-    fn wrote(&mut self, at: Duration) {
+    fn mark_drawn(&mut self, at: Duration) {
         let begun = self
             .frame
             .map_or((at, None), |frame| (frame.first, frame.complete));
@@ -200,11 +202,11 @@ impl Session {
         });
     }
 
-    fn look(&mut self, at: Duration, changes: &mut Vec<TimedReading>) {
+    fn run_due(&mut self, at: Duration, changes: &mut Vec<TimedReading>) {
         self.now = self.now.max(at);
         if self.terminal.deadline().is_some_and(|due| due <= at) {
             self.terminal.advance_to(at);
-            self.wrote(at);
+            self.mark_drawn(at);
         }
         let frame_due = self.frame.is_some_and(|frame| frame.due(self.read) <= at);
         let reader_due = self.reader.deadline().is_some_and(|due| due <= at);

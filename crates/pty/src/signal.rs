@@ -6,7 +6,7 @@
 
 use missiond_semantic::{ProgramStatus, Progress};
 
-use crate::tap::Control;
+use crate::control_scanner::Control;
 
 const MAX_TEXT: usize = 256;
 

@@ -18,13 +18,13 @@ use alacritty_terminal::term::{Config, TermDamage, TermMode};
 use alacritty_terminal::vte::ansi::{CursorStyle, Processor};
 use missiond_semantic::{Cursor, Emphasis, Modes, Row, Screen, Size};
 
+use crate::control_scanner::{ControlScanner, ScanEvent, ScannedControl};
 use crate::emulator::{Events, Grid, SyncClock, paint_of, style_of};
 use crate::marks::{MAX_MARKS, Marks};
 use crate::repaint::repaint;
 use crate::reply::{Replies, Theme};
 use crate::screenshot::{Picture, PictureError};
 use crate::signal::{TerminalSignal, signal_of};
-use crate::tap::{Found, Tap, Tapped};
 
 /// Rows kept above the screen, for a terminal that becomes taller. Older output
 /// is in the recording.
@@ -53,8 +53,8 @@ pub struct Terminal {
     term: Term<Events>,
     parser: Processor<SyncClock>,
     events: Events,
-    tap: Tap,
-    found: Vec<Found>,
+    controls: ControlScanner,
+    found: Vec<ScanEvent>,
     partial: Vec<u8>,
     sync: Option<Sync>,
     screen: Screen,
@@ -100,7 +100,7 @@ impl Terminal {
             term,
             parser: Processor::new(),
             events,
-            tap: Tap::default(),
+            controls: ControlScanner::default(),
             found: Vec::new(),
             partial: Vec::new(),
             sync: None,
@@ -213,7 +213,7 @@ impl Terminal {
     /// is one it meant to be seen.
     #[must_use]
     pub fn updates_ended(&self) -> u64 {
-        self.tap.updates_ended()
+        self.controls.updates_ended()
     }
 
     /// Bytes fed since the beginning.
@@ -224,7 +224,7 @@ impl Terminal {
 
     /// Answers to the program's queries, to be written to its input.
     pub fn take_replies(&mut self) -> Vec<u8> {
-        self.replies.take()
+        self.replies.drain()
     }
 
     /// Notifications, bells and the like since the last call.
@@ -294,13 +294,13 @@ impl Terminal {
         }
         self.dirty = true;
         let mut found = std::mem::take(&mut self.found);
-        self.tap.scan(bytes, &mut found);
+        self.controls.scan(bytes, &mut found);
         let mut fed = 0;
         // The emulator reads up to each control first, so that answers leave in
         // the order in which they were asked for.
         for found in found.drain(..) {
             match found {
-                Found::Control(Tapped { end, control }) => {
+                ScanEvent::Control(ScannedControl { end, control }) => {
                     self.feed_emulator(&bytes[fed..end], at);
                     fed = end;
                     if let Some(signal) = signal_of(&control) {
@@ -308,7 +308,7 @@ impl Terminal {
                     }
                     self.replies.answer_control(&control, at);
                 }
-                Found::Surplus(range) => {
+                ScanEvent::Surplus(range) => {
                     self.feed_emulator(&bytes[fed..range.start], at);
                     fed = range.end;
                 }

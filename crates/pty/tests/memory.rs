@@ -3,11 +3,12 @@
 
 #![allow(clippy::unwrap_used)]
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use missiond_pty::Session;
 use missiond_semantic::{Catalogue, Manifest, Size};
+use parking_lot::Mutex;
 
 const SIZE: Size = Size {
     columns: 80,
@@ -48,7 +49,7 @@ fn fed(begin: &str, block: &str, total: usize) -> (Session, usize) {
 
 #[test]
 fn a_hundred_megabytes_keep_memory_bounded() {
-    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let _turn = TURN.lock();
     let block: String = (0..1000)
         .map(|n| format!("\x1b[3{}mlog line {n}\x1b[0m\r\n", n % 8))
         .collect();
@@ -59,7 +60,7 @@ fn a_hundred_megabytes_keep_memory_bounded() {
 
 #[test]
 fn output_made_to_fill_memory_does_not() {
-    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let _turn = TURN.lock();
     let many = |text: &str| text.repeat((32 << 10) / text.len());
     let cases = [
         ("a title without end", "\x1b]0;", many("title")),

@@ -98,7 +98,7 @@ fn follow(path: &Path, tally: &mut Tally) {
 }
 
 fn look(path: &Path, session: &mut Session, at: Duration, typed: &Typed, tally: &mut Tally) {
-    let glance = session.glance(at);
+    let glance = session.read_instant(at);
     if glance.state == Some(PtyState::Confirming) {
         return;
     }
@@ -109,9 +109,10 @@ fn look(path: &Path, session: &mut Session, at: Duration, typed: &Typed, tally: 
         let is = |text: &str| plain(shown).contains(&plain(text)) && !text.is_empty();
         // An Enter may have been swallowed.
         let as_before = shown.is_empty() || is(&typed.before);
-        match typed.now.is_empty() {
-            true => as_before,
-            false => is(&typed.now) || shown.contains("[Past"),
+        if typed.now.is_empty() {
+            as_before
+        } else {
+            is(&typed.now) || shown.contains("[Past")
         }
     });
     if !right {

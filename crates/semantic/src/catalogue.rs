@@ -43,15 +43,6 @@ impl Catalogue {
         Ok(catalogue)
     }
 
-    /// The text of a shipped manifest, as a start for one's own.
-    #[must_use]
-    pub fn shipped_text(engine: &str) -> Option<&'static str> {
-        SHIPPED
-            .iter()
-            .find(|(name, _)| *name == engine)
-            .map(|(_, text)| *text)
-    }
-
     /// Adds a manifest under its engine's name, in place of an earlier one.
     pub fn put(&mut self, manifest: Manifest) {
         self.manifests

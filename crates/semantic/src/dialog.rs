@@ -145,7 +145,7 @@ pub(crate) fn find_dialog(
 }
 
 /// Emphasis and colouring of one place.
-type Look = (Style, u64);
+type TextStyle = (Style, u64);
 
 /// A row that may be an option: where its label begins and what precedes it.
 struct Entry {
@@ -164,7 +164,7 @@ fn list(cursor: &str, screen: &Screen, rows: Range<usize>) -> Option<(Vec<Dialog
     let marked = entries
         .iter()
         .rposition(|entry| entry.marked && !entry.label.is_empty())
-        .or_else(|| marked_by_look(screen, &entries))?;
+        .or_else(|| marked_by_style(screen, &entries))?;
     let chosen = match entries[marked].number {
         Some(number) => numbered(&entries, marked, number),
         None => aligned(screen, &entries, marked),
@@ -185,10 +185,10 @@ fn list(cursor: &str, screen: &Screen, rows: Range<usize>) -> Option<(Vec<Dialog
 }
 
 /// In a numbered list without a mark, the one entry drawn differently.
-fn marked_by_look(screen: &Screen, entries: &[Entry]) -> Option<usize> {
+fn marked_by_style(screen: &Screen, entries: &[Entry]) -> Option<usize> {
     let first = entries.iter().rposition(|entry| entry.number == Some(1))?;
     let chosen = numbered(entries, first, 1);
-    let style = |index: &usize| look_at(&screen.rows[entries[*index].row], entries[*index].column);
+    let style = |index: &usize| style_at(&screen.rows[entries[*index].row], entries[*index].column);
     let odd = |index: &usize| chosen.iter().filter(|o| style(o) == style(index)).count() == 1;
     let mut odd_ones = chosen.iter().filter(|index| odd(index));
     // Of two there is no odd one out.
@@ -289,23 +289,23 @@ fn buttons(
         captures.name("buttons").map(|group| (row, group))
     })?;
     let mut options = Vec::new();
-    let mut looks = Vec::new();
+    let mut styles = Vec::new();
     let base = screen.rows[row].text[..text.start()].chars().count();
     for (start, label) in spaced(text.as_str()) {
-        looks.push(look_at(&screen.rows[row], base + start));
+        styles.push(style_at(&screen.rows[row], base + start));
         options.push(DialogOption {
             label: label.to_owned(),
             number: None,
             row,
         });
     }
-    let odd = |look: &Look| looks.iter().filter(|other| *other == look).count() == 1;
-    let selected = match looks.len() {
+    let odd = |style: &TextStyle| styles.iter().filter(|other| *other == style).count() == 1;
+    let selected = match styles.len() {
         // Of two different ones, the filled or inverse one is marked.
-        2 => looks.iter().position(|look| {
-            odd(look) && (look.0.contains(Style::FILLED) || look.0.contains(Style::INVERSE))
+        2 => styles.iter().position(|style| {
+            odd(style) && (style.0.contains(Style::FILLED) || style.0.contains(Style::INVERSE))
         }),
-        _ => looks.iter().position(odd),
+        _ => styles.iter().position(odd),
     };
     (options.len() >= 2).then_some((options, selected))
 }
@@ -325,7 +325,7 @@ fn spaced(text: &str) -> Vec<(usize, &str)> {
     pieces
 }
 
-fn look_at(row: &Row, position: usize) -> Look {
+fn style_at(row: &Row, position: usize) -> TextStyle {
     let run = row
         .emphasis
         .iter()

@@ -80,7 +80,7 @@ pub(crate) enum Prompt {
 }
 
 impl KeysSent {
-    pub(crate) fn note(&mut self, key: Key, prompt: Prompt, at: Duration) {
+    pub(crate) fn record(&mut self, key: Key, prompt: Prompt, at: Duration) {
         self.any = Some(at);
         match key {
             Key::Other => self.typed = true,
@@ -151,15 +151,15 @@ mod tests {
     fn a_text_is_unanswered_after_enter_at_a_prompt_alone() {
         let second = Duration::from_secs(1);
         let mut keys = KeysSent::default();
-        keys.note(Key::Enter, Prompt::Waiting, second);
+        keys.record(Key::Enter, Prompt::Waiting, second);
         assert_eq!(keys.unanswered, None, "nothing was typed");
-        keys.note(Key::Other, Prompt::Waiting, second);
-        keys.note(Key::Enter, Prompt::Elsewhere, second * 2);
+        keys.record(Key::Other, Prompt::Waiting, second);
+        keys.record(Key::Enter, Prompt::Elsewhere, second * 2);
         assert_eq!(keys.unanswered, None, "a dialog took it");
-        keys.note(Key::Other, Prompt::Waiting, second * 3);
-        keys.note(Key::Enter, Prompt::Waiting, second * 4);
+        keys.record(Key::Other, Prompt::Waiting, second * 3);
+        keys.record(Key::Enter, Prompt::Waiting, second * 4);
         assert_eq!(keys.unanswered, Some(second * 4));
-        keys.note(Key::Escape, Prompt::Waiting, second * 5);
+        keys.record(Key::Escape, Prompt::Waiting, second * 5);
         assert_eq!(keys.unanswered, None, "it was taken back");
     }
 }

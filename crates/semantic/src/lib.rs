@@ -28,7 +28,8 @@ pub use explain::{Explanation, NearMiss, PendingChange, RegionView, RuleVerdict}
 pub use fingerprint::{Fingerprint, InvalidFingerprint};
 pub use input::{
     AnswerOutcome, AnswerRefusal, Answered, Answering, Delivered, Delivery, DeliveryRefusal,
-    DeliveryRequest, Force, Glance, Landed, Modes, Prompt, Sight, Step, Submit, When, is_command,
+    DeliveryRequest, Force, InputContext, InstantReading, Landed, Modes, Prompt, Step, Submit,
+    When, is_command,
 };
 pub use keys::Key;
 pub use manifest::{FORMAT, Manifest, ManifestError, Problem};

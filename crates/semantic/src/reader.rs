@@ -12,7 +12,7 @@ use std::time::Duration;
 use missiond_core::PtyState;
 
 use crate::explain::{Explanation, PendingChange};
-use crate::input::{Glance, find_prompt};
+use crate::input::{InstantReading, find_prompt};
 use crate::keys::{Key, KeysSent, Prompt};
 use crate::manifest::Manifest;
 use crate::paste::Paste;
@@ -34,8 +34,8 @@ pub struct Reader {
     paste: Paste,
     /// What the last screen alone called for.
     shown: Option<PtyState>,
-    next_look: Option<Duration>,
-    looked: Option<Duration>,
+    next_change: Option<Duration>,
+    observed_at: Option<Duration>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -66,8 +66,8 @@ impl Reader {
             keys: KeysSent::default(),
             paste: Paste::default(),
             shown: None,
-            next_look: None,
-            looked: None,
+            next_change: None,
+            observed_at: None,
         }
     }
 
@@ -94,7 +94,7 @@ impl Reader {
             Some(PtyState::Idle | PtyState::Error | PtyState::Unknown) => Prompt::Waiting,
             _ => Prompt::Elsewhere,
         };
-        self.keys.note(key, prompt, at);
+        self.keys.record(key, prompt, at);
     }
 
     /// Looks at the screen as it is at `at`. Returns the reading if it changed.
@@ -102,7 +102,7 @@ impl Reader {
         if self.current.state == PtyState::Exited {
             return None;
         }
-        self.looked = Some(at);
+        self.observed_at = Some(at);
         let manifest = Arc::clone(&self.manifest);
         let regions = Regions::find(&manifest.regions, screen);
         self.track(screen, &regions, at);
@@ -117,16 +117,16 @@ impl Reader {
         let next = match verdict {
             Some((rule, facts)) => {
                 self.unmatched = None;
-                self.note_shown(rule);
+                self.record_match(rule);
                 Some(reading_of(rule, facts, &view))
             }
             None => self.unmatched_for(at, manifest.unknown_after),
         };
-        self.next_look = self.deadline_of_changes(&manifest, at);
+        self.next_change = self.deadline_of_changes(&manifest, at);
         let changed = match next {
             Some(next) => {
                 let hold = manifest.hold(next.state, &view);
-                self.consider(next, hold, at)
+                self.adopt(next, hold, at)
             }
             None => {
                 self.pending = None;
@@ -144,12 +144,12 @@ impl Reader {
         let due = [
             self.pending.map(|pending| pending.due),
             unknown,
-            self.next_look,
+            self.next_change,
         ];
         // What the last look has already weighed asks for no other.
         due.into_iter()
             .flatten()
-            .filter(|due| Some(*due) > self.looked)
+            .filter(|due| Some(*due) > self.observed_at)
             .min()
     }
 
@@ -167,7 +167,7 @@ impl Reader {
         };
         self.pending = None;
         self.unmatched = None;
-        self.next_look = None;
+        self.next_change = None;
         Some(&self.current)
     }
 
@@ -191,7 +191,7 @@ impl Reader {
     /// What this screen says by itself: without holds, and without becoming the
     /// reading.
     #[must_use]
-    pub fn glance(&self, screen: &Screen, at: Duration) -> Glance {
+    pub fn read_instant(&self, screen: &Screen, at: Duration) -> InstantReading {
         let manifest = &self.manifest;
         let regions = Regions::find(&manifest.regions, screen);
         let changes: Vec<_> = self
@@ -202,7 +202,7 @@ impl Reader {
         let view = View::new(manifest, screen, &regions, at, &changes, self.past());
         let state = decide(manifest, &view).map(|(rule, _)| rule.state);
         let asks = state == Some(PtyState::Confirming);
-        Glance {
+        InstantReading {
             state,
             dialog: asks.then(|| view.dialog().cloned()).flatten(),
             prompt: find_prompt(&manifest.input.prompts, screen, &regions),
@@ -251,7 +251,7 @@ impl Reader {
 
     /// What the screen says, apart from what was sent to it. Work, a question and
     /// a new error are answers.
-    fn note_shown(&mut self, rule: &Rule) {
+    fn record_match(&mut self, rule: &Rule) {
         let mut guessed = false;
         rule.when.visit(&mut |condition| {
             guessed |= matches!(condition, Condition::Unanswered { .. });
@@ -291,7 +291,7 @@ impl Reader {
     }
 
     /// Takes over a reading, at once or after its hold. True if it changed.
-    fn consider(&mut self, mut next: Reading, hold: Duration, at: Duration) -> bool {
+    fn adopt(&mut self, mut next: Reading, hold: Duration, at: Duration) -> bool {
         if next.state == self.current.state {
             self.pending = None;
             next.since = self.current.since;

@@ -103,7 +103,7 @@ pub(crate) fn find_request(
     let asked = rule.requests.iter().find_map(|request| {
         let region = regions.rows(request.region)?;
         let rows = region.start..region.end.min(first_option);
-        read(request, screen, rows, question)
+        match_rule(request, screen, rows, question)
     })?;
     Some(ToolRequest {
         asked,
@@ -121,7 +121,7 @@ fn only_option(options: &[DialogOption], pattern: &Regex) -> Option<usize> {
     fitting.next().is_none().then_some(index)
 }
 
-fn read(
+fn match_rule(
     rule: &RequestRule,
     screen: &Screen,
     rows: Range<usize>,
@@ -143,12 +143,12 @@ fn read(
             (row, pattern.captures(text(row))?)
         }
     };
-    let mut found = Found::default();
-    found.take(&title);
+    let mut request = RequestBuilder::default();
+    request.add_captures(&title);
     let mut body_start = title_row + 1;
     if let Some(pattern) = &rule.second {
         let row = filled(body_start..rows.end).next()?;
-        found.take(&pattern.captures(text(row))?);
+        request.add_captures(&pattern.captures(text(row))?);
         body_start = row + 1;
     }
     if question.start <= title_row && rule.question.is_some() {
@@ -159,7 +159,7 @@ fn read(
     if let Some(pattern) = &rule.question {
         let captures = pattern.captures(&sentence)?;
         shown_path = captures.name("path").map(|path| path.as_str().to_owned());
-        found.take(&captures);
+        request.add_captures(&captures);
     }
     let body_end = match rule.question {
         Some(_) => question.start.max(body_start),
@@ -167,18 +167,18 @@ fn read(
     };
     if let Some(body) = &rule.body {
         let lines = body_lines(body, screen, body_start..body_end)?;
-        found.take_body(body, &lines);
+        request.add_body(body, &lines);
     }
     // A file that is named twice is the same both times; the question may leave
     // out its folders.
-    if let (Some(path), Some(shown)) = (&found.asked.path, &shown_path)
+    if let (Some(path), Some(shown)) = (&request.asked.path, &shown_path)
         && path != shown
         && !path.ends_with(&format!("/{shown}"))
     {
         return None;
     }
-    found.asked.tool = found.asked.tool.take().or_else(|| rule.tool.clone());
-    found.finish()
+    request.asked.tool = request.asked.tool.take().or_else(|| rule.tool.clone());
+    request.finish()
 }
 
 fn body_lines(rule: &BodyRule, screen: &Screen, rows: Range<usize>) -> Option<Vec<String>> {
@@ -201,25 +201,27 @@ fn body_lines(rule: &BodyRule, screen: &Screen, rows: Range<usize>) -> Option<Ve
         None => rows.end,
     };
     let lines = (start..end).filter_map(|row| {
-        let line = match row == start {
-            true => text(row).get(cut..).unwrap_or_default().trim(),
-            false => text(row),
+        let line = if row == start {
+            text(row).get(cut..).unwrap_or_default().trim()
+        } else {
+            text(row)
         };
         (!line.is_empty()).then(|| line.to_owned())
     });
-    Some(match rule.first {
-        true => lines.take(1).collect(),
-        false => lines.collect(),
+    Some(if rule.first {
+        lines.take(1).collect()
+    } else {
+        lines.collect()
     })
 }
 
 #[derive(Default)]
-struct Found {
+struct RequestBuilder {
     asked: PermissionAsked,
 }
 
-impl Found {
-    fn take(&mut self, captures: &Captures<'_>) {
+impl RequestBuilder {
+    fn add_captures(&mut self, captures: &Captures<'_>) {
         let group = |name: &str| {
             let text = captures.name(name)?.as_str().trim();
             (!text.is_empty()).then(|| text.to_owned())
@@ -232,7 +234,7 @@ impl Found {
         asked.path = asked.path.take().or_else(|| group("path"));
     }
 
-    fn take_body(&mut self, rule: &BodyRule, lines: &[String]) {
+    fn add_body(&mut self, rule: &BodyRule, lines: &[String]) {
         let asked = &mut self.asked;
         asked.shown_in_part |= rule.mixed || lines.is_empty();
         match rule.is {

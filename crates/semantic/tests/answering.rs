@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use missiond_core::PtyState;
 use missiond_semantic::{
-    AnswerOutcome, AnswerRefusal, Answered, Answering, Dialog, DialogLayout, DialogOption, Glance,
-    Manifest, Modes, Screen, Sight, Step,
+    AnswerOutcome, AnswerRefusal, Answered, Answering, Dialog, DialogLayout, DialogOption,
+    InputContext, InstantReading, Manifest, Modes, Screen, Step,
 };
 use proptest::prelude::*;
 
@@ -149,9 +149,9 @@ impl Program {
         dialog.selected = Some(moved);
     }
 
-    fn glance(&self) -> Glance {
+    fn read_instant(&self) -> InstantReading {
         let dialog = self.dialog.clone().filter(|_| self.hidden == 0);
-        Glance {
+        InstantReading {
             state: dialog.as_ref().map(|_| PtyState::Confirming),
             dialog,
             prompt: None,
@@ -212,22 +212,22 @@ fn answer(program: &mut Program, keys: &str, wanted: usize, faults: Vec<Fault>) 
     let (mut asked, mut pressed_on) = (None, Vec::new());
     for tick in 0_u32..2000 {
         program.suffer(faults.next().unwrap_or(Fault::None));
-        let glance = program.glance();
+        let instant = program.read_instant();
         if asked.is_none() {
-            asked.clone_from(&glance.dialog);
+            asked.clone_from(&instant.dialog);
         }
-        let sight = Sight {
-            state: glance.state.unwrap_or(PtyState::Thinking),
-            glance: &glance,
+        let context = InputContext {
+            state: instant.state.unwrap_or(PtyState::Thinking),
+            instant: &instant,
             screen: &screen,
             modes: Modes::default(),
             settled: true,
             offset: 0,
         };
-        match answering.step(&sight, TICK * tick) {
+        match answering.step(&context, TICK * tick) {
             Step::Write(key) => {
                 if key == b"\r" || keys == "number-selects" {
-                    pressed_on.push(glance.dialog.clone().unwrap());
+                    pressed_on.push(instant.dialog.clone().unwrap());
                 }
                 program.keys.push_back(key);
             }

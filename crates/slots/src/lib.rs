@@ -582,7 +582,7 @@ async fn abandon(record: &HostRecord, run_dir: &Path) {
         host.send(&ToHost::Kill { grace_ms: 0 }).await?;
         while let Some(frame) = host.next().await? {
             if matches!(frame, FromHost::Exited(_)) {
-                host.send(&ToHost::ExitNoted).await?;
+                host.send(&ToHost::ExitAcknowledged).await?;
             }
         }
         Ok::<_, host::HostError>(())

@@ -189,7 +189,7 @@ impl Live {
                 Ok(mut host) => match self.converse(&mut host).await {
                     Ok(Parted::Exited(status)) => {
                         self.ended(&status.to_string(), status).await;
-                        let _ = host.send(&ToHost::ExitNoted).await;
+                        let _ = host.send(&ToHost::ExitAcknowledged).await;
                         // The host removes its files and goes; then it is over.
                         while let Ok(Some(_)) = host.next().await {}
                         return;
@@ -267,7 +267,7 @@ impl Live {
                         self.offset = kept_from;
                     }
                     Some(FromHost::Stalled(why)) => self.stalled(why).await,
-                    Some(FromHost::GoesOn) => self.goes_on().await,
+                    Some(FromHost::Resumed) => self.goes_on().await,
                     Some(FromHost::TerminalClosed) => self.terminal = TerminalEnd::Closed,
                     Some(FromHost::TerminalOpened) => self.terminal = TerminalEnd::Open,
                     None => return Ok(Parted::Lost),

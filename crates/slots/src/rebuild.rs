@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use missiond_pty::host::{Recorded, Recording};
+use missiond_pty::host::{RecordedEvent, Recording};
 use missiond_pty::{CastError, Session};
 use missiond_semantic::Manifest;
 
@@ -63,15 +63,15 @@ pub(super) fn rebuild(path: &Path, manifest: Arc<Manifest>) -> Result<Rebuilt, C
         None => (Session::new(reader.size(), manifest), Duration::ZERO),
     };
     let mut offset = reader.position();
-    let mut moments: Vec<(Duration, Recorded)> = Vec::new();
+    let mut moments: Vec<(Duration, RecordedEvent)> = Vec::new();
     for event in reader {
         let (now, recorded) = event?;
         at = now;
-        if let Recorded::Output(bytes) = &recorded {
+        if let RecordedEvent::Output(bytes) = &recorded {
             offset += bytes.len() as u64;
         }
         match (moments.last_mut(), recorded) {
-            (Some((begun, Recorded::Output(drawn))), Recorded::Output(bytes))
+            (Some((begun, RecordedEvent::Output(drawn))), RecordedEvent::Output(bytes))
                 if now.saturating_sub(*begun) < MOMENT =>
             {
                 drawn.extend(bytes);
@@ -82,18 +82,18 @@ pub(super) fn rebuild(path: &Path, manifest: Arc<Manifest>) -> Result<Rebuilt, C
     let last = moments.split_off(first_read(&moments));
     for (at, recorded) in moments {
         match recorded {
-            Recorded::Output(bytes) => session.terminal().feed(&bytes, at),
-            Recorded::Resize(size) => session.terminal().resize(size, at),
-            Recorded::Input(_) => {}
+            RecordedEvent::Output(bytes) => session.terminal().feed(&bytes, at),
+            RecordedEvent::Resize(size) => session.terminal().resize(size, at),
+            RecordedEvent::Input(_) => {}
         }
     }
     for (at, recorded) in last {
         match recorded {
-            Recorded::Output(bytes) => session.feed(&bytes, at, &mut changes),
-            Recorded::Resize(size) => session.resize(size, at, &mut changes),
+            RecordedEvent::Output(bytes) => session.feed(&bytes, at, &mut changes),
+            RecordedEvent::Resize(size) => session.resize(size, at, &mut changes),
             // What a screen means may depend on it: a text that was sent and
             // not taken up yet leaves a prompt that looks free.
-            Recorded::Input(bytes) => session.sent(&bytes, at, &mut changes),
+            RecordedEvent::Input(bytes) => session.sent(&bytes, at, &mut changes),
         }
         changes.clear();
     }
@@ -107,12 +107,13 @@ pub(super) fn rebuild(path: &Path, manifest: Arc<Manifest>) -> Result<Rebuilt, C
 }
 
 /// Where the moments begin that are read.
-fn first_read(moments: &[(Duration, Recorded)]) -> usize {
-    let drawn = |(_, recorded): &&(Duration, Recorded)| !matches!(recorded, Recorded::Input(_));
+fn first_read(moments: &[(Duration, RecordedEvent)]) -> usize {
+    let drawn =
+        |(_, recorded): &&(Duration, RecordedEvent)| !matches!(recorded, RecordedEvent::Input(_));
     let drawn = moments.iter().filter(drawn).count();
     let mut skipped = 0;
     let first = moments.iter().position(|(_, recorded)| {
-        skipped += usize::from(!matches!(recorded, Recorded::Input(_)));
+        skipped += usize::from(!matches!(recorded, RecordedEvent::Input(_)));
         skipped + READ > drawn
     });
     first.unwrap_or(moments.len())

@@ -11,7 +11,7 @@ use std::time::Duration;
 use missiond_pty::Session;
 use missiond_semantic::{
     AnswerRefusal, Answered, Answering, Delivered, Delivery, DeliveryRefusal, DeliveryRequest,
-    Force, Landed, Sight, Step, Submit, When,
+    Force, InputContext, Landed, Step, Submit, When,
 };
 use tokio::sync::oneshot;
 use tokio::time::Instant;
@@ -166,22 +166,22 @@ impl Typing {
         if !settled && self.due.is_some_and(|due| now < due) {
             return None;
         }
-        let glance = session.glance(at);
+        let instant = session.read_instant(at);
         let modes = session.terminal().input_modes();
         let (state, offset) = (
             session.reader().current().state,
             session.terminal().offset(),
         );
-        let sight = Sight {
+        let context = InputContext {
             state,
-            glance: &glance,
+            instant: &instant,
             screen: session.screen(),
             modes,
             settled,
             offset,
         };
         match self.current.take()? {
-            Current::Deliver(mut delivery, reply) => match delivery.step(&sight, now) {
+            Current::Deliver(mut delivery, reply) => match delivery.step(&context, now) {
                 Step::Done(outcome) => Some(Turn::Ended(Ended::Delivered(outcome, reply))),
                 Step::Wait(due) => self.keep(Current::Deliver(delivery, reply), due),
                 Step::Write(bytes) => {
@@ -189,7 +189,7 @@ impl Typing {
                     Some(Turn::Write(bytes))
                 }
             },
-            Current::Answer(mut answering, reply) => match answering.step(&sight, now) {
+            Current::Answer(mut answering, reply) => match answering.step(&context, now) {
                 Step::Done(outcome) => Some(Turn::Ended(Ended::Answered(outcome, reply))),
                 Step::Wait(due) => self.keep(Current::Answer(answering, reply), due),
                 Step::Write(bytes) => {

@@ -44,7 +44,7 @@ pub async fn set_mode(
 
 /// A task that waits for a vendor's limit to pass.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Parked {
+pub struct ParkedRow {
     pub task: BoardTaskId,
     pub engine: CliEngine,
     pub until: Timestamp,
@@ -85,14 +85,14 @@ pub async fn unpark(tx: &mut Tx<'_>, task: BoardTaskId) -> Result<(), StoreError
 }
 
 /// Every task that was parked and is not done, the first to go on first.
-pub async fn parked(tx: &mut Tx<'_>) -> Result<Vec<Parked>, StoreError> {
+pub async fn parked(tx: &mut Tx<'_>) -> Result<Vec<ParkedRow>, StoreError> {
     let sql = "SELECT task, engine, until, resumes, reason, parked_at FROM parked_tasks \
          ORDER BY until, task";
     tx.query(sql, &[]).await?.iter().map(parked_row).collect()
 }
 
-fn parked_row(row: &Row) -> Result<Parked, StoreError> {
-    Ok(Parked {
+fn parked_row(row: &Row) -> Result<ParkedRow, StoreError> {
+    Ok(ParkedRow {
         task: row.parse(0)?,
         engine: row.parse(1)?,
         until: row.get(2)?,
@@ -113,7 +113,7 @@ pub struct Conflicts {
 }
 
 /// Notes a conflict after a round, once for each round.
-pub async fn note_conflict(
+pub async fn record_conflict(
     tx: &mut Tx<'_>,
     attempt: AttemptId,
     round: u32,

@@ -29,14 +29,15 @@ use crate::timeline::{self, NewEvent};
 use crate::{StoreError, Tx};
 
 pub use attempts::{
-    Ended, Place, adopt, attempt, attempt_of_execution, attempts, claim, claim_next, evidence,
-    expire, finish, heartbeat, live_attempts, record_claim, record_evidence, record_place,
+    AttemptLocation, EndedAttempt, adopt, attempt, attempt_of_execution, attempts, claim,
+    claim_next, evidence, expire, finish, heartbeat, live_attempts, record_claim, record_evidence,
+    record_location,
 };
 pub use graph::{Dependency, depend, dependencies, dependents, edges_among, undepend};
 pub use ready::{ReadyLimits, Waiting, count_ready, ready, waiting, waits_of};
 pub use tasks::{
-    Clearable, TaskEdit, TaskFilter, add, add_graph, block, by_number, cancel, children, complete,
-    count, edit, export_page, find, get, list, note, notes, retry, set_phase,
+    Clearable, TaskEdit, TaskFilter, add, add_graph, add_note, block, by_number, cancel, children,
+    complete, count, edit, export_page, find, get, list, notes, retry, set_phase,
 };
 pub use worktrees::{attempt_on, attempts_in};
 
@@ -49,7 +50,7 @@ pub struct Act {
 }
 
 impl Act {
-    async fn tell(&self, tx: &mut Tx<'_>, events: Vec<Event>) -> Result<(), StoreError> {
+    async fn record(&self, tx: &mut Tx<'_>, events: Vec<Event>) -> Result<(), StoreError> {
         let events: Vec<_> = events
             .into_iter()
             .map(|event| NewEvent {
@@ -93,7 +94,7 @@ impl NewBoardTask {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct History {
     /// Done, failed or blocked elsewhere; open when absent.
-    pub status: Option<Brought>,
+    pub status: Option<ImportedStatus>,
     pub created_at: Option<Timestamp>,
     pub finished_at: Option<Timestamp>,
     /// Author and text, oldest first.
@@ -102,13 +103,13 @@ pub struct History {
 
 /// How a task stood where it was kept before.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Brought {
+pub enum ImportedStatus {
     Done,
     Failed { reason: String },
     Blocked { reason: String },
 }
 
-impl Brought {
+impl ImportedStatus {
     const fn status(&self) -> BoardTaskStatus {
         match self {
             Self::Done => BoardTaskStatus::Done,

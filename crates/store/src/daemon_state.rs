@@ -51,10 +51,10 @@ pub async fn end_run(tx: &mut Tx<'_>, id: DaemonId, now: Timestamp) -> Result<()
 
 /// Whether it was this call that found a run dead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Found {
-    Now,
+pub enum CrashMark {
+    New,
     /// It had ended, or another daemon found it first.
-    Before,
+    AlreadyEnded,
 }
 
 /// The run was found dead at `now`. When it was last known alive is its heartbeat.
@@ -62,10 +62,10 @@ pub async fn mark_crashed(
     tx: &mut Tx<'_>,
     id: DaemonId,
     now: Timestamp,
-) -> Result<Found, StoreError> {
+) -> Result<CrashMark, StoreError> {
     match end(tx, id, now, "crashed").await {
-        Ok(()) => Ok(Found::Now),
-        Err(StoreError::Conflict { .. }) => Ok(Found::Before),
+        Ok(()) => Ok(CrashMark::New),
+        Err(StoreError::Conflict { .. }) => Ok(CrashMark::AlreadyEnded),
         Err(error) => Err(error),
     }
 }

@@ -11,7 +11,7 @@ use crate::postgres::PostgresEngine;
 use crate::progress::{Progress, StoreStats};
 use crate::sqlite::SqliteEngine;
 use crate::timeline::{self, NewEvent};
-use crate::tx::{Made, Tx, Work, typed, untyped};
+use crate::tx::{Tx, TxOutput, Work, downcast_output, erase_output};
 use crate::url::Target;
 use crate::{DbUrl, StoreError};
 
@@ -23,10 +23,10 @@ use crate::{DbUrl, StoreError};
 /// than [`StoreError::OutcomeUnknown`] left nothing behind.
 #[derive(Clone)]
 pub struct MissionDb {
-    engine: Arc<Opened>,
+    engine: Arc<OpenEngine>,
 }
 
-enum Opened {
+enum OpenEngine {
     Sqlite(SqliteEngine),
     Postgres(Box<PostgresEngine>),
 }
@@ -36,7 +36,7 @@ impl MissionDb {
     /// its schema to the newest version. A database of a newer missiond is
     /// refused and left as it is.
     pub async fn open(url: &DbUrl) -> Result<Self, StoreError> {
-        Self::open_knowing(url, MIGRATIONS).await
+        Self::open_with_migrations(url, MIGRATIONS).await
     }
 
     /// Opens a database that is there for looking only: nothing is made, migrated
@@ -45,9 +45,9 @@ impl MissionDb {
     pub async fn open_read_only(url: &DbUrl) -> Result<Self, StoreError> {
         let engine = match &url.0 {
             Target::Sqlite(path) => {
-                Opened::Sqlite(SqliteEngine::open_read_only(path, MIGRATIONS).await?)
+                OpenEngine::Sqlite(SqliteEngine::open_read_only(path, MIGRATIONS).await?)
             }
-            Target::Postgres { config, .. } => Opened::Postgres(Box::new(
+            Target::Postgres { config, .. } => OpenEngine::Postgres(Box::new(
                 PostgresEngine::open_read_only(config, MIGRATIONS).await?,
             )),
         };
@@ -57,14 +57,14 @@ impl MissionDb {
     }
 
     /// Opens as a missiond would that knows only these versions.
-    pub(crate) async fn open_knowing(
+    pub(crate) async fn open_with_migrations(
         url: &DbUrl,
         known: &'static [Migration],
     ) -> Result<Self, StoreError> {
         let engine = match &url.0 {
-            Target::Sqlite(path) => Opened::Sqlite(SqliteEngine::open(path, known).await?),
+            Target::Sqlite(path) => OpenEngine::Sqlite(SqliteEngine::open(path, known).await?),
             Target::Postgres { config, .. } => {
-                Opened::Postgres(Box::new(PostgresEngine::open(config, known).await?))
+                OpenEngine::Postgres(Box::new(PostgresEngine::open(config, known).await?))
             }
         };
         Ok(Self {
@@ -75,8 +75,8 @@ impl MissionDb {
     #[must_use]
     pub fn engine(&self) -> Engine {
         match &*self.engine {
-            Opened::Sqlite(_) => Engine::Sqlite,
-            Opened::Postgres(_) => Engine::Postgres,
+            OpenEngine::Sqlite(_) => Engine::Sqlite,
+            OpenEngine::Postgres(_) => Engine::Postgres,
         }
     }
 
@@ -88,7 +88,7 @@ impl MissionDb {
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<T, StoreError>> + Send + 'static,
     {
-        typed(self.write_work(untyped(work)).await?)
+        downcast_output(self.write_work(erase_output(work)).await?)
     }
 
     /// Does `work` on one unchanging view of the database. Keep it short: while
@@ -98,20 +98,20 @@ impl MissionDb {
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<T, StoreError>> + Send + 'static,
     {
-        typed(self.read_work(untyped(work)).await?)
+        downcast_output(self.read_work(erase_output(work)).await?)
     }
 
-    async fn write_work(&self, work: Work) -> Result<Made, StoreError> {
+    async fn write_work(&self, work: Work) -> Result<TxOutput, StoreError> {
         match &*self.engine {
-            Opened::Sqlite(sqlite) => sqlite.write(work).await,
-            Opened::Postgres(postgres) => postgres.write(work).await,
+            OpenEngine::Sqlite(sqlite) => sqlite.write(work).await,
+            OpenEngine::Postgres(postgres) => postgres.write(work).await,
         }
     }
 
-    async fn read_work(&self, work: Work) -> Result<Made, StoreError> {
+    async fn read_work(&self, work: Work) -> Result<TxOutput, StoreError> {
         match &*self.engine {
-            Opened::Sqlite(sqlite) => sqlite.read(work).await,
-            Opened::Postgres(postgres) => postgres.read(work).await,
+            OpenEngine::Sqlite(sqlite) => sqlite.read(work).await,
+            OpenEngine::Postgres(postgres) => postgres.read(work).await,
         }
     }
 
@@ -125,8 +125,8 @@ impl MissionDb {
             return Ok(Vec::new());
         }
         match &*self.engine {
-            Opened::Sqlite(sqlite) => sqlite.append(events).await,
-            Opened::Postgres(postgres) => postgres.append(events).await,
+            OpenEngine::Sqlite(sqlite) => sqlite.append(events).await,
+            OpenEngine::Postgres(postgres) => postgres.append(events).await,
         }
     }
 
@@ -147,15 +147,15 @@ impl MissionDb {
     /// Other clones of the handle answer [`StoreError::Closed`] from then on.
     pub async fn close(self) -> Result<(), StoreError> {
         match &*self.engine {
-            Opened::Sqlite(sqlite) => sqlite.close().await,
-            Opened::Postgres(postgres) => postgres.close().await,
+            OpenEngine::Sqlite(sqlite) => sqlite.close().await,
+            OpenEngine::Postgres(postgres) => postgres.close().await,
         }
     }
 
     fn progress(&self) -> &Progress {
         match &*self.engine {
-            Opened::Sqlite(sqlite) => sqlite.progress(),
-            Opened::Postgres(postgres) => postgres.progress(),
+            OpenEngine::Sqlite(sqlite) => sqlite.progress(),
+            OpenEngine::Postgres(postgres) => postgres.progress(),
         }
     }
 }

@@ -95,7 +95,7 @@ impl StoreError {
         }
     }
 
-    pub(crate) fn looking_only() -> Self {
+    pub(crate) fn read_only() -> Self {
         Self::Unavailable {
             detail: "it was opened for looking only".to_owned(),
         }

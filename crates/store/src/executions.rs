@@ -67,7 +67,7 @@ pub async fn set_conversation(
 ) -> Result<(), StoreError> {
     let sql = "UPDATE executions SET conversation = $2 WHERE id = $1";
     let params = [Value::written(id), conversation.into()];
-    known(id, tx.execute(sql, &params).await?)
+    require_changed(id, tx.execute(sql, &params).await?)
 }
 
 pub async fn set_transcript(
@@ -77,10 +77,10 @@ pub async fn set_transcript(
 ) -> Result<(), StoreError> {
     let sql = "UPDATE executions SET transcript = $2 WHERE id = $1";
     let params = [Value::written(id), place.into()];
-    known(id, tx.execute(sql, &params).await?)
+    require_changed(id, tx.execute(sql, &params).await?)
 }
 
-fn known(id: ExecutionId, changed: u64) -> Result<(), StoreError> {
+fn require_changed(id: ExecutionId, changed: u64) -> Result<(), StoreError> {
     match changed {
         1 => Ok(()),
         _ => Err(StoreError::not_found("execution", id)),

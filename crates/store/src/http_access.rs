@@ -31,7 +31,7 @@ pub struct Access {
 impl Access {
     /// Whether it lets in at this time.
     #[must_use]
-    pub fn is_good(&self, now: Timestamp) -> bool {
+    pub fn is_valid(&self, now: Timestamp) -> bool {
         self.revoked_at.is_none() && self.expires_at.is_none_or(|end| end > now)
     }
 }

@@ -186,7 +186,7 @@ pub(crate) async fn seize(
 }
 
 /// A resource's row, locked in a write transaction.
-pub(crate) async fn find(tx: &mut Tx<'_>, resource: &str) -> Result<Option<Kept>, StoreError> {
+pub(crate) async fn find(tx: &mut Tx<'_>, resource: &str) -> Result<Option<LeaseRow>, StoreError> {
     let sql = format!(
         "SELECT {COLUMNS} FROM leases WHERE resource = $1{}",
         tx.for_update()
@@ -197,12 +197,12 @@ pub(crate) async fn find(tx: &mut Tx<'_>, resource: &str) -> Result<Option<Kept>
 
 /// The newest claim of a resource, live or not.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Kept {
+pub(crate) struct LeaseRow {
     pub(crate) lease: Lease,
     released: bool,
 }
 
-impl Kept {
+impl LeaseRow {
     pub(crate) fn is_live(&self, now: Timestamp) -> bool {
         !self.released && self.lease.expires_at > now
     }
@@ -217,8 +217,8 @@ pub(crate) fn stale(resource: &str, token: FencingToken) -> StoreError {
 
 const COLUMNS: &str = "resource, holder, token, expires_at, released_at";
 
-fn decode(row: &Row) -> Result<Kept, StoreError> {
-    Ok(Kept {
+fn decode(row: &Row) -> Result<LeaseRow, StoreError> {
+    Ok(LeaseRow {
         lease: Lease {
             resource: row.get(0)?,
             holder: row.get(1)?,

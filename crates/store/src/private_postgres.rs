@@ -127,7 +127,7 @@ impl Drop for PrivatePostgres {
     fn drop(&mut self) {
         drop(self.keeper.stdin.take());
         if let Err(error) = self.keeper.wait() {
-            tracing::warn!(%error, "the private PostgreSQL server may still be running");
+            tracing::warn!(%error, "private PostgreSQL server may still be running");
         }
     }
 }

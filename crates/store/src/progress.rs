@@ -35,7 +35,7 @@ impl Progress {
     pub(crate) fn committed(&self, head: Option<Seq>) {
         self.commits.fetch_add(1, Ordering::Relaxed);
         if let Some(head) = head {
-            self.heard_of(head);
+            self.observe_head(head);
         }
     }
 
@@ -44,7 +44,7 @@ impl Progress {
     }
 
     /// Someone said the timeline reaches `head`. Word may arrive out of order.
-    pub(crate) fn heard_of(&self, head: Seq) {
+    pub(crate) fn observe_head(&self, head: Seq) {
         self.head.send_if_modified(|known| {
             let newer = head > *known;
             *known = head.max(*known);

@@ -21,17 +21,17 @@ pub struct NewQuestion {
 
 /// What came of raising a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Raised {
+pub enum RaisedQuestion {
     New(Question),
     /// It was asked before; it may be closed by now.
-    Known(Question),
+    Existing(Question),
 }
 
-impl Raised {
+impl RaisedQuestion {
     #[must_use]
     pub const fn question(&self) -> &Question {
         match self {
-            Self::New(question) | Self::Known(question) => question,
+            Self::New(question) | Self::Existing(question) => question,
         }
     }
 }
@@ -60,7 +60,7 @@ pub async fn raise(
     tx: &mut Tx<'_>,
     new: &NewQuestion,
     now: Timestamp,
-) -> Result<Raised, StoreError> {
+) -> Result<RaisedQuestion, StoreError> {
     let key = new.origin.key();
     // What two daemons that raise the same question wait for.
     attention_numbers::hold(tx, "question").await?;
@@ -73,7 +73,7 @@ pub async fn raise(
             tx.execute(sql, &params).await?;
             known.blocks = new.blocks;
         }
-        return Ok(Raised::Known(known));
+        return Ok(RaisedQuestion::Existing(known));
     }
     let number = attention_numbers::next(tx, "question").await?;
     let sql = format!(
@@ -102,7 +102,7 @@ pub async fn raise(
     let row = tx.query_one(&sql, &params).await?;
     let question = row.as_ref().map(decode).transpose()?;
     let question = question.ok_or_else(|| StoreError::internal("a question was not stored"))?;
-    Ok(Raised::New(question))
+    Ok(RaisedQuestion::New(question))
 }
 
 pub async fn find(tx: &mut Tx<'_>, reference: QuestionRef) -> Result<Option<Question>, StoreError> {
@@ -165,7 +165,7 @@ pub async fn answered_about(
 
 /// Notes that an answer is on its way. Refused when the question is closed or
 /// another answer is on its way.
-pub async fn begin_giving(
+pub async fn begin_delivery(
     tx: &mut Tx<'_>,
     id: QuestionId,
     now: Timestamp,

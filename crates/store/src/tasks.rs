@@ -136,7 +136,7 @@ pub async fn complete(
     result: &str,
     now: Timestamp,
 ) -> Result<Task, StoreError> {
-    let mut task = held(tx, id, token, TaskStatus::Completed, now).await?;
+    let mut task = require_held(tx, id, token, TaskStatus::Completed, now).await?;
     task.result = Some(result.to_owned());
     task.finished_at = Some(now);
     store(tx, &task).await?;
@@ -152,7 +152,7 @@ pub async fn fail(
     error: &str,
     now: Timestamp,
 ) -> Result<Task, StoreError> {
-    let mut task = held(tx, id, token, TaskStatus::Failed, now).await?;
+    let mut task = require_held(tx, id, token, TaskStatus::Failed, now).await?;
     task.error = Some(error.to_owned());
     task.finished_at = Some(now);
     store(tx, &task).await?;
@@ -167,7 +167,7 @@ pub async fn give_back(
     token: FencingToken,
     now: Timestamp,
 ) -> Result<Task, StoreError> {
-    let task = held(tx, id, token, TaskStatus::Queued, now).await?;
+    let task = require_held(tx, id, token, TaskStatus::Queued, now).await?;
     let task = back_in_queue(tx, task).await?;
     leases::release(tx, &resource(id), token, now).await?;
     Ok(task)
@@ -263,7 +263,7 @@ const COLUMNS: &str =
 /// The task, already moved to `to` but not stored, if the token allows it. A
 /// token that was replaced is stale whatever the task's state; the newest one
 /// after its work is an illegal move.
-async fn held(
+async fn require_held(
     tx: &mut Tx<'_>,
     id: TaskId,
     token: FencingToken,

@@ -32,7 +32,7 @@ pub struct NewEvent {
 impl NewEvent {
     /// The event as it stands in the timeline.
     #[must_use]
-    pub fn at_place(self, seq: Seq) -> TimelineEvent {
+    pub fn at_seq(self, seq: Seq) -> TimelineEvent {
         let Self {
             at,
             daemon,
@@ -63,7 +63,7 @@ pub struct Page {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Order {
+pub enum SortOrder {
     #[default]
     OldestFirst,
     NewestFirst,
@@ -86,7 +86,7 @@ pub struct TimelineFilter {
     /// Short of this place in the log.
     pub before: Option<Seq>,
     pub limit: u32,
-    pub order: Order,
+    pub order: SortOrder,
 }
 
 impl Default for TimelineFilter {
@@ -100,7 +100,7 @@ impl Default for TimelineFilter {
             after: None,
             before: None,
             limit: 100,
-            order: Order::default(),
+            order: SortOrder::default(),
         }
     }
 }
@@ -117,8 +117,8 @@ pub async fn append(tx: &mut Tx<'_>, events: &[NewEvent]) -> Result<Vec<Seq>, St
         Link::Sqlite(connection) => append_sqlite(connection, &events),
         Link::Postgres(connection) => connection.insert_events_in_transaction(&events).await,
     };
-    let head = tx.remember(inserted)?;
-    tx.note_head(head);
+    let head = tx.track_failure(inserted)?;
+    tx.set_new_head(head);
     Ok(places(head, events.len()))
 }
 
@@ -249,7 +249,7 @@ fn encode_one(new: &NewEvent) -> Result<EncodedEvent, StoreError> {
 }
 
 /// The places of the `count` events that end at `head`.
-pub(crate) fn places(head: Seq, count: usize) -> Vec<Seq> {
+pub(crate) fn sequence_range(head: Seq, count: usize) -> Vec<Seq> {
     (head.0 - count as i64 + 1..=head.0).map(Seq).collect()
 }
 
@@ -378,8 +378,8 @@ fn selection(filter: &TimelineFilter) -> (String, Vec<Value>) {
     }
     params.push(filter.limit.into());
     let direction = match filter.order {
-        Order::OldestFirst => "ASC",
-        Order::NewestFirst => "DESC",
+        SortOrder::OldestFirst => "ASC",
+        SortOrder::NewestFirst => "DESC",
     };
     sql.push_str(&format!(
         " ORDER BY seq {direction} LIMIT ${}",
@@ -398,7 +398,7 @@ fn page(rows: &[Row]) -> Page {
         match decode(row) {
             Ok(event) => page.events.push(event),
             Err(error) => {
-                tracing::debug!(%error, "an event of the timeline was left out");
+                tracing::debug!(%error, "timeline event skipped");
                 page.unreadable += 1;
             }
         }

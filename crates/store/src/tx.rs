@@ -18,22 +18,22 @@ use crate::{Engine, Row, StoreError, Value};
 /// Work to be done in one transaction. The type of what it makes is left out, so
 /// that the engines are compiled once and not for every caller.
 pub(crate) type Work =
-    Box<dyn for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<Made, StoreError>> + Send>;
+    Box<dyn for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<TxOutput, StoreError>> + Send>;
 
 /// What a transaction made, whatever it is.
-pub(crate) type Made = Box<dyn Any + Send>;
+pub(crate) type TxOutput = Box<dyn Any + Send>;
 
-pub(crate) fn untyped<T, F>(work: F) -> Work
+pub(crate) fn erase_output<T, F>(work: F) -> Work
 where
     T: Send + 'static,
     F: for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<T, StoreError>> + Send + 'static,
 {
-    Box::new(move |tx| Box::pin(work(tx).map_ok(|made| Box::new(made) as Made)))
+    Box::new(move |tx| Box::pin(work(tx).map_ok(|output| Box::new(output) as TxOutput)))
 }
 
-pub(crate) fn typed<T: 'static>(made: Made) -> Result<T, StoreError> {
-    match made.downcast() {
-        Ok(made) => Ok(*made),
+pub(crate) fn downcast_output<T: 'static>(output: TxOutput) -> Result<T, StoreError> {
+    match output.downcast() {
+        Ok(output) => Ok(*output),
         Err(_) => Err(StoreError::internal("a transaction made something else")),
     }
 }
@@ -78,22 +78,22 @@ impl<'c> Tx<'c> {
 
     /// Runs a statement and says how many rows it changed.
     pub async fn execute(&mut self, sql: &str, params: &[Value]) -> Result<u64, StoreError> {
-        self.admit(params)?;
+        self.check_params(params)?;
         let result = match &mut self.link {
             Link::Sqlite(connection) => connection.execute(sql, params),
             Link::Postgres(connection) => connection.execute(sql, params).await,
         };
-        self.remember(result)
+        self.track_failure(result)
     }
 
     /// Runs a statement and returns its rows.
     pub async fn query(&mut self, sql: &str, params: &[Value]) -> Result<Vec<Row>, StoreError> {
-        self.admit(params)?;
+        self.check_params(params)?;
         let result = match &mut self.link {
             Link::Sqlite(connection) => connection.query(sql, params),
             Link::Postgres(connection) => connection.query(sql, params).await,
         };
-        self.remember(result)
+        self.track_failure(result)
     }
 
     /// Runs a statement that returns at most one row.
@@ -127,7 +127,7 @@ impl<'c> Tx<'c> {
     }
 
     /// The timeline will end here if this transaction commits.
-    pub(crate) const fn note_head(&mut self, head: Seq) {
+    pub(crate) const fn set_new_head(&mut self, head: Seq) {
         self.new_head = Some(head);
     }
 
@@ -136,21 +136,24 @@ impl<'c> Tx<'c> {
     }
 
     /// What the transaction as a whole came to, given what its closure said.
-    pub(crate) fn verdict<T>(&self, said: Result<T, StoreError>) -> Result<T, StoreError> {
-        match (said, &self.failure) {
+    pub(crate) fn outcome<T>(&self, result: Result<T, StoreError>) -> Result<T, StoreError> {
+        match (result, &self.failure) {
             (Ok(_), Some(failure)) => Err(failure.clone()),
-            (said, _) => said,
+            (result, _) => result,
         }
     }
 
-    pub(crate) fn remember<T>(&mut self, result: Result<T, StoreError>) -> Result<T, StoreError> {
+    pub(crate) fn track_failure<T>(
+        &mut self,
+        result: Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
         if let Err(error) = &result {
             self.failure.get_or_insert_with(|| error.clone());
         }
         result
     }
 
-    fn admit(&self, params: &[Value]) -> Result<(), StoreError> {
+    fn check_params(&self, params: &[Value]) -> Result<(), StoreError> {
         if let Some(failure) = &self.failure {
             return Err(failure.clone());
         }

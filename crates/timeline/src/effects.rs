@@ -2,7 +2,7 @@
 //! however often a daemon that died left it to be told.
 
 use missiond_core::{Event, ExecutionId, TraceContext};
-use missiond_store::told_effects::{self, Telling};
+use missiond_store::published_effects::{self, EffectPublication};
 use missiond_store::{NewEvent, StoreError};
 
 use super::Timeline;
@@ -15,7 +15,7 @@ impl Timeline {
         execution: ExecutionId,
         effect: String,
         event: Event,
-    ) -> Result<Telling, StoreError> {
+    ) -> Result<EffectPublication, StoreError> {
         let event = NewEvent {
             at: self.shared.clock.now(),
             daemon: self.shared.daemon,
@@ -25,7 +25,9 @@ impl Timeline {
         self.shared
             .db
             .write(move |tx| {
-                Box::pin(async move { told_effects::tell(tx, execution, &effect, &event).await })
+                Box::pin(
+                    async move { published_effects::publish(tx, execution, &effect, &event).await },
+                )
             })
             .await
     }

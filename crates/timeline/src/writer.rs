@@ -163,7 +163,7 @@ impl Writer {
                     self.close_gap(Seq(first.0 - 1)).await;
                 }
                 for ((event, seq), done) in events.into_iter().zip(places).zip(waiting) {
-                    let event = Arc::new(event.at_place(seq));
+                    let event = Arc::new(event.at_seq(seq));
                     if seq > self.shared.head() {
                         self.shared.broadcast(Arc::clone(&event));
                     }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::config::{ServerName, ServerSpec};
 use crate::error::HubError;
 use crate::launch::KeeperCommand;
-use crate::link::Ask;
+use crate::link::RequestOptions;
 use crate::session::Session;
 use crate::tools::{Tool, list_tools};
 
@@ -61,12 +61,12 @@ impl McpClient {
     /// Calls a tool; one that was not listed is the server's to refuse.
     pub async fn call(&self, tool: &str, arguments: &Value) -> Result<ToolText, HubError> {
         let listed = self.tools.iter().find(|listed| listed.name == tool);
-        let ask = Ask {
+        let options = RequestOptions {
             headers: listed.map_or_else(Vec::new, |tool| tool.headers(arguments)),
-            ..Ask::within(self.timeout)
+            ..RequestOptions::within(self.timeout)
         };
         let params = json!({ "name": tool, "arguments": arguments });
-        let answer = self.session.request("tools/call", params, ask).await?;
+        let answer = self.session.request("tools/call", params, options).await?;
         let result: Value = serde_json::from_str(answer.get()).unwrap_or_default();
         let blocks = result["content"].as_array().map_or(&[][..], Vec::as_slice);
         let texts: Vec<&str> = blocks.iter().filter_map(|b| b["text"].as_str()).collect();

@@ -40,7 +40,7 @@ impl ServerName {
     pub fn new(name: &str) -> Result<Self, ConfigError> {
         let refused = |why| {
             Err(ConfigError::Name {
-                name: crate::wire::shown(name, 60),
+                name: crate::wire::excerpt(name, 60),
                 why,
             })
         };

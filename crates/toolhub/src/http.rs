@@ -25,10 +25,11 @@ use tokio::sync::watch;
 use crate::config::expand;
 use crate::error::Sent;
 use crate::link::{
-    Ask, Inbox, ProgressSink, RequestError, answer_line, notice_line, request_line, take_notice,
+    Inbox, ProgressSink, RequestError, RequestOptions, answer_line, handle_notification,
+    notice_line, request_line,
 };
 use crate::session::Era;
-use crate::wire::{Incoming, MAX_MESSAGE, RpcError, shown};
+use crate::wire::{Incoming, MAX_MESSAGE, RpcError, excerpt};
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
@@ -52,14 +53,14 @@ struct Shared {
     uri: Uri,
     headers: HeaderMap,
     next: AtomicU64,
-    agreed: RwLock<Agreed>,
+    negotiated: RwLock<Negotiated>,
     closed: watch::Sender<Option<String>>,
     listening: Mutex<Option<tokio::task::AbortHandle>>,
 }
 
 /// What both sides have settled on.
 #[derive(Debug, Clone, Default)]
-struct Agreed {
+struct Negotiated {
     era: Option<Era>,
     version: Option<String>,
     session: Option<HeaderValue>,
@@ -105,7 +106,7 @@ impl HttpLink {
                 uri,
                 headers: fixed,
                 next: AtomicU64::new(1),
-                agreed: RwLock::default(),
+                negotiated: RwLock::default(),
                 closed: watch::Sender::new(None),
                 listening: Mutex::new(None),
             }),
@@ -114,10 +115,10 @@ impl HttpLink {
 
     /// Later messages are sent as this era and version want them. The handshake
     /// itself comes before any version.
-    pub(crate) fn agree_on(&self, era: Era, version: Option<&str>) {
-        let mut agreed = self.shared.agreed.write();
-        agreed.era = Some(era);
-        agreed.version = version.map(str::to_owned);
+    pub(crate) fn set_negotiated(&self, era: Era, version: Option<&str>) {
+        let mut negotiated = self.shared.negotiated.write();
+        negotiated.era = Some(era);
+        negotiated.version = version.map(str::to_owned);
     }
 
     /// Keeps a stream open for what the server says unasked. A server that has
@@ -135,23 +136,23 @@ impl HttpLink {
         &self,
         method: &str,
         params: &Value,
-        ask: Ask,
+        options: RequestOptions,
     ) -> Result<Box<RawValue>, RequestError> {
         let id = self.shared.next.fetch_add(1, Ordering::Relaxed);
         let mut params = params.clone();
-        if ask.progress.is_some() {
+        if options.progress.is_some() {
             params["_meta"]["progressToken"] = json!(id);
         }
-        let mut recall = Recall {
+        let mut cancel = CancelOnDrop {
             shared: &self.shared,
             id,
             is_over: method == "initialize",
         };
-        let work = self.shared.exchange(id, method, &params, &ask);
-        let outcome = tokio::time::timeout(ask.limit, work).await;
-        recall.is_over |= outcome.is_ok();
+        let work = self.shared.exchange(id, method, &params, &options);
+        let outcome = tokio::time::timeout(options.limit, work).await;
+        cancel.is_over |= outcome.is_ok();
         outcome.unwrap_or(Err(RequestError::Timeout {
-            limit: ask.limit,
+            limit: options.limit,
             sent: Sent::Yes,
         }))
     }
@@ -179,7 +180,7 @@ impl HttpLink {
             listening.abort();
         }
         self.shared.close("it was stopped");
-        if self.shared.agreed().session.is_some() {
+        if self.shared.negotiated().session.is_some() {
             let request = self.shared.message(Method::DELETE, String::new(), &[]);
             let farewell = self.shared.client.send(request);
             let _ = tokio::time::timeout(Duration::from_secs(1), farewell).await;
@@ -198,15 +199,15 @@ impl Drop for HttpLink {
 
 /// Tells an older server that nobody waits any more; a newer one sees it from
 /// the closed stream.
-struct Recall<'a> {
+struct CancelOnDrop<'a> {
     shared: &'a Arc<Shared>,
     id: u64,
     is_over: bool,
 }
 
-impl Drop for Recall<'_> {
+impl Drop for CancelOnDrop<'_> {
     fn drop(&mut self) {
-        if self.is_over || self.shared.agreed().era != Some(Era::Legacy) {
+        if self.is_over || self.shared.negotiated().era != Some(Era::Legacy) {
             return;
         }
         let shared = Arc::clone(self.shared);
@@ -222,15 +223,15 @@ impl Drop for Recall<'_> {
 }
 
 /// What a stream or body ended with.
-enum Ended {
+enum StreamEnd {
     Answered(Result<Box<RawValue>, RequestError>),
     /// No answer came; with an id the rest can be asked for.
     Early(Option<String>, Duration),
 }
 
 impl Shared {
-    fn agreed(&self) -> Agreed {
-        self.agreed.read().clone()
+    fn negotiated(&self) -> Negotiated {
+        self.negotiated.read().clone()
     }
 
     fn close(&self, why: &str) {
@@ -244,7 +245,7 @@ impl Shared {
     }
 
     fn message(&self, method: Method, body: String, more: &[(HeaderName, HeaderValue)]) -> Request {
-        let agreed = self.agreed();
+        let negotiated = self.negotiated();
         let mut request = Request::new(body.into());
         *request.uri_mut() = self.uri.clone();
         let accept = match method {
@@ -256,10 +257,13 @@ impl Shared {
         headers.extend(self.headers.clone());
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(ACCEPT, HeaderValue::from_static(accept));
-        if let Some(version) = agreed.version.and_then(|version| version.try_into().ok()) {
+        if let Some(version) = negotiated
+            .version
+            .and_then(|version| version.try_into().ok())
+        {
             headers.insert(VERSION, version);
         }
-        if let Some(session) = agreed.session {
+        if let Some(session) = negotiated.session {
             headers.insert(SESSION, session);
         }
         for (name, value) in more {
@@ -273,27 +277,29 @@ impl Shared {
         id: u64,
         method: &str,
         params: &Value,
-        ask: &Ask,
+        options: &RequestOptions,
     ) -> Result<Box<RawValue>, RequestError> {
-        let more = self.gist(method, params, &ask.headers)?;
+        let more = self.gist(method, params, &options.headers)?;
         let request = self.message(Method::POST, request_line(id, method, params), &more);
         let response = self
             .client
             .send(request)
             .await
             .map_err(|error| lost(&error))?;
-        self.inbox.heard();
+        self.inbox.record_activity();
         if method == "initialize"
             && let Some(session) = response.headers().get(SESSION)
         {
-            let mut agreed = self.agreed.write();
-            agreed.session = Some(session.clone());
+            let mut negotiated = self.negotiated.write();
+            negotiated.session = Some(session.clone());
         }
         let mut response = response;
         for _ in 0..RESUMES {
-            match self.read(id, response, ask.progress.as_ref()).await? {
-                Ended::Answered(answer) => return answer,
-                Ended::Early(Some(last), wait) if self.agreed().era != Some(Era::Modern) => {
+            match self.read(id, response, options.progress.as_ref()).await? {
+                StreamEnd::Answered(answer) => return answer,
+                StreamEnd::Early(Some(last), wait)
+                    if self.negotiated().era != Some(Era::Modern) =>
+                {
                     tokio::time::sleep(wait).await;
                     let last = HeaderValue::try_from(last).map_err(|_| {
                         RequestError::Protocol("its event has an unusable id".to_owned())
@@ -305,7 +311,7 @@ impl Shared {
                         .await
                         .map_err(|error| lost(&error))?;
                 }
-                Ended::Early(..) => break,
+                StreamEnd::Early(..) => break,
             }
         }
         Err(RequestError::Closed {
@@ -347,7 +353,7 @@ impl Shared {
         id: u64,
         response: Response,
         progress: Option<&ProgressSink>,
-    ) -> Result<Ended, RequestError> {
+    ) -> Result<StreamEnd, RequestError> {
         let status = response.status();
         let is_stream = response
             .headers()
@@ -358,35 +364,36 @@ impl Shared {
             let mut parser = SseParser::with_limit(MAX_MESSAGE);
             // A stream that breaks is a stream that ended early.
             while let Some(Ok(piece)) = body.chunk().await {
-                self.inbox.heard();
+                self.inbox.record_activity();
                 let mut answered = None;
                 let fed = parser.feed(&piece, |event| {
-                    answered = answered
-                        .take()
-                        .or(self.take(&event.data, Some(id), progress));
+                    answered =
+                        answered
+                            .take()
+                            .or(self.handle_message(&event.data, Some(id), progress));
                 });
                 if let Some(answer) = answered {
-                    return Ok(Ended::Answered(answer));
+                    return Ok(StreamEnd::Answered(answer));
                 }
                 fed.map_err(|_| RequestError::TooLarge)?;
             }
             let wait = Duration::from_millis(parser.retry_ms.unwrap_or(1000).min(30_000));
-            return Ok(Ended::Early(parser.last_id, wait));
+            return Ok(StreamEnd::Early(parser.last_id, wait));
         }
         let text = body
             .read_to_end(MAX_MESSAGE)
             .await
             .map_err(|error| lost(&error))?;
-        if let Some(answer) = self.take(&text, Some(id), progress)
+        if let Some(answer) = self.handle_message(&text, Some(id), progress)
             && (status.is_success() || matches!(answer, Err(RequestError::Rpc(_))))
         {
-            return Ok(Ended::Answered(answer));
+            return Ok(StreamEnd::Answered(answer));
         }
-        Ok(Ended::Answered(Err(self.refusal(status, &text))))
+        Ok(StreamEnd::Answered(Err(self.refusal(status, &text))))
     }
 
     fn refusal(&self, status: StatusCode, text: &[u8]) -> RequestError {
-        if status == StatusCode::NOT_FOUND && self.agreed().session.is_some() {
+        if status == StatusCode::NOT_FOUND && self.negotiated().session.is_some() {
             // That is how a server says that it has forgotten us: it did nothing.
             self.close("its session has ended");
             return RequestError::Closed {
@@ -406,7 +413,7 @@ impl Shared {
                  `headers = { Authorization = \"Bearer ${TOKEN}\" }`"
                     .to_owned()
             }
-            _ => shown(&String::from_utf8_lossy(text), 200),
+            _ => excerpt(&String::from_utf8_lossy(text), 200),
         };
         RequestError::Http {
             status: status.as_u16(),
@@ -415,7 +422,7 @@ impl Shared {
     }
 
     /// One message of the server; the answer if it is one to request `id`.
-    fn take(
+    fn handle_message(
         self: &Arc<Self>,
         message: &[u8],
         id: Option<u64>,
@@ -428,9 +435,11 @@ impl Shared {
             } if Some(answered) == id => {
                 return Some(outcome.map_err(RequestError::Rpc));
             }
-            Incoming::Answer { .. } => self.inbox.stray(&self.server, "an answer nobody waits for"),
+            Incoming::Answer { .. } => self
+                .inbox
+                .report_unusable(&self.server, "an answer nobody waits for"),
             Incoming::Notice { method, params } => {
-                take_notice(
+                handle_notification(
                     &self.server,
                     &self.inbox,
                     &method,
@@ -439,7 +448,7 @@ impl Shared {
                 );
             }
             Incoming::Request { id, method } => {
-                if self.agreed().era == Some(Era::Legacy) {
+                if self.negotiated().era == Some(Era::Legacy) {
                     let shared = Arc::clone(self);
                     tokio::spawn(async move { shared.post(answer_line(&id, &method)).await });
                 }
@@ -448,7 +457,7 @@ impl Shared {
             Incoming::Stray if message.is_empty() => {}
             Incoming::Stray => self
                 .inbox
-                .stray(&self.server, "something that is no message"),
+                .report_unusable(&self.server, "something that is no message"),
         }
         None
     }
@@ -498,8 +507,9 @@ impl Shared {
                     let mut parser = SseParser::with_limit(MAX_MESSAGE);
                     let mut body = response.into_body();
                     while let Some(Ok(piece)) = body.chunk().await {
-                        let fed =
-                            parser.feed(&piece, |event| drop(self.take(&event.data, None, None)));
+                        let fed = parser.feed(&piece, |event| {
+                            drop(self.handle_message(&event.data, None, None))
+                        });
                         if fed.is_err() {
                             return;
                         }

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::config::{SEPARATOR, ServerList, ServerName, Stamp};
 use crate::error::{ConfigError, HubError, Sent};
 use crate::launch::KeeperCommand;
-use crate::link::{Ask, Progress, ProgressSink};
+use crate::link::{Progress, ProgressSink, RequestOptions};
 use crate::pins::Pins;
 use crate::schema;
 use crate::server::{Server, ServerState, ServerStatus};
@@ -69,7 +69,7 @@ impl std::fmt::Debug for Environment {
 }
 
 impl Environment {
-    pub(crate) fn tell(&self, event: HubEvent) {
+    pub(crate) fn publish(&self, event: HubEvent) {
         (self.listener)(event);
     }
 
@@ -85,12 +85,12 @@ impl Environment {
 #[derive(Debug)]
 pub struct Hub {
     folder: PathBuf,
-    around: Arc<Environment>,
-    listed: Mutex<Servers>,
+    environment: Arc<Environment>,
+    listed: Mutex<ServerTable>,
 }
 
 #[derive(Debug, Default)]
-struct Servers {
+struct ServerTable {
     stamp: Option<Stamp>,
     servers: BTreeMap<ServerName, Arc<Server>>,
 }
@@ -124,13 +124,13 @@ impl Hub {
     pub fn new(settings: HubSettings) -> Self {
         Self {
             folder: settings.config,
-            around: Arc::new(Environment {
+            environment: Arc::new(Environment {
                 keeper: settings.keeper,
                 pins: Pins::new(settings.pins),
                 listener: settings.listener,
                 is_stopping: AtomicBool::new(false),
             }),
-            listed: Mutex::new(Servers::default()),
+            listed: Mutex::new(ServerTable::default()),
         }
     }
 
@@ -176,7 +176,7 @@ impl Hub {
         progress: Option<ProgressSink>,
     ) -> Result<ToolResult, HubError> {
         let session = server.session(deadline).await?;
-        let tools = server.tools(&session, left(deadline)).await?;
+        let tools = server.tools(&session, remaining(deadline)).await?;
         let Some(found) = tools.iter().find(|known| known.name == tool) else {
             return Err(unknown(server, "tool", tool, "list-tools"));
         };
@@ -194,13 +194,13 @@ impl Hub {
                 problem,
             });
         }
-        let ask = Ask {
-            limit: left(deadline),
+        let options = RequestOptions {
+            limit: remaining(deadline),
             progress,
             headers: found.headers(arguments),
         };
         let params = json!({ "name": tool, "arguments": arguments });
-        let answer = session.request("tools/call", params, ask).await?;
+        let answer = session.request("tools/call", params, options).await?;
         let result: Value = serde_json::from_str(answer.get()).unwrap_or_default();
         if result["resultType"] == "input_required" {
             return Err(HubError::InputRequired {
@@ -230,15 +230,15 @@ impl Hub {
         limit: Duration,
     ) -> Result<Vec<ServerTools>, HubError> {
         let deadline = Instant::now() + limit;
-        let asked = self.chosen(only)?.into_iter().map(|server| async move {
+        let asked = self.select(only)?.into_iter().map(|server| async move {
             let work = async {
                 let _use = server.begin(deadline).await?;
                 let session = server.session(deadline).await?;
-                server.tools(&session, left(deadline)).await
+                server.tools(&session, remaining(deadline)).await
             };
             ServerTools {
                 server: server.name.clone(),
-                tools: in_time(&server, "tools/list", limit, work).await,
+                tools: with_timeout(&server, "tools/list", limit, work).await,
             }
         });
         Ok(all_at_once(asked).await)
@@ -251,7 +251,7 @@ impl Hub {
         limit: Duration,
     ) -> Result<Vec<ServerPrompts>, HubError> {
         let deadline = Instant::now() + limit;
-        let asked = self.chosen(only)?.into_iter().map(|server| async move {
+        let asked = self.select(only)?.into_iter().map(|server| async move {
             let work = async {
                 let _use = server.begin(deadline).await?;
                 let session = server.session(deadline).await?;
@@ -263,13 +263,13 @@ impl Hub {
                     &session,
                     "prompts/list",
                     "prompts",
-                    left(deadline),
+                    remaining(deadline),
                 )
                 .await
             };
             ServerPrompts {
                 server: server.name.clone(),
-                prompts: in_time(&server, "prompts/list", limit, work).await,
+                prompts: with_timeout(&server, "prompts/list", limit, work).await,
             }
         });
         Ok(all_at_once(asked).await)
@@ -288,7 +288,11 @@ impl Hub {
         let session = server.session(deadline).await?;
         let params = json!({ "name": prompt, "arguments": arguments });
         let answer = session
-            .request("prompts/get", params, Ask::within(left(deadline)))
+            .request(
+                "prompts/get",
+                params,
+                RequestOptions::within(remaining(deadline)),
+            )
             .await?;
         serde_json::from_str(answer.get()).map_err(|error| HubError::Protocol {
             server: server.name.to_string(),
@@ -302,7 +306,7 @@ impl Hub {
         let deadline = Instant::now() + limit;
         let session = server.session(deadline).await?;
         let began = Instant::now();
-        session.ping(left(deadline)).await?;
+        session.ping(remaining(deadline)).await?;
         Ok(began.elapsed())
     }
 
@@ -334,7 +338,7 @@ impl Hub {
         let _use = server.begin(deadline).await?;
         let session = server.session(deadline).await?;
         session.inbox.tools_changed();
-        let tools = server.tools(&session, left(deadline)).await?;
+        let tools = server.tools(&session, remaining(deadline)).await?;
         if let Some(tool) = tool
             && !tools.iter().any(|known| known.name == tool)
         {
@@ -349,20 +353,20 @@ impl Hub {
             .iter()
             .map(|tool| (tool.name.clone(), tool.digest.clone()))
             .collect();
-        self.around.pins.accept(&server.name, tool, &digests)?;
+        self.environment.pins.accept(&server.name, tool, &digests)?;
         // Reviewed at once, so that whoever watches sees that it is over.
-        server.tools(&session, left(deadline)).await?;
+        server.tools(&session, remaining(deadline)).await?;
         Ok(held)
     }
 
     /// Forgets what was accepted of a server that was taken off the list.
     pub fn forget(&self, server: &ServerName) -> Result<(), HubError> {
-        self.around.pins.forget(server)
+        self.environment.pins.forget(server)
     }
 
     /// Ends every server and starts none any more.
     pub async fn stop(&self) {
-        self.around.is_stopping.store(true, Ordering::Release);
+        self.environment.is_stopping.store(true, Ordering::Release);
         let servers: Vec<_> = {
             let mut listed = self.listed.lock();
             std::mem::take(&mut listed.servers).into_values().collect()
@@ -376,7 +380,7 @@ impl Hub {
     /// The list as it is now. What has changed in the files is read again, and
     /// touches only the servers it is about.
     fn all(&self) -> Result<BTreeMap<ServerName, Arc<Server>>, HubError> {
-        self.around.still_running()?;
+        self.environment.still_running()?;
         let stamp = Stamp::of(&self.folder);
         let mut listed = self.listed.lock();
         if listed.stamp.as_ref() == Some(&stamp) {
@@ -395,7 +399,7 @@ impl Hub {
                     name.clone(),
                     entry.spec,
                     entry.file,
-                    Arc::clone(&self.around),
+                    Arc::clone(&self.environment),
                 )
             });
             servers.insert(name, server);
@@ -417,7 +421,7 @@ impl Hub {
             .ok_or_else(|| ConfigError::Unknown(name.to_owned()).into())
     }
 
-    fn chosen(&self, only: Option<&str>) -> Result<Vec<Arc<Server>>, HubError> {
+    fn select(&self, only: Option<&str>) -> Result<Vec<Arc<Server>>, HubError> {
         match only {
             Some(name) => Ok(vec![self.server(name)?]),
             None => Ok(self
@@ -433,7 +437,7 @@ impl Hub {
             Some((server, name)) if !server.is_empty() && !name.is_empty() => {
                 Ok((self.server(server)?, name.to_owned()))
             }
-            _ => Err(HubError::NotQualified(crate::wire::shown(qualified, 80))),
+            _ => Err(HubError::NotQualified(crate::wire::excerpt(qualified, 80))),
         }
     }
 }
@@ -444,7 +448,7 @@ pub fn progress_channel() -> (ProgressSink, tokio::sync::mpsc::Receiver<Progress
     tokio::sync::mpsc::channel(16)
 }
 
-fn left(deadline: Instant) -> Duration {
+fn remaining(deadline: Instant) -> Duration {
     deadline.saturating_duration_since(Instant::now())
 }
 
@@ -452,12 +456,12 @@ fn unknown(server: &Server, what: &'static str, name: &str, list: &'static str) 
     HubError::Unknown {
         server: server.name.to_string(),
         what,
-        name: crate::wire::shown(name, 80),
+        name: crate::wire::excerpt(name, 80),
         list,
     }
 }
 
-async fn in_time<T>(
+async fn with_timeout<T>(
     server: &Server,
     what: &str,
     limit: Duration,

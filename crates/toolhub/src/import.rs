@@ -27,7 +27,7 @@ pub enum Client {
 /// Where to look: the person's home folder, the folder for configuration, and
 /// the project that is open.
 #[derive(Debug, Clone)]
-pub struct Places {
+pub struct ConfigRoots {
     pub home: PathBuf,
     pub config: PathBuf,
     pub project: PathBuf,
@@ -35,7 +35,7 @@ pub struct Places {
 
 /// A server another client has.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Found {
+pub struct FoundServer {
     pub name: String,
     pub client: Client,
     pub file: PathBuf,
@@ -67,12 +67,12 @@ impl Client {
 
     /// The files it reads, those of the project last.
     #[must_use]
-    pub fn files(self, places: &Places) -> Vec<PathBuf> {
-        let Places {
+    pub fn files(self, roots: &ConfigRoots) -> Vec<PathBuf> {
+        let ConfigRoots {
             home,
             config,
             project,
-        } = places;
+        } = roots;
         match self {
             Self::ClaudeCode => vec![home.join(".claude.json"), project.join(".mcp.json")],
             Self::Gemini => vec![
@@ -104,17 +104,17 @@ impl Client {
 
 /// Everything a client has on this machine. The error names the file that
 /// cannot be read.
-pub fn find(client: Client, places: &Places) -> Result<Vec<Found>, String> {
+pub fn find(client: Client, roots: &ConfigRoots) -> Result<Vec<FoundServer>, String> {
     let mut found = Vec::new();
-    for file in client.files(places) {
+    for file in client.files(roots) {
         let text = match fs::read_to_string(&file) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
             Err(error) => return Err(format!("cannot read {}: {error}", file.display())),
         };
-        let servers = servers_in(client, &text, &places.project)
+        let servers = servers_in(client, &text, &roots.project)
             .map_err(|why| format!("{}: {why}", file.display()))?;
-        found.extend(servers.into_iter().map(|(name, entry)| Found {
+        found.extend(servers.into_iter().map(|(name, entry)| FoundServer {
             name: allowed_name(&name),
             client,
             file: file.clone(),

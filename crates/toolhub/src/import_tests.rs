@@ -1,8 +1,8 @@
 use super::*;
 
-fn room(files: &[(&str, &str)]) -> (tempfile::TempDir, Places) {
+fn room(files: &[(&str, &str)]) -> (tempfile::TempDir, ConfigRoots) {
     let folder = tempfile::tempdir().unwrap();
-    let places = Places {
+    let roots = ConfigRoots {
         home: folder.path().join("home"),
         config: folder.path().join("home/.config"),
         project: folder.path().join("project"),
@@ -10,15 +10,15 @@ fn room(files: &[(&str, &str)]) -> (tempfile::TempDir, Places) {
     for (path, text) in files {
         let path = folder.path().join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        let project = places.project.display().to_string();
+        let project = roots.project.display().to_string();
         fs::write(path, text.replace("PROJECT", &project)).unwrap();
     }
-    (folder, places)
+    (folder, roots)
 }
 
 /// Name, then the program with its arguments or the address, then the rest.
-fn summary(client: Client, places: &Places) -> Vec<String> {
-    let shown = |found: Found| match found.entry {
+fn summary(client: Client, roots: &ConfigRoots) -> Vec<String> {
+    let shown = |found: FoundServer| match found.entry {
         Ok(entry) => {
             let ServerEntry {
                 command,
@@ -41,7 +41,7 @@ fn summary(client: Client, places: &Places) -> Vec<String> {
         }
         Err(why) => format!("{}: no: {why}", found.name),
     };
-    find(client, places)
+    find(client, roots)
         .unwrap()
         .into_iter()
         .map(shown)
@@ -50,7 +50,7 @@ fn summary(client: Client, places: &Places) -> Vec<String> {
 
 #[test]
 fn claude_code_has_servers_of_its_own_and_of_the_project() {
-    let (_folder, places) = room(&[
+    let (_folder, roots) = room(&[
         (
             "home/.claude.json",
             r#"{"mcpServers": {"a": {"type": "stdio", "command": "npx", "args": ["-y", "x"], "env": {"K": "v"}}},
@@ -63,7 +63,7 @@ fn claude_code_has_servers_of_its_own_and_of_the_project() {
         ),
     ]);
     assert_eq!(
-        summary(Client::ClaudeCode, &places),
+        summary(Client::ClaudeCode, &roots),
         [
             r#"a: npx -y x {"K": "v"} [] {} None"#,
             "b: https://b.c/mcp {} [] {} None",
@@ -75,7 +75,7 @@ fn claude_code_has_servers_of_its_own_and_of_the_project() {
 
 #[test]
 fn each_client_is_read_in_its_own_words() {
-    let (_folder, places) = room(&[
+    let (_folder, roots) = room(&[
         (
             "home/.gemini/settings.json",
             r#"{"mcpServers": {"g": {"httpUrl": "https://g.h/mcp", "headers": {"X": "1"}}, "old": {"url": "https://g.h/sse"}}}"#,
@@ -98,25 +98,25 @@ fn each_client_is_read_in_its_own_words() {
         ),
     ]);
     assert_eq!(
-        summary(Client::Gemini, &places),
+        summary(Client::Gemini, &roots),
         [
             r#"g: https://g.h/mcp {} [] {"X": "1"} None"#,
             "old: no: its `url` is for the transport of 2024"
         ]
     );
     assert_eq!(
-        summary(Client::Codex, &places),
+        summary(Client::Codex, &roots),
         [
             r#"c: c 1 {} ["T"] {} None"#,
             r#"r: https://r.s/mcp {} [] {"Authorization": "Bearer ${TOK}"} Some(false)"#
         ]
     );
     assert_eq!(
-        summary(Client::OpenCode, &places),
+        summary(Client::OpenCode, &roots),
         [r#"o: bun x {"E": "1"} [] {} Some(true)"#]
     );
-    assert_eq!(summary(Client::Cursor, &places), ["u: u {} [] {} None"]);
-    let vscode = summary(Client::VsCode, &places);
+    assert_eq!(summary(Client::Cursor, &roots), ["u: u {} [] {} None"]);
+    let vscode = summary(Client::VsCode, &roots);
     assert_eq!(vscode[1], "v: v {} [] {} None");
     assert!(
         vscode[0].starts_with("s: no: it asks for a secret"),
@@ -126,8 +126,8 @@ fn each_client_is_read_in_its_own_words() {
 
 #[test]
 fn a_file_that_cannot_be_read_is_named() {
-    let (_folder, places) = room(&[("home/.cursor/mcp.json", "{")]);
-    let error = find(Client::Cursor, &places).unwrap_err();
+    let (_folder, roots) = room(&[("home/.cursor/mcp.json", "{")]);
+    let error = find(Client::Cursor, &roots).unwrap_err();
     assert!(
         error.contains(".cursor/mcp.json: Unterminated object on line 1"),
         "{error}"

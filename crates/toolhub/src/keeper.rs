@@ -43,15 +43,15 @@ pub fn run(parent: u32, argv: &[String]) -> io::Result<ExitCode> {
         .spawn()?;
         let group = child.id();
         // Only the program may hold the pipes: its end must be theirs.
-        let_go_of_the_pipes()?;
+        release_pipes()?;
         let status = tokio::select! {
             status = child.wait() => Some(status?),
             _ = term.recv() => None,
             _ = interrupt.recv() => None,
             _ = hangup.recv() => None,
-            () = gone(parent) => None,
+            () = parent_exited(parent) => None,
         };
-        end_everything(group);
+        end_all_processes(group);
         let code = status.map_or(0, |status| exit_number(&status));
         Ok(ExitCode::from(code))
     })
@@ -65,7 +65,7 @@ fn exit_number(status: &ExitStatus) -> u8 {
         .unwrap_or(1)
 }
 
-fn let_go_of_the_pipes() -> io::Result<()> {
+fn release_pipes() -> io::Result<()> {
     let nothing = std::fs::OpenOptions::new()
         .read(true)
         .write(true)
@@ -77,13 +77,13 @@ fn let_go_of_the_pipes() -> io::Result<()> {
 }
 
 /// Returns when the parent has ended.
-async fn gone(parent: Option<Pid>) {
-    let (ended, news) = tokio::sync::oneshot::channel();
+async fn parent_exited(parent: Option<Pid>) {
+    let (ended, exited) = tokio::sync::oneshot::channel();
     std::thread::spawn(move || {
         wait_for_end_of(parent);
         let _ = ended.send(());
     });
-    let _ = news.await;
+    let _ = exited.await;
 }
 
 fn wait_for_end_of(parent: Option<Pid>) {
@@ -106,7 +106,7 @@ fn wait_for_end_of(parent: Option<Pid>) {
 }
 
 /// Ends the program's group and every descendant: asked first, then made to.
-fn end_everything(group: Option<u32>) {
+fn end_all_processes(group: Option<u32>) {
     let mut ending = Ending::within(GRACE);
     loop {
         let table = ProcessTable::read();

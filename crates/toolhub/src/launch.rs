@@ -114,7 +114,7 @@ impl Process {
         {
             return;
         }
-        self.tell_keeper();
+        self.signal_keeper();
         if tokio::time::timeout(ENDING, self.child.wait())
             .await
             .is_err()
@@ -139,7 +139,7 @@ impl Process {
         self.child.id()
     }
 
-    fn tell_keeper(&self) {
+    fn signal_keeper(&self) {
         if let Some(pid) = self.child.id() {
             signal_each(&[pid], Signal::TERM);
         }
@@ -149,7 +149,7 @@ impl Process {
 impl Drop for Process {
     /// A keeper ends its server when it is told, also when nobody waits.
     fn drop(&mut self) {
-        self.tell_keeper();
+        self.signal_keeper();
     }
 }
 

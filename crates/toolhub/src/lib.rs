@@ -36,11 +36,11 @@ pub use error::{ConfigError, HubError, Sent};
 pub use hub::{
     Hub, HubEvent, HubSettings, ServerPrompts, ServerTools, ToolResult, progress_channel,
 };
-pub use import::{Client as ImportClient, Found, Places, find};
+pub use import::{Client as ImportClient, ConfigRoots, FoundServer, find};
 pub use keeper::run as keep;
 pub use launch::KeeperCommand;
 pub use link::Progress;
-pub use pins::Held;
+pub use pins::HoldReason;
 pub use register::{
     ChangedSince, Plan, RegisterError, Registration, UndoOutcome, Undone, apply as apply_plan,
     is_used, plan, undo,

@@ -14,7 +14,7 @@ use tokio::sync::{Notify, mpsc};
 use crate::error::Sent;
 use crate::http::HttpLink;
 use crate::stdio::StdioLink;
-use crate::wire::{RpcError, shown};
+use crate::wire::{RpcError, excerpt};
 
 /// Why a request has no result, before the server's name is put to it.
 #[derive(Debug, Clone)]
@@ -50,14 +50,14 @@ pub(crate) type ProgressSink = mpsc::Sender<Progress>;
 
 /// One request, beside its method and parameters.
 #[derive(Debug, Default)]
-pub(crate) struct Ask {
+pub(crate) struct RequestOptions {
     pub limit: Duration,
     pub progress: Option<ProgressSink>,
     /// What HTTP carries beside the body.
     pub headers: Vec<(String, String)>,
 }
 
-impl Ask {
+impl RequestOptions {
     pub(crate) fn within(limit: Duration) -> Self {
         Self {
             limit,
@@ -73,8 +73,8 @@ pub(crate) struct Inbox {
     tool_changes: AtomicU64,
     changed: Notify,
     began: Instant,
-    heard_ms: AtomicU64,
-    stray: AtomicU64,
+    last_activity_ms: AtomicU64,
+    unusable: AtomicU64,
     stderr: Mutex<VecDeque<String>>,
 }
 
@@ -87,8 +87,8 @@ impl Inbox {
             tool_changes: AtomicU64::new(0),
             changed: Notify::new(),
             began: Instant::now(),
-            heard_ms: AtomicU64::new(0),
-            stray: AtomicU64::new(0),
+            last_activity_ms: AtomicU64::new(0),
+            unusable: AtomicU64::new(0),
             stderr: Mutex::new(VecDeque::new()),
         })
     }
@@ -108,26 +108,22 @@ impl Inbox {
         self.changed.notified().await;
     }
 
-    pub(crate) fn heard(&self) {
+    pub(crate) fn record_activity(&self) {
         let now = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.heard_ms.store(now, Ordering::Relaxed);
+        self.last_activity_ms.store(now, Ordering::Relaxed);
     }
 
     /// How long the server has said nothing at all.
     pub(crate) fn silence(&self) -> Duration {
-        let heard = Duration::from_millis(self.heard_ms.load(Ordering::Relaxed));
-        self.began.elapsed().saturating_sub(heard)
+        let last = Duration::from_millis(self.last_activity_ms.load(Ordering::Relaxed));
+        self.began.elapsed().saturating_sub(last)
     }
 
     /// Something that cannot be used. Told in the log, but only so often.
-    pub(crate) fn stray(&self, server: &str, what: &str) {
-        let before = self.stray.fetch_add(1, Ordering::Relaxed);
+    pub(crate) fn report_unusable(&self, server: &str, what: &str) {
+        let before = self.unusable.fetch_add(1, Ordering::Relaxed);
         if before < 5 {
-            tracing::warn!(
-                server,
-                what,
-                "an MCP server said something that cannot be used"
-            );
+            tracing::warn!(server, what, "MCP server message unusable");
         }
     }
 
@@ -146,7 +142,7 @@ impl Inbox {
     }
 
     /// A reason with the server's last words, for a person.
-    pub(crate) fn with_last_words(&self, why: &str) -> String {
+    pub(crate) fn with_stderr_tail(&self, why: &str) -> String {
         let tail = self.stderr_tail();
         let last: Vec<_> = tail
             .iter()
@@ -158,13 +154,13 @@ impl Inbox {
         if last.is_empty() {
             why.to_owned()
         } else {
-            format!("{why}; it last said: {}", shown(&last.join(" | "), 400))
+            format!("{why}; it last said: {}", excerpt(&last.join(" | "), 400))
         }
     }
 }
 
 /// Takes a notice of the server. Progress goes to whoever waits for it.
-pub(crate) fn take_notice(
+pub(crate) fn handle_notification(
     server: &str,
     inbox: &Inbox,
     method: &str,
@@ -174,19 +170,19 @@ pub(crate) fn take_notice(
     match method {
         "notifications/tools/list_changed" => inbox.tools_changed(),
         "notifications/progress" => {
-            let params = parsed(params);
+            let params = parse_params(params);
             let sink = params["progressToken"].as_u64().and_then(progress_of);
             if let (Some(sink), Some(progress)) = (sink, params["progress"].as_f64()) {
                 // Whoever is behind misses a step, not the end.
                 let _ = sink.try_send(Progress {
                     progress,
                     total: params["total"].as_f64(),
-                    message: params["message"].as_str().map(|text| shown(text, 200)),
+                    message: params["message"].as_str().map(|text| excerpt(text, 200)),
                 });
             }
         }
         "notifications/message" => {
-            let params = parsed(params);
+            let params = parse_params(params);
             let text = match &params["data"] {
                 Value::String(text) => text.clone(),
                 data => data.to_string(),
@@ -195,15 +191,15 @@ pub(crate) fn take_notice(
             tracing::debug!(
                 server,
                 level,
-                text = shown(&text, 500),
-                "an MCP server logs"
+                text = excerpt(&text, 500),
+                "MCP server log message"
             );
         }
         _ => {}
     }
 }
 
-fn parsed(params: Option<&RawValue>) -> Value {
+fn parse_params(params: Option<&RawValue>) -> Value {
     params
         .and_then(|params| serde_json::from_str(params.get()).ok())
         .unwrap_or_default()
@@ -241,11 +237,11 @@ impl Link {
         &self,
         method: &str,
         params: &Value,
-        ask: Ask,
+        options: RequestOptions,
     ) -> Result<Box<RawValue>, RequestError> {
         match self {
-            Self::Stdio(link) => link.request(method, params, ask).await,
-            Self::Http(link) => link.request(method, params, ask).await,
+            Self::Stdio(link) => link.request(method, params, options).await,
+            Self::Http(link) => link.request(method, params, options).await,
         }
     }
 

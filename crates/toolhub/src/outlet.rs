@@ -35,9 +35,9 @@ struct State {
 
 /// What came of a line.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Offered {
+pub(crate) enum SendOutcome {
     /// It is on its way, after all that was said before.
-    Taken,
+    Queued,
     /// Too much waits already; nothing of it was taken.
     Full,
     /// The server does not read any more; nothing of it was taken.
@@ -46,10 +46,10 @@ pub(crate) enum Offered {
 
 impl Outlet {
     pub(crate) fn new(stdin: ChildStdin) -> io::Result<Arc<Self>> {
-        Self::over(stdin.into_owned_fd()?)
+        Self::from_fd(stdin.into_owned_fd()?)
     }
 
-    fn over(input: std::os::fd::OwnedFd) -> io::Result<Arc<Self>> {
+    fn from_fd(input: std::os::fd::OwnedFd) -> io::Result<Arc<Self>> {
         Ok(Arc::new(Self {
             state: Mutex::new(State {
                 pipe: Some(Arc::new(pipe::Sender::from_owned_fd(input)?)),
@@ -65,54 +65,54 @@ impl Outlet {
     }
 
     /// Says a line. Never waits.
-    pub(crate) fn offer(&self, mut line: String) -> Offered {
+    pub(crate) fn try_send(&self, mut line: String) -> SendOutcome {
         line.push('\n');
-        self.offer_line(line.as_bytes())
+        self.try_send_line(line.as_bytes())
     }
 
-    fn offer_line(&self, line: &[u8]) -> Offered {
+    fn try_send_line(&self, line: &[u8]) -> SendOutcome {
         let mut state = self.state();
         let State { pipe, waiting } = &mut *state;
         let Some(pipe) = pipe else {
-            return Offered::Closed;
+            return SendOutcome::Closed;
         };
         if !waiting.is_empty() {
             if waiting.len() + line.len() > MOST_WAITING {
-                return Offered::Full;
+                return SendOutcome::Full;
             }
             waiting.extend_from_slice(line);
-            return Offered::Taken;
+            return SendOutcome::Queued;
         }
         let written = match pipe.try_write(line) {
             Ok(written) => written,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
-            Err(_) => return Offered::Closed,
+            Err(_) => return SendOutcome::Closed,
         };
         if written < line.len() {
             waiting.extend_from_slice(&line[written..]);
             self.behind.notify_one();
         }
-        Offered::Taken
+        SendOutcome::Queued
     }
 
-    /// As [`Self::offer`], and waits while too much waits.
-    pub(crate) async fn say(&self, mut line: String) -> Offered {
+    /// As [`Self::try_send`], and waits while too much waits.
+    pub(crate) async fn send(&self, mut line: String) -> SendOutcome {
         line.push('\n');
         loop {
             let room = self.room.notified();
             tokio::pin!(room);
             // Asked for before it is looked: room made in between is not missed.
             room.as_mut().enable();
-            match self.offer_line(line.as_bytes()) {
-                Offered::Full => room.await,
-                taken_or_closed => return taken_or_closed,
+            match self.try_send_line(line.as_bytes()) {
+                SendOutcome::Full => room.await,
+                outcome => return outcome,
             }
         }
     }
 
     /// Hands on what waits, until the server reads no more or the outlet is
     /// closed.
-    pub(crate) async fn hand_on(self: Arc<Self>) {
+    pub(crate) async fn run_writer(self: Arc<Self>) {
         loop {
             self.behind.notified().await;
             while let Some(pipe) = self.writable() {
@@ -179,7 +179,7 @@ mod tests {
     #[tokio::test]
     async fn lines_arrive_whole_and_in_order_however_slowly_they_are_read() {
         let (outlet, mut reader) = pair();
-        let handing_on = tokio::spawn(Arc::clone(&outlet).hand_on());
+        let writer = tokio::spawn(Arc::clone(&outlet).run_writer());
         let reading = tokio::task::spawn_blocking(move || {
             let mut text = Vec::new();
             let mut piece = [0; 4096];
@@ -193,38 +193,38 @@ mod tests {
         // More than a pipe and the waiting room hold together.
         let lines: Vec<_> = (0..400).map(|number| line(number, 10_000)).collect();
         for line in &lines {
-            assert_eq!(outlet.say(line.clone()).await, Offered::Taken);
+            assert_eq!(outlet.send(line.clone()).await, SendOutcome::Queued);
         }
         while outlet.writable().is_some() {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
-        handing_on.abort();
-        let _ = handing_on.await;
+        writer.abort();
+        let _ = writer.await;
         outlet.close();
         let text = String::from_utf8(reading.await.unwrap()).unwrap();
         assert_eq!(text.lines().collect::<Vec<_>>(), lines);
-        assert_eq!(outlet.offer("late".to_owned()), Offered::Closed);
+        assert_eq!(outlet.try_send("late".to_owned()), SendOutcome::Closed);
     }
 
     #[tokio::test]
     async fn who_says_too_much_to_a_server_that_does_not_read_is_told() {
         let (outlet, reader) = pair();
-        let handing_on = tokio::spawn(Arc::clone(&outlet).hand_on());
+        let writer = tokio::spawn(Arc::clone(&outlet).run_writer());
         let long = line(0, 100_000);
         let mut taken = 0;
-        while outlet.offer(long.clone()) == Offered::Taken {
+        while outlet.try_send(long.clone()) == SendOutcome::Queued {
             taken += 1;
             assert!(taken < 100, "it takes without end");
         }
-        assert_eq!(outlet.offer(long.clone()), Offered::Full);
+        assert_eq!(outlet.try_send(long.clone()), SendOutcome::Full);
         // It ends: whoever waits for room is told that none will come.
         let waiting = tokio::spawn({
             let outlet = Arc::clone(&outlet);
-            async move { outlet.say(long).await }
+            async move { outlet.send(long).await }
         });
         tokio::task::yield_now().await;
         drop(reader);
-        assert_eq!(waiting.await.unwrap(), Offered::Closed);
-        handing_on.await.unwrap();
+        assert_eq!(waiting.await.unwrap(), SendOutcome::Closed);
+        writer.await.unwrap();
     }
 }

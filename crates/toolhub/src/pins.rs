@@ -20,12 +20,12 @@ use crate::error::HubError;
 
 /// Why a tool is not called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Held {
+pub enum HoldReason {
     Changed,
     New,
 }
 
-impl Held {
+impl HoldReason {
     #[must_use]
     pub fn why(self) -> &'static str {
         match self {
@@ -36,7 +36,7 @@ impl Held {
 }
 
 #[derive(Debug, Default, Clone, PartialEq, Serialize, Deserialize)]
-struct Book {
+struct PinFile {
     #[serde(default)]
     servers: BTreeMap<String, BTreeMap<String, String>>,
 }
@@ -45,7 +45,7 @@ struct Book {
 #[derive(Debug)]
 pub(crate) struct Pins {
     path: PathBuf,
-    read: Mutex<Option<(Option<Stamp>, Book)>>,
+    read: Mutex<Option<(Option<Stamp>, PinFile)>>,
 }
 
 type Stamp = (std::time::SystemTime, u64, u64);
@@ -65,23 +65,23 @@ impl Pins {
         &self,
         server: &ServerName,
         tools: &[(String, String)],
-    ) -> Result<Vec<Option<Held>>, HubError> {
-        if !self.book()?.servers.contains_key(server.as_str()) {
-            self.change(|book| {
+    ) -> Result<Vec<Option<HoldReason>>, HubError> {
+        if !self.file()?.servers.contains_key(server.as_str()) {
+            self.change(|file| {
                 // Another process may have been first; its pins count.
-                let pins = book.servers.entry(server.to_string());
+                let pins = file.servers.entry(server.to_string());
                 pins.or_insert_with(|| tools.iter().cloned().collect());
             })?;
         }
-        let book = self.book()?;
-        let pinned = book.servers.get(server.as_str());
+        let file = self.file()?;
+        let pinned = file.servers.get(server.as_str());
         Ok(tools
             .iter()
             .map(
                 |(name, digest)| match pinned.and_then(|pins| pins.get(name)) {
                     Some(accepted) if accepted == digest => None,
-                    Some(_) => Some(Held::Changed),
-                    None => Some(Held::New),
+                    Some(_) => Some(HoldReason::Changed),
+                    None => Some(HoldReason::New),
                 },
             )
             .collect())
@@ -95,8 +95,8 @@ impl Pins {
         only: Option<&str>,
         tools: &[(String, String)],
     ) -> Result<(), HubError> {
-        self.change(|book| {
-            let pins = book.servers.entry(server.to_string()).or_default();
+        self.change(|file| {
+            let pins = file.servers.entry(server.to_string()).or_default();
             if only.is_none() {
                 pins.clear();
             }
@@ -112,8 +112,8 @@ impl Pins {
         if !self.path.exists() {
             return Ok(());
         }
-        self.change(|book| {
-            book.servers.remove(server.as_str());
+        self.change(|file| {
+            file.servers.remove(server.as_str());
         })
     }
 
@@ -123,36 +123,36 @@ impl Pins {
         stamp_of(&self.path)
     }
 
-    fn book(&self) -> Result<Book, HubError> {
+    fn file(&self) -> Result<PinFile, HubError> {
         let mut read = self.read.lock();
         let stamp = stamp_of(&self.path);
         match &*read {
-            Some((known, book)) if *known == stamp => Ok(book.clone()),
+            Some((known, file)) if *known == stamp => Ok(file.clone()),
             _ => {
-                let book = self.load()?;
-                *read = Some((stamp, book.clone()));
-                Ok(book)
+                let file = self.load()?;
+                *read = Some((stamp, file.clone()));
+                Ok(file)
             }
         }
     }
 
-    fn load(&self) -> Result<Book, HubError> {
+    fn load(&self) -> Result<PinFile, HubError> {
         match fs::read(&self.path) {
             // A damaged file must not pin everything anew.
             Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| self.failed(&error)),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Book::default()),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(PinFile::default()),
             Err(error) => Err(self.failed(&error)),
         }
     }
 
     /// Reads, changes and writes while no other process does.
-    fn change(&self, edit: impl FnOnce(&mut Book)) -> Result<(), HubError> {
+    fn change(&self, edit: impl FnOnce(&mut PinFile)) -> Result<(), HubError> {
         let lock = self.lock().map_err(|error| self.failed(&error))?;
-        let mut book = self.load()?;
-        let before = book.clone();
-        edit(&mut book);
-        if book != before {
-            let mut text = serde_json::to_vec_pretty(&book).map_err(|error| self.failed(&error))?;
+        let mut file = self.load()?;
+        let before = file.clone();
+        edit(&mut file);
+        if file != before {
+            let mut text = serde_json::to_vec_pretty(&file).map_err(|error| self.failed(&error))?;
             text.push(b'\n');
             replace_private(&self.path, &text).map_err(|error| self.failed(&error))?;
         }
@@ -254,7 +254,7 @@ mod tests {
             ("b", "writes"),
             ("c", "new"),
         ]);
-        let held = [Some(Held::Changed), None, Some(Held::New)];
+        let held = [Some(HoldReason::Changed), None, Some(HoldReason::New)];
         assert_eq!(pins.review(&server, &next).unwrap(), held);
         // Also for another process, and after what was accepted came back.
         let other = Pins::new(path);
@@ -263,13 +263,13 @@ mod tests {
         other.accept(&server, Some("c"), &next).unwrap();
         assert_eq!(
             pins.review(&server, &next).unwrap(),
-            [Some(Held::Changed), None, None]
+            [Some(HoldReason::Changed), None, None]
         );
         pins.accept(&server, None, &next).unwrap();
         assert_eq!(pins.review(&server, &next).unwrap(), [None, None, None]);
         assert_eq!(
             pins.review(&server, &first).unwrap()[0],
-            Some(Held::Changed)
+            Some(HoldReason::Changed)
         );
         pins.forget(&server).unwrap();
         assert_eq!(other.review(&server, &first).unwrap(), [None, None]);

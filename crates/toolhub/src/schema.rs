@@ -22,7 +22,7 @@ pub fn mismatch(schema: &Value, instance: &Value) -> Option<String> {
         root: schema,
         steps: 0,
     };
-    match checker.check(schema, instance, &Place::Root, 0) {
+    match checker.check(schema, instance, &JsonPath::Root, 0) {
         Verdict::Wrong(problem) => Some(problem),
         Verdict::Fits | Verdict::Unknown => None,
     }
@@ -36,13 +36,13 @@ enum Verdict {
 }
 
 /// Where in the arguments something is.
-enum Place<'a> {
+enum JsonPath<'a> {
     Root,
-    Member(&'a Place<'a>, &'a str),
-    Item(&'a Place<'a>, usize),
+    Member(&'a JsonPath<'a>, &'a str),
+    Item(&'a JsonPath<'a>, usize),
 }
 
-impl Place<'_> {
+impl JsonPath<'_> {
     fn name(&self) -> String {
         match self {
             Self::Root => String::new(),
@@ -57,14 +57,14 @@ impl Place<'_> {
     fn wrong(&self, problem: &str) -> Verdict {
         let name = match self.name() {
             name if name.is_empty() => "they".to_owned(),
-            name => format!("`{}`", crate::wire::shown(&name, 80)),
+            name => format!("`{}`", crate::wire::excerpt(&name, 80)),
         };
         Verdict::Wrong(format!("{name} {problem}"))
     }
 }
 
 /// Whether a value keeps to a bound.
-type Holds = fn(f64, f64) -> bool;
+type Bound = fn(f64, f64) -> bool;
 
 struct Checker<'s> {
     root: &'s Value,
@@ -87,7 +87,7 @@ impl<'s> Checker<'s> {
         &mut self,
         schema: &'s Value,
         instance: &Value,
-        place: &Place<'_>,
+        path: &JsonPath<'_>,
         depth: u32,
     ) -> Verdict {
         self.steps += 1;
@@ -96,27 +96,27 @@ impl<'s> Checker<'s> {
         }
         let schema = match schema {
             Value::Bool(true) => return Verdict::Fits,
-            Value::Bool(false) => return place.wrong("is not allowed"),
+            Value::Bool(false) => return path.wrong("is not allowed"),
             Value::Object(schema) => schema,
             _ => return Verdict::Unknown,
         };
         let mut unknown = false;
-        must!(self.own_keywords(schema, instance, place), unknown);
+        must!(self.own_keywords(schema, instance, path), unknown);
         if let Some(reference) = schema.get("$ref").and_then(Value::as_str) {
             let target = reference
                 .strip_prefix('#')
                 .and_then(|path| self.root.pointer(path));
             match target {
-                Some(target) => must!(self.check(target, instance, place, depth + 1), unknown),
+                Some(target) => must!(self.check(target, instance, path, depth + 1), unknown),
                 None => unknown = true,
             }
         }
-        must!(self.combinations(schema, instance, place, depth), unknown);
+        must!(self.combinations(schema, instance, path, depth), unknown);
         match instance {
             Value::Object(members) => {
-                must!(self.members(schema, members, place, depth), unknown);
+                must!(self.members(schema, members, path, depth), unknown);
             }
-            Value::Array(items) => must!(self.items(schema, items, place, depth), unknown),
+            Value::Array(items) => must!(self.items(schema, items, path, depth), unknown),
             _ => {}
         }
         if unknown {
@@ -130,13 +130,13 @@ impl<'s> Checker<'s> {
         &mut self,
         schema: &'s Map<String, Value>,
         instance: &Value,
-        place: &Place<'_>,
+        path: &JsonPath<'_>,
         depth: u32,
     ) -> Verdict {
         let mut unknown = false;
         let parts = |key: &str| schema.get(key).and_then(Value::as_array);
         for part in parts("allOf").into_iter().flatten() {
-            must!(self.check(part, instance, place, depth + 1), unknown);
+            must!(self.check(part, instance, path, depth + 1), unknown);
         }
         for (key, most) in [("anyOf", usize::MAX), ("oneOf", 1)] {
             let Some(parts) = parts(key) else { continue };
@@ -144,7 +144,7 @@ impl<'s> Checker<'s> {
             let mut undecided = false;
             let mut problems = Vec::new();
             for part in parts {
-                match self.check(part, instance, place, depth + 1) {
+                match self.check(part, instance, path, depth + 1) {
                     Verdict::Fits => fitting += 1,
                     Verdict::Unknown => undecided = true,
                     Verdict::Wrong(problem) => problems.push(problem),
@@ -157,16 +157,16 @@ impl<'s> Checker<'s> {
                 problems.truncate(3);
                 return Verdict::Wrong(problems.join(", or "));
             } else if fitting > most {
-                return place.wrong("must fit one alternative only");
+                return path.wrong("must fit one alternative only");
             }
         }
         if let Some(not) = schema.get("not")
-            && let Verdict::Fits = self.check(not, instance, place, depth + 1)
+            && let Verdict::Fits = self.check(not, instance, path, depth + 1)
         {
-            return place.wrong("must not be that");
+            return path.wrong("must not be that");
         }
         if let Some(condition) = schema.get("if") {
-            let branch = match self.check(condition, instance, place, depth + 1) {
+            let branch = match self.check(condition, instance, path, depth + 1) {
                 Verdict::Fits => schema.get("then"),
                 Verdict::Wrong(_) => schema.get("else"),
                 Verdict::Unknown => {
@@ -175,7 +175,7 @@ impl<'s> Checker<'s> {
                 }
             };
             if let Some(branch) = branch {
-                must!(self.check(branch, instance, place, depth + 1), unknown);
+                must!(self.check(branch, instance, path, depth + 1), unknown);
             }
         }
         if unknown {
@@ -189,7 +189,7 @@ impl<'s> Checker<'s> {
         &mut self,
         schema: &'s Map<String, Value>,
         members: &Map<String, Value>,
-        place: &Place<'_>,
+        path: &JsonPath<'_>,
         depth: u32,
     ) -> Verdict {
         let mut unknown = false;
@@ -200,14 +200,14 @@ impl<'s> Checker<'s> {
             .flatten()
         {
             if let Some(name) = name.as_str().filter(|name| !members.contains_key(*name)) {
-                return Place::Member(place, name).wrong("is missing");
+                return JsonPath::Member(path, name).wrong("is missing");
             }
         }
         let properties = schema.get("properties").and_then(Value::as_object);
         let patterns = schema.get("patternProperties").and_then(Value::as_object);
         let additional = schema.get("additionalProperties");
         for (name, value) in members {
-            let here = Place::Member(place, name);
+            let here = JsonPath::Member(path, name);
             // Models write `null` for what they leave out.
             if value.is_null() && !is_required(schema, name) {
                 continue;
@@ -249,7 +249,7 @@ impl<'s> Checker<'s> {
         &mut self,
         schema: &'s Map<String, Value>,
         items: &[Value],
-        place: &Place<'_>,
+        path: &JsonPath<'_>,
         depth: u32,
     ) -> Verdict {
         let mut unknown = false;
@@ -265,7 +265,7 @@ impl<'s> Checker<'s> {
         for (index, item) in items.iter().enumerate() {
             let described = first.and_then(|first| first.get(index)).or(rest);
             if let Some(described) = described {
-                let here = Place::Item(place, index);
+                let here = JsonPath::Item(path, index);
                 must!(self.check(described, item, &here, depth + 1), unknown);
             }
         }
@@ -281,7 +281,7 @@ impl<'s> Checker<'s> {
         &mut self,
         schema: &Map<String, Value>,
         instance: &Value,
-        place: &Place<'_>,
+        path: &JsonPath<'_>,
     ) -> Verdict {
         if let Some(kinds) = schema.get("type") {
             let names: Vec<_> = match kinds {
@@ -291,23 +291,23 @@ impl<'s> Checker<'s> {
             };
             if !names.is_empty() && !names.iter().any(|kind| is_a(instance, kind)) {
                 let problem = format!("must be {}, not {}", names.join(" or "), kind_of(instance));
-                return place.wrong(&problem);
+                return path.wrong(&problem);
             }
         }
         if let Some(allowed) = schema.get("enum").and_then(Value::as_array)
             && !allowed.iter().any(|allowed| equal(allowed, instance))
         {
             let shown: Vec<_> = allowed.iter().take(20).map(Value::to_string).collect();
-            return place.wrong(&format!("must be one of {}", shown.join(", ")));
+            return path.wrong(&format!("must be one of {}", shown.join(", ")));
         }
         if let Some(constant) = schema.get("const")
             && !equal(constant, instance)
         {
-            return place.wrong(&format!("must be {constant}"));
+            return path.wrong(&format!("must be {constant}"));
         }
         let number = |key: &str| schema.get(key).and_then(Value::as_f64);
         if let Some(value) = instance.as_f64() {
-            let bounds: [(&str, Holds, &str); 4] = [
+            let bounds: [(&str, Bound, &str); 4] = [
                 ("minimum", |value, bound| value >= bound, "at least"),
                 ("maximum", |value, bound| value <= bound, "at most"),
                 (
@@ -323,14 +323,14 @@ impl<'s> Checker<'s> {
             ];
             for (key, holds, words) in bounds {
                 if let Some(bound) = number(key).filter(|bound| !holds(value, *bound)) {
-                    return place.wrong(&format!("must be {words} {bound}"));
+                    return path.wrong(&format!("must be {words} {bound}"));
                 }
             }
             if let Some(step) = number("multipleOf").filter(|step| *step > 0.0) {
                 let parts = value / step;
                 if parts.is_finite() && (parts - parts.round()).abs() > 1e-9 * parts.abs().max(1.0)
                 {
-                    return place.wrong(&format!("must be a multiple of {step}"));
+                    return path.wrong(&format!("must be a multiple of {step}"));
                 }
             }
         }
@@ -347,10 +347,10 @@ impl<'s> Checker<'s> {
                     .and_then(Value::as_u64)
             };
             if let Some(least) = bound("min").filter(|least| (size as u64) < *least) {
-                return place.wrong(&format!("must have at least {least} {words}"));
+                return path.wrong(&format!("must have at least {least} {words}"));
             }
             if let Some(most) = bound("max").filter(|most| (size as u64) > *most) {
-                return place.wrong(&format!("must have at most {most} {words}"));
+                return path.wrong(&format!("must have at most {most} {words}"));
             }
         }
         if let (Some(pattern), Some(text)) = (
@@ -360,8 +360,10 @@ impl<'s> Checker<'s> {
             match self.matches(pattern, text) {
                 Some(true) => {}
                 Some(false) => {
-                    return place
-                        .wrong(&format!("must match {}", crate::wire::shown(pattern, 200)));
+                    return path.wrong(&format!(
+                        "must match {}",
+                        crate::wire::excerpt(pattern, 200)
+                    ));
                 }
                 None => return Verdict::Unknown,
             }
@@ -372,7 +374,7 @@ impl<'s> Checker<'s> {
             && (1..items.len())
                 .any(|one| items[..one].iter().any(|other| equal(other, &items[one])))
         {
-            return place.wrong("must not repeat an item");
+            return path.wrong("must not repeat an item");
         }
         Verdict::Fits
     }

@@ -47,7 +47,7 @@ pub(crate) struct Server {
     pub(crate) name: ServerName,
     pub(crate) spec: ServerSpec,
     pub(crate) file: std::path::PathBuf,
-    around: Arc<Environment>,
+    environment: Arc<Environment>,
     facts: Mutex<Facts>,
     /// Held by whoever starts it, so that it is started once.
     starting: tokio::sync::Mutex<()>,
@@ -65,7 +65,7 @@ struct Facts {
     parked: u32,
     ready_at: Option<Instant>,
     starts: u64,
-    tools: Option<Listing>,
+    tools: Option<ToolListing>,
     last_words: Vec<String>,
 }
 
@@ -87,7 +87,7 @@ enum Phase {
 }
 
 #[derive(Debug, Clone)]
-struct Listing {
+struct ToolListing {
     tools: Arc<Vec<Tool>>,
     /// Of the connection it came from.
     session: std::sync::Weak<Session>,
@@ -101,13 +101,13 @@ impl Server {
         name: ServerName,
         spec: ServerSpec,
         file: std::path::PathBuf,
-        around: Arc<Environment>,
+        environment: Arc<Environment>,
     ) -> Arc<Self> {
         Arc::new(Self {
             name,
             spec,
             file,
-            around,
+            environment,
             facts: Mutex::new(Facts {
                 phase: Phase::Stopped {
                     why: "not used yet".to_owned(),
@@ -147,7 +147,7 @@ impl Server {
             if let Some(session) = self.ready() {
                 return Ok(session);
             }
-            self.around.still_running()?;
+            self.environment.still_running()?;
             let dead = match &self.facts().phase {
                 Phase::Ready { session, .. } => Some(Arc::clone(session)),
                 _ => None,
@@ -188,9 +188,9 @@ impl Server {
     async fn start(self: &Arc<Self>) -> Result<Arc<Session>, HubError> {
         self.set_phase(Phase::Starting);
         // Whoever asked may go away; then nothing must stay "starting" for ever.
-        let mut undo = Undo(Some(self));
-        let opened = Session::open(&self.name, &self.spec, &self.around.keeper).await;
-        undo.0 = None;
+        let mut guard = StartGuard(Some(self));
+        let opened = Session::open(&self.name, &self.spec, &self.environment.keeper).await;
+        guard.0 = None;
         match opened {
             Ok(session) => {
                 let session = Arc::new(session);
@@ -249,12 +249,12 @@ impl Server {
     }
 
     fn change(&self, facts: &mut Facts, phase: Phase) -> (ServerState, ServerState) {
-        let from = self.shown(&facts.phase);
+        let from = self.state_of(&facts.phase);
         if let Phase::Ready { session, .. } = &facts.phase {
             facts.last_words = session.inbox.stderr_tail();
         }
         facts.phase = phase;
-        (from, self.shown(&facts.phase))
+        (from, self.state_of(&facts.phase))
     }
 
     fn announce(&self, from: ServerState, to: ServerState) {
@@ -263,16 +263,16 @@ impl Server {
         }
         tracing::info!(
             server = %self.name, from = from.name(), to = to.name(), why = to.why(),
-            "an MCP server changed its state"
+            "MCP server state changed"
         );
-        self.around.tell(HubEvent::State {
+        self.environment.publish(HubEvent::State {
             server: self.name.clone(),
             from,
             to,
         });
     }
 
-    fn shown(&self, phase: &Phase) -> ServerState {
+    fn state_of(&self, phase: &Phase) -> ServerState {
         let left = |until: &Instant| until.saturating_duration_since(Instant::now());
         match phase {
             _ if !self.spec.enabled => ServerState::Disabled,
@@ -311,7 +311,7 @@ impl Server {
             name: self.name.clone(),
             spec: self.spec.clone(),
             file: self.file.clone(),
-            state: self.shown(&facts.phase),
+            state: self.state_of(&facts.phase),
             tools: facts.tools.as_ref().map(|listing| listing.tools.len()),
             held: facts.tools.as_ref().map_or(0, |listing| {
                 listing
@@ -338,7 +338,7 @@ impl Server {
         session: &Arc<Session>,
         limit: Duration,
     ) -> Result<Arc<Vec<Tool>>, HubError> {
-        let pins = self.around.pins.stamp();
+        let pins = self.environment.pins.stamp();
         // Read before the list is: a change in between makes it out of date.
         let changes = session.inbox.tool_changes();
         let known = self
@@ -362,7 +362,7 @@ impl Server {
             .iter()
             .map(|tool| (tool.name.clone(), tool.digest.clone()))
             .collect();
-        let held = self.around.pins.review(&self.name, &digests)?;
+        let held = self.environment.pins.review(&self.name, &digests)?;
         for (tool, held) in tools.iter_mut().zip(held) {
             tool.held = held;
         }
@@ -372,14 +372,14 @@ impl Server {
             .map(|tool| tool.name.clone())
             .collect();
         let tools = Arc::new(tools);
-        let before = self.facts().tools.replace(Listing {
+        let before = self.facts().tools.replace(ToolListing {
             tools: Arc::clone(&tools),
             session: Arc::downgrade(session),
             changes,
-            pins: self.around.pins.stamp(),
+            pins: self.environment.pins.stamp(),
         });
         if before.is_none_or(|before| before.tools != tools) {
-            self.around.tell(HubEvent::Tools {
+            self.environment.publish(HubEvent::Tools {
                 server: self.name.clone(),
                 count: tools.len(),
                 held,
@@ -389,7 +389,7 @@ impl Server {
     }
 
     /// Room for one more call; counts it as use until it is dropped.
-    pub(crate) async fn begin(self: &Arc<Self>, deadline: Instant) -> Result<Use, HubError> {
+    pub(crate) async fn begin(self: &Arc<Self>, deadline: Instant) -> Result<CallGuard, HubError> {
         let room = Arc::clone(&self.room).acquire_owned();
         let permit = tokio::time::timeout_at(deadline.into(), room).await;
         let Ok(Ok(permit)) = permit else {
@@ -399,7 +399,7 @@ impl Server {
             });
         };
         self.in_flight.fetch_add(1, Ordering::Relaxed);
-        Ok(Use {
+        Ok(CallGuard {
             server: Arc::clone(self),
             _permit: permit,
         })
@@ -448,7 +448,7 @@ impl Server {
         matches!(&self.facts().phase, Phase::Ready { session: current, .. } if Arc::ptr_eq(current, session))
     }
 
-    fn mark(&self, session: &Arc<Session>, unwell: Option<String>) {
+    fn set_health(&self, session: &Arc<Session>, unwell: Option<String>) {
         let is_same = match &self.facts().phase {
             Phase::Ready { unwell: before, .. } => before.is_some() == unwell.is_some(),
             _ => true,
@@ -490,12 +490,12 @@ fn pause_after(facts: &mut Facts, now: Instant) -> (Duration, bool) {
 
 /// One call under way.
 #[derive(Debug)]
-pub(crate) struct Use {
+pub(crate) struct CallGuard {
     server: Arc<Server>,
     _permit: tokio::sync::OwnedSemaphorePermit,
 }
 
-impl Drop for Use {
+impl Drop for CallGuard {
     fn drop(&mut self) {
         self.server.facts().last_used = Instant::now();
         self.server.in_flight.fetch_sub(1, Ordering::Relaxed);
@@ -503,9 +503,9 @@ impl Drop for Use {
 }
 
 /// A start that nobody saw to its end.
-struct Undo<'a>(Option<&'a Arc<Server>>);
+struct StartGuard<'a>(Option<&'a Arc<Server>>);
 
-impl Drop for Undo<'_> {
+impl Drop for StartGuard<'_> {
     fn drop(&mut self) {
         if let Some(server) = self.0 {
             server.set_phase(Phase::Stopped {

@@ -16,9 +16,9 @@ use crate::config::{ProtocolChoice, ServerName, ServerSpec, Transport};
 use crate::error::HubError;
 use crate::http::{HttpLink, is_modern_error};
 use crate::launch::KeeperCommand;
-use crate::link::{Ask, Inbox, Link, RequestError};
+use crate::link::{Inbox, Link, RequestError, RequestOptions};
 use crate::stdio::StdioLink;
-use crate::wire::{MAX_MESSAGE, RpcError, shown};
+use crate::wire::{MAX_MESSAGE, RpcError, excerpt};
 
 pub(crate) const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
 const CLIENT_KEY: &str = "io.modelcontextprotocol/clientInfo";
@@ -61,7 +61,7 @@ pub(crate) struct Session {
 }
 
 /// What a handshake gave.
-struct Settled {
+struct Handshake {
     era: Era,
     version: String,
     capabilities: Value,
@@ -82,18 +82,18 @@ impl Session {
                 server: server.to_string(),
                 why,
             })?;
-            let settling = settle(&link, choice);
-            let settled = tokio::time::timeout(START_LIMIT, settling).await;
-            match settled {
-                Ok(Ok(settled)) => {
+            let negotiating = negotiate(&link, choice);
+            let handshake = tokio::time::timeout(START_LIMIT, negotiating).await;
+            match handshake {
+                Ok(Ok(handshake)) => {
                     let session = Self {
                         server: server.clone(),
                         link,
                         inbox,
-                        era: settled.era,
-                        version: settled.version,
-                        software: settled.software,
-                        capabilities: settled.capabilities,
+                        era: handshake.era,
+                        version: handshake.version,
+                        software: handshake.software,
+                        capabilities: handshake.capabilities,
                     };
                     session.subscribe();
                     return Ok(session);
@@ -112,7 +112,7 @@ impl Session {
                     };
                     let why = match &link {
                         // It is in the reason already when it ended by itself.
-                        Link::Stdio(stdio) if stdio.is_open() => inbox.with_last_words(&why),
+                        Link::Stdio(stdio) if stdio.is_open() => inbox.with_stderr_tail(&why),
                         _ => why,
                     };
                     link.stop().await;
@@ -130,14 +130,14 @@ impl Session {
         &self,
         method: &str,
         params: Value,
-        ask: Ask,
+        options: RequestOptions,
     ) -> Result<Box<RawValue>, HubError> {
         let params = match self.era {
             Era::Modern => with_meta(params),
             Era::Legacy => params,
         };
         self.link
-            .request(method, &params, ask)
+            .request(method, &params, options)
             .await
             .map_err(|error| self.error(method, error))
     }
@@ -148,7 +148,10 @@ impl Session {
             Era::Modern => "server/discover",
             Era::Legacy => "ping",
         };
-        match self.request(method, json!({}), Ask::within(limit)).await {
+        match self
+            .request(method, json!({}), RequestOptions::within(limit))
+            .await
+        {
             Ok(_) | Err(HubError::Refused { .. }) => Ok(()),
             Err(error) => Err(error),
         }
@@ -177,7 +180,7 @@ impl Session {
                 server,
                 what,
                 code,
-                message: shown(&message, 2000),
+                message: excerpt(&message, 2000),
             },
             RequestError::Closed { why, sent } => HubError::Lost { server, why, sent },
             RequestError::Timeout { limit, sent } => HubError::Timeout {
@@ -220,22 +223,22 @@ fn connect(
     }
 }
 
-async fn settle(link: &Link, choice: ProtocolChoice) -> Result<Settled, RequestError> {
+async fn negotiate(link: &Link, choice: ProtocolChoice) -> Result<Handshake, RequestError> {
     match choice {
         ProtocolChoice::Legacy => initialize(link).await,
         ProtocolChoice::Modern => {
-            let settled = discovered(&discover(link).await?)
+            let handshake = discovered(&discover(link).await?)
                 .ok_or_else(|| RequestError::Protocol(format!("it does not speak {MODERN}")))?;
             if let Link::Http(link) = link {
-                link.agree_on(Era::Modern, Some(MODERN));
+                link.set_negotiated(Era::Modern, Some(MODERN));
             }
-            Ok(settled)
+            Ok(handshake)
         }
-        ProtocolChoice::Auto => find_out(link).await,
+        ProtocolChoice::Auto => detect_era(link).await,
     }
 }
 
-async fn find_out(link: &Link) -> Result<Settled, RequestError> {
+async fn detect_era(link: &Link) -> Result<Handshake, RequestError> {
     let discovering = discover(link);
     tokio::pin!(discovering);
     let first = match link {
@@ -255,12 +258,12 @@ async fn find_out(link: &Link) -> Result<Settled, RequestError> {
             Err(closed @ RequestError::Closed { .. }) => Err(closed),
             _ => initializing.await,
         },
-        settled = &mut initializing => match settled {
+        handshake = &mut initializing => match handshake {
             Err(RequestError::Rpc(error)) if error.code == UNSUPPORTED_VERSION => {
                 let answer = discovering.await;
                 after_discovery(link, answer).await
             }
-            settled => settled,
+            handshake => handshake,
         },
     }
 }
@@ -268,14 +271,14 @@ async fn find_out(link: &Link) -> Result<Settled, RequestError> {
 async fn after_discovery(
     link: &Link,
     answer: Result<Value, RequestError>,
-) -> Result<Settled, RequestError> {
+) -> Result<Handshake, RequestError> {
     match answer {
         Ok(answer) => match discovered(&answer) {
-            Some(settled) => {
+            Some(handshake) => {
                 if let Link::Http(link) = link {
-                    link.agree_on(Era::Modern, Some(MODERN));
+                    link.set_negotiated(Era::Modern, Some(MODERN));
                 }
-                Ok(settled)
+                Ok(handshake)
             }
             None => initialize(link).await,
         },
@@ -283,11 +286,11 @@ async fn after_discovery(
             let supported = || error.data["supported"].as_array().into_iter().flatten();
             // It did not like how it was asked, and says that it speaks this.
             if supported().any(|version| version == MODERN) {
-                let settled = discovered(&discover(link).await?);
-                if let (Some(settled), Link::Http(link)) = (&settled, link) {
-                    link.agree_on(settled.era, Some(MODERN));
+                let handshake = discovered(&discover(link).await?);
+                if let (Some(handshake), Link::Http(link)) = (&handshake, link) {
+                    link.set_negotiated(handshake.era, Some(MODERN));
                 }
-                return settled.ok_or(RequestError::Rpc(error));
+                return handshake.ok_or(RequestError::Rpc(error));
             }
             let ours = supported()
                 .filter_map(Value::as_str)
@@ -314,13 +317,13 @@ async fn discover(link: &Link) -> Result<Value, RequestError> {
         .request(
             "server/discover",
             &with_meta(json!({})),
-            Ask::within(START_LIMIT),
+            RequestOptions::within(START_LIMIT),
         )
         .await?;
     serde_json::from_str(answer.get()).map_err(|error| RequestError::Protocol(error.to_string()))
 }
 
-fn discovered(answer: &Value) -> Option<Settled> {
+fn discovered(answer: &Value) -> Option<Handshake> {
     let versions = answer["supportedVersions"].as_array()?;
     versions.iter().any(|version| version == MODERN).then(|| {
         let info = &answer["_meta"][SERVER_KEY];
@@ -329,7 +332,7 @@ fn discovered(answer: &Value) -> Option<Settled> {
         } else {
             &answer["serverInfo"]
         };
-        Settled {
+        Handshake {
             era: Era::Modern,
             version: MODERN.to_owned(),
             capabilities: answer["capabilities"].clone(),
@@ -338,9 +341,9 @@ fn discovered(answer: &Value) -> Option<Settled> {
     })
 }
 
-async fn initialize(link: &Link) -> Result<Settled, RequestError> {
+async fn initialize(link: &Link) -> Result<Handshake, RequestError> {
     if let Link::Http(link) = link {
-        link.agree_on(Era::Legacy, None);
+        link.set_negotiated(Era::Legacy, None);
     }
     let params = json!({
         "protocolVersion": LEGACY[0],
@@ -348,22 +351,22 @@ async fn initialize(link: &Link) -> Result<Settled, RequestError> {
         "clientInfo": client_info(),
     });
     let answer = link
-        .request("initialize", &params, Ask::within(START_LIMIT))
+        .request("initialize", &params, RequestOptions::within(START_LIMIT))
         .await?;
     let answer: Value = serde_json::from_str(answer.get())
         .map_err(|error| RequestError::Protocol(error.to_string()))?;
     let version = answer["protocolVersion"].as_str().unwrap_or_default();
     if !LEGACY.contains(&version) {
-        let version = shown(version, 40);
+        let version = excerpt(version, 40);
         return Err(RequestError::Protocol(format!(
             "it speaks version `{version}`, which nobody here does"
         )));
     }
     if let Link::Http(link) = link {
-        link.agree_on(Era::Legacy, Some(version));
+        link.set_negotiated(Era::Legacy, Some(version));
     }
     link.notify("notifications/initialized", &json!({})).await?;
-    Ok(Settled {
+    Ok(Handshake {
         era: Era::Legacy,
         version: version.to_owned(),
         capabilities: answer["capabilities"].clone(),
@@ -372,7 +375,7 @@ async fn initialize(link: &Link) -> Result<Settled, RequestError> {
 }
 
 fn software(info: &Value) -> String {
-    let part = |key: &str| shown(info[key].as_str().unwrap_or_default(), 60);
+    let part = |key: &str| excerpt(info[key].as_str().unwrap_or_default(), 60);
     format!("{} {}", part("name"), part("version"))
         .trim()
         .to_owned()
@@ -395,7 +398,7 @@ fn why_not(error: &RequestError) -> String {
         RequestError::Rpc(error) => {
             format!(
                 "it refused the handshake: {} (code {})",
-                shown(&error.message, 300),
+                excerpt(&error.message, 300),
                 error.code
             )
         }

@@ -21,10 +21,11 @@ use crate::config::Transport;
 use crate::error::Sent;
 use crate::launch::{KeeperCommand, Pipes, Process};
 use crate::link::{
-    Ask, Inbox, ProgressSink, RequestError, answer_line, notice_line, request_line, take_notice,
+    Inbox, ProgressSink, RequestError, RequestOptions, answer_line, handle_notification,
+    notice_line, request_line,
 };
-use crate::outlet::{Offered, Outlet};
-use crate::wire::{Incoming, MAX_MESSAGE, id_of_oversized, shown};
+use crate::outlet::{Outlet, SendOutcome};
+use crate::wire::{Incoming, MAX_MESSAGE, excerpt, id_of_oversized};
 
 /// How long the last words of a server that has ended are waited for.
 const LAST_WORDS: Duration = Duration::from_millis(200);
@@ -83,12 +84,8 @@ impl StdioLink {
         } = pipes;
         let out =
             Outlet::new(stdin).map_err(|error| format!("its input cannot be used: {error}"))?;
-        let writing = tokio::spawn(Arc::clone(&out).hand_on());
-        let errors = tokio::spawn(listen_to_errors(
-            server.to_owned(),
-            stderr,
-            Arc::clone(inbox),
-        ));
+        let writing = tokio::spawn(Arc::clone(&out).run_writer());
+        let errors = tokio::spawn(read_stderr(server.to_owned(), stderr, Arc::clone(inbox)));
         let reader = Reader {
             shared: Arc::clone(&shared),
             out: Arc::clone(&out),
@@ -112,23 +109,23 @@ impl StdioLink {
         &self,
         method: &str,
         params: &Value,
-        ask: Ask,
+        options: RequestOptions,
     ) -> Result<Box<RawValue>, RequestError> {
-        let deadline = tokio::time::Instant::now() + ask.limit;
+        let deadline = tokio::time::Instant::now() + options.limit;
         let id = self.shared.next.fetch_add(1, Ordering::Relaxed);
         let mut params = params.clone();
-        if ask.progress.is_some() {
+        if options.progress.is_some() {
             params["_meta"]["progressToken"] = json!(id);
         }
         let line = request_line(id, method, &params);
         let (answer, mut answered) = oneshot::channel();
         let waiting = Waiting {
             answer,
-            progress: ask.progress,
+            progress: options.progress,
         };
-        self.shared.lock().insert(id, waiting);
+        self.shared.waiting().insert(id, waiting);
         // From here on the request is taken back however this ends.
-        let mut recall = Recall {
+        let mut cancel = CancelOnDrop {
             link: self,
             id,
             sent: Sent::No,
@@ -142,9 +139,9 @@ impl StdioLink {
                 sent: Sent::No,
             });
         }
-        match tokio::time::timeout_at(deadline, self.out.say(line)).await {
-            Ok(Offered::Taken) => recall.sent = Sent::Yes,
-            Ok(Offered::Closed | Offered::Full) => {
+        match tokio::time::timeout_at(deadline, self.out.send(line)).await {
+            Ok(SendOutcome::Queued) => cancel.sent = Sent::Yes,
+            Ok(SendOutcome::Closed | SendOutcome::Full) => {
                 let why = self
                     .why_closed()
                     .unwrap_or_else(|| "it does not read".to_owned());
@@ -155,14 +152,14 @@ impl StdioLink {
             }
             Err(_) => {
                 return Err(RequestError::Timeout {
-                    limit: ask.limit,
+                    limit: options.limit,
                     sent: Sent::No,
                 });
             }
         }
         match tokio::time::timeout_at(deadline, &mut answered).await {
             Ok(Ok(answer)) => {
-                recall.is_over = true;
+                cancel.is_over = true;
                 answer
             }
             Ok(Err(_)) => Err(RequestError::Closed {
@@ -170,16 +167,16 @@ impl StdioLink {
                 sent: Sent::Yes,
             }),
             Err(_) => Err(RequestError::Timeout {
-                limit: ask.limit,
+                limit: options.limit,
                 sent: Sent::Yes,
             }),
         }
     }
 
     pub(crate) fn notify(&self, method: &str, params: &Value) -> Result<(), RequestError> {
-        match self.out.offer(notice_line(method, params)) {
-            Offered::Taken => Ok(()),
-            Offered::Full | Offered::Closed => Err(RequestError::Closed {
+        match self.out.try_send(notice_line(method, params)) {
+            SendOutcome::Queued => Ok(()),
+            SendOutcome::Full | SendOutcome::Closed => Err(RequestError::Closed {
                 why: self
                     .why_closed()
                     .unwrap_or_else(|| "it does not read".to_owned()),
@@ -191,7 +188,7 @@ impl StdioLink {
     /// Asks without waiting: what comes of it are notices.
     pub(crate) fn send_and_forget(&self, method: &str, params: &Value) {
         let id = self.shared.next.fetch_add(1, Ordering::Relaxed);
-        let _ = self.out.offer(request_line(id, method, params));
+        let _ = self.out.try_send(request_line(id, method, params));
     }
 
     fn why_closed(&self) -> Option<String> {
@@ -227,7 +224,7 @@ impl Drop for StdioLink {
 }
 
 /// Takes a request back that is not waited for any more.
-struct Recall<'a> {
+struct CancelOnDrop<'a> {
     link: &'a StdioLink,
     id: u64,
     sent: Sent,
@@ -235,12 +232,12 @@ struct Recall<'a> {
     may_cancel: bool,
 }
 
-impl Drop for Recall<'_> {
+impl Drop for CancelOnDrop<'_> {
     fn drop(&mut self) {
         if self.is_over {
             return;
         }
-        let was_waiting = self.link.shared.lock().remove(&self.id).is_some();
+        let was_waiting = self.link.shared.waiting().remove(&self.id).is_some();
         if was_waiting && self.sent == Sent::Yes && self.may_cancel {
             let params = json!({ "requestId": self.id, "reason": "nobody waits for it any more" });
             let _ = self.link.notify("notifications/cancelled", &params);
@@ -249,22 +246,24 @@ impl Drop for Recall<'_> {
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, HashMap<u64, Waiting>> {
+    fn waiting(&self) -> MutexGuard<'_, HashMap<u64, Waiting>> {
         self.waiting.lock()
     }
 
     fn answer(&self, id: u64, answer: Result<Box<RawValue>, RequestError>) {
-        let waiting = self.lock().remove(&id);
+        let waiting = self.waiting().remove(&id);
         match waiting {
             Some(waiting) => drop(waiting.answer.send(answer)),
             // Late, twice, or never asked.
-            None => self.inbox.stray(&self.server, "an answer nobody waits for"),
+            None => self
+                .inbox
+                .report_unusable(&self.server, "an answer nobody waits for"),
         }
     }
 
     fn close(&self, why: &str) {
         self.closed.send_replace(Some(why.to_owned()));
-        let waiting: Vec<_> = self.lock().drain().collect();
+        let waiting: Vec<_> = self.waiting().drain().collect();
         for (_, waiting) in waiting {
             let _ = waiting.answer.send(Err(RequestError::Closed {
                 why: why.to_owned(),
@@ -298,7 +297,7 @@ impl Reader {
             };
             match read {
                 Ok(read) if read > 0 => {
-                    self.shared.inbox.heard();
+                    self.shared.inbox.record_activity();
                     decoder.feed(&chunk[..read]);
                     while let Some(frame) = decoder.next_frame() {
                         match frame {
@@ -314,7 +313,7 @@ impl Reader {
                     let why = ended.unwrap_or_else(|_| "it closed its output".to_owned());
                     // Its last words may still be on their way.
                     let _ = tokio::time::timeout(LAST_WORDS, &mut self.errors).await;
-                    break self.shared.inbox.with_last_words(&why);
+                    break self.shared.inbox.with_stderr_tail(&why);
                 }
             }
         };
@@ -329,7 +328,7 @@ impl Reader {
         let shared = &self.shared;
         // Without an id it can only be meant for the one who waits alone.
         let alone = || {
-            let waiting = shared.lock();
+            let waiting = shared.waiting();
             let mut ids = waiting.keys().copied();
             ids.next().filter(|_| ids.next().is_none())
         };
@@ -337,7 +336,7 @@ impl Reader {
             Some(id) => shared.answer(id, Err(RequestError::TooLarge)),
             None => shared
                 .inbox
-                .stray(&shared.server, "a message over the limit"),
+                .report_unusable(&shared.server, "a message over the limit"),
         }
     }
 
@@ -349,17 +348,17 @@ impl Reader {
             }
             Incoming::Request { id, method } => {
                 // A server that asks faster than it reads gets no answer.
-                let _ = self.out.offer(answer_line(&id, &method));
+                let _ = self.out.try_send(answer_line(&id, &method));
             }
             Incoming::Notice { method, params } => {
-                take_notice(
+                handle_notification(
                     &shared.server,
                     &shared.inbox,
                     &method,
                     params.as_deref(),
                     |id| {
                         shared
-                            .lock()
+                            .waiting()
                             .get(&id)
                             .and_then(|waiting| waiting.progress.clone())
                     },
@@ -367,17 +366,17 @@ impl Reader {
             }
             Incoming::Complaint(error) => {
                 // Some servers answer what they cannot read without its id.
-                let probe = shared.lock().remove(&1);
+                let probe = shared.waiting().remove(&1);
                 match probe {
                     Some(probe) => drop(probe.answer.send(Err(RequestError::Rpc(error)))),
                     None => shared
                         .inbox
-                        .stray(&shared.server, &shown(&error.message, 100)),
+                        .report_unusable(&shared.server, &excerpt(&error.message, 100)),
                 }
             }
             Incoming::Stray => {
-                let text = shown(&String::from_utf8_lossy(line), 100);
-                shared.inbox.stray(&shared.server, &text);
+                let text = excerpt(&String::from_utf8_lossy(line), 100);
+                shared.inbox.report_unusable(&shared.server, &text);
             }
         }
     }
@@ -385,7 +384,7 @@ impl Reader {
 
 /// Reads standard error to its end, whatever is in it: a server must never wait
 /// because nobody listens.
-async fn listen_to_errors(server: String, stderr: ChildStderr, inbox: Arc<Inbox>) {
+async fn read_stderr(server: String, stderr: ChildStderr, inbox: Arc<Inbox>) {
     let mut reader = BufReader::with_capacity(16 * 1024, stderr);
     let mut line = Vec::new();
     let mut second = Instant::now();
@@ -406,26 +405,26 @@ async fn listen_to_errors(server: String, stderr: ChildStderr, inbox: Arc<Inbox>
         if end.is_none() {
             continue;
         }
-        let text = shown(String::from_utf8_lossy(&line).trim_end(), 1000);
+        let text = excerpt(String::from_utf8_lossy(&line).trim_end(), 1000);
         line.clear();
         if text.is_empty() {
             continue;
         }
         if second.elapsed() > Duration::from_secs(1) {
             if unlogged > 0 {
-                tracing::warn!(server, unlogged, "lines of an MCP server were not logged");
+                tracing::warn!(server, unlogged, "MCP server stderr lines dropped");
             }
             (second, logged, unlogged) = (Instant::now(), 0, 0);
         }
         if logged < LOGGED_PER_SECOND {
             logged += 1;
-            tracing::info!(server, text, "an MCP server wrote to its standard error");
+            tracing::info!(server, text, "MCP server stderr");
         } else {
             unlogged += 1;
         }
         inbox.stderr_line(text);
     }
     if !line.is_empty() {
-        inbox.stderr_line(shown(String::from_utf8_lossy(&line).trim_end(), 1000));
+        inbox.stderr_line(excerpt(String::from_utf8_lossy(&line).trim_end(), 1000));
     }
 }

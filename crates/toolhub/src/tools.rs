@@ -7,10 +7,10 @@ use serde_json::{Map, Value, json};
 
 use crate::config::{ServerName, Transport};
 use crate::error::HubError;
-use crate::link::Ask;
-use crate::pins::{self, Held};
+use crate::link::RequestOptions;
+use crate::pins::{self, HoldReason};
 use crate::session::{Era, Session};
-use crate::wire::shown;
+use crate::wire::excerpt;
 
 /// The most things of one kind a server may have.
 const MAX_LISTED: usize = 5000;
@@ -23,7 +23,7 @@ pub struct Tool {
     /// Every member the server gave, also those nobody here knows.
     pub manifest: Value,
     pub digest: String,
-    pub held: Option<Held>,
+    pub held: Option<HoldReason>,
     /// Arguments that are repeated in headers, over HTTP in the newer era.
     mirrored: Vec<Mirrored>,
 }
@@ -94,9 +94,9 @@ pub(crate) async fn list_tools(
         match tool(manifest, mirrors) {
             Ok(tool) if names.insert(tool.name.clone()) => tools.push(tool),
             Ok(tool) => {
-                tracing::warn!(%server, tool = tool.name, "an MCP server has a tool twice; the first counts");
+                tracing::warn!(%server, tool = tool.name, "duplicate MCP tool ignored");
             }
-            Err(why) => tracing::warn!(%server, why, "a tool of an MCP server is left out"),
+            Err(why) => tracing::warn!(%server, why, "MCP tool left out"),
         }
     }
     Ok(tools)
@@ -120,7 +120,9 @@ pub(crate) async fn list(
         let params = cursor
             .as_ref()
             .map_or_else(|| json!({}), |cursor| json!({ "cursor": cursor }));
-        let answer = session.request(method, params, Ask::within(limit)).await?;
+        let answer = session
+            .request(method, params, RequestOptions::within(limit))
+            .await?;
         let mut page: Map<String, Value> =
             serde_json::from_str(answer.get()).map_err(|_| broken("the answer is no object"))?;
         match page.remove(member) {
@@ -147,7 +149,7 @@ fn tool(manifest: Value, mirrors: bool) -> Result<Tool, String> {
     if name.is_empty() || name.len() > 128 || !name.chars().all(usable) {
         return Err(format!(
             "`{}` cannot be the name of a tool",
-            shown(&name, 40)
+            excerpt(&name, 40)
         ));
     }
     let mirrored = if mirrors {
@@ -198,7 +200,7 @@ fn walk(
                 let name = name.as_str().unwrap_or_default();
                 let token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
                 if name.is_empty() || !name.bytes().all(token) {
-                    return Err(format!("`{}` cannot be a header", shown(name, 40)));
+                    return Err(format!("`{}` cannot be a header", excerpt(name, 40)));
                 }
                 let kind = members.get("type").and_then(Value::as_str);
                 if !matches!(kind, Some("string" | "integer" | "boolean")) {

@@ -117,7 +117,7 @@ impl Incoming {
 
 /// Text of a server as it may be shown: without control characters, and short.
 #[must_use]
-pub(crate) fn shown(text: &str, limit: usize) -> String {
+pub(crate) fn excerpt(text: &str, limit: usize) -> String {
     let mut shown: String = text
         .chars()
         .map(|c| if c.is_control() { ' ' } else { c })

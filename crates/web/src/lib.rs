@@ -41,12 +41,6 @@ pub fn page() -> &'static Asset {
     find("index.html").unwrap_or(&PLAIN)
 }
 
-/// Whether the real page is in this program.
-#[must_use]
-pub fn is_built() -> bool {
-    find("index.html").is_some()
-}
-
 const PLAIN: Asset = Asset {
     path: "index.html",
     content_type: "text/html; charset=utf-8",

@@ -74,7 +74,7 @@ pub enum Ending {
 
 /// What became of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ran {
+pub struct CommandResult {
     pub ending: Ending,
     pub expected_exit: i32,
     /// The end of what it wrote to its output and error output, as valid UTF-8.
@@ -84,7 +84,7 @@ pub struct Ran {
     pub millis: u64,
 }
 
-impl Ran {
+impl CommandResult {
     #[must_use]
     pub fn passed(&self) -> bool {
         self.exit() == Some(self.expected_exit)
@@ -112,7 +112,7 @@ impl Ran {
     }
 }
 
-impl fmt::Display for Ran {
+impl fmt::Display for CommandResult {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.ending {
             Ending::Exited(code) if self.passed() => write!(f, "passed (exit code {code})"),
@@ -129,14 +129,14 @@ impl fmt::Display for Ran {
 
 /// Runs a command until it ends, its time is over or `cancel` is ready. A
 /// dropped future kills what it started.
-pub async fn run(command: &Command, cancel: impl Future<Output = ()> + Send) -> Ran {
+pub async fn run(command: &Command, cancel: impl Future<Output = ()> + Send) -> CommandResult {
     let began = Instant::now();
     let mut tail = Tail::new(command.tail_limit);
     let ending = match start(command) {
         Ok(started) => started.follow(command, cancel, &mut tail).await,
         Err(reason) => Ending::NotStarted(reason),
     };
-    Ran {
+    CommandResult {
         ending,
         expected_exit: command.expected_exit,
         output_bytes: tail.total(),
@@ -145,7 +145,7 @@ pub async fn run(command: &Command, cancel: impl Future<Output = ()> + Send) -> 
     }
 }
 
-struct Started {
+struct RunningCommand {
     child: Child,
     output: pipe::Receiver,
     tree: KilledOnDrop,
@@ -162,7 +162,7 @@ impl Drop for KilledOnDrop {
     }
 }
 
-impl Started {
+impl RunningCommand {
     async fn follow(
         mut self,
         command: &Command,
@@ -170,7 +170,7 @@ impl Started {
         tail: &mut Tail,
     ) -> Ending {
         let ended = tokio::select! {
-            status = ended_reading(&mut self.child, &mut self.output, tail) => Ok(status),
+            status = wait_reading(&mut self.child, &mut self.output, tail) => Ok(status),
             () = tokio::time::sleep(command.timeout) => Err(Ending::TimedOut),
             () = cancel => Err(Ending::Cancelled),
         };
@@ -184,7 +184,7 @@ impl Started {
                     tokio::pin!(end);
                     tokio::select! {
                         () = &mut end => {}
-                        () = read_on(&mut self.output, tail) => end.await,
+                        () = drain_output(&mut self.output, tail) => end.await,
                     }
                 }
             }
@@ -214,26 +214,26 @@ fn ending_of(status: std::io::Result<ExitStatus>) -> Ending {
 }
 
 /// The exit of the command itself; descendants may hold its output open longer.
-async fn ended_reading(
+async fn wait_reading(
     child: &mut Child,
     output: &mut pipe::Receiver,
     tail: &mut Tail,
 ) -> std::io::Result<ExitStatus> {
     tokio::select! {
         status = child.wait() => status,
-        () = read_on(output, tail) => child.wait().await,
+        () = drain_output(output, tail) => child.wait().await,
     }
 }
 
 /// Until nobody can write any more.
-async fn read_on(output: &mut pipe::Receiver, tail: &mut Tail) {
+async fn drain_output(output: &mut pipe::Receiver, tail: &mut Tail) {
     let mut buffer = vec![0; 64 << 10];
     while let Ok(read @ 1..) = output.read(&mut buffer).await {
         tail.push(&buffer[..read]);
     }
 }
 
-fn start(command: &Command) -> Result<Started, String> {
+fn start(command: &Command) -> Result<RunningCommand, String> {
     if !command.folder.is_dir() {
         return Err(format!(
             "the folder {} does not exist",
@@ -248,7 +248,7 @@ fn start(command: &Command) -> Result<Started, String> {
         environment.insert(name.into(), value.into());
     }
     let path = environment.get(OsStr::new("PATH"));
-    let program = program(command, path.map_or(OsStr::new(""), |path| path))?;
+    let program = resolve_program(command, path.map_or(OsStr::new(""), |path| path))?;
     let mark = format!("{:032x}", rand::random::<u128>());
     environment.insert(MARK.into(), mark.as_str().into());
     if command.leftovers == Leftovers::End {
@@ -277,14 +277,14 @@ fn start(command: &Command) -> Result<Started, String> {
         .spawn()
         .map_err(|error| format!("{} cannot be run: {error}", program.display()))?;
     let tree = child.id().map(|pid| Tree::new(pid, &mark));
-    Ok(Started {
+    Ok(RunningCommand {
         child,
         output,
         tree: KilledOnDrop(tree),
     })
 }
 
-fn program(command: &Command, path: &OsStr) -> Result<PathBuf, String> {
+fn resolve_program(command: &Command, path: &OsStr) -> Result<PathBuf, String> {
     let name = match command.argv.first() {
         Some(name) if !name.is_empty() => name,
         _ => return Err("it names no program".to_owned()),

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use crate::diff_text::{Change, Entry, Hunk, PatchLimits, parse_list, parse_patch};
 use crate::error::WorkspaceError;
-use crate::git::Call;
+use crate::git::GitCall;
 use crate::repository::Repository;
 use crate::status;
 use crate::worktree::Worktree;
@@ -78,11 +78,11 @@ impl Worktree {
     /// work began.
     pub async fn diff(&self, only: &[PathBuf], limits: DiffLimits) -> Result<Diff, WorkspaceError> {
         let head = self.head().await?;
-        let base = self.left_base(&head).await?;
+        let base = self.merge_base(&head).await?;
         let index = IndexCopy::of(self).await?;
         let call = |doing: &str| {
-            let asked = self.call(doing).variable("GIT_INDEX_FILE", &index.path);
-            asked.arg("diff").args(PLAIN).arg(&base)
+            let command = self.call(doing).variable("GIT_INDEX_FILE", &index.path);
+            command.arg("diff").args(PLAIN).arg(&base)
         };
         let mut diff = compare(call, only, limits).await?;
         diff.files_left_out += index.left_out;
@@ -90,7 +90,7 @@ impl Worktree {
     }
 
     /// The last commit that this worktree and its base have in common.
-    async fn left_base(&self, head: &str) -> Result<String, WorkspaceError> {
+    async fn merge_base(&self, head: &str) -> Result<String, WorkspaceError> {
         let began = self.base_commit().to_owned();
         let tip = match self.base() {
             Some(base) => self.repository().branch_tip(base).await?,
@@ -99,8 +99,8 @@ impl Worktree {
         let Some(tip) = tip else {
             return Ok(began);
         };
-        let asked = self.call("find where the work left its base");
-        let answer = asked.args(["merge-base", &tip, head]).answer().await?;
+        let command = self.call("find where the work left its base");
+        let answer = command.args(["merge-base", &tip, head]).run().await?;
         let common = String::from_utf8_lossy(&answer.output).trim().to_owned();
         match answer.code {
             Some(0) if common != head => Ok(common),
@@ -125,8 +125,8 @@ impl Repository {
         let base = self.commit(base).await?.ok_or_else(|| missing(base))?;
         let head = self.commit(head).await?.ok_or_else(|| missing(head))?;
         let call = |doing: &str| {
-            let asked = self.call(doing).arg("diff").args(PLAIN);
-            asked.args([&base, &head])
+            let command = self.call(doing).arg("diff").args(PLAIN);
+            command.args([&base, &head])
         };
         let diff = compare(call, only, limits).await?;
         Ok(Diff { base, head, ..diff })
@@ -135,22 +135,22 @@ impl Repository {
 
 /// Lists what changed, then reads as much of it as the limits allow.
 async fn compare(
-    call: impl Fn(&str) -> Call,
+    call: impl Fn(&str) -> GitCall,
     only: &[PathBuf],
     limits: DiffLimits,
 ) -> Result<Diff, WorkspaceError> {
-    let asked = call("list what was changed").args(["--raw", "--numstat", "-z"]);
-    let mut entries = parse_list(&asked.output().await?);
+    let command = call("list what was changed").args(["--raw", "--numstat", "-z"]);
+    let mut entries = parse_list(&command.output().await?);
     if !only.is_empty() {
-        let wanted = |entry: &Entry| only.iter().any(|path| bytes(path) == entry.path);
-        entries.retain(wanted);
+        let is_named = |entry: &Entry| only.iter().any(|path| bytes(path) == entry.path);
+        entries.retain(is_named);
     }
     let sum = |count: fn(&Entry) -> u64| entries.iter().map(count).sum();
     let (additions, deletions) = (sum(|entry| entry.additions), sum(|entry| entry.deletions));
     let files_left_out = entries.len().saturating_sub(limits.files) as u64;
     entries.truncate(limits.files);
 
-    let read = chosen(&entries, !only.is_empty(), limits);
+    let read = select_files(&entries, !only.is_empty(), limits);
     let mut files: Vec<_> = entries.into_iter().map(FileDiff::of).collect();
     for (file, read) in files.iter_mut().zip(&read) {
         file.truncated = !read && !file.binary && file.additions + file.deletions > 0;
@@ -161,9 +161,9 @@ async fn compare(
         .map(|path| literal(path))
         .collect();
     if !names.is_empty() {
-        let asked = call("show what was changed").args(["--patch", "--"]);
-        let asked = asked.args(names).at_most(patch_bytes(limits));
-        fill(&mut files, &asked.output().await?, limits.patch);
+        let command = call("show what was changed").args(["--patch", "--"]);
+        let command = command.args(names).at_most(patch_bytes(limits));
+        attach_hunks(&mut files, &command.output().await?, limits.patch);
     }
     Ok(Diff {
         base: String::new(),
@@ -177,7 +177,7 @@ async fn compare(
 
 /// Which files are read: in their order, those that fit. One that was asked for
 /// by name is read as far as it goes.
-fn chosen(entries: &[Entry], by_name: bool, limits: DiffLimits) -> Vec<bool> {
+fn select_files(entries: &[Entry], by_name: bool, limits: DiffLimits) -> Vec<bool> {
     let mut lines = limits.patch.lines as u64;
     let mut names = NAMES_BYTES;
     let mut read = |entry: &Entry| {
@@ -200,23 +200,23 @@ fn patch_bytes(limits: DiffLimits) -> usize {
 }
 
 /// Puts what the patch says to its files.
-fn fill(files: &mut [FileDiff], patch: &[u8], limits: PatchLimits) {
-    let mut said = vec![false; files.len()];
+fn attach_hunks(files: &mut [FileDiff], patch: &[u8], limits: PatchLimits) {
+    let mut in_patch = vec![false; files.len()];
     for section in parse_patch(patch, limits) {
         let Some(name) = section.new_path.as_ref().or(section.old_path.as_ref()) else {
             continue;
         };
-        let place = files.iter().position(|file| bytes(&file.path) == *name);
-        let Some(place) = place else { continue };
-        said[place] = true;
+        let index = files.iter().position(|file| bytes(&file.path) == *name);
+        let Some(index) = index else { continue };
+        in_patch[index] = true;
         // A file that became a link is two sections: one that ends, one that begins.
-        files[place].hunks.extend(section.hunks);
-        files[place].binary |= section.binary;
-        files[place].truncated |= section.truncated;
+        files[index].hunks.extend(section.hunks);
+        files[index].binary |= section.binary;
+        files[index].truncated |= section.truncated;
     }
     // Of a file that the patch was cut off before, nothing stands here.
-    for (file, said) in files.iter_mut().zip(said) {
-        file.truncated |= !said && !file.binary && file.additions + file.deletions > 0;
+    for (file, in_patch) in files.iter_mut().zip(in_patch) {
+        file.truncated |= !in_patch && !file.binary && file.additions + file.deletions > 0;
     }
 }
 
@@ -275,13 +275,13 @@ impl IndexCopy {
         }
         let names = untracked.iter().map(|path| literal(path));
         let names: Vec<_> = names.map(OsString::into_vec).collect();
-        let asked = worktree.call("note the new files");
-        let asked = asked.variable("GIT_INDEX_FILE", &copy.path);
-        let asked = asked.args(["add", "--intent-to-add", "--ignore-errors"]);
-        let asked = asked.args(["--pathspec-from-file=-", "--pathspec-file-nul"]);
+        let command = worktree.call("note the new files");
+        let command = command.variable("GIT_INDEX_FILE", &copy.path);
+        let command = command.args(["add", "--intent-to-add", "--ignore-errors"]);
+        let command = command.args(["--pathspec-from-file=-", "--pathspec-file-nul"]);
         // One that is gone again, or that may not be read, is no reason to show
         // nothing.
-        asked.input(names.join(&0)).answer().await?;
+        command.input(names.join(&0)).run().await?;
         Ok(copy)
     }
 }
@@ -298,7 +298,7 @@ fn copy_with_time(from: &Path, to: &Path) -> std::io::Result<()> {
 
 impl Drop for IndexCopy {
     fn drop(&mut self) {
-        let lock = crate::record::beside(&self.path, ".lock");
+        let lock = crate::record::sibling_path(&self.path, ".lock");
         for path in [self.path.as_path(), lock.as_path()] {
             let _ = std::fs::remove_file(path);
         }

@@ -91,7 +91,7 @@ pub struct PatchLimits {
 pub fn parse_list(output: &[u8]) -> Vec<Entry> {
     let mut fields = output.split(|byte| *byte == 0);
     let mut entries: Vec<Entry> = Vec::new();
-    let mut places: HashMap<&[u8], usize> = HashMap::new();
+    let mut positions: HashMap<&[u8], usize> = HashMap::new();
     while let Some(field) = fields.next() {
         if let Some(raw) = field.strip_prefix(b":") {
             let status = raw.rsplit(|byte| *byte == b' ').next();
@@ -114,7 +114,7 @@ pub fn parse_list(output: &[u8]) -> Vec<Entry> {
             let Some(path) = fields.next().filter(|path| !path.is_empty()) else {
                 break;
             };
-            places.entry(path).or_insert(entries.len());
+            positions.entry(path).or_insert(entries.len());
             entries.push(Entry {
                 path: path.to_vec(),
                 old_path,
@@ -130,7 +130,10 @@ pub fn parse_list(output: &[u8]) -> Vec<Entry> {
                 path => Some(path),
             };
             let Some(path) = path else { break };
-            if let Some(entry) = places.get(path).and_then(|place| entries.get_mut(*place)) {
+            if let Some(entry) = positions
+                .get(path)
+                .and_then(|position| entries.get_mut(*position))
+            {
                 entry.binary = additions.is_none();
                 entry.additions = additions.unwrap_or(0);
                 entry.deletions = deletions.unwrap_or(0);
@@ -209,7 +212,7 @@ impl Reader<'_> {
             if let Some(header) = line.strip_prefix(b"@@ ") {
                 match hunk_header(header) {
                     Some(mut hunk) => {
-                        section.truncated |= self.fill(&mut hunk) == Filled::InPart;
+                        section.truncated |= self.read_hunk_lines(&mut hunk) == HunkExtent::Partial;
                         section.hunks.push(hunk);
                     }
                     None => section.truncated = true,
@@ -235,8 +238,8 @@ impl Reader<'_> {
 
     /// Reads as many lines as the hunk says it has. The count decides where it
     /// ends, so a line of a file is never taken for the next header.
-    fn fill(&mut self, hunk: &mut Hunk) -> Filled {
-        let mut filled = Filled::Wholly;
+    fn read_hunk_lines(&mut self, hunk: &mut Hunk) -> HunkExtent {
+        let mut extent = HunkExtent::Whole;
         let (mut old, mut new) = (hunk.old_start, hunk.new_start);
         let (old_end, new_end) = (end(old, hunk.old_lines), end(new, hunk.new_lines));
         while old < old_end || new < new_end {
@@ -248,10 +251,10 @@ impl Reader<'_> {
                 Some(Some(b'-')) if old < old_end => LineSide::Old { old },
                 Some(Some(b'+')) if new < new_end => LineSide::New { new },
                 Some(Some(b'\\')) => {
-                    self.unend(hunk);
+                    self.mark_unended(hunk);
                     continue;
                 }
-                _ => return Filled::InPart,
+                _ => return HunkExtent::Partial,
             };
             match side {
                 LineSide::Both { .. } => (old, new) = (old + 1, new + 1),
@@ -259,7 +262,7 @@ impl Reader<'_> {
                 LineSide::New { .. } => new += 1,
             }
             let text = self.lines.next().and_then(|line| line.get(1..));
-            filled = match self.take(text.unwrap_or_default()) {
+            extent = match self.bounded_line(text.unwrap_or_default()) {
                 Some(text) => {
                     let unended = false;
                     hunk.lines.push(Line {
@@ -267,9 +270,9 @@ impl Reader<'_> {
                         text,
                         unended,
                     });
-                    filled
+                    extent
                 }
-                None => Filled::InPart,
+                None => HunkExtent::Partial,
             };
         }
         if self
@@ -277,12 +280,12 @@ impl Reader<'_> {
             .peek()
             .is_some_and(|line| line.starts_with(b"\\"))
         {
-            self.unend(hunk);
+            self.mark_unended(hunk);
         }
-        filled
+        extent
     }
 
-    fn unend(&mut self, hunk: &mut Hunk) {
+    fn mark_unended(&mut self, hunk: &mut Hunk) {
         self.lines.next();
         if let Some(line) = hunk.lines.last_mut() {
             line.unended = true;
@@ -290,7 +293,7 @@ impl Reader<'_> {
     }
 
     /// The text of a line, unless there were enough already.
-    fn take(&mut self, line: &[u8]) -> Option<String> {
+    fn bounded_line(&mut self, line: &[u8]) -> Option<String> {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         let text = bounded(line, self.left.line_chars);
         if self.left.lines == 0 || text.len() > self.left.bytes {
@@ -305,9 +308,9 @@ impl Reader<'_> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Filled {
-    Wholly,
-    InPart,
+enum HunkExtent {
+    Whole,
+    Partial,
 }
 
 /// One past the last line; where a side has none, its start is not a line.

@@ -12,8 +12,8 @@ pub enum WorkspaceError {
     GitMissing,
     #[error("{} is git {found}, but {OLDEST_GIT} is the oldest that works: update git", program.display())]
     GitTooOld { program: PathBuf, found: GitVersion },
-    #[error("{} --version says no version of git: {said}", program.display())]
-    GitUnknown { program: PathBuf, said: String },
+    #[error("{} --version says no version of git: {output}", program.display())]
+    GitUnknown { program: PathBuf, output: String },
 
     #[error("{} does not exist", .0.display())]
     Missing(PathBuf),
@@ -58,7 +58,7 @@ pub enum WorkspaceError {
     },
     #[error(
         "{} should be on branch `{expected}` and is {}: check out `{expected}` there",
-        path.display(), on(found.as_ref())
+        path.display(), branch_phrase(found.as_ref())
     )]
     OffBranch {
         path: PathBuf,
@@ -98,7 +98,7 @@ pub enum WorkspaceError {
         "`{branch}` was moved by others {times} times while the work was brought in: try again"
     )]
     TargetKeepsMoving { branch: String, times: u32 },
-    #[error("{}: not removed, because it holds {}", path.display(), held(files, *unmerged, submodules))]
+    #[error("{}: not removed, because it holds {}", path.display(), removal_obstacles(files, *unmerged, submodules))]
     HoldsWork {
         path: PathBuf,
         files: Vec<PathBuf>,
@@ -120,8 +120,8 @@ pub enum WorkspaceError {
     GitTimedOut { doing: String, limit: Duration },
     #[error("git said more than {limit} bytes when asked to {doing}")]
     GitTooMuch { doing: String, limit: usize },
-    #[error("git said something unexpected when asked to {doing}: {said}")]
-    GitUnclear { doing: String, said: String },
+    #[error("git said something unexpected when asked to {doing}: {output}")]
+    GitUnclear { doing: String, output: String },
     #[error("{}: {source}", path.display())]
     Io {
         path: PathBuf,
@@ -144,7 +144,11 @@ impl WorkspaceError {
 }
 
 /// Lists what a worktree holds.
-pub(crate) fn held(changed: &[PathBuf], unmerged: u64, submodules: &[PathBuf]) -> String {
+pub(crate) fn removal_obstacles(
+    changed: &[PathBuf],
+    unmerged: u64,
+    submodules: &[PathBuf],
+) -> String {
     let mut parts = Vec::new();
     if !changed.is_empty() {
         parts.push(format!("uncommitted changes ({})", named_files(changed)));
@@ -178,7 +182,7 @@ pub fn named_files(files: &[PathBuf]) -> String {
     names.join(", ")
 }
 
-fn on(branch: Option<&String>) -> String {
+fn branch_phrase(branch: Option<&String>) -> String {
     match branch {
         Some(branch) => format!("on `{branch}`"),
         None => "on none".to_owned(),

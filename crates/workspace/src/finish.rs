@@ -10,10 +10,10 @@ use std::path::PathBuf;
 use missiond_core::Finish;
 
 use crate::error::WorkspaceError;
-use crate::record::{FinishedAs, Finishing};
-use crate::recovery::undo_cut_off_move;
+use crate::record::{FinishRecord, Finishing};
+use crate::recovery::undo_interrupted_move;
 use crate::repository::Lock;
-use crate::target::{Step, Swap, movable_checkout, swap};
+use crate::target::{BranchMove, Swap, movable_checkout, swap};
 use crate::worktree::Worktree;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub enum Finished {
 
 /// What a finish would do if it came now.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Foreseen {
+pub enum FinishPreview {
     /// It brings this many commits.
     Brings {
         commits: u64,
@@ -56,7 +56,7 @@ pub enum Foreseen {
 
 /// What the target would become.
 #[derive(Debug)]
-pub(crate) enum Outcome {
+pub(crate) enum MergeOutcome {
     At(String),
     Conflict(Vec<PathBuf>),
 }
@@ -71,7 +71,7 @@ impl Worktree {
         self.expect_settled()?;
         let record = self.record()?;
         if let Some(begun) = &record.finishing {
-            undo_cut_off_move(self.repository(), begun).await?;
+            undo_interrupted_move(self.repository(), begun).await?;
         }
         let head = self.finishable().await?;
         if head == record.base_commit {
@@ -79,14 +79,14 @@ impl Worktree {
         }
         match plan.how {
             Finish::Merge | Finish::Rebase => {
-                if let Some(commit) = self.already_in(plan, &head).await? {
-                    self.note_finished(plan, &head, Some(commit.clone()))?;
+                if let Some(commit) = self.commit_in_target(plan, &head).await? {
+                    self.record_finished(plan, &head, Some(commit.clone()))?;
                     return Ok(Finished::Merged { commit });
                 }
                 self.move_target(plan, &head, &lock).await
             }
             Finish::Branch => {
-                self.note_finished(plan, &head, None)?;
+                self.record_finished(plan, &head, None)?;
                 let name = self.branch().to_owned();
                 Ok(Finished::Branch { name })
             }
@@ -94,34 +94,34 @@ impl Worktree {
                 let target = self.repository().branch_tip(&plan.into).await?;
                 let target = target.unwrap_or(record.base_commit);
                 let path = self.write_patch(&target, &head).await?;
-                self.note_finished(plan, &head, None)?;
+                self.record_finished(plan, &head, None)?;
                 Ok(Finished::Patch { path })
             }
         }
     }
 
     /// What `finish` would do, without doing it; what it would refuse is refused.
-    pub async fn foresee(&self, plan: &FinishPlan) -> Result<Foreseen, WorkspaceError> {
+    pub async fn preview_finish(&self, plan: &FinishPlan) -> Result<FinishPreview, WorkspaceError> {
         self.expect_settled()?;
         let head = self.finishable().await?;
         let base_commit = self.base_commit().to_owned();
         if head == base_commit {
-            return Ok(Foreseen::NothingToMerge);
+            return Ok(FinishPreview::NothingToMerge);
         }
         let target = self.repository().branch_tip(&plan.into).await?;
         if matches!(plan.how, Finish::Merge | Finish::Rebase) {
-            if self.already_in(plan, &head).await?.is_some() {
-                return Ok(Foreseen::Already);
+            if self.commit_in_target(plan, &head).await?.is_some() {
+                return Ok(FinishPreview::Already);
             }
             let tip = self.target_tip(&plan.into).await?;
-            if let Outcome::Conflict(files) = self.work_out(plan, &tip, &head).await? {
-                return Ok(Foreseen::Conflict { files });
+            if let MergeOutcome::Conflict(files) = self.compute_result(plan, &tip, &head).await? {
+                return Ok(FinishPreview::Conflict { files });
             }
             movable_checkout(self.repository(), &plan.into).await?;
         }
         let without = [Some(base_commit), target].into_iter().flatten();
         let commits = self.count(&head, without).await?;
-        Ok(Foreseen::Brings { commits })
+        Ok(FinishPreview::Brings { commits })
     }
 
     async fn move_target(
@@ -132,16 +132,16 @@ impl Worktree {
     ) -> Result<Finished, WorkspaceError> {
         for _ in 0..ATTEMPTS {
             let tip = self.target_tip(&plan.into).await?;
-            let commit = match self.work_out(plan, &tip, head).await? {
-                Outcome::At(commit) => commit,
-                Outcome::Conflict(files) => return Ok(Finished::Conflict { files }),
+            let commit = match self.compute_result(plan, &tip, head).await? {
+                MergeOutcome::At(commit) => commit,
+                MergeOutcome::Conflict(files) => return Ok(Finished::Conflict { files }),
             };
-            let step = Step {
+            let movement = BranchMove {
                 branch: &plan.into,
                 from: &tip,
                 to: &commit,
             };
-            let swapped = swap(self.repository(), step, lock, |tree| {
+            let swapped = swap(self.repository(), movement, lock, |tree| {
                 let begun = Finishing {
                     how: plan.how,
                     into: plan.into.clone(),
@@ -154,10 +154,10 @@ impl Worktree {
             });
             match swapped.await? {
                 Swap::Moved => {
-                    self.note_finished(plan, head, Some(commit.clone()))?;
+                    self.record_finished(plan, head, Some(commit.clone()))?;
                     return Ok(Finished::Merged { commit });
                 }
-                Swap::Outrun => {}
+                Swap::Raced => {}
             }
         }
         Err(WorkspaceError::TargetKeepsMoving {
@@ -181,7 +181,7 @@ impl Worktree {
 
     /// The commit of the target that already has the work: by a finish that was
     /// interrupted after the target had moved, or by somebody else.
-    async fn already_in(
+    async fn commit_in_target(
         &self,
         plan: &FinishPlan,
         head: &str,
@@ -209,25 +209,25 @@ impl Worktree {
         tip.ok_or_else(|| WorkspaceError::NoSuchTarget(into.to_owned()))
     }
 
-    async fn work_out(
+    async fn compute_result(
         &self,
         plan: &FinishPlan,
         tip: &str,
         head: &str,
-    ) -> Result<Outcome, WorkspaceError> {
+    ) -> Result<MergeOutcome, WorkspaceError> {
         match plan.how {
-            Finish::Rebase => self.replayed(tip, head).await,
-            _ => self.merged(plan, tip, head).await,
+            Finish::Rebase => self.rebase(tip, head).await,
+            _ => self.merge(plan, tip, head).await,
         }
     }
 
-    fn note_finished(
+    fn record_finished(
         &self,
         plan: &FinishPlan,
         head: &str,
         commit: Option<String>,
     ) -> Result<(), WorkspaceError> {
-        let done = FinishedAs {
+        let done = FinishRecord {
             how: plan.how,
             into: plan.into.clone(),
             head: head.to_owned(),

@@ -31,7 +31,7 @@ pub const OLDEST_GIT: GitVersion = GitVersion {
 /// A checkout of a large repository on a slow disk ends within this.
 const TIME_LIMIT: Duration = Duration::from_secs(15 * 60);
 const OUTPUT_LIMIT: usize = 64 << 20;
-const COMPLAINT_LIMIT: usize = 64 << 10;
+const STDERR_LIMIT: usize = 64 << 10;
 
 /// Variables of git that say who somebody is or where their settings are; any
 /// other would point a call at another repository than the one it names.
@@ -101,11 +101,11 @@ impl Git {
             program: program.to_owned(),
             version: OLDEST_GIT,
         };
-        let said = git.call(Path::new("/"), "say its version");
-        let said = said.args(["--version"]).text().await?;
-        git.version = version_in(&said).ok_or_else(|| WorkspaceError::GitUnknown {
+        let output = git.call(Path::new("/"), "say its version");
+        let output = output.args(["--version"]).text().await?;
+        git.version = version_in(&output).ok_or_else(|| WorkspaceError::GitUnknown {
             program: program.to_owned(),
-            said: said.chars().take(80).collect(),
+            output: output.chars().take(80).collect(),
         })?;
         if git.version < OLDEST_GIT {
             return Err(WorkspaceError::GitTooOld {
@@ -127,8 +127,8 @@ impl Git {
     }
 
     /// A call in `folder`; `doing` completes "git could not …".
-    pub(crate) fn call(&self, folder: &Path, doing: impl Into<String>) -> Call {
-        Call {
+    pub(crate) fn call(&self, folder: &Path, doing: impl Into<String>) -> GitCall {
+        GitCall {
             program: self.program.clone(),
             folder: folder.to_owned(),
             doing: doing.into(),
@@ -137,7 +137,7 @@ impl Git {
             input: Vec::new(),
             held: None,
             limit: OUTPUT_LIMIT,
-            beyond: Beyond::Refused,
+            overflow: Overflow::Refused,
         }
     }
 }
@@ -145,7 +145,7 @@ impl Git {
 /// One call of git, until it is answered.
 #[derive(Debug)]
 #[must_use = "a call does nothing until it is answered"]
-pub(crate) struct Call {
+pub(crate) struct GitCall {
     program: PathBuf,
     folder: PathBuf,
     doing: String,
@@ -154,25 +154,25 @@ pub(crate) struct Call {
     input: Vec<u8>,
     held: Option<File>,
     limit: usize,
-    beyond: Beyond,
+    overflow: Overflow,
 }
 
 /// What becomes of output beyond the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Beyond {
+enum Overflow {
     Refused,
     Dropped,
 }
 
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct GitOutput {
     pub(crate) code: Option<i32>,
     pub(crate) output: Vec<u8>,
-    pub(crate) complaint: String,
+    pub(crate) stderr: String,
     doing: String,
 }
 
-impl Call {
+impl GitCall {
     pub(crate) fn args<S: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = S>) -> Self {
         self.args
             .extend(args.into_iter().map(|arg| arg.as_ref().to_owned()));
@@ -196,7 +196,7 @@ impl Call {
     /// Takes only so much of the output; the rest is dropped without a word.
     pub(crate) fn at_most(mut self, bytes: usize) -> Self {
         self.limit = bytes;
-        self.beyond = Beyond::Dropped;
+        self.overflow = Overflow::Dropped;
         self
     }
 
@@ -209,9 +209,9 @@ impl Call {
     }
 
     /// The answer, whatever its exit code.
-    pub(crate) async fn answer(self) -> Result<Answer, WorkspaceError> {
+    pub(crate) async fn run(self) -> Result<GitOutput, WorkspaceError> {
         // A task of its own: the caller may give up, git may not.
-        match tokio::spawn(self.carry_out()).await {
+        match tokio::spawn(self.execute()).await {
             Ok(answer) => answer,
             Err(panic) => std::panic::resume_unwind(panic.into_panic()),
         }
@@ -219,16 +219,16 @@ impl Call {
 
     /// The output of a call that succeeded.
     pub(crate) async fn output(self) -> Result<Vec<u8>, WorkspaceError> {
-        self.answer().await?.success()
+        self.run().await?.success()
     }
 
     /// The output of a call that succeeded, without the end of its line.
     pub(crate) async fn text(self) -> Result<String, WorkspaceError> {
         let doing = self.doing.clone();
-        line_of(self.output().await?).map_err(|said| WorkspaceError::GitUnclear { doing, said })
+        line_of(self.output().await?).map_err(|output| WorkspaceError::GitUnclear { doing, output })
     }
 
-    async fn carry_out(mut self) -> Result<Answer, WorkspaceError> {
+    async fn execute(mut self) -> Result<GitOutput, WorkspaceError> {
         let mut child = self.start()?;
         let pid = child.id();
         let stdin = child.stdin.take();
@@ -236,14 +236,14 @@ impl Call {
             unreachable!("both were asked for as pipes");
         };
         let talk = async {
-            let (_, output, complaint) = tokio::join!(
+            let (_, output, stderr) = tokio::join!(
                 feed(stdin, &self.input),
-                read_output(stdout, self.limit, self.beyond),
-                read_complaint(stderr)
+                read_output(stdout, self.limit, self.overflow),
+                read_stderr(stderr)
             );
-            (output, complaint, child.wait().await)
+            (output, stderr, child.wait().await)
         };
-        let Ok((output, complaint, status)) = tokio::time::timeout(TIME_LIMIT, talk).await else {
+        let Ok((output, stderr, status)) = tokio::time::timeout(TIME_LIMIT, talk).await else {
             if let Some(pid) = pid {
                 process_tree::end_group(pid, &mut child).await;
             }
@@ -259,10 +259,10 @@ impl Call {
                 doing: self.doing.clone(),
                 limit: self.limit,
             })?;
-        Ok(Answer {
+        Ok(GitOutput {
             code: status.code(),
             output,
-            complaint,
+            stderr,
             doing: self.doing,
         })
     }
@@ -302,7 +302,7 @@ impl Call {
     }
 }
 
-impl Answer {
+impl GitOutput {
     pub(crate) fn success(self) -> Result<Vec<u8>, WorkspaceError> {
         match self.code {
             Some(0) => Ok(self.output),
@@ -319,10 +319,10 @@ impl Answer {
 
     /// What git said, or how it ended if it said nothing.
     pub(crate) fn reason(&self) -> String {
-        match (self.complaint.trim(), self.code) {
+        match (self.stderr.trim(), self.code) {
             ("", Some(code)) => format!("it ended with exit code {code}"),
             ("", None) => "it was ended by a signal".to_owned(),
-            (complaint, _) => complaint.to_owned(),
+            (stderr, _) => stderr.to_owned(),
         }
     }
 }
@@ -355,7 +355,7 @@ async fn feed(stdin: Option<ChildStdin>, input: &[u8]) {
 async fn read_output(
     mut stdout: ChildStdout,
     limit: usize,
-    beyond: Beyond,
+    overflow: Overflow,
 ) -> std::io::Result<Option<Vec<u8>>> {
     let mut output = Vec::new();
     let one_more = limit as u64 + 1;
@@ -368,19 +368,19 @@ async fn read_output(
     }
     tokio::io::copy(&mut stdout, &mut tokio::io::sink()).await?;
     output.truncate(limit);
-    Ok((beyond == Beyond::Dropped).then_some(output))
+    Ok((overflow == Overflow::Dropped).then_some(output))
 }
 
-async fn read_complaint(mut stderr: ChildStderr) -> String {
-    let mut complaint = Vec::new();
-    let limit = COMPLAINT_LIMIT as u64;
-    let _ = (&mut stderr).take(limit).read_to_end(&mut complaint).await;
+async fn read_stderr(mut stderr: ChildStderr) -> String {
+    let mut bytes = Vec::new();
+    let limit = STDERR_LIMIT as u64;
+    let _ = (&mut stderr).take(limit).read_to_end(&mut bytes).await;
     let _ = tokio::io::copy(&mut stderr, &mut tokio::io::sink()).await;
-    String::from_utf8_lossy(&complaint).into_owned()
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
-fn version_in(said: &str) -> Option<GitVersion> {
-    let mut numbers = said.strip_prefix("git version ")?.split(['.', ' ']);
+fn version_in(output: &str) -> Option<GitVersion> {
+    let mut numbers = output.strip_prefix("git version ")?.split(['.', ' ']);
     Some(GitVersion {
         major: numbers.next()?.parse().ok()?,
         minor: numbers.next()?.parse().ok()?,
@@ -394,7 +394,7 @@ mod tests {
     #[test]
     fn versions_are_read_as_the_systems_say_them() {
         let version = |major, minor| Some(GitVersion { major, minor });
-        for (said, expected) in [
+        for (output, expected) in [
             ("git version 2.47.3", version(2, 47)),
             ("git version 2.39.5 (Apple Git-154)", version(2, 39)),
             ("git version 2.45.1.windows.1", version(2, 45)),
@@ -402,7 +402,7 @@ mod tests {
             ("gitk 2.47", None),
             ("git version two", None),
         ] {
-            assert_eq!(version_in(said), expected, "{said}");
+            assert_eq!(version_in(output), expected, "{output}");
         }
     }
 

@@ -31,7 +31,7 @@ pub(crate) async fn copy_included(
         Ok(found) if found.is_file() => {}
         _ => return Ok(()),
     }
-    let named = named(git, checkout).await?;
+    let named = included_files(git, checkout).await?;
     if named.len() > MOST_FILES {
         return Err(WorkspaceError::TooMuchIncluded {
             list,
@@ -44,21 +44,21 @@ pub(crate) async fn copy_included(
 }
 
 /// Files that match the list and that git ignores.
-async fn named(git: &Git, checkout: &Path) -> Result<Vec<PathBuf>, WorkspaceError> {
-    let asked = git.call(checkout, "find the files of .worktreeinclude");
-    let asked = asked.args(["ls-files", "-z", "--others", "--ignored"]);
-    let named = asked
+async fn included_files(git: &Git, checkout: &Path) -> Result<Vec<PathBuf>, WorkspaceError> {
+    let command = git.call(checkout, "find the files of .worktreeinclude");
+    let command = command.args(["ls-files", "-z", "--others", "--ignored"]);
+    let named = command
         .args([format!("--exclude-from={LIST}")])
         .output()
         .await?;
     if named.is_empty() {
         return Ok(Vec::new());
     }
-    let asked = git.call(checkout, "ask which files are ignored");
-    let answer = asked
+    let command = git.call(checkout, "ask which files are ignored");
+    let answer = command
         .args(["check-ignore", "-z", "--stdin"])
         .input(named)
-        .answer()
+        .run()
         .await?;
     match answer.code {
         Some(0) => Ok(paths(&answer.output)),
@@ -72,10 +72,10 @@ fn copy(list: &Path, from: &Path, to: &Path, named: &[PathBuf]) -> Result<(), Wo
     let target = open_folder(to).map_err(io(to))?;
     let mut bytes = 0;
     for path in named {
-        let copied = copy_one(&source, &target, path).map_err(io(&from.join(path)))?;
+        let copied = copy_file(&source, &target, path).map_err(io(&from.join(path)))?;
         bytes += copied.unwrap_or(0);
         if copied.is_none() {
-            tracing::warn!(file = %path.display(), "not copied: a link, or no plain file");
+            tracing::warn!(file = %path.display(), "included file not copied: not a plain file");
         }
         if bytes > MOST_BYTES {
             return Err(WorkspaceError::TooMuchIncluded {
@@ -88,7 +88,7 @@ fn copy(list: &Path, from: &Path, to: &Path, named: &[PathBuf]) -> Result<(), Wo
 }
 
 /// How many bytes were copied; nothing when it is not a plain file all the way.
-fn copy_one(source: &OwnedFd, target: &OwnedFd, path: &Path) -> Result<Option<u64>, Errno> {
+fn copy_file(source: &OwnedFd, target: &OwnedFd, path: &Path) -> Result<Option<u64>, Errno> {
     let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
         return Ok(None);
     };

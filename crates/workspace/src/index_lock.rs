@@ -15,7 +15,7 @@ pub(crate) fn clear(admin: &Path, checkout: &Path) -> bool {
     }
     match users(&lock, checkout) {
         Some(0) => {
-            tracing::info!(lock = %lock.display(), "a lock of a git that is gone was removed");
+            tracing::info!(lock = %lock.display(), "stale git index lock removed");
             std::fs::remove_file(&lock).is_ok()
         }
         _ => false,

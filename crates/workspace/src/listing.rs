@@ -10,7 +10,7 @@ use crate::repository::{Repository, one_path};
 
 /// One worktree of git's own list.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listed {
+pub struct WorktreeEntry {
     pub path: PathBuf,
     /// The commit it is at; nothing for a bare repository.
     pub head: Option<String>,
@@ -24,9 +24,9 @@ pub struct Listed {
 }
 
 /// Every worktree of the repository, the person's own first.
-pub async fn worktrees(repository: &Repository) -> Result<Vec<Listed>, WorkspaceError> {
-    let asked = repository.call("list the worktrees");
-    let output = asked
+pub async fn worktrees(repository: &Repository) -> Result<Vec<WorktreeEntry>, WorkspaceError> {
+    let command = repository.call("list the worktrees");
+    let output = command
         .args(["worktree", "list", "--porcelain", "-z"])
         .output()
         .await?;
@@ -54,7 +54,7 @@ pub(crate) fn admin_of(
     };
     for entry in entries {
         let admin = entry.map_err(WorkspaceError::io(&folder))?.path();
-        if place_of(&admin).is_some_and(|place| is_same_place(&place, path)) {
+        if worktree_path_of(&admin).is_some_and(|found| is_same_path(&found, path)) {
             return Ok(Some(admin));
         }
     }
@@ -62,25 +62,25 @@ pub(crate) fn admin_of(
 }
 
 /// Where the worktree of a folder of git's is, by the path it keeps of its `.git`.
-fn place_of(admin: &Path) -> Option<PathBuf> {
+fn worktree_path_of(admin: &Path) -> Option<PathBuf> {
     let pointer = one_path(std::fs::read(admin.join("gitdir")).ok()?);
     // Newer versions of git can keep it relative to the folder.
     admin.join(pointer).parent().map(Path::to_owned)
 }
 
-fn is_same_place(one: &Path, other: &Path) -> bool {
+fn is_same_path(one: &Path, other: &Path) -> bool {
     one == other || matches!((one.canonicalize(), other.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }
 
-fn parse(output: &[u8]) -> Vec<Listed> {
-    let mut listed: Vec<Listed> = Vec::new();
+fn parse(output: &[u8]) -> Vec<WorktreeEntry> {
+    let mut listed: Vec<WorktreeEntry> = Vec::new();
     for line in output.split(|byte| *byte == 0) {
         let (word, rest) = match line.iter().position(|byte| *byte == b' ') {
             Some(at) => (&line[..at], &line[at + 1..]),
             None => (line, &line[line.len()..]),
         };
         if word == b"worktree" {
-            listed.push(Listed {
+            listed.push(WorktreeEntry {
                 path: PathBuf::from(OsString::from_vec(rest.to_vec())),
                 head: None,
                 branch: None,

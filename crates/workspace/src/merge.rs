@@ -1,29 +1,29 @@
 //! Merging without a checkout.
 
 use crate::error::WorkspaceError;
-use crate::finish::{FinishPlan, Outcome};
+use crate::finish::{FinishPlan, MergeOutcome};
 use crate::git::paths;
 use crate::worktree::Worktree;
 
 impl Worktree {
     /// A merge commit of the target and the work.
-    pub(crate) async fn merged(
+    pub(crate) async fn merge(
         &self,
         plan: &FinishPlan,
         tip: &str,
         head: &str,
-    ) -> Result<Outcome, WorkspaceError> {
+    ) -> Result<MergeOutcome, WorkspaceError> {
         let tree = match self.merged_tree(tip, head).await? {
-            Outcome::At(tree) => tree,
-            conflict @ Outcome::Conflict(_) => return Ok(conflict),
+            MergeOutcome::At(tree) => tree,
+            conflict @ MergeOutcome::Conflict(_) => return Ok(conflict),
         };
         let message = match &plan.message {
             Some(message) => message.clone(),
             None => format!("Merge branch '{}'", self.branch()),
         };
-        let asked = self.identified(self.call("make the merge commit")).await?;
-        let asked = asked.args(["commit-tree", &tree, "-p", tip, "-p", head, "-F", "-"]);
-        Ok(Outcome::At(asked.input(message).text().await?))
+        let command = self.identified(self.call("make the merge commit")).await?;
+        let command = command.args(["commit-tree", &tree, "-p", tip, "-p", head, "-F", "-"]);
+        Ok(MergeOutcome::At(command.input(message).text().await?))
     }
 
     /// The tree of both commits together, or the files that are in conflict.
@@ -31,26 +31,26 @@ impl Worktree {
         &self,
         ours: &str,
         theirs: &str,
-    ) -> Result<Outcome, WorkspaceError> {
+    ) -> Result<MergeOutcome, WorkspaceError> {
         // In the worktree, whose attributes say how its files are merged.
-        let asked = self
+        let command = self
             .call("merge")
             .args(["merge-tree", "--write-tree", "-z"]);
-        let asked = asked.args(["--name-only", "--no-messages", ours, theirs]);
-        let answer = asked.answer().await?;
+        let command = command.args(["--name-only", "--no-messages", ours, theirs]);
+        let answer = command.run().await?;
         let conflict = match answer.code {
             Some(0) => false,
             Some(1) => true,
             _ => return Err(answer.failure()),
         };
-        let mut said = answer.output.splitn(2, |byte| *byte == 0);
-        let tree = said.next().unwrap_or_default();
+        let mut parts = answer.output.splitn(2, |byte| *byte == 0);
+        let tree = parts.next().unwrap_or_default();
         if conflict {
-            let mut files = paths(said.next().unwrap_or_default());
+            let mut files = paths(parts.next().unwrap_or_default());
             files.dedup();
-            return Ok(Outcome::Conflict(files));
+            return Ok(MergeOutcome::Conflict(files));
         }
         let tree = String::from_utf8_lossy(tree).trim().to_owned();
-        Ok(Outcome::At(tree))
+        Ok(MergeOutcome::At(tree))
     }
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::error::WorkspaceError;
-use crate::record::{beside, replace};
+use crate::record::{replace, sibling_path};
 use crate::worktree::Worktree;
 
 /// Whatever the person has set, a patch looks the same and can be applied.
@@ -25,23 +25,24 @@ impl Worktree {
         target: &str,
         head: &str,
     ) -> Result<PathBuf, WorkspaceError> {
-        let asked = self.call("find where the work began");
-        let began = asked.args(["merge-base", target, head]).text().await?;
+        let command = self.call("find where the work began");
+        let began = command.args(["merge-base", target, head]).text().await?;
         let range = format!("{began}..{head}");
-        let asked = self
+        let command = self
             .call("look for merges")
             .args(["rev-list", "--merges", "-n1"]);
-        let has_merges = !asked.args([&range]).output().await?.is_empty();
-        let asked = self.call("write the patch");
+        let has_merges = !command.args([&range]).output().await?.is_empty();
+        let command = self.call("write the patch");
         let patch = if has_merges {
-            let asked = asked.args(["diff", "--no-renames"]).args(PLAIN);
-            asked.args([&began, head]).output().await?
+            let command = command.args(["diff", "--no-renames"]).args(PLAIN);
+            command.args([&began, head]).output().await?
         } else {
-            let asked = asked.args(["format-patch", "--stdout", "--no-signature", "--no-attach"]);
-            let asked = asked.args(["--no-thread", "--no-cover-letter", "--no-renames"]);
-            asked.args(PLAIN).args([&range]).output().await?
+            let command =
+                command.args(["format-patch", "--stdout", "--no-signature", "--no-attach"]);
+            let command = command.args(["--no-thread", "--no-cover-letter", "--no-renames"]);
+            command.args(PLAIN).args([&range]).output().await?
         };
-        let path = beside(self.path(), ".patch");
+        let path = sibling_path(self.path(), ".patch");
         replace(&path, &patch)?;
         Ok(path)
     }

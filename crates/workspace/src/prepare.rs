@@ -12,7 +12,7 @@ use missiond_os::files::create_private_dir;
 use crate::error::WorkspaceError;
 use crate::include::copy_included;
 use crate::listing::admin_of;
-use crate::record::{Preparing, Record, beside, replace};
+use crate::record::{Preparing, Record, replace, sibling_path};
 use crate::repository::{Lock, Repository, real};
 use crate::worktree::Worktree;
 
@@ -59,18 +59,18 @@ impl WorktreePlan {
 
 impl Repository {
     pub async fn prepare(&self, plan: &WorktreePlan) -> Result<Worktree, WorkspaceError> {
-        let path = self.place(&plan.path)?;
+        let path = self.resolve_path(&plan.path)?;
         self.expect_branch_name(&plan.branch).await?;
         if let Some(bad) = plan.sparse.iter().find(|path| !is_sparse_path(path)) {
             return Err(WorkspaceError::SparsePath(bad.clone()));
         }
         let lock = self.lock().await?;
         if let Some(begun) = Preparing::read(&path)? {
-            self.discard_begun(&path, &begun).await?;
+            self.discard_unfinished(&path, &begun).await?;
         }
-        match self.found_again(&path, plan).await? {
+        match self.find_existing(&path, plan).await? {
             Some(worktree) => Ok(worktree),
-            None => self.make(&path, plan, &lock).await,
+            None => self.create(&path, plan, &lock).await,
         }
     }
 
@@ -81,7 +81,7 @@ impl Repository {
     }
 
     /// The path of the plan without links above it; the folders are made.
-    fn place(&self, path: &Path) -> Result<PathBuf, WorkspaceError> {
+    fn resolve_path(&self, path: &Path) -> Result<PathBuf, WorkspaceError> {
         let (Some(parent), Some(name), true) =
             (path.parent(), path.file_name(), path.is_absolute())
         else {
@@ -101,19 +101,20 @@ impl Repository {
     }
 
     async fn expect_branch_name(&self, branch: &str) -> Result<(), WorkspaceError> {
-        let asked = self.call("check the name of a branch");
-        let answer = asked
+        let command = self.call("check the name of a branch");
+        let answer = command
             .args(["check-ref-format", "--branch", branch])
-            .answer()
+            .run()
             .await?;
         // `@{-1}` and its like are answered with the branch they stand for.
-        match answer.code == Some(0) && answer.output.trim_ascii_end() == branch.as_bytes() {
-            true => Ok(()),
-            false => Err(WorkspaceError::BranchName(branch.to_owned())),
+        if answer.code == Some(0) && answer.output.trim_ascii_end() == branch.as_bytes() {
+            Ok(())
+        } else {
+            Err(WorkspaceError::BranchName(branch.to_owned()))
         }
     }
 
-    async fn found_again(
+    async fn find_existing(
         &self,
         path: &Path,
         plan: &WorktreePlan,
@@ -140,14 +141,14 @@ impl Repository {
             return Err(taken("the worktree of other work"));
         }
         if !path.join(".git").exists() {
-            self.check_out_again(path, &admin, &record).await?;
+            self.restore_checkout(path, &admin, &record).await?;
         }
         let worktree = Worktree::of(self.clone(), path.to_owned(), admin, record);
         Ok(Some(worktree))
     }
 
     /// Its folder was deleted; what was committed is still on its branch.
-    async fn check_out_again(
+    async fn restore_checkout(
         &self,
         path: &Path,
         admin: &Path,
@@ -161,23 +162,23 @@ impl Repository {
         }
         let branch = &record.branch;
         if self.branch_tip(branch).await?.is_none() {
-            let asked = self.call("restore the branch");
-            let asked = asked.args(["branch", "--no-track", branch, &record.base_commit]);
-            asked.output().await?;
+            let command = self.call("restore the branch");
+            let command = command.args(["branch", "--no-track", branch, &record.base_commit]);
+            command.output().await?;
         }
         // Made elsewhere and put in place whole; from the index, which may have
         // what was staged and never committed.
-        let begun = beside(path, ".restoring");
+        let begun = sibling_path(path, ".restoring");
         if begun.exists() {
             remove_folder(&begun).await?;
         }
         std::fs::create_dir(&begun).map_err(WorkspaceError::io(&begun))?;
-        let asked = self.git().call(&begun, "check the worktree out again");
-        let asked = asked
+        let command = self.git().call(&begun, "check the worktree out again");
+        let command = command
             .variable("GIT_DIR", admin)
             .variable("GIT_WORK_TREE", &begun);
-        let asked = asked.args(["checkout-index", "--all", "--force", "--quiet"]);
-        asked.output().await?;
+        let command = command.args(["checkout-index", "--all", "--force", "--quiet"]);
+        command.output().await?;
         let mut pointer = b"gitdir: ".to_vec();
         pointer.extend_from_slice(admin.as_os_str().as_bytes());
         pointer.push(b'\n');
@@ -185,7 +186,7 @@ impl Repository {
         std::fs::rename(&begun, path).map_err(WorkspaceError::io(path))
     }
 
-    async fn make(
+    async fn create(
         &self,
         path: &Path,
         plan: &WorktreePlan,
@@ -197,7 +198,10 @@ impl Repository {
             return Err(WorkspaceError::BranchTaken(branch.clone()));
         }
         Preparing::new(self.common_dir(), branch, &base_commit).write(path)?;
-        match self.make_noted(path, plan, base, &base_commit, lock).await {
+        match self
+            .create_worktree(path, plan, base, &base_commit, lock)
+            .await
+        {
             Ok(worktree) => {
                 Preparing::remove(path)?;
                 Ok(worktree)
@@ -206,14 +210,14 @@ impl Repository {
                 // The reason is worth more than a second failure of the same kind;
                 // the note stays, so the next one clears up.
                 if let Ok(Some(begun)) = Preparing::read(path) {
-                    let _ = self.discard_begun(path, &begun).await;
+                    let _ = self.discard_unfinished(path, &begun).await;
                 }
                 Err(error)
             }
         }
     }
 
-    async fn make_noted(
+    async fn create_worktree(
         &self,
         path: &Path,
         plan: &WorktreePlan,
@@ -221,14 +225,15 @@ impl Repository {
         base_commit: &str,
         lock: &Lock,
     ) -> Result<Worktree, WorkspaceError> {
-        let asked = self.git().call(self.path(), "make the worktree");
-        let asked = asked.args(["worktree", "add", "--quiet", "--no-track"]);
-        let asked = match plan.sparse.is_empty() {
-            true => asked,
-            false => asked.args(["--no-checkout"]),
+        let command = self.git().call(self.path(), "make the worktree");
+        let command = command.args(["worktree", "add", "--quiet", "--no-track"]);
+        let command = if plan.sparse.is_empty() {
+            command
+        } else {
+            command.args(["--no-checkout"])
         };
-        let asked = asked.args(["-b", &plan.branch]).arg(path);
-        asked.args([base_commit]).holding(lock)?.output().await?;
+        let command = command.args(["-b", &plan.branch]).arg(path);
+        command.args([base_commit]).holding(lock)?.output().await?;
         if !plan.sparse.is_empty() {
             self.check_out_sparse(path, &plan.sparse, lock).await?;
         }
@@ -254,13 +259,13 @@ impl Repository {
         folders: &[String],
         lock: &Lock,
     ) -> Result<(), WorkspaceError> {
-        let asked = self.git().call(path, "choose the sparse paths");
-        let asked = asked.args(["sparse-checkout", "set", "--cone", "--stdin"]);
+        let command = self.git().call(path, "choose the sparse paths");
+        let command = command.args(["sparse-checkout", "set", "--cone", "--stdin"]);
         let quoted = folders.iter().map(|folder| format!("{}\n", quoted(folder)));
-        asked.input(quoted.collect::<String>()).output().await?;
-        let asked = self.git().call(path, "check out the sparse paths");
-        let asked = asked.args(["reset", "--quiet", "--hard"]).holding(lock)?;
-        asked.output().await.map(drop)
+        command.input(quoted.collect::<String>()).output().await?;
+        let command = self.git().call(path, "check out the sparse paths");
+        let command = command.args(["reset", "--quiet", "--hard"]).holding(lock)?;
+        command.output().await.map(drop)
     }
 
     /// The branch to start from, if it is one, and its commit.
@@ -290,15 +295,19 @@ impl Repository {
     }
 
     async fn is_empty(&self) -> Result<bool, WorkspaceError> {
-        let asked = self
+        let command = self
             .call("look for commits")
             .args(["rev-list", "--all", "-n1"]);
-        Ok(asked.output().await?.is_empty())
+        Ok(command.output().await?.is_empty())
     }
 
     /// Takes away what an interrupted `make` left. Nobody has worked there: a
     /// worktree is handed out only after its note is gone.
-    async fn discard_begun(&self, path: &Path, begun: &Preparing) -> Result<(), WorkspaceError> {
+    async fn discard_unfinished(
+        &self,
+        path: &Path,
+        begun: &Preparing,
+    ) -> Result<(), WorkspaceError> {
         if !begun.concerns(self.common_dir()) {
             return Err(WorkspaceError::PathTaken {
                 path: path.to_owned(),
@@ -313,8 +322,8 @@ impl Repository {
         }
         if self.branch_tip(&begun.branch).await?.as_ref() == Some(&begun.base_commit) {
             let name = format!("refs/heads/{}", begun.branch);
-            let asked = self.call("take back the branch");
-            asked
+            let command = self.call("take back the branch");
+            command
                 .args(["update-ref", "-d", &name, &begun.base_commit])
                 .output()
                 .await?;

@@ -14,9 +14,9 @@ use tokio::process::Child;
 
 /// How long a process may take to end when asked.
 const GRACE: Duration = Duration::from_secs(2);
-const LOOK_AGAIN: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 /// Processes that multiply faster than they are ended are given up after this.
-const HOPELESS: Duration = Duration::from_secs(5);
+const GIVE_UP_AFTER: Duration = Duration::from_secs(5);
 
 /// The variable whose value is a command's mark.
 pub(crate) const MARK: &str = "MISSION_RUN";
@@ -75,17 +75,17 @@ impl Tree {
             if leader == Leader::Collected && left.is_empty() {
                 return;
             }
-            if ending.is_hopeless(HOPELESS) {
+            if ending.is_hopeless(GIVE_UP_AFTER) {
                 tracing::warn!(
                     leader = self.leader,
                     left = left.len(),
-                    "processes of a command could not be ended"
+                    "command processes not ended"
                 );
                 return;
             }
             let group = (leader == Leader::Held).then_some(self.leader);
             ending.signal(group, &left);
-            tokio::time::sleep(LOOK_AGAIN).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 
@@ -108,14 +108,14 @@ pub async fn end_strays(folder: &Path) -> usize {
     mark.extend_from_slice(folder.as_os_str().as_bytes());
     let began = std::time::Instant::now();
     let mut ended = 0;
-    while began.elapsed() < HOPELESS {
+    while began.elapsed() < GIVE_UP_AFTER {
         let strays = ProcessTable::read().with_descendants(|process| process.has_variable(&mark));
         if strays.is_empty() {
             break;
         }
         ended = ended.max(strays.len());
         signal_each(&strays, Signal::KILL);
-        tokio::time::sleep(LOOK_AGAIN).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
     ended
 }

@@ -26,7 +26,7 @@ pub(crate) struct Record {
     #[serde(default)]
     pub(crate) finishing: Option<Finishing>,
     #[serde(default)]
-    pub(crate) finished: Option<FinishedAs>,
+    pub(crate) finished: Option<FinishRecord>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,7 +43,7 @@ pub(crate) struct Finishing {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct FinishedAs {
+pub(crate) struct FinishRecord {
     pub(crate) how: Finish,
     pub(crate) into: String,
     /// The commit of the worktree that was finished.
@@ -86,25 +86,25 @@ impl Preparing {
     }
 
     pub(crate) fn read(path: &Path) -> Result<Option<Self>, WorkspaceError> {
-        read(&Self::note(path))
+        read(&Self::marker_path(path))
     }
 
     pub(crate) fn write(&self, path: &Path) -> Result<(), WorkspaceError> {
-        write(&Self::note(path), self)
+        write(&Self::marker_path(path), self)
     }
 
     pub(crate) fn remove(path: &Path) -> Result<(), WorkspaceError> {
-        let note = Self::note(path);
-        files::remove_synced(&note).map_err(WorkspaceError::io(&note))
+        let marker = Self::marker_path(path);
+        files::remove_synced(&marker).map_err(WorkspaceError::io(&marker))
     }
 
-    fn note(path: &Path) -> PathBuf {
-        beside(path, ".preparing")
+    fn marker_path(path: &Path) -> PathBuf {
+        sibling_path(path, ".preparing")
     }
 }
 
 /// A path next to another one: the same name and an ending.
-pub(crate) fn beside(path: &Path, ending: &str) -> PathBuf {
+pub(crate) fn sibling_path(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(ending);
     PathBuf::from(name)

@@ -11,7 +11,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use crate::error::WorkspaceError;
-use crate::git::Call;
+use crate::git::GitCall;
 use crate::index_lock;
 use crate::record::Finishing;
 use crate::repository::{Repository, branch_of};
@@ -26,7 +26,7 @@ struct Blob {
     is_link: bool,
 }
 
-pub(crate) async fn undo_cut_off_move(
+pub(crate) async fn undo_interrupted_move(
     repository: &Repository,
     begun: &Finishing,
 ) -> Result<(), WorkspaceError> {
@@ -56,9 +56,9 @@ pub(crate) async fn undo_cut_off_move(
 }
 
 async fn incoming(repository: &Repository, begun: &Finishing) -> Result<Incoming, WorkspaceError> {
-    let asked = repository.call("compare two commits");
-    let asked = asked.args(["diff-tree", "-r", "-z", "--raw", "--no-renames"]);
-    let output = asked.args([&begun.from, &begun.to]).output().await?;
+    let command = repository.call("compare two commits");
+    let command = command.args(["diff-tree", "-r", "-z", "--raw", "--no-renames"]);
+    let output = command.args([&begun.from, &begun.to]).output().await?;
     let mut fields = output.split(|byte| *byte == 0);
     let mut incoming = Incoming::new();
     while let (Some(facts), Some(path)) = (fields.next(), fields.next()) {
@@ -95,19 +95,22 @@ async fn was_written_by_move(
     let Some(blob) = blob else {
         return Ok(false);
     };
-    let asked = repository.git().call(tree, "read a file of a commit");
+    let command = repository.git().call(tree, "read a file of a commit");
     if found.is_symlink() != blob.is_link {
         return Ok(false);
     }
     if blob.is_link {
         let target = std::fs::read_link(&file).map_err(WorkspaceError::io(&file))?;
-        let new = asked.args(["cat-file", "blob", &blob.id]).output().await?;
+        let new = command
+            .args(["cat-file", "blob", &blob.id])
+            .output()
+            .await?;
         return Ok(target.as_os_str().as_bytes() == new);
     }
     let mut named = std::ffi::OsString::from("--path=");
     named.push(path);
-    let asked = asked.args(["cat-file", "--filters"]).arg(named);
-    let new = asked.args([&blob.id]).output().await?;
+    let command = command.args(["cat-file", "--filters"]).arg(named);
+    let new = command.args([&blob.id]).output().await?;
     let content = std::fs::read(&file).map_err(WorkspaceError::io(&file))?;
     Ok(new.starts_with(&content))
 }
@@ -141,12 +144,12 @@ async fn put_back(
         return Ok(());
     }
     let source = format!("--source={}", begun.from);
-    let asked = repository.git().call(tree, "put back files of the target");
-    let asked = asked.args(["restore", "--staged", "--worktree", "--quiet", &source]);
-    with_paths(asked, &found.changed).output().await.map(drop)
+    let command = repository.git().call(tree, "put back files of the target");
+    let command = command.args(["restore", "--staged", "--worktree", "--quiet", &source]);
+    with_paths(command, &found.changed).output().await.map(drop)
 }
 
-fn with_paths(call: Call, paths: &[PathBuf]) -> Call {
+fn with_paths(call: GitCall, paths: &[PathBuf]) -> GitCall {
     let mut input = Vec::new();
     for path in paths {
         input.extend_from_slice(path.as_os_str().as_bytes());

@@ -7,7 +7,7 @@ use std::fmt;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use crate::error::{WorkspaceError, held};
+use crate::error::{WorkspaceError, removal_obstacles};
 use crate::process_tree::end_strays;
 use crate::status::WorktreeStatus;
 use crate::worktree::Worktree;
@@ -35,7 +35,7 @@ impl fmt::Display for Removal {
                 changed,
                 unmerged,
                 submodules,
-            } => f.write_str(&held(changed, *unmerged, submodules)),
+            } => f.write_str(&removal_obstacles(changed, *unmerged, submodules)),
         }
     }
 }
@@ -50,9 +50,10 @@ impl Worktree {
     pub async fn removal_of(&self, status: &WorktreeStatus) -> Result<Removal, WorkspaceError> {
         let mut changed = status.changed.clone();
         changed.extend_from_slice(&status.untracked);
-        let unmerged = match status.merged_into_base {
-            true => 0,
-            false => self.unmerged(&status.head).await?,
+        let unmerged = if status.merged_into_base {
+            0
+        } else {
+            self.unmerged(&status.head).await?
         };
         let submodules = self.submodules().await?;
         if changed.is_empty() && unmerged == 0 && submodules.is_empty() {
@@ -87,22 +88,23 @@ impl Worktree {
         let head = self.head().await?;
         let merged = self.is_merged(&head).await?;
         end_strays(self.path()).await;
-        let asked = self.repository().call("remove the worktree");
-        let asked = asked.args(["worktree", "remove"]);
+        let command = self.repository().call("remove the worktree");
+        let command = command.args(["worktree", "remove"]);
         // Without force git looks once more for itself; where there is a
         // submodule it would refuse whatever it finds.
         let submodules = !self.links().await?.is_empty() || self.admin().join("modules").exists();
-        let asked = match submodules {
-            true => asked.args(["--force"]),
-            false => asked,
+        let command = if submodules {
+            command.args(["--force"])
+        } else {
+            command
         };
-        asked.arg(self.path()).holding(&lock)?.output().await?;
+        command.arg(self.path()).holding(&lock)?.output().await?;
         if merged {
             let name = format!("refs/heads/{}", self.branch());
-            let asked = self.repository().call("remove the branch");
-            let asked = asked.args(["update-ref", "-d", &name, &head]);
+            let command = self.repository().call("remove the branch");
+            let command = command.args(["update-ref", "-d", &name, &head]);
             // Somebody who moved the branch meanwhile wants to keep it.
-            asked.answer().await?;
+            command.run().await?;
         }
         Ok(())
     }
@@ -151,9 +153,9 @@ impl Worktree {
         let own = links.map(|link| (link.clone(), self.path().join(link).join(".git")));
         let mut holding = Vec::new();
         for (name, folder) in modules.chain(own.filter(|(_, folder)| folder.is_dir())) {
-            let asked = self.git().call(&folder, "look into a submodule");
-            let asked = asked.args(["--git-dir=.", "rev-list", "-n1", "HEAD", "--all"]);
-            let answer = asked.args(["--not", "--remotes"]).answer().await?;
+            let command = self.git().call(&folder, "look into a submodule");
+            let command = command.args(["--git-dir=.", "rev-list", "-n1", "HEAD", "--all"]);
+            let answer = command.args(["--not", "--remotes"]).run().await?;
             if answer.code != Some(0) || !answer.output.is_empty() {
                 holding.push(name);
             }
@@ -163,10 +165,10 @@ impl Worktree {
 
     /// Paths that are recorded as a commit of another repository.
     async fn links(&self) -> Result<Vec<PathBuf>, WorkspaceError> {
-        let asked = self
+        let command = self
             .call("list the submodules")
             .args(["ls-files", "-z", "--stage"]);
-        let output = asked.output().await?;
+        let output = command.output().await?;
         let links = output.split(|byte| *byte == 0).filter_map(|entry| {
             let link = entry.strip_prefix(b"160000 ")?;
             let tab = link.iter().position(|byte| *byte == b'\t')?;

@@ -5,34 +5,38 @@
 //! taken as it is, merges included, because there is nothing to move.
 
 use crate::error::WorkspaceError;
-use crate::finish::Outcome;
+use crate::finish::MergeOutcome;
 use crate::worktree::Worktree;
 
 impl Worktree {
     /// The work on top of the target.
-    pub(crate) async fn replayed(&self, tip: &str, head: &str) -> Result<Outcome, WorkspaceError> {
+    pub(crate) async fn rebase(
+        &self,
+        tip: &str,
+        head: &str,
+    ) -> Result<MergeOutcome, WorkspaceError> {
         if self.repository().is_ancestor(tip, head).await? {
-            return Ok(Outcome::At(head.to_owned()));
+            return Ok(MergeOutcome::At(head.to_owned()));
         }
-        let asked = self.call("list the commits to move");
-        let asked = asked.args(["rev-list", "--reverse", "--topo-order", "--no-merges"]);
-        let commits = asked.args([head, "--not", tip]).text().await?;
+        let command = self.call("list the commits to move");
+        let command = command.args(["rev-list", "--reverse", "--topo-order", "--no-merges"]);
+        let commits = command.args([head, "--not", tip]).text().await?;
         let mut at = tip.to_owned();
         for commit in commits.lines() {
-            match self.applied(&at, commit).await? {
-                Outcome::At(next) => at = next,
-                conflict @ Outcome::Conflict(_) => return Ok(conflict),
+            match self.cherry_pick(&at, commit).await? {
+                MergeOutcome::At(next) => at = next,
+                conflict @ MergeOutcome::Conflict(_) => return Ok(conflict),
             }
         }
-        Ok(Outcome::At(at))
+        Ok(MergeOutcome::At(at))
     }
 
     /// `commit`, with `at` as its parent.
-    async fn applied(&self, at: &str, commit: &str) -> Result<Outcome, WorkspaceError> {
-        let asked = self
+    async fn cherry_pick(&self, at: &str, commit: &str) -> Result<MergeOutcome, WorkspaceError> {
+        let command = self
             .call("read a commit")
             .args(["cat-file", "commit", commit]);
-        let original = asked.output().await?;
+        let original = command.output().await?;
         let own_tree = self.tree(commit).await?;
         let parent_tree = match header(&original, b"parent ") {
             Some(_) => self.tree(&format!("{commit}^1")).await?,
@@ -41,30 +45,30 @@ impl Worktree {
         let at_tree = self.tree(at).await?;
         // Stand-ins whose common ancestor is what the commit started from: that
         // makes a merge of the two the application of its change.
-        let before = self.stand_in(&parent_tree, None).await?;
-        let ours = self.stand_in(&at_tree, Some(&before)).await?;
-        let theirs = self.stand_in(&own_tree, Some(&before)).await?;
+        let before = self.placeholder_commit(&parent_tree, None).await?;
+        let ours = self.placeholder_commit(&at_tree, Some(&before)).await?;
+        let theirs = self.placeholder_commit(&own_tree, Some(&before)).await?;
         let tree = match self.merged_tree(&ours, &theirs).await? {
-            Outcome::At(tree) => tree,
-            conflict @ Outcome::Conflict(_) => return Ok(conflict),
+            MergeOutcome::At(tree) => tree,
+            conflict @ MergeOutcome::Conflict(_) => return Ok(conflict),
         };
         if tree == at_tree && own_tree != parent_tree {
-            return Ok(Outcome::At(at.to_owned()));
+            return Ok(MergeOutcome::At(at.to_owned()));
         }
-        let copy = self.copied(&original, &tree, at).await?;
-        Ok(Outcome::At(copy))
+        let copy = self.copy_commit(&original, &tree, at).await?;
+        Ok(MergeOutcome::At(copy))
     }
 
     /// The same commit with another tree and parent, byte for byte otherwise; a
     /// signature would not be true any more and is left out.
-    async fn copied(
+    async fn copy_commit(
         &self,
         original: &[u8],
         tree: &str,
         parent: &str,
     ) -> Result<String, WorkspaceError> {
-        let asked = self.identified(self.call("say who commits")).await?;
-        let committer = asked.args(["var", "GIT_COMMITTER_IDENT"]).text().await?;
+        let command = self.identified(self.call("say who commits")).await?;
+        let committer = command.args(["var", "GIT_COMMITTER_IDENT"]).text().await?;
         let mut copy = format!("tree {tree}\nparent {parent}\n").into_bytes();
         copy.extend_from_slice(header(original, b"author ").unwrap_or_default());
         copy.extend_from_slice(format!("\ncommitter {committer}\n").as_bytes());
@@ -74,31 +78,35 @@ impl Worktree {
         }
         let message = original.windows(2).position(|pair| pair == b"\n\n");
         copy.extend_from_slice(&original[message.map_or(original.len(), |at| at + 1)..]);
-        let asked = self.call("write a commit");
-        let asked = asked.args(["hash-object", "-t", "commit", "-w", "--stdin"]);
-        asked.input(copy).text().await
+        let command = self.call("write a commit");
+        let command = command.args(["hash-object", "-t", "commit", "-w", "--stdin"]);
+        command.input(copy).text().await
     }
 
-    async fn stand_in(&self, tree: &str, parent: Option<&str>) -> Result<String, WorkspaceError> {
-        let mut asked = self.call("prepare a merge").args(["commit-tree", tree]);
+    async fn placeholder_commit(
+        &self,
+        tree: &str,
+        parent: Option<&str>,
+    ) -> Result<String, WorkspaceError> {
+        let mut command = self.call("prepare a merge").args(["commit-tree", tree]);
         if let Some(parent) = parent {
-            asked = asked.args(["-p", parent]);
+            command = command.args(["-p", parent]);
         }
         for name in ["GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"] {
-            asked = asked.variable(name, "stand-in");
+            command = command.variable(name, "stand-in");
         }
         for name in ["GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"] {
-            asked = asked.variable(name, "stand-in@localhost");
+            command = command.variable(name, "stand-in@localhost");
         }
         for name in ["GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"] {
-            asked = asked.variable(name, "@1 +0000");
+            command = command.variable(name, "@1 +0000");
         }
-        asked.input("stand-in").text().await
+        command.input("stand-in").text().await
     }
 
     async fn tree(&self, commit: &str) -> Result<String, WorkspaceError> {
-        let asked = self.call("read a commit").args(["rev-parse", "--verify"]);
-        asked.arg(format!("{commit}^{{tree}}")).text().await
+        let command = self.call("read a commit").args(["rev-parse", "--verify"]);
+        command.arg(format!("{commit}^{{tree}}")).text().await
     }
 
     async fn empty_tree(&self) -> Result<String, WorkspaceError> {

@@ -4,7 +4,7 @@ use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 
 use crate::error::WorkspaceError;
-use crate::git::{Call, Git};
+use crate::git::{Git, GitCall};
 
 #[derive(Debug, Clone)]
 pub struct Repository {
@@ -26,19 +26,19 @@ impl Repository {
     /// The same with another git than the one in PATH.
     pub async fn open_with(git: Git, path: &Path) -> Result<Self, WorkspaceError> {
         let path = real(path)?;
-        let asked = git.call(&path, "find the repository");
-        let asked = asked.args(["rev-parse", "--path-format=absolute", "--git-common-dir"]);
-        let answer = asked.answer().await?;
-        if answer.code == Some(128) && answer.complaint.contains("not a git repository") {
+        let command = git.call(&path, "find the repository");
+        let command = command.args(["rev-parse", "--path-format=absolute", "--git-common-dir"]);
+        let answer = command.run().await?;
+        if answer.code == Some(128) && answer.stderr.contains("not a git repository") {
             return Err(WorkspaceError::NotARepository(path));
         }
         let common = real(&one_path(answer.success()?))?;
-        let asked = git.call(&path, "find the checkout");
-        let asked = asked.args(["rev-parse", "--is-inside-work-tree"]);
-        let checkout = match asked.text().await?.as_str() {
+        let command = git.call(&path, "find the checkout");
+        let command = command.args(["rev-parse", "--is-inside-work-tree"]);
+        let checkout = match command.text().await?.as_str() {
             "true" => {
-                let asked = git.call(&path, "find the checkout");
-                let top = asked
+                let command = git.call(&path, "find the checkout");
+                let top = command
                     .args(["rev-parse", "--show-toplevel"])
                     .output()
                     .await?;
@@ -99,7 +99,7 @@ impl Repository {
     }
 
     /// A call that concerns no checkout.
-    pub(crate) fn call(&self, doing: impl Into<String>) -> Call {
+    pub(crate) fn call(&self, doing: impl Into<String>) -> GitCall {
         // Named, because people may forbid git to use a bare repository it finds.
         self.git.call(&self.common, doing).args(["--git-dir=."])
     }
@@ -119,10 +119,10 @@ impl Repository {
     }
 
     pub(crate) async fn is_ancestor(&self, old: &str, new: &str) -> Result<bool, WorkspaceError> {
-        let asked = self.call("compare two commits");
-        let answer = asked
+        let command = self.call("compare two commits");
+        let answer = command
             .args(["merge-base", "--is-ancestor", old, new])
-            .answer()
+            .run()
             .await?;
         match answer.code {
             Some(0) => Ok(true),
@@ -168,10 +168,10 @@ impl Lock {
 }
 
 pub(crate) async fn branch_of(git: &Git, folder: &Path) -> Result<Option<String>, WorkspaceError> {
-    let asked = git.call(folder, "say which branch is checked out");
-    let answer = asked
+    let command = git.call(folder, "say which branch is checked out");
+    let answer = command
         .args(["symbolic-ref", "--quiet", "HEAD"])
-        .answer()
+        .run()
         .await?;
     if answer.code == Some(1) {
         return Ok(None);
@@ -183,16 +183,16 @@ pub(crate) async fn branch_of(git: &Git, folder: &Path) -> Result<Option<String>
         .map(str::to_owned))
 }
 
-pub(crate) async fn commit_in(call: Call, name: &str) -> Result<Option<String>, WorkspaceError> {
+pub(crate) async fn commit_in(call: GitCall, name: &str) -> Result<Option<String>, WorkspaceError> {
     let name = format!("{name}^{{commit}}");
-    let asked = call.args([
+    let command = call.args([
         "rev-parse",
         "--quiet",
         "--verify",
         "--end-of-options",
         &name,
     ]);
-    let answer = asked.answer().await?;
+    let answer = command.run().await?;
     if answer.code != Some(0) {
         // A name with a strange form is answered like one that is not there.
         return Ok(None);

@@ -81,8 +81,8 @@ impl Changes {
 
 /// What differs from the last commit in a checkout.
 pub(crate) async fn changes(git: &Git, folder: &Path) -> Result<Changes, WorkspaceError> {
-    let asked = git.call(folder, "compare the files with the last commit");
-    let output = asked
+    let command = git.call(folder, "compare the files with the last commit");
+    let output = command
         .args(["status", "--porcelain=v2", "-z", "--no-renames"])
         .args(["--untracked-files=all", "--ignore-submodules=none"])
         .output()

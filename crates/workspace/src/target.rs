@@ -15,56 +15,56 @@ use crate::status::{changes, in_progress};
 pub(crate) enum Swap {
     Moved,
     /// The branch is no longer where it was expected.
-    Outrun,
+    Raced,
 }
 
 /// Where a branch is to go, and from where alone it may.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Step<'a> {
+pub(crate) struct BranchMove<'a> {
     pub(crate) branch: &'a str,
     pub(crate) from: &'a str,
     pub(crate) to: &'a str,
 }
 
-/// Takes a step. `before` is told, right before anything changes, which checkout
+/// Moves the branch. `before` is told, right before anything changes, which checkout
 /// moves along.
 pub(crate) async fn swap(
     repository: &Repository,
-    step: Step<'_>,
+    movement: BranchMove<'_>,
     lock: &Lock,
     before: impl FnOnce(Option<&Path>) -> Result<(), WorkspaceError>,
 ) -> Result<Swap, WorkspaceError> {
-    let tree = movable_checkout(repository, step.branch).await?;
+    let tree = movable_checkout(repository, movement.branch).await?;
     before(tree.as_deref())?;
     let answer = match &tree {
         Some(tree) => {
             // Git itself refuses if that would lose anything.
-            let asked = repository
+            let command = repository
                 .git()
                 .call(tree, "move the checkout")
                 .holding(lock)?;
-            let asked = asked.args(["merge", "--ff-only", "--quiet", "--no-stat"]);
-            let asked = asked.args(["--no-autostash", "--no-squash", "--commit", "--no-edit"]);
-            asked.arg(step.to).answer().await?
+            let command = command.args(["merge", "--ff-only", "--quiet", "--no-stat"]);
+            let command = command.args(["--no-autostash", "--no-squash", "--commit", "--no-edit"]);
+            command.arg(movement.to).run().await?
         }
         None => {
-            let name = format!("refs/heads/{}", step.branch);
-            let reason = format!("mission: to {}", step.to);
-            let asked = repository.call("move the target branch").holding(lock)?;
-            let asked = asked.args(["update-ref", "-m", &reason, &name]);
-            asked.args([step.to, step.from]).answer().await?
+            let name = format!("refs/heads/{}", movement.branch);
+            let reason = format!("mission: to {}", movement.to);
+            let command = repository.call("move the target branch").holding(lock)?;
+            let command = command.args(["update-ref", "-m", &reason, &name]);
+            command.args([movement.to, movement.from]).run().await?
         }
     };
-    let now = tip(repository, step.branch).await?;
-    if answer.code == Some(0) && repository.is_ancestor(step.to, &now).await? {
+    let now = tip(repository, movement.branch).await?;
+    if answer.code == Some(0) && repository.is_ancestor(movement.to, &now).await? {
         return Ok(Swap::Moved);
     }
     match tree {
-        _ if now != step.from => Ok(Swap::Outrun),
+        _ if now != movement.from => Ok(Swap::Raced),
         // It left the branch meanwhile; the branch is free to move now.
-        Some(_) if answer.code == Some(0) => Ok(Swap::Outrun),
+        Some(_) if answer.code == Some(0) => Ok(Swap::Raced),
         Some(path) => Err(WorkspaceError::TargetStuck {
-            branch: step.branch.to_owned(),
+            branch: movement.branch.to_owned(),
             path,
             reason: answer.reason(),
         }),
@@ -129,10 +129,10 @@ pub(crate) async fn git_folder(
     repository: &Repository,
     tree: &Path,
 ) -> Result<PathBuf, WorkspaceError> {
-    let asked = repository
+    let command = repository
         .git()
         .call(tree, "find the git folder of a checkout");
-    let folder = asked
+    let folder = command
         .args(["rev-parse", "--absolute-git-dir"])
         .output()
         .await?;
@@ -202,15 +202,15 @@ mod tests {
         }
 
         /// Moves `main` from one to two, while somebody else moves it to three.
-        async fn outrun(&self, by: impl FnOnce()) -> Swap {
+        async fn race(&self, by: impl FnOnce()) -> Swap {
             let repository = Repository::open(self.place.path()).await.unwrap();
             let lock = repository.lock().await.unwrap();
-            let step = Step {
+            let movement = BranchMove {
                 branch: "main",
                 from: &self.commits[0],
                 to: &self.commits[1],
             };
-            let swapped = swap(&repository, step, &lock, |_| {
+            let swapped = swap(&repository, movement, &lock, |_| {
                 by();
                 Ok(())
             });
@@ -223,18 +223,18 @@ mod tests {
         let fork = Fork::new();
         let (folder, [_, two, three]) = (fork.place.path(), &fork.commits);
         let person = || drop(git(folder, &["reset", "--quiet", "--hard", three]));
-        assert_eq!(fork.outrun(person).await, Swap::Outrun);
+        assert_eq!(fork.race(person).await, Swap::Raced);
         assert_eq!(git(folder, &["rev-parse", "main"]), *three);
         assert_eq!(git(folder, &["status", "--porcelain"]), "");
 
         git(folder, &["checkout", "--quiet", "-B", "else", "main"]);
         git(folder, &["branch", "--force", "main", &fork.commits[0]]);
         let person = || drop(git(folder, &["branch", "--force", "main", three]));
-        assert_eq!(fork.outrun(person).await, Swap::Outrun);
+        assert_eq!(fork.race(person).await, Swap::Raced);
         assert_eq!(git(folder, &["rev-parse", "main"]), *three);
 
         git(folder, &["branch", "--force", "main", &fork.commits[0]]);
-        assert_eq!(fork.outrun(|| ()).await, Swap::Moved);
+        assert_eq!(fork.race(|| ()).await, Swap::Moved);
         assert_eq!(git(folder, &["rev-parse", "main"]), *two);
     }
 
@@ -243,8 +243,8 @@ mod tests {
         let fork = Fork::new();
         let folder = fork.place.path();
         let person = || drop(git(folder, &["checkout", "--quiet", "-b", "else"]));
-        assert_eq!(fork.outrun(person).await, Swap::Outrun);
+        assert_eq!(fork.race(person).await, Swap::Raced);
         assert_eq!(git(folder, &["rev-parse", "main"]), fork.commits[0]);
-        assert_eq!(fork.outrun(|| ()).await, Swap::Moved);
+        assert_eq!(fork.race(|| ()).await, Swap::Moved);
     }
 }

@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use crate::error::WorkspaceError;
-use crate::git::{Call, Git};
+use crate::git::{Git, GitCall};
 use crate::index_lock;
 use crate::record::Record;
 use crate::repository::{Repository, branch_of, commit_in, one_path, real};
@@ -41,8 +41,8 @@ impl Worktree {
         if repository.checkout() != Some(&path) {
             return Err(WorkspaceError::NotOurs(path));
         }
-        let asked = git.call(&path, "find the folder of the worktree");
-        let admin = asked
+        let command = git.call(&path, "find the folder of the worktree");
+        let admin = command
             .args(["rev-parse", "--absolute-git-dir"])
             .output()
             .await?;
@@ -104,7 +104,7 @@ impl Worktree {
         self.expect_settled()?;
         self.expect_on_branch().await?;
         self.expect_unlocked()?;
-        let asked = self
+        let command = self
             .call("stage the changes")
             .args(["add", "--all", "--", "."]);
         let embedded = self.embedded_repositories().await?;
@@ -113,16 +113,16 @@ impl Worktree {
             pathspec.push(path);
             pathspec
         });
-        asked.args(left_out).output().await?;
-        let asked = self.call("look for staged changes");
-        let answer = asked.args(["diff", "--cached", "--quiet"]).answer().await?;
+        command.args(left_out).output().await?;
+        let command = self.call("look for staged changes");
+        let answer = command.args(["diff", "--cached", "--quiet"]).run().await?;
         if answer.code == Some(0) {
             return Ok(None);
         }
-        let asked = self.identified(self.call("commit the changes")).await?;
-        let asked = asked.args(["commit", "--quiet", "--no-verify"]);
-        let asked = asked.args(["--cleanup=whitespace", "--allow-empty-message", "--file=-"]);
-        asked.input(message).output().await?;
+        let command = self.identified(self.call("commit the changes")).await?;
+        let command = command.args(["commit", "--quiet", "--no-verify"]);
+        let command = command.args(["--cleanup=whitespace", "--allow-empty-message", "--file=-"]);
+        command.input(message).output().await?;
         self.head().await.map(Some)
     }
 
@@ -141,17 +141,17 @@ impl Worktree {
         &self.admin
     }
 
-    pub(crate) fn call(&self, doing: impl Into<String>) -> Call {
+    pub(crate) fn call(&self, doing: impl Into<String>) -> GitCall {
         self.git().call(&self.path, doing)
     }
 
     /// A call that makes a commit. Somebody who has not told git who they are
     /// still gets their work; the commit says who made it.
-    pub(crate) async fn identified(&self, call: Call) -> Result<Call, WorkspaceError> {
-        let asked = self
+    pub(crate) async fn identified(&self, call: GitCall) -> Result<GitCall, WorkspaceError> {
+        let command = self
             .call("say who commits")
             .args(["var", "GIT_COMMITTER_IDENT"]);
-        if asked.answer().await?.code == Some(0) {
+        if command.run().await?.code == Some(0) {
             return Ok(call);
         }
         Ok(call
@@ -189,13 +189,13 @@ impl Worktree {
         head: &str,
         without: impl Iterator<Item = String>,
     ) -> Result<u64, WorkspaceError> {
-        let asked = self
+        let command = self
             .call("count commits")
             .args(["rev-list", "--count", head, "--not"]);
-        let said = asked.args(without).text().await?;
-        said.parse().map_err(|_| WorkspaceError::GitUnclear {
+        let output = command.args(without).text().await?;
+        output.parse().map_err(|_| WorkspaceError::GitUnclear {
             doing: "count commits".to_owned(),
-            said,
+            output,
         })
     }
 
@@ -224,12 +224,13 @@ impl Worktree {
 
     /// No git is at work here; a lock that a dead one left is taken away.
     pub(crate) fn expect_unlocked(&self) -> Result<(), WorkspaceError> {
-        match index_lock::clear(&self.admin, &self.path) {
-            true => Ok(()),
-            false => Err(WorkspaceError::Locked {
+        if index_lock::clear(&self.admin, &self.path) {
+            Ok(())
+        } else {
+            Err(WorkspaceError::Locked {
                 path: self.path.clone(),
                 lock: self.admin.join("index.lock"),
-            }),
+            })
         }
     }
 }

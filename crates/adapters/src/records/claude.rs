@@ -3,7 +3,9 @@
 
 use serde_json::Value;
 
-use super::{Line, Record, Recorded, Role, Written, microdollars, millis, moment, word, words};
+use super::{
+    Line, MessageOrigin, Record, RecordBody, Role, microdollars, millis, moment, word, words,
+};
 use crate::claude::outcome_of;
 use crate::transcript::{TokenUsage, number};
 
@@ -12,7 +14,7 @@ pub(super) fn records(line: &Line<'_>) -> Vec<Record> {
     if entry["isSidechain"] == true {
         return Vec::new();
     }
-    let own = |what: Recorded| Record {
+    let own = |what: RecordBody| Record {
         key: line.key(&entry["uuid"]),
         at: moment(&entry["timestamp"]),
         what,
@@ -24,25 +26,25 @@ pub(super) fn records(line: &Line<'_>) -> Vec<Record> {
         (Some("attachment"), _) if entry["attachment"]["type"] == "queued_command" => {
             let prompt = words(&entry["attachment"]["prompt"]);
             let prompt = prompt.map(|text| {
-                own(Recorded::Message {
+                own(RecordBody::Message {
                     role: Role::Person,
                     text,
                     model: None,
-                    written: Written::Said,
+                    written: MessageOrigin::Said,
                 })
             });
             prompt.into_iter().collect()
         }
-        (Some("system"), Some("turn_duration")) => vec![own(Recorded::TurnEnded)],
+        (Some("system"), Some("turn_duration")) => vec![own(RecordBody::TurnEnded)],
         (Some("cost-state"), _) => {
             let told = microdollars(&entry["totalCostUSD"]).map(|cost| Record {
                 key: "cost-state".to_owned(),
                 at: millis(&entry["startTime"]),
-                what: Recorded::Cost(cost),
+                what: RecordBody::Cost(cost),
             });
             told.into_iter().collect()
         }
-        (Some("system"), Some("compact_boundary")) => vec![own(Recorded::Compacted)],
+        (Some("system"), Some("compact_boundary")) => vec![own(RecordBody::Compacted)],
         _ => Vec::new(),
     }
 }
@@ -57,25 +59,25 @@ fn of_user(line: &Line<'_>) -> Vec<Record> {
         .map(|result| Record {
             key: word(&result["tool_use_id"]),
             at,
-            what: Recorded::ToolEnded {
+            what: RecordBody::ToolEnded {
                 outcome: outcome_of(result),
                 output: words(&result["content"]).unwrap_or_default(),
             },
         })
         .collect();
     let what = match words(content) {
-        Some(text) if text.starts_with("[Request interrupted by user") => Recorded::Interrupted,
+        Some(text) if text.starts_with("[Request interrupted by user") => RecordBody::Interrupted,
         // Beside a result stand only reminders of the program.
-        Some(text) if records.is_empty() => Recorded::Message {
+        Some(text) if records.is_empty() => RecordBody::Message {
             role: Role::Person,
             text,
             model: None,
             written: if entry["isCompactSummary"] == true {
-                Written::Summary
+                MessageOrigin::Summary
             } else if entry["isMeta"] == true {
-                Written::ByProgram
+                MessageOrigin::ByProgram
             } else {
-                Written::Said
+                MessageOrigin::Said
             },
         },
         _ => return records,
@@ -111,13 +113,14 @@ fn of_assistant(line: &Line<'_>) -> Vec<Record> {
                         n => format!("{key}#{n}"),
                     },
                     at,
-                    what: Recorded::Message {
+                    what: RecordBody::Message {
                         role: Role::Agent,
                         text,
                         model: model.clone(),
-                        written: match entry["isApiErrorMessage"] == true {
-                            true => Written::Failure,
-                            false => Written::Said,
+                        written: if entry["isApiErrorMessage"] == true {
+                            MessageOrigin::Failure
+                        } else {
+                            MessageOrigin::Said
                         },
                     },
                 });
@@ -126,7 +129,7 @@ fn of_assistant(line: &Line<'_>) -> Vec<Record> {
             Some("tool_use") => records.push(Record {
                 key: line.key(&block["id"]),
                 at,
-                what: Recorded::ToolStarted {
+                what: RecordBody::ToolStarted {
                     tool: word(&block["name"]),
                     input: block["input"].clone(),
                 },
@@ -141,7 +144,7 @@ fn of_assistant(line: &Line<'_>) -> Vec<Record> {
         records.push(Record {
             key: request.to_owned(),
             at,
-            what: Recorded::Used(usage_of(usage, model)),
+            what: RecordBody::Used(usage_of(usage, model)),
         });
     }
     // Without a person at the terminal nothing else says that a turn is over.
@@ -149,7 +152,7 @@ fn of_assistant(line: &Line<'_>) -> Vec<Record> {
         records.push(Record {
             key: format!("{}:end", line.key(&message["id"])),
             at,
-            what: Recorded::TurnEnded,
+            what: RecordBody::TurnEnded,
         });
     }
     records

@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use super::{Line, Record, RecordMemory, Recorded, Role, Written, moment, word, words};
+use super::{Line, MessageOrigin, Record, RecordBody, RecordMemory, Role, moment, word, words};
 use crate::codex::outcome_of;
 use crate::transcript::{TokenUsage, number};
 
@@ -19,7 +19,7 @@ pub(super) fn records(line: &Line<'_>, memory: &mut RecordMemory) -> Vec<Record>
             memory.model = payload["model"].as_str().map(str::to_owned);
             Vec::new()
         }
-        (Some("compacted"), _) => record(line.key(&Value::Null), Recorded::Compacted),
+        (Some("compacted"), _) => record(line.key(&Value::Null), RecordBody::Compacted),
         (Some("event_msg"), Some("item_completed")) => {
             let item = &payload["item"];
             let role = match item["type"].as_str() {
@@ -28,7 +28,7 @@ pub(super) fn records(line: &Line<'_>, memory: &mut RecordMemory) -> Vec<Record>
                 _ => return Vec::new(),
             };
             memory.items = true;
-            let said = words(&item["content"]).map(|text| said(role, text, memory));
+            let said = words(&item["content"]).map(|text| message(role, text, memory));
             said.map_or_else(Vec::new, |what| record(line.key(&item["id"]), what))
         }
         (Some("event_msg"), Some(kind @ ("user_message" | "agent_message"))) if !memory.items => {
@@ -36,31 +36,32 @@ pub(super) fn records(line: &Line<'_>, memory: &mut RecordMemory) -> Vec<Record>
                 "user_message" => Role::Person,
                 _ => Role::Agent,
             };
-            let said = words(&payload["message"]).map(|text| said(role, text, memory));
+            let said = words(&payload["message"]).map(|text| message(role, text, memory));
             said.map_or_else(Vec::new, |what| record(line.key(&Value::Null), what))
         }
         (Some("event_msg"), Some("task_complete")) => {
-            record(line.key(&payload["turn_id"]), Recorded::TurnEnded)
+            record(line.key(&payload["turn_id"]), RecordBody::TurnEnded)
         }
         (Some("event_msg"), Some("turn_aborted")) => {
-            record(line.key(&payload["turn_id"]), Recorded::Interrupted)
+            record(line.key(&payload["turn_id"]), RecordBody::Interrupted)
         }
         (Some("event_msg"), Some("token_count")) if !memory.usage_records => {
             let info = &payload["info"];
             let total = number(&info["total_token_usage"]["total_tokens"]);
-            match info["last_token_usage"].is_object() && total > 0 {
-                true => record(
+            if info["last_token_usage"].is_object() && total > 0 {
+                record(
                     format!("count:{total}"),
-                    Recorded::Used(usage_of(&info["last_token_usage"], memory.model.clone())),
-                ),
-                false => Vec::new(),
+                    RecordBody::Used(usage_of(&info["last_token_usage"], memory.model.clone())),
+                )
+            } else {
+                Vec::new()
             }
         }
         (Some("token_usage_record"), _) => {
             memory.usage_records = true;
             let model = payload["model"].as_str().map(str::to_owned);
             let usage = usage_of(&payload["usage"], model.or_else(|| memory.model.clone()));
-            record(line.key(&payload["response_id"]), Recorded::Used(usage))
+            record(line.key(&payload["response_id"]), RecordBody::Used(usage))
         }
         (
             Some("response_item"),
@@ -71,7 +72,7 @@ pub(super) fn records(line: &Line<'_>, memory: &mut RecordMemory) -> Vec<Record>
                 (None, Some(name)) => name.to_owned(),
                 (_, None) => "shell".to_owned(),
             };
-            let what = Recorded::ToolStarted {
+            let what = RecordBody::ToolStarted {
                 tool,
                 input: input_of(payload),
             };
@@ -80,7 +81,7 @@ pub(super) fn records(line: &Line<'_>, memory: &mut RecordMemory) -> Vec<Record>
         (Some("response_item"), Some("function_call_output" | "custom_tool_call_output")) => {
             let output = &payload["output"];
             let told = words(output).or_else(|| words(&output["content"]));
-            let what = Recorded::ToolEnded {
+            let what = RecordBody::ToolEnded {
                 outcome: outcome_of(output),
                 output: told.unwrap_or_default(),
             };
@@ -90,15 +91,15 @@ pub(super) fn records(line: &Line<'_>, memory: &mut RecordMemory) -> Vec<Record>
     }
 }
 
-fn said(role: Role, text: String, memory: &RecordMemory) -> Recorded {
-    Recorded::Message {
+fn message(role: Role, text: String, memory: &RecordMemory) -> RecordBody {
+    RecordBody::Message {
         model: match role {
             Role::Person => None,
             Role::Agent => memory.model.clone(),
         },
         role,
         text,
-        written: Written::Said,
+        written: MessageOrigin::Said,
     }
 }
 

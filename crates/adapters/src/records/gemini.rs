@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use super::{Line, Record, RecordMemory, Recorded, Role, Written, moment, word, words};
+use super::{Line, MessageOrigin, Record, RecordBody, RecordMemory, Role, moment, word, words};
 use crate::gemini::{CANCELLED, PREAMBLE};
 use crate::transcript::{CallOutcome, TokenUsage, number};
 
@@ -22,20 +22,20 @@ pub(super) fn records(line: &Line<'_>, memory: &mut RecordMemory) -> Vec<Record>
     if memory.retold {
         return Vec::new();
     }
-    let own = |what: Recorded| Record {
+    let own = |what: RecordBody| Record {
         key: line.key(&entry["id"]),
         at: moment(&entry["timestamp"]),
         what,
     };
     match entry["type"].as_str() {
-        Some("info") if said.as_deref() == Some(CANCELLED) => vec![own(Recorded::Interrupted)],
+        Some("info") if said.as_deref() == Some(CANCELLED) => vec![own(RecordBody::Interrupted)],
         Some("user") => {
             let prompt = said.map(|text| {
-                own(Recorded::Message {
+                own(RecordBody::Message {
                     role: Role::Person,
                     text,
                     model: None,
-                    written: Written::Said,
+                    written: MessageOrigin::Said,
                 })
             });
             prompt.into_iter().collect()
@@ -43,11 +43,11 @@ pub(super) fn records(line: &Line<'_>, memory: &mut RecordMemory) -> Vec<Record>
         Some("gemini") => {
             let model = entry["model"].as_str().map(str::to_owned);
             let answer = said.map(|text| {
-                own(Recorded::Message {
+                own(RecordBody::Message {
                     role: Role::Agent,
                     text,
                     model: model.clone(),
-                    written: Written::Said,
+                    written: MessageOrigin::Said,
                 })
             });
             let mut records: Vec<_> = answer.into_iter().collect();
@@ -57,7 +57,7 @@ pub(super) fn records(line: &Line<'_>, memory: &mut RecordMemory) -> Vec<Record>
             let tokens = &entry["tokens"];
             if tokens.is_object() {
                 let cached = number(&tokens["cached"]);
-                records.push(own(Recorded::Used(TokenUsage {
+                records.push(own(RecordBody::Used(TokenUsage {
                     model,
                     input: number(&tokens["input"]).saturating_sub(cached),
                     output: number(&tokens["output"]) + number(&tokens["thoughts"]),
@@ -77,7 +77,7 @@ fn of_call(line: &Line<'_>, call: &Value, records: &mut Vec<Record>) {
     records.push(Record {
         key: key.clone(),
         at,
-        what: Recorded::ToolStarted {
+        what: RecordBody::ToolStarted {
             tool: word(&call["name"]),
             input: call["args"].clone(),
         },
@@ -92,7 +92,7 @@ fn of_call(line: &Line<'_>, call: &Value, records: &mut Vec<Record>) {
     records.push(Record {
         key,
         at,
-        what: Recorded::ToolEnded {
+        what: RecordBody::ToolEnded {
             outcome,
             output: output_of(call),
         },

@@ -26,16 +26,16 @@ pub struct Record {
     pub key: String,
     /// When, by the CLI's clock.
     pub at: Option<Timestamp>,
-    pub what: Recorded,
+    pub what: RecordBody,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub enum Recorded {
+pub enum RecordBody {
     Message {
         role: Role,
         text: String,
         model: Option<String>,
-        written: Written,
+        written: MessageOrigin,
     },
     ToolStarted {
         tool: String,
@@ -65,7 +65,7 @@ pub enum Role {
 
 /// How the transcript itself says that a message came about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Written {
+pub enum MessageOrigin {
     /// Somebody said it.
     Said,
     /// The CLI added it.

@@ -1,6 +1,6 @@
 //! OpenCode: parts of messages, each handed out when it is whole.
 
-use super::{Line, Record, Recorded, Role, Written, microdollars, millis, word, words};
+use super::{Line, MessageOrigin, Record, RecordBody, Role, microdollars, millis, word, words};
 use crate::opencode::outcome_of;
 use crate::transcript::{TokenUsage, number};
 
@@ -8,7 +8,7 @@ pub(super) fn records(line: &Line<'_>) -> Vec<Record> {
     let entry = &line.entry;
     let part = &entry["part"];
     let model = || entry["model"].as_str().map(str::to_owned);
-    let own = |what: Recorded| Record {
+    let own = |what: RecordBody| Record {
         key: line.key(&entry["id"]),
         at: millis(&part["time"]["start"]).or_else(|| millis(&entry["at"])),
         what,
@@ -19,14 +19,11 @@ pub(super) fn records(line: &Line<'_>) -> Vec<Record> {
         Some("text") => {
             let said = words(&part["text"]).map(|text| {
                 let person = entry["role"] == "user";
-                own(Recorded::Message {
-                    role: match person {
-                        true => Role::Person,
-                        false => Role::Agent,
-                    },
+                own(RecordBody::Message {
+                    role: if person { Role::Person } else { Role::Agent },
                     text,
                     model: (!person).then(model).flatten(),
-                    written: Written::Said,
+                    written: MessageOrigin::Said,
                 })
             });
             said.into_iter().collect()
@@ -47,33 +44,33 @@ pub(super) fn records(line: &Line<'_>) -> Vec<Record> {
             vec![
                 record(
                     began.or(ended),
-                    Recorded::ToolStarted {
+                    RecordBody::ToolStarted {
                         tool: word(&part["tool"]),
                         input: state["input"].clone(),
                     },
                 ),
                 record(
                     ended,
-                    Recorded::ToolEnded {
+                    RecordBody::ToolEnded {
                         outcome: outcome_of(state),
                         output: output.unwrap_or_default(),
                     },
                 ),
             ]
         }
-        Some("compaction") => vec![own(Recorded::Compacted)],
+        Some("compaction") => vec![own(RecordBody::Compacted)],
         Some("step-finish") => {
             let tokens = &part["tokens"];
-            let mut records = vec![own(Recorded::Used(TokenUsage {
+            let mut records = vec![own(RecordBody::Used(TokenUsage {
                 model: model(),
                 input: number(&tokens["input"]),
                 output: number(&tokens["output"]) + number(&tokens["reasoning"]),
                 cache_read: number(&tokens["cache"]["read"]),
                 cache_write: number(&tokens["cache"]["write"]),
             }))];
-            records.extend(microdollars(&part["cost"]).map(|cost| own(Recorded::Cost(cost))));
+            records.extend(microdollars(&part["cost"]).map(|cost| own(RecordBody::Cost(cost))));
             if part["reason"] != "tool-calls" {
-                records.push(own(Recorded::TurnEnded));
+                records.push(own(RecordBody::TurnEnded));
             }
             records
         }

@@ -28,22 +28,24 @@ fn told(records: &[Record]) -> Vec<String> {
     let mut told = Vec::new();
     for record in records {
         let (kind, line) = match &record.what {
-            Recorded::Message {
+            RecordBody::Message {
                 role, text, model, ..
             } => {
                 let model = model.as_deref().unwrap_or("-");
                 ("message", format!("{role:?} ({model}): {text}"))
             }
-            Recorded::ToolStarted { tool, input } => ("call", format!("{tool} {input}")),
-            Recorded::ToolEnded { outcome, output } => {
+            RecordBody::ToolStarted { tool, input } => ("call", format!("{tool} {input}")),
+            RecordBody::ToolEnded { outcome, output } => {
                 let last = output.lines().last().unwrap_or_default();
                 ("result", format!("{outcome:?}: {last}"))
             }
-            Recorded::Used(usage) => ("usage", format!("{} in, {} out", usage.input, usage.output)),
-            Recorded::Cost(cost) => ("cost", format!("{cost} microdollars")),
-            Recorded::TurnEnded => ("event", "turn ended".to_owned()),
-            Recorded::Interrupted => ("event", "interrupted".to_owned()),
-            Recorded::Compacted => ("event", "compacted".to_owned()),
+            RecordBody::Used(usage) => {
+                ("usage", format!("{} in, {} out", usage.input, usage.output))
+            }
+            RecordBody::Cost(cost) => ("cost", format!("{cost} microdollars")),
+            RecordBody::TurnEnded => ("event", "turn ended".to_owned()),
+            RecordBody::Interrupted => ("event", "interrupted".to_owned()),
+            RecordBody::Compacted => ("event", "compacted".to_owned()),
         };
         assert!(record.at.is_some(), "{line}");
         if seen.insert((kind, record.key.clone()), ()).is_none() {
@@ -183,7 +185,7 @@ fn what_the_transcript_of_claude_code_says_about_its_messages_is_kept() {
             .collect::<Vec<_>>()
     };
     let written = |entry: Value| match &line(entry)[..] {
-        [Recorded::Message { written, .. }] => *written,
+        [RecordBody::Message { written, .. }] => *written,
         other => panic!("{other:?}"),
     };
     let user = |more: Value| {
@@ -194,23 +196,26 @@ fn what_the_transcript_of_claude_code_says_about_its_messages_is_kept() {
             .extend(more.as_object().unwrap().clone());
         entry
     };
-    assert_eq!(written(user(json!({}))), Written::Said);
-    assert_eq!(written(user(json!({"isMeta": true}))), Written::ByProgram);
+    assert_eq!(written(user(json!({}))), MessageOrigin::Said);
+    assert_eq!(
+        written(user(json!({"isMeta": true}))),
+        MessageOrigin::ByProgram
+    );
     assert_eq!(
         written(user(json!({"isCompactSummary": true}))),
-        Written::Summary
+        MessageOrigin::Summary
     );
     assert_eq!(line(user(json!({"isSidechain": true}))), []);
     let failed = json!({"type": "assistant", "isApiErrorMessage": true, "message": {
         "model": "<synthetic>", "content": [{"type": "text", "text": "API Error"}],
     }});
-    assert_eq!(written(failed), Written::Failure);
+    assert_eq!(written(failed), MessageOrigin::Failure);
     let queued = json!({"type": "attachment", "attachment": {
         "type": "queued_command", "prompt": "one more thing",
     }});
-    assert_eq!(written(queued), Written::Said);
+    assert_eq!(written(queued), MessageOrigin::Said);
     let compacted = json!({"type": "system", "subtype": "compact_boundary"});
-    assert_eq!(line(compacted), [Recorded::Compacted]);
+    assert_eq!(line(compacted), [RecordBody::Compacted]);
 }
 
 #[test]

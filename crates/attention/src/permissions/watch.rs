@@ -380,7 +380,7 @@ impl Watcher {
             let begun = self
                 .permissions
                 .db
-                .write(move |tx| Box::pin(questions::begin_giving(tx, id, now)))
+                .write(move |tx| Box::pin(questions::begin_delivery(tx, id, now)))
                 .await;
             if begun.is_err() {
                 return Ok(Given::Elsewhere);

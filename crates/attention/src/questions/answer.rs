@@ -128,7 +128,7 @@ impl Questions {
         let id = question.id;
         let now = self.clock.now();
         self.db
-            .write(move |tx| Box::pin(questions::begin_giving(tx, id, now)))
+            .write(move |tx| Box::pin(questions::begin_delivery(tx, id, now)))
             .await?;
         let answer = Answer {
             option: text.to_owned(),

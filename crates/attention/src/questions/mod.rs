@@ -22,7 +22,7 @@ use missiond_core::{
 use missiond_executions::Executions;
 use missiond_runtime::{Component, StartError, Supervisor, Tasks};
 use missiond_slots::Slots;
-use missiond_store::questions::{self, Closing, QuestionFilter, Raised};
+use missiond_store::questions::{self, Closing, QuestionFilter, RaisedQuestion};
 use missiond_store::{MissionDb, NewEvent, StoreError, timeline};
 use missiond_timeline::Timeline;
 use tokio::sync::watch;
@@ -120,7 +120,7 @@ impl Questions {
             .write(move |tx| {
                 Box::pin(async move {
                     let raised = questions::raise(tx, &new, now).await?;
-                    if let Raised::New(question) = &raised {
+                    if let RaisedQuestion::New(question) = &raised {
                         let created = Event::QuestionCreated {
                             question: question.id,
                             task: question.origin.task(),
@@ -133,7 +133,7 @@ impl Questions {
                 })
             })
             .await?;
-        if let Raised::New(question) = &raised {
+        if let RaisedQuestion::New(question) = &raised {
             tracing::info!(question = %question.number, key = question.origin.key(), "asked");
         }
         Ok(raised.question().id)

@@ -9,7 +9,9 @@ use missiond_core::{
     Lease, Outcome, TraceContext,
 };
 use missiond_store::StoreError;
-use missiond_store::board::{self as store, Claimant, Claimed, Ended, Place, ReadyLimits, Waiting};
+use missiond_store::board::{
+    self as store, AttemptLocation, Claimant, Claimed, EndedAttempt, ReadyLimits, Waiting,
+};
 
 use super::{Board, BoardError};
 
@@ -90,16 +92,16 @@ impl Board {
     }
 
     /// Keeps where the attempt is made.
-    pub async fn record_place(
+    pub async fn record_location(
         &self,
         attempt: &Attempt,
-        place: Place,
+        location: AttemptLocation,
         trace: TraceContext,
     ) -> Result<Attempt, BoardError> {
         let act = self.act(trace);
         let (id, token) = (attempt.id, attempt.token);
         let recorded = self.db.write(move |tx| {
-            Box::pin(async move { store::record_place(tx, id, token, &place, &act).await })
+            Box::pin(async move { store::record_location(tx, id, token, &location, &act).await })
         });
         let recorded = recorded.await;
         self.fenced(attempt, recorded, trace).await
@@ -147,7 +149,7 @@ impl Board {
         outcome: Outcome,
         reason: Option<String>,
         trace: TraceContext,
-    ) -> Result<Ended, BoardError> {
+    ) -> Result<EndedAttempt, BoardError> {
         let act = self.act(trace);
         let (id, token) = (attempt.id, attempt.token);
         let finished = self.db.write(move |tx| {
@@ -160,7 +162,7 @@ impl Board {
     }
 
     /// Ends the attempts whose lease has run out.
-    pub async fn expire(&self, trace: TraceContext) -> Result<Vec<Ended>, BoardError> {
+    pub async fn expire(&self, trace: TraceContext) -> Result<Vec<EndedAttempt>, BoardError> {
         let act = self.act(trace);
         let expired = self
             .db

@@ -12,7 +12,7 @@ use missiond_core::{
 };
 use missiond_exchange::{Card, ImportError, Standing};
 use missiond_os::files;
-use missiond_store::board::{self as store, Brought, History, NewBoardTask};
+use missiond_store::board::{self as store, History, ImportedStatus, NewBoardTask};
 use missiond_store::{StoreError, Tx};
 
 use super::fill::repository_defaults;
@@ -277,9 +277,9 @@ fn tasks_of(cards: Vec<Card>, defaults: &TaskDraft) -> Result<Vec<NewBoardTask>,
             history: History {
                 status: match card.standing {
                     Standing::Open => None,
-                    Standing::Done => Some(Brought::Done),
-                    Standing::Failed { reason } => Some(Brought::Failed { reason }),
-                    Standing::Blocked { reason } => Some(Brought::Blocked { reason }),
+                    Standing::Done => Some(ImportedStatus::Done),
+                    Standing::Failed { reason } => Some(ImportedStatus::Failed { reason }),
+                    Standing::Blocked { reason } => Some(ImportedStatus::Blocked { reason }),
                 },
                 created_at: card.created_at,
                 finished_at: card.finished_at,

@@ -191,7 +191,7 @@ impl Board {
         let noted = self.db.write(move |tx| {
             Box::pin(async move {
                 let id = store::find(tx, task).await?.id;
-                store::note(tx, id, &author, &text, &act).await
+                store::add_note(tx, id, &author, &text, &act).await
             })
         });
         Ok(noted.await?)

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use missiond_core::{Check, Evidence, Isolation, TraceContext};
-use missiond_workspace::{Command, Ending, Leftovers, Ran, WorkspaceError, Worktree};
+use missiond_workspace::{Command, CommandResult, Ending, Leftovers, WorkspaceError, Worktree};
 
 use super::work::{JobError, Work};
 
@@ -51,7 +51,7 @@ pub(super) async fn run(
     path: &Path,
     leftovers: Leftovers,
     cancelled: impl Future<Output = ()> + Send,
-) -> Ran {
+) -> CommandResult {
     let mut command = Command::new(check.run.clone(), path);
     command.env.clone_from(&check.env);
     let number = work.task.number.to_string();
@@ -88,7 +88,13 @@ async fn save(work: &Work, path: &Path) -> Result<Saved, JobError> {
     }
 }
 
-fn of_ran(work: &Work, round: u32, check: String, ran: &Ran, commit: Option<String>) -> Evidence {
+fn of_ran(
+    work: &Work,
+    round: u32,
+    check: String,
+    ran: &CommandResult,
+    commit: Option<String>,
+) -> Evidence {
     let tail = match &ran.ending {
         Ending::NotStarted(why) => why.clone(),
         _ => ran.tail.clone(),

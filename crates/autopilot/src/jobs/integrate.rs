@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use missiond_core::{Finish, Isolation, Outcome, TraceContext};
 use missiond_executions::Leave;
 use missiond_store::autopilot;
-use missiond_workspace::{FinishPlan, Finished, TakenIn, WorkspaceError, Worktree};
+use missiond_workspace::{FinishPlan, Finished, TargetMerge, WorkspaceError, Worktree};
 
 use super::work::{JobError, Work};
 use super::{check, conclude, tidy};
@@ -51,14 +51,14 @@ async fn bring_back(work: &Work) -> Result<bool, JobError> {
     };
     let alone = work.shared.integrating.lock().await;
     if work.task.finish == Finish::Merge && !work.task.checks.is_empty() {
-        match worktree.take_in(&plan.into).await {
-            Ok(TakenIn::Nothing) => {}
-            Ok(TakenIn::Merged { .. }) => {
+        match worktree.merge_target(&plan.into).await {
+            Ok(TargetMerge::UpToDate) => {}
+            Ok(TargetMerge::Merged { .. }) => {
                 drop(alone);
                 check::check(work, work.attempt.check_rounds + 1).await?;
                 return Ok(false);
             }
-            Ok(TakenIn::Conflict { files }) => {
+            Ok(TargetMerge::Conflict { files }) => {
                 conflict(work, named(&files)).await?;
                 return Ok(false);
             }
@@ -99,7 +99,7 @@ async fn conflict(work: &Work, files: String) -> Result<(), JobError> {
     work.shared
         .db
         .write(move |tx| {
-            Box::pin(async move { autopilot::note_conflict(tx, id, round, &files).await })
+            Box::pin(async move { autopilot::record_conflict(tx, id, round, &files).await })
         })
         .await?;
     Ok(())

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use missiond_core::{Attempt, Isolation, Outcome, TraceContext};
 use missiond_os::files;
-use missiond_store::board::{self, Place};
+use missiond_store::board::{self, AttemptLocation};
 use missiond_workspace::{Repository, WorkspaceError, Worktree, WorktreePlan};
 
 use super::check;
@@ -17,24 +17,24 @@ use crate::slot_names;
 pub(super) async fn prepare(work: &Work) -> Result<Attempt, JobError> {
     let place = match work.task.isolation {
         Isolation::Worktree => worktree(work).await?,
-        Isolation::Shared => Place {
+        Isolation::Shared => AttemptLocation {
             worktree: Some(repository(work).await?.path().to_owned()),
-            ..Place::default()
+            ..AttemptLocation::default()
         },
-        Isolation::None => Place {
+        Isolation::None => AttemptLocation {
             worktree: Some(folder(work).await?),
-            ..Place::default()
+            ..AttemptLocation::default()
         },
     };
     if let Some(path) = &place.worktree {
         set_up(work, path).await?;
     }
     let board = &work.shared.board;
-    let recorded = board.record_place(&work.attempt, place, TraceContext::root());
+    let recorded = board.record_location(&work.attempt, place, TraceContext::root());
     Ok(recorded.await?)
 }
 
-async fn worktree(work: &Work) -> Result<Place, JobError> {
+async fn worktree(work: &Work) -> Result<AttemptLocation, JobError> {
     let worktree = match inherited(work).await? {
         Some(worktree) => worktree,
         None => {
@@ -51,11 +51,11 @@ async fn worktree(work: &Work) -> Result<Place, JobError> {
             repository.prepare(&plan).await.map_err(for_person)?
         }
     };
-    Ok(Place {
+    Ok(AttemptLocation {
         worktree: Some(worktree.path().to_owned()),
         branch: Some(worktree.branch().to_owned()),
         base_commit: Some(worktree.base_commit().to_owned()),
-        ..Place::default()
+        ..AttemptLocation::default()
     })
 }
 

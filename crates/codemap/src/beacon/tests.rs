@@ -28,18 +28,18 @@ pub fn check_disk(path: &Path) -> Result<Space, DiskError> {
 
 fn follow_in(files: &[(&str, &str)]) -> Result<String, usize> {
     match follow(&anchor(), &index(files)) {
-        Followed::Found(landing) => {
-            let trail = match landing.trail {
-                Trail::Alike(_) => "Alike".to_owned(),
-                trail => format!("{trail:?}"),
+        FollowOutcome::Found(found) => {
+            let kind = match found.kind {
+                MatchKind::Alike(_) => "Alike".to_owned(),
+                kind => format!("{kind:?}"),
             };
             Ok(format!(
-                "{trail} {}:{}",
-                landing.node.path,
-                landing.node.qualified()
+                "{kind} {}:{}",
+                found.node.path,
+                found.node.qualified()
             ))
         }
-        Followed::Lost(suggestions) => Err(suggestions.len()),
+        FollowOutcome::Lost(suggestions) => Err(suggestions.len()),
     }
 }
 
@@ -98,11 +98,11 @@ fn a_file_can_be_a_landmark() {
     let before = index(&[("src/auth.rs", AUTH), ("src/other.rs", OTHER)]);
     let anchor = Anchor::of(&before.find("src/auth.rs")[0]);
     let after = index(&[("src/http/auth.rs", AUTH), ("src/other.rs", OTHER)]);
-    let Followed::Found(landing) = follow(&anchor, &after) else {
+    let FollowOutcome::Found(found) = follow(&anchor, &after) else {
         panic!("lost");
     };
     assert_eq!(
-        (&*landing.node.path, landing.trail),
-        ("src/http/auth.rs", Trail::Moved)
+        (&*found.node.path, found.kind),
+        ("src/http/auth.rs", MatchKind::Moved)
     );
 }

@@ -5,10 +5,10 @@ use crate::extract::extract;
 use crate::limits::Limits;
 use crate::topology::MapRequest;
 
-pub(crate) fn file(path: &str, text: &str) -> News {
+pub(crate) fn file(path: &str, text: &str) -> FileChange {
     let language = Language::of_path(path).unwrap();
     let found = extract(path, text, language, &Limits::default()).unwrap();
-    News::Changed(Box::new(FileRecord {
+    FileChange::Changed(Box::new(FileRecord {
         path: path.to_owned(),
         stamp: Stamp::UNKNOWN,
         facts: FileFacts::Read {
@@ -125,7 +125,7 @@ fn changed_and_removed_files_are_no_longer_found() {
     index.apply(file("src/http.rs", "pub fn read_socket() {}"));
     assert!(index.find("parse_http_request").is_empty());
     assert_eq!(first(&index, "reading the socket"), "read_socket Words");
-    index.apply(News::Gone {
+    index.apply(FileChange::Gone {
         path: "src/lease.rs".into(),
     });
     assert!(index.find("Lease").is_empty());

@@ -15,41 +15,41 @@ fn write(root: &Path, path: &str, content: impl AsRef<[u8]>) {
 
 /// A pass over `root`, taken in by `index`. What it told, as lines.
 fn pass(root: &Path, index: &mut CodeIndex) -> Vec<String> {
-    let mut told = Vec::new();
+    let mut received = Vec::new();
     scan(
         root,
-        &index.known(),
+        &index.known_files(),
         &Limits::default(),
         &Progress::default(),
         &mut |batch| {
-            for news in batch {
-                told.push(match &news {
-                    News::Changed(file) => match &file.facts {
+            for change in batch {
+                received.push(match &change {
+                    FileChange::Changed(file) => match &file.facts {
                         FileFacts::Read { .. } => format!("read {}", file.path),
                         FileFacts::Skipped(skip) => format!("{skip} {}", file.path),
                     },
-                    News::Touched { path, .. } => format!("touched {path}"),
-                    News::Gone { path } => format!("gone {path}"),
+                    FileChange::Touched { path, .. } => format!("touched {path}"),
+                    FileChange::Gone { path } => format!("gone {path}"),
                 });
-                index.apply(news);
+                index.apply(change);
             }
             ControlFlow::Continue(())
         },
     )
     .unwrap();
-    told.sort();
-    told
+    received.sort();
+    received
 }
 
 /// Sets all stamps so far back that they are relied on.
 fn settle(root: &Path, index: &mut CodeIndex) {
     let past = std::time::SystemTime::now() - std::time::Duration::from_secs(3600);
-    let known: Vec<_> = index.known().into_keys().collect();
+    let known: Vec<_> = index.known_files().into_keys().collect();
     for path in known {
         let file = fs::File::open(root.join(&path)).unwrap();
         file.set_modified(past).unwrap();
         let stamp = Stamp::of(&file.metadata().unwrap());
-        index.apply(News::Touched { path, stamp });
+        index.apply(FileChange::Touched { path, stamp });
     }
 }
 
@@ -112,7 +112,7 @@ fn what_no_person_wrote_is_skipped_and_said() {
     let fifo = root.join("pipe.rs");
     rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, rustix::fs::Mode::RWXU).unwrap();
     let mut index = CodeIndex::default();
-    let told = pass(root, &mut index);
+    let received = pass(root, &mut index);
     let expected = [
         "binary binary.py",
         "minified app.min.js",
@@ -120,7 +120,7 @@ fn what_no_person_wrote_is_skipped_and_said() {
         "read good.rs",
         "too_large generated.c",
     ];
-    assert_eq!(told, expected);
+    assert_eq!(received, expected);
     let counts = index.counts();
     assert_eq!((counts.files, counts.skipped.len()), (1, 4));
 }
@@ -137,8 +137,11 @@ fn gitignore_is_honoured_also_when_it_changes() {
     let mut index = CodeIndex::default();
     assert_eq!(pass(root, &mut index), ["read a.rs"]);
     write(root, ".gitignore", "a.rs\n");
-    let told = pass(root, &mut index);
-    assert_eq!(told, ["gone a.rs", "read a.gen.rs", "read build/out.rs"]);
+    let received = pass(root, &mut index);
+    assert_eq!(
+        received,
+        ["gone a.rs", "read a.gen.rs", "read build/out.rs"]
+    );
 }
 
 #[test]

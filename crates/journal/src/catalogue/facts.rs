@@ -7,8 +7,6 @@ use serde::{Deserialize, Serialize};
 use super::{family, limits};
 use crate::bounded::Text;
 
-pub type FactDescriptor = super::Descriptor<FactType, ()>;
-
 family! {
     /// Something observed of an execution.
     "fact" Fact FactType FACTS () {

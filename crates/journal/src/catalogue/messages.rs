@@ -16,8 +16,6 @@ pub enum ContextEffect {
     Leaves,
 }
 
-pub type MessageDescriptor = super::Descriptor<MessageType, ContextEffect>;
-
 family! {
     /// What a message to an agent says.
     "message" MessageContent MessageType MESSAGES ContextEffect {

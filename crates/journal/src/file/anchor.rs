@@ -58,7 +58,7 @@ impl Anchor {
     }
 
     /// Remembers a head whose lines are durable.
-    pub(super) fn remember(&mut self, head: Head) -> Result<(), StoreError> {
+    pub(super) fn record(&mut self, head: Head) -> Result<(), StoreError> {
         self.write(head)?;
         self.unsynced += 1;
         if self.unsynced >= SYNC_COMMITS || self.synced_at.elapsed() >= SYNC_EVERY {
@@ -67,8 +67,8 @@ impl Anchor {
         Ok(())
     }
 
-    /// As [`Anchor::remember`], durable when it returns.
-    pub(super) fn remember_durably(&mut self, head: Head) -> Result<(), StoreError> {
+    /// As [`Anchor::record`], durable when it returns.
+    pub(super) fn record_durably(&mut self, head: Head) -> Result<(), StoreError> {
         self.write(head)?;
         self.sync()
     }

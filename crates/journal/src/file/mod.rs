@@ -24,7 +24,7 @@ use missiond_core::ExecutionId;
 
 use crate::frame::{BadLine, Head, Line, Sequence};
 use crate::store::{
-    Batch, Chain, JournalStore, JournalWriter, Opened, Scanned, StoreError, Visitor,
+    Batch, Chain, JournalStore, JournalWriter, OpenedJournal, Scanned, StoreError, Visitor,
 };
 use gate::Gate;
 use lines::Lines;
@@ -130,7 +130,7 @@ impl FileStore {
         if !self.path(execution).exists() {
             return Err(StoreError::NotFound { execution });
         }
-        let lock = writer::Lock::take(self, execution)?;
+        let lock = writer::Lock::acquire(self, execution)?;
         let removing = |error: io::Error| failed("removing the journal", &error);
         let prefix = format!("{execution}.");
         for entry in fs::read_dir(&self.folder).map_err(removing)? {
@@ -183,7 +183,7 @@ impl JournalStore for FileStore {
         writer::create(self, execution, first)
     }
 
-    fn open(&self, execution: ExecutionId) -> Result<Opened, StoreError> {
+    fn open(&self, execution: ExecutionId) -> Result<OpenedJournal, StoreError> {
         self.may_write()?;
         recover::open(self, execution)
     }

@@ -17,14 +17,14 @@ use super::writer::{FileWriter, Lock, sync_lines};
 use super::{FileStore, anchor, chain_at, failed, private_file};
 use crate::frame::{Head, Line, Sequence};
 use crate::record::RecordBody;
-use crate::store::{Chain, Opened, Recovery, StoreError, Torn};
+use crate::store::{Chain, OpenedJournal, Recovery, StoreError, Torn};
 
-pub(super) fn open(store: &FileStore, execution: ExecutionId) -> Result<Opened, StoreError> {
+pub(super) fn open(store: &FileStore, execution: ExecutionId) -> Result<OpenedJournal, StoreError> {
     // Before the lock, which would leave a file for every name that is asked for.
     if !store.path(execution).exists() {
         return Err(StoreError::NotFound { execution });
     }
-    let lock = Lock::take(store, execution)?;
+    let lock = Lock::acquire(store, execution)?;
     let file = private_file()
         .open(store.path(execution))
         .map_err(|error| failed("opening the journal", &error))?;
@@ -41,10 +41,10 @@ pub(super) fn open(store: &FileStore, execution: ExecutionId) -> Result<Opened, 
     };
     let mut writer = FileWriter::resume(store, execution, lock, file, end.offset, end.head)?;
     if end.remembered != Some(end.head) {
-        writer.remember_durably()?;
+        writer.record_durably()?;
     }
     let before = end.remembered.map_or(0, |head| head.sequence.0);
-    Ok(Opened {
+    Ok(OpenedJournal {
         writer: Box::new(writer),
         recovery: Recovery {
             torn,

@@ -1,7 +1,7 @@
 //! The promises of a journal store on files, and those only files make.
 
+mod access;
 mod crash;
-mod places;
 mod property;
 mod tamper;
 

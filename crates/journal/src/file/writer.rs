@@ -21,7 +21,7 @@ pub(super) struct Lock {
 }
 
 impl Lock {
-    pub(super) fn take(store: &FileStore, execution: ExecutionId) -> Result<Self, StoreError> {
+    pub(super) fn acquire(store: &FileStore, execution: ExecutionId) -> Result<Self, StoreError> {
         let path = store.file(execution, "lock");
         let failed = |error: io::Error| failed("locking the journal", &error);
         let file = private_file()
@@ -94,8 +94,8 @@ impl FileWriter {
         })
     }
 
-    pub(super) fn remember_durably(&mut self) -> Result<(), StoreError> {
-        self.anchor.remember_durably(self.head)
+    pub(super) fn record_durably(&mut self) -> Result<(), StoreError> {
+        self.anchor.record_durably(self.head)
     }
 
     fn append(&mut self, batch: Batch<'_>) -> Result<(), StoreError> {
@@ -103,7 +103,7 @@ impl FileWriter {
         sync_lines(&self.store, &self.lines)?;
         self.end += batch.lines.len() as u64;
         self.head = batch.head;
-        self.anchor.remember(batch.head)
+        self.anchor.record(batch.head)
     }
 
     fn exchange(&mut self, segment: Batch<'_>) -> Result<(), StoreError> {
@@ -118,7 +118,7 @@ impl FileWriter {
         self.lines = file;
         self.end = segment.lines.len() as u64;
         self.head = segment.head;
-        self.anchor.remember_durably(segment.head)
+        self.anchor.record_durably(segment.head)
     }
 
     /// After a failure nobody knows what is on disk, and a second attempt to
@@ -170,7 +170,7 @@ pub(super) fn create(
     execution: ExecutionId,
     first: Batch<'_>,
 ) -> Result<Box<dyn JournalWriter>, StoreError> {
-    let lock = Lock::take(store, execution)?;
+    let lock = Lock::acquire(store, execution)?;
     let path = store.path(execution);
     if anchor::read(&store.file(execution, "head"))?.is_some() || recover::has_records(&path)? {
         return Err(StoreError::Exists { execution });
@@ -180,7 +180,7 @@ pub(super) fn create(
     sync_lines(store, &lines)?;
     let end = first.lines.len() as u64;
     let mut writer = FileWriter::resume(store, execution, lock, lines, end, first.head)?;
-    writer.remember_durably()?;
+    writer.record_durably()?;
     store.sync_folder()?;
     Ok(Box::new(writer))
 }

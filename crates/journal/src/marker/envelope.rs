@@ -4,7 +4,7 @@ use missiond_core::ExecutionId;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::{Expected, Found, MarkerKey, PREFIX};
+use super::{Expected, MarkerKey, PREFIX, ParsedMarker};
 use crate::catalogue::{DiagnosticCode, Malformed, PROTOCOL_VERSION, Signal, SignalType, limits};
 use crate::observation::EventId;
 
@@ -47,8 +47,8 @@ pub fn encode(execution: ExecutionId, key: &MarkerKey, event: &EventId, signal: 
 }
 
 /// Reads the JSON of a marker.
-pub(super) fn decode(json: &str, expected: &Expected) -> Found {
-    let refused = |code, detail: String| Found::refused(code, detail, json);
+pub(super) fn decode(json: &str, expected: &Expected) -> ParsedMarker {
+    let refused = |code, detail: String| ParsedMarker::refused(code, detail, json);
     if json.len() > limits::SIGNAL_BYTES {
         return refused(
             DiagnosticCode::Oversized,
@@ -85,7 +85,7 @@ pub(super) fn decode(json: &str, expected: &Expected) -> Found {
         .map_err(Malformed::from)
         .and_then(|kind| Signal::parse(kind, read.payload.get()));
     match (signal, read.event.parse()) {
-        (Ok(signal), Ok(event)) => Found::Signal { event, signal },
+        (Ok(signal), Ok(event)) => ParsedMarker::Signal { event, signal },
         (Err(error @ Malformed::UnknownType(_)), _) => {
             refused(DiagnosticCode::Unsupported, error.to_string())
         }

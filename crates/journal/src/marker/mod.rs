@@ -41,7 +41,7 @@ pub struct Expected {
 /// Something that began like a marker.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Found {
+pub enum ParsedMarker {
     Signal {
         event: EventId,
         signal: Signal,
@@ -54,7 +54,7 @@ pub enum Found {
     },
 }
 
-impl Found {
+impl ParsedMarker {
     fn refused(code: DiagnosticCode, detail: impl Into<String>, text: &str) -> Self {
         let squeezed: String = text.chars().filter(|char| !char.is_whitespace()).collect();
         let digest = Digest::of(squeezed.as_bytes()).to_string();

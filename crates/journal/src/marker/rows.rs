@@ -2,7 +2,7 @@
 //! them and breaks them at its width, some at spaces and some anywhere.
 
 use super::envelope::decode;
-use super::{Expected, Found, ObjectScan, after_ornament, is_edge, object_end};
+use super::{Expected, ObjectScan, ParsedMarker, after_ornament, is_edge, object_end};
 use crate::catalogue::{DiagnosticCode, limits};
 
 /// Rows one marker may cover.
@@ -14,7 +14,7 @@ const TRIED_BREAKS: usize = 8;
 /// end is not there yet is left for the next time. The same screen may be given
 /// again and again: event ids make a signal count once.
 #[must_use]
-pub fn find_in_rows<S: AsRef<str>>(rows: &[S], expected: &Expected) -> Vec<Found> {
+pub fn find_in_rows<S: AsRef<str>>(rows: &[S], expected: &Expected) -> Vec<ParsedMarker> {
     let mut found = Vec::new();
     let mut at = 0;
     while at < rows.len() {
@@ -86,7 +86,7 @@ fn joined(pieces: &[Piece<'_>], space: impl Fn(usize) -> bool) -> String {
     out
 }
 
-fn read(pieces: &[Piece<'_>], expected: &Expected) -> Option<Found> {
+fn read(pieces: &[Piece<'_>], expected: &Expected) -> Option<ParsedMarker> {
     let breaks = pieces.len() - 1;
     let widest = pieces[..breaks]
         .iter()
@@ -106,11 +106,15 @@ fn read(pieces: &[Piece<'_>], expected: &Expected) -> Option<Found> {
             Some(decode(&text[..end], expected))
         } else {
             let what = "a marker with other text on its line";
-            Some(Found::refused(DiagnosticCode::Malformed, what, &text))
+            Some(ParsedMarker::refused(
+                DiagnosticCode::Malformed,
+                what,
+                &text,
+            ))
         }
     };
     let first = attempt(&|index| likely[index])?;
-    if matches!(first, Found::Signal { .. }) {
+    if matches!(first, ParsedMarker::Signal { .. }) {
         return Some(first);
     }
     let tried = breaks.min(TRIED_BREAKS);
@@ -124,6 +128,6 @@ fn read(pieces: &[Piece<'_>], expected: &Expected) -> Option<Found> {
                 }
             })
         })
-        .find(|other| matches!(other, Some(Found::Signal { .. })))
+        .find(|other| matches!(other, Some(ParsedMarker::Signal { .. })))
         .unwrap_or(Some(first))
 }

@@ -1,7 +1,7 @@
 //! Markers in plain output, as it arrives: any pieces, any bytes, bounded memory.
 
 use super::envelope::decode;
-use super::{Expected, Found, after_ornament, is_edge, object_end};
+use super::{Expected, ParsedMarker, after_ornament, is_edge, object_end};
 use crate::catalogue::{DiagnosticCode, limits};
 
 /// Room for the ornament and the prefix beside the largest marker.
@@ -65,7 +65,7 @@ impl StreamDecoder {
     }
 
     /// Takes in the next piece of output and returns what was found in it.
-    pub fn push(&mut self, bytes: &[u8]) -> Vec<Found> {
+    pub fn push(&mut self, bytes: &[u8]) -> Vec<ParsedMarker> {
         let mut found = Vec::new();
         for &byte in bytes {
             self.escape = match (self.escape, byte) {
@@ -115,7 +115,7 @@ impl StreamDecoder {
     }
 
     /// The output has ended: what is left is its last line.
-    pub fn finish(&mut self) -> Option<Found> {
+    pub fn finish(&mut self) -> Option<ParsedMarker> {
         self.end_line()
     }
 
@@ -127,7 +127,7 @@ impl StreamDecoder {
         }
     }
 
-    fn end_line(&mut self) -> Option<Found> {
+    fn end_line(&mut self) -> Option<ParsedMarker> {
         self.returned = false;
         let line = std::mem::take(&mut self.line);
         let overlong = std::mem::take(&mut self.overlong);
@@ -135,7 +135,11 @@ impl StreamDecoder {
         let marker = after_ornament(text.trim_end())?;
         if overlong {
             let detail = format!("a marker longer than {} bytes", limits::SIGNAL_BYTES);
-            return Some(Found::refused(DiagnosticCode::Oversized, detail, marker));
+            return Some(ParsedMarker::refused(
+                DiagnosticCode::Oversized,
+                detail,
+                marker,
+            ));
         }
         let json = &marker[super::PREFIX.len()..];
         Some(match object_end(json) {
@@ -143,11 +147,11 @@ impl StreamDecoder {
             _ if self.broken == Broken::LeftToTheScreen => return None,
             Some(_) => {
                 let what = "a marker with other text on its line";
-                Found::refused(DiagnosticCode::Malformed, what, marker)
+                ParsedMarker::refused(DiagnosticCode::Malformed, what, marker)
             }
             None => {
                 let what = "a marker whose JSON does not end on its line";
-                Found::refused(DiagnosticCode::Malformed, what, marker)
+                ParsedMarker::refused(DiagnosticCode::Malformed, what, marker)
             }
         })
     }

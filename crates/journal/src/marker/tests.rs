@@ -41,21 +41,21 @@ fn progress(summary: &str) -> Signal {
     .into()
 }
 
-fn sent(event: &str, signal: Signal) -> Found {
-    Found::Signal {
+fn sent(event: &str, signal: Signal) -> ParsedMarker {
+    ParsedMarker::Signal {
         event: event.parse::<EventId>().unwrap(),
         signal,
     }
 }
 
-fn code(found: &Found) -> DiagnosticCode {
+fn code(found: &ParsedMarker) -> DiagnosticCode {
     match found {
-        Found::Refused { code, .. } => *code,
-        Found::Signal { .. } => panic!("accepted: {found:?}"),
+        ParsedMarker::Refused { code, .. } => *code,
+        ParsedMarker::Signal { .. } => panic!("accepted: {found:?}"),
     }
 }
 
-fn in_stream(agent: &Agent, text: &str) -> Vec<Found> {
+fn in_stream(agent: &Agent, text: &str) -> Vec<ParsedMarker> {
     let mut decoder = StreamDecoder::new(agent.expected(), Broken::Refused);
     let mut found = decoder.push(text.as_bytes());
     found.extend(decoder.finish());
@@ -263,7 +263,7 @@ fn a_marker_broken_at_spaces_is_read_with_its_spaces() {
         let rows = break_at_spaces(&marker, "• ", "  ", width);
         let found = find_in_rows(&rows, &agent.expected());
         let [
-            Found::Signal {
+            ParsedMarker::Signal {
                 event,
                 signal: read,
             },
@@ -287,7 +287,7 @@ fn a_marker_broken_anywhere_is_read() {
         let rows = break_anywhere(&marker, "● ", "  ", width);
         let found = find_in_rows(&rows, &agent.expected());
         assert!(
-            matches!(&found[..], [Found::Signal { event, .. }] if event.as_str() == "step-1"),
+            matches!(&found[..], [ParsedMarker::Signal { event, .. }] if event.as_str() == "step-1"),
             "at {width}: {found:?}"
         );
     }

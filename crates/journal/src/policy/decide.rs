@@ -247,7 +247,7 @@ impl<'a> Effects<'a> {
         // A transcript lags behind the screen: what it says an agent that rests
         // has begun is over already. A turn that ended with an error rests, too.
         let rests = self.state.activity == Activity::Idle
-            || self.state.said.screen == Some(PtyState::Error);
+            || self.state.last_known.screen == Some(PtyState::Error);
         let late = rests && self.observation.source == Source::Transcript;
         if late && tool.edge == Edge::Began {
             return;

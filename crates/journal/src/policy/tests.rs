@@ -472,7 +472,7 @@ fn a_tool_that_a_transcript_tells_of_late_wakes_nobody_who_rests() {
         decided(&state, Source::Transcript).verdict,
         Verdict::ChangedState
     );
-    state.said.screen = Some(PtyState::Error);
+    state.last_known.screen = Some(PtyState::Error);
     let late = decided(&state, Source::Transcript);
     assert_eq!(late.reason, Reason::NothingChanged);
 }

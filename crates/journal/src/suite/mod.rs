@@ -1,6 +1,6 @@
 //! What every journal store must do, as cases anyone can run on any store.
 //!
-//! Each case takes a [`Place`], where a store can be opened again and again as
+//! Each case takes a [`StoreOpener`], where a store can be opened again and again as
 //! after a restart, and panics when a promise is broken. The place is empty at
 //! first. [`for_each_journal_case!`] names them all, so that a test file runs
 //! the whole list and a new case joins every store.
@@ -11,9 +11,9 @@
     reason = "these are tests: a broken promise panics"
 )]
 
+mod durability;
 pub mod history;
-mod keeping;
-mod telling;
+mod reading;
 
 use std::sync::Arc;
 
@@ -26,11 +26,11 @@ use crate::policy::Policy;
 use crate::record::{JournalHeader, Transport};
 use crate::store::{JournalStore, Recovery};
 
-pub use keeping::*;
-pub use telling::*;
+pub use durability::*;
+pub use reading::*;
 
 /// Opens the store anew, as a daemon that starts does.
-pub type Place<'p> = &'p dyn Fn() -> Arc<dyn JournalStore>;
+pub type StoreOpener<'p> = &'p dyn Fn() -> Arc<dyn JournalStore>;
 
 /// Calls the macro `$run` with the names of all cases, separated by commas.
 #[macro_export]
@@ -90,8 +90,8 @@ pub fn create(store: Arc<dyn JournalStore>) -> Journal {
 }
 
 #[must_use]
-pub fn reopen(place: Place<'_>, execution: ExecutionId) -> (Journal, Recovery) {
-    Journal::open(place(), Arc::new(Policy::standard()), execution).unwrap()
+pub fn reopen(open: StoreOpener<'_>, execution: ExecutionId) -> (Journal, Recovery) {
+    Journal::open(open(), Arc::new(Policy::standard()), execution).unwrap()
 }
 
 /// An observation of this execution by the MCP tool or another fitting source.

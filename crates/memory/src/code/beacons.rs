@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use missiond_codemap::{Anchor, CodeIndex, Followed, Trail, follow};
+use missiond_codemap::{Anchor, CodeIndex, FollowOutcome, MatchKind, follow};
 use missiond_core::{Event, Timestamp, TraceContext};
 use missiond_store::beacons::{self, BeaconNodeRow, BeaconRow};
 
@@ -18,7 +18,7 @@ use super::{CodeMapError, blocking};
 pub struct Seen {
     pub row: BeaconRow,
     /// For each piece.
-    pub followed: Vec<Followed>,
+    pub followed: Vec<FollowOutcome>,
 }
 
 /// All landmarks of the repository, looked for in this checkout.
@@ -123,13 +123,13 @@ fn became(
     repository: &Repository,
     beacon: &str,
     before: &BeaconNodeRow,
-    followed: Followed,
+    followed: FollowOutcome,
     now: Timestamp,
 ) -> Option<(BeaconNodeRow, Option<Event>)> {
     let from = described(before);
     match followed {
-        Followed::Lost(_) if before.lost_at.is_some() => None,
-        Followed::Lost(_) => {
+        FollowOutcome::Lost(_) if before.lost_at.is_some() => None,
+        FollowOutcome::Lost(_) => {
             let lost = BeaconNodeRow {
                 lost_at: Some(now),
                 followed_at: now,
@@ -142,9 +142,9 @@ fn became(
             };
             Some((lost, Some(event)))
         }
-        Followed::Found(landing) => {
-            let anchor = Anchor::of(&landing.node);
-            let trail = word_for(landing.trail);
+        FollowOutcome::Found(found) => {
+            let anchor = Anchor::of(&found.node);
+            let trail = word_for(found.kind);
             let mut after = to_row(&anchor, trail, now);
             let elsewhere = described(&after) != from;
             after.moved_from = if elsewhere {
@@ -172,8 +172,10 @@ fn became(
     }
 }
 
-fn looked_for(row: &BeaconNodeRow, index: &CodeIndex) -> Followed {
-    anchor_of(row).map_or(Followed::Lost(Vec::new()), |anchor| follow(&anchor, index))
+fn looked_for(row: &BeaconNodeRow, index: &CodeIndex) -> FollowOutcome {
+    anchor_of(row).map_or(FollowOutcome::Lost(Vec::new()), |anchor| {
+        follow(&anchor, index)
+    })
 }
 
 fn anchor_of(row: &BeaconNodeRow) -> Option<Anchor> {
@@ -219,12 +221,12 @@ pub fn described(row: &BeaconNodeRow) -> String {
     }
 }
 
-pub fn word_for(trail: Trail) -> &'static str {
+pub fn word_for(trail: MatchKind) -> &'static str {
     match trail {
-        Trail::Unchanged => "unchanged",
-        Trail::Edited => "edited",
-        Trail::Moved => "moved",
-        Trail::Renamed => "renamed",
-        Trail::Alike(_) => "alike",
+        MatchKind::Unchanged => "unchanged",
+        MatchKind::Edited => "edited",
+        MatchKind::Moved => "moved",
+        MatchKind::Renamed => "renamed",
+        MatchKind::Alike(_) => "alike",
     }
 }

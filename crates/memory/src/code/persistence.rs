@@ -1,6 +1,6 @@
 //! What the code map says, as rows of the store, and back.
 
-use missiond_codemap::{FileFacts, FileRecord, News, Span, Stamp, Symbol};
+use missiond_codemap::{FileChange, FileFacts, FileRecord, Span, Stamp, Symbol};
 use missiond_store::code::{self, CodeFileRow, NodeRow, StampRow};
 use missiond_store::{StoreError, Tx};
 
@@ -22,14 +22,14 @@ impl Change {
     }
 }
 
-pub(super) fn change(news: &News) -> Change {
+pub(super) fn change(news: &FileChange) -> Change {
     match news {
-        News::Changed(file) => Change::Put(Box::new(to_row(file))),
-        News::Touched { path, stamp } => Change::Touch {
+        FileChange::Changed(file) => Change::Put(Box::new(to_row(file))),
+        FileChange::Touched { path, stamp } => Change::Touch {
             path: path.clone(),
             stamp: stamp_row(*stamp),
         },
-        News::Gone { path } => Change::Remove { path: path.clone() },
+        FileChange::Gone { path } => Change::Remove { path: path.clone() },
     }
 }
 

@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use futures::FutureExt;
-use missiond_codemap::{Checkout, CodeIndex, FORMAT, Limits, News, Progress, scan};
+use missiond_codemap::{Checkout, CodeIndex, FORMAT, FileChange, Limits, Progress, scan};
 use missiond_core::{Event, Timestamp, TraceContext};
 use missiond_runtime::OnPanic;
 use missiond_store::code;
@@ -192,12 +192,12 @@ impl Repository {
             blocking(move || {
                 let mut index = this.index.write();
                 for row in page {
-                    if index.known_file(&row.path) {
+                    if index.has_file(&row.path) {
                         continue;
                     }
                     // A row of another build is as good as none.
                     if let Some(file) = persistence::from_row(row) {
-                        index.apply(News::Changed(Box::new(file)));
+                        index.apply(FileChange::Changed(Box::new(file)));
                     }
                 }
             })
@@ -331,10 +331,10 @@ impl Repository {
     ) -> Result<Pass, CodeMapError> {
         let _one = self.shared.passes.acquire().await;
         self.load().await?;
-        let (tell, mut told) = mpsc::channel::<Vec<News>>(WAITING_BATCHES);
+        let (tell, mut told) = mpsc::channel::<Vec<FileChange>>(WAITING_BATCHES);
         let (this, seen) = (Arc::clone(self), Arc::clone(progress));
         let reading = tokio::task::spawn_blocking(move || {
-            let known = this.index().known();
+            let known = this.index().known_files();
             scan(
                 &this.checkout.root,
                 &known,
@@ -377,7 +377,7 @@ impl Repository {
     /// Keeps what was read: in memory, and in the store for the next daemon.
     async fn apply_batch(
         self: &Arc<Self>,
-        batch: Vec<News>,
+        batch: Vec<FileChange>,
         pass: &mut Pass,
     ) -> Result<(), CodeMapError> {
         let this = Arc::clone(self);
@@ -388,8 +388,8 @@ impl Repository {
                 if !index.is_new(&news) {
                     continue;
                 }
-                changed += u32::from(matches!(news, News::Changed(_)));
-                gone += u32::from(matches!(news, News::Gone { .. }));
+                changed += u32::from(matches!(news, FileChange::Changed(_)));
+                gone += u32::from(matches!(news, FileChange::Gone { .. }));
                 changes.push(persistence::change(&news));
                 index.apply(news);
             }

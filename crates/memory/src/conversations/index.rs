@@ -180,7 +180,7 @@ impl Conversations {
             let page = self
                 .inner
                 .db
-                .read(move |tx| Box::pin(conversations::taken_since(tx, after.0, after.1, PAGE)))
+                .read(move |tx| Box::pin(conversations::ingested_since(tx, after.0, after.1, PAGE)))
                 .await?;
             let Some(last) = page.last() else {
                 break;

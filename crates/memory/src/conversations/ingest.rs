@@ -9,8 +9,8 @@ use std::path::PathBuf;
 
 use missiond_adapters::{RecordMemory, TailError, TranscriptTail, records};
 use missiond_core::{CliEngine, DaemonId, Event, Timestamp, TraceContext};
-use missiond_knowledge::conversation::{LONGEST_MESSAGE, Turn, kept};
-use missiond_store::conversations::cursors::{self, CursorRow, Moved};
+use missiond_knowledge::conversation::{LONGEST_MESSAGE, Turn, sanitize};
+use missiond_store::conversations::cursors::{self, CursorMove, CursorRow};
 use missiond_store::conversations::{self, ConversationRow, Links, turns};
 use missiond_store::{NewEvent, StoreError, Tx, timeline};
 use serde::{Deserialize, Serialize};
@@ -45,7 +45,7 @@ impl Source {
             conversation.execution = links.execution;
             conversation.slot = links.slot;
             conversation.task = links.task.or(conversation.task);
-            conversation.project = kept(&self.project, LONGEST_MESSAGE);
+            conversation.project = sanitize(&self.project, LONGEST_MESSAGE);
         }
     }
 }
@@ -223,8 +223,8 @@ fn read(engine: &CliEngine, mut place: Cursor) -> Result<(Cursor, Batch), TailEr
             Ok(records) => batch.items.extend(records.into_iter().filter_map(fit)),
             Err(error) => {
                 batch.skipped += 1;
-                let problem = format!("the line at {}: {error}", line.place);
-                batch.diagnostic = Some(kept(&problem, 300));
+                let problem = format!("the line at {}: {error}", line.position);
+                batch.diagnostic = Some(sanitize(&problem, 300));
             }
         }
     }
@@ -245,7 +245,7 @@ struct Ingestion {
 impl Ingestion {
     async fn store(self, tx: &mut Tx<'_>) -> Result<Ingested, StoreError> {
         let moved = cursors::advance(tx, &self.host, self.from.as_deref(), &self.to, self.now);
-        if let Moved::Elsewhere(place) = moved.await? {
+        if let CursorMove::Elsewhere(place) = moved.await? {
             return Ok(Ingested::Elsewhere(place));
         }
         // A transcript with nothing in it yet is no conversation.
@@ -288,8 +288,8 @@ impl Ingestion {
             engine: self.source.engine.clone(),
             session: self.source.session.clone(),
             host: self.host.clone(),
-            project: kept(&self.source.project, LONGEST_MESSAGE),
-            cwd: kept(&self.source.cwd.display().to_string(), LONGEST_MESSAGE),
+            project: sanitize(&self.source.project, LONGEST_MESSAGE),
+            cwd: sanitize(&self.source.cwd.display().to_string(), LONGEST_MESSAGE),
             title: String::new(),
             execution: None,
             task: None,

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use missiond_adapters::{OwnTranscript, Stamp, adapter, known_engines};
+use missiond_adapters::{PersonalTranscript, Stamp, adapter, known_engines};
 use missiond_core::CliEngine;
 use missiond_store::conversations::Links;
 
@@ -87,12 +87,12 @@ impl Conversations {
 }
 
 /// Every transcript there is. Blocks.
-fn listing() -> Vec<(CliEngine, OwnTranscript)> {
+fn listing() -> Vec<(CliEngine, PersonalTranscript)> {
     let environment = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let engines = known_engines().into_iter();
     engines
         .flat_map(|engine| {
-            let found = adapter(&engine).own_transcripts(&environment);
+            let found = adapter(&engine).personal_transcripts(&environment);
             found
                 .into_iter()
                 .map(move |transcript| (engine.clone(), transcript))
@@ -101,8 +101,12 @@ fn listing() -> Vec<(CliEngine, OwnTranscript)> {
 }
 
 /// What a transcript is, when it is to be taken in. Blocks.
-fn judged(engine: CliEngine, transcript: &OwnTranscript, folders: &[PathBuf]) -> Option<Source> {
-    let about = adapter(&engine).about(&transcript.tail)?;
+fn judged(
+    engine: CliEngine,
+    transcript: &PersonalTranscript,
+    folders: &[PathBuf],
+) -> Option<Source> {
+    let about = adapter(&engine).origin(&transcript.tail)?;
     let project = project_of(&about.cwd);
     let real = about.cwd.canonicalize().unwrap_or(about.cwd.clone());
     let inside =

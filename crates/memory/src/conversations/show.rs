@@ -58,7 +58,7 @@ impl Conversations {
                     for row in conversations::list(tx, &filter).await? {
                         let counts = conversations::counts(tx, row.id).await?;
                         let used = usage::of_conversation(tx, row.id).await?;
-                        let told = usage::told(tx, row.id).await?;
+                        let told = usage::reported_cost(tx, row.id).await?;
                         found.push((row, counts, used, told));
                     }
                     Ok(found)
@@ -103,7 +103,7 @@ impl Conversations {
                 Box::pin(async move {
                     let counts = conversations::counts(tx, id).await?;
                     let used = usage::of_conversation(tx, id).await?;
-                    let told = usage::told(tx, id).await?;
+                    let told = usage::reported_cost(tx, id).await?;
                     let shown = Shown::read(tx, id, window).await?;
                     let numbers = shown.items.iter().map(ConversationItem::turn);
                     let turns = match (numbers.clone().min(), numbers.max()) {

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use missiond_api::operations::knowledge::{KbGcAction, KbGcEntry, KbGcParams, KbGcReport};
 use missiond_core::{EntryId, Timestamp, TraceContext};
 use missiond_knowledge::HalfLives;
-use missiond_knowledge::utility::{Judged, may_go};
+use missiond_knowledge::utility::{RetentionFacts, archive_reason};
 use missiond_store::knowledge::{self, COLLECTED, EntryRow, Standing, Which, edges};
 use missiond_store::{StoreError, Tx};
 
@@ -99,7 +99,7 @@ pub(super) async fn aged(
         let full = page.len() == PAGE as usize;
         after = page.last().map(|row| row.id);
         for row in page {
-            let judged = Judged {
+            let facts = RetentionFacts {
                 half_life_days: lives.of(row.category.parse().unwrap_or_default()),
                 utility: row.utility,
                 confidence: row.confidence,
@@ -107,7 +107,7 @@ pub(super) async fn aged(
                 used_at: row.used_at,
                 replaced: replaced.contains(&row.id),
             };
-            if let Some(why) = may_go(&judged, now) {
+            if let Some(why) = archive_reason(&facts, now) {
                 found.push((row, why.to_owned()));
             }
             if found.len() == MOST {
@@ -131,14 +131,14 @@ async fn archive_aged(
         knowledge::archive(tx, row.id, &format!("{COLLECTED}{why}"), now).await?;
     }
     let gone: Vec<EntryId> = entries.iter().map(|(row, _)| row.id).collect();
-    let standings = knowledge::stand_around(tx, &gone).await?;
+    let standings = knowledge::refresh_neighbours(tx, &gone).await?;
     Ok((entries, standings))
 }
 
 async fn bring_back(tx: &mut Tx<'_>) -> Result<Vec<(EntryRow, String)>, StoreError> {
     let mut entries = Vec::new();
     let back = knowledge::restore_last_collection(tx).await?;
-    knowledge::stand_around(tx, &back).await?;
+    knowledge::refresh_neighbours(tx, &back).await?;
     for id in back {
         if let Some(row) = knowledge::get(tx, id).await? {
             entries.push((row, "brought back".to_owned()));

@@ -40,7 +40,7 @@ impl Knowledge {
                     };
                     row.utility = Use::Read.after(row.utility);
                     row.used_at = Some(now);
-                    knowledge::note_use(tx, row.id, row.utility, now).await?;
+                    knowledge::record_use(tx, row.id, row.utility, now).await?;
                     Ok(Some(row))
                 })
             })
@@ -136,7 +136,7 @@ impl Knowledge {
                         return Ok(None);
                     };
                     knowledge::archive(tx, row.id, "forgotten", now).await?;
-                    let standings = knowledge::stand_around(tx, &[row.id]).await?;
+                    let standings = knowledge::refresh_neighbours(tx, &[row.id]).await?;
                     Ok(Some((row, standings)))
                 })
             })
@@ -205,8 +205,8 @@ impl Knowledge {
                     }
                     edges::add_between_known(tx, &stored).await?;
                     Ok(Some([
-                        knowledge::stand(tx, stored.from).await?,
-                        knowledge::stand(tx, stored.to).await?,
+                        knowledge::refresh_standing(tx, stored.from).await?,
+                        knowledge::refresh_standing(tx, stored.to).await?,
                     ]))
                 })
             })
@@ -303,7 +303,7 @@ pub async fn note_uses(
 ) -> Result<(), StoreError> {
     for &id in entries {
         if let Some(utility) = knowledge::utility_if_free(tx, id).await? {
-            knowledge::note_use(tx, id, how.after(utility), at).await?;
+            knowledge::record_use(tx, id, how.after(utility), at).await?;
         }
     }
     Ok(())

@@ -8,7 +8,7 @@ use missiond_api::operations::knowledge::{KbHit, KbScores};
 use missiond_core::{EntryId, Timestamp};
 use missiond_knowledge::transfer::derived_key;
 use missiond_knowledge::{
-    Calibration, Context, Corpus, Document, Hit, Place, Profile, Scores, shown_detail,
+    Calibration, Context, Corpus, Document, Hit, Profile, Scores, TurnPosition, shown_detail,
 };
 use missiond_store::knowledge::{EntryRow, Standing};
 
@@ -155,12 +155,12 @@ fn document(row: &EntryRow) -> Document {
         category: row.category.parse().unwrap_or_default(),
         scope: (!row.scope.is_empty()).then(|| row.scope.clone()),
         at: row.verified_at,
-        place: row
+        position: row
             .conversation
             .clone()
             .zip(row.turn)
-            .map(|(conversation, turn)| Place { conversation, turn }),
-        said: row
+            .map(|(conversation, turn)| TurnPosition { conversation, turn }),
+        spoken_day: row
             .conversation
             .is_some()
             .then(|| day_in_words(row.created_at)),

@@ -420,8 +420,8 @@ async fn write(
     for edge in &found {
         edges::add(tx, edge).await?;
     }
-    let mut standings = knowledge::stand_around(tx, &[row.id]).await?;
-    let own = knowledge::stand(tx, row.id).await?;
+    let mut standings = knowledge::refresh_neighbours(tx, &[row.id]).await?;
+    let own = knowledge::refresh_standing(tx, row.id).await?;
     row.confidence = own.confidence;
     standings.push(own);
     Ok(Some(Written {

@@ -144,10 +144,10 @@ fn run(
         more: answer.more,
         vectors_used,
         passed: KbPassed {
-            by_words: answer.passed.by_words as u32,
-            by_meaning: answer.passed.by_meaning as u32,
-            by_letter: answer.passed.by_letter as u32,
-            dropped: answer.passed.dropped as u32,
+            by_words: answer.counts.by_words as u32,
+            by_meaning: answer.counts.by_meaning as u32,
+            by_letter: answer.counts.by_letter as u32,
+            dropped: answer.counts.dropped as u32,
         },
         notice: problem
             .filter(|_| !vectors_used)

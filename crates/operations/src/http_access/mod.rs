@@ -173,7 +173,7 @@ impl HttpAccess {
         let now = self.clock.now();
         let Some(access) = found.filter(|access| {
             access.kind == kind
-                && access.is_good(now)
+                && access.is_valid(now)
                 && key::same(access.secret_hash.as_bytes(), hash.as_bytes())
         }) else {
             return Ok(None);

@@ -103,7 +103,7 @@ impl HostConnection {
     /// What the host says next; `None` when it is gone. Safe to cancel.
     pub async fn next(&mut self) -> Result<Option<FromHost>, HostError> {
         loop {
-            if let Some(frame) = FromHost::take(&mut self.buffer)? {
+            if let Some(frame) = FromHost::decode(&mut self.buffer)? {
                 return Ok(Some(frame));
             }
             if self.reader.read_buf(&mut self.buffer).await? == 0 {

@@ -18,7 +18,7 @@ use tokio::sync::{Semaphore, mpsc};
 use super::backlog::Backlog;
 use super::frame::{Frame, FromHost, MAX_OUTPUT, ToHost};
 use super::process::ExitStatus;
-use super::segments::{Recorded, Recording, RecordingReader};
+use super::segments::{RecordedEvent, Recording, RecordingReader};
 
 /// Encoded frames that wait for the socket.
 const QUEUED: usize = 128 << 10;
@@ -28,12 +28,12 @@ const CHOKED: usize = 256 << 10;
 const FAR_BEHIND: u64 = 512 << 10;
 
 /// Who connects has this long to say what it wants.
-const GREETING: Duration = Duration::from_secs(5);
+const HANDSHAKE_LIMIT: Duration = Duration::from_secs(5);
 /// Connections that have not said anything yet.
-const UNGREETED: usize = 8;
+const MAX_HANDSHAKES: usize = 8;
 
 /// A connection that has said hello.
-pub(super) struct Greeted {
+pub(super) struct AcceptedDaemon {
     pub(super) resume_from: u64,
     pub(super) frames: mpsc::Receiver<ToHost>,
     pub(super) writer: OwnedWriteHalf,
@@ -42,41 +42,41 @@ pub(super) struct Greeted {
 /// Turns connections into daemons. One that belongs to another user, says
 /// something else than hello or nothing at all never takes the place of the
 /// daemon that is served.
-pub(super) struct Door {
-    greeted: mpsc::Sender<Greeted>,
-    places: Arc<Semaphore>,
+pub(super) struct DaemonAcceptor {
+    accepted: mpsc::Sender<AcceptedDaemon>,
+    permits: Arc<Semaphore>,
 }
 
-impl Door {
-    pub(super) fn new() -> (Self, mpsc::Receiver<Greeted>) {
-        let (greeted, received) = mpsc::channel(1);
-        let door = Self {
-            greeted,
-            places: Arc::new(Semaphore::new(UNGREETED)),
+impl DaemonAcceptor {
+    pub(super) fn new() -> (Self, mpsc::Receiver<AcceptedDaemon>) {
+        let (accepted, received) = mpsc::channel(1);
+        let acceptor = Self {
+            accepted,
+            permits: Arc::new(Semaphore::new(MAX_HANDSHAKES)),
         };
-        (door, received)
+        (acceptor, received)
     }
 
-    pub(super) fn admit(&self, stream: UnixStream) {
-        let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else {
+    pub(super) fn accept(&self, stream: UnixStream) {
+        let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() else {
             return;
         };
         if !is_own_user(&stream) {
             return;
         }
-        let greeted = self.greeted.clone();
+        let accepted = self.accepted.clone();
         tokio::spawn(async move {
             let (reader, writer) = stream.into_split();
             let mut frames = listen(reader);
-            let first = tokio::time::timeout(GREETING, frames.recv()).await;
-            drop(place);
+            let first = tokio::time::timeout(HANDSHAKE_LIMIT, frames.recv()).await;
+            drop(permit);
             if let Ok(Some(ToHost::Hello { resume_from })) = first {
-                let hello = Greeted {
+                let hello = AcceptedDaemon {
                     resume_from,
                     frames,
                     writer,
                 };
-                let _ = greeted.send(hello).await;
+                let _ = accepted.send(hello).await;
             }
         });
     }
@@ -93,7 +93,7 @@ async fn read_frames(mut stream: OwnedReadHalf, frames: mpsc::Sender<ToHost>) {
     let mut buffer = Vec::new();
     loop {
         loop {
-            match ToHost::take(&mut buffer) {
+            match ToHost::decode(&mut buffer) {
                 Ok(Some(frame)) => {
                     if frames.send(frame).await.is_err() {
                         return;
@@ -178,9 +178,9 @@ impl Outgoing {
                 None => self.older(next, recording)?,
             };
             self.next = Some(next + bytes.len() as u64);
-            for (place, piece) in bytes.chunks(MAX_OUTPUT).enumerate() {
+            for (index, piece) in bytes.chunks(MAX_OUTPUT).enumerate() {
                 self.push(&FromHost::Output {
-                    offset: next + (place * MAX_OUTPUT) as u64,
+                    offset: next + (index * MAX_OUTPUT) as u64,
                     bytes: piece.to_vec(),
                 });
             }
@@ -207,14 +207,14 @@ impl Outgoing {
         loop {
             let begin = older.position();
             match older.next().transpose().map_err(io::Error::other)? {
-                Some((_, Recorded::Output(bytes))) => {
+                Some((_, RecordedEvent::Output(bytes))) => {
                     if begin != next {
                         self.push(&FromHost::Gone { kept_from: begin });
                     }
                     self.older = Some(older);
                     return Ok((begin, bytes));
                 }
-                Some((_, Recorded::Resize(_) | Recorded::Input(_))) => {}
+                Some((_, RecordedEvent::Resize(_) | RecordedEvent::Input(_))) => {}
                 None => break,
             }
         }

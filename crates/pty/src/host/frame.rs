@@ -26,7 +26,7 @@ pub enum ToHost {
         grace_ms: u64,
     },
     /// The exit is on record; the host may go.
-    ExitNoted,
+    ExitAcknowledged,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,7 +45,7 @@ pub enum FromHost {
     /// The recording cannot be written, so the program waits; a sentence.
     Stalled(String),
     /// The recording is written again.
-    GoesOn,
+    Resumed,
     /// The program lives, but it and all it started have closed the terminal.
     TerminalClosed,
     /// Something has opened the terminal again.
@@ -74,7 +74,7 @@ pub trait Frame: Sized {
     }
 
     /// Takes the first frame off the buffer, if it is whole.
-    fn take(buffer: &mut Vec<u8>) -> Result<Option<Self>, BadFrame> {
+    fn decode(buffer: &mut Vec<u8>) -> Result<Option<Self>, BadFrame> {
         let Some((head, rest)) = buffer.split_first_chunk::<4>() else {
             return Ok(None);
         };
@@ -103,7 +103,7 @@ impl Frame for ToHost {
                 (b'r', content)
             }
             Self::Kill { grace_ms } => (b'k', grace_ms.to_le_bytes().to_vec()),
-            Self::ExitNoted => (b'n', Vec::new()),
+            Self::ExitAcknowledged => (b'n', Vec::new()),
         }
     }
 
@@ -123,7 +123,7 @@ impl Frame for ToHost {
             b'k' => Self::Kill {
                 grace_ms: u64::from_le_bytes(content.try_into().ok()?),
             },
-            b'n' if content.is_empty() => Self::ExitNoted,
+            b'n' if content.is_empty() => Self::ExitAcknowledged,
             _ => return None,
         })
     }
@@ -142,7 +142,7 @@ impl Frame for FromHost {
             Self::AttendedFrom(offset) => (b'a', offset.to_le_bytes().to_vec()),
             Self::Gone { kept_from } => (b'g', kept_from.to_le_bytes().to_vec()),
             Self::Stalled(why) => (b's', why.as_bytes().to_vec()),
-            Self::GoesOn => (b'c', Vec::new()),
+            Self::Resumed => (b'c', Vec::new()),
             Self::TerminalClosed => (b't', vec![0]),
             Self::TerminalOpened => (b't', vec![1]),
         }
@@ -164,7 +164,7 @@ impl Frame for FromHost {
                 kept_from: u64::from_le_bytes(content.try_into().ok()?),
             },
             b's' => Self::Stalled(String::from_utf8_lossy(content).into_owned()),
-            b'c' if content.is_empty() => Self::GoesOn,
+            b'c' if content.is_empty() => Self::Resumed,
             b't' if content == [0] => Self::TerminalClosed,
             b't' if content == [1] => Self::TerminalOpened,
             _ => return None,
@@ -184,7 +184,7 @@ mod tests {
             proptest::collection::vec(any::<u8>(), 0..200).prop_map(ToHost::Input),
             any::<(u16, u16)>().prop_map(|(columns, rows)| ToHost::Resize(Size { columns, rows })),
             any::<u64>().prop_map(|grace_ms| ToHost::Kill { grace_ms }),
-            Just(ToHost::ExitNoted),
+            Just(ToHost::ExitAcknowledged),
         ]
     }
 
@@ -198,7 +198,7 @@ mod tests {
             any::<u64>().prop_map(FromHost::AttendedFrom),
             any::<u64>().prop_map(|kept_from| FromHost::Gone { kept_from }),
             ".{0,40}".prop_map(FromHost::Stalled),
-            Just(FromHost::GoesOn),
+            Just(FromHost::Resumed),
             Just(FromHost::TerminalClosed),
             Just(FromHost::TerminalOpened),
         ]
@@ -210,7 +210,7 @@ mod tests {
         let (mut buffer, mut seen) = (Vec::new(), Vec::new());
         for piece in wire.chunks(chunk) {
             buffer.extend_from_slice(piece);
-            while let Some(frame) = F::take(&mut buffer).unwrap() {
+            while let Some(frame) = F::decode(&mut buffer).unwrap() {
                 seen.push(frame);
             }
         }
@@ -231,8 +231,8 @@ mod tests {
 
         #[test]
         fn no_bytes_make_it_panic(mut bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-            while let Ok(Some(_)) = FromHost::take(&mut bytes) {}
-            while let Ok(Some(_)) = ToHost::take(&mut bytes) {}
+            while let Ok(Some(_)) = FromHost::decode(&mut bytes) {}
+            while let Ok(Some(_)) = ToHost::decode(&mut bytes) {}
         }
     }
 
@@ -240,7 +240,7 @@ mod tests {
     fn a_length_beyond_the_limit_is_refused_before_its_bytes_come() {
         let mut buffer = u32::MAX.to_le_bytes().to_vec();
         assert_eq!(
-            ToHost::take(&mut buffer),
+            ToHost::decode(&mut buffer),
             Err(BadFrame::TooLong(u32::MAX as usize))
         );
     }

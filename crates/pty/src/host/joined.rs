@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::segments::{Recorded, Recording, RecordingReader};
+use super::segments::{RecordedEvent, Recording, RecordingReader};
 use crate::cast::{CastError, CastEvent, CastHeader, CastWriter, EventKind};
 
 /// Reads a recording from its beginning to where it is now.
@@ -48,10 +48,10 @@ impl JoinedCast {
                 break;
             };
             let kind = match recorded {
-                Recorded::Resize(size) => EventKind::Resize(size),
+                RecordedEvent::Resize(size) => EventKind::Resize(size),
                 // What was typed without an echo, a password say, is not for a page.
-                Recorded::Input(_) => continue,
-                Recorded::Output(bytes) => match self.text(bytes) {
+                RecordedEvent::Input(_) => continue,
+                RecordedEvent::Output(bytes) => match self.text(bytes) {
                     text if text.is_empty() => continue,
                     text => EventKind::Output(text),
                 },

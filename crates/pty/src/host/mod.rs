@@ -25,5 +25,5 @@ pub use frame::{BadFrame, Frame, FromHost, MAX_INPUT, ToHost};
 pub use joined::JoinedCast;
 pub use process::{ExitStatus, HostFiles, HostRecord, LaunchSpec};
 pub use recording::RecordingLimits;
-pub use segments::{Recorded, Recording, RecordingReader};
+pub use segments::{RecordedEvent, Recording, RecordingReader};
 pub use start::run;

@@ -16,7 +16,7 @@ use missiond_os::hex;
 use missiond_semantic::Size;
 use serde::{Deserialize, Serialize};
 
-use super::segments::{MARK_EVERY, RAW_MARKER, files, place_marker, segment_path};
+use super::segments::{MARK_EVERY, RAW_MARKER, files, seek_marker, segment_path};
 use crate::cast::{CastError, CastEvent, CastHeader, CastSegment, CastWriter, EventKind};
 
 /// A next file that could not be begun is tried again after this many bytes.
@@ -178,7 +178,7 @@ impl Recorder {
             }
             if self.length >= self.mark_at {
                 self.mark_at = self.length + MARK_EVERY;
-                self.queue(EventKind::Marker(place_marker(self.recorded, self.size)))?;
+                self.queue(EventKind::Marker(seek_marker(self.recorded, self.size)))?;
             }
             if std::str::from_utf8(bytes).is_err() {
                 self.queue(EventKind::Marker(format!(

@@ -1,6 +1,6 @@
 use proptest::prelude::*;
 
-use super::super::segments::{Recorded, Recording};
+use super::super::segments::{RecordedEvent, Recording};
 use super::*;
 
 fn header() -> CastHeader {
@@ -14,7 +14,7 @@ fn recorder(path: &Path) -> Recorder {
 fn bytes_from(path: &Path, offset: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
     for event in Recording::open(path).unwrap().read_from(offset).unwrap() {
-        if let Recorded::Output(output) = event.unwrap().1 {
+        if let RecordedEvent::Output(output) = event.unwrap().1 {
             bytes.extend(output);
         }
     }
@@ -105,7 +105,7 @@ fn any_byte_is_found_with_its_size_in_the_segment_that_has_it() {
         assert_eq!(reader.position(), offset as u64);
         let columns = if offset <= 201 * 10_007 { 80 } else { 90 };
         assert_eq!(reader.size().columns, columns, "at {offset}");
-        let Some(Ok((_, Recorded::Output(bytes)))) = reader.next() else {
+        let Some(Ok((_, RecordedEvent::Output(bytes)))) = reader.next() else {
             panic!("no output at {offset}");
         };
         assert_eq!(bytes, output[offset..offset + bytes.len()]);

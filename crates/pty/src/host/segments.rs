@@ -17,15 +17,15 @@ use missiond_semantic::Size;
 use crate::cast::{CastError, CastReader, EventKind, parse_size};
 
 pub(super) const RAW_MARKER: &str = "#bytes ";
-const PLACE_MARKER: &str = "#at ";
+const SEEK_MARKER: &str = "#at ";
 /// A marker says where it stands after each of these many bytes of the file.
 pub(super) const MARK_EVERY: u64 = 64 << 10;
 /// Below this a search is slower than reading.
-const NEAR: u64 = 2 * MARK_EVERY;
+const SCAN_BYTES: u64 = 2 * MARK_EVERY;
 
 /// What a recording says happened at the terminal.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Recorded {
+pub enum RecordedEvent {
     Output(Vec<u8>),
     Resize(Size),
     /// Keys, and what the terminal answered by itself.
@@ -128,7 +128,7 @@ impl Recording {
         };
         let mut reader = RecordingReader::open_segment(&segment, offset)?;
         reader.later = later;
-        reader.pass_over(offset)?;
+        reader.skip_to(offset)?;
         Ok(reader)
     }
 
@@ -158,7 +158,7 @@ pub struct RecordingReader {
     position: u64,
     size: Size,
     /// Read already, comes next.
-    ready: Option<(Duration, Recorded)>,
+    ready: Option<(Duration, RecordedEvent)>,
 }
 
 impl RecordingReader {
@@ -172,7 +172,7 @@ impl RecordingReader {
     #[must_use]
     pub fn position(&self) -> u64 {
         let ready = match &self.ready {
-            Some((_, Recorded::Output(bytes))) => bytes.len() as u64,
+            Some((_, RecordedEvent::Output(bytes))) => bytes.len() as u64,
             _ => 0,
         };
         self.position - ready
@@ -180,13 +180,13 @@ impl RecordingReader {
 
     fn open_segment(segment: &Segment, offset: u64) -> Result<Self, CastError> {
         let mut file = File::open(&segment.path)?;
-        let place = place_before(&mut file, offset, segment)?;
+        let point = seek_point_before(&mut file, offset, segment)?;
         file.seek(SeekFrom::Start(0))?;
         let mut cast = CastReader::new(BufReader::new(file))?;
         let (mut position, mut size) = (segment.offset, segment.size);
-        if let Some(place) = place {
-            cast.skip_to(place.position)?;
-            (position, size) = (place.byte, place.size);
+        if let Some(point) = point {
+            cast.skip_to(point.position)?;
+            (position, size) = (point.byte, point.size);
         }
         Ok(Self {
             cast,
@@ -199,18 +199,18 @@ impl RecordingReader {
     }
 
     /// Reads up to the byte `offset`, and no further.
-    fn pass_over(&mut self, offset: u64) -> Result<(), CastError> {
+    fn skip_to(&mut self, offset: u64) -> Result<(), CastError> {
         while self.position < offset {
             let begin = self.position;
             match self.next().transpose()? {
                 None => break,
-                Some((_, Recorded::Resize(size))) => self.size = size,
-                Some((_, Recorded::Input(_))) => {}
-                Some((at, Recorded::Output(mut bytes))) => {
+                Some((_, RecordedEvent::Resize(size))) => self.size = size,
+                Some((_, RecordedEvent::Input(_))) => {}
+                Some((at, RecordedEvent::Output(mut bytes))) => {
                     if self.position > offset {
                         let skip = usize::try_from(offset - begin).unwrap_or(usize::MAX);
                         bytes.drain(..skip);
-                        self.ready = Some((at, Recorded::Output(bytes)));
+                        self.ready = Some((at, RecordedEvent::Output(bytes)));
                         break;
                     }
                 }
@@ -219,7 +219,7 @@ impl RecordingReader {
         Ok(())
     }
 
-    fn next_in_segment(&mut self) -> Result<Option<(Duration, Recorded)>, CastError> {
+    fn next_in_segment(&mut self) -> Result<Option<(Duration, RecordedEvent)>, CastError> {
         let mut raw = None;
         for event in &mut self.cast {
             let event = event?;
@@ -227,14 +227,14 @@ impl RecordingReader {
                 EventKind::Output(text) => {
                     let bytes = raw.take().unwrap_or_else(|| text.into_bytes());
                     self.position += bytes.len() as u64;
-                    Recorded::Output(bytes)
+                    RecordedEvent::Output(bytes)
                 }
-                EventKind::Resize(size) => Recorded::Resize(size),
+                EventKind::Resize(size) => RecordedEvent::Resize(size),
                 EventKind::Marker(label) => {
                     raw = label.strip_prefix(RAW_MARKER).and_then(hex::decode);
                     continue;
                 }
-                EventKind::Input(text) => Recorded::Input(text.into_bytes()),
+                EventKind::Input(text) => RecordedEvent::Input(text.into_bytes()),
             };
             return Ok(Some((self.after + event.at, recorded)));
         }
@@ -243,7 +243,7 @@ impl RecordingReader {
 }
 
 impl Iterator for RecordingReader {
-    type Item = Result<(Duration, Recorded), CastError>;
+    type Item = Result<(Duration, RecordedEvent), CastError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if let Some(ready) = self.ready.take() {
@@ -298,13 +298,13 @@ pub(super) fn files(first: &Path) -> io::Result<Vec<(u32, PathBuf)>> {
 }
 
 /// The marker for this place.
-pub(super) fn place_marker(byte: u64, size: Size) -> String {
-    format!("{PLACE_MARKER}{byte} {}x{}", size.columns, size.rows)
+pub(super) fn seek_marker(byte: u64, size: Size) -> String {
+    format!("{SEEK_MARKER}{byte} {}x{}", size.columns, size.rows)
 }
 
 /// A place in a segment where reading can begin.
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct SeekPoint {
     /// In the file.
     position: u64,
     /// Number of the next byte of output.
@@ -313,22 +313,22 @@ struct Place {
 }
 
 /// The marker nearest before a byte, found by halving the file.
-fn place_before(
+fn seek_point_before(
     file: &mut File,
     offset: u64,
     segment: &Segment,
-) -> Result<Option<Place>, CastError> {
+) -> Result<Option<SeekPoint>, CastError> {
     let mut found = None;
     if offset <= segment.offset {
         return Ok(found);
     }
     let (mut low, mut high) = (0, file.metadata()?.len());
-    while high - low > NEAR {
+    while high - low > SCAN_BYTES {
         let middle = low + (high - low) / 2;
-        match next_place(file, middle, high)? {
-            Some(place) if place.byte <= offset => {
-                low = place.position.max(middle + 1).min(high);
-                found = Some(place);
+        match next_seek_point(file, middle, high)? {
+            Some(point) if point.byte <= offset => {
+                low = point.position.max(middle + 1).min(high);
+                found = Some(point);
             }
             _ => high = middle,
         }
@@ -337,7 +337,7 @@ fn place_before(
 }
 
 /// The first marker whose line begins after `from` and before `until`.
-fn next_place(file: &mut File, from: u64, until: u64) -> Result<Option<Place>, CastError> {
+fn next_seek_point(file: &mut File, from: u64, until: u64) -> Result<Option<SeekPoint>, CastError> {
     file.seek(SeekFrom::Start(from))?;
     let mut lines = BufReader::new(&*file);
     let mut line = Vec::new();
@@ -345,8 +345,8 @@ fn next_place(file: &mut File, from: u64, until: u64) -> Result<Option<Place>, C
     while position < until {
         line.clear();
         let length = lines.read_until(b'\n', &mut line)?;
-        if let Some((byte, size)) = place_of(&line) {
-            return Ok(Some(Place {
+        if let Some((byte, size)) = parse_seek_marker(&line) {
+            return Ok(Some(SeekPoint {
                 position,
                 byte,
                 size,
@@ -360,13 +360,13 @@ fn next_place(file: &mut File, from: u64, until: u64) -> Result<Option<Place>, C
     Ok(None)
 }
 
-fn place_of(line: &[u8]) -> Option<(u64, Size)> {
+fn parse_seek_marker(line: &[u8]) -> Option<(u64, Size)> {
     // Most lines are output, and long: they are not parsed for this.
     if line.len() > 100 || line.last() != Some(&b'\n') {
         return None;
     }
     let (_, kind, label): (f64, String, String) = serde_json::from_slice(line).ok()?;
-    let (byte, size) = label.strip_prefix(PLACE_MARKER)?.split_once(' ')?;
+    let (byte, size) = label.strip_prefix(SEEK_MARKER)?.split_once(' ')?;
     (kind == "m").then_some((byte.parse().ok()?, parse_size(size)?))
 }
 

@@ -19,7 +19,7 @@ use tokio::time::Instant;
 
 use super::backlog::Backlog;
 use super::cgroup::Cgroup;
-use super::connection::{Door, Greeted, Outgoing};
+use super::connection::{AcceptedDaemon, DaemonAcceptor, Outgoing};
 use super::frame::{FromHost, ToHost};
 use super::process::{ExitStatus, HostFiles, HostRecord};
 use super::recording::Recorder;
@@ -38,7 +38,7 @@ const LEFTOVER_GRACE: Duration = Duration::from_secs(2);
 /// When all processes are gone, output still in the terminal comes at once.
 const DRAIN: Duration = Duration::from_secs(1);
 /// How often a terminal that the program has closed is looked at.
-const LOOK_AGAIN: Duration = Duration::from_millis(200);
+const REOPEN_POLL: Duration = Duration::from_millis(200);
 /// How long an exit waits for a daemon to hear of it.
 const LINGER: Duration = Duration::from_secs(600);
 /// Input the program has not read yet.
@@ -86,8 +86,8 @@ pub(super) struct Host {
     backlog: Backlog,
     /// Input the terminal has not taken yet.
     input: Vec<u8>,
-    door: Door,
-    greeted: mpsc::Receiver<Greeted>,
+    acceptor: DaemonAcceptor,
+    accepted: mpsc::Receiver<AcceptedDaemon>,
     incoming: Option<mpsc::Receiver<ToHost>>,
     outgoing: Option<Outgoing>,
     /// Answers the program while no daemon does.
@@ -100,17 +100,17 @@ pub(super) struct Host {
     hung_up: bool,
     /// The program lives and has closed its terminal; when to look again.
     closed_terminal: Option<Instant>,
-    exit_noted: bool,
+    exit_acknowledged: bool,
     next_sync: Instant,
     next_retry: Instant,
 }
 
 /// What the host waits for.
-enum Happened {
+enum HostEvent {
     Output(io::Result<usize>),
-    InputTaken(io::Result<usize>),
+    InputWritten(io::Result<usize>),
     Connected(io::Result<UnixStream>),
-    Greeted(Greeted),
+    DaemonAccepted(AcceptedDaemon),
     Frame(Option<ToHost>),
     Sent(io::Result<()>),
     Exited(io::Result<std::process::ExitStatus>),
@@ -134,7 +134,7 @@ impl Host {
             writer,
         } = program;
         let now = Instant::now();
-        let (door, greeted) = Door::new();
+        let (acceptor, accepted) = DaemonAcceptor::new();
         Self {
             record,
             files,
@@ -146,8 +146,8 @@ impl Host {
             recorder,
             backlog: Backlog::default(),
             input: Vec::new(),
-            door,
-            greeted,
+            acceptor,
+            accepted,
             incoming: None,
             outgoing: None,
             unattended: None,
@@ -156,7 +156,7 @@ impl Host {
             phase: Phase::Running,
             hung_up: false,
             closed_terminal: None,
-            exit_noted: false,
+            exit_acknowledged: false,
             next_sync: now,
             next_retry: now,
         }
@@ -171,11 +171,11 @@ impl Host {
         let mut terminate = signal(SignalKind::terminate())?;
         let mut buffer = vec![0; 64 << 10];
         loop {
-            self.send_what_is_due();
-            let happened = self.wait(&mut buffer, &mut children, &mut terminate).await;
-            self.handle(happened, &buffer);
+            self.queue_due_output();
+            let event = self.wait(&mut buffer, &mut children, &mut terminate).await;
+            self.handle_event(event, &buffer);
             self.advance();
-            if self.exit_noted {
+            if self.exit_acknowledged {
                 self.files.remove();
                 return Ok(());
             }
@@ -194,7 +194,7 @@ impl Host {
         buffer: &mut [u8],
         children: &mut tokio::signal::unix::Signal,
         terminate: &mut tokio::signal::unix::Signal,
-    ) -> Happened {
+    ) -> HostEvent {
         let behind = self
             .outgoing
             .as_ref()
@@ -204,7 +204,7 @@ impl Host {
             .is_some_and(|again| Instant::now() < again);
         let may_read = !self.hung_up && !closed && !behind && self.recorder.is_clear();
         let may_write = !self.hung_up && !self.input.is_empty();
-        let time = self.next_time();
+        let time = self.next_deadline();
         let time = pin!(async move {
             match time {
                 Some(time) => tokio::time::sleep_until(time).await,
@@ -214,25 +214,25 @@ impl Host {
         let queued = self.outgoing.as_ref().is_some_and(Outgoing::has_queued);
         let choked = self.outgoing.as_ref().is_some_and(Outgoing::is_choked);
         tokio::select! {
-            read = self.reader.read(buffer), if may_read => Happened::Output(read),
-            taken = self.writer.write(&self.input), if may_write => Happened::InputTaken(taken),
-            accepted = self.listener.accept() => Happened::Connected(accepted.map(|(stream, _)| stream)),
-            Some(greeted) = self.greeted.recv() => Happened::Greeted(greeted),
-            frame = next_frame(self.incoming.as_mut()), if !choked => Happened::Frame(frame),
-            sent = send(self.outgoing.as_mut()), if queued => Happened::Sent(sent),
-            status = self.child.wait(), if self.status.is_none() => Happened::Exited(status),
-            _ = children.recv() => Happened::ChildChanged,
-            _ = terminate.recv() => Happened::Terminate,
-            () = time => Happened::Time,
+            read = self.reader.read(buffer), if may_read => HostEvent::Output(read),
+            written = self.writer.write(&self.input), if may_write => HostEvent::InputWritten(written),
+            accepted = self.listener.accept() => HostEvent::Connected(accepted.map(|(stream, _)| stream)),
+            Some(accepted) = self.accepted.recv() => HostEvent::DaemonAccepted(accepted),
+            frame = next_frame(self.incoming.as_mut()), if !choked => HostEvent::Frame(frame),
+            sent = send(self.outgoing.as_mut()), if queued => HostEvent::Sent(sent),
+            status = self.child.wait(), if self.status.is_none() => HostEvent::Exited(status),
+            _ = children.recv() => HostEvent::ChildChanged,
+            _ = terminate.recv() => HostEvent::Terminate,
+            () = time => HostEvent::Time,
         }
     }
 
-    fn handle(&mut self, happened: Happened, buffer: &[u8]) {
-        match happened {
-            Happened::Output(Ok(0) | Err(_)) => self.terminal_closed(),
-            Happened::Output(Ok(count)) => {
+    fn handle_event(&mut self, event: HostEvent, buffer: &[u8]) {
+        match event {
+            HostEvent::Output(Ok(0) | Err(_)) => self.terminal_closed(),
+            HostEvent::Output(Ok(count)) => {
                 if self.closed_terminal.take().is_some() {
-                    self.tell(&FromHost::TerminalOpened);
+                    self.queue_frame(&FromHost::TerminalOpened);
                 }
                 // A failure is kept by the recorder, and reading waits for it.
                 if let Err(error) = self.recorder.output(&buffer[..count]) {
@@ -240,22 +240,22 @@ impl Host {
                     self.stall(&error);
                 }
                 self.backlog.push(&buffer[..count]);
-                self.answer_if_alone(&buffer[..count]);
+                self.answer_unattended(&buffer[..count]);
                 if let Phase::Draining { until, .. } = &mut self.phase {
                     *until = Instant::now() + DRAIN;
                 }
             }
-            Happened::InputTaken(Ok(count)) => {
+            HostEvent::InputWritten(Ok(count)) => {
                 self.input.drain(..count);
             }
-            Happened::InputTaken(Err(_)) => self.input.clear(),
-            Happened::Connected(Ok(stream)) => self.door.admit(stream),
-            Happened::Connected(Err(_)) => {}
-            Happened::Greeted(greeted) => self.serve_daemon(greeted),
-            Happened::Frame(Some(frame)) => self.obey(frame),
-            Happened::Frame(None) | Happened::Sent(Err(_)) => self.disconnect(),
-            Happened::Sent(Ok(())) | Happened::Time => {}
-            Happened::Exited(status) => {
+            HostEvent::InputWritten(Err(_)) => self.input.clear(),
+            HostEvent::Connected(Ok(stream)) => self.acceptor.accept(stream),
+            HostEvent::Connected(Err(_)) => {}
+            HostEvent::DaemonAccepted(accepted) => self.serve_daemon(accepted),
+            HostEvent::Frame(Some(frame)) => self.handle_frame(frame),
+            HostEvent::Frame(None) | HostEvent::Sent(Err(_)) => self.disconnect(),
+            HostEvent::Sent(Ok(())) | HostEvent::Time => {}
+            HostEvent::Exited(status) => {
                 let unknown = ExitStatus {
                     code: None,
                     signal: None,
@@ -263,29 +263,29 @@ impl Host {
                 self.status = Some(status.map_or(unknown, ExitStatus::from));
                 self.begin_end(LEFTOVER_GRACE);
             }
-            Happened::ChildChanged => {
+            HostEvent::ChildChanged => {
                 tree::descendants(self.record.program_pid);
             }
-            Happened::Terminate => self.begin_end(LEFTOVER_GRACE),
+            HostEvent::Terminate => self.begin_end(LEFTOVER_GRACE),
         }
     }
 
     /// The newest daemon is the living one: it holds the lock.
-    fn serve_daemon(&mut self, greeted: Greeted) {
-        let Greeted {
+    fn serve_daemon(&mut self, accepted: AcceptedDaemon) {
+        let AcceptedDaemon {
             resume_from,
             frames,
             writer,
-        } = greeted;
+        } = accepted;
         self.incoming = Some(frames);
         self.outgoing = Some(Outgoing::new(writer));
         self.unattended = None;
         self.resume(resume_from);
         if let Some(why) = self.stalled.clone() {
-            self.tell(&FromHost::Stalled(why));
+            self.queue_frame(&FromHost::Stalled(why));
         }
         if self.closed_terminal.is_some() {
-            self.tell(&FromHost::TerminalClosed);
+            self.queue_frame(&FromHost::TerminalClosed);
         }
     }
 
@@ -295,7 +295,7 @@ impl Host {
         }
     }
 
-    fn obey(&mut self, frame: ToHost) {
+    fn handle_frame(&mut self, frame: ToHost) {
         match frame {
             ToHost::Hello { resume_from } => self.resume(resume_from),
             ToHost::Input(_) if self.phase != Phase::Running => {
@@ -314,8 +314,8 @@ impl Host {
                 self.input.extend_from_slice(&bytes);
             }
             ToHost::Resize(size) => {
-                let wanted = pty_process::Size::new(size.rows, size.columns);
-                match self.writer.resize(wanted) {
+                let new_size = pty_process::Size::new(size.rows, size.columns);
+                match self.writer.resize(new_size) {
                     Ok(()) => {
                         let _ = self.recorder.resize(size);
                     }
@@ -325,7 +325,9 @@ impl Host {
             ToHost::Kill { grace_ms } => {
                 self.begin_end(Duration::from_millis(grace_ms).min(MAX_GRACE));
             }
-            ToHost::ExitNoted => self.exit_noted = matches!(self.phase, Phase::Ended { .. }),
+            ToHost::ExitAcknowledged => {
+                self.exit_acknowledged = matches!(self.phase, Phase::Ended { .. })
+            }
         }
     }
 
@@ -337,13 +339,13 @@ impl Host {
             return;
         }
         if self.closed_terminal.is_none() {
-            self.tell(&FromHost::TerminalClosed);
+            self.queue_frame(&FromHost::TerminalClosed);
         }
-        self.closed_terminal = Some(Instant::now() + LOOK_AGAIN);
+        self.closed_terminal = Some(Instant::now() + REOPEN_POLL);
     }
 
     /// Answers what can be answered without a daemon when there is none.
-    fn answer_if_alone(&mut self, output: &[u8]) {
+    fn answer_unattended(&mut self, output: &[u8]) {
         if self.outgoing.is_some() {
             return;
         }
@@ -367,7 +369,7 @@ impl Host {
              free some space"
         );
         if self.stalled.is_none() {
-            self.tell(&FromHost::Stalled(why.clone()));
+            self.queue_frame(&FromHost::Stalled(why.clone()));
         }
         self.stalled = Some(why);
     }
@@ -397,7 +399,7 @@ impl Host {
         }
         if self.stalled.is_some() && self.recorder.is_clear() {
             self.stalled = None;
-            self.tell(&FromHost::GoesOn);
+            self.queue_frame(&FromHost::Resumed);
         }
         if now >= self.next_sync {
             for file in self.recorder.take_unsynced() {
@@ -448,7 +450,7 @@ impl Host {
         };
     }
 
-    fn next_time(&mut self) -> Option<Instant> {
+    fn next_deadline(&mut self) -> Option<Instant> {
         let end = match self.phase {
             Phase::Running => None,
             Phase::Ending(_) => Some(Instant::now() + END_POLL),
@@ -457,11 +459,11 @@ impl Host {
         };
         let retry = (!self.recorder.is_clear()).then_some(self.next_retry);
         let sync = self.recorder.is_unsynced().then_some(self.next_sync);
-        let look = self.closed_terminal.filter(|_| !self.hung_up);
-        [end, retry, sync, look].into_iter().flatten().min()
+        let reopen = self.closed_terminal.filter(|_| !self.hung_up);
+        [end, retry, sync, reopen].into_iter().flatten().min()
     }
 
-    fn send_what_is_due(&mut self) {
+    fn queue_due_output(&mut self) {
         let exit = match self.phase {
             Phase::Ended { .. } => self.status,
             _ => None,
@@ -479,10 +481,10 @@ impl Host {
     }
 
     fn refuse(&mut self, why: &str) {
-        self.tell(&FromHost::Refused(why.to_owned()));
+        self.queue_frame(&FromHost::Refused(why.to_owned()));
     }
 
-    fn tell(&mut self, frame: &FromHost) {
+    fn queue_frame(&mut self, frame: &FromHost) {
         if let Some(outgoing) = &mut self.outgoing {
             outgoing.push(frame);
         }

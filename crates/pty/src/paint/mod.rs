@@ -44,13 +44,13 @@ pub enum View {
 pub struct Painter {
     view: View,
     keys: Keys,
-    shown: Option<Shown>,
+    shown: Option<Snapshot>,
     /// The row and column of the shown terminal at the top left of the view.
     corner: (usize, usize),
 }
 
 #[derive(Debug, Clone, PartialEq)]
-struct Shown {
+struct Snapshot {
     size: Size,
     /// Row by row.
     cells: Vec<Cell>,
@@ -83,7 +83,7 @@ impl Painter {
     /// A whole painting clears the screen and sets every mode, so it is right
     /// whatever was there before.
     pub fn paint(&mut self, terminal: &Terminal) -> String {
-        let next = self.look(terminal);
+        let next = self.snapshot(terminal);
         let mut out = String::new();
         match &self.shown {
             Some(shown) if shown.size == next.size => {
@@ -116,7 +116,7 @@ impl Painter {
         out
     }
 
-    fn look(&mut self, terminal: &Terminal) -> Shown {
+    fn snapshot(&mut self, terminal: &Terminal) -> Snapshot {
         let whole = terminal.size();
         let size = match self.view {
             View::Same => whole,
@@ -127,8 +127,8 @@ impl Painter {
         let rows = usize::from(size.rows);
         let columns = usize::from(size.columns);
         let (top, left) = (
-            follow(self.corner.0, cursor.0, rows, whole.rows.into()),
-            follow(self.corner.1, cursor.1, columns, whole.columns.into()),
+            scroll_into_view(self.corner.0, cursor.0, rows, whole.rows.into()),
+            scroll_into_view(self.corner.1, cursor.1, columns, whole.columns.into()),
         );
         self.corner = (top, left);
         let mut cells = Vec::with_capacity(rows * columns);
@@ -141,14 +141,14 @@ impl Painter {
             let end = usize::from(whole.columns).min(left + columns);
             let row = &terminal.cells()[Line(line)][Column(left)..Column(end)];
             let begin = cells.len();
-            cells.extend(row.iter().map(seen));
-            mend_halves(&mut cells[begin..]);
+            cells.extend(row.iter().map(visible_cell));
+            blank_half_cells(&mut cells[begin..]);
             cells.resize(begin + columns, Cell::default());
         }
         let cursor = terminal
             .shows_cursor()
             .then(|| (cursor.0 - top, cursor.1 - left));
-        Shown {
+        Snapshot {
             size,
             cells,
             cursor,
@@ -161,7 +161,7 @@ impl Painter {
 
 /// Where a window of `length` out of `whole` begins so that `at` is in it: as
 /// little moved as possible, and never beyond the end.
-fn follow(begin: usize, at: usize, length: usize, whole: usize) -> usize {
+fn scroll_into_view(begin: usize, at: usize, length: usize, whole: usize) -> usize {
     let begin = begin.min(whole.saturating_sub(length));
     if at < begin {
         at
@@ -173,7 +173,7 @@ fn follow(begin: usize, at: usize, length: usize, whole: usize) -> usize {
 }
 
 /// The cell with what can be seen of it.
-fn seen(cell: &Cell) -> Cell {
+fn visible_cell(cell: &Cell) -> Cell {
     let mut cell = cell.clone();
     cell.flags
         .remove(Flags::WRAPLINE | Flags::LEADING_WIDE_CHAR_SPACER);
@@ -186,7 +186,7 @@ fn seen(cell: &Cell) -> Cell {
 
 /// Half a wide character becomes a blank: the other half is outside the view,
 /// or the program has overwritten it.
-fn mend_halves(row: &mut [Cell]) {
+fn blank_half_cells(row: &mut [Cell]) {
     let mut after_wide = false;
     for column in 0..row.len() {
         let next_is_spacer = row
@@ -210,7 +210,7 @@ fn paint_title(before: Option<&str>, title: &str, out: &mut String) {
     }
 }
 
-fn paint_cells(before: &[Cell], next: &Shown, out: &mut String) {
+fn paint_cells(before: &[Cell], next: &Snapshot, out: &mut String) {
     let columns = usize::from(next.size.columns);
     let mut pen = Pen::default();
     let rows = before
@@ -221,7 +221,7 @@ fn paint_cells(before: &[Cell], next: &Shown, out: &mut String) {
             paint_row(row, before, cells, &mut pen, out);
         }
     }
-    pen.put_down(out);
+    pen.reset(out);
 }
 
 fn paint_row(row: usize, before: &[Cell], cells: &[Cell], pen: &mut Pen, out: &mut String) {
@@ -248,7 +248,7 @@ fn paint_row(row: usize, before: &[Cell], cells: &[Cell], pen: &mut Pen, out: &m
         if at != Some(column) {
             go_to(row, column, out);
         }
-        pen.put_down(out);
+        pen.reset(out);
         out.push_str("\x1b[K");
     }
 }

@@ -6,7 +6,7 @@ use alacritty_terminal::term::TermMode;
 use alacritty_terminal::vte::ansi::{CursorShape, CursorStyle};
 
 use super::Keys;
-use crate::look::keyboard_flags;
+use crate::cell_style::keyboard_flags;
 use crate::terminal::Terminal;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

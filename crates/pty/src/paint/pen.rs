@@ -4,14 +4,14 @@ use std::fmt::Write;
 
 use alacritty_terminal::term::cell::{Cell, Flags, Hyperlink};
 
-use crate::look::Look;
+use crate::cell_style::CellStyle;
 
 const LONGEST_LINK: usize = 2048;
 
 /// How the other terminal writes at the moment.
 #[derive(Debug, Default)]
 pub(super) struct Pen {
-    look: Look,
+    style: CellStyle,
     link: Option<Hyperlink>,
 }
 
@@ -25,11 +25,11 @@ pub(super) enum Advance {
 
 impl Pen {
     pub(super) fn draw(&mut self, cell: &Cell, out: &mut String) -> Advance {
-        self.take_link(cell.hyperlink().filter(is_safe), out);
-        let look = Look::of(cell);
-        if look != self.look {
-            self.look = look;
-            look.write(out);
+        self.set_link(cell.hyperlink().filter(is_safe), out);
+        let style = CellStyle::of(cell);
+        if style != self.style {
+            self.style = style;
+            style.write(out);
         }
         out.push(cell.c);
         let marks = cell.zerowidth().unwrap_or_default();
@@ -46,15 +46,15 @@ impl Pen {
     }
 
     /// Plain again.
-    pub(super) fn put_down(&mut self, out: &mut String) {
-        self.take_link(None, out);
-        if self.look != Look::default() {
-            self.look = Look::default();
+    pub(super) fn reset(&mut self, out: &mut String) {
+        self.set_link(None, out);
+        if self.style != CellStyle::default() {
+            self.style = CellStyle::default();
             out.push_str("\x1b[0m");
         }
     }
 
-    fn take_link(&mut self, link: Option<Hyperlink>, out: &mut String) {
+    fn set_link(&mut self, link: Option<Hyperlink>, out: &mut String) {
         if link == self.link {
             return;
         }

@@ -71,15 +71,16 @@ impl Font {
             Some(figure) => figure,
             None => {
                 let upright = self.letter(key);
-                match key.italic {
-                    true => upright.slanted(),
-                    false => upright,
+                if key.italic {
+                    upright.slanted()
+                } else {
+                    upright
                 }
             }
         };
         for mark in key.marks.chars().filter(|&mark| !is_invisible(mark)) {
             match self.bitmap(mark) {
-                Some(bitmap) => place(&bitmap, &mut mask),
+                Some(bitmap) => blit(&bitmap, &mut mask),
                 None => mask.frame(),
             }
         }
@@ -108,7 +109,7 @@ impl Font {
             return mask;
         }
         if let Some(bitmap) = self.bitmap(key.character) {
-            place(&bitmap, &mut mask);
+            blit(&bitmap, &mut mask);
         }
         if mask.is_empty() {
             mask.frame();
@@ -149,7 +150,7 @@ impl Bitmap {
 }
 
 /// On the baseline and in the middle; smaller where the cell is too narrow.
-fn place(bitmap: &Bitmap, mask: &mut Mask) {
+fn blit(bitmap: &Bitmap, mask: &mut Mask) {
     if bitmap.width > mask.width() {
         shrink(bitmap, mask);
         return;

@@ -75,7 +75,7 @@ pub enum Source {
 
 /// The two colours a glyph ends up with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Shown {
+pub(super) struct GlyphColours {
     pub ink: Rgb,
     pub paper: Rgb,
 }
@@ -110,7 +110,10 @@ impl Picture {
     }
 
     /// The glyphs of a row, each with its column and its final colours.
-    pub(super) fn shown(&self, row: usize) -> impl Iterator<Item = (usize, &Glyph, Shown)> {
+    pub(super) fn coloured_glyphs(
+        &self,
+        row: usize,
+    ) -> impl Iterator<Item = (usize, &Glyph, GlyphColours)> {
         let mut next = 0;
         let glyphs = self.rows.get(row).map_or(&[][..], Vec::as_slice);
         glyphs.iter().map(move |glyph| {
@@ -119,14 +122,14 @@ impl Picture {
             let under_cursor = self
                 .cursor
                 .is_some_and(|(line, at)| line == row && (column..next).contains(&at));
-            let mut shown = glyph.shown();
+            let mut colours = glyph.colours();
             if under_cursor {
-                shown = Shown {
-                    ink: shown.paper,
+                colours = GlyphColours {
+                    ink: colours.paper,
                     paper: self.cursor_colour,
                 };
             }
-            (column, glyph, shown)
+            (column, glyph, colours)
         })
     }
 }
@@ -139,19 +142,20 @@ impl Glyph {
         self.hidden || empty && self.underline.is_none() && !self.strike
     }
 
-    fn shown(&self) -> Shown {
+    fn colours(&self) -> GlyphColours {
         let (ink, paper) = (self.foreground.rgb, self.background.rgb);
         let ink = if self.dim {
             blend(ink, paper, 160)
         } else {
             ink
         };
-        match self.inverse {
-            true => Shown {
+        if self.inverse {
+            GlyphColours {
                 ink: paper,
                 paper: ink,
-            },
-            false => Shown { ink, paper },
+            }
+        } else {
+            GlyphColours { ink, paper }
         }
     }
 }
@@ -210,9 +214,10 @@ fn glyph_of(cell: &Cell, columns: u16, palette: &Palette<'_>) -> Glyph {
             _ if spacer || torn => ' ',
             character => character,
         },
-        marks: match torn {
-            true => String::new(),
-            false => cell.zerowidth().into_iter().flatten().collect(),
+        marks: if torn {
+            String::new()
+        } else {
+            cell.zerowidth().into_iter().flatten().collect()
         },
         columns,
         foreground: palette.paint(cell.fg),

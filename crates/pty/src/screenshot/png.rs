@@ -9,7 +9,7 @@ use png::{BitDepth, ColorType, Compression, Encoder, EncodingError, Filter};
 
 use super::font::Font;
 use super::mask::{BASELINE, CELL_HEIGHT, CELL_WIDTH, Mask};
-use super::picture::{Glyph, Picture, Shown, Underline, blend};
+use super::picture::{Glyph, GlyphColours, Picture, Underline, blend};
 
 /// Where the line through struck text runs.
 const STRIKE: usize = BASELINE - 4;
@@ -53,26 +53,26 @@ pub(super) fn render(picture: &Picture) -> Result<Vec<u8>, EncodingError> {
 
 /// Whether the picture can do with a palette, which takes a third of the room.
 enum Colours {
-    Few(Few),
+    Few(IndexedColours),
     Many,
 }
 
 /// The colours in the order in which they first appear.
 #[derive(Default)]
-struct Few {
+struct IndexedColours {
     numbers: HashMap<(u8, u8, u8), u8>,
     order: Vec<Rgb>,
 }
 
 impl Colours {
     fn of(picture: &Picture, font: &mut Font) -> Self {
-        let mut few = Few::default();
+        let mut few = IndexedColours::default();
         let mut strip = Strip::new(CELL_WIDTH * usize::from(picture.size.columns));
         for row in 0..picture.rows.len() {
             strip.draw_row(picture, row, font);
             // Neighbours are mostly alike.
             for alike in strip.pixels.chunk_by(|a, b| a == b) {
-                if !few.take(alike[0]) {
+                if !few.insert(alike[0]) {
                     return Self::Many;
                 }
             }
@@ -81,9 +81,9 @@ impl Colours {
     }
 }
 
-impl Few {
+impl IndexedColours {
     /// Whether the colour has a number now.
-    fn take(&mut self, colour: Rgb) -> bool {
+    fn insert(&mut self, colour: Rgb) -> bool {
         let key = (colour.r, colour.g, colour.b);
         if self.numbers.contains_key(&key) {
             return true;
@@ -121,26 +121,26 @@ impl Strip {
     }
 
     fn draw_row(&mut self, picture: &Picture, row: usize, font: &mut Font) {
-        for (column, glyph, shown) in picture.shown(row) {
-            self.draw(column * CELL_WIDTH, glyph, shown, font);
+        for (column, glyph, colours) in picture.coloured_glyphs(row) {
+            self.draw(column * CELL_WIDTH, glyph, colours, font);
         }
     }
 
-    fn draw(&mut self, left: usize, glyph: &Glyph, shown: Shown, font: &mut Font) {
+    fn draw(&mut self, left: usize, glyph: &Glyph, colours: GlyphColours, font: &mut Font) {
         let width = CELL_WIDTH * usize::from(glyph.columns);
         for y in 0..CELL_HEIGHT {
             for x in left..left + width {
-                self.set(x, y, shown.paper);
+                self.set(x, y, colours.paper);
             }
         }
         if glyph.is_blank() {
             return;
         }
         if glyph.character != ' ' || !glyph.marks.is_empty() {
-            self.stamp(left, font.mask(glyph), shown.ink, shown.paper);
+            self.stamp(left, font.mask(glyph), colours.ink, colours.paper);
         }
         if let Some(underline) = glyph.underline {
-            let ink = glyph.underline_paint.map_or(shown.ink, |paint| paint.rgb);
+            let ink = glyph.underline_paint.map_or(colours.ink, |paint| paint.rgb);
             for x in left..left + width {
                 for y in underlined(underline, x) {
                     self.set(x, y, ink);
@@ -149,7 +149,7 @@ impl Strip {
         }
         if glyph.strike {
             for x in left..left + width {
-                self.set(x, STRIKE, shown.ink);
+                self.set(x, STRIKE, colours.ink);
             }
         }
     }

@@ -9,7 +9,7 @@ use std::fmt::Write;
 use alacritty_terminal::vte::ansi::Rgb;
 
 use super::mask::{BASELINE, CELL_HEIGHT, CELL_WIDTH};
-use super::picture::{Glyph, Picture, Shown, Underline};
+use super::picture::{Glyph, GlyphColours, Picture, Underline};
 
 const FONT_SIZE: usize = 15;
 const FONTS: &str = "ui-monospace,SF Mono,Menlo,Consolas,DejaVu Sans Mono,monospace";
@@ -36,7 +36,7 @@ pub(super) fn render(picture: &Picture) -> String {
 
 fn backgrounds(svg: &mut String, picture: &Picture, row: usize) {
     let mut open: Option<(usize, usize, Rgb)> = None;
-    for (column, glyph, Shown { paper, .. }) in picture.shown(row) {
+    for (column, glyph, GlyphColours { paper, .. }) in picture.coloured_glyphs(row) {
         let end = column + usize::from(glyph.columns);
         open = match open {
             Some((start, _, same)) if same == paper => Some((start, end, same)),
@@ -63,7 +63,7 @@ fn rectangle(svg: &mut String, row: usize, columns: Option<(usize, usize, Rgb)>)
 
 /// Characters that are drawn as one text.
 #[derive(PartialEq)]
-struct Looks {
+struct TextStyle {
     ink: Rgb,
     bold: bool,
     italic: bool,
@@ -83,31 +83,31 @@ struct Run {
     start: usize,
     end: usize,
     text: String,
-    looks: Looks,
+    style: TextStyle,
 }
 
 fn texts(svg: &mut String, picture: &Picture, row: usize) {
     let mut open: Option<Run> = None;
-    for (column, glyph, shown) in picture.shown(row) {
+    for (column, glyph, colours) in picture.coloured_glyphs(row) {
         if glyph.hidden || glyph.character == ' ' && glyph.marks.is_empty() {
             text(svg, row, open.take());
             continue;
         }
-        let looks = Looks {
-            ink: shown.ink,
+        let style = TextStyle {
+            ink: colours.ink,
             bold: glyph.bold,
             italic: glyph.italic,
             kind: kind_of(glyph, column),
         };
         let mut run = match open.take() {
-            Some(run) if run.looks == looks => run,
+            Some(run) if run.style == style => run,
             other => {
                 text(svg, row, other);
                 Run {
                     start: column,
                     end: column,
                     text: String::new(),
-                    looks,
+                    style,
                 }
             }
         };
@@ -133,23 +133,25 @@ fn text(svg: &mut String, row: usize, run: Option<Run>) {
     };
     let (x, y) = (run.start * CELL_WIDTH, row * CELL_HEIGHT + BASELINE + 1);
     let length = (run.end - run.start) * CELL_WIDTH;
-    let weight = match run.looks.bold {
-        true => " font-weight='bold'",
-        false => "",
+    let weight = if run.style.bold {
+        " font-weight='bold'"
+    } else {
+        ""
     };
-    let style = match run.looks.italic {
-        true => " font-style='italic'",
-        false => "",
+    let style = if run.style.italic {
+        " font-style='italic'"
+    } else {
+        ""
     };
     // Letters of one font need only be spaced; others may have to be fitted.
-    let adjust = match run.looks.kind {
+    let adjust = match run.style.kind {
         Kind::Ascii => "",
         Kind::Lines | Kind::Other(_) => " lengthAdjust='spacingAndGlyphs'",
     };
     let _ = writeln!(
         svg,
         "<text x='{x}' y='{y}' textLength='{length}'{adjust} fill='{}'{weight}{style}>{}</text>",
-        hex(run.looks.ink),
+        hex(run.style.ink),
         run.text
     );
 }
@@ -169,7 +171,7 @@ fn escape(text: &mut String, glyph: &Glyph) {
 }
 
 fn decorations(svg: &mut String, picture: &Picture, row: usize) {
-    for (column, glyph, shown) in picture.shown(row) {
+    for (column, glyph, colours) in picture.coloured_glyphs(row) {
         if glyph.hidden {
             continue;
         }
@@ -182,7 +184,7 @@ fn decorations(svg: &mut String, picture: &Picture, row: usize) {
                 hex(ink)
             );
         };
-        let ink = glyph.underline_paint.map_or(shown.ink, |paint| paint.rgb);
+        let ink = glyph.underline_paint.map_or(colours.ink, |paint| paint.rgb);
         match glyph.underline {
             None => {}
             Some(Underline::Single) => line(2, "", ink),
@@ -199,7 +201,7 @@ fn decorations(svg: &mut String, picture: &Picture, row: usize) {
             let _ = writeln!(
                 svg,
                 "<path d='M{x} {y}.5h{width}' stroke='{}'/>",
-                hex(shown.ink)
+                hex(colours.ink)
             );
         }
     }

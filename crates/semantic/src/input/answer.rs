@@ -12,7 +12,7 @@ use std::time::Duration;
 use missiond_core::PtyState;
 
 use super::keys::{ENTER, Toward, arrow};
-use super::{AnswerKeys, Sight, Step, quoted};
+use super::{AnswerKeys, InputContext, Step, quoted};
 use crate::dialog::{Dialog, DialogOption};
 use crate::manifest::Manifest;
 
@@ -23,7 +23,7 @@ const STEADY: Duration = Duration::from_millis(150);
 /// A dialog that is redrawn may be gone or half there for this long.
 const REDRAW: Duration = Duration::from_millis(400);
 /// How long the program may take to obey Enter.
-const TAKE_LIMIT: Duration = Duration::from_secs(5);
+const ACCEPT_LIMIT: Duration = Duration::from_secs(5);
 /// For how long a dialog must be gone to be gone.
 const GONE_FOR: Duration = Duration::from_millis(120);
 
@@ -77,7 +77,7 @@ pub enum AnswerRefusal {
 }
 
 /// How an option is shown to a person.
-pub(super) fn shown(option: &DialogOption) -> String {
+pub(super) fn describe_option(option: &DialogOption) -> String {
     match option.number {
         Some(number) => format!("{number}. {}", option.label),
         None => option.label.clone(),
@@ -151,36 +151,36 @@ impl Answering {
     }
 
     /// What to do, seeing this at `now`.
-    pub fn step(&mut self, sight: &Sight<'_>, now: Duration) -> Step<Outcome> {
+    pub fn step(&mut self, context: &InputContext<'_>, now: Duration) -> Step<Outcome> {
         match &mut self.phase {
-            Phase::Finding => self.find(sight, now),
-            Phase::Moving(aim) => match move_mark(aim, self.keys, sight, now) {
+            Phase::Finding => self.find(context, now),
+            Phase::Moving(aim) => match move_mark(aim, self.keys, context, now) {
                 Move::Step(step) => step,
                 Move::Enter(bytes) => {
                     self.phase = Phase::Entered {
                         aim: aim.clone(),
-                        until: now + TAKE_LIMIT,
+                        until: now + ACCEPT_LIMIT,
                         gone: None,
                     };
                     Step::Write(bytes)
                 }
             },
-            Phase::Entered { aim, until, gone } => verify(aim, *until, gone, sight, now),
+            Phase::Entered { aim, until, gone } => verify(aim, *until, gone, context, now),
         }
     }
 
-    fn find(&mut self, sight: &Sight<'_>, now: Duration) -> Step<Outcome> {
-        let believed = sight.state == PtyState::Confirming && sight.settled;
-        let dialog = match &sight.glance.dialog {
+    fn find(&mut self, context: &InputContext<'_>, now: Duration) -> Step<Outcome> {
+        let believed = context.state == PtyState::Confirming && context.settled;
+        let dialog = match &context.instant.dialog {
             Some(dialog) if believed => dialog,
-            _ if now < self.dialog_by && sight.state != PtyState::Exited => {
+            _ if now < self.dialog_by && context.state != PtyState::Exited => {
                 return Step::Wait(self.dialog_by);
             }
-            _ if sight.glance.state == Some(PtyState::Confirming) => {
+            _ if context.instant.state == Some(PtyState::Confirming) => {
                 return Step::Done(Err(AnswerRefusal::Unreadable));
             }
             _ => {
-                let state = sight.glance.state.unwrap_or(sight.state);
+                let state = context.instant.state.unwrap_or(context.state);
                 return Step::Done(Err(AnswerRefusal::NoDialog(state)));
             }
         };
@@ -211,7 +211,7 @@ impl Answering {
             steady: None,
             lost: None,
         });
-        self.step(sight, now)
+        self.step(context, now)
     }
 }
 
@@ -221,15 +221,16 @@ enum Move {
     Enter(Vec<u8>),
 }
 
-fn move_mark(aim: &mut Aim, keys: AnswerKeys, sight: &Sight<'_>, now: Duration) -> Move {
-    let seen = sight.glance.dialog.as_ref();
-    let Some(seen) = seen.filter(|seen| sight.settled && seen.is_same_as(&aim.dialog)) else {
+fn move_mark(aim: &mut Aim, keys: AnswerKeys, context: &InputContext<'_>, now: Duration) -> Move {
+    let seen = context.instant.dialog.as_ref();
+    let Some(seen) = seen.filter(|seen| context.settled && seen.is_same_as(&aim.dialog)) else {
         aim.steady = None;
         let since = *aim.lost.get_or_insert(now);
-        let over = now >= since + REDRAW || sight.state == PtyState::Exited;
-        return Move::Step(match over {
-            true => Step::Done(Err(AnswerRefusal::Changed)),
-            false => Step::Wait(since + REDRAW),
+        let over = now >= since + REDRAW || context.state == PtyState::Exited;
+        return Move::Step(if over {
+            Step::Done(Err(AnswerRefusal::Changed))
+        } else {
+            Step::Wait(since + REDRAW)
         });
     };
     aim.lost = None;
@@ -242,16 +243,17 @@ fn move_mark(aim: &mut Aim, keys: AnswerKeys, sight: &Sight<'_>, now: Duration) 
         let arrived = mark != from && mark.is_some();
         if !arrived {
             let label = aim.dialog.options[aim.target].label.clone();
-            return Move::Step(match now >= until {
-                true => Step::Done(Err(AnswerRefusal::MarkStays(label))),
-                false => Step::Wait(until),
+            return Move::Step(if now >= until {
+                Step::Done(Err(AnswerRefusal::MarkStays(label)))
+            } else {
+                Step::Wait(until)
             });
         }
         aim.pressed = None;
     }
     let there = mark == Some(aim.target) || keys == AnswerKeys::NumberSelects;
     if !there {
-        return Move::Step(press(aim, keys, mark, sight, now));
+        return Move::Step(press(aim, keys, mark, context, now));
     }
     if now < stood + STEADY {
         return Move::Step(Step::Wait(stood + STEADY));
@@ -266,7 +268,7 @@ fn press(
     aim: &mut Aim,
     keys: AnswerKeys,
     mark: Option<usize>,
-    sight: &Sight<'_>,
+    context: &InputContext<'_>,
     now: Duration,
 ) -> Step<Outcome> {
     let target = &aim.dialog.options[aim.target];
@@ -278,7 +280,7 @@ fn press(
             } else {
                 Toward::Earlier
             };
-            arrow(aim.dialog.layout, toward, sight.modes)
+            arrow(aim.dialog.layout, toward, context.modes)
         }
         (_, _, None) => return Step::Done(Err(AnswerRefusal::Unreadable)),
     };
@@ -294,7 +296,7 @@ fn verify(
     aim: &Aim,
     until: Duration,
     gone: &mut Option<Duration>,
-    sight: &Sight<'_>,
+    context: &InputContext<'_>,
     now: Duration,
 ) -> Step<Outcome> {
     let answered = |outcome, evidence: String| {
@@ -305,8 +307,8 @@ fn verify(
             evidence,
         }))
     };
-    let same = sight
-        .glance
+    let same = context
+        .instant
         .dialog
         .as_ref()
         .is_some_and(|seen| seen.is_same_as(&aim.dialog));
@@ -319,11 +321,11 @@ fn verify(
         return answered(AnswerOutcome::StillOpen, evidence.to_owned());
     }
     let since = *gone.get_or_insert(now);
-    let exited = sight.state == PtyState::Exited;
-    if !exited && (now < since + GONE_FOR || !sight.settled) {
+    let exited = context.state == PtyState::Exited;
+    if !exited && (now < since + GONE_FOR || !context.settled) {
         return Step::Wait((since + GONE_FOR).max(now + GONE_FOR));
     }
-    let evidence = match &sight.glance.dialog {
+    let evidence = match &context.instant.dialog {
         Some(next) => format!("the next dialog asks {}", quoted(&next.question)),
         None if exited => "the program ended".to_owned(),
         None => "the dialog is gone".to_owned(),
@@ -335,7 +337,7 @@ fn verify(
 /// the label's beginning that fits no other.
 fn option_for(dialog: &Dialog, wanted: &str) -> Result<usize, AnswerRefusal> {
     let wanted = wanted.trim();
-    let options = || dialog.options.iter().map(shown).collect();
+    let options = || dialog.options.iter().map(describe_option).collect();
     let position = |fits: &dyn Fn(&DialogOption) -> bool| -> Vec<usize> {
         let found = dialog.options.iter().enumerate();
         found
@@ -354,7 +356,7 @@ fn option_for(dialog: &Dialog, wanted: &str) -> Result<usize, AnswerRefusal> {
             place.and_then(|place| u32::try_from(place + 1).ok()) == Some(number)
         }),
         Err(_) => position(&|option| {
-            option.label.to_lowercase() == lower || shown(option).to_lowercase() == lower
+            option.label.to_lowercase() == lower || describe_option(option).to_lowercase() == lower
         }),
     };
     if found.is_empty() && !lower.is_empty() && wanted.parse::<u32>().is_err() {

@@ -5,7 +5,7 @@
 //! | Gate     | the program can be typed to; refuses when it must not be |
 //! | Typing   | every keystroke is written |
 //! | Landing  | the text is seen in the prompt, then after a pause: Enter |
-//! | Taking   | the text has left the prompt; one more Enter if it has not |
+//! | Accepting | the text has left the prompt; one more Enter if it has not |
 //!
 //! Text is written once and never again. Enter is pressed at most twice, and
 //! the second time only while the text still stands in the prompt. For an engine
@@ -19,7 +19,7 @@ use missiond_core::PtyState;
 
 use super::keys::{ENTER, LooseBreaks, keystrokes, typeable};
 use super::prompt::essence;
-use super::{Sight, Step, quoted};
+use super::{InputContext, Step, quoted};
 use crate::manifest::Manifest;
 
 /// Between two keystrokes of one text.
@@ -27,7 +27,7 @@ const KEY_GAP: Duration = Duration::from_millis(12);
 /// How long a text may take to appear in the prompt.
 const LAND_LIMIT: Duration = Duration::from_secs(5);
 /// How long an Enter may take to be obeyed.
-const TAKE_LIMIT: Duration = Duration::from_secs(4);
+const ACCEPT_LIMIT: Duration = Duration::from_secs(4);
 /// A prompt that is redrawn is empty for a moment.
 const EMPTY_FOR: Duration = Duration::from_millis(100);
 /// How long an unknown program has to show anything after Enter.
@@ -94,7 +94,7 @@ pub enum Landed {
 pub enum DeliveryRefusal {
     #[error("the program has ended: there is nobody to type to")]
     Exited,
-    #[error("a dialog waits for an answer{}: answer it first, then send the text", asked(.question, .options))]
+    #[error("a dialog waits for an answer{}: answer it first, then send the text", describe_question(.question, .options))]
     Dialog {
         question: String,
         options: Vec<String>,
@@ -119,18 +119,18 @@ pub enum DeliveryRefusal {
     Lines,
 }
 
-fn open_dialog(sight: &Sight<'_>) -> DeliveryRefusal {
-    let dialog = sight.glance.dialog.as_ref();
+fn open_dialog(context: &InputContext<'_>) -> DeliveryRefusal {
+    let dialog = context.instant.dialog.as_ref();
     DeliveryRefusal::Dialog {
         question: dialog.map_or_else(String::new, |dialog| dialog.question.clone()),
         options: dialog.map_or_else(Vec::new, |dialog| {
             let options = dialog.options.iter();
-            options.map(super::answer::shown).collect()
+            options.map(super::answer::describe_option).collect()
         }),
     }
 }
 
-fn asked(question: &str, options: &[String]) -> String {
+fn describe_question(question: &str, options: &[String]) -> String {
     match (question.is_empty(), options.is_empty()) {
         (true, true) => String::new(),
         (false, true) => format!(" ({})", quoted(question)),
@@ -161,7 +161,7 @@ enum Phase {
         seen: Option<Duration>,
         before: Before,
     },
-    Taking {
+    Accepting {
         until: Duration,
         tries: u8,
         gone: Option<Duration>,
@@ -211,7 +211,7 @@ impl Delivery {
                 Landed::Stalled,
                 "somebody else typed at the same time; Enter was not pressed",
             ))),
-            Phase::Taking { .. } => {
+            Phase::Accepting { .. } => {
                 self.alone = false;
                 None
             }
@@ -219,27 +219,27 @@ impl Delivery {
     }
 
     /// What to do, seeing this at `now`.
-    pub fn step(&mut self, sight: &Sight<'_>, now: Duration) -> Step<Outcome> {
-        let step = self.advance(sight, now);
+    pub fn step(&mut self, context: &InputContext<'_>, now: Duration) -> Step<Outcome> {
+        let step = self.advance(context, now);
         if let Step::Write(bytes) = &step {
             self.bytes += bytes.len() as u64;
         }
         step
     }
 
-    fn advance(&mut self, sight: &Sight<'_>, now: Duration) -> Step<Outcome> {
+    fn advance(&mut self, context: &InputContext<'_>, now: Duration) -> Step<Outcome> {
         match &mut self.phase {
-            Phase::Gate => self.gate(sight, now),
+            Phase::Gate => self.gate(context, now),
             Phase::Typing { left, next, .. } if *next <= now => match left.next() {
                 Some(bytes) => {
                     *next = now + KEY_GAP;
                     Step::Write(bytes)
                 }
-                None => self.begin_landing(sight, now),
+                None => self.begin_landing(context, now),
             },
             Phase::Typing { next, .. } => Step::Wait(*next),
-            Phase::Landing { .. } => self.landing(sight, now),
-            Phase::Taking { .. } => self.taking(sight, now),
+            Phase::Landing { .. } => self.landing(context, now),
+            Phase::Accepting { .. } => self.accepting(context, now),
         }
     }
 
@@ -247,11 +247,11 @@ impl Delivery {
         !self.manifest.input.prompts.is_empty()
     }
 
-    fn gate(&mut self, sight: &Sight<'_>, now: Duration) -> Step<Outcome> {
-        if sight.state == PtyState::Exited {
+    fn gate(&mut self, context: &InputContext<'_>, now: Duration) -> Step<Outcome> {
+        if context.state == PtyState::Exited {
             return Step::Done(Err(DeliveryRefusal::Exited));
         }
-        match self.obstacle(sight) {
+        match self.obstacle(context) {
             Some(Obstacle::Refuse(refusal)) => return Step::Done(Err(refusal)),
             Some(Obstacle::Wait(refusal)) if self.request.ready_by <= now => {
                 return Step::Done(Err(refusal));
@@ -264,36 +264,36 @@ impl Delivery {
             Force::No => LooseBreaks::Refuse,
         };
         let newline = self.manifest.input.newline;
-        let Ok(keys) = keystrokes(&self.request.text, sight.modes, newline, breaks) else {
+        let Ok(keys) = keystrokes(&self.request.text, context.modes, newline, breaks) else {
             return Step::Done(Err(DeliveryRefusal::Lines));
         };
         self.phase = Phase::Typing {
             left: keys.0.into_iter(),
             next: now,
             before: Before {
-                working: sight.is_working(),
-                echoes: self.echoes(sight),
-                offset: sight.offset,
+                working: context.is_working(),
+                echoes: self.echoes(context),
+                offset: context.offset,
                 echoed: false,
                 in_prompt: false,
             },
         };
-        self.advance(sight, now)
+        self.advance(context, now)
     }
 
-    fn obstacle(&self, sight: &Sight<'_>) -> Option<Obstacle> {
+    fn obstacle(&self, context: &InputContext<'_>) -> Option<Obstacle> {
         if self.request.force == Force::Yes {
             return None;
         }
         if self.request.when == When::Asked {
-            return Self::obstacle_to_answer(sight);
+            return Self::obstacle_to_answer(context);
         }
         let known = self.knows_prompt();
         // A program nobody knows may ask for a line of text: `[y/n]`.
-        if sight.dialog_open() && (known || sight.glance.dialog.is_some()) {
-            let refusal = open_dialog(sight);
+        if context.dialog_open() && (known || context.instant.dialog.is_some()) {
+            let refusal = open_dialog(context);
             // One that was just answered is believed in for a moment longer.
-            return Some(match sight.glance.state {
+            return Some(match context.instant.state {
                 Some(PtyState::Confirming) => Obstacle::Refuse(refusal),
                 _ => Obstacle::Wait(refusal),
             });
@@ -301,34 +301,34 @@ impl Delivery {
         if !known {
             return None;
         }
-        if sight.state == PtyState::SlashMenu {
+        if context.state == PtyState::SlashMenu {
             return Some(Obstacle::Refuse(DeliveryRefusal::Menu));
         }
-        let not_ready = || Some(Obstacle::Wait(DeliveryRefusal::NotReady(sight.state)));
-        let Some(prompt) = sight.glance.prompt.as_ref().filter(|_| sight.settled) else {
+        let not_ready = || Some(Obstacle::Wait(DeliveryRefusal::NotReady(context.state)));
+        let Some(prompt) = context.instant.prompt.as_ref().filter(|_| context.settled) else {
             return not_ready();
         };
-        if matches!(sight.state, PtyState::Starting | PtyState::Unknown) {
+        if matches!(context.state, PtyState::Starting | PtyState::Unknown) {
             return not_ready();
         }
         if !prompt.is_empty() {
             return Some(Obstacle::Refuse(DeliveryRefusal::Draft(prompt.text())));
         }
-        (sight.is_working() && self.request.when == When::Idle)
-            .then_some(Obstacle::Wait(DeliveryRefusal::Busy(sight.state)))
+        (context.is_working() && self.request.when == When::Idle)
+            .then_some(Obstacle::Wait(DeliveryRefusal::Busy(context.state)))
     }
 
     /// What stands against answering in words what is asked in words.
-    fn obstacle_to_answer(sight: &Sight<'_>) -> Option<Obstacle> {
-        let asks = sight.glance.state == Some(PtyState::Confirming);
+    fn obstacle_to_answer(context: &InputContext<'_>) -> Option<Obstacle> {
+        let asks = context.instant.state == Some(PtyState::Confirming);
         if !asks {
-            let state = sight.glance.state.unwrap_or(sight.state);
+            let state = context.instant.state.unwrap_or(context.state);
             return Some(Obstacle::Wait(DeliveryRefusal::NotAsked(state)));
         }
-        if sight.glance.dialog.is_some() {
-            return Some(Obstacle::Refuse(open_dialog(sight)));
+        if context.instant.dialog.is_some() {
+            return Some(Obstacle::Refuse(open_dialog(context)));
         }
-        match sight.glance.prompt.as_ref().filter(|_| sight.settled) {
+        match context.instant.prompt.as_ref().filter(|_| context.settled) {
             None => Some(Obstacle::Wait(DeliveryRefusal::NoPrompt)),
             Some(prompt) if !prompt.is_empty() => {
                 Some(Obstacle::Refuse(DeliveryRefusal::Draft(prompt.text())))
@@ -338,17 +338,17 @@ impl Delivery {
     }
 
     /// Whether a dialog that this text is no answer to has the keyboard.
-    fn shut_out(&self, sight: &Sight<'_>) -> bool {
+    fn shut_out(&self, context: &InputContext<'_>) -> bool {
         match (self.request.force, self.request.when) {
             (Force::Yes, _) => false,
-            (Force::No, When::Asked) => sight.glance.dialog.is_some(),
+            (Force::No, When::Asked) => context.instant.dialog.is_some(),
             (Force::No, When::Idle | When::Now) => {
-                sight.dialog_open() && (self.knows_prompt() || sight.glance.dialog.is_some())
+                context.dialog_open() && (self.knows_prompt() || context.instant.dialog.is_some())
             }
         }
     }
 
-    fn begin_landing(&mut self, sight: &Sight<'_>, now: Duration) -> Step<Outcome> {
+    fn begin_landing(&mut self, context: &InputContext<'_>, now: Duration) -> Step<Outcome> {
         if let Phase::Typing { before, .. } = self.phase {
             self.phase = Phase::Landing {
                 until: now + LAND_LIMIT,
@@ -356,15 +356,15 @@ impl Delivery {
                 before,
             };
         }
-        self.advance(sight, now)
+        self.advance(context, now)
     }
 
-    fn landing(&mut self, sight: &Sight<'_>, now: Duration) -> Step<Outcome> {
+    fn landing(&mut self, context: &InputContext<'_>, now: Duration) -> Step<Outcome> {
         let pause = self.manifest.input.enter_pause;
         let (known, forced) = (self.knows_prompt(), self.request.force == Force::Yes);
-        let echoes = self.echoes(sight);
-        let in_prompt = known && self.in_prompt(sight);
-        let shut_out = self.shut_out(sight);
+        let echoes = self.echoes(context);
+        let in_prompt = known && self.in_prompt(context);
+        let shut_out = self.shut_out(context);
         let Phase::Landing {
             until,
             seen,
@@ -373,7 +373,7 @@ impl Delivery {
         else {
             return Step::Wait(now);
         };
-        if sight.state == PtyState::Exited {
+        if context.state == PtyState::Exited {
             return self.stalled("the program ended before the text was seen");
         }
         before.echoed |= echoes > before.echoes;
@@ -401,15 +401,15 @@ impl Delivery {
             return Step::Wait(since + pause);
         }
         let before = Before {
-            offset: sight.offset,
+            offset: context.offset,
             in_prompt,
             ..*before
         };
         if self.request.submit == Submit::No {
             return self.left_in_prompt(before);
         }
-        self.phase = Phase::Taking {
-            until: now + if in_prompt { TAKE_LIMIT } else { ECHO_LIMIT },
+        self.phase = Phase::Accepting {
+            until: now + if in_prompt { ACCEPT_LIMIT } else { ECHO_LIMIT },
             tries: 1,
             gone: None,
             before,
@@ -417,13 +417,13 @@ impl Delivery {
         Step::Write(ENTER.to_vec())
     }
 
-    fn taking(&mut self, sight: &Sight<'_>, now: Duration) -> Step<Outcome> {
-        let shown = self.in_prompt(sight);
+    fn accepting(&mut self, context: &InputContext<'_>, now: Duration) -> Step<Outcome> {
+        let shown = self.in_prompt(context);
         let dialog = match self.request.when {
-            When::Asked => sight.glance.dialog.is_some(),
-            When::Idle | When::Now => sight.dialog_open(),
+            When::Asked => context.instant.dialog.is_some(),
+            When::Idle | When::Now => context.dialog_open(),
         };
-        let Phase::Taking {
+        let Phase::Accepting {
             until,
             tries,
             gone,
@@ -433,16 +433,16 @@ impl Delivery {
             return Step::Wait(now);
         };
         if !before.in_prompt {
-            return self.taking_unseen(sight, now);
+            return self.accepting_unseen(context, now);
         }
-        if sight.state == PtyState::Exited {
+        if context.state == PtyState::Exited {
             return self.confirmed("the program ended after Enter");
         }
-        if !shown && sight.settled {
+        if !shown && context.settled {
             let since = *gone.get_or_insert(now);
-            let began = sight.is_working() && !before.working;
+            let began = context.is_working() && !before.working;
             if began || now >= since + EMPTY_FOR {
-                let seen = match (began, sight.is_working()) {
+                let seen = match (began, context.is_working()) {
                     (true, _) => "the agent began to work",
                     (false, true) => "the prompt is empty again while the agent works",
                     (false, false) => "the text has left the prompt",
@@ -459,7 +459,7 @@ impl Delivery {
         }
         if *tries == 1 && shown && !dialog && self.alone {
             *tries = 2;
-            *until = now + TAKE_LIMIT;
+            *until = now + ACCEPT_LIMIT;
             return Step::Write(ENTER.to_vec());
         }
         let twice = *tries == 2;
@@ -470,13 +470,13 @@ impl Delivery {
         })
     }
 
-    fn taking_unseen(&mut self, sight: &Sight<'_>, now: Duration) -> Step<Outcome> {
-        let echoes = self.echoes(sight);
-        let Phase::Taking { until, before, .. } = &mut self.phase else {
+    fn accepting_unseen(&mut self, context: &InputContext<'_>, now: Duration) -> Step<Outcome> {
+        let echoes = self.echoes(context);
+        let Phase::Accepting { until, before, .. } = &mut self.phase else {
             return Step::Wait(now);
         };
         before.echoed |= echoes > before.echoes;
-        let (echoed, answered) = (before.echoed, sight.offset > before.offset);
+        let (echoed, answered) = (before.echoed, context.offset > before.offset);
         let until = *until;
         let done = |landed, evidence: &str| Step::Done(Ok(self.delivered(landed, evidence)));
         match (echoed, answered) {
@@ -484,7 +484,7 @@ impl Delivery {
                 Landed::Confirmed,
                 "the text was echoed, and the program wrote on after Enter",
             ),
-            _ if now < until && sight.state != PtyState::Exited => Step::Wait(until),
+            _ if now < until && context.state != PtyState::Exited => Step::Wait(until),
             (false, true) => done(
                 Landed::Unconfirmed,
                 "the program wrote on after Enter, but the text was not echoed",
@@ -506,14 +506,14 @@ impl Delivery {
     }
 
     /// Whether the text, or what stands for it, is in the prompt.
-    fn in_prompt(&self, sight: &Sight<'_>) -> bool {
+    fn in_prompt(&self, context: &InputContext<'_>) -> bool {
         let text = &self.request.text;
-        let Some(prompt) = &sight.glance.prompt else {
+        let Some(prompt) = &context.instant.prompt else {
             return false;
         };
         if text.trim().is_empty() {
             // Nothing to see: Enter alone.
-            return !matches!(self.phase, Phase::Taking { .. });
+            return !matches!(self.phase, Phase::Accepting { .. });
         }
         let stands_for = |pattern: &regex::Regex| pattern.is_match(&prompt.text());
         prompt.shows(text) && !prompt.is_empty()
@@ -521,13 +521,13 @@ impl Delivery {
     }
 
     /// How often the last line of the text stands on the screen.
-    fn echoes(&self, sight: &Sight<'_>) -> usize {
+    fn echoes(&self, context: &InputContext<'_>) -> usize {
         let line = self.request.text.lines().next_back().unwrap_or_default();
         let line = essence(line);
         if line.is_empty() {
             return 0;
         }
-        let shown: String = sight
+        let shown: String = context
             .screen
             .rows
             .iter()

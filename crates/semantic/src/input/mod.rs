@@ -130,7 +130,7 @@ impl InterruptKey {
 
 /// What one screen says by itself. A reading may lag behind it on purpose.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Glance {
+pub struct InstantReading {
     /// The state the rules give this screen; none when no rule holds.
     pub state: Option<PtyState>,
     /// The dialog, when the rules take the screen for one.
@@ -141,10 +141,10 @@ pub struct Glance {
 
 /// What a machine decides from.
 #[derive(Debug, Clone, Copy)]
-pub struct Sight<'a> {
+pub struct InputContext<'a> {
     /// The state that is believed.
     pub state: PtyState,
-    pub glance: &'a Glance,
+    pub instant: &'a InstantReading,
     pub screen: &'a Screen,
     pub modes: Modes,
     /// Everything the program wrote has been read.
@@ -153,13 +153,13 @@ pub struct Sight<'a> {
     pub offset: u64,
 }
 
-impl Sight<'_> {
+impl InputContext<'_> {
     fn dialog_open(&self) -> bool {
-        self.state == PtyState::Confirming || self.glance.state == Some(PtyState::Confirming)
+        self.state == PtyState::Confirming || self.instant.state == Some(PtyState::Confirming)
     }
 
     fn is_working(&self) -> bool {
-        self.state.is_working() || self.glance.state.is_some_and(PtyState::is_working)
+        self.state.is_working() || self.instant.state.is_some_and(PtyState::is_working)
     }
 }
 

@@ -14,7 +14,7 @@ use missiond_api::{
     PROTOCOL_VERSION, Request, RequestId, Response,
 };
 use missiond_core::ErrorCode;
-use missiond_mcp::{Arrival, Lasts, Outlet, Server, Taken, Work};
+use missiond_mcp::{Arrival, Dispatch, Outlet, RequestLifetime, Server, Work};
 use missiond_operations::Operations;
 use missiond_operations::state::{Daemon, VERSION};
 use missiond_runtime::Stage;
@@ -112,7 +112,7 @@ struct CommanderConnection {
     outlet: Outlet,
     notices: mpsc::Receiver<Vec<u8>>,
     in_flight: FuturesUnordered<BoxFuture<'static, Finished>>,
-    cancels: HashMap<RequestId, (AbortHandle, Lasts)>,
+    cancels: HashMap<RequestId, (AbortHandle, RequestLifetime)>,
     subscriptions: usize,
     /// Tells a client of the older era what has changed.
     announcing: Option<BoxFuture<'static, ()>>,
@@ -195,8 +195,8 @@ impl CommanderConnection {
                     client_done = true;
                     self.announcing = None;
                     // The bridge subscribes again at the next daemon.
-                    for (cancel, lasts) in self.cancels.values() {
-                        if *lasts == Lasts::UntilCancelled {
+                    for (cancel, lifetime) in self.cancels.values() {
+                        if *lifetime == RequestLifetime::UntilCancelled {
                             cancel.abort();
                         }
                     }
@@ -228,16 +228,19 @@ impl CommanderConnection {
     }
 
     fn handle_message(&mut self, line: &[u8]) {
-        match self.server.take(line, Arrival::Line, &self.outlet) {
-            Taken::Nothing => {}
-            Taken::Say(answer) => self.send(&answer.line),
-            Taken::Work(work) => self.start(work),
-            Taken::Cancel(id) => {
+        match self
+            .server
+            .handle_message(line, Arrival::Line, &self.outlet)
+        {
+            Dispatch::Nothing => {}
+            Dispatch::Reply(answer) => self.send(&answer.line),
+            Dispatch::Work(work) => self.start(work),
+            Dispatch::Cancel(id) => {
                 if let Some((cancel, _)) = self.cancels.get(&id) {
                     cancel.abort();
                 }
             }
-            Taken::Initialized => {
+            Dispatch::Initialized => {
                 self.announcing = Some(self.server.announce(self.outlet.clone()));
             }
         }
@@ -249,10 +252,14 @@ impl CommanderConnection {
             self.send(&line);
             return;
         }
-        let Work { id, lasts, answer } = work;
+        let Work {
+            id,
+            lifetime,
+            answer,
+        } = work;
         let (cancel, registration) = AbortHandle::new_pair();
-        self.cancels.insert(id.clone(), (cancel, lasts));
-        self.subscriptions += usize::from(lasts == Lasts::UntilCancelled);
+        self.cancels.insert(id.clone(), (cancel, lifetime));
+        self.subscriptions += usize::from(lifetime == RequestLifetime::UntilCancelled);
         let answer = Abortable::new(answer, registration);
         self.in_flight.push(Box::pin(async move {
             let line = answer.await.ok().map(|answer| answer.line);
@@ -281,7 +288,7 @@ impl CommanderConnection {
             });
         }
         let limit = self.daemon.config().ipc.max_in_flight as usize;
-        let is_subscription = work.lasts == Lasts::UntilCancelled;
+        let is_subscription = work.lifetime == RequestLifetime::UntilCancelled;
         if is_subscription && self.subscriptions >= MOST_SUBSCRIPTIONS {
             let message = format!("a client may hold {MOST_SUBSCRIPTIONS} subscriptions");
             return Err(ApiError::new(ErrorCode::Busy, message));
@@ -294,7 +301,7 @@ impl CommanderConnection {
     }
 
     fn finish(&mut self, finished: Finished) {
-        if let Some((_, Lasts::UntilCancelled)) = self.cancels.remove(&finished.id) {
+        if let Some((_, RequestLifetime::UntilCancelled)) = self.cancels.remove(&finished.id) {
             self.subscriptions -= 1;
         }
         self.publish_session();

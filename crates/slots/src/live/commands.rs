@@ -19,7 +19,7 @@ impl Live {
         match command {
             SlotCommand::Inspect(done) => {
                 let now = self.now();
-                let prompt = self.session.glance(now).prompt;
+                let prompt = self.session.read_instant(now).prompt;
                 let takes_text = prompt.is_some();
                 let drafted = prompt.filter(|prompt| !prompt.is_empty());
                 let _ = done.send(SlotView {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use missiond_core::{Attempt, AttemptId, Claim, Evidence, Outcome};
 
-use super::rows::places;
+use super::rows::placeholders;
 use crate::{Row, StoreError, Tx, Value};
 
 pub(super) const ATTEMPT: &str = "id, task, number, token, holder, daemon, slot, execution, \
@@ -89,7 +89,7 @@ fn text(path: Option<&PathBuf>) -> Result<Value, StoreError> {
 pub(super) async fn insert(tx: &mut Tx<'_>, attempt: &Attempt) -> Result<(), StoreError> {
     let sql = format!(
         "INSERT INTO board_attempts ({ATTEMPT}) VALUES ({})",
-        places(1, 19)
+        placeholders(1, 19)
     );
     tx.execute(&sql, &values(attempt)?).await.map(drop)
 }

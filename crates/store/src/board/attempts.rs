@@ -15,21 +15,21 @@ use missiond_core::{
 };
 
 use super::attempt_rows::{self, ATTEMPT, EVIDENCE};
-use super::ready::{Place as Order, ReadyLimits, Running, candidates, dependencies_done};
+use super::ready::{ReadyLimits, Running, SortKey, candidates, dependencies_done};
 use super::{Act, Claimant, Claimed, graph, lock, ready, resource, rows, updated};
 use crate::leases::{self, Claim as LeaseClaim};
 use crate::{StoreError, Tx, Value};
 
 /// An attempt that has ended, and what became of its task.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Ended {
+pub struct EndedAttempt {
     pub task: BoardTask,
     pub attempt: Attempt,
 }
 
 /// Where an attempt is made. What is absent stays as it was.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct AttemptLocation {
     pub slot: Option<SlotId>,
     pub execution: Option<ExecutionId>,
     pub worktree: Option<PathBuf>,
@@ -44,7 +44,7 @@ pub async fn claim(
     claimant: &Claimant,
     act: &Act,
 ) -> Result<Claimed, StoreError> {
-    let task = rows::locked(tx, id).await?;
+    let task = rows::get_for_update(tx, id).await?;
     if task.status != BoardTaskStatus::Open {
         return Err(StoreError::conflict(format!(
             "{} is {}",
@@ -55,13 +55,14 @@ pub async fn claim(
         lock(tx, "touches").await?;
     }
     let none = ReadyLimits::default();
-    let in_the_way = match dependencies_done(tx, id).await? {
-        true => Running::beside(tx, &task, &none)
+    let obstacles = if dependencies_done(tx, id).await? {
+        Running::relevant_to(tx, &task, &none)
             .await?
-            .in_the_way(&task, act.now, &none),
-        false => ready::waits_of(tx, &task, act.now, &none).await?,
+            .obstacles(&task, act.now, &none)
+    } else {
+        ready::waits_of(tx, &task, act.now, &none).await?
     };
-    if let Some(wait) = in_the_way.first() {
+    if let Some(wait) = obstacles.first() {
         return Err(StoreError::conflict(format!("{} {wait}", task.number)));
     }
     match start(tx, task, claimant, act).await? {
@@ -82,20 +83,20 @@ pub async fn claim_next(
     act: &Act,
 ) -> Result<Option<Claimed>, StoreError> {
     let skip_locked = tx.for_update_skip_locked();
-    let mut after = Order::start();
+    let mut after = SortKey::start();
     let mut touches_locked = false;
     loop {
         let found = candidates(tx, &after, 1, skip_locked).await?;
         let Some(task) = found.into_iter().next() else {
             return Ok(None);
         };
-        after = Order::of(&task);
+        after = SortKey::of(&task);
         if !task.touches.is_empty() && !touches_locked {
             lock(tx, "touches").await?;
             touches_locked = true;
         }
-        let running = Running::beside(tx, &task, limits).await?;
-        if running.in_the_way(&task, act.now, limits).is_empty()
+        let running = Running::relevant_to(tx, &task, limits).await?;
+        if running.obstacles(&task, act.now, limits).is_empty()
             && let Ok(claimed) = start(tx, task, claimant, act).await?
         {
             return Ok(Some(claimed));
@@ -113,9 +114,9 @@ pub async fn adopt(
     ttl: Duration,
     act: &Act,
 ) -> Result<Claimed, StoreError> {
-    let before = known(tx, id).await?;
-    let task = rows::locked(tx, before.task).await?;
-    let mut attempt = known(tx, id).await?;
+    let before = require_attempt(tx, id).await?;
+    let task = rows::get_for_update(tx, before.task).await?;
+    let mut attempt = require_attempt(tx, id).await?;
     if attempt.ended_at.is_some() {
         return Err(StoreError::conflict(format!(
             "attempt {} of {} has ended",
@@ -134,7 +135,7 @@ pub async fn adopt(
         Value::written(act.daemon),
     ];
     tx.execute(sql, &params).await?;
-    act.tell(tx, vec![claimed_event(&attempt)]).await?;
+    act.record(tx, vec![claimed_event(&attempt)]).await?;
     Ok(Claimed {
         task,
         attempt,
@@ -150,24 +151,24 @@ pub async fn heartbeat(
     ttl: Duration,
     act: &Act,
 ) -> Result<Lease, StoreError> {
-    let attempt = known(tx, id).await?;
+    let attempt = require_attempt(tx, id).await?;
     leases::renew(tx, &resource(attempt.task), token, act.now, ttl).await
 }
 
 /// Keeps where the attempt is made.
-pub async fn record_place(
+pub async fn record_location(
     tx: &mut Tx<'_>,
     id: AttemptId,
     token: FencingToken,
-    place: &Place,
+    location: &AttemptLocation,
     act: &Act,
 ) -> Result<Attempt, StoreError> {
-    let (_, mut attempt) = held(tx, id, token, act).await?;
-    attempt.slot = place.slot.or(attempt.slot);
-    attempt.execution = place.execution.or(attempt.execution);
-    attempt.worktree = place.worktree.clone().or(attempt.worktree);
-    attempt.branch = place.branch.clone().or(attempt.branch);
-    attempt.base_commit = place.base_commit.clone().or(attempt.base_commit);
+    let (_, mut attempt) = require_held(tx, id, token, act).await?;
+    attempt.slot = location.slot.or(attempt.slot);
+    attempt.execution = location.execution.or(attempt.execution);
+    attempt.worktree = location.worktree.clone().or(attempt.worktree);
+    attempt.branch = location.branch.clone().or(attempt.branch);
+    attempt.base_commit = location.base_commit.clone().or(attempt.base_commit);
     attempt_rows::store(tx, &attempt).await?;
     Ok(attempt)
 }
@@ -180,10 +181,10 @@ pub async fn record_claim(
     claim: Claim,
     act: &Act,
 ) -> Result<Attempt, StoreError> {
-    let (task, mut attempt) = held(tx, id, token, act).await?;
+    let (task, mut attempt) = require_held(tx, id, token, act).await?;
     attempt.claim = Some(claim);
     attempt_rows::store(tx, &attempt).await?;
-    act.tell(tx, vec![updated(&task)]).await?;
+    act.record(tx, vec![updated(&task)]).await?;
     Ok(attempt)
 }
 
@@ -197,14 +198,14 @@ pub async fn record_evidence(
     evidence: &[Evidence],
     act: &Act,
 ) -> Result<Attempt, StoreError> {
-    let (task, mut attempt) = held(tx, id, token, act).await?;
+    let (task, mut attempt) = require_held(tx, id, token, act).await?;
     if round <= attempt.check_rounds {
         return Ok(attempt);
     }
-    for (place, said) in evidence.iter().enumerate() {
+    for (position, said) in evidence.iter().enumerate() {
         let sql = format!(
             "INSERT INTO board_evidence ({EVIDENCE}, place) VALUES ({})",
-            rows::places(1, 12)
+            rows::placeholders(1, 12)
         );
         let params = [
             Value::written(id),
@@ -218,7 +219,7 @@ pub async fn record_evidence(
             said.commit.as_ref().into(),
             said.at.into(),
             i64::try_from(said.millis).unwrap_or(i64::MAX).into(),
-            i64::try_from(place).unwrap_or(i64::MAX).into(),
+            i64::try_from(position).unwrap_or(i64::MAX).into(),
         ];
         tx.execute(&sql, &params).await?;
     }
@@ -232,7 +233,7 @@ pub async fn record_evidence(
         passed: u32::try_from(passed).unwrap_or(u32::MAX),
         failed: u32::try_from(failed).unwrap_or(u32::MAX),
     };
-    act.tell(tx, vec![finished]).await?;
+    act.record(tx, vec![finished]).await?;
     Ok(attempt)
 }
 
@@ -245,17 +246,17 @@ pub async fn finish(
     outcome: Outcome,
     reason: Option<&str>,
     act: &Act,
-) -> Result<Ended, StoreError> {
-    let (task, _) = held(tx, id, token, act).await?;
+) -> Result<EndedAttempt, StoreError> {
+    let (task, _) = require_held(tx, id, token, act).await?;
     let ended = end(tx, task, outcome, reason, act).await?;
     leases::release(tx, &resource(ended.task.id), token, act.now).await?;
-    act.tell(tx, vec![updated(&ended.task)]).await?;
+    act.record(tx, vec![updated(&ended.task)]).await?;
     Ok(ended)
 }
 
 /// Ends the attempts whose lease has run out, and opens their tasks again
 /// after the backoff. Each is returned once.
-pub async fn expire(tx: &mut Tx<'_>, act: &Act) -> Result<Vec<Ended>, StoreError> {
+pub async fn expire(tx: &mut Tx<'_>, act: &Act) -> Result<Vec<EndedAttempt>, StoreError> {
     let lock = match tx.for_update_skip_locked() {
         "" => "",
         _ => " FOR UPDATE OF task SKIP LOCKED",
@@ -290,7 +291,7 @@ pub async fn expire(tx: &mut Tx<'_>, act: &Act) -> Result<Vec<Ended>, StoreError
         events.push(updated(&one.task));
         ended.push(one);
     }
-    act.tell(tx, events).await?;
+    act.record(tx, events).await?;
     Ok(ended)
 }
 
@@ -371,7 +372,7 @@ async fn start(
     task.status = task.status.transition(BoardTaskStatus::Running)?;
     task.not_before = None;
     task.updated_at = act.now;
-    rows::store_standing(tx, &task).await?;
+    rows::store_status(tx, &task).await?;
     let sql = "SELECT count(*) FROM board_attempts WHERE task = $1";
     let before: u32 = match tx.query_one(sql, &[Value::written(task.id)]).await? {
         Some(row) => row.get(0)?,
@@ -397,7 +398,7 @@ async fn start(
         ended_at: None,
     };
     attempt_rows::insert(tx, &attempt).await?;
-    act.tell(tx, vec![claimed_event(&attempt), updated(&task)])
+    act.record(tx, vec![claimed_event(&attempt), updated(&task)])
         .await?;
     Ok(Ok(Claimed {
         task,
@@ -422,7 +423,7 @@ async fn end(
     outcome: Outcome,
     reason: Option<&str>,
     act: &Act,
-) -> Result<Ended, StoreError> {
+) -> Result<EndedAttempt, StoreError> {
     let attempt = end_running(tx, task.id, outcome, reason, act)
         .await?
         .ok_or_else(|| StoreError::internal(format!("{} runs without an attempt", task.number)))?;
@@ -453,23 +454,23 @@ async fn end(
     if matches!(status, BoardTaskStatus::Done | BoardTaskStatus::Failed) {
         task.finished_at = Some(act.now);
     }
-    rows::store_standing(tx, &task).await?;
+    rows::store_status(tx, &task).await?;
     if status == BoardTaskStatus::Done {
         graph::release_dependents(tx, task.id).await?;
     }
-    Ok(Ended { task, attempt })
+    Ok(EndedAttempt { task, attempt })
 }
 
 /// The attempt and its locked task, if the token is that of the live lease.
-async fn held(
+async fn require_held(
     tx: &mut Tx<'_>,
     id: AttemptId,
     token: FencingToken,
     act: &Act,
 ) -> Result<(BoardTask, Attempt), StoreError> {
-    let before = known(tx, id).await?;
-    let task = rows::locked(tx, before.task).await?;
-    let attempt = known(tx, id).await?;
+    let before = require_attempt(tx, id).await?;
+    let task = rows::get_for_update(tx, before.task).await?;
+    let attempt = require_attempt(tx, id).await?;
     let name = resource(task.id);
     leases::check(tx, &name, token, act.now).await?;
     if attempt.token != token || attempt.ended_at.is_some() {
@@ -478,7 +479,7 @@ async fn held(
     Ok((task, attempt))
 }
 
-async fn known(tx: &mut Tx<'_>, id: AttemptId) -> Result<Attempt, StoreError> {
+async fn require_attempt(tx: &mut Tx<'_>, id: AttemptId) -> Result<Attempt, StoreError> {
     attempt_rows::one(tx, id)
         .await?
         .ok_or_else(|| StoreError::not_found("attempt", id))

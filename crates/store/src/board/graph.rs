@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use missiond_core::{BoardTask, BoardTaskId, BoardTaskStatus, TaskNumber};
 
-use super::rows::{self, places};
+use super::rows::{self, placeholders};
 use super::{Act, lock, updated};
 use crate::{StoreError, Tx, Value};
 
@@ -34,7 +34,7 @@ pub async fn depend(
     lock(tx, "graph").await?;
     let edges: Vec<_> = on.iter().map(|on| (task, *on)).collect();
     let added = connect(tx, &edges, &HashMap::new()).await?;
-    let mut changed = rows::locked(tx, task).await?;
+    let mut changed = rows::get_for_update(tx, task).await?;
     if added > 0 {
         if !matches!(
             changed.status,
@@ -46,8 +46,8 @@ pub async fn depend(
             )));
         }
         changed.updated_at = act.now;
-        rows::store_standing(tx, &changed).await?;
-        act.tell(tx, vec![updated(&changed)]).await?;
+        rows::store_status(tx, &changed).await?;
+        act.record(tx, vec![updated(&changed)]).await?;
     }
     Ok(changed)
 }
@@ -61,7 +61,7 @@ pub async fn undepend(
 ) -> Result<BoardTask, StoreError> {
     lock(tx, "graph").await?;
     let status = lock_tasks(tx, on.iter().copied()).await?;
-    let mut changed = rows::locked(tx, task).await?;
+    let mut changed = rows::get_for_update(tx, task).await?;
     let (mut removed, mut open) = (0, 0);
     for on in on {
         let sql = "DELETE FROM board_dependencies WHERE task = $1 AND depends_on = $2";
@@ -76,8 +76,8 @@ pub async fn undepend(
         tx.execute(sql, &[Value::written(task), open.into()])
             .await?;
         changed.updated_at = act.now;
-        rows::store_standing(tx, &changed).await?;
-        act.tell(tx, vec![updated(&changed)]).await?;
+        rows::store_status(tx, &changed).await?;
+        act.record(tx, vec![updated(&changed)]).await?;
     }
     Ok(changed)
 }
@@ -192,7 +192,7 @@ async fn lock_tasks(
     for chunk in ids.chunks(CHUNK) {
         let sql = format!(
             "SELECT id, status FROM board_tasks WHERE id IN ({}) ORDER BY id{}",
-            places(1, chunk.len()),
+            placeholders(1, chunk.len()),
             tx.for_update()
         );
         let params: Vec<_> = chunk.iter().map(Value::written).collect();
@@ -213,7 +213,7 @@ async fn edges_from(
         let sql = format!(
             "SELECT task, depends_on FROM board_dependencies WHERE task IN ({}) \
              ORDER BY task, depends_on",
-            places(1, chunk.len())
+            placeholders(1, chunk.len())
         );
         let params: Vec<_> = chunk.iter().map(Value::written).collect();
         for row in tx.query(&sql, &params).await? {

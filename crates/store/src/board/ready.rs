@@ -69,16 +69,16 @@ pub async fn ready(
 ) -> Result<Vec<BoardTask>, StoreError> {
     let mut running = Running::read(tx, limits).await?;
     let mut found = Vec::new();
-    let mut after = Place::start();
+    let mut after = SortKey::start();
     while found.len() < limits.limit as usize && running.has_room(limits) {
         let page = candidates(tx, &after, PAGE, "").await?;
         let Some(last) = page.last() else { break };
-        after = Place::of(last);
+        after = SortKey::of(last);
         for task in page {
             if found.len() == limits.limit as usize {
                 break;
             }
-            if running.in_the_way(&task, now, limits).is_empty() {
+            if running.obstacles(&task, now, limits).is_empty() {
                 running.count(&task, limits);
                 found.push(task);
             }
@@ -107,13 +107,13 @@ pub async fn waiting(
     let running = Running::read(tx, limits).await?;
     let mut open = running.clone();
     let mut found = Vec::new();
-    let mut after = Place::start();
+    let mut after = SortKey::start();
     for _ in 0..5 {
         let page = candidates(tx, &after, PAGE, "").await?;
         let Some(last) = page.last() else { break };
-        after = Place::of(last);
+        after = SortKey::of(last);
         for task in page {
-            let waits = open.in_the_way(&task, now, limits);
+            let waits = open.obstacles(&task, now, limits);
             if waits.is_empty() {
                 open.count(&task, limits);
             } else {
@@ -135,8 +135,8 @@ pub async fn waiting(
         }
     }
     found.sort_by(|one, other| {
-        order(&one.task)
-            .partial_cmp(&order(&other.task))
+        sort_key(&one.task)
+            .partial_cmp(&sort_key(&other.task))
             .unwrap_or(std::cmp::Ordering::Equal)
     });
     found.truncate(limits.limit as usize);
@@ -181,25 +181,25 @@ async fn all_waits(
             });
         }
     }
-    waits.extend(running.in_the_way(task, now, limits));
+    waits.extend(running.obstacles(task, now, limits));
     Ok(waits)
 }
 
-fn order(task: &BoardTask) -> (i64, f64, i64) {
+fn sort_key(task: &BoardTask) -> (i64, f64, i64) {
     (task.priority.level(), task.rank, task.number.0)
 }
 
 /// A place in the order in which tasks are wanted.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place(i64, f64, i64);
+pub(super) struct SortKey(i64, f64, i64);
 
-impl Place {
+impl SortKey {
     pub(super) const fn start() -> Self {
         Self(-1, 0.0, 0)
     }
 
     pub(super) fn of(task: &BoardTask) -> Self {
-        let (priority, rank, number) = order(task);
+        let (priority, rank, number) = sort_key(task);
         Self(priority, rank, number)
     }
 }
@@ -207,7 +207,7 @@ impl Place {
 /// Open tasks whose dependencies are done, those after a place.
 pub(super) async fn candidates(
     tx: &mut Tx<'_>,
-    after: &Place,
+    after: &SortKey,
     limit: u32,
     lock: &str,
 ) -> Result<Vec<BoardTask>, StoreError> {
@@ -223,7 +223,7 @@ pub(super) async fn candidates(
 /// What runs now, as far as it matters to what does not.
 #[derive(Debug, Clone)]
 pub(super) struct Running {
-    tasks: Vec<Touching>,
+    tasks: Vec<RunningTask>,
     count: u32,
     engines: BTreeMap<CliEngine, u32>,
     /// Running tasks that name no engine.
@@ -231,7 +231,7 @@ pub(super) struct Running {
 }
 
 #[derive(Debug, Clone)]
-struct Touching {
+struct RunningTask {
     id: BoardTaskId,
     number: TaskNumber,
     repository: Option<String>,
@@ -242,19 +242,19 @@ impl Running {
     /// All that matters to any task.
     async fn read(tx: &mut Tx<'_>, limits: &ReadyLimits) -> Result<Self, StoreError> {
         let mut running = Self::counted(tx, limits).await?;
-        running.tasks = touching(tx).await?;
+        running.tasks = tasks_with_touches(tx).await?;
         Ok(running)
     }
 
     /// What matters to this task.
-    pub(super) async fn beside(
+    pub(super) async fn relevant_to(
         tx: &mut Tx<'_>,
         task: &BoardTask,
         limits: &ReadyLimits,
     ) -> Result<Self, StoreError> {
         let mut running = Self::counted(tx, limits).await?;
         if !task.touches.is_empty() {
-            running.tasks = touching(tx).await?;
+            running.tasks = tasks_with_touches(tx).await?;
         }
         Ok(running)
     }
@@ -289,7 +289,7 @@ impl Running {
     }
 
     /// What is in the way of a task whose dependencies are done.
-    pub(super) fn in_the_way(
+    pub(super) fn obstacles(
         &self,
         task: &BoardTask,
         now: Timestamp,
@@ -315,9 +315,10 @@ impl Running {
                 let scope = BudgetScope::Engine { engine };
                 waits.push(Wait::Budget { scope, until });
             }
-            let unnamed = match limits.default_engine.as_ref() == Some(engine) {
-                true => self.unnamed,
-                false => 0,
+            let unnamed = if limits.default_engine.as_ref() == Some(engine) {
+                self.unnamed
+            } else {
+                0
             };
             let used = self.engines.get(engine).copied().unwrap_or(0) + unnamed;
             if let Some(&limit) = limits.per_engine.get(engine)
@@ -349,7 +350,7 @@ impl Running {
             .filter(move |other| {
                 other.id != task.id
                     && other.repository.as_deref() == repository
-                    && meet(&other.touches, &task.touches)
+                    && any_overlap(&other.touches, &task.touches)
             })
             .map(|other| Wait::Touches { task: other.number })
     }
@@ -365,13 +366,13 @@ impl Running {
 }
 
 /// The running tasks that touch paths.
-async fn touching(tx: &mut Tx<'_>) -> Result<Vec<Touching>, StoreError> {
+async fn tasks_with_touches(tx: &mut Tx<'_>) -> Result<Vec<RunningTask>, StoreError> {
     let sql = "SELECT id, number, repository, touches FROM board_tasks \
          WHERE status = 'running' AND touches <> '[]' ORDER BY number";
     let one = |row: &Row| {
         let touches = serde_json::from_str(row.text(3)?)
             .map_err(|error| StoreError::internal(format!("touches: {error}")))?;
-        Ok(Touching {
+        Ok(RunningTask {
             id: row.parse(0)?,
             number: TaskNumber(row.get(1)?),
             repository: row.get(2)?,
@@ -381,7 +382,7 @@ async fn touching(tx: &mut Tx<'_>) -> Result<Vec<Touching>, StoreError> {
     tx.query(sql, &[]).await?.iter().map(one).collect()
 }
 
-fn meet(these: &[String], those: &[String]) -> bool {
+fn any_overlap(these: &[String], those: &[String]) -> bool {
     let all = these
         .iter()
         .flat_map(|one| those.iter().map(move |other| (one, other)));

@@ -152,7 +152,7 @@ pub(super) async fn store(tx: &mut Tx<'_>, task: &BoardTask) -> Result<(), Store
 
 /// Writes where a task stands, and leaves alone what it says: no index but
 /// those over its status has to be touched.
-pub(super) async fn store_standing(tx: &mut Tx<'_>, task: &BoardTask) -> Result<(), StoreError> {
+pub(super) async fn store_status(tx: &mut Tx<'_>, task: &BoardTask) -> Result<(), StoreError> {
     let sql = "UPDATE board_tasks SET status = $2, phase = $3, tries = $4, not_before = $5, \
          blocked = $6, updated_at = $7, finished_at = $8 WHERE id = $1";
     let params = [
@@ -169,7 +169,10 @@ pub(super) async fn store_standing(tx: &mut Tx<'_>, task: &BoardTask) -> Result<
 }
 
 /// A task's row, locked in a write transaction.
-pub(super) async fn locked(tx: &mut Tx<'_>, id: BoardTaskId) -> Result<BoardTask, StoreError> {
+pub(super) async fn get_for_update(
+    tx: &mut Tx<'_>,
+    id: BoardTaskId,
+) -> Result<BoardTask, StoreError> {
     let sql = format!(
         "SELECT {TASK} FROM board_tasks WHERE id = $1{}",
         tx.for_update()
@@ -181,7 +184,7 @@ pub(super) async fn locked(tx: &mut Tx<'_>, id: BoardTaskId) -> Result<BoardTask
 }
 
 /// `$from, $from+1 …` for so many parameters.
-pub(super) fn places(from: usize, count: usize) -> String {
+pub(super) fn placeholders(from: usize, count: usize) -> String {
     let places: Vec<_> = (from..from + count)
         .map(|place| format!("${place}"))
         .collect();

@@ -8,8 +8,8 @@ use missiond_core::{
     TaskNumber, TaskRef,
 };
 
-use super::rows::{self, TASK, places};
-use super::{Act, Brought, NewBoardTask, attempts, graph, lock, updated};
+use super::rows::{self, TASK, placeholders};
+use super::{Act, ImportedStatus, NewBoardTask, attempts, graph, lock, updated};
 use crate::{StoreError, Tx, Value, leases};
 
 /// Which tasks to list, the most wanted first.
@@ -109,7 +109,7 @@ pub async fn add_graph(
         task: task.id,
         title: task.title.clone(),
     };
-    act.tell(tx, tasks.iter().map(created).collect()).await?;
+    act.record(tx, tasks.iter().map(created).collect()).await?;
     Ok(tasks)
 }
 
@@ -130,12 +130,12 @@ async fn insert(
     if let Some(brought) = history.status {
         task.status = brought.status();
         task.finished_at = match brought {
-            Brought::Blocked { .. } => None,
+            ImportedStatus::Blocked { .. } => None,
             _ => Some(history.finished_at.unwrap_or(act.now)),
         };
         task.blocked = match brought {
-            Brought::Done => None,
-            Brought::Failed { reason } | Brought::Blocked { reason } => Some(reason),
+            ImportedStatus::Done => None,
+            ImportedStatus::Failed { reason } | ImportedStatus::Blocked { reason } => Some(reason),
         };
     }
     let parent = task.parent.take();
@@ -144,7 +144,7 @@ async fn insert(
     task.parent = parent;
     let sql = format!(
         "INSERT INTO board_tasks ({TASK}, open_dependencies) VALUES ({})",
-        places(1, values.len())
+        placeholders(1, values.len())
     );
     tx.execute(&sql, &values).await?;
     for (index, (author, text)) in history.notes.iter().enumerate() {
@@ -161,7 +161,7 @@ pub async fn edit(
     edit: TaskEdit,
     act: &Act,
 ) -> Result<BoardTask, StoreError> {
-    let before = rows::locked(tx, id).await?;
+    let before = rows::get_for_update(tx, id).await?;
     if before.status == BoardTaskStatus::Done {
         return Err(StoreError::conflict(format!(
             "{} is done: what turns out wrong is a new task",
@@ -190,9 +190,10 @@ pub async fn edit(
         )));
     }
     after.status = before.status;
-    after.phase = match after.phases.contains(&before.phase) {
-        true => before.phase,
-        false => after.phase,
+    after.phase = if after.phases.contains(&before.phase) {
+        before.phase
+    } else {
+        after.phase
     };
     after.parent = before.parent;
     after.tries = before.tries;
@@ -201,7 +202,7 @@ pub async fn edit(
     after.created_at = before.created_at;
     after.finished_at = before.finished_at;
     rows::store(tx, &after).await?;
-    act.tell(tx, vec![updated(&after)]).await?;
+    act.record(tx, vec![updated(&after)]).await?;
     Ok(after)
 }
 
@@ -255,7 +256,10 @@ fn conditions(filter: &TaskFilter) -> (String, Vec<Value>) {
     let mut params: Vec<Value> = Vec::new();
     let mut parts = Vec::new();
     if !filter.status.is_empty() {
-        parts.push(format!("status IN ({})", places(1, filter.status.len())));
+        parts.push(format!(
+            "status IN ({})",
+            placeholders(1, filter.status.len())
+        ));
         params.extend(filter.status.iter().map(|status| status.as_str().into()));
     }
     if let Some(label) = &filter.label {
@@ -275,9 +279,10 @@ fn conditions(filter: &TaskFilter) -> (String, Vec<Value>) {
             "(lower(title) LIKE ${place} ESCAPE '!' OR lower(description) LIKE ${place} ESCAPE '!')"
         ));
     }
-    match parts.is_empty() {
-        true => (String::new(), params),
-        false => (format!(" WHERE {}", parts.join(" AND ")), params),
+    if parts.is_empty() {
+        (String::new(), params)
+    } else {
+        (format!(" WHERE {}", parts.join(" AND ")), params)
     }
 }
 
@@ -303,21 +308,21 @@ pub async fn children(tx: &mut Tx<'_>, id: BoardTaskId) -> Result<Vec<BoardTask>
     rows::tasks(&tx.query(&sql, &[Value::written(id)]).await?)
 }
 
-pub async fn note(
+pub async fn add_note(
     tx: &mut Tx<'_>,
     id: BoardTaskId,
     author: &str,
     text: &str,
     act: &Act,
 ) -> Result<Note, StoreError> {
-    let task = rows::locked(tx, id).await?;
+    let task = rows::get_for_update(tx, id).await?;
     let sql = "SELECT count(*) FROM board_notes WHERE task = $1";
     let before: i64 = match tx.query_one(sql, &[Value::written(id)]).await? {
         Some(row) => row.get(0)?,
         None => 0,
     };
     insert_note(tx, id, before + 1, author, text, act).await?;
-    act.tell(tx, vec![updated(&task)]).await?;
+    act.record(tx, vec![updated(&task)]).await?;
     Ok(Note {
         task: id,
         author: author.to_owned(),
@@ -355,7 +360,7 @@ pub async fn notes(tx: &mut Tx<'_>, id: BoardTaskId) -> Result<Vec<Note>, StoreE
 
 /// A blocked or failed task is open again, with all its attempts before it.
 pub async fn retry(tx: &mut Tx<'_>, id: BoardTaskId, act: &Act) -> Result<BoardTask, StoreError> {
-    let mut task = rows::locked(tx, id).await?;
+    let mut task = rows::get_for_update(tx, id).await?;
     // An open task that waits for its backoff may be hurried.
     if task.status != BoardTaskStatus::Open {
         task.status = task.status.transition(BoardTaskStatus::Open)?;
@@ -365,8 +370,8 @@ pub async fn retry(tx: &mut Tx<'_>, id: BoardTaskId, act: &Act) -> Result<BoardT
     task.blocked = None;
     task.finished_at = None;
     task.updated_at = act.now;
-    rows::store_standing(tx, &task).await?;
-    act.tell(tx, vec![updated(&task)]).await?;
+    rows::store_status(tx, &task).await?;
+    act.record(tx, vec![updated(&task)]).await?;
     Ok(task)
 }
 
@@ -378,19 +383,19 @@ pub async fn cancel(
     reason: &str,
     act: &Act,
 ) -> Result<BoardTask, StoreError> {
-    let mut task = rows::locked(tx, id).await?;
+    let mut task = rows::get_for_update(tx, id).await?;
     let was_running = task.status == BoardTaskStatus::Running;
     task.status = task.status.transition(BoardTaskStatus::Failed)?;
     task.blocked = Some(reason.to_owned());
     task.not_before = None;
     task.updated_at = act.now;
     task.finished_at = Some(act.now);
-    rows::store_standing(tx, &task).await?;
+    rows::store_status(tx, &task).await?;
     if was_running {
         attempts::end_running(tx, id, Outcome::Cancelled, Some(reason), act).await?;
         leases::revoke(tx, &super::resource(id), act.now).await?;
     }
-    act.tell(tx, vec![updated(&task)]).await?;
+    act.record(tx, vec![updated(&task)]).await?;
     Ok(task)
 }
 
@@ -403,7 +408,7 @@ pub async fn complete(
     how: &str,
     act: &Act,
 ) -> Result<BoardTask, StoreError> {
-    let mut task = rows::locked(tx, id).await?;
+    let mut task = rows::get_for_update(tx, id).await?;
     if task.status == BoardTaskStatus::Running {
         return Err(StoreError::conflict(format!(
             "{} is running: its attempt must end first",
@@ -415,7 +420,7 @@ pub async fn complete(
     task.not_before = None;
     task.updated_at = act.now;
     task.finished_at = Some(act.now);
-    rows::store_standing(tx, &task).await?;
+    rows::store_status(tx, &task).await?;
     graph::release_dependents(tx, id).await?;
     note(tx, id, author, how, act).await?;
     Ok(task)
@@ -428,7 +433,7 @@ pub async fn block(
     reason: &str,
     act: &Act,
 ) -> Result<BoardTask, StoreError> {
-    let mut task = rows::locked(tx, id).await?;
+    let mut task = rows::get_for_update(tx, id).await?;
     if task.status == BoardTaskStatus::Running {
         return Err(StoreError::conflict(format!(
             "{} is running: its attempt must end first",
@@ -438,8 +443,8 @@ pub async fn block(
     task.status = task.status.transition(BoardTaskStatus::Blocked)?;
     task.blocked = Some(reason.to_owned());
     task.updated_at = act.now;
-    rows::store_standing(tx, &task).await?;
-    act.tell(tx, vec![updated(&task)]).await?;
+    rows::store_status(tx, &task).await?;
+    act.record(tx, vec![updated(&task)]).await?;
     Ok(task)
 }
 
@@ -450,12 +455,12 @@ pub async fn set_phase(
     to: EngineeringPhase,
     act: &Act,
 ) -> Result<BoardTask, StoreError> {
-    let mut task = rows::locked(tx, id).await?;
+    let mut task = rows::get_for_update(tx, id).await?;
     let from = task.phase;
     task.phase = from.transition(to)?;
     task.updated_at = act.now;
-    rows::store_standing(tx, &task).await?;
+    rows::store_status(tx, &task).await?;
     let changed = Event::BoardPhaseChanged { task: id, from, to };
-    act.tell(tx, vec![changed]).await?;
+    act.record(tx, vec![changed]).await?;
     Ok(task)
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use missiond_core::Attempt;
 
 use super::attempt_rows::{self, ATTEMPT};
-use super::rows::places;
+use super::rows::placeholders;
 use crate::{StoreError, Tx, Value};
 
 /// So many parameters fit into any statement.
@@ -23,7 +23,7 @@ pub async fn attempts_in(tx: &mut Tx<'_>, folders: &[PathBuf]) -> Result<Vec<Att
     for some in folders.chunks(AT_ONCE) {
         let sql = format!(
             "SELECT {ATTEMPT} FROM board_attempts WHERE worktree IN ({}) ORDER BY started_at, id",
-            places(1, some.len())
+            placeholders(1, some.len())
         );
         let params: Vec<Value> = some.iter().map(|folder| Value::from(*folder)).collect();
         found.extend(attempt_rows::attempts(&tx.query(&sql, &params).await?)?);

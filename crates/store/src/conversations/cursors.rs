@@ -17,7 +17,7 @@ pub struct CursorRow {
 
 /// What became of a move.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Moved {
+pub enum CursorMove {
     Done,
     /// Somebody else has read on from there, to this place.
     Elsewhere(String),
@@ -30,7 +30,7 @@ pub async fn advance(
     from: Option<&str>,
     to: &CursorRow,
     at: Timestamp,
-) -> Result<Moved, StoreError> {
+) -> Result<CursorMove, StoreError> {
     let insert = "INSERT INTO transcript_cursors (host, source, conversation, place, moved_at) \
          VALUES ($1, $2, $3, $4, $5) ON CONFLICT (host, source) DO NOTHING";
     let params = [
@@ -41,7 +41,7 @@ pub async fn advance(
         at.into(),
     ];
     if tx.execute(insert, &params).await? == 1 {
-        return Ok(Moved::Done);
+        return Ok(CursorMove::Done);
     }
     let sql = format!(
         "SELECT place FROM transcript_cursors WHERE host = $1 AND source = $2{}",
@@ -54,12 +54,12 @@ pub async fn advance(
         .ok_or_else(|| StoreError::internal("a cursor is neither there nor can it be made"))?
         .get(0)?;
     if from != Some(place.as_str()) {
-        return Ok(Moved::Elsewhere(place));
+        return Ok(CursorMove::Elsewhere(place));
     }
     let sql = "UPDATE transcript_cursors SET conversation = $3, place = $4, moved_at = $5 \
          WHERE host = $1 AND source = $2";
     tx.execute(sql, &params).await?;
-    Ok(Moved::Done)
+    Ok(CursorMove::Done)
 }
 
 pub async fn get(

@@ -202,7 +202,7 @@ pub async fn list(
 
 /// Conversations into which something was taken at or after a moment, the
 /// earliest first; behind one of that moment, when it is named.
-pub async fn taken_since(
+pub async fn ingested_since(
     tx: &mut Tx<'_>,
     since: Timestamp,
     behind: Option<ConversationId>,

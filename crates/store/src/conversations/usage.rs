@@ -33,14 +33,17 @@ pub async fn put_cost(
 }
 
 /// What the transcript of a conversation says it cost.
-pub async fn told(tx: &mut Tx<'_>, id: ConversationId) -> Result<Option<u64>, StoreError> {
+pub async fn reported_cost(tx: &mut Tx<'_>, id: ConversationId) -> Result<Option<u64>, StoreError> {
     let sql = "SELECT cast(sum(cost) AS bigint) FROM conversation_usage WHERE conversation = $1";
     of_one(tx, sql, &[Value::written(id)]).await
 }
 
 /// What the transcripts of all conversations in which something was said since a
 /// moment say they cost in all.
-pub async fn told_since(tx: &mut Tx<'_>, moment: Timestamp) -> Result<Option<u64>, StoreError> {
+pub async fn reported_cost_since(
+    tx: &mut Tx<'_>,
+    moment: Timestamp,
+) -> Result<Option<u64>, StoreError> {
     let sql = "SELECT cast(sum(cost) AS bigint) FROM conversation_usage \
          JOIN conversations ON conversations.id = conversation_usage.conversation \
          WHERE conversations.last_at >= $1";
@@ -48,7 +51,10 @@ pub async fn told_since(tx: &mut Tx<'_>, moment: Timestamp) -> Result<Option<u64
 }
 
 /// What the transcripts of the conversations of a task say they cost in all.
-pub async fn told_of_task(tx: &mut Tx<'_>, task: BoardTaskId) -> Result<Option<u64>, StoreError> {
+pub async fn reported_cost_of_task(
+    tx: &mut Tx<'_>,
+    task: BoardTaskId,
+) -> Result<Option<u64>, StoreError> {
     let sql = "SELECT cast(sum(cost) AS bigint) FROM conversation_usage \
          JOIN conversations ON conversations.id = conversation_usage.conversation \
          WHERE conversations.task = $1";

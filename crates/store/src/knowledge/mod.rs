@@ -127,7 +127,7 @@ pub async fn utility_if_free(tx: &mut Tx<'_>, id: EntryId) -> Result<Option<f64>
 }
 
 /// Notes that an entry was of use, and how useful it is now.
-pub async fn note_use(
+pub async fn record_use(
     tx: &mut Tx<'_>,
     id: EntryId,
     utility: f64,
@@ -135,7 +135,7 @@ pub async fn note_use(
 ) -> Result<(), StoreError> {
     let sql = "UPDATE knowledge SET utility = $2, used_at = $3 WHERE id = $1";
     let params = [Value::written(id), utility.into(), at.into()];
-    known(id, tx.execute(sql, &params).await?)
+    require_changed(id, tx.execute(sql, &params).await?)
 }
 
 /// How an entry stands among the others.
@@ -148,7 +148,7 @@ pub struct Standing {
 }
 
 /// Counts again what the edges of an entry leave of the trust in it.
-pub async fn stand(tx: &mut Tx<'_>, id: EntryId) -> Result<Standing, StoreError> {
+pub async fn refresh_standing(tx: &mut Tx<'_>, id: EntryId) -> Result<Standing, StoreError> {
     let row = get(tx, id).await?;
     let row = row.ok_or_else(|| StoreError::not_found("entry", id))?;
     let mut standing = Standing {
@@ -158,9 +158,10 @@ pub async fn stand(tx: &mut Tx<'_>, id: EntryId) -> Result<Standing, StoreError>
     };
     for edge in edges::in_force(tx, id).await? {
         let goes_out = edge.from == id;
-        standing.confidence *= match goes_out {
-            true => edge.from_keeps,
-            false => edge.to_keeps,
+        standing.confidence *= if goes_out {
+            edge.from_keeps
+        } else {
+            edge.to_keeps
         };
         if !goes_out && edge.kind == EdgeKind::Supersedes.name() {
             standing.superseded_by = Some(edge.from);
@@ -173,7 +174,10 @@ pub async fn stand(tx: &mut Tx<'_>, id: EntryId) -> Result<Standing, StoreError>
 }
 
 /// As [`stand`], for each entry that an edge joins to one of these.
-pub async fn stand_around(tx: &mut Tx<'_>, ids: &[EntryId]) -> Result<Vec<Standing>, StoreError> {
+pub async fn refresh_neighbours(
+    tx: &mut Tx<'_>,
+    ids: &[EntryId],
+) -> Result<Vec<Standing>, StoreError> {
     let mut around = BTreeSet::new();
     for id in ids {
         for edge in edges::of_entry(tx, *id).await? {
@@ -182,7 +186,7 @@ pub async fn stand_around(tx: &mut Tx<'_>, ids: &[EntryId]) -> Result<Vec<Standi
     }
     let mut standings = Vec::with_capacity(around.len());
     for id in around {
-        standings.push(stand(tx, id).await?);
+        standings.push(refresh_standing(tx, id).await?);
     }
     Ok(standings)
 }
@@ -399,7 +403,7 @@ fn decode(row: &Row) -> Result<EntryRow, StoreError> {
     })
 }
 
-fn known(id: EntryId, changed: u64) -> Result<(), StoreError> {
+fn require_changed(id: EntryId, changed: u64) -> Result<(), StoreError> {
     match changed {
         1 => Ok(()),
         _ => Err(StoreError::not_found("entry", id)),

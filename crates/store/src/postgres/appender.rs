@@ -10,7 +10,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_postgres::Config;
 
 use super::PgConnection;
-use super::hints::Announcer;
+use super::hints::HeadNotifier;
 use crate::StoreError;
 use crate::progress::Progress;
 use crate::timeline::{self, EncodedEvent};
@@ -44,14 +44,14 @@ impl Appender {
         config: Config,
         connection: PgConnection,
         progress: Arc<Progress>,
-        announcer: Announcer,
+        notifier: HeadNotifier,
     ) -> Self {
         let (jobs, queue) = mpsc::channel(QUEUE);
         let worker = Worker {
             config,
             connection: Some(connection),
             progress,
-            announcer,
+            notifier,
         };
         tokio::spawn(worker.run(queue));
         Self { jobs }
@@ -89,7 +89,7 @@ struct Worker {
     /// None after it was lost, until the next append needs it.
     connection: Option<PgConnection>,
     progress: Arc<Progress>,
-    announcer: Announcer,
+    notifier: HeadNotifier,
 }
 
 impl Worker {
@@ -137,8 +137,8 @@ impl Worker {
             Ok(head) => {
                 self.progress.committed(Some(head));
                 self.progress.appended(events.len());
-                self.announcer.announce(head);
-                let mut places = timeline::places(head, events.len()).into_iter();
+                self.notifier.notify(head);
+                let mut places = timeline::sequence_range(head, events.len()).into_iter();
                 for (count, reply) in callers {
                     let _ = reply.send(Ok(places.by_ref().take(count).collect()));
                 }

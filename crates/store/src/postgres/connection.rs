@@ -40,7 +40,7 @@ impl PgConnection {
             })?;
         tokio::spawn(async move {
             if let Err(error) = connection.await {
-                tracing::warn!(%error, "a connection to PostgreSQL was lost");
+                tracing::warn!(%error, "PostgreSQL connection lost");
             }
         });
         let this = Self {

@@ -3,7 +3,7 @@
 //! It travels by NOTIFY on a connection of its own: inside the appending
 //! transaction it would hold a lock of the whole server over the commit. Word
 //! may be late or lost (it is a hint; consumers read by `seq`), so the head is
-//! also looked up every [`LOOK`].
+//! also looked up every [`HEAD_POLL`].
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -17,43 +17,43 @@ use tokio_postgres::{AsyncMessage, Client, Config, NoTls};
 
 use crate::progress::Progress;
 
-const LOOK: Duration = Duration::from_secs(2);
-const BEFORE_RECONNECTING: Duration = Duration::from_secs(1);
+const HEAD_POLL: Duration = Duration::from_secs(2);
+const RECONNECT_DELAY: Duration = Duration::from_secs(1);
 
-pub(super) struct Hints {
-    announcer: Announcer,
+pub(super) struct HeadHints {
+    notifier: HeadNotifier,
     task: JoinHandle<()>,
 }
 
 /// Tells the other daemons of a commit. Only the newest is told.
 #[derive(Clone)]
-pub(super) struct Announcer(Arc<watch::Sender<Seq>>);
+pub(super) struct HeadNotifier(Arc<watch::Sender<Seq>>);
 
-impl Announcer {
-    pub(super) fn announce(&self, head: Seq) {
-        self.0.send_if_modified(|told| {
-            let newer = head > *told;
-            *told = head.max(*told);
+impl HeadNotifier {
+    pub(super) fn notify(&self, head: Seq) {
+        self.0.send_if_modified(|newest| {
+            let newer = head > *newest;
+            *newest = head.max(*newest);
             newer
         });
     }
 }
 
-impl Hints {
+impl HeadHints {
     pub(super) fn start(config: Config, progress: Arc<Progress>) -> Self {
-        let (announcer, committed) = watch::channel(Seq(0));
+        let (notifier, committed) = watch::channel(Seq(0));
         Self {
-            announcer: Announcer(Arc::new(announcer)),
-            task: tokio::spawn(keep_in_touch(config, progress, committed)),
+            notifier: HeadNotifier(Arc::new(notifier)),
+            task: tokio::spawn(run_listener(config, progress, committed)),
         }
     }
 
-    pub(super) fn announcer(&self) -> Announcer {
-        self.announcer.clone()
+    pub(super) fn notifier(&self) -> HeadNotifier {
+        self.notifier.clone()
     }
 
-    pub(super) fn announce(&self, head: Seq) {
-        self.announcer.announce(head);
+    pub(super) fn notify(&self, head: Seq) {
+        self.notifier.notify(head);
     }
 
     pub(super) async fn close(&self) {
@@ -61,38 +61,38 @@ impl Hints {
     }
 }
 
-impl Drop for Hints {
+impl Drop for HeadHints {
     fn drop(&mut self) {
         self.task.abort();
     }
 }
 
-async fn keep_in_touch(
+async fn run_listener(
     config: Config,
     progress: Arc<Progress>,
     mut committed: watch::Receiver<Seq>,
 ) {
     loop {
-        if let Err(error) = in_touch(&config, &progress, &mut committed).await {
-            tracing::warn!(%error, "word of new events is late: the connection for it was lost");
+        if let Err(error) = listen_and_notify(&config, &progress, &mut committed).await {
+            tracing::warn!(%error, "timeline notifications delayed: connection lost");
         }
-        sleep(BEFORE_RECONNECTING).await;
+        sleep(RECONNECT_DELAY).await;
     }
 }
 
-async fn in_touch(
+async fn listen_and_notify(
     config: &Config,
     progress: &Arc<Progress>,
     committed: &mut watch::Receiver<Seq>,
 ) -> Result<(), tokio_postgres::Error> {
     let (client, mut connection) = config.connect(NoTls).await?;
-    let heard = Arc::clone(progress);
+    let observed = Arc::clone(progress);
     let listening = tokio::spawn(async move {
         while let Some(message) = poll_fn(|context| connection.poll_message(context)).await {
             match message {
                 Ok(AsyncMessage::Notification(word)) => {
                     if let Ok(head) = word.payload().parse() {
-                        heard.heard_of(Seq(head));
+                        observed.observe_head(Seq(head));
                     }
                 }
                 Ok(_) => {}
@@ -104,12 +104,12 @@ async fn in_touch(
     // A hint that a power cut takes away costs nothing.
     let setup = "SET synchronous_commit = off; LISTEN missiond_timeline";
     client.batch_execute(setup).await?;
-    let mut look = interval(LOOK);
-    look.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut poll = interval(HEAD_POLL);
+    poll.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tokio::select! {
             // The first look is at once: word may have passed while away.
-            _ = look.tick() => progress.heard_of(look_up(&client).await?),
+            _ = poll.tick() => progress.observe_head(query_head(&client).await?),
             changed = committed.changed() => {
                 if changed.is_err() {
                     return Ok(());
@@ -126,7 +126,7 @@ async fn in_touch(
     }
 }
 
-async fn look_up(client: &Client) -> Result<Seq, tokio_postgres::Error> {
+async fn query_head(client: &Client) -> Result<Seq, tokio_postgres::Error> {
     let row = client
         .query_one("SELECT seq FROM timeline_head WHERE id = 1", &[])
         .await?;

@@ -21,10 +21,10 @@ use crate::StoreError;
 use crate::migrate::{self, Migration};
 use crate::progress::Progress;
 use crate::timeline::{self, EncodedEvent};
-use crate::tx::{Access, Link, Made, Tx, Work};
+use crate::tx::{Access, Link, Tx, TxOutput, Work};
 
 use appender::Appender;
-use hints::Hints;
+use hints::HeadHints;
 use pool::Pool;
 
 /// Held while migrating, so that of several daemons that start together one
@@ -34,14 +34,14 @@ const MIGRATION_LOCK: i64 = 0x6d69_7373_696f_6e64;
 pub(crate) struct PostgresEngine {
     pool: Pool,
     /// `None` when it was opened for looking only.
-    telling: Option<Telling>,
+    write_side: Option<WriteSide>,
     progress: Arc<Progress>,
 }
 
 /// What appends to the timeline and carries word of it.
-struct Telling {
+struct WriteSide {
     appender: Appender,
-    hints: Hints,
+    hints: HeadHints,
 }
 
 impl PostgresEngine {
@@ -54,16 +54,16 @@ impl PostgresEngine {
         warn_if_not_durable(&mut connection).await?;
         let progress = Arc::new(Progress::starting_at(head));
         let pool = Pool::new(config.clone());
-        let hints = Hints::start(config.clone(), Arc::clone(&progress));
+        let hints = HeadHints::start(config.clone(), Arc::clone(&progress));
         let appender = Appender::start(
             config.clone(),
             connection,
             Arc::clone(&progress),
-            hints.announcer(),
+            hints.notifier(),
         );
         Ok(Self {
             pool,
-            telling: Some(Telling { appender, hints }),
+            write_side: Some(WriteSide { appender, hints }),
             progress,
         })
     }
@@ -78,65 +78,65 @@ impl PostgresEngine {
         let head = check_head(&mut connection).await?;
         Ok(Self {
             pool: Pool::new(config.clone()),
-            telling: None,
+            write_side: None,
             progress: Arc::new(Progress::starting_at(head)),
         })
     }
 
-    fn telling(&self) -> Result<&Telling, StoreError> {
-        self.telling.as_ref().ok_or_else(StoreError::looking_only)
+    fn write_side(&self) -> Result<&WriteSide, StoreError> {
+        self.write_side.as_ref().ok_or_else(StoreError::read_only)
     }
 
     pub(crate) fn progress(&self) -> &Progress {
         &self.progress
     }
 
-    pub(crate) async fn write(&self, work: Work) -> Result<Made, StoreError> {
-        let telling = self.telling()?;
+    pub(crate) async fn write(&self, work: Work) -> Result<TxOutput, StoreError> {
+        let write_side = self.write_side()?;
         let mut lent = self.pool.begin("BEGIN").await?;
         let (outcome, head) = run(lent.connection(), Access::ReadWrite, work).await;
         match outcome {
             Ok(value) => {
                 lent.connection().commit().await?;
-                lent.give_back();
+                lent.release();
                 self.progress.committed(head);
                 if let Some(head) = head {
-                    telling.hints.announce(head);
+                    write_side.hints.notify(head);
                 }
                 Ok(value)
             }
             Err(error) => {
                 if lent.connection().batch("ROLLBACK").await.is_ok() {
-                    lent.give_back();
+                    lent.release();
                 }
                 Err(error)
             }
         }
     }
 
-    pub(crate) async fn read(&self, work: Work) -> Result<Made, StoreError> {
+    pub(crate) async fn read(&self, work: Work) -> Result<TxOutput, StoreError> {
         let mut lent = self
             .pool
             .begin("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
             .await?;
         let (outcome, _) = run(lent.connection(), Access::ReadOnly, work).await;
         if lent.connection().batch("ROLLBACK").await.is_ok() {
-            lent.give_back();
+            lent.release();
         }
         outcome
     }
 
     pub(crate) async fn append(&self, events: Vec<EncodedEvent>) -> Result<Vec<Seq>, StoreError> {
-        self.telling()?.appender.append(events).await
+        self.write_side()?.appender.append(events).await
     }
 
     pub(crate) async fn close(&self) -> Result<(), StoreError> {
-        if let Some(telling) = &self.telling {
-            telling.appender.close().await;
+        if let Some(write_side) = &self.write_side {
+            write_side.appender.close().await;
         }
         self.pool.close().await;
-        if let Some(telling) = &self.telling {
-            telling.hints.close().await;
+        if let Some(write_side) = &self.write_side {
+            write_side.hints.close().await;
         }
         Ok(())
     }
@@ -148,7 +148,7 @@ async fn run(
     connection: &mut PgConnection,
     access: Access,
     work: Work,
-) -> (Result<Made, StoreError>, Option<Seq>) {
+) -> (Result<TxOutput, StoreError>, Option<Seq>) {
     let mut tx = Tx::new(Link::Postgres(connection), access);
     // The block makes a panic before the first await one of the future's too.
     let running = async { work(&mut tx).await };
@@ -156,7 +156,7 @@ async fn run(
         .catch_unwind()
         .await
         .unwrap_or_else(|panic| Err(StoreError::from_panic(&*panic)));
-    (tx.verdict(said), tx.new_head())
+    (tx.outcome(said), tx.new_head())
 }
 
 async fn prepare_schema(
@@ -187,7 +187,7 @@ async fn migrate(connection: &mut PgConnection, known: &[Migration]) -> Result<(
         .await?;
     let applied = connection.query(migrate::APPLIED, &[]).await?;
     for next in migrate::pending(&applied, known)? {
-        tracing::info!(migration = next.name, "migrating the database");
+        tracing::info!(migration = next.name, "database migration started");
         connection.batch("BEGIN").await?;
         let step = async {
             connection.batch(next.for_postgres()).await?;
@@ -228,7 +228,7 @@ async fn warn_if_not_durable(connection: &mut PgConnection) -> Result<(), StoreE
         .query("SELECT current_setting('fsync')", &[])
         .await?;
     if rows.first().map(|row| row.text(0)).transpose()? != Some("on") {
-        tracing::warn!("the PostgreSQL server runs with fsync off: a power cut can lose commits");
+        tracing::warn!("PostgreSQL server runs with fsync off: a power cut can lose commits");
     }
     Ok(())
 }

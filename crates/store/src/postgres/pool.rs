@@ -16,13 +16,13 @@ const CONNECTIONS: u32 = 8;
 pub(super) struct Pool {
     config: Config,
     idle: Arc<Mutex<Vec<PgConnection>>>,
-    places: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
 }
 
-pub(super) struct Lent {
+pub(super) struct PooledConnection {
     connection: PgConnection,
-    home: Arc<Mutex<Vec<PgConnection>>>,
-    _place: OwnedSemaphorePermit,
+    pool: Arc<Mutex<Vec<PgConnection>>>,
+    _permit: OwnedSemaphorePermit,
 }
 
 impl Pool {
@@ -30,16 +30,16 @@ impl Pool {
         Self {
             config,
             idle: Arc::default(),
-            places: Arc::new(Semaphore::new(CONNECTIONS as usize)),
+            permits: Arc::new(Semaphore::new(CONNECTIONS as usize)),
         }
     }
 
     /// A connection on which the transaction has been begun.
-    pub(super) async fn begin(&self, begin: &str) -> Result<Lent, StoreError> {
-        let place = Arc::clone(&self.places).acquire_owned().await;
-        let place = place.map_err(|_| StoreError::Closed)?;
-        let kept = self.kept();
-        let connection = match kept {
+    pub(super) async fn begin(&self, begin: &str) -> Result<PooledConnection, StoreError> {
+        let permit = Arc::clone(&self.permits).acquire_owned().await;
+        let permit = permit.map_err(|_| StoreError::Closed)?;
+        let idle = self.pop_idle();
+        let connection = match idle {
             // A kept connection may have died unnoticed. Nothing has been done
             // on it yet, so trying another one repeats nothing.
             Some(connection) if connection.batch(begin).await.is_ok() => connection,
@@ -49,37 +49,37 @@ impl Pool {
                 connection
             }
         };
-        Ok(Lent {
+        Ok(PooledConnection {
             connection,
-            home: Arc::clone(&self.idle),
-            _place: place,
+            pool: Arc::clone(&self.idle),
+            _permit: permit,
         })
     }
 
     /// Waits until every transaction has ended.
     pub(super) async fn close(&self) {
-        let all = self.places.acquire_many(CONNECTIONS).await;
-        self.places.close();
+        let all = self.permits.acquire_many(CONNECTIONS).await;
+        self.permits.close();
         drop(all);
         self.idle.lock().clear();
     }
 
-    fn kept(&self) -> Option<PgConnection> {
+    fn pop_idle(&self) -> Option<PgConnection> {
         let mut idle = self.idle.lock();
         idle.retain(|connection| !connection.is_closed());
         idle.pop()
     }
 }
 
-impl Lent {
+impl PooledConnection {
     pub(super) const fn connection(&mut self) -> &mut PgConnection {
         &mut self.connection
     }
 
     /// Its transaction has ended, so the next may begin on it.
-    pub(super) fn give_back(self) {
+    pub(super) fn release(self) {
         if !self.connection.is_closed() {
-            let mut idle = self.home.lock();
+            let mut idle = self.pool.lock();
             idle.push(self.connection);
         }
     }

@@ -16,7 +16,7 @@ pub(crate) use connection::SqliteConnection;
 use crate::migrate::{self, Migration};
 use crate::progress::Progress;
 use crate::timeline::{self, EncodedEvent};
-use crate::tx::{Made, Work};
+use crate::tx::{TxOutput, Work};
 use crate::{StoreError, Value};
 
 use readers::Readers;
@@ -90,16 +90,16 @@ impl SqliteEngine {
     }
 
     fn writer(&self) -> Result<&Writer, StoreError> {
-        self.writer.as_ref().ok_or_else(StoreError::looking_only)
+        self.writer.as_ref().ok_or_else(StoreError::read_only)
     }
 
-    pub(crate) async fn write(&self, work: Work) -> Result<Made, StoreError> {
+    pub(crate) async fn write(&self, work: Work) -> Result<TxOutput, StoreError> {
         let (reply, answer) = oneshot::channel();
         self.writer()?.send(Job::work(work, reply)).await?;
         answer.await.unwrap_or(Err(StoreError::Closed))
     }
 
-    pub(crate) async fn read(&self, work: Work) -> Result<Made, StoreError> {
+    pub(crate) async fn read(&self, work: Work) -> Result<TxOutput, StoreError> {
         let (reply, answer) = oneshot::channel();
         self.readers.send(work, reply).await?;
         answer.await.unwrap_or(Err(StoreError::Closed))
@@ -166,7 +166,7 @@ fn one_migration(
     let Some(next) = migrate::pending(&applied, known)?.first() else {
         return Ok(Step::UpToDate);
     };
-    tracing::info!(migration = next.name, "migrating the database");
+    tracing::info!(migration = next.name, "database migration started");
     connection.batch(&next.for_sqlite())?;
     connection.execute(migrate::RECORD_ONE, &next.record(SystemClock.now()))?;
     Ok(Step::Applied)

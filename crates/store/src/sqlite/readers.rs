@@ -10,9 +10,9 @@ use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot};
 
 use super::SqliteConnection;
-use super::writer::run_at_once;
+use super::writer::run_to_completion;
 use crate::StoreError;
-use crate::tx::{Access, Link, Made, Tx, Work};
+use crate::tx::{Access, Link, Tx, TxOutput, Work};
 
 const THREADS: usize = 4;
 const QUEUE: usize = 256;
@@ -51,7 +51,7 @@ impl Readers {
     pub(super) async fn send(
         &self,
         work: Work,
-        reply: oneshot::Sender<Result<Made, StoreError>>,
+        reply: oneshot::Sender<Result<TxOutput, StoreError>>,
     ) -> Result<(), StoreError> {
         let job = Job::Read(Box::new(move |connection| {
             let _ = reply.send(connection.and_then(|connection| snapshot(connection, work)));
@@ -108,11 +108,11 @@ impl Reader {
     }
 }
 
-fn snapshot(connection: &mut SqliteConnection, work: Work) -> Result<Made, StoreError> {
+fn snapshot(connection: &mut SqliteConnection, work: Work) -> Result<TxOutput, StoreError> {
     connection.control("BEGIN DEFERRED")?;
     let outcome = {
         let mut tx = Tx::new(Link::Sqlite(connection), Access::ReadOnly);
-        run_at_once(&mut tx, work)
+        run_to_completion(&mut tx, work)
     };
     if connection.in_transaction() {
         connection.control("COMMIT")?;

@@ -20,7 +20,7 @@ use super::{SqliteConnection, check_head};
 use crate::StoreError;
 use crate::progress::Progress;
 use crate::timeline::{self, EncodedEvent};
-use crate::tx::{Access, Link, Made, Tx, Work};
+use crate::tx::{Access, Link, Tx, TxOutput, Work};
 
 /// Jobs in one transaction.
 const BATCH: usize = 512;
@@ -33,11 +33,11 @@ const QUEUE: usize = 1024;
 const PATIENCE: Duration = Duration::from_micros(100);
 
 /// A job's work, given a transaction or the reason why there is none.
-type Attempt = Box<dyn FnOnce(Result<&mut Tx<'_>, StoreError>) -> Attempted + Send>;
+type Attempt = Box<dyn FnOnce(Result<&mut Tx<'_>, StoreError>) -> JobOutcome + Send>;
 
 type Reply<T> = oneshot::Sender<Result<T, StoreError>>;
 
-pub(super) struct Attempted {
+pub(super) struct JobOutcome {
     fate: Fate,
     answer: Box<dyn FnOnce(Result<(), StoreError>) + Send>,
 }
@@ -45,12 +45,12 @@ pub(super) struct Attempted {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Keep,
-    TakeBack,
+    RollBack,
 }
 
 /// What a caller is told when it is known what came of the commit.
-enum Answer {
-    Places {
+enum PendingReply {
+    Appended {
         reply: Reply<Vec<Seq>>,
         last: Seq,
         count: usize,
@@ -58,12 +58,12 @@ enum Answer {
     Work(Box<dyn FnOnce(Result<(), StoreError>) + Send>),
 }
 
-impl Answer {
-    fn give(self, commit: Result<(), StoreError>) {
+impl PendingReply {
+    fn send(self, commit: Result<(), StoreError>) {
         match self {
-            Self::Places { reply, last, count } => {
+            Self::Appended { reply, last, count } => {
                 // The caller may have stopped waiting; the events stand.
-                let _ = reply.send(commit.map(|()| timeline::places(last, count)));
+                let _ = reply.send(commit.map(|()| timeline::sequence_range(last, count)));
             }
             Self::Work(answer) => answer(commit),
         }
@@ -82,13 +82,13 @@ pub(super) enum Job {
 }
 
 impl Job {
-    pub(super) fn work(work: Work, reply: Reply<Made>) -> Self {
+    pub(super) fn work(work: Work, reply: Reply<TxOutput>) -> Self {
         Self::Work(Box::new(move |tx| {
-            let outcome = tx.and_then(|tx| run_at_once(tx, work));
-            Attempted {
+            let outcome = tx.and_then(|tx| run_to_completion(tx, work));
+            JobOutcome {
                 fate: match outcome {
                     Ok(_) => Fate::Keep,
-                    Err(_) => Fate::TakeBack,
+                    Err(_) => Fate::RollBack,
                 },
                 answer: Box::new(move |commit| {
                     // The caller may have stopped waiting; the work stands.
@@ -110,16 +110,16 @@ impl Job {
 /// Runs a transaction's closure to its end. On SQLite a statement is finished
 /// when it returns, so the closure never waits, unless for something that is
 /// not the store, which would hold up every other writer.
-pub(super) fn run_at_once(tx: &mut Tx<'_>, work: Work) -> Result<Made, StoreError> {
+pub(super) fn run_to_completion(tx: &mut Tx<'_>, work: Work) -> Result<TxOutput, StoreError> {
     let ran = catch_unwind(AssertUnwindSafe(|| work(tx).now_or_never()));
-    let said = match ran {
-        Ok(Some(said)) => said,
+    let result = match ran {
+        Ok(Some(result)) => result,
         Ok(None) => Err(StoreError::internal(
             "the work in a transaction waited for something other than the database",
         )),
         Err(panic) => Err(StoreError::from_panic(&*panic)),
     };
-    tx.verdict(said)
+    tx.outcome(result)
 }
 
 pub(super) struct Writer {
@@ -160,14 +160,14 @@ struct Worker {
 
 impl Worker {
     fn run(mut self, mut queue: mpsc::Receiver<Job>) {
-        let mut arrivals = Arrivals {
+        let mut jobs = JobQueue {
             queue: &mut queue,
-            returning: 0,
-            taken: 0,
+            previous: 0,
+            batched: 0,
         };
-        while let Some(first) = arrivals.first() {
-            if let Some(reply) = self.transaction(first, &mut arrivals) {
-                arrivals.refuse_rest();
+        while let Some(first) = jobs.first() {
+            if let Some(reply) = self.transaction(first, &mut jobs) {
+                jobs.refuse_rest();
                 let _ = reply.send(self.close());
                 return;
             }
@@ -183,16 +183,16 @@ impl Worker {
 
     /// One commit's worth of jobs. Returns who asked for the end, if that was
     /// among them.
-    fn transaction(&mut self, first: Job, arrivals: &mut Arrivals<'_>) -> Option<Reply<()>> {
+    fn transaction(&mut self, first: Job, jobs: &mut JobQueue<'_>) -> Option<Reply<()>> {
         let first = match first {
             Job::Close { reply } => return Some(reply),
             job => job,
         };
-        let connection = match self.begun() {
+        let connection = match self.begin_transaction() {
             Ok(connection) => connection,
             Err(error) => {
                 first.refuse(error.clone());
-                return arrivals.refuse_waiting(&error);
+                return jobs.refuse_waiting(&error);
             }
         };
         let mut batch = Batch::on(connection);
@@ -209,7 +209,7 @@ impl Worker {
                 }
             }
             if ended.is_ok() {
-                next = arrivals.next();
+                next = jobs.next();
             }
         }
         let outcome = ended.and_then(|()| batch.commit());
@@ -217,7 +217,7 @@ impl Worker {
             batch.abandon();
         }
         let Batch {
-            answers,
+            replies,
             head,
             appended,
             ..
@@ -226,17 +226,17 @@ impl Worker {
             self.progress.committed(head);
             self.progress.appended(appended);
         }
-        for answer in answers {
-            answer.give(outcome.clone());
+        for answer in replies {
+            answer.send(outcome.clone());
         }
         self.drop_if_lost();
         closing
     }
 
-    fn begun(&mut self) -> Result<&mut SqliteConnection, StoreError> {
+    fn begin_transaction(&mut self) -> Result<&mut SqliteConnection, StoreError> {
         let mut connection = match self.connection.take() {
             Some(connection) => connection,
-            None => self.reopened()?,
+            None => self.reopen()?,
         };
         if let Err(error) = connection.control("BEGIN IMMEDIATE") {
             self.connection = Some(connection);
@@ -246,11 +246,11 @@ impl Worker {
         Ok(self.connection.insert(connection))
     }
 
-    fn reopened(&self) -> Result<SqliteConnection, StoreError> {
+    fn reopen(&self) -> Result<SqliteConnection, StoreError> {
         let mut connection = SqliteConnection::open_writer(&self.path)?;
         connection.verify()?;
         check_head(&mut connection)?;
-        tracing::warn!(path = %self.path.display(), "the database was opened again and is sound");
+        tracing::warn!(path = %self.path.display(), "database reopened and verified");
         Ok(connection)
     }
 
@@ -260,26 +260,26 @@ impl Worker {
             .as_ref()
             .is_some_and(SqliteConnection::is_lost)
         {
-            tracing::error!(path = %self.path.display(), "the database failed and is closed");
+            tracing::error!(path = %self.path.display(), "database failed and was closed");
             self.connection = None;
         }
     }
 }
 
 /// The queue, as a transaction sees it.
-struct Arrivals<'q> {
+struct JobQueue<'q> {
     queue: &'q mut mpsc::Receiver<Job>,
     /// How many jobs the transaction before took.
-    returning: usize,
+    previous: usize,
     /// How many this one has taken.
-    taken: usize,
+    batched: usize,
 }
 
-impl Arrivals<'_> {
+impl JobQueue<'_> {
     /// Waits for the job a transaction begins with.
     fn first(&mut self) -> Option<Job> {
-        self.returning = self.taken;
-        self.taken = 1;
+        self.previous = self.batched;
+        self.batched = 1;
         self.queue.blocking_recv()
     }
 
@@ -288,16 +288,16 @@ impl Arrivals<'_> {
     /// first of them would be served alone and the others would wait for its
     /// fsync.
     fn next(&mut self) -> Option<Job> {
-        if self.taken == BATCH {
+        if self.batched == BATCH {
             return None;
         }
         let mut began = None;
         loop {
             if let Ok(job) = self.queue.try_recv() {
-                self.taken += 1;
+                self.batched += 1;
                 return Some(job);
             }
-            if self.taken >= self.returning
+            if self.batched >= self.previous
                 || began.get_or_insert_with(Instant::now).elapsed() > PATIENCE
             {
                 return None;
@@ -328,7 +328,7 @@ impl Arrivals<'_> {
 /// An open transaction and who waits for it.
 struct Batch<'c> {
     connection: &'c mut SqliteConnection,
-    answers: Vec<Answer>,
+    replies: Vec<PendingReply>,
     /// Where the timeline ends if this commits, once it is known.
     head: Option<Seq>,
     /// Whether the row of `timeline_head` is behind `head`.
@@ -340,7 +340,7 @@ impl<'c> Batch<'c> {
     fn on(connection: &'c mut SqliteConnection) -> Self {
         Self {
             connection,
-            answers: Vec::new(),
+            replies: Vec::new(),
             head: None,
             head_unwritten: false,
             appended: 0,
@@ -355,7 +355,7 @@ impl<'c> Batch<'c> {
         reply: Reply<Vec<Seq>>,
     ) -> Result<(), StoreError> {
         let inserted = self.insert(events);
-        self.answers.push(Answer::Places {
+        self.replies.push(PendingReply::Appended {
             reply,
             last: self.head.unwrap_or_default(),
             count: events.len(),
@@ -391,11 +391,11 @@ impl<'c> Batch<'c> {
             return Err(error);
         }
         let mut tx = Tx::new(Link::Sqlite(self.connection), Access::ReadWrite);
-        let Attempted { fate, answer } = attempt(Ok(&mut tx));
+        let JobOutcome { fate, answer } = attempt(Ok(&mut tx));
         if fate == Fate::Keep {
             self.head = tx.new_head().or(self.head);
         }
-        self.answers.push(Answer::Work(answer));
+        self.replies.push(PendingReply::Work(answer));
         self.settle(fate)
     }
 
@@ -408,7 +408,7 @@ impl<'c> Batch<'c> {
         }
         match fate {
             Fate::Keep => self.connection.control("RELEASE job"),
-            Fate::TakeBack => {
+            Fate::RollBack => {
                 self.connection.control("ROLLBACK TO job")?;
                 self.connection.control("RELEASE job")
             }
@@ -432,7 +432,7 @@ impl<'c> Batch<'c> {
 
     fn abandon(&mut self) {
         if self.connection.in_transaction() && self.connection.control("ROLLBACK").is_err() {
-            tracing::error!(path = %self.connection.path().display(), "a rollback failed");
+            tracing::error!(path = %self.connection.path().display(), "rollback failed");
         }
     }
 }

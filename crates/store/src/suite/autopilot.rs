@@ -81,7 +81,7 @@ pub async fn a_conflict_is_counted_once_for_each_round(url: DbUrl) {
     let db = open(&url).await;
     let attempt = AttemptId::generate();
     for (round, files) in [(1, "a.rs"), (1, "never.rs"), (3, "b.rs\nc.rs")] {
-        db.write(move |tx| Box::pin(autopilot::note_conflict(tx, attempt, round, files)))
+        db.write(move |tx| Box::pin(autopilot::record_conflict(tx, attempt, round, files)))
             .await
             .unwrap();
     }

@@ -17,8 +17,8 @@ use missiond_core::{
 
 use super::fixtures::{TTL, minutes_later, noon, open};
 use crate::board::{
-    self, Act, Brought, Claimant, Claimed, Clearable, Ended, NewBoardTask, ReadyLimits, TaskEdit,
-    TaskFilter,
+    self, Act, Claimant, Claimed, Clearable, EndedAttempt, ImportedStatus, NewBoardTask,
+    ReadyLimits, TaskEdit, TaskFilter,
 };
 use crate::timeline::{self, TimelineFilter};
 use crate::{DbUrl, MissionDb, StoreError, Tx};
@@ -124,7 +124,7 @@ async fn try_finish(
     token: FencingToken,
     outcome: Outcome,
     now: Timestamp,
-) -> Result<Ended, StoreError> {
+) -> Result<EndedAttempt, StoreError> {
     db.write(move |tx| {
         Box::pin(async move {
             board::finish(tx, id, token, outcome, Some("so it was"), &act(now)).await
@@ -144,7 +144,7 @@ async fn get(db: &MissionDb, id: BoardTaskId) -> BoardTask {
         .unwrap()
 }
 
-async fn told(db: &MissionDb, kind: &'static str) -> Vec<Event> {
+async fn events_of_kind(db: &MissionDb, kind: &'static str) -> Vec<Event> {
     let filter = TimelineFilter {
         kinds: vec![kind.to_owned()],
         limit: 1000,

@@ -4,7 +4,7 @@
 use missiond_core::{BoardTaskId, CliEngine, ConversationId, ExecutionId, SlotId};
 
 use super::fixtures::{minutes_later, noon, open};
-use crate::conversations::cursors::{self, CursorRow, Moved};
+use crate::conversations::cursors::{self, CursorMove, CursorRow};
 use crate::conversations::items::{self, CallEnd, CallRow, EventRow, MessageRow, UsageRow, Window};
 use crate::conversations::turns::{self, TurnRow};
 use crate::conversations::usage;
@@ -127,8 +127,8 @@ pub async fn what_was_said_is_there_once(url: DbUrl) {
                 for (request, cost) in [("r1", 40), ("all", 90), ("all", 120), ("all", 100)] {
                     usage::put_cost(tx, id, request, cost, noon()).await?;
                 }
-                assert_eq!(usage::told(tx, id).await?, Some(160));
-                assert_eq!(usage::told_since(tx, noon()).await?, Some(160));
+                assert_eq!(usage::reported_cost(tx, id).await?, Some(160));
+                assert_eq!(usage::reported_cost_since(tx, noon()).await?, Some(160));
                 let models = usage::since(tx, noon()).await?;
                 let tokens = Tokens {
                     input: 100,
@@ -201,13 +201,13 @@ pub async fn a_transcript_is_read_on_from_where_it_was(url: DbUrl) {
             .unwrap()
         }
     };
-    assert_eq!(advance("a", None, to("10")).await, Moved::Done);
+    assert_eq!(advance("a", None, to("10")).await, CursorMove::Done);
     let late = advance("a", None, to("10")).await;
-    assert_eq!(late, Moved::Elsewhere("10".into()));
-    assert_eq!(advance("a", Some("10"), to("20")).await, Moved::Done);
+    assert_eq!(late, CursorMove::Elsewhere("10".into()));
+    assert_eq!(advance("a", Some("10"), to("20")).await, CursorMove::Done);
     let late = advance("a", Some("10"), to("30")).await;
-    assert_eq!(late, Moved::Elsewhere("20".into()));
-    assert_eq!(advance("b", None, to("5")).await, Moved::Done);
+    assert_eq!(late, CursorMove::Elsewhere("20".into()));
+    assert_eq!(advance("b", None, to("5")).await, CursorMove::Done);
     let stored = db
         .read(|tx| Box::pin(cursors::get(tx, "a", "/t.jsonl")))
         .await
@@ -220,7 +220,7 @@ pub async fn a_transcript_is_read_on_from_where_it_was(url: DbUrl) {
         .collect();
     let mut done = 0;
     for one in racing {
-        done += usize::from(one.await.unwrap() == Moved::Done);
+        done += usize::from(one.await.unwrap() == CursorMove::Done);
     }
     assert_eq!(done, 1);
 }
@@ -295,7 +295,7 @@ pub async fn conversations_are_listed_found_and_forgotten(url: DbUrl) {
             Box::pin(async move {
                 let begins = conversations::by_session(tx, "c").await?;
                 let wild = conversations::by_session(tx, "%").await?;
-                let taken = conversations::taken_since(tx, minutes_later(10), None, 10).await?;
+                let taken = conversations::ingested_since(tx, minutes_later(10), None, 10).await?;
                 let gone = conversations::forget_before(tx, minutes_later(5), 10).await?;
                 Ok((begins, wild, taken, gone))
             })

@@ -9,7 +9,7 @@ use missiond_core::{
 use super::fixtures::{minutes_later, noon, open};
 use crate::capabilities::{self, Capability, TokenHash};
 use crate::executions::{self, ExecutionFilter, ExecutionRow};
-use crate::told_effects::{self, Telling};
+use crate::published_effects::{self, EffectPublication};
 use crate::{DbUrl, MissionDb, NewEvent, StoreError, timeline};
 
 fn row(slot: SlotId, minute: u64) -> ExecutionRow {
@@ -134,7 +134,7 @@ pub async fn a_capability_is_known_by_its_hash_and_can_be_taken_back(url: DbUrl)
 pub async fn an_effect_is_told_once(url: DbUrl) {
     let db = open(&url).await;
     let (execution, other) = (ExecutionId::generate(), ExecutionId::generate());
-    let tell = |execution: ExecutionId, effect: &'static str| {
+    let publish = |execution: ExecutionId, effect: &'static str| {
         let event = NewEvent {
             at: noon(),
             daemon: DaemonId::generate(),
@@ -145,23 +145,36 @@ pub async fn an_effect_is_told_once(url: DbUrl) {
             },
         };
         db.write(move |tx| {
-            Box::pin(async move { told_effects::tell(tx, execution, effect, &event).await })
+            Box::pin(async move { published_effects::publish(tx, execution, effect, &event).await })
         })
     };
-    assert_eq!(tell(execution, "a").await.unwrap(), Telling::First);
-    assert_eq!(tell(execution, "a").await.unwrap(), Telling::Again);
-    assert_eq!(tell(execution, "b").await.unwrap(), Telling::First);
-    assert_eq!(tell(other, "a").await.unwrap(), Telling::First);
+    assert_eq!(
+        publish(execution, "a").await.unwrap(),
+        EffectPublication::New
+    );
+    assert_eq!(
+        publish(execution, "a").await.unwrap(),
+        EffectPublication::Repeated
+    );
+    assert_eq!(
+        publish(execution, "b").await.unwrap(),
+        EffectPublication::New
+    );
+    assert_eq!(publish(other, "a").await.unwrap(), EffectPublication::New);
     let head = || db.read(|tx| Box::pin(timeline::head(tx)));
     assert_eq!(head().await.unwrap().0, 3, "one event for each effect");
 
     // Two daemons that tell it at once tell it once between them.
-    let both = futures::future::join_all((0..8).map(|_| tell(other, "c"))).await;
-    let first = |told: &&Result<Telling, StoreError>| matches!(told, Ok(Telling::First));
+    let both = futures::future::join_all((0..8).map(|_| publish(other, "c"))).await;
+    let first =
+        |told: &&Result<EffectPublication, StoreError>| matches!(told, Ok(EffectPublication::New));
     assert_eq!(both.iter().filter(first).count(), 1, "{both:?}");
     assert_eq!(head().await.unwrap().0, 4);
 
-    let forgotten = db.write(move |tx| Box::pin(told_effects::forget(tx, execution)));
+    let forgotten = db.write(move |tx| Box::pin(published_effects::forget(tx, execution)));
     assert_eq!(forgotten.await.unwrap(), 2);
-    assert_eq!(tell(other, "a").await.unwrap(), Telling::Again);
+    assert_eq!(
+        publish(other, "a").await.unwrap(),
+        EffectPublication::Repeated
+    );
 }

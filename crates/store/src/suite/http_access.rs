@@ -60,7 +60,7 @@ pub async fn http_access_is_known_by_its_hash_until_it_is_taken_back(url: DbUrl)
     grant(&db, &token).await.unwrap();
     assert_eq!(find(&db, "here", "aa").await, Some(session.clone()));
     assert_eq!(find(&db, "here", "cc").await, None);
-    assert!(session.is_good(minutes_later(59)) && !session.is_good(minutes_later(60)));
+    assert!(session.is_valid(minutes_later(59)) && !session.is_valid(minutes_later(60)));
 
     let twin = access(AccessKind::Token, "ci", "dd", None);
     let taken = grant(&db, &twin).await;
@@ -91,7 +91,7 @@ pub async fn http_access_is_known_by_its_hash_until_it_is_taken_back(url: DbUrl)
     );
     assert_eq!(revoke(&db, "here", "ci", 4).await, []);
     assert_eq!(find(&db, "here", "bb").await, Some(token.clone()));
-    assert!(!token.is_good(minutes_later(3)));
+    assert!(!token.is_valid(minutes_later(3)));
     grant(&db, &twin).await.unwrap();
     let by_id = revoke(&db, "here", &session.id.to_string(), 5).await;
     assert_eq!(by_id[0].id, session.id);

@@ -175,10 +175,10 @@ pub async fn an_edge_ends_with_the_words_it_was_about(url: DbUrl) {
         .write(move |tx| {
             Box::pin(async move {
                 edges::add(tx, &seen).await?;
-                let before = knowledge::stand(tx, seen.to).await?;
+                let before = knowledge::refresh_standing(tx, seen.to).await?;
                 edges::add(tx, &stated).await?;
                 edges::end_of_words(tx, seen.from, minutes_later(1)).await?;
-                let after = knowledge::stand_around(tx, &[seen.from]).await?;
+                let after = knowledge::refresh_neighbours(tx, &[seen.from]).await?;
                 Ok((before, after, edges::of_entry(tx, seen.to).await?))
             })
         })
@@ -209,9 +209,9 @@ pub async fn what_is_archived_takes_no_belief_from_others(url: DbUrl) {
         .write(move |tx| {
             Box::pin(async move {
                 edges::add(tx, &seen).await?;
-                let doubted = knowledge::stand_around(tx, &[seen.from]).await?;
+                let doubted = knowledge::refresh_neighbours(tx, &[seen.from]).await?;
                 knowledge::archive(tx, seen.from, "forgotten", noon()).await?;
-                let believed = knowledge::stand_around(tx, &[seen.from]).await?;
+                let believed = knowledge::refresh_neighbours(tx, &[seen.from]).await?;
                 Ok((doubted[0].confidence, believed[0].confidence))
             })
         })

@@ -8,7 +8,7 @@ use missiond_core::{
 };
 
 use super::fixtures::{minutes_later, noon, open};
-use crate::questions::{self, Closing, NewQuestion, QuestionFilter, Raised};
+use crate::questions::{self, Closing, NewQuestion, QuestionFilter, RaisedQuestion};
 use crate::{DbUrl, MissionDb, StoreError};
 
 fn dialog(slot: SlotId, hash: &str) -> NewQuestion {
@@ -43,7 +43,7 @@ fn input(execution: ExecutionId) -> NewQuestion {
     }
 }
 
-async fn raise(db: &MissionDb, new: &NewQuestion, minute: u64) -> Raised {
+async fn raise(db: &MissionDb, new: &NewQuestion, minute: u64) -> RaisedQuestion {
     let new = new.clone();
     db.write(move |tx| {
         Box::pin(async move { questions::raise(tx, &new, minutes_later(minute)).await })
@@ -52,7 +52,7 @@ async fn raise(db: &MissionDb, new: &NewQuestion, minute: u64) -> Raised {
     .unwrap()
 }
 
-async fn answer(db: &MissionDb, raised: &Raised, text: &str) -> Result<(), StoreError> {
+async fn answer(db: &MissionDb, raised: &RaisedQuestion, text: &str) -> Result<(), StoreError> {
     let id = raised.question().id;
     let closing = Closing::Answered {
         answer: text.into(),
@@ -79,12 +79,12 @@ pub async fn a_question_is_asked_once_and_answered_once(url: DbUrl) {
     let db = open(&url).await;
     let slot = SlotId::generate();
     let first = raise(&db, &dialog(slot, "a"), 0).await;
-    assert!(matches!(first, Raised::New(_)));
+    assert!(matches!(first, RaisedQuestion::New(_)));
     let again = NewQuestion {
         blocks: 4,
         ..dialog(slot, "a")
     };
-    let Raised::Known(known) = raise(&db, &again, 1).await else {
+    let RaisedQuestion::Existing(known) = raise(&db, &again, 1).await else {
         panic!("it was asked twice");
     };
     assert_eq!((known.number, known.blocks), (QuestionNumber(1), 4));
@@ -149,7 +149,7 @@ pub async fn a_dialog_may_ask_again_and_an_input_request_may_not(url: DbUrl) {
     raise(&db, &dialog(slot, "b"), 0).await;
     answer(&db, &first, "Yes").await.unwrap();
     assert!(
-        matches!(raise(&db, &asked, 6).await, Raised::Known(_)),
+        matches!(raise(&db, &asked, 6).await, RaisedQuestion::Existing(_)),
         "the dialog still stands there"
     );
     let key = asked.origin.key();
@@ -173,7 +173,10 @@ pub async fn a_dialog_may_ask_again_and_an_input_request_may_not(url: DbUrl) {
     assert_eq!(left(Some(key)).await, [2]);
     assert_eq!(left(None).await, [2], "the other one was answered");
     let db = open(&url).await;
-    assert!(matches!(raise(&db, &asked, 6).await, Raised::New(_)));
+    assert!(matches!(
+        raise(&db, &asked, 6).await,
+        RaisedQuestion::New(_)
+    ));
 
     let execution = ExecutionId::generate();
     let asked = input(execution);
@@ -182,7 +185,7 @@ pub async fn a_dialog_may_ask_again_and_an_input_request_may_not(url: DbUrl) {
     let filter = QuestionFilter::OpenOfExecution(execution);
     assert_eq!(list(&db, filter).await, [number]);
     answer(&db, &first, "SQLite").await.unwrap();
-    let Raised::Known(known) = raise(&db, &asked, 6).await else {
+    let RaisedQuestion::Existing(known) = raise(&db, &asked, 6).await else {
         panic!("a timeline read again asks again");
     };
     assert_eq!(known.answer.as_deref(), Some("SQLite"));
@@ -199,7 +202,7 @@ pub async fn questions_raised_at_once_have_numbers_of_their_own(url: DbUrl) {
     let raised = futures::future::join_all(raising).await;
     let new = raised
         .iter()
-        .filter(|raised| matches!(raised, Raised::New(_)));
+        .filter(|raised| matches!(raised, RaisedQuestion::New(_)));
     assert_eq!(new.count(), 8);
     let numbers = list(&db, QuestionFilter::Open).await;
     assert_eq!(numbers, (1..=8).collect::<Vec<_>>());
@@ -209,7 +212,7 @@ pub async fn an_answer_on_its_way_keeps_others_away(url: DbUrl) {
     let db = open(&url).await;
     let slot = SlotId::generate();
     let id = raise(&db, &dialog(slot, "a"), 0).await.question().id;
-    let begin = || db.write(move |tx| Box::pin(questions::begin_giving(tx, id, noon())));
+    let begin = || db.write(move |tx| Box::pin(questions::begin_delivery(tx, id, noon())));
     begin().await.unwrap();
     assert_eq!(
         begin().await.unwrap_err(),

@@ -7,7 +7,7 @@ use missiond_core::{
 
 use super::fixtures::{minutes_later, noon, open, slot};
 use crate::activity::{self, Activity};
-use crate::daemon_state::Found;
+use crate::daemon_state::CrashMark;
 use crate::incidents::{self, IncidentFilter, Report};
 use crate::slots::{self, SlotFilter};
 use crate::{DbUrl, daemon_state, watermarks};
@@ -249,11 +249,11 @@ pub async fn a_run_without_an_end_is_found_by_the_next(url: DbUrl) {
             daemon_state::heartbeat(tx, clean_id, minutes_later(5)).await?;
             daemon_state::end_run(tx, clean_id, minutes_later(6)).await?;
             let found = daemon_state::mark_crashed(tx, crashed_id, minutes_later(6)).await?;
-            assert_eq!(found, Found::Now);
+            assert_eq!(found, CrashMark::New);
             let again = daemon_state::mark_crashed(tx, crashed_id, minutes_later(7)).await?;
-            assert_eq!(again, Found::Before);
+            assert_eq!(again, CrashMark::AlreadyEnded);
             let clean = daemon_state::mark_crashed(tx, clean_id, minutes_later(7)).await?;
-            assert_eq!(clean, Found::Before);
+            assert_eq!(clean, CrashMark::AlreadyEnded);
             Ok(())
         })
     })

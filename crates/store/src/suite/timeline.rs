@@ -4,7 +4,7 @@ use futures::future::join_all;
 use missiond_core::{Category, Event, PtyState, Seq, SlotId, TaskId, TimelineEvent, TraceContext};
 
 use super::fixtures::{PATIENCE, minutes_later, noon, note, open, text_of};
-use crate::timeline::{self, Order, Page, TimelineFilter};
+use crate::timeline::{self, Page, SortOrder, TimelineFilter};
 use crate::{DbUrl, Engine, MissionDb, NewEvent, StoreError};
 
 pub async fn appends_by_64_producers_are_gapless_and_in_order(url: DbUrl) {
@@ -243,7 +243,7 @@ pub async fn events_are_found_by_kind_category_trace_time_and_place(url: DbUrl) 
             "the newest two",
             TimelineFilter {
                 limit: 2,
-                order: Order::NewestFirst,
+                order: SortOrder::NewestFirst,
                 ..all()
             },
             &[4, 3],
@@ -259,7 +259,7 @@ pub async fn events_are_found_by_kind_category_trace_time_and_place(url: DbUrl) 
                 after: Some(Seq(1)),
                 before: Some(Seq(9)),
                 limit: 5,
-                order: Order::NewestFirst,
+                order: SortOrder::NewestFirst,
             },
             &[3],
         ),
@@ -269,13 +269,13 @@ pub async fn events_are_found_by_kind_category_trace_time_and_place(url: DbUrl) 
             .read(move |tx| Box::pin(async move { timeline::query(tx, &filter).await }))
             .await
             .unwrap();
-        assert_eq!(places_of(&page.events), expected, "{name}");
+        assert_eq!(seqs_of(&page.events), expected, "{name}");
     }
     let traced = db
         .read(move |tx| Box::pin(timeline::trace(tx, chain.trace_id)))
         .await
         .unwrap();
-    assert_eq!(places_of(&traced), [2, 3]);
+    assert_eq!(seqs_of(&traced), [2, 3]);
 }
 
 pub async fn an_unknown_kind_is_passed_over_and_counted(url: DbUrl) {
@@ -296,7 +296,7 @@ pub async fn an_unknown_kind_is_passed_over_and_counted(url: DbUrl) {
     .unwrap();
 
     let page = page_after(&db, Seq(0), 10).await;
-    assert_eq!(places_of(&page.events), [1, 3]);
+    assert_eq!(seqs_of(&page.events), [1, 3]);
     assert_eq!((page.unreadable, page.reached), (1, Some(Seq(3))));
     let only_unknown = page_after(&db, Seq(1), 1).await;
     let expected = Page {
@@ -359,16 +359,16 @@ pub async fn word_of_new_events_arrives(url: DbUrl) {
     };
     assert_eq!(*hints.borrow(), Seq(0));
     here.append(&[note("fast"), note("fast")]).await.unwrap();
-    hear(&mut hints, Seq(2)).await;
+    wait_for_head(&mut hints, Seq(2)).await;
     here.write(|tx| Box::pin(async move { timeline::append(tx, &[note("slow")]).await }))
         .await
         .unwrap();
-    hear(&mut hints, Seq(3)).await;
+    wait_for_head(&mut hints, Seq(3)).await;
     let later = open(&url).await;
     assert_eq!(*later.head_hints().borrow(), Seq(3), "known from the start");
 }
 
-async fn hear(hints: &mut tokio::sync::watch::Receiver<Seq>, head: Seq) {
+async fn wait_for_head(hints: &mut tokio::sync::watch::Receiver<Seq>, head: Seq) {
     let heard = tokio::time::timeout(PATIENCE, hints.wait_for(|&known| known >= head)).await;
     heard
         .unwrap_or_else(|_| panic!("no word of event {head} came"))
@@ -387,6 +387,6 @@ async fn read_all(db: &MissionDb) -> Vec<TimelineEvent> {
     page.events
 }
 
-fn places_of(events: &[TimelineEvent]) -> Vec<i64> {
+fn seqs_of(events: &[TimelineEvent]) -> Vec<i64> {
     events.iter().map(|event| event.seq.unwrap().0).collect()
 }

@@ -290,7 +290,7 @@ pub async fn every_earlier_version_upgrades_and_keeps_its_data(url: DbUrl) {
         );
     }
     for known in 1..=MIGRATIONS.len() {
-        let old = MissionDb::open_knowing(&url, &MIGRATIONS[..known])
+        let old = MissionDb::open_with_migrations(&url, &MIGRATIONS[..known])
             .await
             .unwrap();
         let held = move || {
@@ -342,7 +342,7 @@ pub async fn every_earlier_version_upgrades_and_keeps_its_data(url: DbUrl) {
 pub async fn a_newer_database_is_refused_untouched(url: DbUrl) {
     let newest = MIGRATIONS.len();
     open(&url).await.close().await.unwrap();
-    let older = MissionDb::open_knowing(&url, &MIGRATIONS[..newest - 1])
+    let older = MissionDb::open_with_migrations(&url, &MIGRATIONS[..newest - 1])
         .await
         .unwrap_err();
     let expected = StoreError::Newer {

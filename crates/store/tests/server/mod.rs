@@ -7,10 +7,10 @@
 )]
 
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use missiond_store::DbUrl;
 use missiond_store::private_postgres::{PrivatePostgres, create_database, drop_database};
+use parking_lot::Mutex;
 
 /// The server all tests of this process share. Nothing drops a static: the
 /// server ends because the process does.
@@ -24,7 +24,7 @@ fn server() -> Option<DbUrl> {
         let url = given.parse();
         return Some(url.unwrap_or_else(|error| panic!("MISSION_TEST_POSTGRES: {error}")));
     }
-    let mut shared = SERVER.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut shared = SERVER.lock();
     let server = match &mut *shared {
         Some(server) => server,
         empty => empty.insert(PrivatePostgres::start().unwrap_or_else(|error| panic!("{error}"))),

@@ -204,9 +204,10 @@ fn add(text: &str, object: &Object<'_>, name: &str, value: &Value, style: &Style
     let own_line = text[..first]
         .rfind('\n')
         .is_some_and(|line| line > object.open);
-    let indent = match own_line {
-        true => indent_at(text, first).to_owned(),
-        false => format!("{outer}{}", style.unit),
+    let indent = if own_line {
+        indent_at(text, first).to_owned()
+    } else {
+        format!("{outer}{}", style.unit)
     };
     let member = format!("{newline}{indent}{key}: {}", style.written(value, &indent));
     match last.comma {
@@ -239,9 +240,10 @@ fn rest_of_line(text: &str, place: usize) -> usize {
         || (trimmed.starts_with("/*")
             && trimmed.ends_with("*/")
             && trimmed.matches("*/").count() == 1);
-    match is_remark {
-        true => place + line.trim_end().len(),
-        false => place,
+    if is_remark {
+        place + line.trim_end().len()
+    } else {
+        place
     }
 }
 

@@ -6,8 +6,8 @@
 //! is kept before it is changed, so undoing works also after a crash in between.
 //! A file that somebody changed since is theirs: it is left alone and said so.
 
+mod backup;
 mod jsonc_edit;
-mod kept;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -18,8 +18,8 @@ use missiond_os::files::{Mode, replace_edited};
 use serde_json::{Value, json};
 use toml_edit::DocumentMut;
 
-use crate::import::{Client, Places};
-use kept::Kept;
+use crate::import::{Client, ConfigRoots};
+use backup::Backup;
 
 /// What our server is called everywhere.
 const NAME: &str = "mission";
@@ -102,8 +102,8 @@ pub enum ChangedSince {
 
 /// Whether a client seems to be used on this machine.
 #[must_use]
-pub fn is_used(client: Client, places: &Places) -> bool {
-    let Places { home, config, .. } = places;
+pub fn is_used(client: Client, roots: &ConfigRoots) -> bool {
+    let ConfigRoots { home, config, .. } = roots;
     let signs = match client {
         Client::ClaudeCode => vec![home.join(".claude.json"), home.join(".claude")],
         Client::Gemini => vec![home.join(".gemini")],
@@ -122,14 +122,14 @@ pub fn is_used(client: Client, places: &Places) -> bool {
 /// folder in which [`apply`] keeps what files were.
 pub fn plan(
     client: Client,
-    places: &Places,
+    roots: &ConfigRoots,
     registration: &Registration,
-    kept: &Path,
+    backups: &Path,
 ) -> Result<Plan, RegisterError> {
-    let file = file_of(client, places);
+    let file = file_of(client, roots);
     let before = read(&file)?;
     let text = before.clone().unwrap_or_default();
-    let known = Kept::load(kept, client)?.filter(|known| known.file == file);
+    let known = Backup::load(backups, client)?.filter(|known| known.file == file);
     let entry = entry(client, registration);
     let present = find(client, &text).map_err(|why| strange(&file, &why))?;
     if present.as_ref() == Some(&entry) {
@@ -171,7 +171,7 @@ pub fn plan(
 }
 
 /// Makes the change. What the file was is kept first.
-pub fn apply(plan: &Plan, kept: &Path) -> Result<(), RegisterError> {
+pub fn apply(plan: &Plan, backups: &Path) -> Result<(), RegisterError> {
     if plan.changes_nothing() {
         return Ok(());
     }
@@ -180,19 +180,19 @@ pub fn apply(plan: &Plan, kept: &Path) -> Result<(), RegisterError> {
         source,
     };
     let made = missing_folders(&plan.file);
-    let record = Kept {
+    let record = Backup {
         client: plan.client,
         file: plan.file.clone(),
         original: plan.original.clone(),
-        after: kept::digest(&plan.after),
+        after: backup::digest(&plan.after),
         made_folders: match &plan.before {
             None => made.clone(),
-            Some(_) => Kept::load(kept, plan.client)?
+            Some(_) => Backup::load(backups, plan.client)?
                 .map(|known| known.made_folders)
                 .unwrap_or_default(),
         },
     };
-    record.store(kept)?;
+    record.store(backups)?;
     if read(&plan.file)? != plan.before {
         return Err(RegisterError::Raced {
             path: plan.file.clone(),
@@ -206,16 +206,16 @@ pub fn apply(plan: &Plan, kept: &Path) -> Result<(), RegisterError> {
 
 /// Makes every file what it was before, or those of some clients.
 pub fn undo(
-    kept: &Path,
+    backups: &Path,
     clients: &[Client],
     changed: ChangedSince,
 ) -> Result<Vec<Undone>, RegisterError> {
     let mut undone = Vec::new();
     for &client in clients {
-        if let Some(known) = Kept::load(kept, client)? {
+        if let Some(known) = Backup::load(backups, client)? {
             let outcome = undo_one(&known, changed)?;
             if outcome != UndoOutcome::ChangedSince {
-                known.forget(kept)?;
+                known.forget(backups)?;
             }
             undone.push(Undone {
                 client,
@@ -227,7 +227,7 @@ pub fn undo(
     Ok(undone)
 }
 
-fn undo_one(known: &Kept, changed: ChangedSince) -> Result<UndoOutcome, RegisterError> {
+fn undo_one(known: &Backup, changed: ChangedSince) -> Result<UndoOutcome, RegisterError> {
     let unwritable = |source| RegisterError::Unwritable {
         path: known.file.clone(),
         source,
@@ -264,12 +264,12 @@ fn undo_one(known: &Kept, changed: ChangedSince) -> Result<UndoOutcome, Register
 }
 
 /// The person's own file of a client, not that of a project.
-fn file_of(client: Client, places: &Places) -> PathBuf {
+fn file_of(client: Client, roots: &ConfigRoots) -> PathBuf {
     let own = match client {
         Client::OpenCode | Client::VsCode => 2,
         _ => 1,
     };
-    let files: Vec<_> = client.files(places).into_iter().take(own).collect();
+    let files: Vec<_> = client.files(roots).into_iter().take(own).collect();
     let existing = files.iter().find(|file| file.exists());
     let with_folder = || {
         files

@@ -13,21 +13,21 @@ impl Machine {
         }
     }
 
-    fn places(&self) -> Places {
+    fn roots(&self) -> ConfigRoots {
         let home = self.folder.path().join("home");
-        Places {
+        ConfigRoots {
             config: home.join(".config"),
             project: home.join("project"),
             home,
         }
     }
 
-    fn kept(&self) -> PathBuf {
+    fn backups(&self) -> PathBuf {
         self.folder.path().join("kept")
     }
 
     fn write(&self, file: &str, text: &str) -> PathBuf {
-        let path = self.places().home.join(file);
+        let path = self.roots().home.join(file);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, text).unwrap();
         path
@@ -43,13 +43,13 @@ impl Machine {
             args: vec!["mcp".to_owned(), "serve".to_owned()],
             env: BTreeMap::new(),
         };
-        let plan = plan(client, &self.places(), &registration, &self.kept())?;
-        apply(&plan, &self.kept())?;
+        let plan = plan(client, &self.roots(), &registration, &self.backups())?;
+        apply(&plan, &self.backups())?;
         Ok(plan)
     }
 
     fn undo(&self, client: Client, changed: ChangedSince) -> Vec<UndoOutcome> {
-        let undone = undo(&self.kept(), &[client], changed).unwrap();
+        let undone = undo(&self.backups(), &[client], changed).unwrap();
         undone.into_iter().map(|undone| undone.outcome).collect()
     }
 }
@@ -95,7 +95,7 @@ fn every_client_finds_our_server_and_every_file_is_restored_byte_for_byte() {
         let mode: fs::Permissions = std::os::unix::fs::PermissionsExt::from_mode(0o640);
         fs::set_permissions(&path, mode.clone()).unwrap();
         machine.register(client).unwrap();
-        let found = crate::import::find(client, &machine.places()).unwrap();
+        let found = crate::import::find(client, &machine.roots()).unwrap();
         let ours = found.iter().find(|found| found.name == "mission");
         let entry = ours.unwrap_or_else(|| panic!("{client:?}")).entry.clone();
         let entry = entry.unwrap();
@@ -124,14 +124,14 @@ use std::os::unix::fs::PermissionsExt;
 fn what_was_not_there_is_not_there_afterwards() {
     for (client, _, _) in FILES {
         let machine = Machine::new();
-        fs::create_dir_all(machine.places().home).unwrap();
+        fs::create_dir_all(machine.roots().home).unwrap();
         let plan = machine.register(client).unwrap();
         assert!(plan.file.exists() && plan.before.is_none());
         assert_eq!(
             machine.undo(client, ChangedSince::Leave),
             [UndoOutcome::Removed]
         );
-        let left = fs::read_dir(machine.places().home).unwrap().count();
+        let left = fs::read_dir(machine.roots().home).unwrap().count();
         assert_eq!(left, 0, "{client:?}");
     }
 }
@@ -170,7 +170,7 @@ fn a_crash_in_between_leaves_nothing_to_repair_by_hand() {
         let machine = Machine::new();
         let path = machine.write(file, text);
         machine.register(client).unwrap();
-        let record = machine.kept().join(format!("{}.json", client.name()));
+        let record = machine.backups().join(format!("{}.json", client.name()));
         let kept = fs::read(&record).unwrap();
         fs::write(&path, text).unwrap();
         assert_eq!(
@@ -224,7 +224,7 @@ fn somebody_elses_server_of_our_name_and_broken_files_are_left_alone() {
         );
         assert_eq!(fs::read_to_string(&path).unwrap(), text);
         assert!(
-            undo(&machine.kept(), &[client], ChangedSince::Leave)
+            undo(&machine.backups(), &[client], ChangedSince::Leave)
                 .unwrap()
                 .is_empty()
         );

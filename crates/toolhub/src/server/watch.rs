@@ -39,7 +39,7 @@ pub(super) async fn watch(server: std::sync::Weak<Server>, session: Arc<Session>
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 let Some(server) = server.upgrade() else { return session.link.stop().await };
                 if let Err(error) = server.tools(&session, Duration::from_secs(30)).await {
-                    tracing::warn!(server = %name, %error, "the changed tools of an MCP server cannot be read");
+                    tracing::warn!(server = %name, %error, "MCP tools not refreshed");
                 }
             }
             _ = looking.tick() => {
@@ -54,11 +54,11 @@ pub(super) async fn watch(server: std::sync::Weak<Server>, session: Arc<Session>
                 match answered {
                     Ok(()) => {
                         missed = 0;
-                        server.mark(&session, None);
+                        server.set_health(&session, None);
                     }
                     Err(error) => {
                         missed += 1;
-                        server.mark(&session, Some(error.to_string()));
+                        server.set_health(&session, Some(error.to_string()));
                         let hung = missed >= MISSED && session.inbox.silence() > PING_EVERY * MISSED;
                         if hung && server.in_flight.load(Ordering::Relaxed) == 0 {
                             session.link.stop().await;

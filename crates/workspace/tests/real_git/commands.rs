@@ -4,14 +4,14 @@ use std::future::pending;
 use std::path::Path;
 use std::time::Duration;
 
-use missiond_workspace::{Command, Ending, Ran, run};
+use missiond_workspace::{Command, CommandResult, Ending, run};
 
 fn shell(folder: &Path, script: &str) -> Command {
     let argv = ["sh", "-c", script].map(str::to_owned);
     Command::new(argv.to_vec(), folder)
 }
 
-async fn ran(script: &str) -> Ran {
+async fn ran(script: &str) -> CommandResult {
     let place = tempfile::tempdir().unwrap();
     run(&shell(place.path(), script), pending()).await
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use missiond_workspace::{
-    Finish, FinishPlan, Finished, Foreseen, Removal, WorkspaceError, Worktree,
+    Finish, FinishPlan, FinishPreview, Finished, Removal, WorkspaceError, Worktree,
 };
 
 use crate::sample::{Sample, commit_all, git, into_main, write};
@@ -22,8 +22,8 @@ async fn a_rebase_puts_each_commit_on_the_target_with_its_author_and_message() {
     );
     let theirs = sample.commit("readme", "zero\n");
     let plan = into_main(Finish::Rebase);
-    let foreseen = worktree.foresee(&plan).await.unwrap();
-    assert_eq!(foreseen, Foreseen::Brings { commits: 2 });
+    let foreseen = worktree.preview_finish(&plan).await.unwrap();
+    assert_eq!(foreseen, FinishPreview::Brings { commits: 2 });
     assert_eq!(sample.tip("main"), theirs);
     let finished = worktree.finish(&plan).await.unwrap();
     let tip = sample.tip("main");
@@ -33,7 +33,10 @@ async fn a_rebase_puts_each_commit_on_the_target_with_its_author_and_message() {
     assert_eq!(sample.git(["log", "-1", "--format=%an <%ae>|%B"]), expected);
     assert_eq!(sample.read("code/c"), "c\n");
     assert_eq!(sample.git(["status", "--porcelain"]), "");
-    assert_eq!(worktree.foresee(&plan).await.unwrap(), Foreseen::Already);
+    assert_eq!(
+        worktree.preview_finish(&plan).await.unwrap(),
+        FinishPreview::Already
+    );
     assert_eq!(worktree.removal().await.unwrap(), Removal::Safe);
     worktree.remove().await.unwrap();
     assert_eq!(sample.git(["branch", "--list", "mission/*"]), "");
@@ -49,10 +52,10 @@ async fn a_rebase_that_conflicts_leaves_everything_as_it_was() {
     let before = worktree.status().await.unwrap();
     let plan = into_main(Finish::Rebase);
     let files: Vec<PathBuf> = vec!["readme".into()];
-    let foreseen = worktree.foresee(&plan).await.unwrap();
+    let foreseen = worktree.preview_finish(&plan).await.unwrap();
     assert_eq!(
         foreseen,
-        Foreseen::Conflict {
+        FinishPreview::Conflict {
             files: files.clone()
         }
     );

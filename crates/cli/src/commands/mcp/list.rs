@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use missiond_api::Home;
 use missiond_core::ErrorCode;
 use missiond_toolhub::{
-    ConfigError, HubError, ImportClient, Places, ServerEntry, ServerName, Switch,
+    ConfigError, ConfigRoots, HubError, ImportClient, ServerEntry, ServerName, Switch,
 };
 use serde_json::json;
 
@@ -116,7 +116,7 @@ fn target(entry: &ServerEntry) -> String {
     parts.join(" ")
 }
 
-pub(in crate::commands) fn places(project: Option<PathBuf>) -> Result<Places, Failure> {
+pub(in crate::commands) fn places(project: Option<PathBuf>) -> Result<ConfigRoots, Failure> {
     let folder = |name: &str| {
         std::env::var_os(name)
             .filter(|value| !value.is_empty())
@@ -128,7 +128,7 @@ pub(in crate::commands) fn places(project: Option<PathBuf>) -> Result<Places, Fa
         Some(project) => project.canonicalize()?,
         None => std::env::current_dir()?,
     };
-    Ok(Places {
+    Ok(ConfigRoots {
         config: folder("XDG_CONFIG_HOME").unwrap_or_else(|| home.join(".config")),
         home,
         project,

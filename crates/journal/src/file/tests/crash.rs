@@ -194,14 +194,14 @@ fn a_crash_before_any_step_loses_nothing_acknowledged_and_repeats_nothing() {
     for fatal in 0.. {
         let folder = tempfile::tempdir().unwrap();
         let passed = Arc::new(AtomicUsize::new(0));
-        let died_at = Arc::new(std::sync::Mutex::new(None));
+        let died_at = Arc::new(parking_lot::Mutex::new(None));
         let gate = Gate::guarded({
             let (passed, died_at) = (passed.clone(), died_at.clone());
             move |step: Step| {
                 if passed.fetch_add(1, Ordering::SeqCst) < fatal {
                     return Ok(());
                 }
-                died_at.lock().unwrap().get_or_insert(step);
+                died_at.lock().get_or_insert(step);
                 Err(StoreError::Io {
                     what: format!("{step:?}"),
                     detail: "the machine stopped".into(),
@@ -214,7 +214,7 @@ fn a_crash_before_any_step_loses_nothing_acknowledged_and_repeats_nothing() {
         };
         let dying = FileStore::with_gate(folder.path(), gate).unwrap();
         let ran = script.run(&dying);
-        let died_at = *died_at.lock().unwrap();
+        let died_at = *died_at.lock();
         let Some(step) = died_at else {
             assert_eq!(ran, Ok(()));
             assert!(fatal > 20, "the script has {fatal} steps");

@@ -1,11 +1,11 @@
 //! What is kept of a record of a transcript.
 
-use missiond_adapters::{CallOutcome, Record, Recorded, Role, Written};
+use missiond_adapters::{CallOutcome, MessageOrigin, Record, RecordBody, Role};
 use missiond_context::request_of;
 use missiond_core::Timestamp;
 use missiond_knowledge::conversation::{
-    LONGEST_INPUT, LONGEST_MESSAGE, LONGEST_OUTPUT, Noise, Step, kept, masked_json,
-    noise_of_message, noise_of_result,
+    LONGEST_INPUT, LONGEST_MESSAGE, LONGEST_OUTPUT, Noise, Step, masked_json, noise_of_message,
+    noise_of_result, sanitize,
 };
 use missiond_store::conversations::items::UsageRow;
 use sha2::{Digest, Sha256};
@@ -58,11 +58,11 @@ pub(super) fn fit(record: Record) -> Option<Item> {
     if record.key.is_empty() {
         return None;
     }
-    let name = |text: &str| kept(text, LONGEST_NAME);
+    let name = |text: &str| sanitize(text, LONGEST_NAME);
     let bytes = |text: &str| i64::try_from(text.len()).unwrap_or(i64::MAX);
     let key = short_key(&record.key);
     let what = match record.what {
-        Recorded::Message {
+        RecordBody::Message {
             role,
             text,
             model,
@@ -74,10 +74,10 @@ pub(super) fn fit(record: Record) -> Option<Item> {
                 Role::Agent => text,
             };
             let noise = match written {
-                Written::Said => noise_of_message(&text),
-                Written::ByProgram => noise_of_message(&text).or(Some(Noise::Program)),
-                Written::Summary => Some(Noise::Summary),
-                Written::Failure => Some(Noise::Failure),
+                MessageOrigin::Said => noise_of_message(&text),
+                MessageOrigin::ByProgram => noise_of_message(&text).or(Some(Noise::Program)),
+                MessageOrigin::Summary => Some(Noise::Summary),
+                MessageOrigin::Failure => Some(Noise::Failure),
             };
             let most = match noise {
                 None => LONGEST_MESSAGE,
@@ -89,20 +89,20 @@ pub(super) fn fit(record: Record) -> Option<Item> {
                     Role::Agent => "agent",
                 },
                 bytes: bytes(&text),
-                text: kept(&text, most),
+                text: sanitize(&text, most),
                 model: model.as_deref().map(name),
                 noise,
             }
         }
-        Recorded::ToolStarted { tool, input } => Kept::Call {
+        RecordBody::ToolStarted { tool, input } => Kept::Call {
             tool: name(&tool),
             input: match masked_json(&input) {
                 serde_json::Value::Null => String::new(),
-                serde_json::Value::String(text) => kept(&text, LONGEST_INPUT),
-                other => kept(&other.to_string(), LONGEST_INPUT),
+                serde_json::Value::String(text) => sanitize(&text, LONGEST_INPUT),
+                other => sanitize(&other.to_string(), LONGEST_INPUT),
             },
         },
-        Recorded::ToolEnded { outcome, output } => {
+        RecordBody::ToolEnded { outcome, output } => {
             let noise = noise_of_result(&output);
             let most = match noise {
                 Some(Noise::Binary) => LONGEST_NAME,
@@ -111,11 +111,11 @@ pub(super) fn fit(record: Record) -> Option<Item> {
             Kept::Result {
                 outcome,
                 bytes: bytes(&output),
-                output: kept(&output, most),
+                output: sanitize(&output, most),
                 noise,
             }
         }
-        Recorded::Used(usage) => {
+        RecordBody::Used(usage) => {
             let count = |tokens: u64| i64::try_from(tokens).unwrap_or(0).min(MOST_TOKENS);
             Kept::Usage(UsageRow {
                 request: key.clone(),
@@ -127,12 +127,12 @@ pub(super) fn fit(record: Record) -> Option<Item> {
                 at: Timestamp::from_micros(0),
             })
         }
-        Recorded::Cost(microdollars) => {
+        RecordBody::Cost(microdollars) => {
             Kept::Cost(i64::try_from(microdollars).unwrap_or(0).min(MOST_COST))
         }
-        Recorded::TurnEnded => Kept::Event("turn_ended", Step::Ended),
-        Recorded::Interrupted => Kept::Event("interrupted", Step::Interrupted),
-        Recorded::Compacted => Kept::Event("compacted", Step::Other),
+        RecordBody::TurnEnded => Kept::Event("turn_ended", Step::Ended),
+        RecordBody::Interrupted => Kept::Event("interrupted", Step::Interrupted),
+        RecordBody::Compacted => Kept::Event("compacted", Step::Other),
     };
     Some(Item {
         key,

@@ -41,7 +41,7 @@ pub async fn board_a_late_result_is_refused(url: DbUrl) {
     assert_eq!(expired[0].task.status, BoardTaskStatus::Open);
     assert_eq!(expire(minutes_later(15)).await, [], "each is told once");
     assert_eq!(
-        told(&db, "lease_expired").await,
+        events_of_kind(&db, "lease_expired").await,
         [Event::LeaseExpired {
             resource: board::resource(id),
             holder: "worker".into(),
@@ -139,7 +139,12 @@ pub async fn board_64_claimers_claim_every_task_once(url: DbUrl) {
         }
     }
     assert!(claims.values().all(|&times| times == 1), "{claims:?}");
-    assert_eq!(told(&daemons[1], "board_task_claimed").await.len(), TASKS);
+    assert_eq!(
+        events_of_kind(&daemons[1], "board_task_claimed")
+            .await
+            .len(),
+        TASKS
+    );
 }
 
 pub async fn board_an_attempt_is_taken_over_under_a_new_token(url: DbUrl) {
@@ -210,10 +215,10 @@ pub async fn board_claim_evidence_and_outcome_are_three_facts(url: DbUrl) {
         at: minutes_later(2),
         millis: 12,
     };
-    let place = board::Place {
+    let place = board::AttemptLocation {
         worktree: Some("/trees/a b".into()),
         branch: Some("mission/T-1".into()),
-        ..board::Place::default()
+        ..board::AttemptLocation::default()
     };
     let (first, second) = (evidence(1, false), evidence(2, true));
     let rounds = [first.clone(), second.clone()];
@@ -221,7 +226,7 @@ pub async fn board_claim_evidence_and_outcome_are_three_facts(url: DbUrl) {
     let recorded = write(&db, move |tx| {
         Box::pin(async move {
             let act = act(minutes_later(2));
-            board::record_place(tx, attempt, token, &place, &act).await?;
+            board::record_location(tx, attempt, token, &place, &act).await?;
             board::record_claim(tx, attempt, token, kept, &act).await?;
             for (round, said) in (1..).zip([&first, &second]) {
                 let one = std::slice::from_ref(said);
@@ -237,7 +242,7 @@ pub async fn board_claim_evidence_and_outcome_are_three_facts(url: DbUrl) {
         .await
         .unwrap();
     assert_eq!(found, rounds, "a round is kept once");
-    assert_eq!(told(&db, "checks_finished").await.len(), 2);
+    assert_eq!(events_of_kind(&db, "checks_finished").await.len(), 2);
     let blocked = finish(&db, &claimed, Outcome::ChecksFailed, minutes_later(3)).await;
     assert_eq!(blocked.status, BoardTaskStatus::Blocked);
     assert_eq!(

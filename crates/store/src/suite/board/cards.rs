@@ -64,7 +64,7 @@ pub async fn board_tasks_are_edited_noted_and_found(url: DbUrl) {
     };
     let edited = write(&db, move |tx| {
         Box::pin(async move {
-            board::note(tx, id, "ann", "look at 'a b'", &act(noon())).await?;
+            board::add_note(tx, id, "ann", "look at 'a b'", &act(noon())).await?;
             board::edit(tx, id, change, &act(minutes_later(1))).await
         })
     })
@@ -85,7 +85,7 @@ pub async fn board_tasks_are_edited_noted_and_found(url: DbUrl) {
     assert_eq!(notes[0].text, "look at 'a b'");
 
     let mut brought = NewBoardTask::open(draft("from elsewhere"));
-    brought.history.status = Some(Brought::Done);
+    brought.history.status = Some(ImportedStatus::Done);
     let brought = write(&db, move |tx| {
         Box::pin(async move { board::add(tx, brought, &act(noon())).await })
     })

@@ -36,8 +36,8 @@ pub async fn board_a_diamond_opens_level_by_level(url: DbUrl) {
     );
     finish(&db, &other, Outcome::Verified, minutes_later(2)).await;
     assert_eq!(ready(&db, minutes_later(2)).await, ["bottom"]);
-    assert_eq!(told(&db, "board_task_created").await.len(), 4);
-    assert_eq!(told(&db, "board_task_claimed").await.len(), 3);
+    assert_eq!(events_of_kind(&db, "board_task_created").await.len(), 4);
+    assert_eq!(events_of_kind(&db, "board_task_claimed").await.len(), 3);
 }
 
 pub async fn board_a_cycle_is_refused_and_named(url: DbUrl) {
@@ -220,9 +220,10 @@ pub async fn board_random_changes_keep_the_graph_whole(url: DbUrl) {
         let one = |dice: &mut Dice, tasks: &[BoardTaskId]| tasks[dice.below(tasks.len())];
         match dice.below(10) {
             0..=2 => {
-                let on = match tasks.is_empty() {
-                    true => Vec::new(),
-                    false => vec![one(&mut dice, &tasks)],
+                let on = if tasks.is_empty() {
+                    Vec::new()
+                } else {
+                    vec![one(&mut dice, &tasks)]
                 };
                 let id = titled(&db, &format!("{step}"), &on).await;
                 edges.extend(on.into_iter().map(|on| (id, on)));

@@ -11,7 +11,7 @@ use crate::recent_files::newest_files;
 use crate::tail::{FileTail, TranscriptTail};
 
 /// The newest of so many transcripts of an engine are looked at.
-pub(crate) const MOST_OWN: u32 = 10_000;
+pub(crate) const MAX_TRANSCRIPTS: u32 = 10_000;
 /// What a transcript is about stands in so much of its beginning.
 const HEAD: u64 = 512 << 10;
 /// The longest name of a conversation.
@@ -19,7 +19,7 @@ const LONGEST_SESSION: usize = 128;
 
 /// A transcript from its beginning.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OwnTranscript {
+pub struct PersonalTranscript {
     pub tail: TranscriptTail,
     /// Unchanged means that there is nothing new.
     pub stamp: Stamp,
@@ -49,12 +49,12 @@ impl Stamp {
 
 /// Which conversation a transcript is of, and where it was led.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct About {
+pub struct TranscriptOrigin {
     pub conversation: String,
     pub cwd: PathBuf,
 }
 
-impl About {
+impl TranscriptOrigin {
     /// Names that are no names of conversations, and folders that are none, come
     /// from files that are something else.
     pub(crate) fn new(conversation: &str, cwd: PathBuf) -> Option<Self> {
@@ -73,14 +73,14 @@ pub(crate) fn files(
     folder: &Path,
     depth: usize,
     wanted: impl Fn(&str) -> bool,
-) -> Vec<OwnTranscript> {
+) -> Vec<PersonalTranscript> {
     let since = |time: SystemTime| match time.duration_since(SystemTime::UNIX_EPOCH) {
         Ok(after) => after.as_nanos() as i128,
         Err(before) => -(before.duration().as_nanos() as i128),
     };
-    newest_files(folder, depth, MOST_OWN as usize, wanted)
+    newest_files(folder, depth, MAX_TRANSCRIPTS as usize, wanted)
         .into_iter()
-        .map(|file| OwnTranscript {
+        .map(|file| PersonalTranscript {
             stamp: Stamp {
                 size: file.size,
                 modified: since(file.modified),
@@ -109,13 +109,13 @@ mod tests {
     use crate::adapter;
     use missiond_core::CliEngine;
 
-    fn own(engine: &CliEngine, home: &Path) -> Vec<(OwnTranscript, Option<About>)> {
+    fn own(engine: &CliEngine, home: &Path) -> Vec<(PersonalTranscript, Option<TranscriptOrigin>)> {
         let home = home.display().to_string();
         let environment = |name: &str| (name == "HOME").then(|| home.clone());
         let adapter = adapter(engine);
-        let found = adapter.own_transcripts(&environment);
-        let about = |own: OwnTranscript| {
-            let about = adapter.about(&own.tail);
+        let found = adapter.personal_transcripts(&environment);
+        let about = |own: PersonalTranscript| {
+            let about = adapter.origin(&own.tail);
             (own, about)
         };
         found.into_iter().map(about).collect()
@@ -159,7 +159,7 @@ mod tests {
             "{\"sessionId\":\"g1\"}\n",
         );
         let expected = |conversation: &str| {
-            Some(About {
+            Some(TranscriptOrigin {
                 conversation: conversation.to_owned(),
                 cwd: "/src/app".into(),
             })
@@ -190,8 +190,8 @@ mod tests {
     #[test]
     fn names_that_are_none_are_refused() {
         for name in ["", "../x", "a b", "x\n", &"x".repeat(129)] {
-            assert_eq!(About::new(name, "/src".into()), None, "{name:?}");
+            assert_eq!(TranscriptOrigin::new(name, "/src".into()), None, "{name:?}");
         }
-        assert_eq!(About::new("x", "relative".into()), None);
+        assert_eq!(TranscriptOrigin::new("x", "relative".into()), None);
     }
 }

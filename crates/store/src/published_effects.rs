@@ -9,28 +9,28 @@ use crate::{NewEvent, StoreError, Tx, Value, timeline};
 
 /// Whether an effect was new to the timeline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Telling {
-    First,
+pub enum EffectPublication {
+    New,
     /// Its event is on the timeline already; none was added.
-    Again,
+    Repeated,
 }
 
 /// Tells an effect by its event, unless that was done before. `effect` is its
 /// key within the execution.
-pub async fn tell(
+pub async fn publish(
     tx: &mut Tx<'_>,
     execution: ExecutionId,
     effect: &str,
     event: &NewEvent,
-) -> Result<Telling, StoreError> {
+) -> Result<EffectPublication, StoreError> {
     let sql = "INSERT INTO told_effects (execution, effect, told_at) VALUES ($1, $2, $3) \
          ON CONFLICT (execution, effect) DO NOTHING";
     let params = [Value::written(execution), effect.into(), event.at.into()];
     if tx.execute(sql, &params).await? == 0 {
-        return Ok(Telling::Again);
+        return Ok(EffectPublication::Repeated);
     }
     timeline::append(tx, std::slice::from_ref(event)).await?;
-    Ok(Telling::First)
+    Ok(EffectPublication::New)
 }
 
 /// The execution has ended: its journal is never told from again.

@@ -3,8 +3,8 @@
 
 /// From the folder it starts in up to the root of the repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct OwnReading {
-    pub files: OwnFiles,
+pub struct NativeContext {
+    pub files: InstructionFiles,
     /// A file may take in another by a word `@path`.
     pub imports: bool,
     /// Folders of skills in a repository.
@@ -14,16 +14,16 @@ pub struct OwnReading {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OwnFiles {
+pub enum InstructionFiles {
     /// Every one there is.
     All(&'static [&'static str]),
     /// Those of the first name there is.
     FirstOf(&'static [&'static str]),
 }
 
-impl OwnReading {
-    pub const NOTHING: Self = Self {
-        files: OwnFiles::All(&[]),
+impl NativeContext {
+    pub const NONE: Self = Self {
+        files: InstructionFiles::All(&[]),
         imports: false,
         skills: &[],
         home_skills: &[],
@@ -33,8 +33,8 @@ impl OwnReading {
     #[must_use]
     pub fn reads_file(&self, name: &str, there: &[&str]) -> bool {
         match self.files {
-            OwnFiles::All(names) => names.contains(&name),
-            OwnFiles::FirstOf(names) => {
+            InstructionFiles::All(names) => names.contains(&name),
+            InstructionFiles::FirstOf(names) => {
                 let first = names.iter().find(|first| there.contains(first));
                 first.is_some_and(|first| *first == name)
             }
@@ -50,7 +50,7 @@ mod tests {
     fn each_cli_reads_its_own_files() {
         let reads = |engine: &str, name, there: &[&str]| {
             let adapter = adapter(&engine.parse().unwrap());
-            adapter.reads_itself().reads_file(name, there)
+            adapter.native_context().reads_file(name, there)
         };
         let both = ["AGENTS.md", "CLAUDE.md"];
         assert!(reads("claude", "CLAUDE.md", &both));

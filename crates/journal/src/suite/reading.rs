@@ -1,7 +1,7 @@
 //! Cases about what is told: windows, replay, compaction, inspection.
 
 use super::history::History;
-use super::{Place, at, create, observation, reopen};
+use super::{StoreOpener, at, create, observation, reopen};
 use crate::catalogue::{Message, Signal};
 use crate::frame::Sequence;
 use crate::inspect::{Difference, ExportForm, Side, diff, export, verify};
@@ -11,8 +11,8 @@ use crate::replay::{replay, replay_until};
 use crate::state::ExecutionState;
 use crate::store::{ReadLimit, window};
 
-fn lived(place: Place<'_>, seed: u64, steps: usize) -> crate::Journal {
-    let journal = create(place());
+fn lived(open_store: StoreOpener<'_>, seed: u64, steps: usize) -> crate::Journal {
+    let journal = create(open_store());
     let mut history = History::new(seed);
     for _ in 0..steps {
         history.step(&journal).unwrap();
@@ -30,8 +30,8 @@ fn all_records(journal: &crate::Journal) -> Vec<Record> {
     window.records
 }
 
-pub fn windows_cover_every_record_once(place: Place<'_>) {
-    let journal = lived(place, 11, 60);
+pub fn windows_cover_every_record_once(open_store: StoreOpener<'_>) {
+    let journal = lived(open_store, 11, 60);
     let all = all_records(&journal);
     assert_eq!(all.last().unwrap().sequence, journal.state().unwrap().head);
     for records in [1, 7, 1000] {
@@ -55,8 +55,8 @@ pub fn windows_cover_every_record_once(place: Place<'_>) {
     }
 }
 
-pub fn a_window_is_bounded_by_bytes_and_never_empty(place: Place<'_>) {
-    let journal = create(place());
+pub fn a_window_is_bounded_by_bytes_and_never_empty(open_store: StoreOpener<'_>) {
+    let journal = create(open_store());
     let execution = journal.execution();
     for number in 0..4 {
         let text = "x".repeat(4000);
@@ -73,7 +73,7 @@ pub fn a_window_is_bounded_by_bytes_and_never_empty(place: Place<'_>) {
             records: 100,
             bytes,
         };
-        window(&*place(), execution, Sequence(1), limit).unwrap()
+        window(&*open_store(), execution, Sequence(1), limit).unwrap()
     };
     assert_eq!(read(1).records.len(), 1);
     assert!(read(1).more);
@@ -81,8 +81,8 @@ pub fn a_window_is_bounded_by_bytes_and_never_empty(place: Place<'_>) {
     assert_eq!(read(10_000).records.len(), 4);
 }
 
-pub fn every_prefix_replays_to_the_state_at_that_point(place: Place<'_>) {
-    let journal = create(place());
+pub fn every_prefix_replays_to_the_state_at_that_point(open_store: StoreOpener<'_>) {
+    let journal = create(open_store());
     let execution = journal.execution();
     let mut history = History::new(8);
     let mut live: Vec<ExecutionState> = vec![journal.state().unwrap()];
@@ -94,7 +94,7 @@ pub fn every_prefix_replays_to_the_state_at_that_point(place: Place<'_>) {
         }
     }
     assert!(live.len() > 40, "{} groups", live.len());
-    let store = place();
+    let store = open_store();
     for (state, next) in live.iter().zip(live.iter().skip(1).map(Some).chain([None])) {
         assert_eq!(
             &replay_until(&*store, execution, state.head).unwrap().state,
@@ -113,16 +113,16 @@ pub fn every_prefix_replays_to_the_state_at_that_point(place: Place<'_>) {
     }
 }
 
-pub fn compaction_changes_nothing_that_is_told(place: Place<'_>) {
+pub fn compaction_changes_nothing_that_is_told(open_store: StoreOpener<'_>) {
     for seed in [1, 4, 9] {
-        let journal = lived(place, seed, 120);
+        let journal = lived(open_store, seed, 120);
         let execution = journal.execution();
         let before = journal.state().unwrap();
         let records = all_records(&journal);
         let compacted = journal.compact().unwrap();
         assert!(compacted.removed > 0, "seed {seed} has nothing to compact");
         assert_eq!(journal.state().unwrap(), before);
-        assert_eq!(replay(&*place(), execution).unwrap().state, before);
+        assert_eq!(replay(&*open_store(), execution).unwrap().state, before);
         let kept = all_records(&journal);
         assert_eq!(kept.len() as u64 + compacted.removed, records.len() as u64);
         let essential = |records: &[Record]| -> Vec<Record> {
@@ -135,12 +135,12 @@ pub fn compaction_changes_nothing_that_is_told(place: Place<'_>) {
             records.iter().filter(essential).cloned().collect()
         };
         assert_eq!(essential(&kept), essential(&records));
-        assert!(verify(&*place(), execution).unwrap().is_sound());
+        assert!(verify(&*open_store(), execution).unwrap().is_sound());
     }
 }
 
-pub fn a_compacted_journal_goes_on(place: Place<'_>) {
-    let journal = create(place());
+pub fn a_compacted_journal_goes_on(open_store: StoreOpener<'_>) {
+    let journal = create(open_store());
     let execution = journal.execution();
     let mut history = History::new(5);
     for round in 1..=3 {
@@ -152,28 +152,28 @@ pub fn a_compacted_journal_goes_on(place: Place<'_>) {
     history.step(&journal).unwrap();
     let before = journal.state().unwrap();
     drop(journal);
-    let (journal, _) = reopen(place, execution);
+    let (journal, _) = reopen(open_store, execution);
     assert_eq!(journal.state().unwrap(), before);
     history.step(&journal).unwrap();
-    let verification = verify(&*place(), execution).unwrap();
+    let verification = verify(&*open_store(), execution).unwrap();
     assert_eq!(verification.findings, []);
     assert_eq!(verification.segment, 3);
 }
 
-pub fn a_written_journal_verifies(place: Place<'_>) {
-    let journal = lived(place, 21, 50);
-    let verification = verify(&*place(), journal.execution()).unwrap();
+pub fn a_written_journal_verifies(open_store: StoreOpener<'_>) {
+    let journal = lived(open_store, 21, 50);
+    let verification = verify(&*open_store(), journal.execution()).unwrap();
     assert_eq!(verification.findings, []);
     assert_eq!(verification.head.sequence, journal.state().unwrap().head);
     assert_eq!(verification.records, verification.head.sequence.0);
 }
 
-pub fn an_export_is_complete(place: Place<'_>) {
-    let journal = lived(place, 22, 30);
+pub fn an_export_is_complete(open_store: StoreOpener<'_>) {
+    let journal = lived(open_store, 22, 30);
     let all = all_records(&journal);
     let mut out = Vec::new();
     let count = export(
-        &*place(),
+        &*open_store(),
         journal.execution(),
         ExportForm::Records,
         &mut out,
@@ -188,7 +188,7 @@ pub fn an_export_is_complete(place: Place<'_>) {
     assert_eq!(count, all.len() as u64);
     let mut lines = Vec::new();
     export(
-        &*place(),
+        &*open_store(),
         journal.execution(),
         ExportForm::Lines,
         &mut lines,
@@ -205,10 +205,10 @@ pub fn an_export_is_complete(place: Place<'_>) {
     }
 }
 
-pub fn a_diff_names_what_differs(place: Place<'_>) {
-    let journal = lived(place, 30, 60);
-    let other = create(place());
-    let store = place();
+pub fn a_diff_names_what_differs(open_store: StoreOpener<'_>) {
+    let journal = lived(open_store, 30, 60);
+    let other = create(open_store());
+    let store = open_store();
     let side = |journal: &crate::Journal| Side {
         store: &*store,
         execution: journal.execution(),

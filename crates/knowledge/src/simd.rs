@@ -8,14 +8,14 @@
 
 use rten_simd::{Isa, SimdOp};
 
-use crate::signs::BLOCK;
+use crate::sign_bits::BLOCK;
 
 /// A sum in parts: eight lanes, and eight of them side by side, because in one alone
 /// each addition waits for the one before it.
-type Sums = [[f32; 8]; 8];
+type Lanes = [[f32; 8]; 8];
 
-/// Numbers that are added to [`Sums`] at once.
-const PIECE: usize = 64;
+/// Numbers that are added to [`Lanes`] at once.
+const CHUNK: usize = 64;
 
 /// The sum of products, added up in the same order whatever the registers are, so
 /// that every machine gets the same number.
@@ -24,7 +24,7 @@ pub fn dot(a: &[f32], b: &[f32]) -> f32 {
 }
 
 /// The same of bytes, as they are, with a query.
-pub(crate) fn mixed_dot(bytes: &[i8], query: &[f32]) -> f32 {
+pub(crate) fn int8_dot_f32(bytes: &[i8], query: &[f32]) -> f32 {
     Dot { a: bytes, b: query }.dispatch()
 }
 
@@ -41,9 +41,9 @@ where
 
     #[inline(always)]
     fn eval<I: Isa>(self, _: I) -> f32 {
-        let mut sums = Sums::default();
-        let (a_pieces, a_rest) = self.a.as_chunks::<PIECE>();
-        let (b_pieces, b_rest) = self.b.as_chunks::<PIECE>();
+        let mut sums = Lanes::default();
+        let (a_pieces, a_rest) = self.a.as_chunks::<CHUNK>();
+        let (b_pieces, b_rest) = self.b.as_chunks::<CHUNK>();
         for (x, y) in a_pieces.iter().zip(b_pieces) {
             for sum in 0..8 {
                 for lane in 0..8 {
@@ -54,12 +54,12 @@ where
         }
         let products = a_rest.iter().zip(b_rest);
         let rest: f32 = products.map(|(&x, y)| f32::from(x) * y).sum();
-        total(&sums) + rest
+        sum_lanes(&sums) + rest
     }
 }
 
 #[inline(always)]
-fn total(sums: &Sums) -> f32 {
+fn sum_lanes(sums: &Lanes) -> f32 {
     let mut lanes = sums[0];
     for sum in 1..8 {
         for lane in 0..8 {
@@ -71,17 +71,17 @@ fn total(sums: &Sums) -> f32 {
 
 /// The sums of the products of each row with one query: `rows` are rows of the
 /// query's length, one after the other.
-pub(crate) fn whole_dots(rows: &[i8], query: &[i16], out: &mut Vec<i32>) {
-    WholeDots { rows, query, out }.dispatch();
+pub(crate) fn int8_dots(rows: &[i8], query: &[i16], out: &mut Vec<i32>) {
+    Int8Dots { rows, query, out }.dispatch();
 }
 
-struct WholeDots<'a> {
+struct Int8Dots<'a> {
     rows: &'a [i8],
     query: &'a [i16],
     out: &'a mut Vec<i32>,
 }
 
-impl SimdOp for WholeDots<'_> {
+impl SimdOp for Int8Dots<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -92,14 +92,14 @@ impl SimdOp for WholeDots<'_> {
         // Loops, not iterators: what an iterator calls is compiled on its own, and
         // not for these registers.
         for row in self.rows.chunks_exact(self.query.len()) {
-            self.out.push(whole_dot(row, self.query));
+            self.out.push(int8_dot(row, self.query));
         }
     }
 }
 
 /// In pieces long enough that adding up the lanes at the end of each is little.
 #[inline(always)]
-fn whole_dot(a: &[i8], b: &[i16]) -> i32 {
+fn int8_dot(a: &[i8], b: &[i16]) -> i32 {
     let (a_chunks, a_rest) = a.as_chunks::<192>();
     let (b_chunks, b_rest) = b.as_chunks::<192>();
     let mut sum = 0;
@@ -115,17 +115,17 @@ fn whole_dot(a: &[i8], b: &[i16]) -> i32 {
 }
 
 /// In how many signs each row of these blocks differs from a query ([`BLOCK`]).
-pub(crate) fn differences(blocks: &[u64], signs: &[u64], out: &mut Vec<u16>) {
-    Differences { blocks, signs, out }.dispatch();
+pub(crate) fn hamming_distances(blocks: &[u64], signs: &[u64], out: &mut Vec<u16>) {
+    HammingDistances { blocks, signs, out }.dispatch();
 }
 
-struct Differences<'a> {
+struct HammingDistances<'a> {
     blocks: &'a [u64],
     signs: &'a [u64],
     out: &'a mut Vec<u16>,
 }
 
-impl SimdOp for Differences<'_> {
+impl SimdOp for HammingDistances<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -162,7 +162,7 @@ mod tests {
             let value = |at: usize| seed.wrapping_mul(at as i8).wrapping_add(at as i8 / 3);
             let rows: Vec<i8> = (0..query.len() * 3).map(value).collect();
             let mut out = Vec::new();
-            whole_dots(&rows, &query, &mut out);
+            int8_dots(&rows, &query, &mut out);
             let one = |row: &[i8]| -> i32 {
                 let products = row.iter().zip(&query);
                 products.map(|(&x, &y)| i32::from(x) * i32::from(y)).sum()
@@ -177,7 +177,7 @@ mod tests {
         ) {
             let bytes: Vec<i8> = (0..query.len()).map(|at| (at * 37 % 255) as u8 as i8).collect();
             let numbers: Vec<f32> = bytes.iter().map(|&byte| f32::from(byte)).collect();
-            prop_assert_eq!(mixed_dot(&bytes, &query), dot(&numbers, &query));
+            prop_assert_eq!(int8_dot_f32(&bytes, &query), dot(&numbers, &query));
         }
     }
 }

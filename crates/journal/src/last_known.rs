@@ -10,10 +10,10 @@ use crate::policy::Verdict;
 use crate::record::DecisionRecorded;
 
 /// So many characters of the last words are kept.
-const KEPT_WORDS: usize = 300;
+const EXCERPT_CHARS: usize = 300;
 
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Said {
+pub struct LastKnown {
     /// The last claim that was handed on to the owner.
     pub claim: Option<StatedClaim>,
     pub end: Option<ProgramEnd>,
@@ -25,7 +25,7 @@ pub struct Said {
     #[serde(default)]
     pub screen: Option<PtyState>,
     /// Observed last, and not decided on.
-    undecided: Option<(ObservationId, News)>,
+    undecided: Option<(ObservationId, Update)>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,7 +48,7 @@ pub enum ProgramEnd {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum News {
+enum Update {
     Claim(StatedClaim),
     End(ProgramEnd),
     Trouble(String),
@@ -56,36 +56,36 @@ enum News {
     Screen(PtyState),
 }
 
-impl Said {
+impl LastKnown {
     pub(crate) fn observe(&mut self, observation: &Observation, at: Timestamp) {
-        let news = match &observation.observed {
+        let update = match &observation.observed {
             Observed::Signal(signal) => of_signal(signal, at),
             Observed::Fact(fact) => of_fact(fact, at),
         };
-        self.undecided = news.map(|news| (observation.id, news));
+        self.undecided = update.map(|update| (observation.id, update));
     }
 
     pub(crate) fn decide(&mut self, decision: &DecisionRecorded) {
-        let Some((_, news)) = self
+        let Some((_, update)) = self
             .undecided
             .take_if(|(observation, _)| *observation == decision.observation)
         else {
             return;
         };
-        match (news, decision.verdict) {
+        match (update, decision.verdict) {
             (_, Verdict::Refused) => {}
-            (News::Claim(claim), Verdict::Promoted) => self.claim = Some(claim),
+            (Update::Claim(claim), Verdict::Promoted) => self.claim = Some(claim),
             // A claim that was not handed on is none to act on.
-            (News::Claim(_), _) => {}
-            (News::End(end), _) => self.end = Some(end),
-            (News::Trouble(trouble), _) => self.trouble = Some(trouble),
-            (News::Words(words, at), _) => self.last_words = Some((words, at)),
-            (News::Screen(state), _) => self.screen = Some(state),
+            (Update::Claim(_), _) => {}
+            (Update::End(end), _) => self.end = Some(end),
+            (Update::Trouble(trouble), _) => self.trouble = Some(trouble),
+            (Update::Words(words, at), _) => self.last_words = Some((words, at)),
+            (Update::Screen(state), _) => self.screen = Some(state),
         }
     }
 }
 
-fn of_signal(signal: &Signal, at: Timestamp) -> Option<News> {
+fn of_signal(signal: &Signal, at: Timestamp) -> Option<Update> {
     let (kind, text) = match signal {
         Signal::CompletedClaim(claim) => (ClaimKind::Completed, claim.summary.as_str()),
         Signal::ReadyForVerification(ready) => {
@@ -95,29 +95,29 @@ fn of_signal(signal: &Signal, at: Timestamp) -> Option<News> {
         Signal::Blocked(blocked) => (ClaimKind::Blocked, blocked.reason.as_str()),
         Signal::Progress(_) | Signal::NeedsInput(_) | Signal::Message(_) => return None,
     };
-    Some(News::Claim(StatedClaim {
+    Some(Update::Claim(StatedClaim {
         kind,
         text: text.to_owned(),
         at,
     }))
 }
 
-fn of_fact(fact: &Fact, at: Timestamp) -> Option<News> {
+fn of_fact(fact: &Fact, at: Timestamp) -> Option<Update> {
     match fact {
         Fact::Said(said) if said.by != Speaker::Operator => {
-            let words = said.text.chars().take(KEPT_WORDS).collect();
-            Some(News::Words(words, at))
+            let words = said.text.chars().take(EXCERPT_CHARS).collect();
+            Some(Update::Words(words, at))
         }
-        Fact::Reading(reading) => Some(News::Screen(reading.state)),
-        Fact::Process(Process::Exited { code, signal }) => Some(News::End(ProgramEnd::Exited {
+        Fact::Reading(reading) => Some(Update::Screen(reading.state)),
+        Fact::Process(Process::Exited { code, signal }) => Some(Update::End(ProgramEnd::Exited {
             code: *code,
             signal: *signal,
         })),
-        Fact::Process(Process::Lost { reason }) => Some(News::End(ProgramEnd::Lost {
+        Fact::Process(Process::Lost { reason }) => Some(Update::End(ProgramEnd::Lost {
             reason: reason.as_str().to_owned(),
         })),
         Fact::Diagnostic(found) if found.code == DiagnosticCode::Program => {
-            Some(News::Trouble(found.detail.as_str().to_owned()))
+            Some(Update::Trouble(found.detail.as_str().to_owned()))
         }
         _ => None,
     }

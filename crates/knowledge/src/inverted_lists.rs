@@ -5,10 +5,10 @@
 
 use std::borrow::Cow;
 
-use crate::signs::{BLOCK, Signs};
-use crate::vectors::keep_best;
-use crate::whole::{WholeQuery, WholeVectors};
-use crate::wide::dot;
+use crate::quantized::{QuantizedQuery, QuantizedVectors};
+use crate::sign_bits::{BLOCK, SignBits};
+use crate::simd::dot;
+use crate::vectors::top_k;
 
 /// How many candidates the signs choose for each row that is wanted.
 const CANDIDATES_PER_ROW: usize = 8;
@@ -20,23 +20,23 @@ const FEWEST_CANDIDATES: usize = 512;
 const FAN_OUT: usize = 32;
 
 /// Which share of the partitions is looked into.
-const PROBED: usize = 20;
+const PROBED_SHARE: usize = 20;
 
 /// Vectors the centres are computed from.
-const SAMPLE: usize = 16_384;
+const TRAINING_SAMPLE: usize = 16_384;
 
-const ROUNDS: usize = 5;
+const KMEANS_ROUNDS: usize = 5;
 
 #[derive(Debug)]
-pub(crate) struct Codes {
+pub(crate) struct IvfIndex {
     dimension: usize,
     /// Words of signs of each row.
     words: usize,
     middle: Vec<f32>,
-    whole: WholeVectors,
+    quantized: QuantizedVectors,
     partitions: Option<Partitions>,
     /// The signs of the rows that are in no partition, in their order.
-    signs: Signs,
+    signs: SignBits,
 }
 
 #[derive(Debug)]
@@ -45,30 +45,30 @@ struct Partitions {
     /// Half of the squared length of each centre.
     halves: Vec<f32>,
     /// What is in each of them.
-    members: Vec<Members>,
+    lists: Vec<InvertedList>,
     /// How many rows are in one.
-    arranged: usize,
+    partitioned: usize,
 }
 
 /// The rows of a partition and their signs in the same order: what is looked at
 /// together lies together.
 #[derive(Debug)]
-struct Members {
+struct InvertedList {
     rows: Vec<u32>,
-    signs: Signs,
+    signs: SignBits,
 }
 
 /// Rows, and in how many signs each differs from a query.
 #[derive(Debug)]
-struct LookedAt<'c> {
+struct ProbedRows<'c> {
     /// Those of each partition, where they are: few of them are read.
     parts: Vec<Cow<'c, [u32]>>,
     /// The distances of all parts, one after the other.
     distances: Vec<u16>,
 }
 
-impl Codes {
-    /// The codes of vectors of length 1, one after the other.
+impl IvfIndex {
+    /// An index of vectors of length 1, one after the other.
     pub(crate) fn of(rows: &[f32], dimension: usize) -> Self {
         let count = rows.len() / dimension;
         let mut middle = vec![0.0_f32; dimension];
@@ -77,47 +77,47 @@ impl Codes {
                 *sum += value / count as f32;
             }
         }
-        let mut codes = Self {
+        let mut index = Self {
             dimension,
             words: dimension.div_ceil(64),
             middle,
-            whole: WholeVectors::new(dimension),
+            quantized: QuantizedVectors::new(dimension),
             partitions: None,
-            signs: Signs::new(dimension.div_ceil(64)),
+            signs: SignBits::new(dimension.div_ceil(64)),
         };
         for row in rows.chunks_exact(dimension) {
-            codes.add(row);
+            index.add(row);
         }
-        codes
+        index
     }
 
     pub(crate) fn add(&mut self, vector: &[f32]) {
-        let signs = self.signs_of(vector);
+        let signs = self.sign_bits_of(vector);
         self.signs.push(&signs);
-        self.whole.add(vector);
+        self.quantized.add(vector);
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.whole.len()
+        self.quantized.len()
     }
 
     pub(crate) fn bytes(&self) -> usize {
         let partitions = self.partitions.as_ref().map_or(0, |partitions| {
-            let members = partitions.members.iter();
+            let members = partitions.lists.iter();
             let members: usize = members
                 .map(|members| members.rows.capacity() * 4 + members.signs.bytes())
                 .sum();
             members + (partitions.centres.len() + partitions.halves.len()) * 4
         });
-        self.signs.bytes() + self.whole.bytes() + partitions
+        self.signs.bytes() + self.quantized.bytes() + partitions
     }
 
     pub(crate) fn vector(&self, row: usize) -> Option<Vec<f32>> {
-        self.whole.vector(row)
+        self.quantized.vector(row)
     }
 
     pub(crate) fn similarity(&self, row: usize, query: &[f32]) -> f32 {
-        self.whole.similarity(row, query)
+        self.quantized.similarity(row, query)
     }
 
     pub(crate) fn nearest(
@@ -129,7 +129,7 @@ impl Codes {
         if limit == 0 {
             return Vec::new();
         }
-        let near = self.looked_at(query);
+        let near = self.probe(query);
         let wanted = (limit * CANDIDATES_PER_ROW).max(FEWEST_CANDIDATES);
         // Rows that may not be returned must not use up the places, and whether
         // one may is asked of few: it costs more than comparing signs.
@@ -142,31 +142,31 @@ impl Codes {
             tried *= 4;
         };
         let scores = self
-            .whole
-            .similarities_of(&candidates, &WholeQuery::of(query));
-        keep_best(candidates.into_iter().zip(scores), limit)
+            .quantized
+            .similarities_of(&candidates, &QuantizedQuery::of(query));
+        top_k(candidates.into_iter().zip(scores), limit)
     }
 
     /// The rows of the partitions nearest to a query and those that are in none.
-    fn looked_at(&self, query: &[f32]) -> LookedAt<'_> {
-        let signs = self.signs_of(query);
-        let mut near: Vec<&Members> = Vec::new();
-        let mut arranged = 0;
+    fn probe(&self, query: &[f32]) -> ProbedRows<'_> {
+        let signs = self.sign_bits_of(query);
+        let mut near: Vec<&InvertedList> = Vec::new();
+        let mut partitioned = 0;
         if let Some(partitions) = &self.partitions {
             let nearest = partitions.nearest_to(query, self.dimension);
-            near.extend(nearest.into_iter().map(|at| &partitions.members[at]));
-            arranged = partitions.arranged;
+            near.extend(nearest.into_iter().map(|at| &partitions.lists[at]));
+            partitioned = partitions.partitioned;
         }
-        let unarranged: Vec<u32> = (arranged as u32..self.len() as u32).collect();
+        let unpartitioned: Vec<u32> = (partitioned as u32..self.len() as u32).collect();
         let count = near.iter().map(|members| members.rows.len()).sum::<usize>();
-        let mut distances = Vec::with_capacity(count + unarranged.len() + BLOCK);
+        let mut distances = Vec::with_capacity(count + unpartitioned.len() + BLOCK);
         for members in &near {
-            members.signs.differences(&signs, &mut distances);
+            members.signs.hamming_distances(&signs, &mut distances);
         }
-        self.signs.differences(&signs, &mut distances);
+        self.signs.hamming_distances(&signs, &mut distances);
         let parts = near.into_iter().map(|members| Cow::from(&members.rows));
-        LookedAt {
-            parts: parts.chain([Cow::from(unarranged)]).collect(),
+        ProbedRows {
+            parts: parts.chain([Cow::from(unpartitioned)]).collect(),
             distances,
         }
     }
@@ -174,7 +174,7 @@ impl Codes {
     /// Sorts the rows into partitions around centres, in two levels: 32 centres, and
     /// 32 around each.
     pub(crate) fn partition(&mut self) {
-        let stride = (self.len() / SAMPLE).max(1);
+        let stride = (self.len() / TRAINING_SAMPLE).max(1);
         let sample: Vec<Vec<f32>> = (0..self.len())
             .step_by(stride)
             .filter_map(|row| self.vector(row))
@@ -200,30 +200,30 @@ impl Codes {
             let vector = self.vector(row).unwrap_or_default();
             members[nearest_partition(&upper, &lower, &first, &vector)].push(row as u32);
         }
-        let signs = self.signs_in_order();
-        self.signs = Signs::new(self.words);
+        let signs = self.sign_bits_by_row();
+        self.signs = SignBits::new(self.words);
         self.partitions = Some(Partitions::of(centres, self.dimension, members, &signs));
     }
 
     /// The signs of all rows, by their numbers.
-    fn signs_in_order(&self) -> Vec<Vec<u64>> {
+    fn sign_bits_by_row(&self) -> Vec<Vec<u64>> {
         let mut all = vec![Vec::new(); self.len()];
-        let mut arranged = 0;
+        let mut partitioned = 0;
         if let Some(partitions) = &self.partitions {
-            for Members { rows, signs } in &partitions.members {
+            for InvertedList { rows, signs } in &partitions.lists {
                 for (&row, signs) in rows.iter().zip(signs.iter()) {
                     all[row as usize] = signs;
                 }
             }
-            arranged = partitions.arranged;
+            partitioned = partitions.partitioned;
         }
-        for (place, signs) in all[arranged..].iter_mut().zip(self.signs.iter()) {
+        for (place, signs) in all[partitioned..].iter_mut().zip(self.signs.iter()) {
             *place = signs;
         }
         all
     }
 
-    fn signs_of(&self, vector: &[f32]) -> Vec<u64> {
+    fn sign_bits_of(&self, vector: &[f32]) -> Vec<u64> {
         let mut signs = vec![0_u64; self.words];
         for (at, (value, middle)) in vector.iter().zip(&self.middle).enumerate() {
             signs[at / 64] |= u64::from(value > middle) << (at % 64);
@@ -235,11 +235,11 @@ impl Codes {
 impl Partitions {
     fn of(centres: Vec<f32>, dimension: usize, members: Vec<Vec<u32>>, signs: &[Vec<u64>]) -> Self {
         let together = |rows: Vec<u32>| {
-            let mut own = Signs::new(dimension.div_ceil(64));
+            let mut own = SignBits::new(dimension.div_ceil(64));
             for &row in &rows {
                 own.push(&signs[row as usize]);
             }
-            Members { rows, signs: own }
+            InvertedList { rows, signs: own }
         };
         Self {
             halves: centres
@@ -247,8 +247,8 @@ impl Partitions {
                 .map(|centre| dot(centre, centre) / 2.0)
                 .collect(),
             centres,
-            members: members.into_iter().map(together).collect(),
-            arranged: signs.len(),
+            lists: members.into_iter().map(together).collect(),
+            partitioned: signs.len(),
         }
     }
 
@@ -260,20 +260,20 @@ impl Partitions {
             .zip(&self.halves)
             .map(|(centre, half)| dot(centre, query) - half)
             .enumerate();
-        let best = keep_best(closeness, (count / PROBED).max(FAN_OUT).min(count));
+        let best = top_k(closeness, (count / PROBED_SHARE).max(FAN_OUT).min(count));
         best.into_iter().map(|(partition, _)| partition).collect()
     }
 }
 
-impl LookedAt<'_> {
+impl ProbedRows<'_> {
     /// The admitted of the nearest `wanted` rows, and of those that are as near.
     fn nearest(&self, wanted: usize, admitted: &dyn Fn(usize) -> bool) -> Vec<usize> {
-        let within = self.distance_of(wanted);
+        let within = self.distance_threshold(wanted);
         let mut near = Vec::new();
         let mut distances = self.distances.as_slice();
         for rows in &self.parts {
             let (own, others) = distances.split_at(rows.len());
-            add_near(rows, own, within, &mut near);
+            append_within(rows, own, within, &mut near);
             distances = others;
         }
         near.retain(|row| admitted(*row));
@@ -281,7 +281,7 @@ impl LookedAt<'_> {
     }
 
     /// The distance within which there are at least `wanted` rows.
-    fn distance_of(&self, wanted: usize) -> u16 {
+    fn distance_threshold(&self, wanted: usize) -> u16 {
         let furthest = self.distances.iter().copied().max().unwrap_or(0);
         let mut counts = vec![0_usize; usize::from(furthest) + 1];
         for distance in &self.distances {
@@ -299,7 +299,7 @@ impl LookedAt<'_> {
 }
 
 /// Adds the rows whose distance is at most `within`.
-fn add_near(rows: &[u32], distances: &[u16], within: u16, near: &mut Vec<usize>) {
+fn append_within(rows: &[u32], distances: &[u16], within: u16, near: &mut Vec<usize>) {
     const GROUP: usize = 16;
     for (rows, distances) in rows.chunks(GROUP).zip(distances.chunks(GROUP)) {
         // Most groups have nothing near. This has no way out of its loop, so that
@@ -346,7 +346,7 @@ fn centres_of(vectors: &[&Vec<f32>], count: usize) -> Vec<Centre> {
     let mut centres: Vec<Centre> = (0..count)
         .map(|n| Centre::new(vectors[n * vectors.len() / count].clone()))
         .collect();
-    for _ in 0..ROUNDS {
+    for _ in 0..KMEANS_ROUNDS {
         let mut sums = vec![vec![0.0_f32; first.len()]; count];
         let mut sizes = vec![0_usize; count];
         for vector in vectors {
@@ -368,7 +368,7 @@ fn centres_of(vectors: &[&Vec<f32>], count: usize) -> Vec<Centre> {
 
 /// Upper centres below which the nearest lower one is looked for: what lies between
 /// two of them would otherwise be cut in half.
-const GROUPS: usize = 4;
+const UPPER_PROBES: usize = 4;
 
 fn nearest_partition(
     upper: &[Centre],
@@ -377,19 +377,17 @@ fn nearest_partition(
     vector: &[f32],
 ) -> usize {
     let groups = upper.iter().map(|centre| centre.closeness(vector));
-    let groups = keep_best(groups.enumerate(), GROUPS);
+    let groups = top_k(groups.enumerate(), UPPER_PROBES);
     let partitions = groups.into_iter().flat_map(|(group, _)| {
         let centres = lower[group].iter().enumerate();
         centres.map(move |(at, centre)| (first[group] + at, centre.closeness(vector)))
     });
-    keep_best(partitions, 1).first().map_or(0, |best| best.0)
+    top_k(partitions, 1).first().map_or(0, |best| best.0)
 }
 
 fn nearest_centre(centres: &[Centre], vector: &[f32]) -> usize {
     let all = centres.iter().map(|centre| centre.closeness(vector));
-    keep_best(all.enumerate(), 1)
-        .first()
-        .map_or(0, |best| best.0)
+    top_k(all.enumerate(), 1).first().map_or(0, |best| best.0)
 }
 
 #[cfg(test)]
@@ -420,17 +418,17 @@ mod tests {
     fn codes_find_nearly_what_comparing_everything_finds() {
         let dimension = 128;
         let rows = rows(6000, dimension);
-        let mut codes = Codes::of(&rows, dimension);
-        codes.partition();
-        codes.add(&rows[..dimension]);
+        let mut index = IvfIndex::of(&rows, dimension);
+        index.partition();
+        index.add(&rows[..dimension]);
         let (mut found, mut wanted) = (0, 0);
         for query in rows.chunks_exact(dimension).step_by(300) {
             let all = rows
                 .chunks_exact(dimension)
                 .map(|row| dot(row, query))
                 .enumerate();
-            let exact = keep_best(all, 10);
-            let near = codes.nearest(query, 10, &|row| row < 6000);
+            let exact = top_k(all, 10);
+            let near = index.nearest(query, 10, &|row| row < 6000);
             wanted += exact.len();
             found += exact
                 .iter()
@@ -444,10 +442,10 @@ mod tests {
     fn what_was_added_after_arranging_is_found() {
         let dimension = 128;
         let rows = rows(2000, dimension);
-        let mut codes = Codes::of(&rows[..1999 * dimension], dimension);
-        codes.partition();
+        let mut index = IvfIndex::of(&rows[..1999 * dimension], dimension);
+        index.partition();
         let last = &rows[1999 * dimension..];
-        codes.add(last);
-        assert_eq!(codes.nearest(last, 1, &|_| true)[0].0, 1999);
+        index.add(last);
+        assert_eq!(index.nearest(last, 1, &|_| true)[0].0, 1999);
     }
 }

@@ -9,20 +9,20 @@ use alacritty_terminal::vte::ansi::{Color, NamedColor};
 
 /// Colours and emphasis of a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Look {
+pub(crate) struct CellStyle {
     flags: Flags,
     foreground: Color,
     background: Color,
     underline: Option<Color>,
 }
 
-impl Default for Look {
+impl Default for CellStyle {
     fn default() -> Self {
         Self::of(&Cell::default())
     }
 }
 
-impl Look {
+impl CellStyle {
     pub(crate) fn of(cell: &Cell) -> Self {
         let layout = Flags::WRAPLINE
             | Flags::WIDE_CHAR

@@ -19,7 +19,7 @@ const SUB: u8 = 0x1a;
 
 /// A control sequence that ended at `end` in the bytes given.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Tapped {
+pub(crate) struct ScannedControl {
     pub(crate) end: usize,
     pub(crate) control: Control,
 }
@@ -37,14 +37,14 @@ pub(crate) enum Control {
 
 /// What a scan found, in the order of the bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Found {
-    Control(Tapped),
+pub(crate) enum ScanEvent {
+    Control(ScannedControl),
     /// Bytes of an over-long string that must not reach the emulator.
     Surplus(Range<usize>),
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Tap {
+pub(crate) struct ControlScanner {
     state: State,
     buffer: Vec<u8>,
     overflowed: bool,
@@ -65,13 +65,13 @@ enum State {
     Ignored,
 }
 
-impl Tap {
+impl ControlScanner {
     /// How often the end of a synchronized update was seen.
     pub(crate) fn updates_ended(&self) -> u64 {
         self.updates_ended
     }
 
-    pub(crate) fn scan(&mut self, bytes: &[u8], found: &mut Vec<Found>) {
+    pub(crate) fn scan(&mut self, bytes: &[u8], found: &mut Vec<ScanEvent>) {
         let mut at = 0;
         while at < bytes.len() {
             match self.state {
@@ -121,7 +121,7 @@ impl Tap {
         };
     }
 
-    fn csi(&mut self, byte: u8, end: usize, found: &mut Vec<Found>) {
+    fn csi(&mut self, byte: u8, end: usize, found: &mut Vec<ScanEvent>) {
         match byte {
             ESC => self.state = State::Escape,
             CAN | SUB => self.state = State::Ground,
@@ -132,7 +132,7 @@ impl Tap {
                 // Queries alone matter; modes set and reset are the emulator's.
                 if matches!(byte, b'q' | b'n') && !self.overflowed {
                     let params = std::mem::take(&mut self.buffer);
-                    found.push(Found::Control(Tapped {
+                    found.push(ScanEvent::Control(ScannedControl {
                         end,
                         control: Control::Csi { params, last: byte },
                     }));
@@ -146,7 +146,7 @@ impl Tap {
     }
 
     /// Reads on in a control string and returns how many bytes it took.
-    fn string(&mut self, bytes: &[u8], base: usize, found: &mut Vec<Found>) -> usize {
+    fn string(&mut self, bytes: &[u8], base: usize, found: &mut Vec<ScanEvent>) -> usize {
         let stop = bytes
             .iter()
             .position(|&b| matches!(b, ESC | BEL | CAN | SUB));
@@ -156,7 +156,7 @@ impl Tap {
             self.buffer.extend_from_slice(&body[..body.len().min(room)]);
             if body.len() > room {
                 self.overflowed = true;
-                found.push(Found::Surplus(base + room..base + body.len()));
+                found.push(ScanEvent::Surplus(base + room..base + body.len()));
             }
         }
         let Some(stop) = stop else { return bytes.len() };
@@ -176,7 +176,7 @@ impl Tap {
         stop + 1
     }
 
-    fn finish(&mut self, end: usize, found: &mut Vec<Found>) {
+    fn finish(&mut self, end: usize, found: &mut Vec<ScanEvent>) {
         let body = std::mem::take(&mut self.buffer);
         let control = match self.state {
             _ if self.overflowed => return,
@@ -191,7 +191,7 @@ impl Tap {
             State::Dcs => Control::Dcs(body),
             _ => return,
         };
-        found.push(Found::Control(Tapped { end, control }));
+        found.push(ScanEvent::Control(ScannedControl { end, control }));
     }
 }
 
@@ -200,14 +200,14 @@ mod tests {
     use super::*;
 
     fn controls(chunks: &[&[u8]]) -> Vec<Control> {
-        let mut tap = Tap::default();
+        let mut tap = ControlScanner::default();
         let mut found = Vec::new();
         for chunk in chunks {
-            tap.scan(chunk, &mut found);
+            controls.scan(chunk, &mut found);
         }
         let control = |found| match found {
-            Found::Control(tapped) => Some(tapped.control),
-            Found::Surplus(_) => None,
+            ScanEvent::Control(tapped) => Some(tapped.control),
+            ScanEvent::Surplus(_) => None,
         };
         found.into_iter().filter_map(control).collect()
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use missiond_core::{DeliveryStatus, ExecutionAttention, ExecutionId, ExecutionLifecycle};
 
 use super::history::History;
-use super::{Place, at, create, header, observation, reopen};
+use super::{StoreOpener, at, create, header, observation, reopen};
 use crate::bounded::List;
 use crate::catalogue::{
     Answer, CompletedClaim, Fact, NeedsInput, Process, Progress, Prompt, Signal,
@@ -59,12 +59,12 @@ fn start(journal: &Journal) {
     assert_eq!(acknowledged.reason, Reason::Allowed);
 }
 
-pub fn an_execution_has_one_journal(place: Place<'_>) {
-    let journal = create(place());
+pub fn an_execution_has_one_journal(open_store: StoreOpener<'_>) {
+    let journal = create(open_store());
     let execution = journal.execution();
     drop(journal);
     let again = Journal::create(
-        place(),
+        open_store(),
         Arc::new(Policy::standard()),
         at(0),
         header(execution),
@@ -75,35 +75,35 @@ pub fn an_execution_has_one_journal(place: Place<'_>) {
     );
 }
 
-pub fn an_unknown_execution_is_not_found(place: Place<'_>) {
+pub fn an_unknown_execution_is_not_found(open_store: StoreOpener<'_>) {
     let execution = ExecutionId::generate();
-    let error = Journal::open(place(), Arc::new(Policy::standard()), execution).unwrap_err();
+    let error = Journal::open(open_store(), Arc::new(Policy::standard()), execution).unwrap_err();
     assert_eq!(
         error,
         JournalError::Store(StoreError::NotFound { execution })
     );
-    assert_eq!(place().list().unwrap(), []);
+    assert_eq!(open_store().list().unwrap(), []);
 }
 
-pub fn a_second_writer_is_refused_until_the_first_is_gone(place: Place<'_>) {
-    let journal = create(place());
+pub fn a_second_writer_is_refused_until_the_first_is_gone(open_store: StoreOpener<'_>) {
+    let journal = create(open_store());
     let execution = journal.execution();
-    let second = Journal::open(place(), Arc::new(Policy::standard()), execution);
+    let second = Journal::open(open_store(), Arc::new(Policy::standard()), execution);
     assert!(
         matches!(second, Err(JournalError::Store(StoreError::Locked { .. }))),
         "{second:?}"
     );
     drop(journal);
-    let _ = reopen(place, execution);
+    let _ = reopen(open_store, execution);
 }
 
-pub fn journals_are_listed_in_order(place: Place<'_>) {
-    let made: Vec<_> = (0..3).map(|_| create(place()).execution()).collect();
-    assert_eq!(place().list().unwrap(), made);
+pub fn journals_are_listed_in_order(open_store: StoreOpener<'_>) {
+    let made: Vec<_> = (0..3).map(|_| create(open_store()).execution()).collect();
+    assert_eq!(open_store().list().unwrap(), made);
 }
 
-pub fn what_was_acknowledged_is_there_after_a_restart(place: Place<'_>) {
-    let journal = create(place());
+pub fn what_was_acknowledged_is_there_after_a_restart(open_store: StoreOpener<'_>) {
+    let journal = create(open_store());
     let execution = journal.execution();
     let mut history = History::new(3);
     for _ in 0..50 {
@@ -111,7 +111,7 @@ pub fn what_was_acknowledged_is_there_after_a_restart(place: Place<'_>) {
     }
     let before = journal.state().unwrap();
     drop(journal);
-    let (journal, recovery) = reopen(place, execution);
+    let (journal, recovery) = reopen(open_store, execution);
     assert_eq!(recovery, crate::store::Recovery::default());
     assert_eq!(journal.state().unwrap(), before);
     for _ in 0..50 {
@@ -119,11 +119,11 @@ pub fn what_was_acknowledged_is_there_after_a_restart(place: Place<'_>) {
     }
     let before = journal.state().unwrap();
     drop(journal);
-    assert_eq!(reopen(place, execution).0.state().unwrap(), before);
+    assert_eq!(reopen(open_store, execution).0.state().unwrap(), before);
 }
 
-pub fn a_duplicate_says_so_before_and_after_a_restart(place: Place<'_>) {
-    let journal = create(place());
+pub fn a_duplicate_says_so_before_and_after_a_restart(open_store: StoreOpener<'_>) {
+    let journal = create(open_store());
     let execution = journal.execution();
     start(&journal);
     let signal = |source| observation(execution, "signal:once", source, claim());
@@ -138,15 +138,15 @@ pub fn a_duplicate_says_so_before_and_after_a_restart(place: Place<'_>) {
     assert_eq!(second.observation, first.observation);
     assert!(second.detail.contains("duplicate"), "{}", second.detail);
     drop(journal);
-    let (journal, _) = reopen(place, execution);
+    let (journal, _) = reopen(open_store, execution);
     let third = journal.observe(at(4), signal(Source::McpTool)).unwrap();
     assert_eq!(third, second);
     let state = journal.state().unwrap();
     assert_eq!((state.head, state.due.len()), (head, 1));
 }
 
-pub fn a_refused_observation_is_a_duplicate_too(place: Place<'_>) {
-    let journal = create(place());
+pub fn a_refused_observation_is_a_duplicate_too(open_store: StoreOpener<'_>) {
+    let journal = create(open_store());
     let execution = journal.execution();
     let refused = || observation(execution, "screen:1", Source::Terminal, claim());
     let first = journal.observe(at(1), refused()).unwrap();
@@ -160,13 +160,13 @@ pub fn a_refused_observation_is_a_duplicate_too(place: Place<'_>) {
     let second = journal.observe(at(2), refused()).unwrap();
     assert_eq!(second.outcome, Outcome::Duplicate { original });
     drop(journal);
-    let (journal, _) = reopen(place, execution);
+    let (journal, _) = reopen(open_store, execution);
     assert_eq!(journal.observe(at(3), refused()).unwrap(), second);
     assert_eq!(journal.state().unwrap().due.len(), 0);
 }
 
-pub fn a_message_is_accepted_once_and_waits_for_its_delivery(place: Place<'_>) {
-    let journal = create(place());
+pub fn a_message_is_accepted_once_and_waits_for_its_delivery(open_store: StoreOpener<'_>) {
+    let journal = create(open_store());
     let execution = journal.execution();
     start(&journal);
     let asked = NeedsInput {
@@ -200,7 +200,7 @@ pub fn a_message_is_accepted_once_and_waits_for_its_delivery(place: Place<'_>) {
         panic!("{accepted:?}");
     };
     drop(journal);
-    let (journal, _) = reopen(place, execution);
+    let (journal, _) = reopen(open_store, execution);
     let duplicate = MessageOutcome::Duplicate {
         message,
         original: sequence,
@@ -241,14 +241,14 @@ pub fn a_message_is_accepted_once_and_waits_for_its_delivery(place: Place<'_>) {
     assert!(matches!(accepted, MessageOutcome::Accepted { .. }));
 }
 
-pub fn an_effect_is_due_until_it_is_settled(place: Place<'_>) {
-    let journal = create(place());
+pub fn an_effect_is_due_until_it_is_settled(open_store: StoreOpener<'_>) {
+    let journal = create(open_store());
     let execution = journal.execution();
     start(&journal);
     let claimed = observation(execution, "signal:done", Source::McpTool, claim());
     journal.observe(at(2), claimed).unwrap();
     drop(journal);
-    let (journal, _) = reopen(place, execution);
+    let (journal, _) = reopen(open_store, execution);
     let state = journal.state().unwrap();
     let (key, effect) = state.due.first_key_value().unwrap();
     assert_eq!(effect.kind, OwnerEffectKind::CompletionClaimed);
@@ -267,13 +267,16 @@ pub fn an_effect_is_due_until_it_is_settled(place: Place<'_>) {
         "{again:?}"
     );
     drop(journal);
-    assert_eq!(reopen(place, execution).0.state().unwrap().due.len(), 0);
+    assert_eq!(
+        reopen(open_store, execution).0.state().unwrap().due.len(),
+        0
+    );
 }
 
-pub fn many_writers_lose_nothing(place: Place<'_>) {
+pub fn many_writers_lose_nothing(open_store: StoreOpener<'_>) {
     const WRITERS: usize = 8;
     const EACH: usize = 25;
-    let journal = create(place());
+    let journal = create(open_store());
     let execution = journal.execution();
     std::thread::scope(|scope| {
         for writer in 0..WRITERS {
@@ -292,11 +295,11 @@ pub fn many_writers_lose_nothing(place: Place<'_>) {
     let before = journal.state().unwrap();
     assert_eq!(before.processed_count(), WRITERS * EACH);
     drop(journal);
-    assert_eq!(reopen(place, execution).0.state().unwrap(), before);
+    assert_eq!(reopen(open_store, execution).0.state().unwrap(), before);
 }
 
-pub fn a_large_record_reads_back(place: Place<'_>) {
-    let journal = create(place());
+pub fn a_large_record_reads_back(open_store: StoreOpener<'_>) {
+    let journal = create(open_store());
     let execution = journal.execution();
     let text = "ü\u{0}\"\\\n".repeat(20_000);
     let message = NewMessage {
@@ -308,7 +311,7 @@ pub fn a_large_record_reads_back(place: Place<'_>) {
     };
     journal.accept(at(1), message.clone()).unwrap();
     drop(journal);
-    let (journal, _) = reopen(place, execution);
+    let (journal, _) = reopen(open_store, execution);
     let state = journal.state().unwrap();
     let (_, read) = state.undelivered().next().unwrap();
     assert_eq!(read.content.as_ref(), Some(&message.content));

@@ -2,12 +2,12 @@
 //! compared several times as fast. How far any is from what it stands for is kept,
 //! so that a comparison can say between which bounds the true one lies.
 
+use crate::simd::{int8_dot_f32, int8_dots};
 use crate::vectors::normalised;
-use crate::wide::{mixed_dot, whole_dots};
 
 /// Vectors of length 1, one after the other.
 #[derive(Debug, Default)]
-pub(crate) struct WholeVectors {
+pub(crate) struct QuantizedVectors {
     dimension: usize,
     values: Vec<i8>,
     /// What a value of 1 stands for, per vector.
@@ -18,21 +18,21 @@ pub(crate) struct WholeVectors {
 
 /// A query to compare them with, in steps so fine that it is nearly itself.
 #[derive(Debug)]
-pub(crate) struct WholeQuery {
+pub(crate) struct QuantizedQuery {
     values: Vec<i16>,
     unit: f32,
     error: f32,
 }
 
 /// What adding floating-point numbers in another order may change.
-const ADDING: f32 = 1e-5;
+const SUMMATION_ERROR: f32 = 1e-5;
 
-impl WholeQuery {
+impl QuantizedQuery {
     pub(crate) fn of(vector: &[f32]) -> Self {
         // The sum of all products must fit 32 bits, also of the largest vectors.
         let most = i32::MAX / 128 / (vector.len().max(1) as i32);
         let most = most.min(i32::from(i16::MAX)) as f32;
-        let unit = largest(vector) / most;
+        let unit = max_abs(vector) / most;
         let values: Vec<i16> = vector
             .iter()
             .map(|value| (value / unit).round() as i16)
@@ -46,7 +46,7 @@ impl WholeQuery {
     }
 }
 
-impl WholeVectors {
+impl QuantizedVectors {
     pub(crate) fn new(dimension: usize) -> Self {
         Self {
             dimension,
@@ -63,7 +63,7 @@ impl WholeVectors {
     }
 
     pub(crate) fn add(&mut self, vector: &[f32]) {
-        let unit = largest(vector) / 127.0;
+        let unit = max_abs(vector) / 127.0;
         let begin = self.values.len();
         self.values
             .extend(vector.iter().map(|value| (value / unit).round() as i8));
@@ -86,9 +86,9 @@ impl WholeVectors {
     }
 
     /// How alike each row and a query are, all of them in order.
-    pub(crate) fn similarities(&self, query: &WholeQuery) -> Vec<f32> {
+    pub(crate) fn similarities(&self, query: &QuantizedQuery) -> Vec<f32> {
         let mut products = Vec::with_capacity(self.len());
-        whole_dots(&self.values, &query.values, &mut products);
+        int8_dots(&self.values, &query.values, &mut products);
         let similarities = products.iter().zip(&self.units);
         similarities
             .map(|(&product, unit)| product as f32 * unit * query.unit)
@@ -96,10 +96,10 @@ impl WholeVectors {
     }
 
     /// The same of some rows.
-    pub(crate) fn similarities_of(&self, rows: &[usize], query: &WholeQuery) -> Vec<f32> {
+    pub(crate) fn similarities_of(&self, rows: &[usize], query: &QuantizedQuery) -> Vec<f32> {
         let mut products = Vec::with_capacity(rows.len());
         for &row in rows {
-            whole_dots(self.values(row), &query.values, &mut products);
+            int8_dots(self.values(row), &query.values, &mut products);
         }
         let similarities = products.iter().zip(rows);
         similarities
@@ -109,23 +109,23 @@ impl WholeVectors {
 
     /// The same of one row with a query as it is.
     pub(crate) fn similarity(&self, row: usize, query: &[f32]) -> f32 {
-        mixed_dot(self.values(row), query) * self.units[row]
+        int8_dot_f32(self.values(row), query) * self.units[row]
     }
 
     fn values(&self, row: usize) -> &[i8] {
         &self.values[row * self.dimension..][..self.dimension]
     }
 
-    /// How far any of [`WholeVectors::similarities`] may be from the true one, for
+    /// How far any of [`QuantizedVectors::similarities`] may be from the true one, for
     /// a query of length 1.
-    pub(crate) fn error(&self, query: &WholeQuery) -> f32 {
+    pub(crate) fn error_bound(&self, query: &QuantizedQuery) -> f32 {
         let own = self.error;
-        own + (1.0 + own) * query.error + ADDING
+        own + (1.0 + own) * query.error + SUMMATION_ERROR
     }
 }
 
 /// The largest value, never nothing.
-fn largest(vector: &[f32]) -> f32 {
+fn max_abs(vector: &[f32]) -> f32 {
     vector
         .iter()
         .fold(1e-9, |most, value| most.max(value.abs()))
@@ -141,7 +141,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::wide::dot;
+    use crate::simd::dot;
 
     proptest! {
         /// What is left out because of a bound must not be among the nearest.
@@ -153,20 +153,20 @@ mod tests {
             let (Some(a), Some(b)) = (normalised(&a), normalised(&b)) else {
                 return Ok(());
             };
-            let mut vectors = WholeVectors::new(a.len());
+            let mut vectors = QuantizedVectors::new(a.len());
             vectors.add(&a);
-            let query = WholeQuery::of(&b);
+            let query = QuantizedQuery::of(&b);
             let off = (vectors.similarities(&query)[0] - dot(&a, &b)).abs();
-            prop_assert!(off <= vectors.error(&query), "{off}");
+            prop_assert!(off <= vectors.error_bound(&query), "{off}");
         }
     }
 
     #[test]
     fn the_largest_vectors_do_not_overflow() {
         let flat = normalised(&vec![1.0; 16_384]).unwrap();
-        let mut vectors = WholeVectors::new(flat.len());
+        let mut vectors = QuantizedVectors::new(flat.len());
         vectors.add(&flat);
-        let similarity = vectors.similarities(&WholeQuery::of(&flat))[0];
+        let similarity = vectors.similarities(&QuantizedQuery::of(&flat))[0];
         assert!((similarity - 1.0).abs() < 0.01, "{similarity}");
     }
 }

@@ -1,7 +1,7 @@
 //! The signs of vectors, one bit a dimension: in how many of them two vectors
 //! differ says about how far apart they are.
 
-use crate::wide::differences;
+use crate::simd::hamming_distances;
 
 /// Rows that lie together. Within a block all first words of its rows come first,
 /// then all second ones: so one instruction counts the signs of several rows.
@@ -9,14 +9,14 @@ pub(crate) const BLOCK: usize = 64;
 
 /// The signs of some rows, one after the other.
 #[derive(Debug)]
-pub(crate) struct Signs {
+pub(crate) struct SignBits {
     /// Words of each row.
     words: usize,
     rows: usize,
     blocks: Vec<u64>,
 }
 
-impl Signs {
+impl SignBits {
     pub(crate) const fn new(words: usize) -> Self {
         Self {
             words,
@@ -54,9 +54,9 @@ impl Signs {
     }
 
     /// In how many signs each row differs from these, added to `out`.
-    pub(crate) fn differences(&self, signs: &[u64], out: &mut Vec<u16>) {
+    pub(crate) fn hamming_distances(&self, signs: &[u64], out: &mut Vec<u16>) {
         let end = out.len() + self.rows;
-        differences(&self.blocks, signs, out);
+        hamming_distances(&self.blocks, signs, out);
         // The last block may have room for more rows than there are.
         out.truncate(end);
     }
@@ -83,10 +83,10 @@ mod tests {
                 let value = |at: usize| seed.wrapping_mul(((row * 31 + at) as u64) | 1);
                 (0..signs.len()).map(value).collect()
             };
-            let mut all = Signs::new(signs.len());
+            let mut all = SignBits::new(signs.len());
             (0..rows).for_each(|at| all.push(&row(at)));
             let mut found = vec![7];
-            all.differences(&signs, &mut found);
+            all.hamming_distances(&signs, &mut found);
             let differ = |at: usize| -> u16 {
                 let row = row(at);
                 let pairs = row.iter().zip(&signs);

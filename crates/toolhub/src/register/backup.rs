@@ -13,7 +13,7 @@ use super::RegisterError;
 use crate::import::Client;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Kept {
+pub(super) struct Backup {
     pub(super) client: Client,
     pub(super) file: PathBuf,
     /// Nothing when there was no file.
@@ -33,7 +33,7 @@ struct OnDisk {
     made_folders: Vec<PathBuf>,
 }
 
-impl Kept {
+impl Backup {
     pub(super) fn load(folder: &Path, client: Client) -> Result<Option<Self>, RegisterError> {
         let path = path(folder, client);
         let text = match fs::read_to_string(&path) {
