@@ -187,7 +187,7 @@ pub(super) fn of_process(process: Process) -> ObservationDraft {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Line<'a> {
     pub conversation: &'a str,
-    pub place: &'a str,
+    pub position: &'a str,
     pub text: &'a str,
 }
 

@@ -116,7 +116,7 @@ impl Read {
             let said = adapter.transcript_facts(&line.text, &mut place.memory);
             let line = facts::Line {
                 conversation: &place.conversation,
-                place: &line.position,
+                position: &line.position,
                 text: &line.text,
             };
             for (index, fact) in said.iter().enumerate() {

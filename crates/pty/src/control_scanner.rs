@@ -200,10 +200,10 @@ mod tests {
     use super::*;
 
     fn controls(chunks: &[&[u8]]) -> Vec<Control> {
-        let mut tap = ControlScanner::default();
+        let mut scanner = ControlScanner::default();
         let mut found = Vec::new();
         for chunk in chunks {
-            controls.scan(chunk, &mut found);
+            scanner.scan(chunk, &mut found);
         }
         let control = |found| match found {
             ScanEvent::Control(tapped) => Some(tapped.control),

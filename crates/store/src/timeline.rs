@@ -119,7 +119,7 @@ pub async fn append(tx: &mut Tx<'_>, events: &[NewEvent]) -> Result<Vec<Seq>, St
     };
     let head = tx.track_failure(inserted)?;
     tx.set_new_head(head);
-    Ok(places(head, events.len()))
+    Ok(sequence_range(head, events.len()))
 }
 
 /// The newest event's place; 0 when there has been none.

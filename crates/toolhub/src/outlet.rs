@@ -169,7 +169,7 @@ mod tests {
     /// An outlet and the end it is read at.
     fn pair() -> (Arc<Outlet>, std::io::PipeReader) {
         let (reader, writer) = std::io::pipe().unwrap();
-        (Outlet::over(writer.into()).unwrap(), reader)
+        (Outlet::from_fd(writer.into()).unwrap(), reader)
     }
 
     fn line(number: usize, length: usize) -> String {

@@ -61,7 +61,7 @@ fn visible(terminal: &mut Terminal) -> Picture {
     let mut all = Vec::new();
     for row in 0..SIZE.rows {
         let row = &terminal.cells()[Line(row.into())];
-        let mut cells: Vec<_> = row.into_iter().map(seen).collect();
+        let mut cells: Vec<_> = row.into_iter().map(visible_cell).collect();
         blank_half_cells(&mut cells);
         all.extend(cells.into_iter().map(|mut cell| {
             let uri = cell.hyperlink().map(|link| link.uri().to_owned());

@@ -422,7 +422,7 @@ pub async fn complete(
     task.finished_at = Some(act.now);
     rows::store_status(tx, &task).await?;
     graph::release_dependents(tx, id).await?;
-    note(tx, id, author, how, act).await?;
+    add_note(tx, id, author, how, act).await?;
     Ok(task)
 }
 
