@@ -31,8 +31,8 @@ fn find_in(beside: Option<&Path>, path: Option<&OsStr>, name: &str) -> Option<Pa
 #[cfg(unix)]
 fn is_program(file: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
-    let found = std::fs::metadata(file);
-    found.is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+    let metadata = std::fs::metadata(file);
+    metadata.is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
 }
 
 #[cfg(not(unix))]
