@@ -209,9 +209,14 @@ fn a_hangup_reads_the_configuration_again() {
         keys.iter().find(|entry| entry["key"] == key).unwrap()["value"].clone()
     };
     assert_eq!(value("log.level"), "\"info\"");
-    home.write_config("[log]\nlevel = \"debug\"\nmax_files = 3\n");
+    home.write_config(
+        "[log]\nlevel = \"debug\"\nmax_files = 3\n[http]\nenabled = false\n\
+         requests_per_second = 150\n",
+    );
     home.signal(Signal::HUP);
     wait_for("the new level", || value("log.level") == "\"debug\"");
+    assert_eq!(value("http.requests_per_second"), "150");
+    assert_eq!(value("http.enabled"), "true", "needs a restart");
     assert_eq!(
         value("log.max_files"),
         "5",

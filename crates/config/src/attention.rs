@@ -1,14 +1,22 @@
 //! What agents may do without anybody being asked, and how people hear that
 //! they are.
 
+use std::path::Path;
+
 use missiond_core::CliEngine;
 use missiond_guard::permissions::{Effect, PathPattern, Pattern, Rule, Scope};
+use missiond_net::http::check_private;
 use serde::{Deserialize, Serialize};
 
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct PermissionsConfig {
-    pub rules: Vec<PermissionRuleConfig>,
+use crate::keys::{InvalidValue, section};
+
+section! {
+    pub struct PermissionsConfig: "permissions." {
+        /// Rules on what agents may do, each a table: `effect` (allow, ask or deny),
+        /// `tool`, `argument`, `path`, `server`, `engine`, `slot`. What is left out is
+        /// everything.
+        live rules: Vec<PermissionRuleConfig> = Vec::new();
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -30,72 +38,49 @@ pub struct PermissionRuleConfig {
     pub slot: Option<String>,
 }
 
-/// How people hear of a question that waits.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct NotificationsConfig {
-    pub desktop: bool,
-    /// Empty means none.
-    pub webhook_url: String,
-    /// Empty means that nothing is signed.
-    pub webhook_secret_file: String,
-    pub dwell_secs: u64,
-    pub cooldown_secs: u64,
-}
-
-impl Default for NotificationsConfig {
-    fn default() -> Self {
-        Self {
-            desktop: false,
-            webhook_url: String::new(),
-            webhook_secret_file: String::new(),
-            dwell_secs: 20,
-            cooldown_secs: 120,
-        }
+section! {
+    /// How people hear of a question that waits.
+    pub struct NotificationsConfig: "notifications." {
+        /// Show a notification on the desktop (notify-send, or osascript on macOS) when a
+        /// question waits.
+        live desktop: bool = false;
+        /// POST a question that waits to this address: https, or http to this machine.
+        /// Empty means none.
+        live webhook_url: String = String::new();
+        /// A file of mode 0600 with the secret that signs what is posted. Empty means
+        /// unsigned.
+        live webhook_secret_file: String = String::new();
+        /// Seconds a question must have waited before anybody is notified.
+        live dwell_secs: u64 = 20, in 0..=86_400;
+        /// Seconds after a notification in which nobody is notified about the same slot.
+        live cooldown_secs: u64 = 120, in 0..=86_400;
     }
 }
 
 impl NotificationsConfig {
-    /// What is wrong with the webhook, with its key.
-    pub(super) fn trouble(&self) -> Option<(&'static str, String)> {
+    pub(crate) fn check(&self) -> Result<(), InvalidValue> {
         let url = &self.webhook_url;
-        if !url.is_empty() && !is_safe(url) {
+        if !url.is_empty() && check_private(url).is_err() {
             let message = "must begin with https://, or with http:// and an address of this \
                  machine (127.0.0.1, [::1] or localhost)";
-            return Some(("notifications.webhook_url", message.to_owned()));
+            return Err(InvalidValue::new("notifications.webhook_url", message));
         }
         let file = &self.webhook_secret_file;
-        let absolute = std::path::Path::new(file).is_absolute();
-        (!file.is_empty() && !absolute).then(|| {
-            let message = "must be an absolute path".to_owned();
-            ("notifications.webhook_secret_file", message)
-        })
-    }
-}
-
-fn is_safe(url: &str) -> bool {
-    let Ok(uri) = url.parse::<hyper::Uri>() else {
-        return false;
-    };
-    let host = uri.host().unwrap_or_default().trim_matches(['[', ']']);
-    let here = || {
-        let address = host.parse::<std::net::IpAddr>();
-        host == "localhost" || address.is_ok_and(|address| address.is_loopback())
-    };
-    match uri.scheme_str() {
-        Some("https") => !host.is_empty(),
-        Some("http") => here(),
-        _ => false,
+        if !file.is_empty() && !Path::new(file).is_absolute() {
+            let key = "notifications.webhook_secret_file";
+            return Err(InvalidValue::new(key, "must be an absolute path"));
+        }
+        Ok(())
     }
 }
 
 impl PermissionRuleConfig {
-    /// The rule it stands for, named by its place in the file.
+    /// The rule it stands for, named by its number in the file.
     #[must_use]
-    pub fn rule(&self, place: usize) -> Rule {
+    pub fn rule(&self, number: usize) -> Rule {
         let everything = || "*".parse().expect("a star is a pattern");
         Rule {
-            name: format!("config-{place}"),
+            name: format!("config-{number}"),
             effect: self.effect,
             tool: self.tool.clone().unwrap_or_else(everything),
             argument: self.argument.clone(),
@@ -123,5 +108,12 @@ impl PermissionsConfig {
             }
         });
         rules.collect()
+    }
+
+    pub(crate) fn check(&self) -> Result<(), InvalidValue> {
+        match self.rules() {
+            Ok(_) => Ok(()),
+            Err(error) => Err(InvalidValue::new("permissions.rules", error)),
+        }
     }
 }

@@ -6,26 +6,43 @@ use std::time::Duration;
 use missiond_core::{CliEngine, SlotName};
 use serde::{Deserialize, Serialize};
 
-use super::quiet_hours::QuietHours;
+use crate::keys::{InvalidValue, section};
+use crate::quiet_hours::QuietHours;
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct AutopilotConfig {
-    pub engine: CliEngine,
-    pub max_agents: u32,
-    /// `engine=number`.
-    pub engine_limits: Vec<String>,
-    pub check_rounds: u32,
-    pub unchanged_rounds: u32,
-    pub settle_ms: u64,
-    pub stall_secs: u64,
-    pub lease_secs: u64,
-    pub limit_resumes: u32,
-    /// 0 means no budget.
-    pub tokens_per_day: u64,
-    pub engine_tokens_per_day: u64,
-    /// `22:00-06:30`.
-    pub quiet_hours: Vec<String>,
+section! {
+    pub struct AutopilotConfig: "autopilot." {
+        /// The agent CLI of tasks that name none: claude, codex, gemini, opencode or the
+        /// name of a manifest.
+        live engine: CliEngine = CliEngine::Claude;
+        /// Agents that may work on tasks at once.
+        live max_agents: u32 = 4, in 1..=1000;
+        /// Agents of one engine that may work on tasks at once, for example
+        /// `["claude=2"]`.
+        live engine_limits: Vec<String> = Vec::new();
+        /// Rounds of checks an attempt may fail before a person is asked.
+        live check_rounds: u32 = 3, in 1..=100;
+        /// Rounds of failed checks in a row without a change by the agent before a person
+        /// is asked.
+        live unchanged_rounds: u32 = 2, in 1..=100;
+        /// Milliseconds an agent that has worked must rest until its turn counts as over;
+        /// ten times as long when nobody saw it work.
+        live settle_ms: u64 = 2000, in 50..=600_000;
+        /// Seconds without a sign of an agent that works before its attempt is given up.
+        live stall_secs: u64 = 1800, in 1..=86_400;
+        /// Seconds a claim lasts without a sign of the daemon that holds it.
+        live lease_secs: u64 = 60, in 1..=86_400;
+        /// How often a task goes on by itself after a vendor's usage limit; then a person
+        /// is asked.
+        live limit_resumes: u32 = 1, in 0..=100;
+        /// Tokens all agents of tasks may use in a day (UTC), without what came from a
+        /// cache; 0 means no budget.
+        live tokens_per_day: u64 = 0;
+        /// The same for the agents of one engine.
+        live engine_tokens_per_day: u64 = 0;
+        /// Parts of the day in which no task is begun, by this machine's clock, for
+        /// example `["22:00-06:30"]`.
+        live quiet_hours: Vec<String> = Vec::new();
+    }
 }
 
 /// A slot of the configuration: tasks of its engine run in it first.
@@ -40,25 +57,6 @@ pub struct SlotConfig {
     /// Of other people's MCP servers; as `mcp.agents` says when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<String>>,
-}
-
-impl Default for AutopilotConfig {
-    fn default() -> Self {
-        Self {
-            engine: CliEngine::Claude,
-            max_agents: 4,
-            engine_limits: Vec::new(),
-            check_rounds: 3,
-            unchanged_rounds: 2,
-            settle_ms: 2000,
-            stall_secs: 1800,
-            lease_secs: 60,
-            limit_resumes: 1,
-            tokens_per_day: 0,
-            engine_tokens_per_day: 0,
-            quiet_hours: Vec::new(),
-        }
-    }
 }
 
 impl AutopilotConfig {
@@ -80,17 +78,18 @@ impl AutopilotConfig {
     }
 
     /// What is wrong with the texts among the values.
-    pub(super) fn check(&self) -> Result<(), (&'static str, String)> {
-        if let Some(text) = self
-            .engine_limits
-            .iter()
-            .find(|text| engine_limit(text).is_none())
-        {
+    pub(crate) fn check(&self) -> Result<(), InvalidValue> {
+        let limits = &mut self.engine_limits.iter();
+        if let Some(text) = limits.find(|text| engine_limit(text).is_none()) {
             let message = format!("`{text}` is no limit of an engine: write it as claude=2");
-            return Err(("autopilot.engine_limits", message));
+            return Err(InvalidValue::new("autopilot.engine_limits", message));
         }
-        let quiet = QuietHours::parse(&self.quiet_hours);
-        quiet.map_err(|error| ("autopilot.quiet_hours", error.to_string()))?;
+        if let Err(error) = QuietHours::parse(&self.quiet_hours) {
+            return Err(InvalidValue::new(
+                "autopilot.quiet_hours",
+                error.to_string(),
+            ));
+        }
         Ok(())
     }
 }
@@ -101,13 +100,14 @@ fn engine_limit(text: &str) -> Option<(CliEngine, u32)> {
 }
 
 /// What is wrong with the slots, if anything.
-pub(super) fn check_slots(slots: &[SlotConfig]) -> Result<(), (&'static str, String)> {
+pub(crate) fn check_slots(slots: &[SlotConfig]) -> Result<(), InvalidValue> {
     for (index, slot) in slots.iter().enumerate() {
         if let Err(error) = slot.name.parse::<SlotName>() {
-            return Err(("slots", error.to_string()));
+            return Err(InvalidValue::new("slots", error.to_string()));
         }
         if slots[..index].iter().any(|other| other.name == slot.name) {
-            return Err(("slots", format!("two slots are called `{}`", slot.name)));
+            let message = format!("two slots are called `{}`", slot.name);
+            return Err(InvalidValue::new("slots", message));
         }
     }
     Ok(())

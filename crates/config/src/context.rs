@@ -1,38 +1,37 @@
 //! What agents are told beside their first prompt.
 
+use missiond_api::operations::context::MAX_CONTEXT_TOKENS;
 use missiond_context::Source;
-use serde::{Deserialize, Serialize};
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct ContextConfig {
-    pub enabled: bool,
-    /// Of the whole, per prompt.
-    pub tokens: u32,
-    pub deadline_ms: u64,
-    pub keep_days: u32,
-    pub environment: bool,
-    pub skills: bool,
-    pub entries: bool,
-    pub history: bool,
-    pub map: bool,
-    pub instructions: bool,
-}
+use crate::keys::section;
 
-impl Default for ContextConfig {
-    fn default() -> Self {
-        Self {
-            enabled: true,
-            tokens: 4000,
-            deadline_ms: 1500,
-            keep_days: 90,
-            environment: true,
-            skills: true,
-            entries: true,
-            history: true,
-            map: true,
-            instructions: true,
-        }
+section! {
+    #[derive(Eq)]
+    pub struct ContextConfig: "context." {
+        /// Whether agents are told what is known beside their first prompt.
+        live enabled: bool = true;
+        /// Tokens of what an agent is told beside its first prompt at most; estimated on
+        /// the safe side.
+        live tokens: u32 = 4000, in 100..=MAX_CONTEXT_TOKENS;
+        /// Milliseconds the start of an agent waits for what there is to tell; a source
+        /// that takes longer is left out.
+        live deadline_ms: u64 = 1500, in 10..=20_000;
+        /// Days for which it is kept what agents were told.
+        live keep_days: u32 = 90, in 1..=3650;
+        /// Tell agents where they run, for which task, and who else works there.
+        live environment: bool = true;
+        /// Tell agents of skills (SKILL.md) that fit what they are asked.
+        live skills: bool = true;
+        /// Tell agents the entries of the knowledge base that fit what they are asked.
+        live entries: bool = true;
+        /// Tell agents what was said about it in earlier conversations in their project.
+        live history: bool = true;
+        /// Tell agents what their repository defines; the first time, it is read for
+        /// that.
+        live map: bool = true;
+        /// Tell agents what stands in AGENTS.md, CLAUDE.md and their like, unless their
+        /// CLI reads it by itself.
+        live instructions: bool = true;
     }
 }
 

@@ -1,44 +1,31 @@
-//! Whose conversations are taken in, how long they are kept, and how much of
+//! Whose conversations are ingested, how long they are kept, and how much of
 //! them is held in memory to be searched.
 
-use serde::{Deserialize, Serialize};
+use crate::keys::{InvalidValue, section};
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct ConversationsConfig {
-    /// Absolute, or below `~/`.
-    pub projects: Vec<String>,
-    /// 0 means for ever.
-    pub keep_days: u32,
-    pub index_mb: u32,
-}
-
-impl Default for ConversationsConfig {
-    fn default() -> Self {
-        Self {
-            projects: Vec::new(),
-            keep_days: 0,
-            index_mb: 128,
-        }
+section! {
+    #[derive(Eq)]
+    pub struct ConversationsConfig: "conversations." {
+        /// Folders in which your own conversations with agent CLIs are taken in from the
+        /// CLIs' transcripts, for example `["~/src/app"]`. Empty means none; those of
+        /// executions are taken in always.
+        live projects: Vec<String> = Vec::new();
+        /// Days after its last word that a conversation is forgotten; 0 means never.
+        live keep_days: u32 = 0, in 0..=36_500;
+        /// Memory that the words of conversations may take to be searched, in MB; what
+        /// was said first is left out then, and a search says from when on it has looked.
+        live index_mb: u32 = 128, in 1..=65_536;
     }
 }
 
 impl ConversationsConfig {
-    pub(super) fn check(&self) -> Result<(), (&'static str, String)> {
+    pub(crate) fn check(&self) -> Result<(), InvalidValue> {
         for folder in &self.projects {
             let named = folder == "~" || folder.starts_with('/') || folder.starts_with("~/");
             if !named || folder.contains('\0') {
                 let message = format!("`{folder}` must be an absolute path or begin with `~/`");
-                return Err(("conversations.projects", message));
+                return Err(InvalidValue::new("conversations.projects", message));
             }
-        }
-        if self.keep_days > 36_500 {
-            let message = format!("{} must be 0 to 36500", self.keep_days);
-            return Err(("conversations.keep_days", message));
-        }
-        if !(1..=65_536).contains(&self.index_mb) {
-            let message = format!("{} must be 1 to 65536", self.index_mb);
-            return Err(("conversations.index_mb", message));
         }
         Ok(())
     }

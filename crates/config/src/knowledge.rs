@@ -1,11 +1,15 @@
 //! What embeds entries, whose proposals are accepted, and every number of the
 //! search. The numbers begin as those of the profile that measures best.
 
+use std::ops::RangeInclusive;
+
 use missiond_api::operations::knowledge::MAX_HITS;
 use missiond_core::EntryCategory;
 use missiond_knowledge::profile::DEFAULT_PAGE;
 use missiond_knowledge::{Context, Fusion, Profile};
 use serde::{Deserialize, Serialize};
+
+use crate::keys::{InvalidValue, section};
 
 /// What embeds entries of knowledge.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,39 +24,32 @@ pub enum EmbeddingProvider {
     Off,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct KnowledgeConfig {
-    pub embedding: EmbeddingProvider,
-    /// Empty means the provider's own default.
-    pub model: String,
-    /// Empty means the provider's own default.
-    pub url: String,
-    /// The name of an environment variable, never the key itself.
-    pub api_key_env: String,
-    /// A file with the key and nothing else.
-    pub api_key_file: String,
-    pub timeout_secs: u64,
-    /// Sources, or beginnings of sources with a `*` behind them.
-    pub accept_from: Vec<String>,
-    /// Whether the model reads code too.
-    pub code: bool,
-    pub search: SearchConfig,
-}
-
-impl Default for KnowledgeConfig {
-    fn default() -> Self {
-        Self {
-            embedding: EmbeddingProvider::default(),
-            model: String::new(),
-            url: String::new(),
-            api_key_env: String::new(),
-            api_key_file: String::new(),
-            timeout_secs: 30,
-            accept_from: Vec::new(),
-            code: true,
-            search: SearchConfig::default(),
-        }
+section! {
+    pub struct KnowledgeConfig: "knowledge." {
+        /// What embeds entries: `embedded` (a model in the daemon), `ollama`, `openai`
+        /// (any endpoint with that interface) or `off`.
+        restart embedding: EmbeddingProvider = EmbeddingProvider::Embedded;
+        /// The name of the model. Empty means gte-small, with Ollama qwen3-embedding.
+        restart model: String = String::new();
+        /// Where the endpoint is, for example `http://127.0.0.1:8080/v1`. Empty means
+        /// Ollama on this machine.
+        restart url: String = String::new();
+        /// The environment variable of the daemon that holds the key of the endpoint.
+        /// Empty means no key.
+        restart api_key_env: String = String::new();
+        /// A file that holds the key of the endpoint and that nobody else can read,
+        /// instead of a variable. Empty means none.
+        restart api_key_file: String = String::new();
+        /// How long one request to the endpoint may take, in seconds.
+        restart timeout_secs: u64 = 30, in 1..=600;
+        /// Sources whose proposals become entries without a person, unless they
+        /// contradict what is known; a `*` at the end stands for anything, for example
+        /// `["session *"]`.
+        restart accept_from: Vec<String> = Vec::new();
+        /// Whether the model reads code too, in the background, so that `mission code
+        /// search` compares meaning.
+        restart code: bool = true;
+        sections { search: SearchConfig }
     }
 }
 
@@ -68,100 +65,20 @@ impl KnowledgeConfig {
             })
     }
 
-    pub(super) fn check(&self) -> Result<(), (&'static str, String)> {
-        let share = |key, value: f64| {
-            if (0.0..=1.0).contains(&value) {
-                Ok(())
-            } else {
-                Err((key, format!("{value} must be 0 to 1")))
-            }
-        };
+    /// What is wrong with the texts among the values.
+    pub(crate) fn check(&self) -> Result<(), InvalidValue> {
         let search = &self.search;
-        share("knowledge.search.keyword", search.keyword)?;
-        share("knowledge.search.keyword_of_turns", search.keyword_of_turns)?;
-        share("knowledge.search.b", search.b)?;
-        share("knowledge.search.filler", search.filler)?;
-        share("knowledge.search.character", search.character)?;
-        share("knowledge.search.similarity_floor", search.similarity_floor)?;
-        share("knowledge.search.drop_off", search.drop_off)?;
-        share("knowledge.search.relevance", search.relevance)?;
-        share("knowledge.search.conversation", search.conversation)?;
-        share("knowledge.search.said", search.said)?;
-        share("knowledge.search.feedback", search.feedback)?;
-        share("knowledge.search.rank_keyword", search.rank_keyword)?;
-        share("knowledge.search.rank_vector", search.rank_vector)?;
-        let number = |key, value: u32, least: u32, most: u32| match (least..=most).contains(&value)
-        {
-            true => Ok(()),
-            false => Err((key, format!("{value} must be {least} to {most}"))),
-        };
-        number("knowledge.search.page", search.page, 1, MAX_HITS)?;
-        number(
-            "knowledge.search.feedback_hits",
-            search.feedback_hits,
-            1,
-            50,
-        )?;
-        number(
-            "knowledge.search.vector_per_hit",
-            search.vector_per_hit,
-            1,
-            100,
-        )?;
-        number(
-            "knowledge.search.snippet_tokens",
-            search.snippet_tokens,
-            5,
-            200,
-        )?;
-        if !(1.0..=1000.0).contains(&search.rank_k) {
-            let message = format!("{} must be 1 to 1000", search.rank_k);
-            return Err(("knowledge.search.rank_k", message));
-        }
-        for (key, texts, most) in [
-            (
-                "knowledge.search.half_life_days",
-                &search.half_life_days,
-                36_500,
-            ),
-            (
-                "knowledge.search.detail_shown",
-                &search.detail_shown,
-                20_000,
-            ),
+        for (key, texts) in [
+            ("knowledge.search.half_life_days", &search.half_life_days),
+            ("knowledge.search.detail_shown", &search.detail_shown),
         ] {
-            let wrong = |text: &&String| of_category(text).is_none_or(|(_, number)| number > most);
+            let wrong = |text: &&String| category_number(text).is_none();
             if let Some(text) = texts.iter().find(wrong) {
-                let message = format!(
-                    "`{text}` is no number of a category: write it as debug=7, 0 to {most}"
-                );
-                return Err((key, message));
+                let message = format!("`{text}` is no number of a category: write it as debug=7");
+                return Err(InvalidValue::new(key, message));
             }
         }
-        for (key, values) in [
-            ("knowledge.search.before", search.before),
-            ("knowledge.search.after", search.after),
-            ("knowledge.search.vector_before", search.vector_before),
-            ("knowledge.search.vector_after", search.vector_after),
-        ] {
-            values.into_iter().try_for_each(|value| share(key, value))?;
-        }
-        if !(0.1..=10.0).contains(&search.k1) {
-            let message = format!("{} must be 0.1 to 10", search.k1);
-            return Err(("knowledge.search.k1", message));
-        }
-        number(
-            "knowledge.search.keyword_candidates",
-            search.keyword_candidates,
-            10,
-            10_000,
-        )?;
-        number(
-            "knowledge.search.vector_candidates",
-            search.vector_candidates,
-            10,
-            10_000,
-        )
+        Ok(())
     }
 }
 
@@ -176,93 +93,102 @@ pub enum FusionKind {
     Ranks,
 }
 
-/// The numbers of the search; what each means is said with the profile.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct SearchConfig {
-    /// Hits on a page when nobody says otherwise.
-    pub page: u32,
-    pub fusion: FusionKind,
-    pub rank_keyword: f64,
-    pub rank_vector: f64,
-    pub rank_k: f64,
-    pub keyword: f64,
-    pub keyword_of_turns: f64,
-    pub k1: f64,
-    pub b: f64,
-    pub filler: f64,
-    pub character: f64,
-    pub keyword_candidates: u32,
-    pub vector_candidates: u32,
-    pub vector_per_hit: u32,
-    pub similarity_floor: f64,
-    pub decay: bool,
-    /// Categories that age otherwise than usual, each as `debug=7`.
-    pub half_life_days: Vec<String>,
-    pub drop_off: f64,
-    pub exact_first: bool,
-    pub relevance: f64,
-    pub before: [f64; 2],
-    pub after: [f64; 2],
-    pub vector_before: [f64; 2],
-    pub vector_after: [f64; 2],
-    pub conversation: f64,
-    pub said: f64,
-    pub feedback: f64,
-    pub feedback_hits: u32,
-    pub snippet_tokens: u32,
-    /// Categories of whose detail more or less is shown than usual.
-    pub detail_shown: Vec<String>,
+const BEST: Profile = Profile::best();
+const SHARE: RangeInclusive<f64> = 0.0..=1.0;
+
+section! {
+    /// The numbers of the search; what each means is said with the profile.
+    pub struct SearchConfig: "knowledge.search." {
+        /// Hits on a page when nobody says otherwise.
+        restart page: u32 = DEFAULT_PAGE as u32, in 1..=MAX_HITS;
+        /// How words and meaning become one order: by `scores`, or by `ranks`.
+        restart fusion: FusionKind = FusionKind::Scores;
+        /// By ranks: what the place among words counts.
+        restart rank_keyword: f64 = ranks()[0], in SHARE;
+        /// By ranks: what the place by meaning counts.
+        restart rank_vector: f64 = ranks()[1], in SHARE;
+        /// By ranks: how little the first places stand out.
+        restart rank_k: f64 = ranks()[2], in 1..=1000;
+        /// By scores: what words count beside meaning.
+        restart keyword: f64 = scores()[0], in SHARE;
+        /// The same for turns of a conversation.
+        restart keyword_of_turns: f64 = scores()[1], in SHARE;
+        /// How soon more occurrences of a word stop to matter.
+        restart k1: f64 = wide(BEST.bm25.k1), in 0.1..=10.0;
+        /// How much a long entry is held against it.
+        restart b: f64 = wide(BEST.bm25.b), in SHARE;
+        /// What a word such as `the` counts.
+        restart filler: f64 = wide(BEST.bm25.filler), in SHARE;
+        /// What one character of Chinese, Japanese or Korean counts beside a pair of
+        /// them.
+        restart character: f64 = wide(BEST.bm25.character), in SHARE;
+        /// The most candidates that words bring up.
+        restart keyword_candidates: u32 = BEST.keyword_candidates as u32, in 10..=10_000;
+        /// The fewest candidates that meaning brings up.
+        restart vector_candidates: u32 = BEST.vector_candidates as u32, in 10..=10_000;
+        /// Candidates that meaning brings up for each hit that is wanted.
+        restart vector_per_hit: u32 = BEST.vector_per_hit as u32, in 1..=100;
+        /// Similarities below this bring up nothing; what it means depends on the model.
+        restart similarity_floor: f64 = wide(BEST.similarity_floor), in SHARE;
+        /// Whether entries count less as their category ages.
+        restart decay: bool = BEST.decay;
+        /// After how many days entries of a category count half where that is not as
+        /// usual, for example `["debug=7", "note=365"]`; 0 never ages.
+        restart half_life_days: Vec<String> = Vec::new(), in 0..=36_500;
+        /// Hits below this share of the best are dropped.
+        restart drop_off: f64 = wide(BEST.drop_off), in SHARE;
+        /// Whether entries that have an identifier or a quoted phrase of the query to the
+        /// letter come first and are never dropped.
+        restart exact_first: bool = BEST.exact_first;
+        /// With `--explore`: what relevance counts; unlikeness counts the rest.
+        restart relevance: f64 = wide(BEST.relevance), in SHARE;
+        /// What the words of the turns one and two before lend a turn, each.
+        restart before: [f64; 2] = lent().before.map(wide), in SHARE;
+        /// The same for the turns after.
+        restart after: [f64; 2] = lent().after.map(wide), in SHARE;
+        /// What the vectors of the turns one and two before lend a turn, each.
+        restart vector_before: [f64; 2] = lent().vector_before.map(wide), in SHARE;
+        /// The same for the turns after.
+        restart vector_after: [f64; 2] = lent().vector_after.map(wide), in SHARE;
+        /// What the best turns of a conversation lend its others.
+        restart conversation: f64 = wide(lent().conversation), in SHARE;
+        /// What the words of the day on which a turn was said count.
+        restart said: f64 = wide(lent().said), in SHARE;
+        /// How far the query moves towards its best documents before the second
+        /// comparison.
+        restart feedback: f64 = wide(BEST.feedback), in SHARE;
+        /// How many documents that are.
+        restart feedback_hits: u32 = BEST.feedback_hits as u32, in 1..=50;
+        /// Words of a snippet.
+        restart snippet_tokens: u32 = BEST.snippet_tokens as u32, in 5..=200;
+        /// How many characters of the detail a hit of a category shows where that is not
+        /// as usual, for example `["policy=4000"]`; 0 shows none.
+        restart detail_shown: Vec<String> = Vec::new(), in 0..=20_000;
+    }
 }
 
-impl Default for SearchConfig {
-    fn default() -> Self {
-        let best = Profile::best();
-        let (keyword, keyword_of_turns) = match best.fusion {
-            Fusion::Scores {
-                keyword,
-                keyword_of_turns,
-            } => (keyword, keyword_of_turns),
-            Fusion::Ranks { keyword, .. } => (keyword, keyword),
-        };
-        let (rank_keyword, rank_vector, rank_k) = match Profile::seed().fusion {
-            Fusion::Ranks { keyword, vector, k } => (keyword, vector, k),
-            Fusion::Scores { keyword, .. } => (keyword, 1.0 - keyword, 60.0),
-        };
-        let context = best.context.unwrap_or_default();
-        Self {
-            page: DEFAULT_PAGE as u32,
-            fusion: FusionKind::default(),
-            rank_keyword: wide(rank_keyword),
-            rank_vector: wide(rank_vector),
-            rank_k: wide(rank_k),
-            keyword: wide(keyword),
-            keyword_of_turns: wide(keyword_of_turns),
-            k1: wide(best.bm25.k1),
-            b: wide(best.bm25.b),
-            filler: wide(best.bm25.filler),
-            character: wide(best.bm25.character),
-            keyword_candidates: best.keyword_candidates as u32,
-            vector_candidates: best.vector_candidates as u32,
-            vector_per_hit: best.vector_per_hit as u32,
-            similarity_floor: wide(best.similarity_floor),
-            decay: best.decay,
-            half_life_days: Vec::new(),
-            drop_off: wide(best.drop_off),
-            exact_first: best.exact_first,
-            relevance: wide(best.relevance),
-            before: context.before.map(wide),
-            after: context.after.map(wide),
-            vector_before: context.vector_before.map(wide),
-            vector_after: context.vector_after.map(wide),
-            conversation: wide(context.conversation),
-            said: wide(context.said),
-            feedback: wide(best.feedback),
-            feedback_hits: best.feedback_hits as u32,
-            snippet_tokens: best.snippet_tokens as u32,
-            detail_shown: Vec::new(),
-        }
+/// The weights of words among entries and among turns.
+fn scores() -> [f64; 2] {
+    match BEST.fusion {
+        Fusion::Scores {
+            keyword,
+            keyword_of_turns,
+        } => [keyword, keyword_of_turns].map(wide),
+        Fusion::Ranks { keyword, .. } => [keyword; 2].map(wide),
     }
+}
+
+/// The weights of words and of meaning, and `k`.
+fn ranks() -> [f64; 3] {
+    match Profile::seed().fusion {
+        Fusion::Ranks { keyword, vector, k } => [keyword, vector, k].map(wide),
+        Fusion::Scores { keyword, .. } => [keyword, 1.0 - keyword, 60.0].map(wide),
+    }
+}
+
+/// What turns lend each other.
+fn lent() -> Context {
+    BEST.context.unwrap_or_default()
 }
 
 impl SearchConfig {
@@ -291,7 +217,11 @@ impl SearchConfig {
         profile.similarity_floor = self.similarity_floor as f32;
         profile.decay = self.decay;
         // What cannot be read was refused when the file was.
-        for (category, days) in self.half_life_days.iter().filter_map(|t| of_category(t)) {
+        for (category, days) in self
+            .half_life_days
+            .iter()
+            .filter_map(|t| category_number(t))
+        {
             let half_life = (days > 0).then_some(days as f32);
             profile.half_lives.set(category, half_life);
         }
@@ -309,7 +239,7 @@ impl SearchConfig {
         profile.feedback = self.feedback as f32;
         profile.feedback_hits = self.feedback_hits as usize;
         profile.snippet_tokens = self.snippet_tokens as usize;
-        for (category, most) in self.detail_shown.iter().filter_map(|t| of_category(t)) {
+        for (category, most) in self.detail_shown.iter().filter_map(|t| category_number(t)) {
             profile.detail_shown.set(category, most as usize);
         }
         profile
@@ -317,7 +247,7 @@ impl SearchConfig {
 }
 
 /// The number of a category: `debug=7`.
-fn of_category(text: &str) -> Option<(EntryCategory, u32)> {
+fn category_number(text: &str) -> Option<(EntryCategory, u32)> {
     let (category, number) = text.split_once('=')?;
     Some((category.trim().parse().ok()?, number.trim().parse().ok()?))
 }
@@ -329,7 +259,10 @@ fn wide(value: f32) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
+    use crate::Config;
 
     #[test]
     fn unchanged_numbers_are_the_profile_that_measures_best() {
@@ -365,12 +298,23 @@ mod tests {
         let of = of.map(|category| lives.of(category));
         assert_eq!(of, [Some(7.0), Some(365.0), None, Some(30.0)]);
         assert_eq!(profile.detail_shown.of(EntryCategory::Architecture), 100);
-        let wrong = ["debug", "debug=x", "cake=1", "debug=40000"].map(|text| {
-            let mut config = KnowledgeConfig::default();
-            config.search.half_life_days = vec![text.to_owned()];
-            config.check().is_err()
-        });
-        assert_eq!(wrong, [true; 4]);
+        for (text, expected) in [
+            ("debug", "`debug` is no number of a category"),
+            ("debug=x", "`debug=x` is no number of a category"),
+            ("cake=1", "`cake=1` is no number of a category"),
+            ("debug=40000", "must be between 0 and 36500, but is 40000"),
+            ("debug=-1", "must be between 0 and 36500, but is -1"),
+        ] {
+            let text = format!("[knowledge.search]\nhalf_life_days = [\"{text}\"]\n");
+            let error = Config::parse(Path::new("c"), &text)
+                .unwrap_err()
+                .to_string();
+            let key = "c, line 2: `knowledge.search.half_life_days` ";
+            assert!(
+                error.starts_with(key) && error.contains(expected),
+                "{error}"
+            );
+        }
         let seed = Profile::seed();
         let expected = Profile {
             name: profile.name,

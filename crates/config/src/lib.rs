@@ -1,255 +1,93 @@
-//! The configuration: every key with its type, default and meaning.
+//! The configuration: every key with its type, default, range and meaning.
+//!
+//! A key is declared once, in its section, by the macro of [`keys`]; all that is
+//! known of it comes from there. What no range can say is checked by its section.
 //!
 //! A file is taken whole or not at all. An unknown key, a value of the wrong
 //! type or out of range is refused with the file, the line and, for a key, the
 //! nearest one that exists.
 
+mod anomalies;
 mod attention;
 mod autopilot;
 mod context;
 mod conversations;
+mod daemon;
 mod diagnose;
+#[cfg(test)]
+mod documents_tests;
+mod http;
 mod keys;
+#[cfg(test)]
+mod keys_tests;
 mod knowledge;
 mod mcp;
 mod quiet_hours;
 mod usage;
 
-use std::net::SocketAddr;
 use std::path::Path;
-use std::time::Duration;
+use std::sync::LazyLock;
 
+use missiond_api::operations::system::ConfigKey;
 use missiond_store::DbUrl;
-use serde::{Deserialize, Serialize};
 
+use keys::section;
+
+pub use anomalies::AnomaliesConfig;
 pub use attention::{NotificationsConfig, PermissionRuleConfig, PermissionsConfig};
 pub use autopilot::{AutopilotConfig, SlotConfig};
 pub use context::ContextConfig;
 pub use conversations::ConversationsConfig;
+pub use daemon::{
+    DaemonConfig, DatabaseConfig, IpcConfig, JournalConfig, JournalKeeping, LogConfig, LogLevel,
+    OtlpConfig, RecordingConfig, TimelineConfig,
+};
 pub use diagnose::ConfigError;
-pub use keys::{KEYS, KeySpec, Reload};
+pub use http::HttpConfig;
+pub use keys::{KeySpec, Range, Reload};
 pub use knowledge::{EmbeddingProvider, KnowledgeConfig, SearchConfig};
 pub use mcp::{McpClientConfig, McpConfig};
 pub use usage::{PriceConfig, UsageConfig};
 
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Config {
-    pub database: DatabaseConfig,
-    pub journal: JournalConfig,
-    pub daemon: DaemonConfig,
-    pub ipc: IpcConfig,
-    pub http: HttpConfig,
-    pub log: LogConfig,
-    pub timeline: TimelineConfig,
-    pub recording: RecordingConfig,
-    pub otlp: OtlpConfig,
-    pub anomalies: AnomaliesConfig,
-    pub permissions: PermissionsConfig,
-    pub notifications: NotificationsConfig,
-    pub autopilot: AutopilotConfig,
-    pub mcp: McpConfig,
-    pub slots: Vec<SlotConfig>,
-    /// 0 means never.
-    pub slot_idle_secs: u64,
-    pub knowledge: KnowledgeConfig,
-    pub context: ContextConfig,
-    pub conversations: ConversationsConfig,
-    pub usage: UsageConfig,
-}
-
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct DatabaseConfig {
-    /// Empty means SQLite in the data folder.
-    pub url: String,
-}
-
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct JournalConfig {
-    pub store: JournalKeeping,
-}
-
-/// Where new journals are kept.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum JournalKeeping {
-    #[default]
-    Files,
-    Database,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct DaemonConfig {
-    pub drain_secs: u64,
-    pub sample_secs: u64,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct IpcConfig {
-    pub max_connections: u32,
-    pub max_in_flight: u32,
-    pub requests_per_second: u32,
-    pub request_timeout_secs: u64,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct HttpConfig {
-    pub enabled: bool,
-    pub listen: SocketAddr,
-    pub allow_public: bool,
-    pub hosts: Vec<String>,
-    pub requests_per_second: u32,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum LogLevel {
-    Error,
-    Warn,
-    Info,
-    Debug,
-    Trace,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct LogConfig {
-    pub level: LogLevel,
-    pub max_file_mb: u64,
-    pub max_files: u32,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct TimelineConfig {
-    pub queue: u32,
-    pub batch: u32,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct RecordingConfig {
-    pub segment_mb: u64,
-    pub keep_mb: u64,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct OtlpConfig {
-    /// Empty means off.
-    pub endpoint: String,
-    pub interval_secs: u64,
-}
-
-/// From when on what a slot does is an incident.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct AnomaliesConfig {
-    pub silent_secs: u64,
-    pub still_secs: u64,
-    pub flood_bytes_per_second: u64,
-    pub flood_secs: u64,
-    pub garbage_percent: u32,
-    pub garbage_secs: u64,
-    pub crash_count: u32,
-    pub crash_window_secs: u64,
-}
-
-impl Default for DaemonConfig {
-    fn default() -> Self {
-        Self {
-            drain_secs: 5,
-            sample_secs: 60,
+section! {
+    pub struct Config: "" {
+        /// Slots that are always there: `[[slots]]` with `name`, `engine` and, if wanted,
+        /// `tokens_per_day` and `tools`, which of other people's MCP tools its agents may
+        /// use. A task of the engine runs in a free one under its name.
+        live slots: Vec<SlotConfig> = Vec::new();
+        /// Slots that are not of the configuration and work for no task are ended when
+        /// their program has rested for so many seconds and nobody watches; 0 means
+        /// never.
+        live slot_idle_secs: u64 = 0;
+        sections {
+            database: DatabaseConfig,
+            journal: JournalConfig,
+            daemon: DaemonConfig,
+            ipc: IpcConfig,
+            http: HttpConfig,
+            log: LogConfig,
+            timeline: TimelineConfig,
+            recording: RecordingConfig,
+            otlp: OtlpConfig,
+            anomalies: AnomaliesConfig,
+            notifications: NotificationsConfig,
+            permissions: PermissionsConfig,
+            autopilot: AutopilotConfig,
+            mcp: McpConfig,
+            knowledge: KnowledgeConfig,
+            context: ContextConfig,
+            conversations: ConversationsConfig,
+            usage: UsageConfig,
         }
     }
 }
 
-impl Default for IpcConfig {
-    fn default() -> Self {
-        Self {
-            max_connections: 512,
-            max_in_flight: 64,
-            requests_per_second: 50_000,
-            request_timeout_secs: 60,
-        }
-    }
-}
-
-impl Default for HttpConfig {
-    fn default() -> Self {
-        Self {
-            enabled: true,
-            listen: SocketAddr::from(([127, 0, 0, 1], 0)),
-            allow_public: false,
-            hosts: Vec::new(),
-            requests_per_second: 200,
-        }
-    }
-}
-
-impl Default for LogConfig {
-    fn default() -> Self {
-        Self {
-            level: LogLevel::Info,
-            max_file_mb: 10,
-            max_files: 5,
-        }
-    }
-}
-
-impl Default for TimelineConfig {
-    fn default() -> Self {
-        Self {
-            queue: 8192,
-            batch: 512,
-        }
-    }
-}
-
-impl Default for RecordingConfig {
-    fn default() -> Self {
-        Self {
-            segment_mb: 64,
-            keep_mb: 1024,
-        }
-    }
-}
-
-impl Default for OtlpConfig {
-    fn default() -> Self {
-        Self {
-            endpoint: String::new(),
-            interval_secs: 15,
-        }
-    }
-}
-
-impl Default for AnomaliesConfig {
-    fn default() -> Self {
-        Self {
-            silent_secs: 600,
-            still_secs: 1800,
-            flood_bytes_per_second: 1_000_000,
-            flood_secs: 10,
-            garbage_percent: 10,
-            garbage_secs: 5,
-            crash_count: 3,
-            crash_window_secs: 600,
-        }
-    }
-}
-
-impl IpcConfig {
-    #[must_use]
-    pub fn request_timeout(&self) -> Duration {
-        Duration::from_secs(self.request_timeout_secs)
-    }
-}
+/// Every key, by section.
+pub static KEYS: LazyLock<Vec<KeySpec>> = LazyLock::new(|| {
+    let mut keys = Vec::new();
+    Config::declare(&mut keys);
+    keys
+});
 
 /// No configuration file of ours comes near this.
 const MAX_FILE: u64 = 1024 * 1024;
@@ -283,63 +121,53 @@ impl Config {
         diagnose::parse(file, text)
     }
 
-    /// The value of a key as it would stand in the file, but without passwords.
+    /// Every key with its value, its default and what it means, as it is shown to
+    /// people: without passwords.
     #[must_use]
-    pub fn value(&self, key: &str) -> String {
-        let value = match self.raw(key) {
-            Some(toml::Value::String(url)) if key == "database.url" && !url.is_empty() => {
-                let shown = url.parse::<DbUrl>().map(|url| url.to_string());
-                Some(toml::Value::String(shown.unwrap_or_default()))
-            }
-            other => other,
+    pub fn describe(&self) -> Vec<ConfigKey> {
+        let (values, defaults) = (Values::of(self), Values::of(&Self::default()));
+        let describe = |spec: &KeySpec| ConfigKey {
+            key: spec.key.to_owned(),
+            value: values.shown(spec.key),
+            default: defaults.shown(spec.key),
+            description: spec.description(),
+            reloads: spec.reload == Reload::Live,
         };
-        value.map_or_else(String::new, |value| value.to_string())
+        KEYS.iter().map(describe).collect()
     }
 
     /// The keys whose values differ.
     #[must_use]
     pub fn changed_keys(&self, other: &Self) -> Vec<&'static KeySpec> {
-        let differs = |spec: &&KeySpec| self.raw(spec.key) != other.raw(spec.key);
+        let (values, others) = (Values::of(self), Values::of(other));
+        let differs = |spec: &&KeySpec| values.get(spec.key) != others.get(spec.key);
         KEYS.iter().filter(differs).collect()
     }
+}
 
-    /// What is in force after `new` was read again: the keys that wait for a
-    /// restart keep their running values, so that `config_show` says what is true.
-    /// Every section is named here, so that a new one cannot be forgotten.
-    pub fn after_reload(&self, new: &Self) -> Self {
-        Self {
-            database: self.database.clone(),
-            journal: self.journal.clone(),
-            daemon: new.daemon.clone(),
-            ipc: new.ipc.clone(),
-            http: self.http.clone(),
-            log: LogConfig {
-                level: new.log.level,
-                ..self.log.clone()
-            },
-            timeline: self.timeline.clone(),
-            recording: self.recording.clone(),
-            otlp: self.otlp.clone(),
-            anomalies: self.anomalies.clone(),
-            permissions: new.permissions.clone(),
-            notifications: new.notifications.clone(),
-            autopilot: new.autopilot.clone(),
-            knowledge: self.knowledge.clone(),
-            context: new.context.clone(),
-            conversations: new.conversations.clone(),
-            usage: new.usage.clone(),
-            mcp: new.mcp.clone(),
-            slots: new.slots.clone(),
-            slot_idle_secs: new.slot_idle_secs,
-        }
+/// The values of a configuration by the names of their keys.
+struct Values(Option<toml::Value>);
+
+impl Values {
+    fn of(config: &Config) -> Self {
+        Self(toml::Value::try_from(config).ok())
     }
 
-    fn raw(&self, key: &str) -> Option<toml::Value> {
-        let tree = toml::Value::try_from(self).ok();
-        key.split('.').fold(tree, |value, part| match value {
-            Some(toml::Value::Table(mut table)) => table.remove(part),
-            _ => None,
-        })
+    fn get(&self, key: &str) -> Option<&toml::Value> {
+        key.split('.')
+            .fold(self.0.as_ref(), |value, part| value?.get(part))
+    }
+
+    /// The value of a key as it would stand in the file, but without passwords.
+    fn shown(&self, key: &str) -> String {
+        match self.get(key) {
+            Some(toml::Value::String(url)) if key == "database.url" && !url.is_empty() => {
+                let shown = url.parse::<DbUrl>().map(|url| url.to_string());
+                toml::Value::String(shown.unwrap_or_default()).to_string()
+            }
+            Some(value) => value.to_string(),
+            None => String::new(),
+        }
     }
 }
 
@@ -371,12 +199,14 @@ mod tests {
         let running = old.after_reload(&new);
         let changed: BTreeSet<_> = old.changed_keys(&new).iter().map(|spec| spec.key).collect();
         assert_eq!(changed.len(), 19, "one of each section: {changed:?}");
+        let values = [&old, &new, &running].map(Values::of);
+        let [old_values, new_values, running_values] = &values;
         for spec in old.changed_keys(&new) {
             let expected = match spec.reload {
-                Reload::Live => new.raw(spec.key),
-                Reload::Restart => old.raw(spec.key),
+                Reload::Live => new_values.get(spec.key),
+                Reload::Restart => old_values.get(spec.key),
             };
-            assert_eq!(running.raw(spec.key), expected, "{}", spec.key);
+            assert_eq!(running_values.get(spec.key), expected, "{}", spec.key);
         }
     }
 
@@ -452,7 +282,7 @@ mod tests {
         assert!(Config::parse(Path::new("c"), public).is_ok());
         assert!(refused("[http]\nhosts = [\"a/b\"]\n").contains("line 2: `http.hosts`"));
         assert!(refused("[database]\nurl = \"mysql://x\"\n").contains("line 2"));
-        assert!(refused("[otlp]\nendpoint = \"https://x\"\n").contains("http://"));
+        assert!(refused("[otlp]\nendpoint = \"grpc://x\"\n").contains("http://"));
     }
 
     #[test]
@@ -529,7 +359,12 @@ mod tests {
             "postgres://me:s3cret@localhost/m",
             "postgres://me@localhost/m?password=s3cret",
         ] {
-            let shown = with(url).value("database.url");
+            let keys = with(url).describe();
+            let shown = &keys
+                .iter()
+                .find(|key| key.key == "database.url")
+                .unwrap()
+                .value;
             assert!(
                 shown.contains("localhost/m") && shown.contains("***"),
                 "{shown}"

@@ -4,14 +4,24 @@
 use missiond_api::Toolsets;
 use serde::{Deserialize, Serialize};
 
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct McpConfig {
-    /// Empty means the default set.
-    pub toolsets: Vec<String>,
-    pub hub: Vec<String>,
-    pub agents: Vec<String>,
-    pub clients: Vec<McpClientConfig>,
+use crate::keys::{InvalidValue, section};
+
+section! {
+    #[derive(Eq)]
+    pub struct McpConfig: "mcp." {
+        /// Which operations MCP clients are shown as tools: `default`, `all`, or names of
+        /// toolsets. Empty means `default`.
+        live toolsets: Vec<String> = Vec::new();
+        /// Which tools of other people's MCP servers MCP clients are shown too, for
+        /// example `["time", "files__read_*"]`. Empty means none.
+        live hub: Vec<String> = Vec::new();
+        /// Which tools of other people's MCP servers the agents in slots may use. Empty
+        /// means none.
+        live agents: Vec<String> = Vec::new();
+        /// What one client is shown instead: `[[mcp.clients]]` with `name`, as `mission
+        /// init` gives it, and `toolsets` or `hub`.
+        live clients: Vec<McpClientConfig> = Vec::new();
+    }
 }
 
 /// What one client is shown instead.
@@ -27,17 +37,18 @@ pub struct McpClientConfig {
 
 impl McpConfig {
     /// What is wrong with the names among the values.
-    pub(super) fn check(&self) -> Result<(), (&'static str, String)> {
-        let of = |key, toolsets: &[String]| {
-            Toolsets::named(toolsets).map_err(|error| (key, error.to_string()))
+    pub(crate) fn check(&self) -> Result<(), InvalidValue> {
+        let check = |key, toolsets: &[String]| match Toolsets::named(toolsets) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(InvalidValue::new(key, error.to_string())),
         };
-        of("mcp.toolsets", &self.toolsets)?;
+        check("mcp.toolsets", &self.toolsets)?;
         for (index, client) in self.clients.iter().enumerate() {
-            of("mcp.clients", &client.toolsets)?;
+            check("mcp.clients", &client.toolsets)?;
             let same = |other: &McpClientConfig| other.name == client.name;
             if self.clients[..index].iter().any(same) {
                 let message = format!("two clients are called `{}`", client.name);
-                return Err(("mcp.clients", message));
+                return Err(InvalidValue::new("mcp.clients", message));
             }
         }
         Ok(())

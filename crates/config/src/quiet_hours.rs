@@ -8,25 +8,28 @@ pub struct QuietHours(Vec<(Time, Time)>);
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is no part of a day: write it as 22:00-06:30")]
-pub struct NotHours(String);
+pub struct QuietHoursError(String);
 
 impl QuietHours {
-    pub fn parse(parts: &[String]) -> Result<Self, NotHours> {
+    pub fn parse(parts: &[String]) -> Result<Self, QuietHoursError> {
         let part = |text: &String| {
             let (from, to) = text.split_once('-')?;
             Some((time(from)?, time(to)?))
         };
         let parts = parts
             .iter()
-            .map(|text| part(text).ok_or_else(|| NotHours(text.chars().take(40).collect())));
+            .map(|text| part(text).ok_or_else(|| QuietHoursError(text.chars().take(40).collect())));
         parts.collect::<Result<_, _>>().map(Self)
     }
 
     pub fn include(&self, now: Time) -> bool {
-        let within = |(from, to): &(Time, Time)| match from <= to {
-            true => *from <= now && now < *to,
-            // Over midnight.
-            false => now >= *from || now < *to,
+        let within = |(from, to): &(Time, Time)| {
+            if from <= to {
+                *from <= now && now < *to
+            } else {
+                // Over midnight.
+                now >= *from || now < *to
+            }
         };
         self.0.iter().any(within)
     }

@@ -3,10 +3,16 @@
 
 use serde::{Deserialize, Serialize};
 
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct UsageConfig {
-    pub prices: Vec<PriceConfig>,
+use crate::keys::{InvalidValue, section};
+
+section! {
+    pub struct UsageConfig: "usage." {
+        /// What tokens cost: `[[usage.prices]]` with `model` (its name in transcripts, or
+        /// how it begins with a `*` behind), `input`, `output` and, if they differ from
+        /// `input`, `cache_read` and `cache_write`, in US dollars for a million tokens. A
+        /// model that is not here has no price.
+        live prices: Vec<PriceConfig> = Vec::new();
+    }
 }
 
 /// The price of a model, in US dollars for a million tokens.
@@ -26,8 +32,8 @@ pub struct PriceConfig {
 }
 
 /// Nobody asks for more: a sum of costs stays a number.
-const HIGHEST: f64 = 1_000_000.0;
-const MOST_PRICES: usize = 500;
+const MAX_PRICE: f64 = 1_000_000.0;
+const MAX_PRICES: usize = 500;
 
 impl UsageConfig {
     /// The price of a model: by its whole name, or by the longest beginning.
@@ -44,17 +50,17 @@ impl UsageConfig {
         fitting.max_by_key(|(length, _)| *length).map(|(_, p)| p)
     }
 
-    pub(super) fn check(&self) -> Result<(), (&'static str, String)> {
-        let refuse = |message: String| Err(("usage.prices", message));
-        if self.prices.len() > MOST_PRICES {
-            return refuse(format!("has more than {MOST_PRICES} prices"));
+    pub(crate) fn check(&self) -> Result<(), InvalidValue> {
+        let refuse = |message: String| Err(InvalidValue::new("usage.prices", message));
+        if self.prices.len() > MAX_PRICES {
+            return refuse(format!("has more than {MAX_PRICES} prices"));
         }
         for (index, price) in self.prices.iter().enumerate() {
             let name = &price.model;
-            let place = index + 1;
+            let number = index + 1;
             if name.is_empty() || name.trim_end_matches('*').contains('*') {
                 return refuse(format!(
-                    "price {place}: `{name}` must be the name of a model, or its beginning with a \
+                    "price {number}: `{name}` must be the name of a model, or its beginning with a \
                      `*` behind"
                 ));
             }
@@ -62,7 +68,7 @@ impl UsageConfig {
                 .iter()
                 .any(|other| other.model == *name)
             {
-                return refuse(format!("price {place}: `{name}` has a price already"));
+                return refuse(format!("price {number}: `{name}` has a price already"));
             }
             let dollars = [
                 Some(price.input),
@@ -71,9 +77,9 @@ impl UsageConfig {
                 price.cache_write,
             ];
             for dollars in dollars.into_iter().flatten() {
-                if !(0.0..=HIGHEST).contains(&dollars) {
+                if !(0.0..=MAX_PRICE).contains(&dollars) {
                     return refuse(format!(
-                        "price {place}: {dollars} must be 0 to {HIGHEST} US dollars for a million \
+                        "price {number}: {dollars} must be 0 to {MAX_PRICE} US dollars for a million \
                          tokens"
                     ));
                 }

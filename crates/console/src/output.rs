@@ -51,7 +51,7 @@ impl Output {
 
     /// From now on a reader that goes away ends the command, also while it has
     /// nothing to print.
-    pub fn end_with_reader(&self) {
+    pub fn exit_when_reader_closes(&self) {
         std::thread::spawn(|| {
             use rustix::event::{PollFd, PollFlags, poll};
             let stdout = io::stdout();
@@ -79,12 +79,12 @@ impl Output {
             })
             .collect();
         if let Some(room) = crate::term::columns() {
-            fit(&mut widths, room);
+            shrink_columns(&mut widths, room);
         }
         let format = |cells: &[String]| {
             let mut line = String::new();
             for (cell, width) in cells.iter().zip(&widths) {
-                let cell = cut(cell, *width);
+                let cell = truncate(cell, *width);
                 line.push_str(&cell);
                 line.extend(std::iter::repeat_n(' ', width - cell.width() + 2));
             }
@@ -107,7 +107,7 @@ impl Output {
     }
 
     /// A word to a person who looks at an empty screen; not for a file or pipe.
-    pub fn aside(&mut self, text: &str) {
+    pub fn notice_on_terminal(&mut self, text: &str) {
         if io::stderr().is_terminal() {
             self.notice(text);
         }
@@ -136,19 +136,19 @@ impl Output {
 }
 
 /// Makes the widest columns narrower until a row has room on the screen.
-fn fit(widths: &mut [usize], room: usize) {
-    const NARROWEST: usize = 8;
+fn shrink_columns(widths: &mut [usize], room: usize) {
+    const MIN_WIDTH: usize = 8;
     let gaps = 2 * widths.len().saturating_sub(1);
     while widths.iter().sum::<usize>() + gaps > room {
         match widths.iter_mut().max() {
-            Some(widest) if *widest > NARROWEST => *widest -= 1,
+            Some(widest) if *widest > MIN_WIDTH => *widest -= 1,
             _ => return,
         }
     }
 }
 
 /// What fits into so many columns of the screen, with a mark where more was.
-fn cut(cell: &str, width: usize) -> String {
+fn truncate(cell: &str, width: usize) -> String {
     if cell.width() <= width {
         return cell.to_owned();
     }
@@ -230,14 +230,14 @@ mod tests {
     #[test]
     fn a_table_that_is_too_wide_gives_up_room_where_it_has_most() {
         let mut widths = [4, 60, 9, 40];
-        fit(&mut widths, 80);
+        shrink_columns(&mut widths, 80);
         assert_eq!(widths, [4, 31, 9, 30]);
         assert_eq!(widths.iter().sum::<usize>() + 6, 80);
         let mut narrow = [4, 9];
-        fit(&mut narrow, 10);
+        shrink_columns(&mut narrow, 10);
         assert_eq!(narrow, [4, 8], "what is left can still be read");
-        assert_eq!(cut("Say goodbye", 6), "Say g…");
-        assert_eq!(cut("Say", 6), "Say");
+        assert_eq!(truncate("Say goodbye", 6), "Say g…");
+        assert_eq!(truncate("Say", 6), "Say");
     }
 
     #[test]
@@ -250,9 +250,9 @@ mod tests {
             ("e\u{301}tude", 5, "e\u{301}tude"),
             ("e\u{301}tude", 4, "e\u{301}tu…"),
         ] {
-            let cut = cut(cell, width);
-            assert_eq!(cut, shown);
-            assert!(cut.width() <= width);
+            let shown_cell = truncate(cell, width);
+            assert_eq!(shown_cell, shown);
+            assert!(shown_cell.width() <= width);
         }
     }
 }

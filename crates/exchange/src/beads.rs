@@ -10,8 +10,8 @@ use std::collections::{HashMap, HashSet};
 use missiond_core::{Priority, TaskDraft, Timestamp};
 use serde::Deserialize;
 
-use crate::jsonl::not_json;
-use crate::{Card, ImportError, Standing, checked, room_for_one_more};
+use crate::jsonl::describe_error;
+use crate::{Card, ImportError, Standing, check_capacity, check_graph};
 
 #[derive(Debug, Deserialize)]
 struct Issue {
@@ -62,14 +62,14 @@ pub fn read(text: &str) -> Result<Vec<Card>, ImportError> {
     let mut cards = Vec::new();
     let mut gone = HashSet::new();
     let mut epics = HashSet::new();
-    for (place, line) in text.lines().enumerate() {
-        let number = place + 1;
+    for (index, line) in text.lines().enumerate() {
+        let number = index + 1;
         if line.trim().is_empty() {
             continue;
         }
-        room_for_one_more(&cards, number)?;
+        check_capacity(&cards, number)?;
         let issue: Issue = serde_json::from_str(line)
-            .map_err(|error| ImportError::at(number, not_json(&error)))?;
+            .map_err(|error| ImportError::at(number, describe_error(&error)))?;
         if issue.status == "tombstone" {
             gone.insert(issue.id);
             continue;
@@ -85,7 +85,7 @@ pub fn read(text: &str) -> Result<Vec<Card>, ImportError> {
         card.parent.take_if(|parent| gone.contains(parent));
     }
     after_their_parts(&mut cards, &epics);
-    checked(cards)
+    check_graph(cards)
 }
 
 fn card(issue: Issue, line: usize) -> Result<Card, ImportError> {

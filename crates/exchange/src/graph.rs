@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use crate::{Card, ImportError};
 
 pub(crate) fn check(cards: &[Card]) -> Result<(), ImportError> {
-    let mut places = HashMap::with_capacity(cards.len());
-    for (place, card) in cards.iter().enumerate() {
-        if let Some(before) = places.insert(card.key.as_str(), place) {
+    let mut indices = HashMap::with_capacity(cards.len());
+    for (index, card) in cards.iter().enumerate() {
+        if let Some(before) = indices.insert(card.key.as_str(), index) {
             let first = cards[before].line;
             let message = format!("the key `{}` is taken by line {first}", card.key);
             return Err(ImportError::at(card.line, message));
@@ -19,29 +19,29 @@ pub(crate) fn check(cards: &[Card]) -> Result<(), ImportError> {
             Err(ImportError::at(card.line, message))
         };
         if let Some(parent) = &card.parent
-            && !places.contains_key(parent.as_str())
+            && !indices.contains_key(parent.as_str())
         {
             return unknown("is a part of", parent);
         }
         if let Some(on) = card
             .depends_on
             .iter()
-            .find(|on| !places.contains_key(on.as_str()))
+            .find(|on| !indices.contains_key(on.as_str()))
         {
             return unknown("depends on", on);
         }
     }
-    refuse_cycle(cards, &places, "wait for each other", |card| {
+    refuse_cycle(cards, &indices, "wait for each other", |card| {
         card.depends_on.iter().map(String::as_str).collect()
     })?;
-    refuse_cycle(cards, &places, "are parts of each other", |card| {
+    refuse_cycle(cards, &indices, "are parts of each other", |card| {
         card.parent.iter().map(String::as_str).collect()
     })
 }
 
 fn refuse_cycle<'c>(
     cards: &'c [Card],
-    places: &HashMap<&str, usize>,
+    indices: &HashMap<&str, usize>,
     what: &str,
     follows: impl Fn(&'c Card) -> Vec<&'c str>,
 ) -> Result<(), ImportError> {
@@ -53,17 +53,17 @@ fn refuse_cycle<'c>(
             on_path.insert(start, 0);
             path.push((start, follows(&cards[start])));
         }
-        while let Some((place, rest)) = path.last_mut() {
+        while let Some((index, rest)) = path.last_mut() {
             let Some(next) = rest.pop() else {
-                done.insert(*place);
-                on_path.remove(place);
+                done.insert(*index);
+                on_path.remove(index);
                 path.pop();
                 continue;
             };
-            let next = places[next];
+            let next = indices[next];
             if let Some(from) = on_path.get(&next) {
-                let cycle = path[*from..].iter().map(|(place, _)| *place).chain([next]);
-                let keys: Vec<_> = cycle.map(|place| cards[place].key.as_str()).collect();
+                let cycle = path[*from..].iter().map(|(index, _)| *index).chain([next]);
+                let keys: Vec<_> = cycle.map(|index| cards[index].key.as_str()).collect();
                 let message = format!("these tasks {what}: {}", keys.join(" → "));
                 return Err(ImportError::at(cards[next].line, message));
             }

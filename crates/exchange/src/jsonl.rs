@@ -7,7 +7,7 @@ use missiond_core::{TaskDraft, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{Card, ImportError, Standing, checked, room_for_one_more};
+use crate::{Card, ImportError, Standing, check_capacity, check_graph};
 
 /// What stands beside the fields of the task itself.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -63,16 +63,16 @@ pub(crate) struct NoteLine {
 /// Reads a file; blank lines are passed over.
 pub fn read(text: &str) -> Result<Vec<Card>, ImportError> {
     let mut cards = Vec::new();
-    for (place, line) in text.lines().enumerate() {
+    for (index, line) in text.lines().enumerate() {
         if line.trim().is_empty() {
             continue;
         }
-        room_for_one_more(&cards, place + 1)?;
+        check_capacity(&cards, index + 1)?;
         let fields: Map<String, Value> = serde_json::from_str(line)
-            .map_err(|error| ImportError::at(place + 1, not_json(&error)))?;
-        cards.push(card(fields, place + 1)?);
+            .map_err(|error| ImportError::at(index + 1, describe_error(&error)))?;
+        cards.push(card(fields, index + 1)?);
     }
-    checked(cards)
+    check_graph(cards)
 }
 
 /// One line, without its end.
@@ -154,19 +154,17 @@ pub(crate) fn assemble(draft: TaskDraft, beside: Beside, line: usize) -> Card {
 }
 
 /// The parser counts lines of its own, and there is only one.
-pub(crate) fn not_json(error: &serde_json::Error) -> String {
+pub(crate) fn describe_error(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let what = match text.split_once(" at line ") {
         Some((what, _)) => format!("{what} (column {})", error.column()),
         None => text,
     };
     // An object that lacks something is one all the same.
-    match error.is_data() && !what.contains("expected a map") {
-        true => what,
-        false => format!(
-            "{what}: it is no object of JSON; write each task as {{\"title\": \"…\"}} on one line"
-        ),
+    if error.is_data() && !what.contains("expected a map") {
+        return what;
     }
+    format!("{what}: it is no object of JSON; write each task as {{\"title\": \"…\"}} on one line")
 }
 
 #[cfg(test)]

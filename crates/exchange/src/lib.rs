@@ -15,14 +15,14 @@ use missiond_core::{TaskDraft, Timestamp};
 
 pub use jsonl::{read as read_jsonl, write_card as write_jsonl};
 pub use markdown::{
-    read as read_markdown, read_noting as read_markdown_noting, write as write_markdown,
+    read as read_markdown, read_with_skipped as read_markdown_with_skipped, write as write_markdown,
 };
 pub use vibe_kanban::read as read_vibe_kanban;
 
 pub use beads::read as read_beads;
 
 /// More than this in one file is refused before it is worked on.
-pub const MOST_CARDS: usize = 100_000;
+pub const MAX_CARDS: usize = 100_000;
 
 /// A task as it stands in a file.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -76,17 +76,15 @@ impl ImportError {
 }
 
 /// Every key once, every reference to a card of this file, and no cycle.
-pub(crate) fn checked(cards: Vec<Card>) -> Result<Vec<Card>, ImportError> {
+pub(crate) fn check_graph(cards: Vec<Card>) -> Result<Vec<Card>, ImportError> {
     graph::check(&cards)?;
     Ok(cards)
 }
 
-pub(crate) fn room_for_one_more(cards: &[Card], line: usize) -> Result<(), ImportError> {
-    match cards.len() < MOST_CARDS {
-        true => Ok(()),
-        false => Err(ImportError::at(
-            line,
-            format!("a file holds at most {MOST_CARDS} tasks"),
-        )),
+pub(crate) fn check_capacity(cards: &[Card], line: usize) -> Result<(), ImportError> {
+    if cards.len() < MAX_CARDS {
+        return Ok(());
     }
+    let message = format!("a file holds at most {MAX_CARDS} tasks");
+    Err(ImportError::at(line, message))
 }

@@ -10,58 +10,58 @@
 //! An item is a task, `[x]` is done and `[-]` given up. An item below another
 //! is a part of it, and what has parts comes after them. The comment may hold
 //! whatever a line of our JSONL may; a task without a key goes by its title.
-//! Everything else in the file is passed over; which lines that were can be told.
+//! Everything else in the file is skipped; which lines that were is known.
 
 use serde_json::{Map, Value};
 
 use crate::jsonl::{self, assemble, beside};
-use crate::{Card, ImportError, Standing, checked, room_for_one_more};
+use crate::{Card, ImportError, Standing, check_capacity, check_graph};
 
 const COMMENT: &str = "<!-- mission ";
 
 /// What is being read: an item and how far it is indented.
 struct Item {
     indent: usize,
-    place: usize,
+    index: usize,
     description: Vec<String>,
 }
 
 /// Reads the checklists of a file.
 pub fn read(text: &str) -> Result<Vec<Card>, ImportError> {
-    read_noting(text).map(|(cards, _)| cards)
+    read_with_skipped(text).map(|(cards, _)| cards)
 }
 
 /// The same, with the lines that belong to no task. Blank lines and headings are
 /// none of them.
-pub fn read_noting(text: &str) -> Result<(Vec<Card>, Vec<usize>), ImportError> {
+pub fn read_with_skipped(text: &str) -> Result<(Vec<Card>, Vec<usize>), ImportError> {
     let mut cards: Vec<Card> = Vec::new();
-    let mut passed_over = Vec::new();
+    let mut skipped = Vec::new();
     // From the outermost item to the one being read.
     let mut open: Vec<Item> = Vec::new();
     let mut fenced = false;
-    for (place, line) in text.lines().enumerate() {
-        let number = place + 1;
+    for (index, line) in text.lines().enumerate() {
+        let number = index + 1;
         let indent = line.len() - line.trim_start_matches(' ').len();
         let fence = line.trim_start().starts_with("```");
         match checkbox(line).filter(|_| !fenced && !fence) {
             Some((mark, title)) => {
-                room_for_one_more(&cards, number)?;
+                check_capacity(&cards, number)?;
                 while open.last().is_some_and(|item| item.indent >= indent) {
                     close(&mut open, &mut cards);
                 }
                 let mut card = item(mark, title, number)?;
                 let by_comment = card.parent.is_some();
                 if let Some(above) = open.last().filter(|_| !by_comment) {
-                    card.parent = Some(cards[above.place].key.clone());
+                    card.parent = Some(cards[above.index].key.clone());
                     let key = card.key.clone();
-                    let before = &mut cards[above.place].depends_on;
+                    let before = &mut cards[above.index].depends_on;
                     if !before.contains(&key) {
                         before.push(key);
                     }
                 }
                 open.push(Item {
                     indent,
-                    place: cards.len(),
+                    index: cards.len(),
                     description: Vec::new(),
                 });
                 cards.push(card);
@@ -79,7 +79,7 @@ pub fn read_noting(text: &str) -> Result<(Vec<Card>, Vec<usize>), ImportError> {
                         .unwrap_or_default();
                     item.description.push(text.to_owned());
                 } else if !blank && !line.starts_with('#') {
-                    passed_over.push(number);
+                    skipped.push(number);
                 }
             }
         }
@@ -91,7 +91,7 @@ pub fn read_noting(text: &str) -> Result<(Vec<Card>, Vec<usize>), ImportError> {
         let message = "there is no checklist in it: write tasks as `- [ ] what to do`";
         return Err(ImportError::File(message.to_owned()));
     }
-    Ok((checked(cards)?, passed_over))
+    Ok((check_graph(cards)?, skipped))
 }
 
 /// Writes cards as a checklist that reads back as them.
@@ -163,15 +163,16 @@ fn item(mark: char, title: &str, line: usize) -> Result<Card, ImportError> {
     let (title, fields) = match comment(title) {
         Some((title, json)) => {
             let fields: Map<String, Value> = serde_json::from_str(json)
-                .map_err(|error| ImportError::at(line, jsonl::not_json(&error)))?;
+                .map_err(|error| ImportError::at(line, jsonl::describe_error(&error)))?;
             (title, fields)
         }
         None => (title, Map::new()),
     };
     let keyed = fields.contains_key("key");
-    let mut card = match fields.is_empty() {
-        true => assemble(Default::default(), Default::default(), line),
-        false => jsonl::card(fields, line)?,
+    let mut card = if fields.is_empty() {
+        assemble(Default::default(), Default::default(), line)
+    } else {
+        jsonl::card(fields, line)?
     };
     if !keyed {
         card.key = title.to_owned();
@@ -214,7 +215,7 @@ fn close(open: &mut Vec<Item>, cards: &mut [Card]) {
         .iter()
         .take_while(|line| line.trim().is_empty());
     let text = item.description[blank.count()..].join("\n");
-    let draft = &mut cards[item.place].draft;
+    let draft = &mut cards[item.index].draft;
     if draft.description.is_none() && !text.is_empty() {
         draft.description = Some(text);
     }
@@ -229,9 +230,9 @@ mod tests {
     #[test]
     fn lines_that_belong_to_no_task_are_known() {
         let text = "# Plan\n\nSome words.\n- [ ] A\n  about it\n- [?] B\n- C\n";
-        let (cards, passed_over) = read_noting(text).unwrap();
+        let (cards, skipped) = read_with_skipped(text).unwrap();
         assert_eq!(cards.len(), 1);
-        assert_eq!(passed_over, [3, 6, 7]);
+        assert_eq!(skipped, [3, 6, 7]);
     }
 
     #[test]
@@ -240,12 +241,12 @@ mod tests {
              And the other one.\n  - [x] Write the lexer\n  * [ ] Test it\n\n```\n- [ ] not a task\n\
              ```\n1. [-] Give up\n- not a task\n";
         let cards = read(text).unwrap();
-        let told: Vec<_> = cards
+        let outline: Vec<_> = cards
             .iter()
             .map(|card| (card.key.as_str(), card.line, card.parent.as_deref()))
             .collect();
         assert_eq!(
-            told,
+            outline,
             [
                 ("Write the parser", 5, None),
                 ("Write the lexer", 9, Some("Write the parser")),
@@ -291,12 +292,12 @@ mod tests {
         );
         prop::collection::vec(one, 1..8).prop_map(|drafts| {
             let mut cards = Vec::new();
-            for (place, (title, description, labels, standing, after)) in
+            for (index, (title, description, labels, standing, after)) in
                 drafts.into_iter().enumerate()
             {
                 let reason = "be>cause".to_owned();
                 let mut card = Card {
-                    key: format!("T-{place}"),
+                    key: format!("T-{index}"),
                     standing: match standing {
                         0 => Standing::Open,
                         1 => Standing::Done,
@@ -308,8 +309,8 @@ mod tests {
                 card.draft.title = Some(title.trim().to_owned());
                 card.draft.description = description.filter(|text| !text.is_empty());
                 card.draft.labels = Some(labels).filter(|labels| !labels.is_empty());
-                if after && place > 0 {
-                    card.depends_on = vec![format!("T-{}", place - 1)];
+                if after && index > 0 {
+                    card.depends_on = vec![format!("T-{}", index - 1)];
                     card.parent = Some("T-0".to_owned());
                 }
                 cards.push(card);

@@ -7,7 +7,7 @@ use std::path::Path;
 use missiond_core::{TaskDraft, Timestamp};
 use rusqlite::{Connection, OpenFlags, Row};
 
-use crate::{Card, ImportError, Standing, checked, room_for_one_more};
+use crate::{Card, ImportError, Standing, check_capacity, check_graph};
 
 /// Reads the tasks. The file is opened as SQLite opens any: give this a copy.
 pub fn read(file: &Path) -> Result<Vec<Card>, ImportError> {
@@ -20,24 +20,24 @@ pub fn read(file: &Path) -> Result<Vec<Card>, ImportError> {
     connection
         .pragma_update(None, "trusted_schema", false)
         .map_err(refused)?;
-    let shape = Shape::of(&connection).map_err(refused)?;
-    if !shape.has_tasks {
+    let schema = SchemaVariant::of(&connection).map_err(refused)?;
+    if !schema.has_tasks {
         let message = "this is not a database of vibe-kanban: it has no tasks";
         return Err(ImportError::File(message.to_owned()));
     }
-    let mut statement = connection.prepare(&shape.query()).map_err(refused)?;
+    let mut statement = connection.prepare(&schema.query()).map_err(refused)?;
     let mut rows = statement.query([]).map_err(refused)?;
     let mut cards = Vec::new();
     while let Some(row) = rows.next().map_err(refused)? {
         let line = cards.len() + 1;
-        room_for_one_more(&cards, line)?;
+        check_capacity(&cards, line)?;
         cards.push(card(row, line)?);
     }
-    checked(cards)
+    check_graph(cards)
 }
 
 /// What this file has.
-struct Shape {
+struct SchemaVariant {
     has_tasks: bool,
     /// The path of the repository, on the project or beside it.
     repository: &'static str,
@@ -45,7 +45,7 @@ struct Shape {
     parent: &'static str,
 }
 
-impl Shape {
+impl SchemaVariant {
     fn of(connection: &Connection) -> rusqlite::Result<Self> {
         let has = |table: &str, column: &str| -> rusqlite::Result<bool> {
             let sql = "SELECT count(*) FROM pragma_table_info(?1) WHERE name = ?2";
@@ -89,7 +89,7 @@ impl Shape {
 fn card(row: &Row<'_>, line: usize) -> Result<Card, ImportError> {
     let refused = |error: rusqlite::Error| ImportError::at(line, error.to_string());
     let text = |index: usize| row.get::<_, Option<String>>(index).map_err(refused);
-    let updated = text(8)?.as_deref().and_then(moment);
+    let updated = text(8)?.as_deref().and_then(parse_timestamp);
     let status = text(3)?.unwrap_or_default();
     let standing = match status.as_str() {
         "todo" | "inprogress" | "inreview" => Standing::Open,
@@ -116,14 +116,14 @@ fn card(row: &Row<'_>, line: usize) -> Result<Card, ImportError> {
         depends_on: Vec::new(),
         finished_at: updated.filter(|_| standing != Standing::Open),
         standing,
-        created_at: text(7)?.as_deref().and_then(moment),
+        created_at: text(7)?.as_deref().and_then(parse_timestamp),
         notes: Vec::new(),
         line,
     })
 }
 
 /// SQLite writes `2026-01-04 10:00:00.123`, in UTC.
-fn moment(text: &str) -> Option<Timestamp> {
+fn parse_timestamp(text: &str) -> Option<Timestamp> {
     text.parse()
         .or_else(|_| format!("{}Z", text.replacen(' ', "T", 1)).parse())
         .ok()

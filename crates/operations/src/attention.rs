@@ -15,7 +15,7 @@ use missiond_api::operations::attention::{
     QuestionAnswerResult, QuestionDismiss, QuestionDismissParams, QuestionList, QuestionListParams,
     QuestionPage, QuestionResult,
 };
-use missiond_attention::permissions::{Grant, GrantFor, KnownRule, RuleSource, place};
+use missiond_attention::permissions::{Grant, GrantFor, KnownRule, RuleSource, path_base};
 use missiond_attention::questions::QuestionError;
 use missiond_core::{CliEngine, QuestionRef};
 use missiond_guard::permissions::{Argument, Effect, Request, Rule, Scope};
@@ -210,7 +210,7 @@ async fn permission_test(
         return Err(ApiError::invalid_params("`tool` must name a tool"));
     }
     let folder = params.folder.as_deref().unwrap_or("/");
-    let place = place(Path::new(folder));
+    let base = path_base(Path::new(folder));
     let runs_commands = SHELL_TOOLS.contains(&params.tool.to_lowercase().as_str());
     let request = Request {
         tool: Some(params.tool),
@@ -224,10 +224,10 @@ async fn permission_test(
         }),
         paths: params
             .path
-            .map(|path| place.absolute(&path))
+            .map(|path| base.absolute(&path))
             .into_iter()
             .collect(),
-        place,
+        base,
         slot_name: params.slot,
         ..Request::from_engine(params.engine.unwrap_or(CliEngine::Claude))
     };

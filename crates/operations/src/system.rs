@@ -3,13 +3,12 @@
 use missiond_api::ApiError;
 use missiond_api::operations::NoParams;
 use missiond_api::operations::system::{
-    ConfigKey, ConfigReport, ConfigShow, ControlAction, DaemonControl, DaemonControlParams,
+    ConfigReport, ConfigShow, ControlAction, DaemonControl, DaemonControlParams,
     DaemonControlResult, DaemonState, DaemonStats, DaemonStatus, DatabaseStatus, Health,
     HealthReport, IncidentList, IncidentListParams, IncidentPage, IncidentResolve,
     IncidentResolveParams, IncidentResolveResult, OperationFind, OperationFindParams,
     OperationFound, OperationsFound, StatsReport, StatusReport,
 };
-use missiond_config::{Config, KEYS, Reload};
 use missiond_core::{ErrorCode, Event, IncidentState};
 use missiond_runtime::Stage;
 use missiond_store::incidents::{self, IncidentFilter};
@@ -143,22 +142,11 @@ async fn control(call: Call, params: DaemonControlParams) -> Result<DaemonContro
 }
 
 async fn config_show(call: Call, _: NoParams) -> Result<ConfigReport, ApiError> {
-    let (config, defaults) = (call.daemon.config(), Config::default());
     let file = call.daemon.home.config_file();
-    let keys = KEYS
-        .iter()
-        .map(|spec| ConfigKey {
-            key: spec.key.to_owned(),
-            value: config.value(spec.key),
-            default: defaults.value(spec.key),
-            description: spec.description.to_owned(),
-            reloads: spec.reload == Reload::Live,
-        })
-        .collect();
     Ok(ConfigReport {
         file_exists: file.exists(),
         file: file.display().to_string(),
-        keys,
+        keys: call.daemon.config().describe(),
     })
 }
 

@@ -4,9 +4,9 @@
 use std::time::Duration;
 
 use missiond_core::{PermissionAsked, Question, QuestionOrigin, SlotId};
-use missiond_guard::permissions::{Effect, Pattern, Rule, Scope, exactly_command, exactly_text};
+use missiond_guard::permissions::{Effect, Pattern, Rule, Scope, exact_command, exact_text};
 
-use super::{Permissions, place};
+use super::{Permissions, path_base};
 use crate::questions::QuestionError;
 
 /// When nobody says for how long.
@@ -43,7 +43,7 @@ impl Permissions {
             return Err(QuestionError::NoGrant(question.number));
         };
         let invalid = |why: &str| QuestionError::Invalid(why.to_owned());
-        let Some(tool) = asked.tool.as_deref().and_then(exactly_text) else {
+        let Some(tool) = asked.tool.as_deref().and_then(exact_text) else {
             return Err(invalid("which tool is asked for cannot be read"));
         };
         if asked.shown_in_part {
@@ -58,7 +58,7 @@ impl Permissions {
             tool,
             argument: argument(asked)?,
             path: None,
-            server: asked.server.as_deref().and_then(exactly_text),
+            server: asked.server.as_deref().and_then(exact_text),
             scope: self.scope(grant.scope, *slot, *execution)?,
             expires_at: Some(self.clock.now().plus(grant.for_time.unwrap_or(USUAL))),
             uses_left: None,
@@ -66,7 +66,7 @@ impl Permissions {
         if let Some(path) = &asked.path {
             let open = self.slots.find(&slot.to_string());
             let open = open.ok_or_else(|| invalid("its slot is closed"))?;
-            let path = place(&open.record.cwd).absolute(path);
+            let path = path_base(&open.record.cwd).absolute(path);
             if path.contains(['*', '?']) {
                 return Err(invalid(
                     "the file has `*` or `?` in its name, which a rule would take for a pattern",
@@ -138,8 +138,8 @@ fn argument(asked: &PermissionAsked) -> Result<Option<Pattern>, QuestionError> {
         )
     };
     match (&asked.command, &asked.argument) {
-        (Some(command), _) => exactly_command(command).map(Some).ok_or_else(unclear),
-        (None, Some(text)) if !text.is_empty() => exactly_text(text).map(Some).ok_or_else(unclear),
+        (Some(command), _) => exact_command(command).map(Some).ok_or_else(unclear),
+        (None, Some(text)) if !text.is_empty() => exact_text(text).map(Some).ok_or_else(unclear),
         _ => Ok(None),
     }
 }

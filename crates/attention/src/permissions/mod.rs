@@ -29,7 +29,7 @@ use tokio::sync::watch as channel;
 use crate::questions::{QuestionError, Questions};
 
 pub use grant::{Grant, GrantFor};
-pub use request::place;
+pub use request::path_base;
 pub use rules::{KnownRule, RuleSource};
 
 #[derive(Debug)]

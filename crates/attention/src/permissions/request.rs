@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use missiond_core::{BoardTaskId, ExecutionId, PermissionAsked};
-use missiond_guard::permissions::{Argument, Place, Request, Shown};
+use missiond_guard::permissions::{Argument, PathBase, Request, Shown};
 use missiond_slots::OpenSlot;
 
-/// Where an agent works.
-pub fn place(folder: &Path) -> Place {
-    Place {
+/// What the paths of an agent that works in this folder are relative to.
+pub fn path_base(folder: &Path) -> PathBase {
+    PathBase {
         folder: folder.display().to_string(),
         home: std::env::var("HOME").ok(),
     }
@@ -21,9 +21,9 @@ pub(super) async fn request(
     runs: Option<(ExecutionId, Option<BoardTaskId>)>,
 ) -> Request {
     let asked = asked.cloned().unwrap_or_default();
-    let place = place(&open.record.cwd);
+    let base = path_base(&open.record.cwd);
     let paths = match &asked.path {
-        Some(path) => every_name(place.absolute(path)).await,
+        Some(path) => every_name(base.absolute(path)).await,
         None => Vec::new(),
     };
     let command = asked.command.map(Argument::Command);
@@ -37,7 +37,7 @@ pub(super) async fn request(
         } else {
             Shown::Whole
         },
-        place,
+        base,
         slot: Some(open.slot.id),
         slot_name: Some(open.slot.name.clone()),
         execution: runs.map(|(execution, _)| execution),
@@ -70,8 +70,8 @@ fn resolved(path: &Path) -> Option<String> {
                 None => target,
             };
             let rest = path.strip_prefix(ancestor).ok()?;
-            let place = Place::default();
-            let whole = place.absolute(&target.join(rest).display().to_string());
+            let base = PathBase::default();
+            let whole = base.absolute(&target.join(rest).display().to_string());
             return match std::fs::canonicalize(&whole) {
                 Ok(real) => Some(real.display().to_string()),
                 Err(_) => Some(whole),

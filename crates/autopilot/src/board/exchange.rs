@@ -178,7 +178,7 @@ fn read(folder: &Path, format: ImportFormat, source: Source) -> Result<ReadCards
 fn read_text(format: ImportFormat, text: &str) -> Result<ReadCards, ImportError> {
     match format {
         ImportFormat::Markdown => {
-            let (cards, passed_over) = missiond_exchange::read_markdown_noting(text)?;
+            let (cards, passed_over) = missiond_exchange::read_markdown_with_skipped(text)?;
             Ok(ReadCards { cards, passed_over })
         }
         ImportFormat::Beads => missiond_exchange::read_beads(text).map(only_cards),

@@ -52,7 +52,7 @@ fn list(client: &mut Client, all: bool, limit: u32) -> Result<QuestionPage, Fail
 }
 
 fn watch(client: &mut Client, output: &mut Output) -> Result<ExitCode, Failure> {
-    output.end_with_reader();
+    output.exit_when_reader_closes();
     let mut after = None;
     loop {
         let page = list(client, false, 1000)?;

@@ -99,7 +99,7 @@ pub(super) fn run(args: CodeArgs, reach: &Reach, output: &mut Output) -> Result<
                 for focus in &map.unknown_focus {
                     output.notice(&format!("No file fits `{}`.", printable(focus)));
                 }
-                output.aside(&format!(
+                output.notice_on_terminal(&format!(
                     "{} of {} symbols in {} of {} files, about {} tokens.",
                     map.symbols_shown, map.symbols, map.files_shown, map.files, map.tokens
                 ));

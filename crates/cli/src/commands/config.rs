@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use missiond_api::operations::NoParams;
-use missiond_api::operations::system::{ConfigKey, ConfigShow};
-use missiond_config::{Config, KEYS, Reload};
+use missiond_api::operations::system::ConfigShow;
+use missiond_config::Config;
 use missiond_core::ErrorCode;
 use serde_json::json;
 
@@ -42,17 +42,7 @@ pub(super) fn run(
             });
         }
         ConfigCommand::Keys => {
-            let defaults = Config::default();
-            let keys: Vec<_> = KEYS
-                .iter()
-                .map(|spec| ConfigKey {
-                    key: spec.key.to_owned(),
-                    value: defaults.value(spec.key),
-                    default: defaults.value(spec.key),
-                    description: spec.description.to_owned(),
-                    reloads: spec.reload == Reload::Live,
-                })
-                .collect();
+            let keys = Config::default().describe();
             output.result(&keys, |output, keys| {
                 for key in keys {
                     let name = output.paint.apply(Style::Bold, &key.key);

@@ -43,7 +43,7 @@ pub(super) fn logs(args: &LogsArgs, home: &Home, output: &mut Output) -> Result<
         show(&line, output);
     }
     if args.follow {
-        output.end_with_reader();
+        output.exit_when_reader_closes();
         follow(&path, args.level, output)?;
     }
     Ok(ExitCode::SUCCESS)

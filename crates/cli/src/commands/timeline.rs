@@ -100,13 +100,13 @@ fn tail(
     output: &mut Output,
 ) -> Result<ExitCode, Failure> {
     let mut subscription = client.subscribe(params)?;
-    output.end_with_reader();
+    output.exit_when_reader_closes();
     let head = subscription.head();
     if let Some(after) = params.after.filter(|after| *after > head) {
         let message = format!("{after} is beyond the newest event, which is {head}");
         return Err(Failure::new(ErrorCode::InvalidParams, message));
     }
-    output.aside(&format!(
+    output.notice_on_terminal(&format!(
         "Watching from event {} on; Ctrl-C ends.",
         params.after.unwrap_or(head)
     ));

@@ -62,90 +62,90 @@ pub(super) fn readings(text: &str) -> Vec<String> {
 
 /// The parts of a compound command, in order.
 pub(super) fn parts(text: &str) -> Result<Vec<Part>, Unclear> {
-    let mut cutter = Cutter::default();
+    let mut splitter = Splitter::default();
     let mut rest = text.chars().peekable();
     while let Some(c) = rest.next() {
         match c {
             '\'' => {
-                cutter.open_word();
-                cutter.written.push(c);
+                splitter.open_word();
+                splitter.written.push(c);
                 loop {
                     match rest.next() {
                         Some('\'') => break,
-                        Some(inner) => cutter.both(visible(inner)?),
+                        Some(inner) => splitter.both(visible(inner)?),
                         None => return Err(Unclear::Open),
                     }
                 }
-                cutter.written.push(c);
+                splitter.written.push(c);
             }
             '"' => {
-                cutter.open_word();
-                cutter.written.push(c);
+                splitter.open_word();
+                splitter.written.push(c);
                 loop {
                     match rest.next() {
                         Some('"') => break,
                         Some('$' | '`') => return Err(Unclear::Expansion),
                         Some('\\') => match rest.next() {
                             Some(escaped @ ('"' | '\\' | '$' | '`')) => {
-                                cutter.written.push('\\');
-                                cutter.both(escaped);
+                                splitter.written.push('\\');
+                                splitter.both(escaped);
                             }
                             Some('\n') | None => return Err(Unclear::Open),
                             Some(other) => {
-                                cutter.both('\\');
-                                cutter.both(visible(other)?);
+                                splitter.both('\\');
+                                splitter.both(visible(other)?);
                             }
                         },
-                        Some(inner) => cutter.both(visible(inner)?),
+                        Some(inner) => splitter.both(visible(inner)?),
                         None => return Err(Unclear::Open),
                     }
                 }
-                cutter.written.push(c);
+                splitter.written.push(c);
             }
             '\\' => match rest.next() {
                 Some(escaped) if escaped != '\n' => {
-                    cutter.open_word();
-                    cutter.written.push('\\');
-                    cutter.both(visible(escaped)?);
+                    splitter.open_word();
+                    splitter.written.push('\\');
+                    splitter.both(visible(escaped)?);
                 }
                 _ => return Err(Unclear::Open),
             },
             '$' | '`' => return Err(Unclear::Expansion),
             '(' | ')' | '{' | '}' => return Err(Unclear::Group),
             '<' | '>' => {
-                cutter.drop_descriptor();
+                splitter.drop_descriptor();
                 harmless_redirection(&mut rest)?;
-                cutter.end_word();
+                splitter.end_word();
             }
             '&' if rest.peek() == Some(&'>') => {
                 rest.next();
                 harmless_redirection(&mut rest)?;
-                cutter.end_word();
+                splitter.end_word();
             }
             ';' | '&' | '|' | '\n' => {
                 // `&&`, `||`, `|&` and `;;` end a part as their first sign does.
-                cutter.end_part();
+                splitter.end_part();
             }
-            ' ' | '\t' => cutter.end_word(),
+            ' ' | '\t' => splitter.end_word(),
             other => {
-                cutter.open_word();
-                cutter.both(visible(other)?);
+                splitter.open_word();
+                splitter.both(visible(other)?);
             }
         }
     }
-    cutter.end_part();
-    Ok(cutter.parts)
+    splitter.end_part();
+    Ok(splitter.parts)
 }
 
 #[derive(Default)]
-struct Cutter {
+struct Splitter {
     parts: Vec<Part>,
     written: String,
     plain: String,
     in_word: bool,
 }
 
-impl Cutter {
+impl Splitter {
     fn open_word(&mut self) {
         if !self.in_word {
             self.in_word = true;
@@ -222,10 +222,10 @@ fn visible(c: char) -> Result<char, Unclear> {
         '\u{00ad}' | '\u{061c}' | '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{200b}'..='\u{200f}'
         | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}'
         | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}');
-    match invisible || (c.is_control() && c != '\n' && c != '\t') {
-        true => Err(Unclear::Invisible),
-        false => Ok(c),
+    if invisible || (c.is_control() && c != '\n' && c != '\t') {
+        return Err(Unclear::Invisible);
     }
+    Ok(c)
 }
 
 /// Programs that run what follows them.
@@ -238,12 +238,12 @@ const WRAPPERS: [&str; 14] = [
 const SHELLS: [&str; 6] = ["sh", "bash", "zsh", "dash", "ksh", "eval"];
 
 /// Shells within shells are looked into so far; each level is quoted anew.
-const DEEPEST: u32 = 4;
+const MAX_SHELL_DEPTH: u32 = 4;
 
 /// Everything a line might run, for rules that deny: the whole, each part, by
 /// the program's bare name, and without what runs it. Where the parts cannot be
 /// told, every piece between two signs that could part commands.
-pub(super) fn generous(text: &str) -> Vec<String> {
+pub(super) fn possible_commands(text: &str) -> Vec<String> {
     let mut all = Vec::new();
     gather(text, 0, &mut all);
     all.sort();
@@ -300,7 +300,7 @@ fn add_with_inner(piece: &str, depth: u32, all: &mut Vec<String>) {
         words.remove(0);
         let passed = words.iter().take_while(own).count();
         words.drain(..passed);
-        if is_shell && depth < DEEPEST {
+        if is_shell && depth < MAX_SHELL_DEPTH {
             gather(&words.join(" "), depth + 1, all);
             return;
         }

@@ -19,7 +19,7 @@ use missiond_core::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use path::{PathPattern, Place};
+pub use path::{PathBase, PathPattern};
 pub use pattern::{InvalidPattern, Pattern};
 pub use request::{Argument, Request, Shown};
 pub use rule::{InvalidRule, Rule, Scope};
@@ -81,12 +81,12 @@ pub fn decide(rules: &[Rule], request: &Request, now: Timestamp) -> Verdict {
         .collect();
     match allowed(&allowing, request) {
         Ok(by) => {
-            let told = by
+            let reasons = by
                 .iter()
                 .map(|rule| format!("{}: {}", rule.name, rule.sentence()));
             Verdict {
                 effect: Effect::Allow,
-                reason: told.collect::<Vec<_>>().join("; "),
+                reason: reasons.collect::<Vec<_>>().join("; "),
                 rules: by.into_iter().map(|rule| rule.name.clone()).collect(),
             }
         }
@@ -101,7 +101,7 @@ pub fn decide(rules: &[Rule], request: &Request, now: Timestamp) -> Verdict {
 /// A pattern that fits each part of this very command and nothing else; none
 /// when the command cannot be judged part by part.
 #[must_use]
-pub fn exactly_command(text: &str) -> Option<Pattern> {
+pub fn exact_command(text: &str) -> Option<Pattern> {
     let mut parts: Vec<String> = Vec::new();
     for reading in command::readings(text) {
         for part in command::parts(&reading).ok()? {
@@ -110,16 +110,16 @@ pub fn exactly_command(text: &str) -> Option<Pattern> {
     }
     parts.sort();
     parts.dedup();
-    match parts.is_empty() {
-        true => None,
-        false => format!("re:{}", parts.join("|")).parse().ok(),
+    if parts.is_empty() {
+        return None;
     }
+    format!("re:{}", parts.join("|")).parse().ok()
 }
 
 /// A pattern that fits this very text and nothing else; none when it has more
 /// than one line.
 #[must_use]
-pub fn exactly_text(text: &str) -> Option<Pattern> {
+pub fn exact_text(text: &str) -> Option<Pattern> {
     format!("re:{}", regex::escape(text)).parse().ok()
 }
 
@@ -147,9 +147,10 @@ fn allowed<'r>(rules: &[&'r Rule], request: &Request) -> Result<Vec<&'r Rule>, S
         for part in parts {
             let fitting = rules.iter().find(|rule| rule.allows_part(&part, request));
             let Some(rule) = fitting else {
-                return Err(match by.is_empty() {
-                    true => "no rule allows it".to_owned(),
-                    false => format!("no rule allows the part `{}`", part.shown()),
+                return Err(if by.is_empty() {
+                    "no rule allows it".to_owned()
+                } else {
+                    format!("no rule allows the part `{}`", part.shown())
                 });
             };
             if !by.iter().any(|known| known.name == rule.name) {

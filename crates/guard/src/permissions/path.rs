@@ -8,17 +8,17 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::pattern::{InvalidPattern, checked, glob};
+use super::pattern::{InvalidPattern, check_text, glob};
 
 /// Where an agent works: relative paths begin in `folder`, `~` is `home`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Place {
+pub struct PathBase {
     /// Absolute.
     pub folder: String,
     pub home: Option<String>,
 }
 
-impl Place {
+impl PathBase {
     /// The path as it stands below the root, without `.` and `..`. A `..` at
     /// the root stays there, as it does for the system.
     #[must_use]
@@ -57,8 +57,8 @@ impl PathPattern {
 
     /// Whether it fits an absolute path.
     #[must_use]
-    pub fn matches(&self, path: &str, place: &Place) -> bool {
-        let pattern = place.absolute(&self.0);
+    pub fn matches(&self, path: &str, base: &PathBase) -> bool {
+        let pattern = base.absolute(&self.0);
         let names = |text: &str| -> Vec<String> {
             let names = text.split('/').filter(|name| !name.is_empty());
             names.map(str::to_owned).collect()
@@ -93,7 +93,7 @@ impl FromStr for PathPattern {
     type Err = InvalidPattern;
 
     fn from_str(text: &str) -> Result<Self, InvalidPattern> {
-        checked(text)?;
+        check_text(text)?;
         let odd_home = text.starts_with('~') && text != "~" && !text.starts_with("~/");
         if odd_home || text.split('/').any(|part| part == "..") {
             return Err(InvalidPattern::Path(text.to_owned()));

@@ -9,12 +9,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// No pattern of a person comes near this.
-const LONGEST: usize = 1000;
-const REGEX_SIZE: usize = 256 * 1024;
+const MAX_CHARS: usize = 1000;
+const MAX_REGEX_BYTES: usize = 256 * 1024;
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidPattern {
-    #[error("a pattern has 1 to {LONGEST} characters")]
+    #[error("a pattern has 1 to {MAX_CHARS} characters")]
     Length,
     #[error("a pattern cannot hold control characters")]
     Control,
@@ -70,12 +70,12 @@ impl FromStr for Pattern {
     type Err = InvalidPattern;
 
     fn from_str(text: &str) -> Result<Self, InvalidPattern> {
-        checked(text)?;
+        check_text(text)?;
         let regex = match text.strip_prefix("re:") {
             None => None,
             Some(source) => Some(
                 RegexBuilder::new(&format!("^(?s:{source})$"))
-                    .size_limit(REGEX_SIZE)
+                    .size_limit(MAX_REGEX_BYTES)
                     .build()
                     .map_err(|error| InvalidPattern::Regex {
                         pattern: source.to_owned(),
@@ -91,14 +91,14 @@ impl FromStr for Pattern {
 }
 
 /// What holds for every written pattern.
-pub(super) fn checked(text: &str) -> Result<(), InvalidPattern> {
-    if text.is_empty() || text.chars().count() > LONGEST {
+pub(super) fn check_text(text: &str) -> Result<(), InvalidPattern> {
+    if text.is_empty() || text.chars().count() > MAX_CHARS {
         return Err(InvalidPattern::Length);
     }
-    match text.chars().any(char::is_control) {
-        true => Err(InvalidPattern::Control),
-        false => Ok(()),
+    if text.chars().any(char::is_control) {
+        return Err(InvalidPattern::Control);
     }
+    Ok(())
 }
 
 impl PartialEq for Pattern {
@@ -133,26 +133,26 @@ impl<'de> Deserialize<'de> for Pattern {
 pub(super) fn glob(pattern: &str, text: &str) -> bool {
     let pattern: Vec<char> = pattern.chars().collect();
     let text: Vec<char> = text.chars().collect();
-    let (mut at, mut seen) = (0, 0);
-    // Where the last star stands, and up to where it has taken the text.
+    let (mut at, mut read) = (0, 0);
+    // Where the last star stands, and up to where it has consumed the text.
     let mut star: Option<(usize, usize)> = None;
-    while seen < text.len() {
+    while read < text.len() {
         match pattern.get(at) {
             Some('*') => {
-                star = Some((at, seen));
+                star = Some((at, read));
                 at += 1;
             }
-            Some(&c) if c == '?' || c == text[seen] => {
+            Some(&c) if c == '?' || c == text[read] => {
                 at += 1;
-                seen += 1;
+                read += 1;
             }
             _ => {
-                let Some((place, taken)) = star else {
+                let Some((star_at, consumed)) = star else {
                     return false;
                 };
-                star = Some((place, taken + 1));
-                at = place + 1;
-                seen = taken + 1;
+                star = Some((star_at, consumed + 1));
+                at = star_at + 1;
+                read = consumed + 1;
             }
         }
     }

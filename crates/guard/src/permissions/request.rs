@@ -3,7 +3,7 @@
 use missiond_core::{BoardTaskId, CliEngine, ExecutionId, SlotId};
 
 use super::command;
-use super::path::Place;
+use super::path::PathBase;
 
 /// One use of a tool that an agent asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub struct Request {
     pub paths: Vec<String>,
     /// Whether what is above is all of it.
     pub shown: Shown,
-    pub place: Place,
+    pub base: PathBase,
     pub slot: Option<SlotId>,
     pub slot_name: Option<String>,
     pub execution: Option<ExecutionId>,
@@ -37,7 +37,7 @@ impl Request {
             argument: None,
             paths: Vec::new(),
             shown: Shown::Whole,
-            place: Place::default(),
+            base: PathBase::default(),
             slot: None,
             slot_name: None,
             execution: None,
@@ -51,7 +51,7 @@ impl Request {
         let mut paths = self.paths.clone();
         if let Some(Argument::Command(text)) = &self.argument {
             let words = command::words(text);
-            paths.extend(words.iter().map(|word| self.place.absolute(word)));
+            paths.extend(words.iter().map(|word| self.base.absolute(word)));
         }
         paths
     }

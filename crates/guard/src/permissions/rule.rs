@@ -130,7 +130,7 @@ impl Rule {
             .argument
             .as_ref()
             .is_none_or(|pattern| match &request.argument {
-                Some(Argument::Command(text)) => command::generous(text)
+                Some(Argument::Command(text)) => command::possible_commands(text)
                     .iter()
                     .any(|reading| pattern.matches(reading)),
                 Some(Argument::Text(text)) => {
@@ -143,7 +143,7 @@ impl Rule {
             let paths = request.mentioned_paths();
             paths
                 .iter()
-                .any(|path| pattern.matches(path, &request.place))
+                .any(|path| pattern.matches(path, &request.base))
         });
         tool && server && argument && path
     }
@@ -176,7 +176,7 @@ impl Rule {
             let mut paths = request.paths.iter();
             request.shown == Shown::Whole
                 && !request.paths.is_empty()
-                && paths.all(|path| pattern.matches(path, &request.place))
+                && paths.all(|path| pattern.matches(path, &request.base))
         });
         named(&self.tool, &request.tool)
             && self

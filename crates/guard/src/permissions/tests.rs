@@ -39,8 +39,8 @@ fn on(effect: Effect, tool: &str, path: &str) -> Rule {
     }
 }
 
-fn place() -> Place {
-    Place {
+fn base() -> PathBase {
+    PathBase {
         folder: "/src/app".to_owned(),
         home: Some("/home/dev".to_owned()),
     }
@@ -50,7 +50,7 @@ fn bash(command: &str) -> Request {
     Request {
         tool: Some("Bash".to_owned()),
         argument: Some(Argument::Command(command.to_owned())),
-        place: place(),
+        base: base(),
         ..Request::from_engine(CliEngine::Claude)
     }
 }
@@ -58,8 +58,8 @@ fn bash(command: &str) -> Request {
 fn file(tool: &str, path: &str) -> Request {
     Request {
         tool: Some(tool.to_owned()),
-        paths: vec![place().absolute(path)],
-        place: place(),
+        paths: vec![base().absolute(path)],
+        base: base(),
         ..Request::from_engine(CliEngine::Claude)
     }
 }
@@ -231,7 +231,7 @@ fn a_pattern_made_of_a_command_fits_it_and_no_other() {
         "echo \"it's\" a.b",
     ] {
         let rules = [Rule {
-            argument: Some(exactly_command(command).unwrap()),
+            argument: Some(exact_command(command).unwrap()),
             ..rule("P-1", Effect::Allow, "Bash")
         }];
         assert_eq!(effect(&rules, &bash(command)), Effect::Allow, "{command:?}");
@@ -247,10 +247,10 @@ fn a_pattern_made_of_a_command_fits_it_and_no_other() {
             assert_eq!(effect(&rules, &bash(&other)), Effect::Ask, "{other:?}");
         }
     }
-    assert_eq!(exactly_command("rm $(cat x)"), None);
-    assert_eq!(exactly_command(""), None);
-    assert!(exactly_text("{\"a\": 1}").unwrap().matches("{\"a\": 1}"));
-    assert_eq!(exactly_text("a\nb"), None);
+    assert_eq!(exact_command("rm $(cat x)"), None);
+    assert_eq!(exact_command(""), None);
+    assert!(exact_text("{\"a\": 1}").unwrap().matches("{\"a\": 1}"));
+    assert_eq!(exact_text("a\nb"), None);
 }
 
 #[test]
@@ -504,14 +504,14 @@ proptest! {
     #[test]
     fn a_rule_that_denies_alone_denies_among_any_others(
         others in proptest::collection::vec(any_rule(), 0..8),
-        place in 0usize..8,
+        index in 0usize..8,
         mut denying in any_rule(),
         request in any_request(),
     ) {
         denying.effect = Effect::Deny;
         prop_assume!(effect(std::slice::from_ref(&denying), &request) == Effect::Deny);
         let mut rules = others;
-        rules.insert(place.min(rules.len()), denying);
+        rules.insert(index.min(rules.len()), denying);
         prop_assert_eq!(effect(&rules, &request), Effect::Deny);
     }
 

@@ -106,7 +106,7 @@ pub(super) fn attach(
                 read_keys(events.clone());
             }
         }
-        Canvas::Stream => output.end_with_reader(),
+        Canvas::Stream => output.exit_when_reader_closes(),
     }
     std::thread::spawn(move || {
         let painting = std::panic::AssertUnwindSafe(|| viewer.run(attachment, &events));
