@@ -7,6 +7,7 @@
 
 mod access;
 mod board;
+mod bounded;
 mod clock;
 mod engine;
 mod entity;
@@ -26,6 +27,7 @@ pub use board::{
     Finish, InvalidTaskRef, InvalidTouch, Isolation, Note, Outcome, Priority, TaskDraft,
     TaskNumber, TaskRef, UnknownChoice, Wait, backoff, check_touch, touches_overlap,
 };
+pub use bounded::{Bounded, BoundedOr, Limit, List, MAX_EXACT, OutOfBounds, Text};
 pub use clock::{Clock, ManualClock, SystemClock, Timestamp};
 pub use engine::{CliEngine, InvalidEngineName};
 pub use entity::{

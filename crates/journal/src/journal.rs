@@ -11,7 +11,6 @@ use missiond_core::{
     ObservationId, Timestamp,
 };
 
-use crate::bounded::Text;
 use crate::catalogue::{MessageContent, limits};
 use crate::compaction;
 use crate::frame::{BadGroup, Head, Sequence, encode_group};
@@ -29,6 +28,7 @@ use crate::state::{ExecutionState, Inconsistent};
 use crate::store::{
     Batch, JournalStore, JournalWriter, ReadLimit, Recovery, StoreError, Window, window,
 };
+use missiond_core::Text;
 
 /// An observation as its source hands it in.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{family, limits};
-use crate::bounded::Text;
+use missiond_core::Text;
 
 pub type FactDescriptor = super::Descriptor<FactType, ()>;
 
