@@ -7,9 +7,12 @@ mod text;
 
 use std::borrow::Cow;
 use std::fmt;
+use std::marker::PhantomData;
 use std::ops::Deref;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::value::SeqAccessDeserializer;
+use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
 pub use number::{Bounded, BoundedOr, Limit, MAX_EXACT};
@@ -51,6 +54,12 @@ impl<T, const MIN: usize, const MAX: usize> List<T, MIN, MAX> {
                 max: MAX,
             })
         }
+    }
+
+    /// The same number of other items.
+    #[must_use]
+    pub fn map<U>(self, change: impl FnMut(T) -> U) -> List<U, MIN, MAX> {
+        List(self.0.into_iter().map(change).collect())
     }
 
     #[must_use]
@@ -100,7 +109,25 @@ impl<'de, T: Deserialize<'de>, const MIN: usize, const MAX: usize> Deserialize<'
     for List<T, MIN, MAX>
 {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Self::new(Vec::deserialize(deserializer)?).map_err(serde::de::Error::custom)
+        deserializer.deserialize_seq(ListVisitor::<T, MIN, MAX>(PhantomData))
+    }
+}
+
+/// Refuses where the list ends, so that an error tells its place.
+struct ListVisitor<T, const MIN: usize, const MAX: usize>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>, const MIN: usize, const MAX: usize> Visitor<'de>
+    for ListVisitor<T, MIN, MAX>
+{
+    type Value = List<T, MIN, MAX>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a list of {MIN} to {MAX} items")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<Self::Value, A::Error> {
+        let items = Vec::deserialize(SeqAccessDeserializer::new(items))?;
+        List::new(items).map_err(serde::de::Error::custom)
     }
 }
 

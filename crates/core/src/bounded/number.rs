@@ -30,6 +30,7 @@ pub type Limit<const MAX: i64, const DEFAULT: i64> = BoundedOr<1, MAX, DEFAULT>;
 impl<const MIN: i64, const MAX: i64> Bounded<MIN, MAX> {
     pub const MIN: i64 = MIN;
     pub const MAX: i64 = MAX;
+    pub const LARGEST: Self = Self(MAX);
 
     pub fn new(number: impl Into<i64>) -> Result<Self, OutOfBounds> {
         let number = number.into();
@@ -81,6 +82,7 @@ impl<const MIN: i64, const MAX: i64> Bounded<MIN, MAX> {
 
 impl<const MIN: i64, const MAX: i64, const DEFAULT: i64> BoundedOr<MIN, MAX, DEFAULT> {
     pub const DEFAULT: Self = Self(Bounded::of::<DEFAULT>());
+    pub const LARGEST: Bounded<MIN, MAX> = Bounded::LARGEST;
 
     pub fn new(number: impl Into<i64>) -> Result<Self, OutOfBounds> {
         Bounded::new(number).map(Self)
@@ -96,6 +98,14 @@ impl<const MIN: i64, const MAX: i64, const DEFAULT: i64> BoundedOr<MIN, MAX, DEF
     #[must_use]
     pub const fn of<const NUMBER: i64>() -> Self {
         Self(Bounded::of::<NUMBER>())
+    }
+}
+
+impl<const MIN: i64, const MAX: i64, const DEFAULT: i64> From<Bounded<MIN, MAX>>
+    for BoundedOr<MIN, MAX, DEFAULT>
+{
+    fn from(number: Bounded<MIN, MAX>) -> Self {
+        Self(number)
     }
 }
 
@@ -179,8 +189,8 @@ impl<const MIN: i64, const MAX: i64, const DEFAULT: i64> FromStr for BoundedOr<M
 
 impl<'de, const MIN: i64, const MAX: i64> Deserialize<'de> for Bounded<MIN, MAX> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let read = Read { min: MIN, max: MAX };
-        deserializer.deserialize_i64(read).map(Self)
+        let visitor = NumberVisitor { min: MIN, max: MAX };
+        deserializer.deserialize_i64(visitor).map(Self)
     }
 }
 
@@ -188,24 +198,26 @@ impl<'de, const MIN: i64, const MAX: i64, const DEFAULT: i64> Deserialize<'de>
     for BoundedOr<MIN, MAX, DEFAULT>
 {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Bounded::deserialize(deserializer).map(Self)
+        let visitor = NumberVisitor { min: MIN, max: MAX };
+        let given = deserializer.deserialize_option(OptionalNumberVisitor(visitor))?;
+        Ok(given.map_or(Self::DEFAULT, |number| Self(Bounded(number))))
     }
 }
 
 /// Reads a number of any range: one visitor for all of them is compiled once, and
 /// refuses where the number stands, so that an error tells its place.
-struct Read {
+struct NumberVisitor {
     min: i64,
     max: i64,
 }
 
-impl Read {
+impl NumberVisitor {
     fn accept<E: Error>(&self, number: i128) -> Result<i64, E> {
         within(number, self.min, self.max).map_err(E::custom)
     }
 }
 
-impl Visitor<'_> for Read {
+impl Visitor<'_> for NumberVisitor {
     type Value = i64;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -222,19 +234,44 @@ impl Visitor<'_> for Read {
 
     /// To JSON Schema 100.0 is a whole number, and some clients write all numbers so.
     fn visit_f64<E: Error>(self, number: f64) -> Result<i64, E> {
-        match () {
-            () if number.fract() != 0.0 => Err(E::custom(OutOfBounds::NotANumber {
+        if number.fract() != 0.0 {
+            Err(E::custom(OutOfBounds::NotANumber {
                 found: number.to_string(),
                 min: self.min,
                 max: self.max,
-            })),
-            () if number.abs() <= MAX_EXACT as f64 => self.accept(number as i128),
-            () => Err(E::custom(OutOfBounds::Number {
+            }))
+        } else if number.abs() <= MAX_EXACT as f64 {
+            self.accept(number as i128)
+        } else {
+            Err(E::custom(OutOfBounds::Number {
                 found: format!("{number:e}"),
                 min: self.min,
                 max: self.max,
-            })),
+            }))
         }
+    }
+}
+
+/// Null says the same as leaving it out, as it does for whatever is optional.
+struct OptionalNumberVisitor(NumberVisitor);
+
+impl<'de> Visitor<'de> for OptionalNumberVisitor {
+    type Value = Option<i64>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.expecting(f)
+    }
+
+    fn visit_none<E: Error>(self) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_i64(self.0).map(Some)
     }
 }
 
@@ -341,6 +378,8 @@ mod tests {
         let page: Page = read("{}").unwrap();
         assert_eq!(page.limit.to_usize(), 100);
         assert_eq!(page.seconds, None);
+        let page: Page = read(r#"{"limit":null,"seconds":null}"#).unwrap();
+        assert_eq!((page.limit.get(), page.seconds), (100, None));
         let page: Page = read(r#"{"limit":7,"seconds":0}"#).unwrap();
         assert_eq!(
             (page.limit.to_u32(), page.seconds.unwrap().to_u64()),
@@ -367,9 +406,9 @@ mod tests {
             prop_assert_eq!(Range::new(number).is_ok(), inside);
             prop_assert_eq!(text.parse::<Range>().is_ok(), inside);
             match read::<Range>(&text) {
-                Ok(read) => {
+                Ok(number) => {
                     prop_assert!(inside);
-                    prop_assert_eq!(serde_json::to_string(&read).unwrap(), text);
+                    prop_assert_eq!(serde_json::to_string(&number).unwrap(), text);
                 }
                 Err(_) => prop_assert!(!inside),
             }

@@ -140,19 +140,19 @@ impl<const MAX: usize, const MIN: usize> FromStr for Text<MAX, MIN> {
 
 impl<'de, const MAX: usize, const MIN: usize> Deserialize<'de> for Text<MAX, MIN> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let read = Read { min: MIN, max: MAX };
-        deserializer.deserialize_string(read).map(Self)
+        let visitor = TextVisitor { min: MIN, max: MAX };
+        deserializer.deserialize_string(visitor).map(Self)
     }
 }
 
 /// Reads a text of any limits: one visitor for all of them is compiled once, and
 /// refuses where the text stands, so that an error tells its place.
-struct Read {
+struct TextVisitor {
     min: usize,
     max: usize,
 }
 
-impl Visitor<'_> for Read {
+impl Visitor<'_> for TextVisitor {
     type Value = String;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
