@@ -76,12 +76,17 @@ fn wrong_parameters_are_refused_by_name() {
         (
             "timeline_note",
             json!({"text": "  "}),
-            "`text` must have 1 to 4096 bytes",
+            "`text` says nothing",
+        ),
+        (
+            "timeline_note",
+            json!({"text": "x".repeat(4097)}),
+            "parameter `text`: the text is longer than 4096 characters",
         ),
         (
             "timeline_query",
             json!({"limit": 0}),
-            "`limit` must be between 1 and 1000",
+            "parameter `limit`: must be from 1 to 1000, but is 0",
         ),
         (
             "timeline_query",

@@ -446,15 +446,25 @@ fn bad_questions_are_refused_with_a_sentence() {
     let shop = Shop::new();
     let long = "a".repeat(100_000);
     for (args, sentence) in [
-        (&["search", long.as_str()][..], "at most 1000 are allowed"),
+        (
+            &["search", long.as_str()][..],
+            "the text is longer than 1000 characters",
+        ),
         (&["search", "?!"], "no word to search for"),
         (
             &["search", "a", "--kind", "gadget"],
             "no kind is called `gadget`",
         ),
         (&["show", "nothing_like_it"], "is called `nothing_like_it`"),
-        (&["map", "--tokens", "100001"], "too long"),
-        (&["beacon", "set", "", "check_token"], "needs a name"),
+        (
+            &["map", "--tokens", "100001"],
+            "must be from 1 to 100000, but is 100001",
+        ),
+        (
+            &["beacon", "set", "", "check_token"],
+            "it needs at least one character",
+        ),
+        (&["beacon", "set", " x", "check_token"], "needs a name"),
         (
             &["beacon", "set", "x", "nothing_like_it"],
             "is called `nothing_like_it`",

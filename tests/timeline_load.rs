@@ -58,7 +58,7 @@ impl Load {
     pub(crate) fn note(&self, client: &mut Client) -> Result<Result<i64, ApiError>, ClientError> {
         let text = format!("note {}", self.next.fetch_add(1, Ordering::Relaxed));
         let params = TimelineNoteParams {
-            text: text.clone(),
+            text: text.parse().unwrap(),
             author: None,
             trace_id: None,
             parent_span_id: None,

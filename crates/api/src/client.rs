@@ -145,7 +145,9 @@ impl Client {
 
     /// Calls an operation of the catalogue.
     pub fn call<O: Operation>(&mut self, params: &O::Params) -> Result<O::Result, ClientError> {
-        self.request(O::SPEC.name, params)
+        let params = O::encode_params(params).map_err(|error| malformed(&error))?;
+        let result = self.request_raw(O::SPEC.name, &params)?;
+        O::parse_result(result.get()).map_err(|error| malformed(&error))
     }
 
     /// Calls an operation by name, with parameters as JSON text.
@@ -173,7 +175,7 @@ impl Client {
         params: &impl Serialize,
     ) -> Result<R, ClientError> {
         let result = self.request_raw(method, params)?;
-        serde_json::from_str(result.get()).map_err(|error| ClientError::Protocol(error.to_string()))
+        serde_json::from_str(result.get()).map_err(|error| malformed(&error))
     }
 
     fn request_raw(
@@ -298,6 +300,9 @@ impl Subscription {
 }
 
 fn parse_notice(params: Option<&RawValue>) -> Result<EventNotice, ClientError> {
-    serde_json::from_str(params.map_or("{}", RawValue::get))
-        .map_err(|error| ClientError::Protocol(error.to_string()))
+    serde_json::from_str(params.map_or("{}", RawValue::get)).map_err(|error| malformed(&error))
+}
+
+fn malformed(error: &serde_json::Error) -> ClientError {
+    ClientError::Protocol(error.to_string())
 }

@@ -14,6 +14,7 @@ mod error;
 mod execution;
 mod home;
 mod hook_spool;
+mod invalid_params;
 mod openapi;
 mod operation;
 pub mod operations;

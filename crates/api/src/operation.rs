@@ -1,7 +1,12 @@
 //! What an operation is.
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, schema_for};
-use serde::{Serialize, de::DeserializeOwned};
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use crate::ApiError;
 
 /// Which part of the system an operation belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -93,12 +98,27 @@ impl Cost {
     }
 }
 
-/// One operation: its name and its types. The description and the rest are in
-/// the [`OperationSpec`].
+/// One operation: its name, its types, and how they are read and written. The
+/// description and the rest are in the [`OperationSpec`].
+///
+/// Whoever calls or serves operations goes through these functions, so that the
+/// code for a type is not made again in every crate that handles it.
 pub trait Operation: 'static {
-    type Params: Serialize + DeserializeOwned + JsonSchema + Send + 'static;
-    type Result: Serialize + DeserializeOwned + JsonSchema + Send + 'static;
+    type Params: Serialize + JsonSchema + Send + 'static;
+    type Result: Serialize + JsonSchema + Send + 'static;
     const SPEC: OperationSpec;
+
+    /// The parameters of a call, or the sentence that says which of them is wrong.
+    fn parse(params: &str) -> Result<Self::Params, ApiError>;
+
+    /// A result as it goes on the wire.
+    fn encode(result: &Self::Result) -> serde_json::Result<Box<RawValue>>;
+
+    /// Parameters as they go on the wire.
+    fn encode_params(params: &Self::Params) -> serde_json::Result<Box<RawValue>>;
+
+    /// What was answered.
+    fn parse_result(result: &str) -> serde_json::Result<Self::Result>;
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -112,9 +132,47 @@ pub struct OperationSpec {
     pub description: &'static str,
     pub reach: Reach,
     pub cost: Cost,
-    params_schema: fn() -> Schema,
-    result_schema: fn() -> Schema,
-    schemas_in: fn(&mut SchemaGenerator) -> (Schema, Schema),
+    params: SchemaSource,
+    result: SchemaSource,
+}
+
+/// How the schema of a type is made: in full, or as a reference into the
+/// generator's definitions. Two pointers to code that exists once for each type;
+/// all else about schemas is not generic.
+#[derive(Debug, Clone, Copy)]
+struct SchemaSource {
+    name: fn() -> Cow<'static, str>,
+    inline: fn(&mut SchemaGenerator) -> Schema,
+    reference: fn(&mut SchemaGenerator) -> Schema,
+}
+
+impl SchemaSource {
+    const fn of<T: JsonSchema>() -> Self {
+        Self {
+            name: T::schema_name,
+            inline: T::json_schema,
+            reference: SchemaGenerator::subschema_for::<T>,
+        }
+    }
+
+    /// The schema as a document of its own, with the definitions it refers to.
+    fn document(&self) -> Schema {
+        let mut generator = SchemaGenerator::default();
+        let mut schema = (self.inline)(&mut generator);
+        let definitions = generator.take_definitions(true);
+        let dialect = generator.settings().meta_schema.clone();
+        let document = schema.ensure_object();
+        if let Some(dialect) = dialect {
+            document.insert("$schema".to_owned(), dialect.into_owned().into());
+        }
+        document
+            .entry("title")
+            .or_insert_with(|| (self.name)().into_owned().into());
+        if !definitions.is_empty() {
+            document.insert("$defs".to_owned(), definitions.into());
+        }
+        schema
+    }
 }
 
 impl OperationSpec {
@@ -134,14 +192,8 @@ impl OperationSpec {
             description,
             reach: Reach::Anywhere,
             cost: Cost::Database,
-            params_schema: || schema_for!(P),
-            result_schema: || schema_for!(R),
-            schemas_in: |generator| {
-                (
-                    generator.subschema_for::<P>(),
-                    generator.subschema_for::<R>(),
-                )
-            },
+            params: SchemaSource::of::<P>(),
+            result: SchemaSource::of::<R>(),
         }
     }
 
@@ -157,17 +209,20 @@ impl OperationSpec {
 
     #[must_use]
     pub fn params_schema(&self) -> Schema {
-        (self.params_schema)()
+        self.params.document()
     }
 
     #[must_use]
     pub fn result_schema(&self) -> Schema {
-        (self.result_schema)()
+        self.result.document()
     }
 
     /// The schemas of parameters and result, with what they share in the
     /// generator's definitions.
     pub(crate) fn schemas_in(&self, generator: &mut SchemaGenerator) -> (Schema, Schema) {
-        (self.schemas_in)(generator)
+        (
+            (self.params.reference)(generator),
+            (self.result.reference)(generator),
+        )
     }
 }

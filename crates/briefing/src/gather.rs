@@ -5,10 +5,11 @@ use std::time::{Duration, Instant};
 
 use missiond_adapters::adapter;
 use missiond_api::operations::context::{ContextSource, SourceState};
-use missiond_api::operations::knowledge::{KbHit, KbSearchParams};
+use missiond_api::operations::knowledge::{KbHit, KbHitLimit, KbSearchParams};
 use missiond_codemap::MapRequest;
 use missiond_config::ContextConfig;
 use missiond_context::{Candidate, Length, Source, estimated_tokens};
+use missiond_core::OutOfBounds;
 use missiond_knowledge::snippet::Snippet;
 use missiond_memory::code::{Fresh, Unindexed};
 
@@ -19,7 +20,7 @@ use super::{Parts, Wanted, environment, files, history, skills};
 /// Of a long prompt this much is looked for.
 const LONGEST_QUERY: usize = 4000;
 /// Entries that are looked at.
-const MOST_ENTRIES: u32 = 20;
+const MOST_ENTRIES: i64 = 20;
 /// How much of a budget a map is drawn for, in percent, and its smallest size.
 const MAP_SHARE: u32 = 35;
 const SMALLEST_MAP: usize = 150;
@@ -147,9 +148,11 @@ async fn entries(parts: &Parts, query: &str, project: Option<String>) -> Answer 
         return Ok((Vec::new(), None));
     }
     let params = KbSearchParams {
-        query: query.to_owned(),
+        query: query
+            .parse()
+            .map_err(|error: OutOfBounds| error.to_string())?,
         scope: project,
-        limit: Some(MOST_ENTRIES),
+        limit: Some(KbHitLimit::of::<MOST_ENTRIES>()),
         ..KbSearchParams::default()
     };
     let found = parts.knowledge.search(params).await;

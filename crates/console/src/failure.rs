@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use missiond_api::{ApiError, ClientError, HomeError};
-use missiond_core::ErrorCode;
+use missiond_core::{ErrorCode, OutOfBounds};
 use missiond_store::StoreError;
 
 #[derive(Debug, thiserror::Error)]
@@ -71,6 +71,12 @@ fn exit_number(code: ErrorCode) -> u8 {
         ErrorCode::StorageFull | ErrorCode::StorageCorrupt | ErrorCode::StorageUnavailable => 8,
         ErrorCode::Timeout | ErrorCode::Cancelled => 9,
     }
+}
+
+/// A value of the command line as the parameter `name`, which says itself what
+/// it allows.
+pub fn parameter<T>(name: &str, value: Result<T, OutOfBounds>) -> Result<T, Failure> {
+    value.map_err(|error| Failure::new(ErrorCode::InvalidParams, format!("{name}: {error}")))
 }
 
 impl From<ClientError> for Failure {

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     AttemptId, BoardTaskId, BoardTaskStatus, CliEngine, DaemonId, EngineeringPhase, ExecutionId,
-    FencingToken, SlotId, Timestamp,
+    FencingToken, List, SlotId, Text, Timestamp,
 };
 
 pub use check::Check;
@@ -30,6 +30,12 @@ pub use number::{InvalidTaskRef, TaskNumber, TaskRef};
 pub use outcome::{ClaimKind, Consequence, Outcome};
 pub use touches::{InvalidTouch, check_touch, touches_overlap};
 pub use wait::{BudgetScope, Wait};
+
+/// What a note on a task says.
+pub type NoteText = Text<8192>;
+
+/// The parts a task is divided into.
+pub type Parts<T> = List<T, 1, 200>;
 
 /// How long a check may take when it does not say.
 pub const DEFAULT_CHECK_TIMEOUT_SECS: u64 = 600;

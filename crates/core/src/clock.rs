@@ -12,7 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Microseconds since the Unix epoch. Stored as an integer, shown as RFC 3339.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema)]
-#[schemars(with = "String", inline)]
+#[schemars(with = "String", inline, extend("maxLength" = 64))]
 pub struct Timestamp(i64);
 
 impl Timestamp {

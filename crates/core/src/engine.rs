@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// An agent CLI. The named ones have adapters; any other is known by the name
 /// of its manifest, so that a new engine needs a manifest and no new code.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, JsonSchema)]
-#[schemars(with = "String", inline)]
+#[schemars(with = "String", inline, extend("maxLength" = 32))]
 pub enum CliEngine {
     Claude,
     Gemini,
@@ -81,9 +81,7 @@ impl Serialize for CliEngine {
 
 impl<'de> Deserialize<'de> for CliEngine {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?
-            .parse()
-            .map_err(serde::de::Error::custom)
+        crate::from_text::deserialize(deserializer, "the name of an engine")
     }
 }
 

@@ -7,7 +7,9 @@
 //! itself is read from the store.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value};
 
 use crate::{
     Anomaly, AttemptId, BoardTaskId, BoardTaskStatus, CliEngine, ConversationId, DaemonId,
@@ -93,6 +95,42 @@ pub fn kind_spec(kind: &str) -> Option<&'static KindSpec> {
     KINDS.iter().find(|spec| spec.kind == kind)
 }
 
+/// What an event is read from: an object whose `type` says which event it is.
+struct Fields(Map<String, Value>);
+
+/// Why something is no event.
+#[derive(Debug, thiserror::Error)]
+enum EventError {
+    #[error("missing field `{0}`")]
+    Missing(&'static str),
+    #[error("field `{field}`: {error}")]
+    Field {
+        field: &'static str,
+        error: serde_json::Error,
+    },
+    #[error("unknown kind of event `{0}`")]
+    UnknownKind(String),
+}
+
+impl Fields {
+    /// What may be absent reads an absent field as none.
+    fn take<T: DeserializeOwned>(&mut self, field: &'static str) -> Result<T, EventError> {
+        match self.0.remove(field) {
+            Some(value) => {
+                T::deserialize(value).map_err(|error| EventError::Field { field, error })
+            }
+            None => T::deserialize(Value::Null).map_err(|_| EventError::Missing(field)),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Event {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let fields = Map::deserialize(deserializer)?;
+        Self::from_fields(Fields(fields)).map_err(serde::de::Error::custom)
+    }
+}
+
 macro_rules! events {
     ($($category:ident {
         $($durability:ident $(#[$doc:meta])* $variant:ident = $kind:literal {
@@ -100,7 +138,7 @@ macro_rules! events {
         })*
     })*) => {
         /// Everything that can happen.
-        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
         #[serde(tag = "type")]
         pub enum Event {
             $($(
@@ -120,6 +158,19 @@ macro_rules! events {
         ];
 
         impl Event {
+            /// The event of this kind with these fields. Not generic, and so made
+            /// once: derived, each crate that reads events would make the code
+            /// for every kind again, for each format it reads.
+            fn from_fields(mut fields: Fields) -> Result<Self, EventError> {
+                let kind: String = fields.take("type")?;
+                match kind.as_str() {
+                    $($($kind => Ok(Self::$variant {
+                        $($field: fields.take(stringify!($field))?),*
+                    }),)*)*
+                    _ => Err(EventError::UnknownKind(kind.chars().take(64).collect())),
+                }
+            }
+
             #[must_use]
             pub const fn spec(&self) -> KindSpec {
                 match self {
@@ -460,6 +511,35 @@ mod tests {
         assert!(KINDS.len() >= 40);
         let categories: BTreeSet<_> = KINDS.iter().map(|spec| spec.category).collect();
         assert_eq!(categories.len(), 9);
+    }
+
+    #[test]
+    fn an_event_is_read_by_its_kind_and_says_what_is_wrong_with_it() {
+        let read = |text| serde_json::from_str::<Event>(text);
+        let finished = r#"{"type":"operation_finished","operation":"health","micros":3}"#;
+        assert_eq!(
+            read(finished).unwrap(),
+            Event::OperationFinished {
+                operation: "health".into(),
+                micros: 3,
+                error: None,
+            }
+        );
+        for (text, expected) in [
+            (
+                r#"{"type":"note_added","text":"x"}"#,
+                "missing field `author`",
+            ),
+            (r#"{"text":"x"}"#, "missing field `type`"),
+            (r#"{"type":"nonsense"}"#, "unknown kind of event `nonsense`"),
+            (
+                r#"{"type":"daemon_started","host":"h","pid":-1,"version":"v"}"#,
+                "field `pid`: invalid value",
+            ),
+        ] {
+            let error = read(text).unwrap_err().to_string();
+            assert!(error.starts_with(expected), "{error}");
+        }
     }
 
     #[test]

@@ -7,11 +7,13 @@
 
 mod access;
 mod board;
+mod bounded;
 mod clock;
 mod engine;
 mod entity;
 mod error;
 mod event;
+mod from_text;
 mod ids;
 mod knowledge;
 pub mod machines;
@@ -23,9 +25,10 @@ pub use access::{AccessKind, UnknownAccessKind};
 pub use board::{
     Attempt, BoardTask, Budget, BudgetScope, Check, Claim, ClaimKind, Consequence,
     DEFAULT_CHECK_TIMEOUT_SECS, DEFAULT_MAX_ATTEMPTS, DraftError, EVIDENCE_TAIL_BYTES, Evidence,
-    Finish, InvalidTaskRef, InvalidTouch, Isolation, Note, Outcome, Priority, TaskDraft,
-    TaskNumber, TaskRef, UnknownChoice, Wait, backoff, check_touch, touches_overlap,
+    Finish, InvalidTaskRef, InvalidTouch, Isolation, Note, NoteText, Outcome, Parts, Priority,
+    TaskDraft, TaskNumber, TaskRef, UnknownChoice, Wait, backoff, check_touch, touches_overlap,
 };
+pub use bounded::{Bounded, BoundedOr, Limit, List, MAX_EXACT, OutOfBounds, Text};
 pub use clock::{Clock, ManualClock, SystemClock, Timestamp};
 pub use engine::{CliEngine, InvalidEngineName};
 pub use entity::{
@@ -46,7 +49,8 @@ pub use machines::{
     ExecutionLifecycle, ExtractionPhase, IllegalMove, PtyState, QuestionStatus, TaskStatus,
 };
 pub use question::{
-    InvalidQuestionRef, PermissionAsked, Question, QuestionNumber, QuestionOrigin, QuestionRef,
+    AnswerText, InvalidQuestionRef, PermissionAsked, Question, QuestionNumber, QuestionOrigin,
+    QuestionRef,
 };
 pub use slot_name::{InvalidSlotName, SlotName};
 pub use trace::{InvalidTraceId, SpanId, TraceContext, TraceId};

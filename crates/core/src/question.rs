@@ -11,9 +11,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    BoardTaskId, ExecutionId, ObservationId, QuestionId, QuestionStatus, SlotId, TaskNumber,
+    BoardTaskId, ExecutionId, ObservationId, QuestionId, QuestionStatus, SlotId, TaskNumber, Text,
     Timestamp,
 };
+
+/// What a person answers.
+pub type AnswerText = Text<32_000>;
 
 /// What people call a question: `Q-7`. Counted per database.
 #[derive(

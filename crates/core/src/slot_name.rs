@@ -1,15 +1,21 @@
 //! What a slot may be called: short, plain, and never mistaken for an id or an
 //! option of a command.
 
+use std::borrow::Cow;
 use std::str::FromStr;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::from_text;
 use crate::ids::SlotId;
 
 /// The longest name of a slot, in characters.
 const LONGEST: usize = 64;
 
 /// The name of a slot.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(transparent)]
 pub struct SlotName(String);
 
 /// A text that no slot can be called.
@@ -46,6 +52,30 @@ impl FromStr for SlotName {
         } else {
             Err(InvalidSlotName(name.to_owned()))
         }
+    }
+}
+
+impl<'de> Deserialize<'de> for SlotName {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        from_text::deserialize(deserializer, "the name of a slot")
+    }
+}
+
+impl JsonSchema for SlotName {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "slot_name".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "string",
+            "maxLength": LONGEST,
+            "pattern": "^[A-Za-z0-9._][A-Za-z0-9._-]*$",
+        })
     }
 }
 

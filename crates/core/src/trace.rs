@@ -20,7 +20,7 @@ macro_rules! hex_id {
     ($(#[$doc:meta])* $name:ident, $int:ty, $what:literal) => {
         $(#[$doc])*
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema)]
-        #[schemars(with = "String", inline)]
+        #[schemars(with = "String", inline, extend("pattern" = "^[0-9a-fA-F]+$"))]
         pub struct $name($int);
 
         impl $name {
@@ -77,7 +77,7 @@ macro_rules! hex_id {
 
         impl<'de> Deserialize<'de> for $name {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+                crate::from_text::deserialize(deserializer, $what)
             }
         }
     };

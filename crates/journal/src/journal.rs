@@ -12,7 +12,6 @@ use missiond_core::{
 };
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
-use crate::bounded::Text;
 use crate::catalogue::{MessageContent, limits};
 use crate::compaction;
 use crate::frame::{BadGroup, Head, Sequence, encode_group};
@@ -30,6 +29,7 @@ use crate::state::{ExecutionState, Inconsistent};
 use crate::store::{
     Batch, JournalStore, JournalWriter, ReadLimit, Recovery, StoreError, Window, window,
 };
+use missiond_core::Text;
 
 /// An observation as its source hands it in.
 #[derive(Debug, Clone, PartialEq, Eq)]

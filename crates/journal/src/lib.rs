@@ -24,7 +24,6 @@
 //! *Committed* means: the records are in the store and were forced to disk.
 //! *Acknowledged* means: a call returned `Ok`, which it does after the commit.
 
-pub mod bounded;
 pub mod catalogue;
 pub mod compaction;
 pub mod file;
@@ -45,11 +44,11 @@ pub mod store;
 pub mod suite;
 pub mod timeline;
 
-pub use bounded::{List, OutOfBounds, Text};
 pub use file::FileStore;
 pub use frame::{BadGroup, BadLine, Digest, Head, Line, Sequence, encode_group};
 pub use journal::{Journal, JournalError, NewMessage, NewObservation};
 pub use last_known::{LastKnown, ProgramEnd, StatedClaim};
+pub use missiond_core::{List, OutOfBounds, Text};
 pub use observation::{
     Confidence, EventId, MessageKey, Observation, ObservationKey, Observed, ObservedType, Source,
 };

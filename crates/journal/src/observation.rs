@@ -8,8 +8,8 @@ use missiond_core::{ExecutionId, ObservationId, Timestamp};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::bounded::{OutOfBounds, Text};
 use crate::catalogue::{Fact, FactType, Signal, SignalType, limits};
+use missiond_core::{OutOfBounds, Text};
 
 /// Which way an observation came.
 ///

@@ -8,7 +8,6 @@ use missiond_core::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::bounded::{List, Text};
 use crate::catalogue::{Choice, MessageContent, Percent, Session, SignalType, Target, limits};
 use crate::frame::{Digest, Sequence};
 use crate::marker::MarkerKeyHash;
@@ -16,6 +15,7 @@ use crate::observation::{MessageKey, Observation};
 use crate::owner::OwnerRef;
 use crate::policy::{Reason, Verdict};
 use crate::timeline::Zone;
+use missiond_core::{List, Text};
 
 /// The version of the record format.
 pub const FORMAT_VERSION: u32 = 1;

@@ -304,7 +304,7 @@ impl ExecutionState {
             }
         })?;
         message.status = message.status.transition(delivery.status)?;
-        message.reason = delivery.reason.map(crate::bounded::Text::into_string);
+        message.reason = delivery.reason.map(missiond_core::Text::into_string);
         if message.status == DeliveryStatus::Delivering {
             message.attempts += 1;
         }

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
@@ -120,7 +121,7 @@ impl Face {
             }) => Step::Call(ToolCall {
                 asked,
                 name,
-                arguments: Value::Object(arguments).to_string(),
+                arguments: arguments.as_deref().map_or("{}", RawValue::get).to_owned(),
             }),
             Err(refusal) => Step::Say(asked.refuse(refusal).line),
         }

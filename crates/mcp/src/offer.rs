@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
+use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use tokio::sync::{broadcast, mpsc};
 
@@ -132,7 +133,8 @@ impl Refusal {
 #[derive(Debug)]
 pub struct ToolRequest {
     pub name: String,
-    pub arguments: Map<String, Value>,
+    /// An object, as it was written; nothing when none were given.
+    pub arguments: Option<Box<RawValue>>,
     /// What the client says it can do; empty when it did not say.
     pub client_capabilities: Value,
     pub progress: Progress,

@@ -3,6 +3,7 @@
 //! and drops when it is cancelled. Nothing is remembered between messages but what
 //! a client of the older era subscribed to on its connection.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
@@ -18,6 +19,8 @@ use crate::protocol::{
     SERVER_KEY, SUBSCRIPTION_KEY, UNSUPPORTED_VERSION, era, excerpt, failure,
 };
 
+/// The method that calls a tool.
+const CALL: &str = "tools/call";
 /// Entries of a list in one answer.
 const PAGE: usize = 100;
 
@@ -157,15 +160,17 @@ impl Server {
         let Request { id, method, params } = request;
         let refuse =
             |code, message: &str| Err(Dispatch::Reply(refused(Some(&id), code, message, None)));
-        let params: Value = match params
-            .as_deref()
-            .map(RawValue::get)
-            .map(serde_json::from_str)
-        {
-            None => json!({}),
-            Some(Ok(params @ Value::Object(_))) => params,
-            Some(Ok(_)) => return refuse(INVALID_PARAMS, "`params` must be an object"),
-            Some(Err(error)) => return refuse(INVALID_PARAMS, &error.to_string()),
+        let text = params.as_deref().map_or("{}", RawValue::get);
+        if !text.starts_with('{') {
+            return refuse(INVALID_PARAMS, "`params` must be an object");
+        }
+        let parsed = match method.as_str() {
+            CALL => without_arguments(text),
+            _ => serde_json::from_str(text).map(|params| (params, None)),
+        };
+        let (params, arguments) = match parsed {
+            Ok(parsed) => parsed,
+            Err(error) => return refuse(INVALID_PARAMS, &error.to_string()),
         };
         let era = match era(&params) {
             Ok(era) => era,
@@ -191,11 +196,24 @@ impl Server {
             era,
             arrival,
             params,
+            arguments,
             outlet: outlet.clone(),
             offer: Arc::clone(&self.offer),
             subscriptions: self.subscriptions.clone(),
         })
     }
+}
+
+/// The parameters of a call, and apart from them the arguments as they were
+/// written: whoever has the tool reads them into a type of its own, once.
+fn without_arguments(params: &str) -> serde_json::Result<(Value, Option<Box<RawValue>>)> {
+    let mut fields: BTreeMap<String, Box<RawValue>> = serde_json::from_str(params)?;
+    let arguments = fields.remove("arguments");
+    let mut rest = Map::new();
+    for (name, value) in fields {
+        rest.insert(name, serde_json::from_str(value.get())?);
+    }
+    Ok((Value::Object(rest), arguments))
 }
 
 /// A request with all that is needed to answer it.
@@ -205,6 +223,8 @@ pub(crate) struct ServerRequest {
     era: Era,
     arrival: Arrival,
     params: Value,
+    /// What a tool is called with, which is not in the parameters then.
+    arguments: Option<Box<RawValue>>,
     outlet: Outlet,
     offer: Arc<dyn Offer>,
     subscriptions: Subscriptions,
@@ -231,7 +251,7 @@ impl ServerRequest {
             ("ping", Era::Legacy) => Dispatch::Reply(self.done(&json!({}))),
             ("server/discover", _) => Dispatch::Reply(self.discover()),
             ("tools/list", _) => self.work(RequestLifetime::UntilAnswered, Self::list_tools),
-            ("tools/call", _) => {
+            (CALL, _) => {
                 let lifetime = match self.params["_meta"]["progressToken"] {
                     Value::Null => RequestLifetime::UntilAnswered,
                     _ => RequestLifetime::WithNotices,
@@ -380,11 +400,14 @@ impl ServerRequest {
     pub(crate) fn tool_request(&mut self) -> Result<ToolRequest, Refusal> {
         let name = self.params["name"].as_str().map(str::to_owned);
         let name = name.ok_or_else(|| Refusal::invalid("`name` must say which tool to call"))?;
-        let arguments = match self.params["arguments"].take() {
-            Value::Null => Map::new(),
-            Value::Object(arguments) => arguments,
-            _ => return Err(Refusal::invalid("`arguments` must be an object")),
-        };
+        let arguments = self.arguments.take();
+        let arguments = arguments.filter(|arguments| arguments.get() != "null");
+        if arguments
+            .as_ref()
+            .is_some_and(|arguments| !arguments.get().starts_with('{'))
+        {
+            return Err(Refusal::invalid("`arguments` must be an object"));
+        }
         let meta = &mut self.params["_meta"];
         Ok(ToolRequest {
             name,

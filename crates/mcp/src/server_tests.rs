@@ -44,6 +44,7 @@ impl Offer for Sample {
             match call.name.as_str() {
                 "hang" => std::future::pending().await,
                 "echo" => Ok(json!({ "content": call.arguments })),
+                "written" => Ok(json!({ "text": call.arguments.as_deref().map(RawValue::get) })),
                 other => Err(Refusal::invalid(format!("there is no tool `{other}`"))),
             }
         })
@@ -229,6 +230,36 @@ async fn progress_only_goes_forward_and_only_to_who_asked() {
     }
     assert_eq!(steps, [1.0, 2.0, 3.0]);
     assert!(bench.heard.try_recv().is_err());
+}
+
+#[tokio::test]
+async fn arguments_reach_a_tool_as_they_were_written() {
+    let bench = bench();
+    let arguments = r#"{"b": 1.50, "a": 123456789012345678901234567890}"#;
+    let call = |params: &str| {
+        let line = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}"#);
+        match bench
+            .server
+            .handle_message(line.as_bytes(), Arrival::Line, &bench.outlet)
+        {
+            Dispatch::Work(work) => work.answer,
+            other => panic!("{other:?}"),
+        }
+    };
+    for (params, expected) in [
+        (
+            format!(r#"{{"arguments":{arguments},"name":"written"}}"#),
+            json!(arguments),
+        ),
+        (
+            r#"{"name":"written","arguments":null}"#.to_owned(),
+            json!(null),
+        ),
+        (r#"{"name":"written"}"#.to_owned(), json!(null)),
+    ] {
+        let answer: Value = serde_json::from_slice(&call(&params).await.line).unwrap();
+        assert_eq!(answer["result"]["text"], expected);
+    }
 }
 
 #[tokio::test]

@@ -16,6 +16,9 @@ pub const CALL_OPERATION: &str = "operation_call";
 /// Where an entry says what a call of it costs.
 const COST_KEY: &str = "missiond/cost";
 
+/// A text that may be as long as this is not written up to its limit by accident.
+const LONG_TEXT: u64 = 10_000;
+
 /// How deep a schema may be nested in others before it is left as a reference.
 const DEPTH: usize = 8;
 
@@ -195,8 +198,11 @@ impl<'a> Shortener<'a> {
                 ("default", Value::Null | Value::Bool(false)) => continue,
                 ("default", Value::Array(items)) if items.is_empty() => continue,
                 ("default", Value::Object(members)) if members.is_empty() => continue,
-                ("minimum", value) if value.as_f64() == Some(0.0) => continue,
-                ("maximum", _) if members.contains_key("format") => continue,
+                // Ranges of machine words, which say nothing about what is meant.
+                ("minimum" | "maximum", _) if members.contains_key("format") => continue,
+                // What a model reads counts no characters by the thousand.
+                ("minLength", _) => continue,
+                ("maxLength", value) if value.as_u64() >= Some(LONG_TEXT) => continue,
                 ("type", Value::Array(types)) => one_type(types),
                 ("properties", Value::Object(properties)) => {
                     let mut shorter = Map::new();
@@ -391,6 +397,29 @@ mod tests {
                 assert!(!text.contains(left_out), "{}: {text}", spec.name);
             }
         }
+    }
+
+    #[test]
+    fn ranges_and_defaults_are_there_for_a_model_to_read() {
+        let of = |name: &str| {
+            let spec = CATALOGUE.iter().find(|spec| spec.name == name).unwrap();
+            &params_schema(spec)["properties"]
+        };
+        assert_eq!(
+            of("board_list")["limit"],
+            json!({
+                "type": "integer", "description": "At most so many.",
+                "minimum": 1, "maximum": 500, "default": 100,
+            })
+        );
+        let grace = &of("slot_kill")["grace_ms"];
+        assert_eq!(
+            (&grace["minimum"], &grace["maximum"], &grace["default"]),
+            (&json!(0), &json!(30_000), &json!(5_000))
+        );
+        assert_eq!(of("context_preview")["tokens"]["maximum"], 16_000);
+        assert_eq!(of("beacon_set")["name"]["maxLength"], 100);
+        assert_eq!(of("beacon_set")["symbols"]["maxItems"], 20);
     }
 
     #[test]

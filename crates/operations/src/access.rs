@@ -32,7 +32,8 @@ async fn login(call: Call, _: NoParams) -> Result<LoginLink, ApiError> {
 }
 
 async fn create(call: Call, params: TokenCreateParams) -> Result<TokenCreated, ApiError> {
-    let lifetime = params.seconds.map(Duration::from_secs);
+    let seconds = params.seconds.map(|seconds| seconds.to_u64());
+    let lifetime = seconds.map(Duration::from_secs);
     let access = &call.daemon.http_access;
     let (made, secret) = access.create_token(&params.name, lifetime).await?;
     Ok(TokenCreated {

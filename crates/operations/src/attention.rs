@@ -8,27 +8,25 @@ use missiond_api::operations::attention::permission::{
     PermissionAdd, PermissionList, PermissionRemove, PermissionTest,
 };
 use missiond_api::operations::attention::{
-    GrantParams, GrantScope, PermissionAddParams, PermissionAddResult, PermissionDecision,
-    PermissionEffect, PermissionListParams, PermissionPage, PermissionRemoveParams,
-    PermissionRemoveResult, PermissionRule, PermissionSource, PermissionSubject,
-    PermissionTestParams, PermissionVerdict, QuestionAnswer, QuestionAnswerParams,
-    QuestionAnswerResult, QuestionDismiss, QuestionDismissParams, QuestionList, QuestionListParams,
-    QuestionPage, QuestionResult,
+    GrantParams, GrantScope, MAX_PATTERN, PermissionAddParams, PermissionAddResult,
+    PermissionDecision, PermissionEffect, PermissionListParams, PermissionPage,
+    PermissionRemoveParams, PermissionRemoveResult, PermissionRule, PermissionSource,
+    PermissionSubject, PermissionTestParams, PermissionVerdict, QuestionAnswer,
+    QuestionAnswerParams, QuestionAnswerResult, QuestionDismiss, QuestionDismissParams,
+    QuestionList, QuestionListParams, QuestionPage, QuestionResult,
 };
 use missiond_attention::permissions::{Grant, GrantFor, KnownRule, RuleSource, path_base};
 use missiond_attention::questions::QuestionError;
-use missiond_core::{CliEngine, QuestionRef};
-use missiond_guard::permissions::{Argument, Effect, Request, Rule, Scope};
+use missiond_core::{CliEngine, QuestionRef, Text};
+use missiond_guard::permissions::{Argument, Effect, Pattern, Request, Rule, Scope};
 use missiond_store::permissions;
 use missiond_store::questions::QuestionFilter;
 
 use crate::call::{Call, Operations, of_store};
 
-const USUAL_LIMIT: u32 = 50;
-const MOST_LISTED: u32 = 1000;
-const LONGEST_NAME: usize = 128;
-const LONGEST_GRANT: u64 = 30 * 24 * 3600;
-const LONGEST_RULE: u64 = 3650 * 24 * 3600;
+// What the schema says of a pattern is what the guard checks.
+const _: () = assert!(MAX_PATTERN == Pattern::MAX_CHARS);
+
 /// The tools whose argument is a line for a shell.
 const SHELL_TOOLS: [&str; 3] = ["bash", "run", "shell"];
 
@@ -43,11 +41,7 @@ pub(super) fn register(operations: &mut Operations) {
 }
 
 async fn list(call: Call, params: QuestionListParams) -> Result<QuestionPage, ApiError> {
-    let limit = params.limit.unwrap_or(USUAL_LIMIT);
-    if !(1..=MOST_LISTED).contains(&limit) {
-        let message = format!("`limit` is 1 to {MOST_LISTED}");
-        return Err(ApiError::invalid_params(message));
-    }
+    let limit = params.limit.to_u32();
     let questions = &call.daemon.questions;
     let questions = if params.all {
         questions.list(QuestionFilter::Newest { limit }).await
@@ -73,7 +67,7 @@ async fn answer(
             let question = question.map_err(|error| of_question(&error))?;
             let rule = daemon
                 .permissions
-                .rule_of_grant(&question, &of_grant(&grant)?);
+                .rule_of_grant(&question, &of_grant(&grant));
             Some(rule.map_err(|error| of_question(&error))?)
         }
     };
@@ -99,7 +93,12 @@ async fn dismiss(call: Call, params: QuestionDismissParams) -> Result<QuestionRe
     let reference = reference(&params.question)?;
     let questions = &call.daemon.questions;
     let dismissed = questions
-        .dismiss(reference, params.reason, crate::call::PERSON, call.trace)
+        .dismiss(
+            reference,
+            params.reason.map(Text::into_string),
+            crate::call::PERSON,
+            call.trace,
+        )
         .await;
     Ok(QuestionResult {
         question: dismissed.map_err(|error| of_question(&error))?,
@@ -110,7 +109,7 @@ async fn permission_list(
     call: Call,
     params: PermissionListParams,
 ) -> Result<PermissionPage, ApiError> {
-    let wanted = params.decisions.min(MOST_LISTED);
+    let wanted = params.decisions.to_u32();
     let now = call.daemon.clock.now();
     let known = call.daemon.permissions.rules().await;
     let known = known.map_err(|error| of_question(&error))?;
@@ -143,14 +142,6 @@ async fn permission_add(
     params: PermissionAddParams,
 ) -> Result<PermissionAddResult, ApiError> {
     let by = who(params.by)?;
-    if params
-        .seconds
-        .is_some_and(|seconds| seconds == 0 || seconds > LONGEST_RULE)
-    {
-        return Err(ApiError::invalid_params(
-            "a rule holds for 1 second to 10 years",
-        ));
-    }
     let invalid = |error: &dyn std::fmt::Display| ApiError::invalid_params(error.to_string());
     let subject = params.subject;
     let pattern = |text: Option<String>| {
@@ -183,8 +174,8 @@ async fn permission_add(
         },
         expires_at: params
             .seconds
-            .map(|seconds| now.plus(Duration::from_secs(seconds))),
-        uses_left: params.uses,
+            .map(|seconds| now.plus(Duration::from_secs(seconds.to_u64()))),
+        uses_left: params.uses.map(|uses| uses.to_u32()),
     };
     let number = call.daemon.permissions.add(&rule, None, &by).await;
     let number = number.map_err(|error| of_question(&error))?;
@@ -215,7 +206,7 @@ async fn permission_test(
     let request = Request {
         tool: Some(params.tool),
         server: params.server,
-        argument: params.argument.map(|text| {
+        argument: params.argument.map(Text::into_string).map(|text| {
             if runs_commands {
                 Argument::Command(text)
             } else {
@@ -282,17 +273,10 @@ const fn effect(effect: Effect) -> PermissionEffect {
     }
 }
 
-fn of_grant(grant: &GrantParams) -> Result<Grant, ApiError> {
-    if grant
-        .seconds
-        .is_some_and(|seconds| seconds == 0 || seconds > LONGEST_GRANT)
-    {
-        return Err(ApiError::invalid_params(
-            "a grant holds for 1 second to 30 days",
-        ));
-    }
-    Ok(Grant {
-        for_time: grant.seconds.map(Duration::from_secs),
+fn of_grant(grant: &GrantParams) -> Grant {
+    let seconds = grant.seconds.map(|seconds| seconds.to_u64());
+    Grant {
+        for_time: seconds.map(Duration::from_secs),
         scope: match grant.scope {
             GrantScope::Asker => GrantFor::Asker,
             GrantScope::Slot => GrantFor::Slot,
@@ -300,7 +284,7 @@ fn of_grant(grant: &GrantParams) -> Result<Grant, ApiError> {
             GrantScope::Task => GrantFor::Task,
             GrantScope::Everywhere => GrantFor::Everywhere,
         },
-    })
+    }
 }
 
 fn reference(text: &str) -> Result<QuestionRef, ApiError> {
@@ -308,15 +292,14 @@ fn reference(text: &str) -> Result<QuestionRef, ApiError> {
     parsed.map_err(|error| ApiError::invalid_params(error.to_string()))
 }
 
-fn who(by: Option<String>) -> Result<String, ApiError> {
-    let by = by.unwrap_or_else(|| crate::call::PERSON.to_owned());
-    if by.is_empty() || by.len() > LONGEST_NAME || by.contains('\0') {
-        Err(ApiError::invalid_params(format!(
-            "`by` must have 1 to {LONGEST_NAME} bytes"
-        )))
-    } else {
-        Ok(by)
+fn who(by: Option<Text<128>>) -> Result<String, ApiError> {
+    let by = by.map_or_else(|| crate::call::PERSON.to_owned(), Text::into_string);
+    if by.contains('\0') {
+        return Err(ApiError::invalid_params(
+            "`by` is a name, without NUL characters",
+        ));
     }
+    Ok(by)
 }
 
 fn of_question(error: &QuestionError) -> ApiError {

@@ -7,14 +7,11 @@ use missiond_api::operations::autopilot::{
     AutopilotShow, MemoryReport, ParkedTask,
 };
 use missiond_autopilot::{Mode, ModeError, Remembered};
-use missiond_core::{Attempt, BoardTask, ErrorCode};
+use missiond_core::{Attempt, BoardTask};
 use missiond_store::autopilot::{self, ModeRow, ParkedRow};
 use missiond_store::{StoreError, board, token_usage};
 
 use crate::call::{Call, Operations, of_store};
-
-/// No reason is longer.
-const LONGEST_REASON: usize = 500;
 
 pub(super) fn register(operations: &mut Operations) {
     operations.add::<AutopilotShow, _, _>(show);
@@ -27,11 +24,7 @@ async fn show(call: Call, _: NoParams) -> Result<AutopilotReport, ApiError> {
 }
 
 async fn set(call: Call, params: AutopilotSetParams) -> Result<AutopilotReport, ApiError> {
-    let reason = params.reason.unwrap_or_else(|| "asked for".to_owned());
-    if reason.chars().count() > LONGEST_REASON {
-        let message = format!("the reason is longer than {LONGEST_REASON} characters");
-        return Err(ApiError::new(ErrorCode::TooLarge, message));
-    }
+    let reason = params.reason.as_deref().unwrap_or("asked for");
     let mode = match params.mode {
         AutopilotMode::Running => Mode::Running,
         AutopilotMode::Paused => Mode::Paused,
@@ -40,7 +33,7 @@ async fn set(call: Call, params: AutopilotSetParams) -> Result<AutopilotReport, 
     };
     let autopilot = &call.daemon.autopilot;
     let changed = autopilot
-        .set_mode(mode, &reason, crate::call::PERSON, call.trace)
+        .set_mode(mode, reason, crate::call::PERSON, call.trace)
         .await;
     changed.map_err(|error| match error {
         ModeError::Store(error) => of_store(&error),

@@ -11,7 +11,7 @@ use missiond_api::operations::board::{
     TaskPage, TaskSummary, WaitingTask,
 };
 use missiond_autopilot::board::{Again, BoardError, Change, Part, Source, Wanted};
-use missiond_core::{BoardTask, ErrorCode, Note, Wait};
+use missiond_core::{BoardTask, ErrorCode, Note, Text, Wait};
 use missiond_store::board::{Clearable, Dependency, ReadyLimits, TaskEdit, TaskFilter};
 
 use crate::call::{Call, Operations};
@@ -59,9 +59,9 @@ async fn list(call: Call, params: BoardListParams) -> Result<TaskPage, ApiError>
         status: params.status,
         label: params.label,
         parent: None,
-        search: params.search,
-        offset: params.offset,
-        limit: within("limit", params.limit, 100, 500)?,
+        search: params.search.map(Text::into_string),
+        offset: params.offset.to_u32(),
+        limit: params.limit.to_u32(),
     };
     let listed = call.daemon.board.list(filter, params.parent).await;
     let (tasks, total) = listed.map_err(|error| of_board(&error))?;
@@ -110,9 +110,8 @@ async fn edit(call: Call, params: BoardEditParams) -> Result<BoardTask, ApiError
 }
 
 async fn ready(call: Call, params: BoardReadyParams) -> Result<ReadyReport, ApiError> {
-    let limit = within("limit", params.limit, 50, 200)?;
     let limits = ReadyLimits {
-        limit,
+        limit: params.limit.to_u32(),
         ..limits(&call).await?
     };
     let found = call.daemon.board.readiness(limits).await;
@@ -154,15 +153,13 @@ async fn graph(call: Call, params: BoardGraphParams) -> Result<GraphReport, ApiE
 }
 
 async fn decompose(call: Call, params: BoardDecomposeParams) -> Result<Decomposed, ApiError> {
-    let parts = params.steps.into_iter().map(|step| Part {
+    let parts = params.steps.map(|step| Part {
         key: step.key,
         draft: step.task,
         depends_on: step.depends_on,
     });
     let board = &call.daemon.board;
-    let divided = board
-        .decompose(params.task, parts.collect(), call.trace)
-        .await;
+    let divided = board.decompose(params.task, parts, call.trace).await;
     let (parent, steps) = divided.map_err(|error| of_board(&error))?;
     Ok(Decomposed {
         parent: (&parent).into(),
@@ -173,7 +170,7 @@ async fn decompose(call: Call, params: BoardDecomposeParams) -> Result<Decompose
 async fn note(call: Call, params: BoardNoteParams) -> Result<Note, ApiError> {
     let author = params
         .author
-        .unwrap_or_else(|| crate::call::PERSON.to_owned());
+        .map_or_else(|| crate::call::PERSON.to_owned(), Text::into_string);
     let board = &call.daemon.board;
     let noted = board
         .add_note(params.task, author, params.text, call.trace)
@@ -195,7 +192,7 @@ async fn retry(call: Call, params: BoardTaskParams) -> Result<BoardTask, ApiErro
 async fn cancel(call: Call, params: BoardCancelParams) -> Result<BoardTask, ApiError> {
     let reason = params
         .reason
-        .unwrap_or_else(|| "it was cancelled".to_owned());
+        .map_or_else(|| "it was cancelled".to_owned(), Text::into_string);
     let cancelled = call
         .daemon
         .board
@@ -257,16 +254,6 @@ fn conflict(message: String) -> ApiError {
 
 fn of_board(error: &BoardError) -> ApiError {
     ApiError::new(error.code(), error.to_string())
-}
-
-fn within(name: &str, given: Option<u32>, usual: u32, most: u32) -> Result<u32, ApiError> {
-    match given {
-        None => Ok(usual),
-        Some(given) if (1..=most).contains(&given) => Ok(given),
-        Some(given) => Err(ApiError::invalid_params(format!(
-            "`{name}` is 1 to {most}, not {given}"
-        ))),
-    }
 }
 
 fn explained(waits: Vec<Wait>) -> Vec<missiond_api::operations::board::Explained> {

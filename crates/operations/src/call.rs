@@ -12,7 +12,7 @@ use missiond_core::{ErrorCode, Event, KINDS, TraceContext, kind_spec};
 use missiond_store::StoreError;
 use missiond_timeline::TimelineError;
 use missiond_timeline::metrics::Outcome;
-use serde_json::value::{RawValue, to_raw_value};
+use serde_json::value::RawValue;
 use std::collections::HashMap;
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
@@ -81,18 +81,12 @@ impl Operations {
         let name = O::SPEC.name;
         let typed: Handler = Box::new(move |call, params| {
             let text = params.as_deref().map_or("{}", RawValue::get);
-            match serde_json::from_str::<O::Params>(text) {
+            match O::parse(text) {
                 Ok(params) => {
                     let work = handler(call, params);
-                    Box::pin(async move {
-                        let result = work.await?;
-                        to_raw_value(&result).map_err(|error| ApiError::internal(error.to_string()))
-                    })
+                    Box::pin(async move { O::encode(&work.await?).map_err(not_encoded) })
                 }
-                Err(error) => {
-                    let message = format!("the parameters do not fit `{name}`: {error}");
-                    Box::pin(std::future::ready(Err(ApiError::invalid_params(message))))
-                }
+                Err(error) => Box::pin(std::future::ready(Err(error))),
             }
         });
         let before = self.handlers.insert(name, typed);
@@ -285,6 +279,10 @@ pub fn check_kinds(kinds: &[String]) -> Result<(), ApiError> {
         }
         None => Ok(()),
     }
+}
+
+fn not_encoded(error: serde_json::Error) -> ApiError {
+    ApiError::internal(error.to_string())
 }
 
 pub(crate) fn of_store(error: &StoreError) -> ApiError {

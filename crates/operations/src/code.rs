@@ -10,7 +10,7 @@ use missiond_api::operations::code::{
     CodeIndex, CodeIndexParams, CodeList, CodeListResult, CodeMap, CodeMapParams, CodeMapResult,
     CodeRepository, CodeSearch, CodeSearchParams, CodeSearchResult, CodeShow, CodeShowParams,
     CodeShowResult, CodeStatus, CodeStatusParams, CodeStatusResult, CodeSymbol, Freshness,
-    MAX_HITS, MAX_MAP_TOKENS, PassReport, ShownSymbol, SkippedFile,
+    PassReport, ShownSymbol, SkippedFile,
 };
 use missiond_codemap::{
     Anchor, CodeError, FollowOutcome, MapRequest, Match, NodeRef, SymbolKind, read_source,
@@ -23,8 +23,6 @@ use missiond_store::beacons::BeaconNodeRow;
 
 use crate::call::{Call, Operations};
 
-const HITS: u32 = 10;
-const MAP_TOKENS: u32 = 2_000;
 /// Skipped files a status names.
 const SKIPPED: usize = 100;
 /// Things of one name that are shown.
@@ -32,8 +30,6 @@ const SHOWN: usize = 10;
 /// Longer sources are cut.
 const LONGEST_SOURCE: usize = 40_000;
 const LONGEST_NAME: usize = 100;
-const LONGEST_NOTE: usize = 2_000;
-const MOST_PIECES: usize = 20;
 
 pub(super) fn register(operations: &mut Operations) {
     operations.add::<CodeList, _, _>(repositories);
@@ -93,9 +89,9 @@ async fn search(call: Call, params: CodeSearchParams) -> Result<CodeSearchResult
         ),
         None => None,
     };
-    let limit = params.limit.unwrap_or(HITS).clamp(1, MAX_HITS) as usize;
+    let limit = params.limit.to_usize();
     let repository = open(&call, &params.path, Unindexed::AcceptCheckouts).await?;
-    let query = params.query.clone();
+    let query = params.query.as_str().to_owned();
     let meant = repository.meant(&query).await;
     let vectors_used = meant.is_some();
     let asked = call
@@ -223,14 +219,9 @@ fn outline(nodes: &[NodeRef]) -> String {
 }
 
 async fn map(call: Call, params: CodeMapParams) -> Result<CodeMapResult, ApiError> {
-    let tokens = params.tokens.unwrap_or(MAP_TOKENS);
-    if tokens > MAX_MAP_TOKENS {
-        let message = format!("a map of {tokens} tokens is too long: {MAX_MAP_TOKENS} at most");
-        return Err(ApiError::invalid_params(message));
-    }
     let repository = open(&call, &params.path, Unindexed::AcceptCheckouts).await?;
     let request = MapRequest {
-        tokens: tokens as usize,
+        tokens: params.tokens.to_usize(),
         count: estimated_tokens,
         focus: params.focus,
     };
@@ -256,7 +247,7 @@ async fn map(call: Call, params: CodeMapParams) -> Result<CodeMapResult, ApiErro
 async fn set(call: Call, params: BeaconSetParams) -> Result<Beacon, ApiError> {
     check_beacon(&params)?;
     let repository = open(&call, &params.path, Unindexed::AcceptCheckouts).await?;
-    let wanted = params.symbols.clone();
+    let wanted = params.symbols.to_vec();
     let asked = call.daemon.code.ask(&repository, move |index| {
         let found = |named: &String| (named.clone(), index.find(named));
         wanted.iter().map(found).collect::<Vec<_>>()
@@ -291,7 +282,7 @@ async fn set(call: Call, params: BeaconSetParams) -> Result<Beacon, ApiError> {
     let done = beacons::set(&repository, &params.name, &params.note, &anchors).await;
     done.map_err(|error| of_map(&error))?;
     let seen = seen(&repository).await?;
-    let set = seen.iter().find(|seen| seen.row.name == params.name);
+    let set = seen.iter().find(|seen| seen.row.name == *params.name);
     set.map(|seen| beacon(seen, &repository))
         .ok_or_else(|| ApiError::new(ErrorCode::Conflict, "the landmark was removed meanwhile"))
 }
@@ -299,19 +290,11 @@ async fn set(call: Call, params: BeaconSetParams) -> Result<Beacon, ApiError> {
 fn check_beacon(params: &BeaconSetParams) -> Result<(), ApiError> {
     let name = params.name.trim();
     let wrong = match () {
-        () if name.is_empty() || name != params.name => {
+        () if name.is_empty() || name != params.name.as_str() => {
             "a landmark needs a name without blanks around it"
         }
-        () if name.chars().count() > LONGEST_NAME => {
-            "the name of a landmark has at most 100 characters"
-        }
         () if name.chars().any(char::is_control) => "the name of a landmark is one line of text",
-        () if params.note.chars().count() > LONGEST_NOTE => "a note has at most 2,000 characters",
         () if params.note.contains('\0') => "a note is text, without NUL characters",
-        () if params.symbols.is_empty() => "name the code the landmark stands for",
-        () if params.symbols.len() > MOST_PIECES => {
-            "a landmark stands for at most 20 pieces of code"
-        }
         () => return Ok(()),
     };
     Err(ApiError::invalid_params(wrong))

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use missiond_api::ApiError;
 use missiond_api::operations::communication::{
-    ActivityCount, ActivityReport, MAX_PAGE, Order, TimelineActivity, TimelineActivityParams,
+    ActivityCount, ActivityReport, Order, PageLimit, TimelineActivity, TimelineActivityParams,
     TimelineNote, TimelineNoteParams, TimelineNoteResult, TimelinePage, TimelineQuery,
     TimelineQueryParams, TimelineTrace, TimelineTraceParams, TimelineWait, TimelineWaitParams,
 };
-use missiond_core::{ErrorCode, Event, SpanId, TraceContext};
+use missiond_core::{ErrorCode, Event, SpanId, Text, TraceContext};
 use missiond_store::timeline::{self, TimelineFilter};
 use missiond_store::{activity, watermarks};
 use missiond_timeline::FollowError;
@@ -16,15 +16,10 @@ use missiond_timeline::activity::ACTIVITY_CONSUMER;
 
 use crate::call::{Call, Operations, check_kinds, of_store, of_timeline};
 
-const DEFAULT_PAGE: u32 = 100;
+const LONGEST_PAGE: u32 = PageLimit::LARGEST.to_u32();
 
 /// A page is also bounded in bytes: its answer must fit in one message.
 const PAGE_BYTES: usize = 700_000;
-
-/// Below the time limit of a request, so that an empty wait is a result.
-const LONGEST_WAIT: Duration = Duration::from_secs(55);
-
-const LONGEST_NOTE: usize = 4096;
 
 /// Rows of an activity report, the newest: they fit in one message.
 const MOST_COUNTS: usize = 5000;
@@ -39,11 +34,7 @@ pub(super) fn register(operations: &mut Operations) {
 
 async fn query(call: Call, params: TimelineQueryParams) -> Result<TimelinePage, ApiError> {
     check_kinds(&params.kinds)?;
-    let limit = params.limit.unwrap_or(DEFAULT_PAGE);
-    if !(1..=MAX_PAGE).contains(&limit) {
-        let message = format!("`limit` must be between 1 and {MAX_PAGE}, but is {limit}");
-        return Err(ApiError::invalid_params(message));
-    }
+    let limit = params.limit.to_u32();
     let filter = TimelineFilter {
         kinds: params.kinds,
         categories: params.categories,
@@ -65,11 +56,11 @@ async fn query(call: Call, params: TimelineQueryParams) -> Result<TimelinePage, 
 async fn trace(call: Call, params: TimelineTraceParams) -> Result<TimelinePage, ApiError> {
     let filter = TimelineFilter {
         trace_id: Some(params.trace_id),
-        limit: MAX_PAGE + 1,
+        limit: LONGEST_PAGE + 1,
         order: timeline::SortOrder::OldestFirst,
         ..TimelineFilter::default()
     };
-    let page = page(&call, filter, MAX_PAGE as usize).await?;
+    let page = page(&call, filter, LONGEST_PAGE as usize).await?;
     if page.events.is_empty() {
         let message = format!("no stored event has the trace {}", params.trace_id);
         return Err(ApiError::new(ErrorCode::NotFound, message));
@@ -109,15 +100,7 @@ async fn page(call: &Call, filter: TimelineFilter, limit: usize) -> Result<Timel
 
 async fn wait(call: Call, params: TimelineWaitParams) -> Result<TimelinePage, ApiError> {
     check_kinds(&params.kinds)?;
-    let limit = Duration::from_millis(params.timeout_ms);
-    if limit > LONGEST_WAIT {
-        let longest = LONGEST_WAIT.as_millis();
-        let message = format!(
-            "`timeout_ms` may be {longest} at most, but is {}",
-            limit.as_millis()
-        );
-        return Err(ApiError::invalid_params(message));
-    }
+    let limit = Duration::from_millis(params.timeout_ms.to_u64());
     let mut follower = match params.after {
         Some(seq) => call.daemon.timeline.follow_after(seq),
         None => call.daemon.timeline.follow(),
@@ -150,18 +133,12 @@ async fn wait(call: Call, params: TimelineWaitParams) -> Result<TimelinePage, Ap
 }
 
 async fn note(call: Call, params: TimelineNoteParams) -> Result<TimelineNoteResult, ApiError> {
-    if params.text.trim().is_empty() || params.text.len() > LONGEST_NOTE {
-        let message = format!("`text` must have 1 to {LONGEST_NOTE} bytes");
-        return Err(ApiError::invalid_params(message));
+    if params.text.trim().is_empty() {
+        return Err(ApiError::invalid_params("`text` says nothing"));
     }
     let author = params
         .author
-        .unwrap_or_else(|| crate::call::PERSON.to_owned());
-    if author.is_empty() || author.len() > 128 {
-        return Err(ApiError::invalid_params(
-            "`author` must have 1 to 128 bytes",
-        ));
-    }
+        .map_or_else(|| crate::call::PERSON.to_owned(), Text::into_string);
     let trace = match (params.trace_id, params.parent_span_id) {
         (Some(trace_id), parent_span_id) => TraceContext {
             trace_id,
@@ -176,7 +153,7 @@ async fn note(call: Call, params: TimelineNoteParams) -> Result<TimelineNoteResu
         }
     };
     let event = Event::NoteAdded {
-        text: params.text,
+        text: params.text.into_string(),
         author,
     };
     let stored = call

@@ -5,37 +5,35 @@ use std::time::Duration;
 
 use missiond_api::ApiError;
 use missiond_api::operations::compute::{
-    AnswerOutcome, ForegroundActivity, SendWhen, SlotAnswer, SlotAnswerParams, SlotAnswerResult,
-    SlotDelivery, SlotExplain, SlotExplanation, SlotForeground, SlotForegroundParams,
-    SlotForegroundResult, SlotInterrupt, SlotKeys, SlotKeysParams, SlotKeysResult, SlotKill,
-    SlotKillParams, SlotKillResult, SlotList, SlotListParams, SlotPage, SlotParams, SlotProgram,
-    SlotRead, SlotReading, SlotResize, SlotResizeParams, SlotResizeResult, SlotScreen, SlotSend,
-    SlotSendParams, SlotSendResult, SlotSpawn, SlotSpawnParams, SlotSummary, TextLanded,
+    AnswerOutcome, Columns, ForegroundActivity, Rows, SendWhen, SlotAnswer, SlotAnswerParams,
+    SlotAnswerResult, SlotDelivery, SlotExplain, SlotExplanation, SlotForeground,
+    SlotForegroundParams, SlotForegroundResult, SlotInterrupt, SlotKeys, SlotKeysParams,
+    SlotKeysResult, SlotKill, SlotKillParams, SlotKillResult, SlotList, SlotListParams, SlotPage,
+    SlotParams, SlotProgram, SlotRead, SlotReading, SlotResize, SlotResizeParams, SlotResizeResult,
+    SlotScreen, SlotSend, SlotSendParams, SlotSendResult, SlotSpawn, SlotSpawnParams, SlotSummary,
+    TextLanded,
 };
-use missiond_core::{ErrorCode, PtyState, Slot, SlotId};
-use missiond_pty::Session;
+use missiond_core::{ErrorCode, PtyState, Slot, SlotId, SlotName, Text};
+use missiond_pty::{MAX_SIZE, MIN_SIZE, Session};
 use missiond_semantic::{
     AnswerRefusal, DeliveryRefusal, Force, Landed, Reading, Screen, Size, Submit, When,
 };
 use missiond_slots::{
-    Answer, CommandError, DEFAULT_SIZE, Foreground, ForegroundReport, ForegroundTold,
-    ForegroundVoice, InputError, Message, NewSlot, OpenSlot, SlotCommand, SlotView, SlotsError,
-    ViewerId,
+    Answer, CommandError, Foreground, ForegroundReport, ForegroundTold, ForegroundVoice,
+    InputError, Message, NewSlot, OpenSlot, SlotCommand, SlotView, SlotsError, ViewerId,
 };
 use missiond_store::slots::{self, SlotFilter};
 use tokio::sync::oneshot;
 
 use crate::call::{Call, Operations, of_store};
 
-const LONGEST_TEXT: usize = 256 << 10;
-const LONGEST_CONVERSATION: usize = 256;
-const MOST_KEYS: usize = 64 << 10;
-const DEFAULT_READY_WAIT: Duration = Duration::from_secs(10);
-const DEFAULT_DIALOG_WAIT: Duration = Duration::from_secs(2);
-/// Shorter than a request may take, by what typing takes.
-const LONGEST_WAIT: Duration = Duration::from_secs(45);
-const DEFAULT_GRACE: Duration = Duration::from_secs(5);
-const LONGEST_GRACE: Duration = Duration::from_secs(30);
+// The sizes a caller may ask for are those a terminal can have.
+const _: () = assert!(
+    Columns::MIN == MIN_SIZE.columns as i64
+        && Columns::MAX == MAX_SIZE.columns as i64
+        && Rows::MIN == MIN_SIZE.rows as i64
+        && Rows::MAX == MAX_SIZE.rows as i64
+);
 
 pub(super) fn register(operations: &mut Operations) {
     operations.add::<SlotSpawn, _, _>(spawn);
@@ -53,14 +51,14 @@ pub(super) fn register(operations: &mut Operations) {
 
 async fn spawn(call: Call, params: SlotSpawnParams) -> Result<SlotSummary, ApiError> {
     let size = Size {
-        columns: params.columns.unwrap_or(DEFAULT_SIZE.columns),
-        rows: params.rows.unwrap_or(DEFAULT_SIZE.rows),
+        columns: params.columns.to_u16(),
+        rows: params.rows.to_u16(),
     };
     let new = NewSlot {
         id: SlotId::generate(),
         argv: params.argv,
         engine: params.engine,
-        name: params.name,
+        name: params.name.map(SlotName::into_string),
         cwd: params.cwd.map(PathBuf::from),
         env: params.env,
         size,
@@ -110,13 +108,13 @@ async fn foreground(
         return Err(ApiError::invalid_params("`cwd` must be absolute"));
     }
     let named = params.conversation.as_deref().unwrap_or_default();
-    if named.len() > LONGEST_CONVERSATION || named.contains('\0') {
+    if named.contains('\0') {
         return Err(ApiError::invalid_params("`conversation` is no name of one"));
     }
     let report = ForegroundReport {
         engine: params.engine,
         cwd,
-        conversation: params.conversation,
+        conversation: params.conversation.map(Text::into_string),
         told: match params.does {
             ForegroundActivity::Idle => ForegroundTold::Is(PtyState::Idle),
             ForegroundActivity::Thinking => ForegroundTold::Is(PtyState::Thinking),
@@ -183,13 +181,9 @@ async fn read(call: Call, params: SlotParams) -> Result<SlotScreen, ApiError> {
 }
 
 async fn send(call: Call, params: SlotSendParams) -> Result<SlotDelivery, ApiError> {
-    if params.text.len() > LONGEST_TEXT {
-        let message = format!("`text` must have at most {LONGEST_TEXT} bytes");
-        return Err(ApiError::invalid_params(message));
-    }
     let open = open(&call, &params.slot).await?;
     let message = Message {
-        text: params.text,
+        text: params.text.into_string(),
         submit: if params.submit {
             Submit::Enter
         } else {
@@ -199,7 +193,7 @@ async fn send(call: Call, params: SlotSendParams) -> Result<SlotDelivery, ApiErr
             SendWhen::Idle => When::Idle,
             SendWhen::Now => When::Now,
         },
-        wait: wait(params.wait_ms, DEFAULT_READY_WAIT)?,
+        wait: Duration::from_millis(params.wait_ms.to_u64()),
         force: if params.force { Force::Yes } else { Force::No },
     };
     let delivered = call.daemon.slots.deliver(&open, message).await;
@@ -217,12 +211,8 @@ async fn send(call: Call, params: SlotSendParams) -> Result<SlotDelivery, ApiErr
 }
 
 async fn keys(call: Call, params: SlotKeysParams) -> Result<SlotKeysResult, ApiError> {
-    if params.bytes.len() > MOST_KEYS {
-        let message = format!("`bytes` must have at most {MOST_KEYS} numbers");
-        return Err(ApiError::invalid_params(message));
-    }
     let open = open(&call, &params.slot).await?;
-    let bytes = params.bytes;
+    let bytes = params.bytes.into_vec();
     let sent = ask(&open, |done| SlotCommand::RawKeys { bytes, done }).await?;
     Ok(SlotKeysResult {
         slot: open.slot.id,
@@ -233,9 +223,9 @@ async fn keys(call: Call, params: SlotKeysParams) -> Result<SlotKeysResult, ApiE
 async fn answer(call: Call, params: SlotAnswerParams) -> Result<SlotAnswerResult, ApiError> {
     let open = open(&call, &params.slot).await?;
     let answer = Answer {
-        option: params.option,
-        expect: params.expect,
-        wait: wait(params.wait_ms, DEFAULT_DIALOG_WAIT)?,
+        option: params.option.into_string(),
+        expect: params.expect.map(Text::into_string),
+        wait: Duration::from_millis(params.wait_ms.to_u64()),
     };
     let answered = call.daemon.slots.answer(&open, answer).await;
     let answered = answered.map_err(|error| of_input(&error, &open))?;
@@ -252,15 +242,6 @@ async fn answer(call: Call, params: SlotAnswerParams) -> Result<SlotAnswerResult
     })
 }
 
-fn wait(given_ms: Option<u64>, default: Duration) -> Result<Duration, ApiError> {
-    let wait = given_ms.map_or(default, Duration::from_millis);
-    if wait > LONGEST_WAIT {
-        let message = format!("a wait is at most {} s", LONGEST_WAIT.as_secs());
-        return Err(ApiError::invalid_params(message));
-    }
-    Ok(wait)
-}
-
 async fn interrupt(call: Call, params: SlotParams) -> Result<SlotSendResult, ApiError> {
     let open = open(&call, &params.slot).await?;
     let bytes = b"\x03";
@@ -274,10 +255,10 @@ async fn interrupt(call: Call, params: SlotParams) -> Result<SlotSendResult, Api
 async fn resize(call: Call, params: SlotResizeParams) -> Result<SlotResizeResult, ApiError> {
     let open = open(&call, &params.slot).await?;
     let size = Size {
-        columns: params.columns,
-        rows: params.rows,
+        columns: params.columns.to_u16(),
+        rows: params.rows.to_u16(),
     };
-    let viewer = params.attachment.map(ViewerId);
+    let viewer = params.attachment.map(|viewer| ViewerId(viewer.to_u64()));
     let size = ask(&open, |done| SlotCommand::Resize { size, viewer, done })
         .await?
         .map_err(|error| of_command(&error))?;
@@ -289,11 +270,7 @@ async fn resize(call: Call, params: SlotResizeParams) -> Result<SlotResizeResult
 }
 
 async fn kill(call: Call, params: SlotKillParams) -> Result<SlotKillResult, ApiError> {
-    let grace = params.grace_ms.map_or(DEFAULT_GRACE, Duration::from_millis);
-    if grace > LONGEST_GRACE {
-        let message = format!("the grace is at most {} s", LONGEST_GRACE.as_secs());
-        return Err(ApiError::invalid_params(message));
-    }
+    let grace = Duration::from_millis(params.grace_ms.to_u64());
     let open = open(&call, &params.slot).await?;
     let outcome = ask(&open, |done| SlotCommand::Kill { grace, done }).await?;
     Ok(SlotKillResult {

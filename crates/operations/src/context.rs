@@ -4,15 +4,13 @@ use std::path::PathBuf;
 
 use missiond_api::ApiError;
 use missiond_api::operations::context::{
-    ContextPreview, ContextPreviewParams, ContextShow, ContextShowParams, ContextView,
-    MAX_CONTEXT_TOKENS, SkillList, SkillListParams, SkillListResult,
+    ContextPreview, ContextPreviewParams, ContextShow, ContextShowParams, ContextView, SkillList,
+    SkillListParams, SkillListResult,
 };
 use missiond_briefing::Wanted;
 use missiond_core::{CliEngine, ErrorCode, TaskRef};
 
 use crate::call::{Call, Operations};
-
-const FEWEST_TOKENS: u32 = 100;
 
 pub(super) fn register(operations: &mut Operations) {
     operations.add::<ContextPreview, _, _>(preview);
@@ -21,12 +19,6 @@ pub(super) fn register(operations: &mut Operations) {
 }
 
 async fn preview(call: Call, params: ContextPreviewParams) -> Result<ContextView, ApiError> {
-    if let Some(tokens) = params.tokens
-        && !(FEWEST_TOKENS..=MAX_CONTEXT_TOKENS).contains(&tokens)
-    {
-        let message = format!("`tokens` must be {FEWEST_TOKENS} to {MAX_CONTEXT_TOKENS}");
-        return Err(ApiError::invalid_params(message));
-    }
     let task = match &params.task {
         Some(task) => {
             let named: TaskRef = task
@@ -47,7 +39,7 @@ async fn preview(call: Call, params: ContextPreviewParams) -> Result<ContextView
         }
     };
     let prompt = match (params.prompt, &task) {
-        (Some(prompt), _) => prompt,
+        (Some(prompt), _) => prompt.into_string(),
         (None, Some(task)) => format!("{}\n\n{}", task.title, task.description),
         (None, None) => {
             let message = "say what the agent would be asked: `prompt` or `task`";
@@ -67,7 +59,7 @@ async fn preview(call: Call, params: ContextPreviewParams) -> Result<ContextView
         task,
         slot: None,
         conversation: None,
-        tokens: params.tokens,
+        tokens: params.tokens.map(|tokens| tokens.to_u32()),
     });
     Ok(made.await.view())
 }

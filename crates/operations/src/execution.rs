@@ -15,7 +15,8 @@ use missiond_api::operations::execution::{
 };
 use missiond_briefing::Wanted;
 use missiond_core::{
-    ErrorCode, ExecutionActivity, ExecutionAttention, ExecutionId, ExecutionLifecycle,
+    Bounded, ErrorCode, ExecutionActivity, ExecutionAttention, ExecutionId, ExecutionLifecycle,
+    MAX_EXACT, SlotName, Text,
 };
 use missiond_executions::{
     Accepted, Direction, ExecutionError, Identity, NewExecution, Owner, Part, Preamble, Shown,
@@ -27,10 +28,6 @@ use missiond_store::executions::ExecutionFilter;
 
 use crate::call::{Call, Operations};
 
-const USUAL_LIMIT: u32 = 50;
-const MOST_LISTED: u32 = 1000;
-const USUAL_RECORDS: u32 = 100;
-const MOST_RECORDS: u32 = 500;
 /// An answer is one frame; what a record says is in it once.
 const MOST_RECORD_BYTES: usize = 700_000;
 
@@ -56,9 +53,9 @@ async fn start(call: Call, params: ExecutionStartParams) -> Result<ExecutionSumm
             let wanted = Wanted {
                 engine: params.engine.clone(),
                 cwd: cwd.clone(),
-                prompt: prompt.clone(),
+                prompt: prompt.to_string(),
                 task: None,
-                slot: params.name.clone(),
+                slot: params.name.clone().map(SlotName::into_string),
                 conversation: params.resume.clone(),
                 tokens: None,
             };
@@ -71,7 +68,7 @@ async fn start(call: Call, params: ExecutionStartParams) -> Result<ExecutionSumm
         owner: Owner::Folder,
         engine: params.engine,
         args: params.args,
-        prompt: params.prompt,
+        prompt: params.prompt.map(Text::into_string),
         preamble,
         cwd,
         model: params.model,
@@ -81,7 +78,7 @@ async fn start(call: Call, params: ExecutionStartParams) -> Result<ExecutionSumm
             Permission::Plan => PermissionMode::Plan,
             Permission::Bypass => PermissionMode::Bypass,
         },
-        name: params.name,
+        name: params.name.map(SlotName::into_string),
         env: params.env,
         resume: params.resume,
         signals: params.signals.map(|signals| match signals {
@@ -98,11 +95,7 @@ async fn start(call: Call, params: ExecutionStartParams) -> Result<ExecutionSumm
 }
 
 async fn list(call: Call, params: ExecutionListParams) -> Result<ExecutionPage, ApiError> {
-    let limit = params.limit.unwrap_or(USUAL_LIMIT);
-    if !(1..=MOST_LISTED).contains(&limit) {
-        let message = format!("`limit` is 1 to {MOST_LISTED}");
-        return Err(ApiError::invalid_params(message));
-    }
+    let limit = params.limit.to_u32();
     let filter = if params.all {
         ExecutionFilter::Newest { limit }
     } else {
@@ -154,24 +147,20 @@ async fn show(call: Call, params: ExecutionParams) -> Result<ExecutionDetails, A
 }
 
 async fn journal(call: Call, params: ExecutionJournalParams) -> Result<JournalPage, ApiError> {
-    let limit = params.limit.unwrap_or(USUAL_RECORDS);
-    if !(1..=MOST_RECORDS).contains(&limit) {
-        let message = format!("`limit` is 1 to {MOST_RECORDS}");
-        return Err(ApiError::invalid_params(message));
-    }
-    let direction = match (params.after, params.before) {
+    let sequence = |place: Option<Bounded<0, MAX_EXACT>>| place.map(|at| Sequence(at.to_u64()));
+    let direction = match (sequence(params.after), sequence(params.before)) {
         (Some(_), Some(_)) => {
             let message = "say `after` or `before`, not both";
             return Err(ApiError::invalid_params(message));
         }
-        (Some(after), None) => Direction::After(Sequence(after)),
-        (None, before) => Direction::Before(before.map(Sequence)),
+        (Some(after), None) => Direction::After(after),
+        (None, before) => Direction::Before(before),
     };
     let kinds: Result<_, _> = params.kinds.iter().map(|kind| kind.parse()).collect();
     let part = Part {
         kinds: kinds.map_err(|error: UnknownKind| ApiError::invalid_params(error.to_string()))?,
         direction,
-        limit: limit as usize,
+        limit: params.limit.to_usize(),
         bytes: MOST_RECORD_BYTES,
     };
     let execution = id_of(&call, &params.execution).await?;
@@ -203,7 +192,12 @@ async fn message(call: Call, params: ExecutionMessageParams) -> Result<MessageRe
     let id = id_of(&call, &params.execution).await?;
     let executions = &call.daemon.executions;
     let accepted = executions
-        .message(id, params.text, params.key, params.from)
+        .message(
+            id,
+            params.text.into_string(),
+            params.key.map(Text::into_string),
+            params.from,
+        )
         .await;
     Ok(message_result(
         id,
@@ -219,7 +213,7 @@ async fn answer(call: Call, params: ExecutionAnswerParams) -> Result<MessageResu
             id,
             params.request,
             &params.text,
-            params.key,
+            params.key.map(Text::into_string),
             crate::call::PERSON,
             call.trace,
         )
@@ -241,8 +235,8 @@ async fn interrupt(call: Call, params: ExecutionParams) -> Result<MessageResult,
 
 async fn cancel(call: Call, params: ExecutionCancelParams) -> Result<ExecutionSummary, ApiError> {
     let id = id_of(&call, &params.execution).await?;
-    let reason = params.reason.unwrap_or_else(|| "cancelled".to_owned());
-    let cancelled = call.daemon.executions.cancel(id, &reason).await;
+    let reason = params.reason.as_deref().unwrap_or("cancelled");
+    let cancelled = call.daemon.executions.cancel(id, reason).await;
     cancelled.map_err(|error| of_execution(&error))?;
     summary_of(&call, &id.to_string()).await
 }

@@ -72,10 +72,7 @@ async fn link(call: Call, params: KbLinkParams) -> Result<KbEdge, ApiError> {
 }
 
 async fn conflicts(call: Call, params: KbConflictsParams) -> Result<KbConflictList, ApiError> {
-    let limit = params.limit.unwrap_or(50);
-    if !(1..=200).contains(&limit) {
-        return Err(ApiError::invalid_params("`limit` must be 1 to 200"));
-    }
+    let limit = params.limit.to_u32();
     Ok(call.daemon.knowledge.conflicts(limit).await?)
 }
 

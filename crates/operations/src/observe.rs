@@ -10,7 +10,7 @@ use missiond_api::operations::observe::{
     StatsSeries, TaskUsage, UsageReport, UsageReportParams, UsageTotals, UsedTokens,
 };
 use missiond_config::UsageConfig;
-use missiond_core::{BoardTask, BoardTaskId, CliEngine, ErrorCode, Timestamp};
+use missiond_core::{BoardTask, BoardTaskId, CliEngine, ErrorCode, Text, Timestamp};
 use missiond_memory::cost;
 use missiond_store::conversations::usage::{self as of_conversations, ByModel};
 use missiond_store::stats_samples::{self, Sample, mean};
@@ -21,13 +21,6 @@ use crate::call::{Call, Operations, of_store};
 use crate::log_reader::{self, From, LogFilter};
 use crate::sampler::RATES;
 
-const USUAL_LINES: u32 = 200;
-const MOST_LINES: u32 = 1000;
-const LONGEST_TEXT: usize = 200;
-const USUAL_POINTS: u32 = 120;
-const MOST_POINTS: u32 = 500;
-const USUAL_DAYS: u32 = 14;
-const MOST_DAYS: u32 = 366;
 const MOST_NAMED: u32 = 50;
 
 pub(super) fn register(operations: &mut Operations) {
@@ -37,8 +30,8 @@ pub(super) fn register(operations: &mut Operations) {
 }
 
 async fn logs(call: Call, params: DaemonLogsParams) -> Result<LogPage, ApiError> {
-    let limit = within("limit", params.limit, USUAL_LINES, 1..=MOST_LINES)?;
-    let place = |name: &Option<String>| {
+    let limit = params.limit.to_usize();
+    let place = |name: &Option<Text<200, 0>>| {
         let place = name.as_deref().map(str::parse).transpose();
         place.map_err(|error: log_reader::NoPlace| ApiError::invalid_params(error.to_string()))
     };
@@ -52,17 +45,13 @@ async fn logs(call: Call, params: DaemonLogsParams) -> Result<LogPage, ApiError>
         (None, None) => From::End,
     };
     let text = params.text.filter(|text| !text.is_empty());
-    if text.as_ref().is_some_and(|text| text.len() > LONGEST_TEXT) {
-        let message = format!("`text` has at most {LONGEST_TEXT} bytes");
-        return Err(ApiError::invalid_params(message));
-    }
     let wanted = LogFilter {
         level: params.level,
         text: text.map(|text| text.to_lowercase()),
     };
     let file = call.daemon.home.log_file();
     let path = file.clone();
-    let read = move || log_reader::read(&path, from, &wanted, limit as usize);
+    let read = move || log_reader::read(&path, from, &wanted, limit);
     let read = tokio::task::spawn_blocking(read).await;
     let read = read.map_err(|error| ApiError::internal(error.to_string()))?;
     let read = read.map_err(|error| {
@@ -78,7 +67,6 @@ async fn logs(call: Call, params: DaemonLogsParams) -> Result<LogPage, ApiError>
 }
 
 async fn history(call: Call, params: StatsHistoryParams) -> Result<StatsHistoryReport, ApiError> {
-    let points = within("points", params.points, USUAL_POINTS, 2..=MOST_POINTS)?;
     let hour = Duration::from_secs(3600);
     let since = params.since;
     let since = since.unwrap_or_else(|| call.daemon.clock.now().minus(hour));
@@ -89,7 +77,7 @@ async fn history(call: Call, params: StatsHistoryParams) -> Result<StatsHistoryR
         .read(move |tx| Box::pin(async move { stats_samples::since(tx, &host, since).await }));
     let samples = fewer(
         read.await.map_err(|error| of_store(&error))?,
-        points as usize,
+        params.points.to_usize(),
     );
     Ok(StatsHistoryReport {
         host: call.daemon.host.clone(),
@@ -159,9 +147,8 @@ struct Rows {
 }
 
 async fn usage(call: Call, params: UsageReportParams) -> Result<UsageTotals, ApiError> {
-    let days = within("days", params.days, USUAL_DAYS, 1..=MOST_DAYS)?;
     let now = call.daemon.clock.now();
-    let since = now.minus(Duration::from_secs(u64::from(days - 1) * 24 * 3600));
+    let since = now.minus(Duration::from_secs((params.days.to_u64() - 1) * 24 * 3600));
     let first_day = token_usage::begin_of_day(since);
     let rows = call
         .daemon
@@ -299,22 +286,6 @@ fn add(sum: &mut UsedTokens, tokens: Tokens) {
     sum.cache_read += tokens.cache_read;
     sum.cache_write += tokens.cache_write;
     sum.counted += tokens.counted();
-}
-
-fn within(
-    name: &str,
-    given: Option<u32>,
-    usual: u32,
-    allowed: std::ops::RangeInclusive<u32>,
-) -> Result<u32, ApiError> {
-    let value = given.unwrap_or(usual);
-    if allowed.contains(&value) {
-        return Ok(value);
-    }
-    let (low, high) = allowed.into_inner();
-    Err(ApiError::invalid_params(format!(
-        "`{name}` is {low} to {high}"
-    )))
 }
 
 #[cfg(test)]

@@ -34,7 +34,6 @@ const LIMITS: DiffLimits = DiffLimits {
         line_chars: 1_000,
     },
 };
-const MOST_FILES: usize = 50;
 /// What the lines of an answer may need when they are written down.
 const MOST_WRITTEN: usize = 800_000;
 
@@ -44,17 +43,13 @@ pub(super) fn register(operations: &mut Operations) {
 }
 
 async fn diff(call: Call, params: WorktreeDiffParams) -> Result<WorktreeChanges, ApiError> {
-    if params.files.len() > MOST_FILES {
-        let message = format!("`files` has at most {MOST_FILES}");
-        return Err(ApiError::invalid_params(message));
-    }
     let only: Vec<PathBuf> = params.files.iter().map(PathBuf::from).collect();
     let named = call.daemon.worktrees.named(&params.worktree).await;
     let changes = match named.map_err(|error| of_store(&error))? {
         Some(named) => of_worktree(named, &only).await?,
         None => of_branch(&call, &params.worktree, &only).await?,
     };
-    for path in &params.files {
+    for path in params.files.iter() {
         if !changes.files.iter().any(|file| file.path == *path) {
             let path: String = path.chars().take(200).collect();
             let message = format!("`{path}` was not changed");
@@ -270,7 +265,7 @@ async fn send(call: Call, params: ReviewSendParams) -> Result<ReviewSent, ApiErr
     let accepted = call
         .daemon
         .executions
-        .review(execution, review, params.key)
+        .review(execution, review, params.key.map(Text::into_string))
         .await;
     let accepted = accepted.map_err(|error| match error {
         ExecutionError::NotRunning { .. } => nobody(&params.to),
@@ -320,12 +315,12 @@ fn review(params: &ReviewSendParams) -> Result<Option<Review>, OutOfBounds> {
     }
     let comment = |comment: &ReviewComment| {
         Ok(LineComment {
-            file: Text::new(&*comment.file)?,
+            file: comment.file.clone(),
             side: match comment.side {
                 ReviewSide::Old => CommentSide::Old,
                 ReviewSide::New => CommentSide::New,
             },
-            line: comment.line,
+            line: comment.line.map(|line| line.to_u32()),
             quote: comment.quote.as_deref().and_then(Text::excerpt),
             text: Text::new(comment.text.trim())?,
         })
@@ -385,15 +380,17 @@ fn one_line(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use missiond_core::Bounded;
+
     use super::*;
 
     fn comment(side: ReviewSide, line: Option<u32>, quote: Option<&str>) -> ReviewComment {
         ReviewComment {
-            file: "src/lib.rs".to_owned(),
+            file: Text::new("src/lib.rs").unwrap(),
             side,
-            line,
+            line: line.map(|line| Bounded::clamped(line.into())),
             quote: quote.map(str::to_owned),
-            text: "Name it.\nThen test it. ".to_owned(),
+            text: Text::new("Name it.\nThen test it. ").unwrap(),
         }
     }
 
@@ -435,17 +432,17 @@ Good, nearly there.
     fn a_review_that_says_nothing_or_too_much_is_none() {
         let mut params = ReviewSendParams {
             to: "T-1".to_owned(),
-            remark: Some("  ".to_owned()),
-            comments: Vec::new(),
+            remark: Text::new("  ").ok(),
+            comments: List::default(),
             commit: None,
             key: None,
         };
         assert_eq!(review(&params), Ok(None));
-        params.comments = vec![comment(ReviewSide::New, Some(1), None); 101];
-        assert!(review(&params).is_err());
-        params.comments.truncate(100);
+        let mut comments = vec![comment(ReviewSide::New, Some(1), None); 100];
+        params.comments = List::new(comments.clone()).unwrap();
         assert!(review(&params).is_ok());
-        params.comments[0].text = " ".to_owned();
+        comments[0].text = Text::new(" ").unwrap();
+        params.comments = List::new(comments).unwrap();
         assert!(review(&params).is_err());
     }
 

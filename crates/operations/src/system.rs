@@ -30,15 +30,11 @@ pub(super) fn register(operations: &mut Operations) {
 }
 
 async fn operation_find(_: Call, params: OperationFindParams) -> Result<OperationsFound, ApiError> {
-    let limit = params.limit.unwrap_or(5);
-    if !(1..=100).contains(&limit) {
-        return Err(ApiError::invalid_params("`limit` must be 1 to 100"));
-    }
     let query = params.query.unwrap_or_default();
     let found = missiond_mcp::tools::find(&query);
     let operations = found
         .iter()
-        .take(limit as usize)
+        .take(params.limit.to_usize())
         .map(|spec| OperationFound {
             name: spec.name.to_owned(),
             description: spec.description.to_owned(),

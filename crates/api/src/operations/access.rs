@@ -3,7 +3,7 @@
 //! What lets somebody in is given out on the daemon's socket alone, and each
 //! secret once: the daemon keeps only its hash.
 
-use missiond_core::{AccessId, AccessKind, Timestamp};
+use missiond_core::{AccessId, AccessKind, Bounded, Text, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -40,10 +40,11 @@ pub struct LoginLink {
 #[serde(deny_unknown_fields)]
 pub struct TokenCreateParams {
     /// What it is for; by this it is listed and revoked.
-    pub name: String,
-    /// It holds for so many seconds; until it is revoked when left out.
+    pub name: Text<100>,
+    /// It holds for so many seconds, at most ten years; until it is revoked when left
+    /// out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub seconds: Option<u64>,
+    pub seconds: Option<Bounded<1, { 3650 * 24 * 3600 }>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

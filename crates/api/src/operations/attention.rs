@@ -1,6 +1,9 @@
 //! Attention: what people are asked, and what agents may do without asking.
 
-use missiond_core::{BoardTaskId, CliEngine, ExecutionId, PermissionAsked, Question, Timestamp};
+use missiond_core::{
+    AnswerText, BoardTaskId, Bounded, BoundedOr, CliEngine, ExecutionId, Limit, PermissionAsked,
+    Question, Text, Timestamp,
+};
 use missiond_core::{QuestionStatus, SlotId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -52,14 +55,20 @@ pub mod permission {
     }
 }
 
+/// Characters of a pattern of a rule. The guard reads the rules of files and of calls
+/// alike and holds them to it.
+pub const MAX_PATTERN: usize = 1000;
+
+/// Seconds of a day.
+const DAY: i64 = 24 * 3600;
+
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct QuestionListParams {
     /// Also those that are closed, the newest first.
     pub all: bool,
-    /// With `all`: at most so many, 1 to 1000; 50 when left out.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub limit: Option<u32>,
+    /// With `all`: at most so many.
+    pub limit: Limit<1000, 50>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -73,10 +82,10 @@ pub struct QuestionAnswerParams {
     /// Its number, such as `Q-7`, or its id.
     pub question: String,
     /// The answer. Where options are offered: the number of one, its words or how they begin.
-    pub answer: String,
+    pub answer: AnswerText,
     /// Who answers; `person` when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub by: Option<String>,
+    pub by: Option<Text<128>>,
     /// Let the answer hold for this very use of the tool again, for a time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grant: Option<GrantParams>,
@@ -88,7 +97,7 @@ pub struct QuestionAnswerParams {
 pub struct GrantParams {
     /// For so many seconds, at most 30 days; an hour when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub seconds: Option<u64>,
+    pub seconds: Option<Bounded<1, { 30 * DAY }>>,
     #[serde(default)]
     pub scope: GrantScope,
 }
@@ -125,7 +134,7 @@ pub struct QuestionDismissParams {
     /// Its number, such as `Q-7`, or its id.
     pub question: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
+    pub reason: Option<Text<2000>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -155,15 +164,19 @@ pub enum PermissionEffect {
 pub struct PermissionSubject {
     /// The tool: `*` stands for any characters; capital letters do not matter.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = MAX_PATTERN))]
     pub tool: Option<String>,
     /// The argument or command, as a glob, or after `re:` as a regular expression.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = MAX_PATTERN))]
     pub argument: Option<String>,
     /// The file: `**` for any folders; relative ones begin in the agent's folder.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = MAX_PATTERN))]
     pub path: Option<String>,
     /// The MCP server the tool belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = MAX_PATTERN))]
     pub server: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub engine: Option<CliEngine>,
@@ -179,8 +192,8 @@ pub struct PermissionSubject {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PermissionListParams {
-    /// So many of the last decisions too, at most 1000.
-    pub decisions: u32,
+    /// So many of the last decisions too.
+    pub decisions: BoundedOr<0, 1000, 0>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -242,15 +255,15 @@ pub struct PermissionAddParams {
     pub effect: PermissionEffect,
     #[serde(default)]
     pub subject: PermissionSubject,
-    /// It holds for so many seconds; for ever when left out.
+    /// It holds for so many seconds, at most ten years; for ever when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub seconds: Option<u64>,
+    pub seconds: Option<Bounded<1, { 3650 * DAY }>>,
     /// It decides so often; without a limit when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub uses: Option<u32>,
+    pub uses: Option<Bounded<1, { u32::MAX as i64 }>>,
     /// Who adds it; `person` when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub by: Option<String>,
+    pub by: Option<Text<128>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -278,7 +291,7 @@ pub struct PermissionTestParams {
     pub tool: String,
     /// A command where the tool runs commands (Bash, Run, Shell), else any text.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub argument: Option<String>,
+    pub argument: Option<Text<100_000, 0>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,6 +1,6 @@
 //! The autopilot: whether it works, and what it has under way.
 
-use missiond_core::{AttemptId, BoardTaskId, CliEngine, ExecutionId, TaskNumber, Timestamp};
+use missiond_core::{AttemptId, BoardTaskId, CliEngine, ExecutionId, TaskNumber, Text, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -38,7 +38,7 @@ pub struct AutopilotSetParams {
     pub mode: AutopilotMode,
     /// Why, for whoever looks at it later.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
+    pub reason: Option<Text<500>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

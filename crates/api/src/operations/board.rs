@@ -2,8 +2,9 @@
 //! Claiming is not here: who works on a task is decided by the daemon alone.
 
 use missiond_core::{
-    Attempt, BoardTask, BoardTaskId, BoardTaskStatus, CliEngine, EngineeringPhase, Evidence, Note,
-    Priority, TaskDraft, TaskNumber, TaskRef, Timestamp, Wait,
+    Attempt, BoardTask, BoardTaskId, BoardTaskStatus, BoundedOr, CliEngine, EngineeringPhase,
+    Evidence, Limit, Note, NoteText, Parts, Priority, TaskDraft, TaskNumber, TaskRef, Text,
+    Timestamp, Wait,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -114,12 +115,11 @@ pub struct BoardListParams {
     pub parent: Option<TaskRef>,
     /// Part of the title or the description.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub search: Option<String>,
+    pub search: Option<Text<500, 0>>,
     /// Leave out so many.
-    pub offset: u32,
-    /// At most so many, 1 to 500; 100 when left out.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub limit: Option<u32>,
+    pub offset: BoundedOr<0, { u32::MAX as i64 }, 0>,
+    /// At most so many.
+    pub limit: Limit<500, 100>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -238,9 +238,8 @@ pub enum TaskField {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct BoardReadyParams {
-    /// At most so many of each, 1 to 200; 50 when left out.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub limit: Option<u32>,
+    /// At most so many of each.
+    pub limit: Limit<200, 50>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -295,7 +294,7 @@ pub struct GraphNode {
 pub struct BoardDecomposeParams {
     /// Its number, like T-12, or its id.
     pub task: TaskRef,
-    pub steps: Vec<Step>,
+    pub steps: Parts<Step>,
 }
 
 /// One step of a task that is divided.
@@ -322,10 +321,10 @@ pub struct Decomposed {
 pub struct BoardNoteParams {
     /// Its number, like T-12, or its id.
     pub task: TaskRef,
-    pub text: String,
+    pub text: NoteText,
     /// Who says it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub author: Option<String>,
+    pub author: Option<Text<128>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -335,7 +334,7 @@ pub struct BoardCancelParams {
     pub task: TaskRef,
     /// Why, for whoever looks at it later.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
+    pub reason: Option<Text<2000>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

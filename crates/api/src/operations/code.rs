@@ -1,7 +1,7 @@
 //! The code map: searching, reading and mapping what a repository defines, and
 //! landmarks in it.
 
-use missiond_core::Timestamp;
+use missiond_core::{Limit, List, Text, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -52,11 +52,6 @@ operations! {
         BeaconRemoveParams => BeaconRemoveResult,
         "Remove a landmark; its code is left alone.";
 }
-
-/// Most hits of a search.
-pub const MAX_HITS: u32 = 50;
-/// Most tokens of a map.
-pub const MAX_MAP_TOKENS: u32 = 100_000;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CodeListResult {
@@ -152,14 +147,13 @@ pub struct PassReport {
 pub struct CodeSearchParams {
     /// A folder of the repository, absolute.
     pub path: String,
-    /// At most 1,000 characters.
-    pub query: String,
+    pub query: Text<1000, 0>,
     /// Only this kind: `function`, `struct`, `module` …
     #[serde(default)]
     pub kind: Option<String>,
-    /// Ten when left out, at most 50.
+    /// At most so many.
     #[serde(default)]
-    pub limit: Option<u32>,
+    pub limit: Limit<50, 10>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -238,9 +232,9 @@ pub struct ShownSymbol {
 pub struct CodeMapParams {
     /// A folder of the repository, absolute.
     pub path: String,
-    /// 2,000 when left out, at most 100,000. Estimated on the safe side.
+    /// At most so many, estimated on the safe side.
     #[serde(default)]
-    pub tokens: Option<u32>,
+    pub tokens: Limit<100_000, 2_000>,
     /// Files or folders below the root to look from: what they lean on comes first.
     #[serde(default)]
     pub focus: Vec<String>,
@@ -267,13 +261,13 @@ pub struct CodeMapResult {
 pub struct BeaconSetParams {
     /// A folder of the repository, absolute.
     pub path: String,
-    /// What it is called, at most 100 characters. One of this name is replaced.
-    pub name: String,
+    /// What it is called. One of this name is replaced.
+    pub name: Text<100>,
     /// What it stands for, each as for `code_show`; each must name one thing.
-    pub symbols: Vec<String>,
+    pub symbols: List<String, 1, 20>,
     /// Why it is worth knowing.
     #[serde(default)]
-    pub note: String,
+    pub note: Text<2000, 0>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -1,6 +1,6 @@
 //! The timeline: what happened, why, and what is happening.
 
-use missiond_core::{Category, Seq, TimelineEvent, Timestamp, TraceId};
+use missiond_core::{Bounded, Category, Limit, Seq, Text, TimelineEvent, Timestamp, TraceId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -30,8 +30,12 @@ operations! {
         "Count the stored events per hour and kind.";
 }
 
-/// The largest page of `timeline_query`.
-pub const MAX_PAGE: u32 = 1000;
+/// How many events a page has.
+pub type PageLimit = Limit<1000, 100>;
+
+/// How long to wait for an event: below the time limit of a request, so that an
+/// empty wait is a result.
+pub type WaitMs = Bounded<0, 55_000>;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -66,9 +70,8 @@ pub struct TimelineQueryParams {
     pub before: Option<Seq>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub order: Option<Order>,
-    /// At most this many events, 1 to 1000; 100 when left out.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub limit: Option<u32>,
+    /// At most this many events.
+    pub limit: PageLimit,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -95,18 +98,17 @@ pub struct TimelineWaitParams {
     /// Only what comes after this sequence number; the newest when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<Seq>,
-    /// Give up after this time, at most 55 seconds; the page is then empty.
-    pub timeout_ms: u64,
+    /// Give up after this time; the page is then empty.
+    pub timeout_ms: WaitMs,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TimelineNoteParams {
-    /// At most 4,096 bytes.
-    pub text: String,
+    pub text: Text<4096>,
     /// Who speaks; `person` when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub author: Option<String>,
+    pub author: Option<Text<128>>,
     /// Continue this causal chain instead of beginning one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace_id: Option<TraceId>,

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use missiond_core::{CliEngine, PtyState, SlotId, SlotKind, Timestamp};
+use missiond_core::{
+    Bounded, BoundedOr, CliEngine, List, MAX_EXACT, PtyState, SlotId, SlotKind, SlotName, Text,
+    Timestamp,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -61,6 +64,14 @@ operations! {
         "Say which rule decided what a slot is doing, on which rows, and which rules nearly did.";
 }
 
+/// Shorter than a request may take, by what typing takes.
+const LONGEST_WAIT_MS: i64 = 45_000;
+
+/// How wide a terminal can be.
+pub type Columns = Bounded<2, 1000>;
+/// How high a terminal can be.
+pub type Rows = Bounded<1, 1000>;
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SlotSpawnParams {
@@ -71,19 +82,17 @@ pub struct SlotSpawnParams {
     pub engine: Option<CliEngine>,
     /// What people call the slot; made up when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
+    pub name: Option<SlotName>,
     /// The folder to run in, absolute; the home folder when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
     /// Variables on top of the few that are passed on from the daemon.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
-    /// 120 when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub columns: Option<u16>,
-    /// 40 when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rows: Option<u16>,
+    #[serde(default)]
+    pub columns: BoundedOr<2, 1000, 120>,
+    #[serde(default)]
+    pub rows: BoundedOr<1, 1000, 40>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -114,7 +123,7 @@ pub struct SlotForegroundParams {
     pub cwd: String,
     /// The conversation, by the name its program gave it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub conversation: Option<String>,
+    pub conversation: Option<Text<256, 0>>,
     pub does: ForegroundActivity,
 }
 
@@ -244,18 +253,16 @@ pub enum PictureEncoding {
 pub struct SlotSendParams {
     /// The slot's id, or the name of an open slot.
     pub slot: String,
-    /// At most 262,144 bytes. Control characters other than line breaks and
-    /// tabs are left out.
-    pub text: String,
+    /// Control characters other than line breaks and tabs are left out.
+    pub text: Text<262_144, 0>,
     /// Press Enter afterwards.
     pub submit: bool,
     /// What to do while the agent works.
     #[serde(default)]
     pub when: SendWhen,
-    /// How long the program may take until it can be typed to; 10 seconds when
-    /// left out, at most 45.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub wait_ms: Option<u64>,
+    /// How long the program may take until it can be typed to.
+    #[serde(default)]
+    pub wait_ms: BoundedOr<0, LONGEST_WAIT_MS, 10_000>,
     /// Type whatever is on the screen, even a dialog or somebody's draft.
     #[serde(default)]
     pub force: bool,
@@ -299,14 +306,13 @@ pub struct SlotAnswerParams {
     /// The slot's id, or the name of an open slot.
     pub slot: String,
     /// The number of the option, its text, or the beginning of its text.
-    pub option: String,
+    pub option: Text<2000>,
     /// Words that must stand in the dialog; otherwise nothing is pressed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub expect: Option<String>,
-    /// How long a dialog may take to appear; 2 seconds when left out, at most
-    /// 45.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub wait_ms: Option<u64>,
+    pub expect: Option<Text<2000, 0>>,
+    /// How long a dialog may take to appear.
+    #[serde(default)]
+    pub wait_ms: BoundedOr<0, LONGEST_WAIT_MS, 2_000>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -342,8 +348,8 @@ pub struct SlotSendResult {
 pub struct SlotKeysParams {
     /// The slot's id, or the name of an open slot.
     pub slot: String,
-    /// What the keys send, byte by byte; at most 65,536.
-    pub bytes: Vec<u8>,
+    /// What the keys send, byte by byte.
+    pub bytes: List<u8, 0, 65_536>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -358,12 +364,12 @@ pub struct SlotKeysResult {
 pub struct SlotResizeParams {
     /// The slot's id, or the name of an open slot.
     pub slot: String,
-    pub columns: u16,
-    pub rows: u16,
+    pub columns: Columns,
+    pub rows: Rows,
     /// This is the size of an attached viewer: the view is painted anew, and
     /// the slot takes the smallest size of those who may write.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub attachment: Option<u64>,
+    pub attachment: Option<Bounded<0, MAX_EXACT>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -378,10 +384,9 @@ pub struct SlotResizeResult {
 pub struct SlotKillParams {
     /// The slot's id, or the name of an open slot.
     pub slot: String,
-    /// How long the processes have to end by themselves; 5 seconds when left
-    /// out, at most 30.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub grace_ms: Option<u64>,
+    /// How long the processes have to end by themselves.
+    #[serde(default)]
+    pub grace_ms: BoundedOr<0, 30_000, 5_000>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -1,6 +1,6 @@
 //! What an agent is told beside its first prompt: what would be, and what was.
 
-use missiond_core::{BoardTaskId, CliEngine, EntryId, ExecutionId, Timestamp};
+use missiond_core::{BoardTaskId, Bounded, CliEngine, EntryId, ExecutionId, Text, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -24,15 +24,18 @@ operations! {
          by themselves, and those that cannot be used with the reason.";
 }
 
+/// The budget of a context.
+pub type ContextTokens = Bounded<100, 16_000>;
+
 /// The largest budget of a context, in tokens.
-pub const MAX_CONTEXT_TOKENS: u32 = 16_000;
+pub const MAX_CONTEXT_TOKENS: u32 = ContextTokens::LARGEST.to_u32();
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ContextPreviewParams {
     /// What the agent would be asked; or name a task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub prompt: Option<String>,
+    pub prompt: Option<Text<100_000, 0>>,
     /// A task of the board, by number or id: its prompt, folder and engine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
@@ -44,7 +47,7 @@ pub struct ContextPreviewParams {
     pub engine: Option<CliEngine>,
     /// The budget; that of the configuration when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tokens: Option<u32>,
+    pub tokens: Option<ContextTokens>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

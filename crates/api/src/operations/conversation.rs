@@ -2,7 +2,8 @@
 //! reading, searching.
 
 use missiond_core::{
-    BoardTaskId, CliEngine, ConversationId, ExecutionId, SlotId, TaskRef, Timestamp,
+    BoardTaskId, Bounded, BoundedOr, CliEngine, ConversationId, ExecutionId, Limit, MAX_EXACT,
+    SlotId, TaskRef, Text, Timestamp,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -34,15 +35,8 @@ operations! {
          or those a query is about, with source and age.";
 }
 
-/// Most turns of one answer.
-pub const MAX_TURNS: u32 = 50;
-
-/// Most conversations of one answer.
-pub const MAX_LISTED: u32 = 200;
-/// Most items of one answer.
-pub const MAX_ITEMS: u32 = 500;
-/// Most hits of a search.
-pub const MAX_HITS: u32 = 50;
+/// How many turns an answer has.
+pub type TurnLimit = Limit<50, 10>;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -63,12 +57,12 @@ pub struct ConversationListParams {
     /// It began before this moment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Timestamp>,
-    /// Twenty when left out, at most 200.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub limit: Option<u32>,
+    /// At most so many.
+    #[serde(default)]
+    pub limit: Limit<200, 20>,
     /// `next` of an earlier answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub after: Option<String>,
+    pub after: Option<Text<200, 0>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -127,13 +121,13 @@ pub struct ConversationShowParams {
     pub conversation: String,
     /// Behind this place; `next` of an earlier answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub after: Option<i64>,
+    pub after: Option<Bounded<0, MAX_EXACT>>,
     /// Of this turn alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub turn: Option<i64>,
-    /// A hundred when left out, at most 500. Long texts make an answer shorter.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub limit: Option<u32>,
+    pub turn: Option<Bounded<0, MAX_EXACT>>,
+    /// At most so many. Long texts make an answer shorter.
+    #[serde(default)]
+    pub limit: Limit<500, 100>,
     /// The last items instead of the first.
     #[serde(default)]
     pub newest: bool,
@@ -270,10 +264,10 @@ pub struct ConversationTurnsParams {
     pub project: String,
     /// Only turns about this, the best first; the newest when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub query: Option<String>,
-    /// Ten when left out, at most 50.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub limit: Option<u32>,
+    pub query: Option<Text<2000, 0>>,
+    /// At most so many.
+    #[serde(default)]
+    pub limit: TurnLimit,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -303,8 +297,8 @@ pub struct PastTurn {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ConversationSearchParams {
-    /// Words, names, or a phrase in quotes; at most 2,000 bytes.
-    pub query: String,
+    /// Words, names, or a phrase in quotes.
+    pub query: Text<2000, 0>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub engine: Option<CliEngine>,
     /// A folder of the project, absolute.
@@ -319,11 +313,11 @@ pub struct ConversationSearchParams {
     /// Said before this moment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Timestamp>,
-    /// Ten when left out, at most 50.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub limit: Option<u32>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub offset: Option<u32>,
+    /// At most so many.
+    #[serde(default)]
+    pub limit: Limit<50, 10>,
+    #[serde(default)]
+    pub offset: BoundedOr<0, 1000, 0>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

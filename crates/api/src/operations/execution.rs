@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use missiond_core::{
-    CliEngine, DeliveryStatus, ExecutionActivity, ExecutionAttention, ExecutionId,
-    ExecutionLifecycle, MessageId, ObservationId, SlotId, Timestamp,
+    Bounded, CliEngine, DeliveryStatus, ExecutionActivity, ExecutionAttention, ExecutionId,
+    ExecutionLifecycle, Limit, MAX_EXACT, MessageId, ObservationId, SlotId, SlotName, Text,
+    Timestamp,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -57,7 +58,7 @@ pub struct ExecutionStartParams {
     pub cwd: String,
     /// What to give the agent first; it only starts when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub prompt: Option<String>,
+    pub prompt: Option<Text<100_000>>,
     /// More arguments for the CLI. For an engine without an adapter, the program
     /// and its arguments; for the rehearsal agent, the script and its options.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -69,7 +70,7 @@ pub struct ExecutionStartParams {
     pub permission: Permission,
     /// What people call its slot; made up when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
+    pub name: Option<SlotName>,
     /// Variables on top of the few that are passed on from the daemon.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
@@ -160,9 +161,8 @@ pub struct ExecutionSummary {
 pub struct ExecutionListParams {
     /// Also those that have ended.
     pub all: bool,
-    /// With `all`: at most so many, 1 to 1000; 50 when left out.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub limit: Option<u32>,
+    /// With `all`: at most so many.
+    pub limit: Limit<1000, 50>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -207,14 +207,14 @@ pub struct ExecutionJournalParams {
     pub kinds: Vec<String>,
     /// Only what comes after this record, oldest first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub after: Option<u64>,
+    pub after: Option<Bounded<0, MAX_EXACT>>,
     /// Only what comes before this record: the last ones of it. Without either,
     /// the last ones of all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub before: Option<u64>,
-    /// At most so many, 1 to 500; 100 when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub limit: Option<u32>,
+    pub before: Option<Bounded<0, MAX_EXACT>>,
+    /// At most so many.
+    #[serde(default)]
+    pub limit: Limit<500, 100>,
     /// With everything a record says, not only a sentence of it.
     #[serde(default)]
     pub data: bool,
@@ -291,11 +291,11 @@ pub struct Happening {
 pub struct ExecutionMessageParams {
     /// The execution's id, or the name of its open slot.
     pub execution: String,
-    pub text: String,
+    pub text: Text<100_000>,
     /// A name for this message: sent again with the same one, it is not typed
     /// again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub key: Option<String>,
+    pub key: Option<Text<200>>,
     /// The execution whose agent sends it, when an agent does. What agents send
     /// each other is limited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -311,10 +311,10 @@ pub struct ExecutionAnswerParams {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<ObservationId>,
     /// The answer, or the label of one of the offered ones.
-    pub text: String,
+    pub text: Text<8000>,
     /// A name for this answer, as for a message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub key: Option<String>,
+    pub key: Option<Text<200>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -340,5 +340,5 @@ pub struct ExecutionCancelParams {
     pub execution: String,
     /// Why, for the journal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
+    pub reason: Option<Text<2000>>,
 }

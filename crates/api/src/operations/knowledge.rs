@@ -1,7 +1,10 @@
 //! What was learned: remembered with where it came from, found again, set
 //! right, and let go.
 
-use missiond_core::{AuthorTier, EdgeKind, EntryCategory, EntryId, Timestamp};
+use missiond_core::{
+    AuthorTier, Bounded, BoundedOr, EdgeKind, EntryCategory, EntryId, Limit, MAX_EXACT, Text,
+    Timestamp,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -71,18 +74,25 @@ operations! {
         "Look for the embedding provider again and embed what has no vector, in the background.";
 }
 
+/// How much an entry holds; the knowledge base checks drafts of calls and of files
+/// alike.
+pub const MAX_SUMMARY: usize = 4 * 1024;
+pub const MAX_DETAIL: usize = 256 * 1024;
+pub const MAX_NAME: usize = 200;
+pub const MAX_LABELS: usize = 32;
+
+/// How many hits a page has.
+pub type KbHitLimit = Bounded<1, 50>;
 /// Hits on a page at most.
-pub const MAX_HITS: u32 = 50;
-/// Entries on a page of the list at most.
-pub const MAX_LISTED: u32 = 100;
-/// Entries on the map at most.
-pub const MAX_MAPPED: u32 = 3000;
+pub const MAX_HITS: u32 = KbHitLimit::LARGEST.to_u32();
+/// How many entries the map has.
+pub type KbMapLimit = Limit<3000, 500>;
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct KbSearchParams {
     /// Words, an identifier, or a phrase in double quotes.
-    pub query: String,
+    pub query: Text<262_144, 0>,
     /// Only this project's entries and those of all projects.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
@@ -95,12 +105,12 @@ pub struct KbSearchParams {
     /// `default` or `seed`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
-    /// 1 to 50; what the configuration says when left out, 10 at first.
+    /// What the configuration says when left out, 10 at first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub limit: Option<u32>,
+    pub limit: Option<KbHitLimit>,
     /// Hits to pass over, for the next page.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub offset: Option<u32>,
+    #[serde(default)]
+    pub offset: BoundedOr<0, 1000, 0>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -187,30 +197,39 @@ pub struct KbGetParams {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct KbDraft {
-    /// One sentence: what is known. At most 4 KiB.
+    /// One sentence: what is known.
+    #[schemars(length(min = 1, max = MAX_SUMMARY))]
     pub summary: String,
-    /// Everything else about it. At most 256 KiB.
+    /// Everything else about it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[schemars(length(max = MAX_DETAIL))]
     pub detail: String,
     /// A name to find it by and to change it under; made from the text when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = MAX_NAME))]
     pub key: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub category: Option<EntryCategory>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = MAX_LABELS), inner(length(max = MAX_NAME)))]
     pub labels: Vec<String>,
     /// The project it belongs to; all when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = MAX_NAME))]
     pub scope: Option<String>,
     /// Where it comes from: a session, a file, a person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = MAX_NAME))]
     pub source: Option<String>,
     /// The conversation it was said in, and its place there: neighbours help to find it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = MAX_NAME))]
     pub conversation: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = MAX_EXACT))]
     pub turn: Option<i64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = MAX_NAME))]
     pub author: Option<String>,
     /// How far its author is to be believed; `agent` when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -300,8 +319,8 @@ pub struct KbLinkParams {
     pub from: EntryId,
     pub to: EntryId,
     pub kind: EdgeKind,
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub reason: String,
+    #[serde(default)]
+    pub reason: Text<2000, 0>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -319,9 +338,8 @@ pub struct KbEdge {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct KbConflictsParams {
-    /// At most so many, 1 to 200; 50 when left out.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub limit: Option<u32>,
+    /// At most so many.
+    pub limit: Limit<200, 50>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -406,8 +424,8 @@ pub enum KbGcAction {
 #[serde(deny_unknown_fields, default)]
 pub struct KbGcParams {
     pub action: KbGcAction,
-    /// Judge as it will be in so many days, 0 to 3650, when nothing is used until then.
-    pub in_days: u32,
+    /// Judge as it will be in so many days, when nothing is used until then.
+    pub in_days: BoundedOr<0, 3650, 0>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -433,12 +451,10 @@ pub struct KbListParams {
     /// Those out of use instead of those in use.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub archived: bool,
-    /// 1 to 100; 50 when left out.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub limit: Option<u32>,
-    /// Entries to pass over, for the next page; at most 100,000.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub offset: Option<u32>,
+    /// At most so many.
+    pub limit: Limit<100, 50>,
+    /// Entries to pass over, for the next page.
+    pub offset: BoundedOr<0, 100_000, 0>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -466,9 +482,8 @@ pub struct KbListed {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct KbMapParams {
-    /// At most so many entries, 1 to 3,000; 500 when left out.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub limit: Option<u32>,
+    /// At most so many entries.
+    pub limit: KbMapLimit,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -17,7 +17,8 @@ pub mod system;
 pub mod tools;
 pub mod worktree;
 
-/// Declares the operations of a file: a unit struct each, bound to its types.
+/// Declares the operations of a file: a unit struct each, bound to its types and
+/// to the code that reads and writes them, which is compiled here and nowhere else.
 /// In the brackets: what it does to the world, its toolset, from where it can be
 /// called unless from anywhere, and what it costs unless the database answers.
 macro_rules! operations {
@@ -36,6 +37,25 @@ macro_rules! operations {
                 $toolset,
                 $description,
             )$(.reached_from(crate::Reach::$reach))?$(.costing(crate::Cost::$cost))?;
+
+            fn parse(params: &str) -> Result<$params, crate::ApiError> {
+                serde_json::from_str(params)
+                    .map_err(|error| crate::invalid_params::invalid_params($name, params, &error))
+            }
+
+            fn encode(result: &$result) -> serde_json::Result<Box<serde_json::value::RawValue>> {
+                serde_json::value::to_raw_value(result)
+            }
+
+            fn encode_params(
+                params: &$params,
+            ) -> serde_json::Result<Box<serde_json::value::RawValue>> {
+                serde_json::value::to_raw_value(params)
+            }
+
+            fn parse_result(result: &str) -> serde_json::Result<$result> {
+                serde_json::from_str(result)
+            }
         }
     )*};
 }

@@ -1,6 +1,6 @@
 //! The daemon over time: its log, its numbers, and what agents used.
 
-use missiond_core::{CliEngine, TaskNumber, Timestamp};
+use missiond_core::{BoundedOr, CliEngine, Limit, TaskNumber, Text, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -44,16 +44,15 @@ pub struct DaemonLogsParams {
     pub level: Option<LogLevel>,
     /// Only lines that have this in them, whatever the case of its letters.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub text: Option<String>,
+    pub text: Option<Text<200, 0>>,
     /// Only what is older than this place, as a page named it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub before: Option<String>,
+    pub before: Option<Text<200, 0>>,
     /// Only what is newer than this place, as a page named it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub after: Option<String>,
-    /// At most so many lines, 1 to 1000; 200 when left out.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub limit: Option<u32>,
+    pub after: Option<Text<200, 0>>,
+    /// At most so many lines.
+    pub limit: Limit<1000, 200>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -96,10 +95,8 @@ pub struct StatsHistoryParams {
     /// Only these numbers, by name; all when left out.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<String>,
-    /// At most so many moments, 2 to 500; neighbours are put together. 120 when
-    /// left out.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub points: Option<u32>,
+    /// At most so many moments; neighbours are put together.
+    pub points: BoundedOr<2, 500, 120>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -134,10 +131,8 @@ pub enum StatsKind {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct UsageReportParams {
-    /// The last so many days with today, 1 to 366; 14 when left out. A day is one
-    /// of UTC, as budgets count them.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub days: Option<u32>,
+    /// The last so many days with today. A day is one of UTC, as budgets count them.
+    pub days: Limit<366, 14>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -1,6 +1,6 @@
 //! Reviews: what a person says to an agent about its work, line by line.
 
-use missiond_core::{ExecutionId, MessageId};
+use missiond_core::{Bounded, ExecutionId, List, MessageId, Text};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -24,32 +24,31 @@ pub struct ReviewSendParams {
     pub to: String,
     /// About all of it. A review has a remark or comments, or both.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub remark: Option<String>,
-    /// At most 100.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub comments: Vec<ReviewComment>,
+    pub remark: Option<Text<8000, 0>>,
+    #[serde(default)]
+    pub comments: List<ReviewComment, 0, 100>,
     /// The commit that was looked at, so that the agent can tell what changed since.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
     /// A name for this review: sent again with the same one, it is not given again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub key: Option<String>,
+    pub key: Option<Text<200>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReviewComment {
     /// From the top of the repository.
-    pub file: String,
+    pub file: Text<4096>,
     #[serde(default)]
     pub side: ReviewSide,
     /// The line's number on that side; the whole file when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub line: Option<u32>,
+    pub line: Option<Bounded<1, { u32::MAX as i64 }>>,
     /// What the line says, for the case that it moves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quote: Option<String>,
-    pub text: String,
+    pub text: Text<8000>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

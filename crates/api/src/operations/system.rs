@@ -1,6 +1,6 @@
 //! The daemon itself: is it well, what is it doing, how is it set up.
 
-use missiond_core::{DaemonId, Incident, IncidentId, IncidentState, Seq, Timestamp};
+use missiond_core::{DaemonId, Incident, IncidentId, IncidentState, Limit, Seq, Text, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -164,10 +164,9 @@ pub struct ConfigKey {
 pub struct OperationFindParams {
     /// Words for what you want to do; every operation when left out.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub query: Option<String>,
-    /// At most so many, 1 to 100; 5 when left out.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub limit: Option<u32>,
+    pub query: Option<Text<1000, 0>>,
+    /// At most so many.
+    pub limit: Limit<100, 5>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use missiond_core::{Bounded, MAX_EXACT};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -171,7 +172,7 @@ pub struct McpToolCallParams {
     pub arguments: BTreeMap<String, Value>,
     /// At most so long; the server's own limit may be shorter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub timeout_ms: Option<u64>,
+    pub timeout_ms: Option<Bounded<0, MAX_EXACT>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

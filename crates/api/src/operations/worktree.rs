@@ -1,6 +1,6 @@
 //! Worktrees of attempts: what is in them, bringing it back, removing them.
 
-use missiond_core::{Finish, TaskNumber};
+use missiond_core::{Finish, List, TaskNumber};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -77,10 +77,10 @@ pub struct WorktreeDiffParams {
     /// Its path, its branch, or its task (`T-12`). Of a task whose worktree is
     /// gone, the branch is shown.
     pub worktree: String,
-    /// Only these files, each by its path from the top of the repository, at most
-    /// 50; they are shown as far as an answer goes. All when left out.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub files: Vec<String>,
+    /// Only these files, each by its path from the top of the repository; they are
+    /// shown as far as an answer goes. All when left out.
+    #[serde(default)]
+    pub files: List<String, 0, 50>,
 }
 
 /// What was changed since the work left its base.

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use missiond_core::{
-    ExecutionId, ObservationId, Question, QuestionOrigin, QuestionRef, QuestionStatus, SlotId,
-    TraceContext,
+    AnswerText, ExecutionId, ObservationId, Question, QuestionOrigin, QuestionRef, QuestionStatus,
+    SlotId, TraceContext,
 };
 use missiond_executions::Accepted;
 use missiond_semantic::AnswerOutcome;
@@ -12,7 +12,7 @@ use missiond_slots::{Answer, InputError};
 use missiond_store::StoreError;
 use missiond_store::questions::{self, Closing};
 
-use super::{LONGEST_ANSWER, QuestionError, Questions, identity};
+use super::{QuestionError, Questions, identity};
 
 /// A dialog that was just seen is there; one that is drawn anew takes a moment.
 const DIALOG_WAIT: Duration = Duration::from_secs(2);
@@ -23,12 +23,12 @@ impl Questions {
     pub async fn answer(
         &self,
         reference: QuestionRef,
-        text: &str,
+        text: &AnswerText,
         by: &str,
         trace: TraceContext,
     ) -> Result<Question, QuestionError> {
-        if text.trim().is_empty() || text.chars().count() > LONGEST_ANSWER {
-            return Err(QuestionError::AnswerLength);
+        if text.trim().is_empty() {
+            return Err(QuestionError::EmptyAnswer);
         }
         let question = self.find(reference).await?;
         if question.status != QuestionStatus::Pending {

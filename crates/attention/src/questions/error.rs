@@ -12,8 +12,8 @@ pub enum QuestionError {
     NoSuchRule(String),
     #[error("{number} can no longer be answered: {why}")]
     Gone { number: QuestionNumber, why: String },
-    #[error("an answer has 1 to {} characters", super::LONGEST_ANSWER)]
-    AnswerLength,
+    #[error("the answer says nothing")]
+    EmptyAnswer,
     #[error(
         "`{answer}` is none of the answers to {number}; there are: {}",
         .options.join(" / ")
@@ -41,10 +41,9 @@ impl QuestionError {
         match self {
             Self::NotFound(_) | Self::NoSuchRule(_) => ErrorCode::NotFound,
             Self::Gone { .. } | Self::NotTaken { .. } => ErrorCode::Conflict,
-            Self::AnswerLength
-            | Self::NoSuchOption { .. }
-            | Self::NoGrant(_)
-            | Self::Invalid(_) => ErrorCode::InvalidParams,
+            Self::EmptyAnswer | Self::NoSuchOption { .. } | Self::NoGrant(_) | Self::Invalid(_) => {
+                ErrorCode::InvalidParams
+            }
             Self::Execution(error) => error.code(),
             Self::Store(error) => error.code(),
         }

@@ -39,8 +39,6 @@ pub const DAEMON: &str = "missiond";
 const LONGEST_QUESTION: usize = 2_000;
 const LONGEST_CONTEXT: usize = 16_000;
 const MOST_OPTIONS: usize = 50;
-/// No answer of a person is longer.
-const LONGEST_ANSWER: usize = 32_000;
 
 #[derive(Debug)]
 pub struct Questions {

@@ -6,13 +6,11 @@
 
 use std::collections::BTreeMap;
 
-use missiond_core::{BoardTask, BoardTaskStatus, TaskDraft, TaskRef, TraceContext};
+use missiond_core::{BoardTask, BoardTaskStatus, Parts, TaskDraft, TaskRef, TraceContext};
 use missiond_store::StoreError;
 use missiond_store::board::{self as store, NewBoardTask};
 
 use super::{Board, BoardError, fill, vet};
-
-const MOST_STEPS: usize = 200;
 
 /// One step, as it was asked for.
 #[derive(Debug, Clone, Default)]
@@ -35,15 +33,9 @@ impl Board {
     pub async fn decompose(
         &self,
         task: TaskRef,
-        parts: Vec<Part>,
+        parts: Parts<Part>,
         trace: TraceContext,
     ) -> Result<(BoardTask, Vec<BoardTask>), BoardError> {
-        if !(1..=MOST_STEPS).contains(&parts.len()) {
-            return Err(BoardError::StepCount {
-                count: parts.len(),
-                most: MOST_STEPS,
-            });
-        }
         let on = resolve(&parts)?;
         let parent = self.find(task).await?;
         let mut new = Vec::with_capacity(parts.len());

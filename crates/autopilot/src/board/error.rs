@@ -36,8 +36,6 @@ pub enum BoardError {
     NoScript,
     #[error("the note is empty: say something")]
     EmptyNote,
-    #[error("the note is longer than {} KiB: put it into a file and name that", most / 1024)]
-    LongNote { most: usize },
     /// Nothing of the file was kept.
     #[error("{0}; nothing was imported")]
     Import(ImportError),
@@ -49,8 +47,6 @@ pub enum BoardError {
     KnownAlready { count: usize },
     #[error("{message}")]
     Exchange { message: String },
-    #[error("a task is divided into 1 to {most} steps, not {count}")]
-    StepCount { count: usize, most: usize },
     #[error("step {place} (`{key}`): {message}")]
     Step {
         place: usize,
@@ -84,8 +80,6 @@ impl BoardError {
             | Self::UnknownEngine { .. }
             | Self::NoScript
             | Self::EmptyNote
-            | Self::LongNote { .. }
-            | Self::StepCount { .. }
             | Self::Step { .. } => ErrorCode::InvalidParams,
         }
     }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use missiond_api::Home;
 use missiond_core::{
-    BoardTask, BoardTaskId, Clock, DaemonId, EngineeringPhase, Note, TaskDraft, TaskRef,
+    BoardTask, BoardTaskId, Clock, DaemonId, EngineeringPhase, Note, NoteText, TaskDraft, TaskRef,
     TraceContext, Wait,
 };
 use missiond_store::board::{self as store, Act, NewBoardTask, ReadyLimits, TaskEdit};
@@ -26,9 +26,6 @@ pub use error::BoardError;
 pub use exchange::{Again, Imported, ReadCards, Source};
 pub use fill::sparse_paths;
 pub use queries::{Details, Graph, Readiness};
-
-/// The longest note that is kept.
-const MOST_NOTE: usize = 8 * 1024;
 
 /// A handle to the board.
 #[derive(Debug)]
@@ -178,20 +175,17 @@ impl Board {
         &self,
         task: TaskRef,
         author: String,
-        text: String,
+        text: NoteText,
         trace: TraceContext,
     ) -> Result<Note, BoardError> {
         if text.trim().is_empty() {
             return Err(BoardError::EmptyNote);
         }
-        if text.len() > MOST_NOTE {
-            return Err(BoardError::LongNote { most: MOST_NOTE });
-        }
         let act = self.act(trace);
         let noted = self.db.write(move |tx| {
             Box::pin(async move {
                 let id = store::find(tx, task).await?.id;
-                store::add_note(tx, id, &author, &text, &act).await
+                store::add_note(tx, id, &author, text.as_str(), &act).await
             })
         });
         Ok(noted.await?)

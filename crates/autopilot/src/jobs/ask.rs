@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use missiond_attention::questions::NewQuestion;
 use missiond_core::{
-    Attempt, BoardTask, BoardTaskStatus, Consequence, Isolation, Question, QuestionOrigin,
-    QuestionRef, QuestionStatus, TaskRef, TraceContext,
+    Attempt, BoardTask, BoardTaskStatus, Consequence, Isolation, NoteText, Question,
+    QuestionOrigin, QuestionRef, QuestionStatus, TaskRef, TraceContext,
 };
 use missiond_store::board::TaskFilter;
 use missiond_store::questions::QuestionFilter;
@@ -126,11 +126,12 @@ async fn follow(shared: &Shared, task: &BoardTask, answer: &str, by: &str) -> Re
         shared.board.cancel(reference, reason, trace).await?;
         return Ok(());
     }
-    if said != TRY_AGAIN {
-        let (author, text) = (by.to_owned(), answer.trim().to_owned());
+    if said != TRY_AGAIN
+        && let Some(text) = NoteText::excerpt(answer.trim())
+    {
         shared
             .board
-            .add_note(reference, author, text, trace)
+            .add_note(reference, by.to_owned(), text, trace)
             .await?;
     }
     let id = task.id;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use missiond_core::{ExecutionId, Isolation, Outcome, TaskRef, TraceContext};
+use missiond_core::{ExecutionId, Isolation, NoteText, Outcome, TaskRef, TraceContext};
 use missiond_executions::Leave;
 use missiond_store::{StoreError, board, slot_sessions};
 use missiond_workspace::{Leftovers, Removal, Worktree};
@@ -83,7 +83,8 @@ pub(super) async fn leave(work: &Work) {
     for step in &work.task.teardown {
         let ran = check::run(work, step, path, Leftovers::End, std::future::pending()).await;
         if !ran.passed() {
-            let text = format!("the teardown `{}` failed: {ran}", step.label());
+            let text = NoteText::excerpt(&format!("the teardown `{}` failed: {ran}", step.label()));
+            let Some(text) = text else { continue };
             let (task, author) = (TaskRef::Id(work.task.id), "autopilot".to_owned());
             let board = &work.shared.board;
             let noted = board

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 use missiond_api::operations::attention::{GrantScope, PermissionEffect};
-use missiond_core::{BoardTaskId, CliEngine, ExecutionId};
+use missiond_core::{BoardTaskId, Bounded, BoundedOr, CliEngine, ExecutionId, Limit, Text};
 
 use super::duration::duration;
 
@@ -17,8 +17,8 @@ pub(crate) struct InboxArgs {
     #[arg(long, conflicts_with = "watch")]
     pub(crate) all: bool,
     /// With --all: at most so many.
-    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub(crate) limit: u32,
+    #[arg(long, default_value_t)]
+    pub(crate) limit: Limit<1000, 50>,
 }
 
 #[derive(Debug, Args)]
@@ -65,7 +65,7 @@ pub(crate) struct DismissArgs {
     pub(crate) question: String,
     /// Why, for whoever reads it later.
     #[arg(long)]
-    pub(crate) reason: Option<String>,
+    pub(crate) reason: Option<Text<2000>>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -73,8 +73,8 @@ pub(crate) enum PermissionCommand {
     /// List the rules, and with --decisions what they decided last.
     List {
         /// So many of the last decisions.
-        #[arg(long, value_name = "COUNT", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1000))]
-        decisions: u32,
+        #[arg(long, value_name = "COUNT", default_value_t)]
+        decisions: BoundedOr<0, 1000, 0>,
     },
     /// Add a rule.
     #[command(after_help = "\
@@ -150,7 +150,7 @@ pub(crate) struct PermissionAddArgs {
     pub(crate) for_time: Option<Duration>,
     /// It decides so often and no more.
     #[arg(long)]
-    pub(crate) uses: Option<u32>,
+    pub(crate) uses: Option<Bounded<1, { u32::MAX as i64 }>>,
 }
 
 #[derive(Debug, Args)]
@@ -159,7 +159,7 @@ pub(crate) struct PermissionTestArgs {
     pub(crate) tool: String,
     /// A command for Bash, Run and Shell, otherwise any text.
     #[arg(long)]
-    pub(crate) argument: Option<String>,
+    pub(crate) argument: Option<Text<100_000, 0>>,
     #[arg(long)]
     pub(crate) path: Option<String>,
     #[arg(long)]

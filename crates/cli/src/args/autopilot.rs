@@ -1,7 +1,7 @@
 //! `mission autopilot …` and `mission demo`.
 
 use clap::{Args, Subcommand};
-use missiond_core::CliEngine;
+use missiond_core::{CliEngine, Text};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum AutopilotCommand {
@@ -26,7 +26,7 @@ pub(crate) enum AutopilotCommand {
 pub(crate) struct WhyArg {
     /// Why, for whoever looks at it later.
     #[arg(long)]
-    pub(crate) reason: Option<String>,
+    pub(crate) reason: Option<Text<500>>,
 }
 
 #[derive(Debug, Args)]

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use missiond_core::{Limit, Text};
 
 #[derive(Debug, Args)]
 pub(crate) struct CodeArgs {
@@ -46,8 +47,8 @@ Examples:
         #[arg(long)]
         kind: Option<String>,
         /// At most so many hits, up to 50.
-        #[arg(long, default_value_t = 10)]
-        limit: u32,
+        #[arg(long, default_value_t)]
+        limit: Limit<50, 10>,
     },
     /// Show the source of a function, type or landmark, or what a file defines.
     #[command(after_help = "\
@@ -66,8 +67,8 @@ Examples:
   mission code map --tokens 8000 --focus crates/store")]
     Map {
         /// Tokens, estimated on the safe side; up to 100,000.
-        #[arg(long, default_value_t = 2000)]
-        tokens: u32,
+        #[arg(long, default_value_t)]
+        tokens: Limit<100_000, 2_000>,
         /// Files or folders to look from: what they lean on comes first.
         #[arg(long, value_name = "PATH")]
         focus: Vec<String>,
@@ -84,13 +85,13 @@ pub(crate) enum BeaconCommand {
 Example:
   mission code beacon set \"auth middleware\" src/auth.rs:check_token --note \"all requests pass here\"")]
     Set {
-        name: String,
+        name: Text<100>,
         /// What it stands for, each as for `mission code show`.
         #[arg(required = true)]
         symbols: Vec<String>,
         /// Why it is worth knowing.
         #[arg(long, default_value = "")]
-        note: String,
+        note: Text<2000, 0>,
     },
     /// List the landmarks: where their code is now, and which are lost.
     List,

@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use missiond_api::operations::context::ContextTokens;
 use missiond_core::CliEngine;
+use missiond_core::Text;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ContextCommand {
@@ -31,7 +33,7 @@ Examples:
 pub(crate) struct PreviewArgs {
     /// What the agent would be asked; that of the task when left out.
     #[arg(required_unless_present = "task")]
-    pub(crate) prompt: Option<String>,
+    pub(crate) prompt: Option<Text<100_000, 0>>,
     /// A task of the board, by its number.
     #[arg(long, value_name = "TASK")]
     pub(crate) task: Option<String>,
@@ -43,7 +45,7 @@ pub(crate) struct PreviewArgs {
     pub(crate) engine: Option<CliEngine>,
     /// The budget, 100 to 16000; that of the configuration when left out.
     #[arg(long)]
-    pub(crate) tokens: Option<u32>,
+    pub(crate) tokens: Option<ContextTokens>,
     /// Only the text, as it would be typed.
     #[arg(long)]
     pub(crate) text: bool,

@@ -3,7 +3,10 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use missiond_core::{CliEngine, ExecutionId, TaskRef, Timestamp};
+use missiond_api::operations::conversation::TurnLimit;
+use missiond_core::{
+    Bounded, BoundedOr, CliEngine, ExecutionId, Limit, MAX_EXACT, TaskRef, Text, Timestamp,
+};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConversationCommand {
@@ -20,11 +23,11 @@ Examples:
         #[arg(long)]
         execution: Option<ExecutionId>,
         /// At most so many, up to 200.
-        #[arg(long, default_value_t = 20)]
-        limit: u32,
+        #[arg(long, default_value_t)]
+        limit: Limit<200, 20>,
         /// Go on where an earlier list ended.
         #[arg(long, value_name = "NEXT")]
-        after: Option<String>,
+        after: Option<Text<200, 0>>,
     },
     /// Read a conversation, from its beginning or its end.
     #[command(after_help = "\
@@ -37,16 +40,16 @@ Examples:
         conversation: String,
         /// Only this turn.
         #[arg(long)]
-        turn: Option<i64>,
+        turn: Option<Bounded<0, MAX_EXACT>>,
         /// Behind this place.
         #[arg(long, value_name = "PLACE")]
-        after: Option<i64>,
+        after: Option<Bounded<0, MAX_EXACT>>,
         /// The last instead of the first.
         #[arg(long, conflicts_with = "after")]
         newest: bool,
         /// At most so many messages and calls, up to 500.
-        #[arg(long, default_value_t = 100)]
-        limit: u32,
+        #[arg(long, default_value_t)]
+        limit: Limit<500, 100>,
         /// Also what is no part of the talk, and what tools gave back.
         #[arg(long)]
         all: bool,
@@ -64,11 +67,11 @@ Examples:
         #[command(flatten)]
         within: WithinArgs,
         /// At most so many hits, up to 50.
-        #[arg(long, default_value_t = 10)]
-        limit: u32,
+        #[arg(long, default_value_t)]
+        limit: Limit<50, 10>,
         /// Leave out so many of the best.
-        #[arg(long, default_value_t = 0)]
-        offset: u32,
+        #[arg(long, default_value_t)]
+        offset: BoundedOr<0, 1000, 0>,
     },
     /// Say what was asked and answered in a project lately, or about something.
     #[command(after_help = "\
@@ -82,8 +85,8 @@ Examples:
         #[arg(long, value_name = "FOLDER", default_value = ".")]
         project: PathBuf,
         /// At most so many, up to 50.
-        #[arg(long, default_value_t = 10)]
-        limit: u32,
+        #[arg(long, default_value_t)]
+        limit: TurnLimit,
     },
 }
 

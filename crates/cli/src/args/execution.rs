@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 use missiond_api::operations::execution::{Permission, Signals};
-use missiond_core::{CliEngine, ObservationId};
+use missiond_core::{CliEngine, Limit, ObservationId, SlotName, Text};
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
@@ -24,7 +24,7 @@ pub(crate) struct RunArgs {
     pub(crate) permission: PermissionArg,
     /// What to call its slot; made up when left out.
     #[arg(long)]
-    pub(crate) name: Option<String>,
+    pub(crate) name: Option<SlotName>,
     /// A variable for the agent: NAME=VALUE, or NAME to pass on your own.
     #[arg(long = "env", value_name = "NAME[=VALUE]")]
     pub(crate) env: Vec<String>,
@@ -105,8 +105,8 @@ pub(crate) enum ExecutionCommand {
         #[arg(long)]
         all: bool,
         /// With --all: at most so many, the newest first.
-        #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=1000))]
-        limit: u32,
+        #[arg(long, default_value_t)]
+        limit: Limit<1000, 50>,
     },
     /// Show a run: its state, its questions, its messages and what happened last.
     Show {
@@ -125,7 +125,7 @@ Examples:
         text: String,
         /// A name for the message: sent again with the same one, it is not typed again.
         #[arg(long)]
-        key: Option<String>,
+        key: Option<Text<200>>,
     },
     /// Answer a question an agent has asked.
     Answer {
@@ -149,7 +149,7 @@ Examples:
         execution: String,
         /// Why, for the journal.
         #[arg(long)]
-        reason: Option<String>,
+        reason: Option<Text<2000>>,
     },
     /// Be the MCP server of an execution, on standard input and output.
     ///

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use missiond_core::{AuthorTier, EdgeKind, EntryCategory, EntryId};
+use missiond_api::operations::knowledge::KbHitLimit;
+use missiond_core::{AuthorTier, BoundedOr, EdgeKind, EntryCategory, EntryId, Limit, Text};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum KbCommand {
@@ -56,12 +57,12 @@ Example:
         to: EntryId,
         /// Why.
         #[arg(long, default_value = "")]
-        reason: String,
+        reason: Text<2000, 0>,
     },
     /// List entries that contradict each other.
     Conflicts {
-        #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=200))]
-        limit: u32,
+        #[arg(long, default_value_t)]
+        limit: Limit<200, 50>,
     },
     /// List what machines propose to remember.
     Inbox,
@@ -92,8 +93,8 @@ Example:
         #[arg(long, conflicts_with = "archive")]
         undo: bool,
         /// Judge as it will be in so many days, when nothing is used until then.
-        #[arg(long, value_name = "DAYS", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=3650))]
-        in_days: u32,
+        #[arg(long, value_name = "DAYS", default_value_t)]
+        in_days: BoundedOr<0, 3650, 0>,
     },
     /// Remember what files say: an export, Markdown notes, or a folder of them.
     ///
@@ -133,13 +134,13 @@ pub(crate) enum KbFormat {
 #[derive(Debug, Args)]
 pub(crate) struct SearchArgs {
     /// Words, an identifier, or a phrase in double quotes.
-    pub(crate) query: String,
+    pub(crate) query: Text<262_144, 0>,
     /// At most so many, 1 to 50.
-    #[arg(short = 'n', long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=50))]
-    pub(crate) limit: u32,
+    #[arg(short = 'n', long, default_value_t = KbHitLimit::of::<10>())]
+    pub(crate) limit: KbHitLimit,
     /// Hits to pass over.
-    #[arg(long, default_value_t = 0)]
-    pub(crate) offset: u32,
+    #[arg(long, default_value_t)]
+    pub(crate) offset: BoundedOr<0, 1000, 0>,
     /// Only this project's entries and those of all projects.
     #[arg(long)]
     pub(crate) scope: Option<String>,

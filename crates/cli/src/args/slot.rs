@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use missiond_api::operations::compute::ScreenshotFormat;
+use missiond_api::operations::compute::{Columns, Rows, ScreenshotFormat};
+use missiond_core::{BoundedOr, SlotName, Text};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum SlotCommand {
@@ -63,8 +64,8 @@ Examples:
         #[arg(long)]
         now: bool,
         /// Seconds the program may take until it can be typed to, at most 45.
-        #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
-        wait: std::time::Duration,
+        #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = millis::<45_000, 10_000>)]
+        wait: BoundedOr<0, 45_000, 10_000>,
         /// Type whatever is on the screen.
         #[arg(long)]
         force: bool,
@@ -82,13 +83,13 @@ Examples:
         slot: String,
         /// The number of the option, its text, or the beginning of its text; the answer itself
         /// where the dialog wants words.
-        option: String,
+        option: Text<2000>,
         /// Answer only if these words stand in the dialog.
         #[arg(long, value_name = "WORDS")]
-        expect: Option<String>,
+        expect: Option<Text<2000, 0>>,
         /// Seconds a dialog may take to appear, at most 45.
-        #[arg(long, value_name = "SECONDS", default_value = "2", value_parser = seconds)]
-        wait: std::time::Duration,
+        #[arg(long, value_name = "SECONDS", default_value = "2", value_parser = millis::<45_000, 2_000>)]
+        wait: BoundedOr<0, 45_000, 2_000>,
     },
     /// Press Ctrl-C in a slot.
     #[command(after_help = "Example:\n  mission slot interrupt build")]
@@ -103,7 +104,7 @@ Examples:
         slot: String,
         /// Columns and rows.
         #[arg(value_name = "COLSxROWS", value_parser = size)]
-        size: (u16, u16),
+        size: (Columns, Rows),
     },
     /// End the program of a slot and every process it started.
     #[command(
@@ -113,8 +114,8 @@ Examples:
         /// Its name or id.
         slot: String,
         /// Seconds the processes have to end by themselves, at most 30.
-        #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = seconds)]
-        grace: std::time::Duration,
+        #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = millis::<30_000, 5_000>)]
+        grace: BoundedOr<0, 30_000, 5_000>,
     },
     /// Take a picture of a slot's screen; of a closed one, its last.
     #[command(after_help = "\
@@ -153,7 +154,7 @@ pub(crate) struct AttachArgs {
 pub(crate) struct SpawnArgs {
     /// What to call it; made up when left out.
     #[arg(long)]
-    pub(crate) name: Option<String>,
+    pub(crate) name: Option<SlotName>,
     /// Which manifest reads the screen; guessed from the program when left out.
     #[arg(long)]
     pub(crate) engine: Option<missiond_core::CliEngine>,
@@ -165,7 +166,7 @@ pub(crate) struct SpawnArgs {
     pub(crate) env: Vec<String>,
     /// Columns and rows of the terminal.
     #[arg(long, value_name = "COLSxROWS", default_value = "120x40", value_parser = size)]
-    pub(crate) size: (u16, u16),
+    pub(crate) size: (Columns, Rows),
     /// The program and its arguments; no shell reads them.
     #[arg(required = true, last = true, value_name = "PROGRAM")]
     pub(crate) argv: Vec<String>,
@@ -205,11 +206,21 @@ impl From<PictureFormat> for ScreenshotFormat {
     }
 }
 
-fn size(text: &str) -> Result<(u16, u16), String> {
-    let parsed = text
+fn size(text: &str) -> Result<(Columns, Rows), String> {
+    let (columns, rows) = text
         .split_once('x')
-        .and_then(|(columns, rows)| Some((columns.parse().ok()?, rows.parse().ok()?)));
-    parsed.ok_or_else(|| "columns and rows, such as 120x40".to_owned())
+        .ok_or("columns and rows, such as 120x40")?;
+    let columns = columns.parse().map_err(|error| format!("columns: {error}"));
+    let rows = rows.parse().map_err(|error| format!("rows: {error}"));
+    Ok((columns?, rows?))
+}
+
+/// Seconds, which go on the wire as milliseconds.
+fn millis<const MAX: i64, const DEFAULT: i64>(
+    text: &str,
+) -> Result<BoundedOr<0, MAX, DEFAULT>, String> {
+    let millis = i64::try_from(seconds(text)?.as_millis()).unwrap_or(i64::MAX);
+    BoundedOr::new(millis).map_err(|_| format!("must be from 0 to {} seconds", MAX / 1000))
 }
 
 pub(super) fn seconds(text: &str) -> Result<std::time::Duration, String> {

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use missiond_api::operations::board::TaskField;
 use missiond_core::{
-    BoardTaskStatus, Check, CliEngine, Clock, EngineeringPhase, Finish, Isolation, Priority,
-    SystemClock, TaskRef, Timestamp,
+    BoardTaskStatus, Check, CliEngine, Clock, EngineeringPhase, Finish, Isolation, Limit, Priority,
+    SystemClock, TaskRef, Text, Timestamp,
 };
 
 use super::duration::duration;
@@ -50,8 +50,8 @@ Examples:
     #[command(after_help = "Example:\n  mission task ready")]
     Ready {
         /// At most so many of each, 1 to 200.
-        #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=200))]
-        limit: u32,
+        #[arg(long, default_value_t)]
+        limit: Limit<200, 50>,
     },
     /// Draw what depends on what.
     #[command(after_help = "\
@@ -112,7 +112,7 @@ standard input.")]
         task: TaskRef,
         /// Why, for whoever looks at it later.
         #[arg(long)]
-        reason: Option<String>,
+        reason: Option<Text<2000>>,
     },
     /// Put the tasks of a file on the board, all of them or none.
     #[command(after_help = "\
@@ -284,10 +284,10 @@ pub(crate) struct ListArgs {
     pub(crate) parent: Option<TaskRef>,
     /// Only with these words in the title or the description.
     #[arg(long, value_name = "WORDS")]
-    pub(crate) search: Option<String>,
+    pub(crate) search: Option<Text<500, 0>>,
     /// At most so many, 1 to 500.
-    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=500))]
-    pub(crate) limit: u32,
+    #[arg(long, default_value_t)]
+    pub(crate) limit: Limit<500, 100>,
 }
 
 #[derive(Debug, Args)]

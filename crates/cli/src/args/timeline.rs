@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use missiond_core::{Category, Clock, Seq, SystemClock, Timestamp, TraceId};
+use missiond_api::operations::communication::PageLimit;
+use missiond_core::{BoundedOr, Category, Clock, Seq, SystemClock, Text, Timestamp, TraceId};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TimelineCommand {
@@ -50,8 +51,8 @@ Examples:
         #[arg(long)]
         oldest_first: bool,
         /// At most so many, 1 to 1000.
-        #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=1000))]
-        limit: u32,
+        #[arg(long, default_value_t = PageLimit::of::<50>())]
+        limit: PageLimit,
     },
     /// Show one causal chain as a tree.
     #[command(after_help = "Example:\n  mission timeline trace 4bf92f3577b34da6a3ce929d0e0e4736")]
@@ -69,14 +70,14 @@ Examples:
         #[arg(long, value_parser = seq)]
         after: Option<Seq>,
         /// Seconds to wait, at most 55.
-        #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=55))]
-        timeout: u64,
+        #[arg(long, default_value_t)]
+        timeout: BoundedOr<1, 55, 30>,
     },
     /// Mark this moment with a sentence of your own.
     #[command(after_help = "Example:\n  mission timeline note \"release 1.4 is out\"")]
     Note {
         /// What to remember, in quotes.
-        text: String,
+        text: Text<4096>,
         /// Continue this causal chain.
         #[arg(long)]
         trace: Option<TraceId>,

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
+use missiond_core::Text;
 
 use super::duration::duration;
 
@@ -24,7 +25,7 @@ Examples:
 The program sends it as `Authorization: Bearer TOKEN`; docs/http.md shows how.")]
     Create {
         /// What it is for.
-        name: String,
+        name: Text<100>,
         /// How long it holds: 12h, 30d. Until it is revoked when left out.
         #[arg(long, value_name = "TIME", value_parser = duration)]
         expires: Option<Duration>,

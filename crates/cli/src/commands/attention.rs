@@ -9,20 +9,21 @@ use missiond_api::operations::attention::{
     QuestionList, QuestionListParams, QuestionPage,
 };
 use missiond_api::operations::board::{BoardShow, BoardTaskParams};
-use missiond_api::operations::communication::{TimelineWait, TimelineWaitParams};
+use missiond_api::operations::communication::{TimelineWait, TimelineWaitParams, WaitMs};
 use missiond_core::{
-    Clock, Question, QuestionOrigin, QuestionStatus, SystemClock, TaskNumber, TaskRef, Timestamp,
+    Clock, Limit, Question, QuestionOrigin, QuestionStatus, SystemClock, TaskNumber, TaskRef, Text,
+    Timestamp,
 };
 
 use super::slot::text_or_stdin;
 use crate::args::{AnswerArgs, DismissArgs, InboxArgs};
 use crate::connect::Reach;
-use crate::failure::Failure;
+use crate::failure::{Failure, parameter};
 use crate::output::Output;
 use crate::term::{Style, duration, printable};
 
 /// The daemon answers a wait within this time, with or without an event.
-const LONGEST_WAIT_MS: u64 = 50_000;
+const LONGEST_WAIT: WaitMs = WaitMs::of::<50_000>();
 const WATCHED: [&str; 3] = [
     "question_created",
     "question_answered",
@@ -46,8 +47,7 @@ pub(super) fn inbox(
     Ok(ExitCode::SUCCESS)
 }
 
-fn list(client: &mut Client, all: bool, limit: u32) -> Result<QuestionPage, Failure> {
-    let limit = Some(limit);
+fn list(client: &mut Client, all: bool, limit: Limit<1000, 50>) -> Result<QuestionPage, Failure> {
     Ok(client.call::<QuestionList>(&QuestionListParams { all, limit })?)
 }
 
@@ -55,7 +55,7 @@ fn watch(client: &mut Client, output: &mut Output) -> Result<ExitCode, Failure> 
     output.exit_when_reader_closes();
     let mut after = None;
     loop {
-        let page = list(client, false, 1000)?;
+        let page = list(client, false, Limit::of::<1000>())?;
         let tasks = tasks_of(client, &page);
         output.result(&page, |output, page| show(output, page, &tasks));
         // Until something changes; a wait that ended empty begins again.
@@ -63,7 +63,7 @@ fn watch(client: &mut Client, output: &mut Output) -> Result<ExitCode, Failure> 
             let params = TimelineWaitParams {
                 kinds: WATCHED.map(str::to_owned).to_vec(),
                 after,
-                timeout_ms: LONGEST_WAIT_MS,
+                timeout_ms: LONGEST_WAIT,
             };
             let waited = client.call::<TimelineWait>(&params)?;
             match waited.events.last() {
@@ -178,13 +178,15 @@ pub(super) fn answer(
     output: &mut Output,
 ) -> Result<ExitCode, Failure> {
     let mut client = reach.client(output)?;
-    let grant = (args.for_time.is_some() || args.scope.is_some()).then(|| GrantParams {
-        seconds: args.for_time.map(|time| time.as_secs()),
+    let seconds = args.for_time.map(|time| super::seconds("--for", time));
+    let seconds = seconds.transpose()?;
+    let grant = (seconds.is_some() || args.scope.is_some()).then(|| GrantParams {
+        seconds,
         scope: args.scope.map(Into::into).unwrap_or_default(),
     });
     let params = QuestionAnswerParams {
         question: args.question,
-        answer: text_or_stdin(args.answer)?,
+        answer: parameter("the answer", Text::new(text_or_stdin(args.answer)?))?,
         by: None,
         grant,
     };

@@ -10,10 +10,11 @@ use missiond_api::operations::code::{
     CodeSearch, CodeSearchParams, CodeShow, CodeShowParams, CodeStatus, CodeStatusParams,
     CodeStatusResult, CodeSymbol, Freshness,
 };
+use missiond_core::{List, Text};
 
 use crate::args::{BeaconCommand, CodeArgs, CodeCommand};
 use crate::connect::Reach;
-use crate::failure::Failure;
+use crate::failure::{Failure, parameter};
 use crate::folder;
 use crate::output::{Output, Progress};
 use crate::term::{Style, printable};
@@ -39,9 +40,9 @@ pub(super) fn run(args: CodeArgs, reach: &Reach, output: &mut Output) -> Result<
         CodeCommand::Search { query, kind, limit } => {
             let params = CodeSearchParams {
                 path,
-                query: query.join(" "),
+                query: parameter("the query", Text::new(query.join(" ")))?,
                 kind,
-                limit: Some(limit),
+                limit,
             };
             let found = {
                 let _progress = Progress::start(output, "reading the repository");
@@ -84,7 +85,7 @@ pub(super) fn run(args: CodeArgs, reach: &Reach, output: &mut Output) -> Result<
         CodeCommand::Map { tokens, focus } => {
             let params = CodeMapParams {
                 path,
-                tokens: Some(tokens),
+                tokens,
                 focus,
             };
             let map = {
@@ -125,7 +126,7 @@ fn beacon(
             let params = BeaconSetParams {
                 path,
                 name,
-                symbols,
+                symbols: parameter("the symbols", List::new(symbols))?,
                 note,
             };
             let set = client.call::<BeaconSet>(&params)?;

@@ -9,10 +9,11 @@ use missiond_api::operations::conversation::{
     ConversationTurnsParams, ConversationTurnsResult, SaidBy, ToolOutcome,
 };
 use missiond_api::operations::observe::Cost;
+use missiond_core::Text;
 
 use crate::args::{ConversationCommand, WithinArgs};
 use crate::connect::Reach;
-use crate::failure::Failure;
+use crate::failure::{Failure, parameter};
 use crate::folder;
 use crate::output::Output;
 use crate::term::{Style, printable};
@@ -37,7 +38,7 @@ pub(super) fn run(
                 execution,
                 since: within.since,
                 until: within.until,
-                limit: Some(limit),
+                limit,
                 after,
             };
             let listed = client.call::<ConversationList>(&params)?;
@@ -55,7 +56,7 @@ pub(super) fn run(
                 conversation,
                 after,
                 turn,
-                limit: Some(limit),
+                limit,
                 newest,
             };
             let shown = client.call::<ConversationShow>(&params)?;
@@ -68,14 +69,14 @@ pub(super) fn run(
             offset,
         } => {
             let params = ConversationSearchParams {
-                query: query.join(" "),
+                query: parameter("the query", Text::new(query.join(" ")))?,
                 project: project(&within)?,
                 engine: within.engine,
                 task: within.task,
                 since: within.since,
                 until: within.until,
-                limit: Some(limit),
-                offset: Some(offset),
+                limit,
+                offset,
             };
             let found = client.call::<ConversationSearch>(&params)?;
             output.result(&found, search);
@@ -87,8 +88,9 @@ pub(super) fn run(
         } => {
             let params = ConversationTurnsParams {
                 project: folder::past(&project)?,
-                query: (!query.is_empty()).then(|| query.join(" ")),
-                limit: Some(limit),
+                query: Some(parameter("the query", Text::new(query.join(" ")))?)
+                    .filter(|query| !query.is_empty()),
+                limit,
             };
             let found = client.call::<ConversationTurns>(&params)?;
             output.result(&found, turns);

@@ -9,12 +9,12 @@ use missiond_api::operations::execution::{
     MessageOutcome, MessageResult,
 };
 use missiond_api::{Client, EXECUTION_VARIABLE};
-use missiond_core::{Clock, ExecutionAttention, ExecutionId, SystemClock, Timestamp};
+use missiond_core::{Clock, ExecutionAttention, ExecutionId, Limit, SystemClock, Text, Timestamp};
 
 use super::slot::text_or_stdin;
 use crate::args::ExecutionCommand;
 use crate::connect::Reach;
-use crate::failure::Failure;
+use crate::failure::{Failure, parameter};
 use crate::output::Output;
 use crate::term::{Style, duration, printable};
 
@@ -40,7 +40,7 @@ pub(super) fn run(
             text,
             key,
         } => {
-            let text = text_or_stdin(text)?;
+            let text = parameter("the text", Text::new(text_or_stdin(text)?))?;
             let params = ExecutionMessageParams {
                 execution,
                 text,
@@ -58,7 +58,7 @@ pub(super) fn run(
             let params = ExecutionAnswerParams {
                 execution,
                 request,
-                text: text_or_stdin(text)?,
+                text: parameter("the answer", Text::new(text_or_stdin(text)?))?,
                 key: None,
             };
             let result = client.call::<ExecutionAnswer>(&params)?;
@@ -84,8 +84,12 @@ fn own_execution() -> Option<ExecutionId> {
     std::env::var(EXECUTION_VARIABLE).ok()?.parse().ok()
 }
 
-fn list(all: bool, limit: u32, client: &mut Client, output: &mut Output) -> Result<(), Failure> {
-    let limit = Some(limit);
+fn list(
+    all: bool,
+    limit: Limit<1000, 50>,
+    client: &mut Client,
+    output: &mut Output,
+) -> Result<(), Failure> {
     let page = client.call::<ExecutionList>(&ExecutionListParams { all, limit })?;
     output.result(&page, |output, page| {
         if page.executions.is_empty() {

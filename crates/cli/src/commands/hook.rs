@@ -14,7 +14,7 @@ use missiond_api::operations::compute::{ForegroundActivity, SlotForeground, Slot
 use missiond_api::{
     AccessFile, Client, EXECUTION_VARIABLE, Home, HookParams, HookSpool, METHOD_HOOK, Spooled,
 };
-use missiond_core::CliEngine;
+use missiond_core::{CliEngine, Text};
 use serde_json::value::to_raw_value;
 
 use super::agent_link::{AgentLink, LinkError};
@@ -88,7 +88,7 @@ fn report_foreground(engine: &CliEngine) -> Result<(), String> {
     let params = SlotForegroundParams {
         engine: engine.clone(),
         cwd: cwd.display().to_string(),
-        conversation: report.conversation,
+        conversation: report.conversation.and_then(|id| Text::new(id).ok()),
         does: match report.event {
             HookEvent::ConversationStarted | HookEvent::TurnEnded => ForegroundActivity::Idle,
             HookEvent::Prompted | HookEvent::ToolEnded { .. } | HookEvent::SubagentEnded => {

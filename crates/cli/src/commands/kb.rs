@@ -125,7 +125,7 @@ pub(super) fn run(
             });
         }
         KbCommand::Conflicts { limit } => {
-            let list = client.call::<KbConflicts>(&KbConflictsParams { limit: Some(limit) })?;
+            let list = client.call::<KbConflicts>(&KbConflictsParams { limit })?;
             output.result(&list, |output, list| {
                 if list.conflicts.is_empty() {
                     output.line("No entries contradict each other.");
@@ -242,7 +242,7 @@ fn search(
         explore: args.explore,
         profile: Some(args.profile),
         limit: Some(args.limit),
-        offset: Some(args.offset),
+        offset: args.offset,
     };
     let result = client.call::<KbSearch>(&params)?;
     if let Some(notice) = &result.notice {

@@ -39,11 +39,14 @@ mod web;
 mod worktree;
 
 use std::process::ExitCode;
+use std::time::Duration;
+
+use missiond_core::Bounded;
 
 use crate::args::ExecutionCommand;
 use crate::args::{Cli, Command};
 use crate::connect::Reach;
-use crate::failure::Failure;
+use crate::failure::{Failure, parameter};
 use crate::output::Output;
 
 pub(crate) use attach::DetachKey;
@@ -108,4 +111,13 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<ExitCode, Failure> {
         | Command::Bench(_)
         | Command::PtyHost => Ok(ExitCode::SUCCESS),
     }
+}
+
+/// A time of the command line as the parameter `name`, which counts seconds.
+fn seconds<const MIN: i64, const MAX: i64>(
+    name: &str,
+    time: Duration,
+) -> Result<Bounded<MIN, MAX>, Failure> {
+    let seconds = i64::try_from(time.as_secs()).unwrap_or(i64::MAX);
+    parameter(name, Bounded::new(seconds))
 }

@@ -29,7 +29,7 @@ pub(super) fn run(
             output.result(&page, list);
         }
         PermissionCommand::Add(args) => {
-            let added = client.call::<PermissionAdd>(&add_params(*args))?;
+            let added = client.call::<PermissionAdd>(&add_params(*args)?)?;
             output.result(&added, |output, added| {
                 output.line(format!("{} is in force.", added.name));
             });
@@ -53,8 +53,9 @@ pub(super) fn run(
     Ok(ExitCode::SUCCESS)
 }
 
-fn add_params(args: PermissionAddArgs) -> PermissionAddParams {
-    PermissionAddParams {
+fn add_params(args: PermissionAddArgs) -> Result<PermissionAddParams, Failure> {
+    let seconds = args.for_time.map(|time| super::seconds("--for", time));
+    Ok(PermissionAddParams {
         effect: args.effect.into(),
         subject: PermissionSubject {
             tool: args.tool,
@@ -66,10 +67,10 @@ fn add_params(args: PermissionAddArgs) -> PermissionAddParams {
             execution: args.execution,
             task: args.task,
         },
-        seconds: args.for_time.map(|time| time.as_secs()),
+        seconds: seconds.transpose()?,
         uses: args.uses,
         by: None,
-    }
+    })
 }
 
 fn test_params(args: PermissionTestArgs) -> PermissionTestParams {

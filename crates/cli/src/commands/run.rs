@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use missiond_api::Client;
 use missiond_api::operations::communication::{
-    Order, TimelineQuery, TimelineQueryParams, TimelineWait, TimelineWaitParams,
+    Order, PageLimit, TimelineQuery, TimelineQueryParams, TimelineWait, TimelineWaitParams, WaitMs,
 };
 use missiond_api::operations::execution::{
     ExecutionDetails, ExecutionParams, ExecutionShow, ExecutionStart, ExecutionStartParams,
@@ -14,6 +14,7 @@ use missiond_api::operations::execution::{
 };
 use missiond_core::{
     ErrorCode, Event, ExecutionActivity, ExecutionAttention, ExecutionId, ExecutionLifecycle, Seq,
+    Text,
 };
 use serde::Serialize;
 
@@ -21,7 +22,7 @@ use super::execution::happening;
 use super::slot::{text_or_stdin, variables};
 use crate::args::RunArgs;
 use crate::connect::Reach;
-use crate::failure::{Failure, NEEDS_INPUT};
+use crate::failure::{Failure, NEEDS_INPUT, parameter};
 use crate::folder;
 use crate::output::Output;
 use crate::term::printable;
@@ -42,7 +43,10 @@ pub(super) fn run(args: RunArgs, reach: &Reach, output: &mut Output) -> Result<E
     let params = ExecutionStartParams {
         engine: args.engine,
         cwd: cwd.display().to_string(),
-        prompt: Some(text_or_stdin(args.prompt)?),
+        prompt: Some(parameter(
+            "the prompt",
+            Text::new(text_or_stdin(args.prompt)?),
+        )?),
         args: args.args,
         model: args.model,
         permission: args.permission.into(),
@@ -163,7 +167,7 @@ fn wait(
         let page = client.call::<TimelineWait>(&TimelineWaitParams {
             kinds: WATCHED.map(str::to_owned).to_vec(),
             after: Some(after),
-            timeout_ms: u64::try_from(left).unwrap_or(0).max(1),
+            timeout_ms: WaitMs::clamped(i64::try_from(left).unwrap_or(0).max(1)),
         })?;
         let mut outcome = None;
         for event in &page.events {
@@ -238,7 +242,7 @@ fn of(event: &Event) -> Option<ExecutionId> {
 fn head(client: &mut Client) -> Result<Seq, Failure> {
     let params = TimelineQueryParams {
         order: Some(Order::NewestFirst),
-        limit: Some(1),
+        limit: PageLimit::of::<1>(),
         ..TimelineQueryParams::default()
     };
     let page = client.call::<TimelineQuery>(&params)?;

@@ -11,13 +11,13 @@ use missiond_api::operations::compute::{
     SlotReading, SlotResize, SlotResizeParams, SlotScreenshot, SlotScreenshotParams, SlotSend,
     SlotSendParams, SlotSpawn, SlotSpawnParams, SlotSummary, TextLanded,
 };
-use missiond_core::{ErrorCode, PtyState};
+use missiond_core::{ErrorCode, PtyState, Text};
 use serde_json::Value;
 
 use super::picture::{self, Drawn};
 use crate::args::{PictureArgs, SlotCommand, SpawnArgs};
 use crate::connect::Reach;
-use crate::failure::Failure;
+use crate::failure::{Failure, parameter};
 use crate::folder;
 use crate::output::Output;
 use crate::term::{Style, printable};
@@ -43,10 +43,10 @@ pub(super) fn run(
         } => {
             let params = SlotSendParams {
                 slot,
-                text: text_or_stdin(text)?,
+                text: parameter("the text", Text::new(text_or_stdin(text)?))?,
                 submit: !no_enter,
                 when: if now { SendWhen::Now } else { SendWhen::Idle },
-                wait_ms: u64::try_from(wait.as_millis()).ok(),
+                wait_ms: wait,
                 force,
             };
             return send(&params, &mut client, output);
@@ -61,7 +61,7 @@ pub(super) fn run(
                 slot,
                 option,
                 expect,
-                wait_ms: u64::try_from(wait.as_millis()).ok(),
+                wait_ms: wait,
             };
             return answer(&params, &mut client, output);
         }
@@ -88,8 +88,11 @@ pub(super) fn run(
             });
         }
         SlotCommand::Kill { slot, grace } => {
-            let grace_ms = u64::try_from(grace.as_millis()).ok();
-            let result = client.call::<SlotKill>(&SlotKillParams { slot, grace_ms })?;
+            let params = SlotKillParams {
+                slot,
+                grace_ms: grace,
+            };
+            let result = client.call::<SlotKill>(&params)?;
             output.result(&result, |output, result| {
                 output.line(format!("The slot is closed: {}.", result.outcome));
             });
@@ -110,8 +113,8 @@ fn spawn(args: SpawnArgs, client: &mut Client, output: &mut Output) -> Result<()
         name: args.name,
         cwd: Some(cwd.display().to_string()),
         env: variables(&args.env)?,
-        columns: Some(args.size.0),
-        rows: Some(args.size.1),
+        columns: args.size.0.into(),
+        rows: args.size.1.into(),
     };
     let summary = client.call::<SlotSpawn>(&params)?;
     output.result(&summary, |output, summary| {

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use missiond_api::operations::communication::{
     Order, TimelineActivity, TimelineActivityParams, TimelineNote, TimelineNoteParams,
     TimelinePage, TimelineQuery, TimelineQueryParams, TimelineTrace, TimelineTraceParams,
-    TimelineWait, TimelineWaitParams,
+    TimelineWait, TimelineWaitParams, WaitMs,
 };
 use missiond_api::{Client, ClientError, SubscribeParams};
 use missiond_core::{ErrorCode, SpanId, TimelineEvent};
@@ -57,7 +57,7 @@ pub(super) fn run(
                 } else {
                     Order::NewestFirst
                 }),
-                limit: Some(limit),
+                limit,
             };
             query(client, &params, output)
         }
@@ -72,7 +72,7 @@ pub(super) fn run(
             let params = TimelineWaitParams {
                 kinds,
                 after,
-                timeout_ms: timeout * 1000,
+                timeout_ms: WaitMs::clamped(timeout.get() * 1000),
             };
             wait(client, &params, output)
         }
@@ -163,7 +163,7 @@ fn wait(
 ) -> Result<ExitCode, Failure> {
     let page = client.call::<TimelineWait>(params)?;
     if page.events.is_empty() {
-        let message = format!("no such event within {} s", params.timeout_ms / 1000);
+        let message = format!("no such event within {} s", params.timeout_ms.get() / 1000);
         return Err(Failure::new(ErrorCode::Timeout, message));
     }
     output.result(&page, print_page);

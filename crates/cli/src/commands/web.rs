@@ -78,7 +78,8 @@ pub(super) fn token(
     let mut client = reach.client(output)?;
     match command {
         TokenCommand::Create { name, expires } => {
-            let seconds = expires.map(|time| time.as_secs());
+            let seconds = expires.map(|time| super::seconds("--expires", time));
+            let seconds = seconds.transpose()?;
             let created = client.call::<TokenCreate>(&TokenCreateParams { name, seconds })?;
             output.result(&created, |output, created| {
                 output.notice("It is shown this once; keep it as you keep a password.");

@@ -21,9 +21,11 @@ use crate::{BoardTaskId, BoardTaskStatus, CliEngine, EngineeringPhase, Timestamp
 pub struct TaskDraft {
     /// One line that says what is to be done.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = MOST_TITLE))]
     pub title: Option<String>,
     /// All an agent needs to know.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = MOST_DESCRIPTION))]
     pub description: Option<String>,
     /// The phases to go through, in order.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -73,6 +75,7 @@ pub struct TaskDraft {
     pub teardown: Option<Vec<Check>>,
     /// How often it is tried before it fails; 3 when left out.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = MOST_ATTEMPTS))]
     pub max_attempts: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub budget: Option<Budget>,
@@ -108,7 +111,7 @@ pub enum DraftError {
     EmptyCommand { what: &'static str },
     #[error("the {what} `{command}` may take 0 seconds: give it at least one")]
     NoTime { what: &'static str, command: String },
-    #[error("a task is tried 1 to 100 times, not {0}")]
+    #[error("a task is tried 1 to {MOST_ATTEMPTS} times, not {0}")]
     BadAttempts(u32),
     #[error("the task has no phase: leave `phases` out, or name at least one")]
     NoPhase,
@@ -127,6 +130,7 @@ pub enum DraftError {
 /// What an agent may be allowed to do without asking.
 const PERMISSIONS: [&str; 4] = ["ask", "accept-edits", "plan", "bypass"];
 
+const MOST_ATTEMPTS: u32 = 100;
 const MOST_TITLE: usize = 500;
 const MOST_DESCRIPTION: usize = 256 * 1024;
 const MOST_OF_A_LIST: usize = 200;
@@ -166,7 +170,7 @@ impl TaskDraft {
         self.check_lists()?;
         if self
             .max_attempts
-            .is_some_and(|most| !(1..=100).contains(&most))
+            .is_some_and(|most| !(1..=MOST_ATTEMPTS).contains(&most))
         {
             return Err(DraftError::BadAttempts(self.max_attempts.unwrap_or(0)));
         }

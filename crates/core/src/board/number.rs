@@ -6,7 +6,7 @@ use std::str::FromStr;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::BoardTaskId;
+use crate::{BoardTaskId, from_text};
 
 /// The number of a task on its board, written `T-12`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -87,8 +87,7 @@ macro_rules! written {
 
         impl<'de> Deserialize<'de> for $type {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let text = String::deserialize(deserializer)?;
-                text.parse().map_err(serde::de::Error::custom)
+                from_text::deserialize(deserializer, "a task, like T-12")
             }
         }
 
@@ -114,7 +113,11 @@ written!(
 );
 written!(
     TaskRef,
-    json_schema!({"type": "string", "description": "A task's number, like T-12, or its id."})
+    json_schema!({
+        "type": "string",
+        "maxLength": 64,
+        "description": "A task's number, like T-12, or its id.",
+    })
 );
 
 #[cfg(test)]

@@ -36,6 +36,9 @@ pub struct Pattern {
 }
 
 impl Pattern {
+    /// Characters a pattern has at most.
+    pub const MAX_CHARS: usize = MAX_CHARS;
+
     /// Whether it fits the whole text.
     #[must_use]
     pub fn matches(&self, text: &str) -> bool {

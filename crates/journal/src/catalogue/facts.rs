@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{family, limits};
-use crate::bounded::Text;
+use missiond_core::Text;
 
 family! {
     /// Something observed of an execution.

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{family, limits};
-use crate::bounded::{List, Text};
+use missiond_core::{List, Text};
 
 /// What a message does to the agent's conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

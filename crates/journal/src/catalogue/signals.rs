@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{family, limits};
-use crate::bounded::{List, Text};
+use missiond_core::{List, Text};
 
 /// What a signal is for; the policy and the projection go by it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -17,10 +17,10 @@ mod stream;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::bounded::Text;
 use crate::catalogue::{Diagnostic, DiagnosticCode, Fact, Signal, limits};
 use crate::frame::Digest;
 use crate::observation::{EventId, ObservationKey, Observed};
+use missiond_core::Text;
 
 pub use envelope::encode;
 pub use instructions::instructions;

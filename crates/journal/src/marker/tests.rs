@@ -2,9 +2,9 @@ use missiond_core::ExecutionId;
 use proptest::prelude::*;
 
 use super::*;
-use crate::bounded::List;
 use crate::catalogue::{CompletedClaim, Progress, SignalType};
 use crate::observation::EventId;
+use missiond_core::List;
 
 struct Agent {
     execution: ExecutionId,

@@ -4,7 +4,6 @@ use missiond_core::machines::Machine;
 use missiond_core::{ExecutionAttention, ExecutionId, ExecutionLifecycle, ObservationId, PtyState};
 
 use super::*;
-use crate::bounded::List;
 use crate::catalogue::{
     CompletedClaim, Control, Fact, FailedClaim, NeedsInput, Process, Reading, ReadyForVerification,
     Signal, SignalType, limits,
@@ -17,6 +16,7 @@ use crate::record::{Record, RecordBody};
 use crate::state::ExecutionState;
 use crate::store::{ReadLimit, window};
 use crate::suite::{at, create, header, observation};
+use missiond_core::List;
 
 const CONFIDENCES: [Confidence; 5] = [
     Confidence::Diagnostic,

@@ -6,7 +6,6 @@ use missiond_core::{DeliveryStatus, ExecutionAttention, ExecutionId, ExecutionLi
 
 use super::history::History;
 use super::{StoreOpener, at, create, header, observation, reopen};
-use crate::bounded::List;
 use crate::catalogue::{
     Answer, CompletedClaim, Fact, NeedsInput, Process, Progress, Prompt, Signal,
 };
@@ -15,6 +14,7 @@ use crate::observation::{MessageKey, Observed, Source};
 use crate::policy::{MessageOutcome, Outcome, Policy, Reason};
 use crate::record::{EffectStatus, OwnerEffectKind, Sender};
 use crate::store::StoreError;
+use missiond_core::List;
 
 fn progress(summary: &str) -> Observed {
     Observed::Signal(

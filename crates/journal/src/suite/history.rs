@@ -4,7 +4,6 @@
 use missiond_core::{DeliveryStatus, PtyState};
 
 use super::{at, observation};
-use crate::bounded::List;
 use crate::catalogue::{
     Answer, Artifact, ArtifactActivity, Blocked, Choice, CompletedClaim, Control, Diagnostic,
     DiagnosticCode, Dialog, Edge, Fact, FailedClaim, Message, NeedsInput, Process, Progress,
@@ -17,6 +16,7 @@ use crate::record::{
     ActivityUpdated, CapabilitySnapshot, EffectStatus, Projection, Sender, Telemetry,
 };
 use crate::timeline::Zone;
+use missiond_core::List;
 
 /// A source of numbers that are the same every time (xorshift64*).
 #[derive(Debug, Clone)]

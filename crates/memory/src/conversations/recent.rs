@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use missiond_api::operations::conversation::{
-    ConversationTurnsParams, ConversationTurnsResult, MAX_TURNS, PastTurn as Wire,
+    ConversationTurnsParams, ConversationTurnsResult, PastTurn as Wire, TurnLimit,
 };
 use missiond_core::{CliEngine, ConversationId, Timestamp};
 use missiond_store::conversations::turns::{self, TurnRow};
@@ -17,8 +17,7 @@ use super::search::{self, Scope};
 use super::{ConversationError, Conversations, on_worker_thread};
 
 /// At most so many turns are handed out at once.
-pub(super) const MOST_TURNS: usize = MAX_TURNS as usize;
-const DEFAULT_TURNS: u32 = 10;
+pub(super) const MOST_TURNS: usize = TurnLimit::LARGEST.to_usize();
 
 /// A turn of a conversation: masked, and cut to at most 2 KB a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -112,11 +111,7 @@ impl Conversations {
         &self,
         params: ConversationTurnsParams,
     ) -> Result<ConversationTurnsResult, ConversationError> {
-        let limit = params.limit.unwrap_or(DEFAULT_TURNS);
-        if !(1..=MAX_TURNS).contains(&limit) {
-            let message = format!("`limit` must be 1 to {MAX_TURNS}");
-            return Err(ConversationError::Invalid(message));
-        }
+        let limit = params.limit.to_usize();
         let folder = Path::new(&params.project);
         if !folder.is_absolute() {
             let shown: String = params.project.chars().take(200).collect();
@@ -126,9 +121,9 @@ impl Conversations {
         let found = match params.query.as_deref() {
             Some(query) => {
                 search::check_query(query)?;
-                self.turns_about(folder, query, limit as usize).await?
+                self.turns_about(folder, query, limit).await?
             }
-            None => self.recent_turns(folder, limit as usize).await?,
+            None => self.recent_turns(folder, limit).await?,
         };
         let count = |number: i64| u64::try_from(number).unwrap_or(0);
         let wire = |turn: PastTurn| Wire {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use missiond_api::operations::conversation::{
-    ConversationHit, ConversationSearchParams, ConversationSearchResult, MAX_HITS, SaidBy,
+    ConversationHit, ConversationSearchParams, ConversationSearchResult, SaidBy,
 };
 use missiond_core::{BoardTaskId, CliEngine, ConversationId, Timestamp};
 use missiond_knowledge::Profile;
@@ -16,12 +16,8 @@ use missiond_store::conversations::{self, ConversationRow};
 use super::show::role_of;
 use super::{ConversationError, Conversations, on_worker_thread};
 
-/// A query is words, not a document.
-const LONGEST_QUERY: usize = 2_000;
 /// Candidates whose texts are compared with what the query quotes.
 const CANDIDATES: usize = 100;
-const DEFAULT_HITS: u32 = 10;
-const LAST_OFFSET: u32 = 1000;
 
 /// Where to look.
 #[derive(Debug, Clone, Default)]
@@ -81,10 +77,6 @@ pub(super) fn check_query(query: &str) -> Result<(), ConversationError> {
     if query.trim().is_empty() {
         return Err(ConversationError::Invalid("`query` is empty".to_owned()));
     }
-    if query.len() > LONGEST_QUERY {
-        let message = format!("`query` is longer than {LONGEST_QUERY} bytes");
-        return Err(ConversationError::Invalid(message));
-    }
     Ok(())
 }
 
@@ -94,17 +86,9 @@ impl Conversations {
         params: ConversationSearchParams,
         task: Option<BoardTaskId>,
     ) -> Result<ConversationSearchResult, ConversationError> {
-        let invalid = |message: String| Err(ConversationError::Invalid(message));
         let query = params.query;
         check_query(&query)?;
-        let limit = params.limit.unwrap_or(DEFAULT_HITS);
-        if !(1..=MAX_HITS).contains(&limit) {
-            return invalid(format!("`limit` must be 1 to {MAX_HITS}"));
-        }
-        let offset = params.offset.unwrap_or(0);
-        if offset > LAST_OFFSET {
-            return invalid(format!("`offset` must be 0 to {LAST_OFFSET}"));
-        }
+        let offset = params.offset.to_usize();
         let scope = Scope {
             engine: params.engine,
             project: self.project_named(params.project).await?,
@@ -114,14 +98,14 @@ impl Conversations {
             tools: true,
         };
         self.follow_store().await?;
-        let wanted = (offset + limit) as usize;
+        let wanted = offset + params.limit.to_usize();
         let mut found = self.find(&query, scope, wanted + 1).await?;
         let more = found.len() > wanted;
         found.truncate(wanted);
         let asked = tokens(&query);
         let hits = found
             .into_iter()
-            .skip(offset as usize)
+            .skip(offset)
             .map(|found| {
                 let Found {
                     conversation,

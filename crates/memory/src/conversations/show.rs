@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use missiond_api::operations::conversation::{
     Conversation, ConversationItem, ConversationListParams, ConversationListResult,
-    ConversationShowParams, ConversationShowResult, ConversationTurn, MAX_ITEMS, MAX_LISTED,
-    SaidBy, TokenCounts, ToolOutcome,
+    ConversationShowParams, ConversationShowResult, ConversationTurn, SaidBy, TokenCounts,
+    ToolOutcome,
 };
 use missiond_config::UsageConfig;
 use missiond_core::{BoardTaskId, ConversationId, Timestamp};
@@ -20,8 +20,6 @@ use super::project::project_of;
 use super::{ConversationError, Conversations, on_worker_thread};
 use crate::cost;
 
-const DEFAULT_LISTED: u32 = 20;
-const DEFAULT_ITEMS: u32 = 100;
 /// Texts of one answer, together: an answer is one line on the wire.
 const MOST_BYTES: usize = 400 << 10;
 /// The shortest beginning of a name by which a conversation is looked for.
@@ -34,11 +32,7 @@ impl Conversations {
         task: Option<BoardTaskId>,
         prices: &UsageConfig,
     ) -> Result<ConversationListResult, ConversationError> {
-        let limit = params.limit.unwrap_or(DEFAULT_LISTED);
-        if !(1..=MAX_LISTED).contains(&limit) {
-            let message = format!("`limit` must be 1 to {MAX_LISTED}");
-            return Err(ConversationError::Invalid(message));
-        }
+        let limit = params.limit.to_u32();
         let filter = ConversationFilter {
             engine: params.engine,
             project: self.project_named(params.project).await?,
@@ -80,20 +74,16 @@ impl Conversations {
         params: ConversationShowParams,
         prices: &UsageConfig,
     ) -> Result<ConversationShowResult, ConversationError> {
-        let limit = params.limit.unwrap_or(DEFAULT_ITEMS);
-        if !(1..=MAX_ITEMS).contains(&limit) {
-            let message = format!("`limit` must be 1 to {MAX_ITEMS}");
-            return Err(ConversationError::Invalid(message));
-        }
+        let limit = params.limit.to_u32();
         let row = self.named(&params.conversation).await?;
         let id = row.id;
         let window = Window {
             after: match (params.after, params.newest) {
-                (Some(after), _) => after,
+                (Some(after), _) => after.get(),
                 (None, true) => row.next_place - 1 - i64::from(limit),
                 (None, false) => 0,
             },
-            turn: params.turn,
+            turn: params.turn.map(|turn| turn.get()),
             limit,
         };
         let (counts, used, told, shown, turns) = self

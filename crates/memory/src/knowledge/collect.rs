@@ -15,9 +15,6 @@ use super::{Knowledge, KnowledgeError, PAGE, run_to_completion};
 /// Entries that one collection shows or archives.
 const MOST: usize = 500;
 
-/// How far ahead one can look.
-const MOST_DAYS: u32 = 3650;
-
 const DAY: i64 = 86_400_000_000;
 
 impl Knowledge {
@@ -36,15 +33,10 @@ impl Knowledge {
         trace: TraceContext,
     ) -> Result<KbGcReport, KnowledgeError> {
         let KbGcParams { action, in_days } = params;
-        if in_days > MOST_DAYS {
-            return Err(KnowledgeError::Invalid(format!(
-                "`in_days` must be 0 to {MOST_DAYS}"
-            )));
-        }
         let _changing = self.inner.changing.lock().await;
         let lives = self.inner.profile.half_lives;
         let now = self.inner.clock.now();
-        let then = Timestamp::from_micros(now.as_micros() + i64::from(in_days) * DAY);
+        let then = Timestamp::from_micros(now.as_micros() + in_days.get() * DAY);
         let entries = match action {
             KbGcAction::Preview => {
                 self.inner

@@ -5,21 +5,19 @@ use std::collections::BTreeSet;
 use missiond_api::operations::knowledge::{
     KbCategoryCount, KbChange, KbDraft, KbEdge, KbEmbedding, KbEntry, KbEntryView, KbExportPage,
     KbForgotten, KbLinkParams, KbListPage, KbListParams, KbListed, KbNamed, KbRevision,
-    KbStatsReport, MAX_LISTED,
+    KbStatsReport, MAX_DETAIL, MAX_LABELS, MAX_NAME, MAX_SUMMARY,
 };
 use missiond_core::{AuthorTier, EdgeKind, EntryCategory, EntryId, Event, Timestamp, TraceContext};
 use missiond_knowledge::masking::mask;
-use missiond_knowledge::transfer::Draft;
+use missiond_knowledge::transfer::{
+    Draft, LONGEST_DETAIL, LONGEST_KEY, LONGEST_SUMMARY, MOST_LABELS,
+};
 use missiond_knowledge::utility::Use;
 use missiond_store::knowledge::edges::{self, EdgeRow, MadeBy};
 use missiond_store::knowledge::{self, EntryRow, RevisionRow, Which};
 use missiond_store::{StoreError, Tx};
 
 use super::{Knowledge, KnowledgeError, run_to_completion};
-
-/// Entries on a page of the list, and how far it can be paged.
-const LISTED: u32 = 50;
-const FARTHEST: u32 = 100_000;
 
 /// Entries on a page of an export: with full details a page stays below what
 /// one message may hold.
@@ -72,16 +70,7 @@ impl Knowledge {
 
     /// A page of the entries, the newest knowledge first.
     pub async fn list(&self, params: KbListParams) -> Result<KbListPage, KnowledgeError> {
-        let limit = params.limit.unwrap_or(LISTED);
-        if !(1..=MAX_LISTED).contains(&limit) {
-            let message = format!("`limit` must be 1 to {MAX_LISTED}");
-            return Err(KnowledgeError::Invalid(message));
-        }
-        let offset = params.offset.unwrap_or(0);
-        if offset > FARTHEST {
-            let message = format!("`offset` must be 0 to {FARTHEST}");
-            return Err(KnowledgeError::Invalid(message));
-        }
+        let (limit, offset) = (params.limit.to_u32(), params.offset.to_u32());
         let which = if params.archived {
             Which::Archived
         } else {
@@ -356,6 +345,14 @@ pub(super) async fn find(
     }
     knowledge::by_key(tx, scope, name).await
 }
+
+// What the schema says of a draft is what is checked.
+const _: () = assert!(
+    MAX_SUMMARY == LONGEST_SUMMARY
+        && MAX_DETAIL == LONGEST_DETAIL
+        && MAX_NAME == LONGEST_KEY
+        && MAX_LABELS == MOST_LABELS
+);
 
 /// A draft as it comes over the wire.
 pub(super) fn draft(wire: KbDraft) -> Draft {

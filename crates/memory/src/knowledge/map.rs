@@ -5,13 +5,10 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use missiond_api::operations::knowledge::{KbMapParams, KbMapResult, KbPoint, MAX_MAPPED};
+use missiond_api::operations::knowledge::{KbMapLimit, KbMapParams, KbMapResult, KbPoint};
 use missiond_knowledge::project;
 
 use super::{Inner, Knowledge, KnowledgeError, on_worker_thread};
-
-/// Entries on a map unless more are asked for.
-const MAPPED: u32 = 500;
 
 /// Bytes of a title: a whole map stays below what one message may hold.
 const LONGEST_TITLE: usize = 100;
@@ -27,11 +24,6 @@ pub(super) struct Drawn {
 
 impl Knowledge {
     pub async fn map(&self, params: KbMapParams) -> Result<KbMapResult, KnowledgeError> {
-        let limit = params.limit.unwrap_or(MAPPED);
-        if !(1..=MAX_MAPPED).contains(&limit) {
-            let message = format!("`limit` must be 1 to {MAX_MAPPED}");
-            return Err(KnowledgeError::Invalid(message));
-        }
         self.built().await;
         let mut kept = self.inner.map.lock().await;
         let changes = self.inner.changes.load(Ordering::SeqCst);
@@ -43,7 +35,7 @@ impl Knowledge {
             }
         };
         let drawn = kept.insert(drawn);
-        let taken = drawn.points.len().min(limit as usize);
+        let taken = drawn.points.len().min(params.limit.to_usize());
         let points = (0..taken)
             .map(|nth| drawn.points[nth * drawn.points.len() / taken].clone())
             .collect();
@@ -69,7 +61,7 @@ fn draw(inner: &Inner, changes: u64) -> Drawn {
     let (mut points, mut rows) = (Vec::new(), Vec::new());
     let (dimension, embedded) = {
         let index = inner.read_index();
-        for (document, vector) in index.corpus.sample(MAX_MAPPED as usize) {
+        for (document, vector) in index.corpus.sample(KbMapLimit::LARGEST.to_usize()) {
             if let Ok(id) = document.id.parse() {
                 points.push(KbPoint {
                     id,

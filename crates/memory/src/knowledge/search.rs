@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use missiond_api::operations::knowledge::{
-    KbConflict, KbConflictList, KbPassed, KbSearchParams, KbSearchResult, MAX_HITS,
+    KbConflict, KbConflictList, KbPassed, KbSearchParams, KbSearchResult,
 };
 use missiond_core::EdgeKind;
 use missiond_knowledge::{Mode, Paths, Profile, Purpose, Reads, Request};
@@ -20,14 +20,8 @@ impl Knowledge {
             return Err(invalid("`query` is empty".into()));
         }
         let page = self.inner.config.search.page;
-        let limit = params.limit.unwrap_or(page) as usize;
-        if !(1..=MAX_HITS as usize).contains(&limit) {
-            return Err(invalid(format!("`limit` must be 1 to {MAX_HITS}")));
-        }
-        let offset = params.offset.unwrap_or(0) as usize;
-        if offset > 1000 {
-            return Err(invalid("`offset` must be 0 to 1000".into()));
-        }
+        let limit = params.limit.map_or(page, |limit| limit.to_u32()) as usize;
+        let offset = params.offset.to_usize();
         let name = params.profile.as_deref().unwrap_or("default");
         let profile = match name {
             "default" => self.inner.profile.clone(),

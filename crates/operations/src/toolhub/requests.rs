@@ -113,7 +113,9 @@ pub async fn tool_call(
     progress: Option<mpsc::Sender<Progress>>,
 ) -> Result<McpToolCallResult, ApiError> {
     let began = Instant::now();
-    let asked = params.timeout_ms.map(Duration::from_millis);
+    let asked = params
+        .timeout_ms
+        .map(|ms| Duration::from_millis(ms.to_u64()));
     let limit = asked.map_or(limit, |asked| asked.min(limit));
     let arguments = Value::Object(params.arguments.into_iter().collect());
     let called = hub

@@ -326,7 +326,7 @@ impl Host {
                 self.begin_end(Duration::from_millis(grace_ms).min(MAX_GRACE));
             }
             ToHost::ExitAcknowledged => {
-                self.exit_acknowledged = matches!(self.phase, Phase::Ended { .. })
+                self.exit_acknowledged = matches!(self.phase, Phase::Ended { .. });
             }
         }
     }

@@ -1,5 +1,6 @@
 //! Tools: which are listed, and what a call becomes.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use missiond_api::{ApiError, CATALOGUE, OperationSpec, Reach};
@@ -7,8 +8,9 @@ use missiond_mcp::tools::{CALL_OPERATION, call_operation, entry};
 use missiond_mcp::{Refusal, ToolRequest};
 use missiond_operations::state::Daemon;
 use missiond_operations::{Asker, Operations, Reporter};
+use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::{Allowed, Commander, Distance};
 
@@ -49,7 +51,7 @@ impl Commander {
     pub(super) async fn call_tool(&self, call: ToolRequest) -> Result<Value, Refusal> {
         let ToolRequest {
             name,
-            mut arguments,
+            arguments,
             progress,
             ..
         } = call;
@@ -57,30 +59,21 @@ impl Commander {
             progress.report(done, total, message);
         });
         if name == CALL_OPERATION {
-            let Some(Value::String(operation)) = arguments.remove("operation") else {
-                return Err(Refusal::invalid("`operation` must say which one to call"));
-            };
-            let params = match arguments.remove("params") {
-                None | Some(Value::Null) => Map::new(),
-                Some(Value::Object(params)) => params,
-                Some(_) => return Err(Refusal::invalid("`params` must be an object")),
-            };
-            if let Some(stray) = arguments.keys().next() {
-                let message =
-                    format!("`{CALL_OPERATION}` takes no `{stray}`: it goes into `params`");
-                return Err(Refusal::invalid(message));
-            }
-            let called = self
-                .operate(&operation, &Value::Object(params), reporter)
-                .await;
+            let (operation, params) = named_operation(arguments.as_deref())?;
+            let called = self.operate(&operation, params, reporter).await;
             return Ok(result(&operation, called));
         }
         if name.contains("__") {
             if !self.selection.hub.allows(&name) {
                 return Err(Refusal::invalid(format!("there is no tool `{name}`")));
             }
-            let params = json!({ "tool": name, "arguments": arguments });
-            let called = self.operate("mcp_tool_call", &params, reporter).await;
+            let params = HubCall {
+                tool: &name,
+                arguments,
+            };
+            let params =
+                to_raw_value(&params).map_err(|error| Refusal::internal(error.to_string()));
+            let called = self.operate("mcp_tool_call", Some(params?), reporter).await;
             return Ok(hub_result(called));
         }
         if !CATALOGUE.iter().any(|spec| spec.name == name) {
@@ -89,32 +82,67 @@ impl Commander {
                 name.chars().take(64).collect::<String>()
             )));
         }
-        let called = self
-            .operate(&name, &Value::Object(arguments), reporter)
-            .await;
+        let called = self.operate(&name, arguments, reporter).await;
         Ok(result(&name, called))
     }
 
     /// The answer of an operation, for what is made of several.
     pub(super) async fn ask(&self, operation: &str, params: &Value) -> Result<Value, ApiError> {
-        let answered = self.operate(operation, params, Reporter::default()).await?;
+        let params = to_raw_value(params).map_err(|error| ApiError::internal(error.to_string()))?;
+        let answered = self
+            .operate(operation, Some(params), Reporter::default())
+            .await?;
         serde_json::from_str(answered.get()).map_err(|error| ApiError::internal(error.to_string()))
     }
 
     async fn operate(
         &self,
         operation: &str,
-        params: &Value,
+        params: Option<Box<RawValue>>,
         reporter: Reporter,
     ) -> Result<Box<RawValue>, ApiError> {
         if self.distance == Distance::Afar {
             Operations::check_from_afar(operation)?;
         }
-        let params = to_raw_value(params).map_err(|error| ApiError::internal(error.to_string()))?;
         self.operations
-            .call_reporting(operation, Some(params), Asker::Agent, reporter)
+            .call_reporting(operation, params, Asker::Agent, reporter)
             .await
     }
+}
+
+/// The parameters of `mcp_tool_call`, with the arguments as they came.
+#[derive(Serialize)]
+struct HubCall<'a> {
+    tool: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    arguments: Option<Box<RawValue>>,
+}
+
+/// Which operation [`CALL_OPERATION`] is to call, and with what.
+fn named_operation(
+    arguments: Option<&RawValue>,
+) -> Result<(String, Option<Box<RawValue>>), Refusal> {
+    let text = arguments.map_or("{}", RawValue::get);
+    let mut arguments: BTreeMap<String, Box<RawValue>> =
+        serde_json::from_str(text).map_err(|error| Refusal::invalid(error.to_string()))?;
+    let operation = arguments.remove("operation");
+    let operation = operation.and_then(|name| serde_json::from_str::<String>(name.get()).ok());
+    let Some(operation) = operation else {
+        return Err(Refusal::invalid("`operation` must say which one to call"));
+    };
+    let params = arguments.remove("params");
+    let params = params.filter(|params| params.get() != "null");
+    if params
+        .as_ref()
+        .is_some_and(|params| !params.get().starts_with('{'))
+    {
+        return Err(Refusal::invalid("`params` must be an object"));
+    }
+    if let Some(stray) = arguments.keys().next() {
+        let message = format!("`{CALL_OPERATION}` takes no `{stray}`: it goes into `params`");
+        return Err(Refusal::invalid(message));
+    }
+    Ok((operation, params))
 }
 
 /// The entries of the external tools somebody may see. Those that are held are

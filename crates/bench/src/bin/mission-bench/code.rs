@@ -14,9 +14,9 @@ use missiond_api::operations::code::{
     CodeStatusResult, Freshness,
 };
 use missiond_api::{Client, Home};
-use missiond_console::failure::Failure;
+use missiond_console::failure::{Failure, parameter};
 use missiond_console::output::{Output, Progress};
-use missiond_core::ErrorCode;
+use missiond_core::{ErrorCode, Limit};
 use missiond_embedding::ModelSpec;
 use missiond_embedding::install::is_installed;
 use serde::Deserialize;
@@ -28,7 +28,7 @@ use crate::{Report, millis, percentile};
 const QUESTIONS: &str = "crates/codemap/bench/where_is.jsonl";
 /// How often one file is changed, and how often a map is drawn.
 const ROUNDS: u32 = 10;
-const HITS: u32 = 10;
+const HITS: Limit<50, 10> = Limit::of::<10>();
 
 /// A question and the places that answer it: `path:name`, or `path` for the file.
 #[derive(Debug, Deserialize)]
@@ -295,9 +295,9 @@ fn search(
 ) -> Result<(Vec<String>, Duration), Failure> {
     let params = CodeSearchParams {
         path: path.display().to_string(),
-        query: query.to_owned(),
+        query: parameter("query", query.parse())?,
         kind: None,
-        limit: Some(HITS),
+        limit: HITS,
     };
     let began = Instant::now();
     let found = client.call::<CodeSearch>(&params)?;
@@ -316,7 +316,7 @@ fn search(
 fn draw(client: &mut Client, path: &Path) -> Result<Duration, Failure> {
     let params = CodeMapParams {
         path: path.display().to_string(),
-        tokens: Some(4_000),
+        tokens: Limit::of::<4_000>(),
         focus: Vec::new(),
     };
     let began = Instant::now();

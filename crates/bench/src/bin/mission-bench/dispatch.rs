@@ -11,11 +11,13 @@ use missiond_api::operations::autopilot::{AutopilotMode, AutopilotSet, Autopilot
 use missiond_api::operations::board::{
     BoardAdd, BoardAddParams, BoardShow, BoardTaskParams, TaskDetails,
 };
-use missiond_api::operations::communication::{Order, TimelineQuery, TimelineQueryParams};
+use missiond_api::operations::communication::{
+    Order, PageLimit, TimelineQuery, TimelineQueryParams,
+};
 use missiond_api::operations::execution::{ExecutionList, ExecutionListParams};
 use missiond_console::failure::Failure;
 use missiond_core::{
-    BoardTaskId, BoardTaskStatus, ErrorCode, Event, SlotId, TaskDraft, TaskNumber, TaskRef,
+    BoardTaskId, BoardTaskStatus, ErrorCode, Event, SlotId, TaskDraft, TaskNumber, TaskRef, Text,
     Timestamp,
 };
 
@@ -71,7 +73,7 @@ pub(super) fn hand_overs(mission: &Mission) -> Result<Vec<Duration>, Failure> {
     }
     client.call::<AutopilotSet>(&AutopilotSetParams {
         mode: AutopilotMode::Running,
-        reason: Some("it is measured".to_owned()),
+        reason: Text::excerpt("it is measured"),
     })?;
     let deadline = Instant::now() + PATIENCE;
     let mut chain: Vec<TaskDetails> = Vec::new();
@@ -119,7 +121,7 @@ fn measure(client: &mut Client, chain: &[TaskDetails]) -> Result<Vec<Duration>, 
             kinds: vec!["board_task_updated".to_owned(), "slot_created".to_owned()],
             after,
             order: Some(Order::OldestFirst),
-            limit: Some(1000),
+            limit: PageLimit::of::<1000>(),
             ..TimelineQueryParams::default()
         })?;
         let Some(last) = page.events.last() else {

@@ -7,9 +7,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
-use missiond_api::operations::compute::{SlotKeys, SlotKeysParams, SlotResize, SlotResizeParams};
+use missiond_api::operations::compute::{
+    Columns, Rows, SlotKeys, SlotKeysParams, SlotResize, SlotResizeParams,
+};
 use missiond_api::{Client, ClientError, Home};
-use missiond_core::SlotId;
+use missiond_core::{Bounded, List, SlotId};
 use missiond_semantic::Size;
 
 use super::view::Current;
@@ -106,9 +108,12 @@ impl Thread {
     /// What is typed while the daemon is away is dropped: it was meant for what
     /// the person saw then.
     fn press(&mut self, bytes: &[u8]) {
+        let Ok(bytes) = List::new(bytes) else {
+            return;
+        };
         let params = SlotKeysParams {
             slot: self.slot.clone(),
-            bytes: bytes.to_vec(),
+            bytes,
         };
         self.ask(|client, _| client.call::<SlotKeys>(&params).map(drop));
     }
@@ -119,9 +124,9 @@ impl Thread {
         self.ask(|client, attachment| {
             let params = SlotResizeParams {
                 slot,
-                columns: size.columns,
-                rows: size.rows,
-                attachment: Some(attachment),
+                columns: Columns::clamped(size.columns.into()),
+                rows: Rows::clamped(size.rows.into()),
+                attachment: i64::try_from(attachment).ok().map(Bounded::clamped),
             };
             client.call::<SlotResize>(&params).map(drop)
         });

@@ -25,13 +25,15 @@ use missiond_api::operations::autopilot::{
 use missiond_api::operations::board::{
     BoardAdd, BoardAddParams, BoardList, BoardListParams, BoardShow, BoardTaskParams, TaskSummary,
 };
-use missiond_api::operations::communication::{Order, TimelineQuery, TimelineQueryParams};
+use missiond_api::operations::communication::{
+    Order, PageLimit, TimelineQuery, TimelineQueryParams,
+};
 use missiond_api::operations::compute::{SlotList, SlotListParams};
 use missiond_api::operations::execution::{ExecutionList, ExecutionListParams, ExecutionSummary};
 use missiond_api::{Client, Home};
 use missiond_core::{
     BoardTaskStatus, CliEngine, ErrorCode, Question, QuestionOrigin, Seq, TaskNumber, TaskRef,
-    TimelineEvent,
+    Text, TimelineEvent,
 };
 use serde::Serialize;
 
@@ -39,7 +41,7 @@ use self::interrupt::Interrupt;
 use self::sample::{Stage, TASKS};
 use self::view::View;
 use crate::args::DemoArgs;
-use crate::failure::Failure;
+use crate::failure::{Failure, parameter};
 use crate::output::Output;
 use crate::process::{self, Force};
 use crate::term::Style;
@@ -234,7 +236,7 @@ fn allowed() -> PermissionAddParams {
         },
         seconds: None,
         uses: None,
-        by: Some("demo".to_owned()),
+        by: Text::new("demo").ok(),
     }
 }
 
@@ -263,7 +265,7 @@ fn switch(
     mode: AutopilotMode,
     reason: &str,
 ) -> Result<AutopilotReport, Failure> {
-    let reason = Some(reason.to_owned());
+    let reason = Text::excerpt(reason);
     Ok(client.call::<AutopilotSet>(&AutopilotSetParams { mode, reason })?)
 }
 
@@ -298,7 +300,7 @@ impl Look {
             kinds: view::TOLD.map(str::to_owned).to_vec(),
             after: Some(*seen),
             order: Some(Order::OldestFirst),
-            limit: Some(500),
+            limit: PageLimit::of::<500>(),
             ..TimelineQueryParams::default()
         })?;
         if let Some(newest) = events.events.last().and_then(|event| event.seq) {
@@ -352,11 +354,11 @@ fn answer(
         }
         let offered = question.options.iter().find(|option| *option == ANSWER);
         let chosen = offered.or_else(|| question.options.first());
-        let answer = chosen.map_or_else(|| ANSWER.to_owned(), Clone::clone);
+        let answer = Text::new(chosen.map_or(ANSWER, String::as_str));
         client.call::<QuestionAnswer>(&QuestionAnswerParams {
             question: number,
-            answer,
-            by: Some("demo".to_owned()),
+            answer: parameter("the answer", answer)?,
+            by: Text::new("demo").ok(),
             grant: None,
         })?;
         answered += 1;

@@ -17,7 +17,7 @@ use missiond_api::operations::tools::{
     McpToolListParams,
 };
 use missiond_api::{Client, ClientError, MAX_FRAME};
-use missiond_core::ErrorCode;
+use missiond_core::{Bounded, ErrorCode};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -45,7 +45,10 @@ pub(super) fn run(args: McpArgs, reach: &Reach, output: &mut Output) -> Result<E
             let params = McpToolCallParams {
                 tool,
                 arguments: json_argument::<BTreeMap<String, Value>>(&arguments)?,
-                timeout_ms: timeout.map(|seconds| seconds.saturating_mul(1000)),
+                timeout_ms: timeout.map(|seconds| {
+                    let millis = seconds.saturating_mul(1000);
+                    Bounded::clamped(i64::try_from(millis).unwrap_or(i64::MAX))
+                }),
             };
             let called = way.ask::<McpToolCall>(params, "calling the tool", output)?;
             output.result(&called, |output, called| {

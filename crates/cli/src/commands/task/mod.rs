@@ -17,12 +17,12 @@ use missiond_api::operations::board::{
     BoardNote, BoardNoteParams, BoardReady, BoardReadyParams, BoardRetry, BoardShow,
     BoardTaskParams, Step,
 };
-use missiond_core::{BoardTaskStatus, ErrorCode, TaskDraft, TaskRef};
+use missiond_core::{BoardTaskStatus, BoundedOr, ErrorCode, Limit, List, TaskDraft, TaskRef, Text};
 
 use super::slot::text_or_stdin;
 use crate::args::{AddArgs, EditArgs, ListArgs, TaskCommand};
 use crate::connect::Reach;
-use crate::failure::Failure;
+use crate::failure::{Failure, parameter};
 use crate::output::Output;
 
 pub(super) fn run(
@@ -45,7 +45,6 @@ pub(super) fn run(
         }
         TaskCommand::Edit(args) => edit(*args, client, output)?,
         TaskCommand::Ready { limit } => {
-            let limit = Some(limit);
             let report = client.call::<BoardReady>(&BoardReadyParams { limit })?;
             output.result(&report, show::ready);
         }
@@ -60,8 +59,9 @@ pub(super) fn run(
             decompose(task, &steps, file.as_deref(), client, output)?;
         }
         TaskCommand::Note { task, text } => {
-            let text = text_or_stdin(text)?;
-            let author = std::env::var("USER").ok().filter(|user| !user.is_empty());
+            let text = parameter("the note", Text::new(text_or_stdin(text)?))?;
+            let author = std::env::var("USER").ok();
+            let author = author.and_then(|user| Text::new(user).ok());
             let params = BoardNoteParams { task, text, author };
             let note = client.call::<BoardNote>(&params)?;
             output.result(&note, |output, _| output.line(format!("Noted on {task}.")));
@@ -134,8 +134,8 @@ fn list(args: ListArgs, client: &mut Client, output: &mut Output) -> Result<(), 
         label: args.label,
         parent: args.parent,
         search: args.search,
-        offset: 0,
-        limit: Some(args.limit),
+        offset: BoundedOr::default(),
+        limit: args.limit,
     };
     let page = client.call::<BoardList>(&params)?;
     let failed = match params.status == unfinished {
@@ -143,7 +143,7 @@ fn list(args: ListArgs, client: &mut Client, output: &mut Output) -> Result<(), 
         true => {
             let failed = BoardListParams {
                 status: vec![BoardTaskStatus::Failed],
-                limit: Some(1),
+                limit: Limit::of::<1>(),
                 ..params
             };
             client.call::<BoardList>(&failed)?.total
@@ -205,7 +205,10 @@ fn decompose(
             .map(|step| draft::step(step))
             .collect::<Result<Vec<Step>, _>>()?,
     };
-    let divided = client.call::<BoardDecompose>(&BoardDecomposeParams { task, steps })?;
+    let divided = client.call::<BoardDecompose>(&BoardDecomposeParams {
+        task,
+        steps: parameter("steps", List::new(steps))?,
+    })?;
     output.result(&divided, |output, divided| {
         output.line(format!(
             "{} waits for {} steps:",

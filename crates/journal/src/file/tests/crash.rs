@@ -9,7 +9,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use missiond_core::ExecutionId;
 
-use crate::bounded::List;
 use crate::catalogue::{CompletedClaim, Fact, Process};
 use crate::file::FileStore;
 use crate::file::gate::{Gate, Step};
@@ -21,6 +20,7 @@ use crate::policy::{Outcome, Policy};
 use crate::store::{Recovery, StoreError};
 use crate::suite::history::History;
 use crate::suite::{at, create, header, observation};
+use missiond_core::List;
 
 fn open(store: &FileStore, execution: ExecutionId) -> Result<(Journal, Recovery), JournalError> {
     Journal::open(

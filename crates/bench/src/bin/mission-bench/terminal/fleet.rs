@@ -12,7 +12,7 @@ use missiond_api::operations::compute::{
 };
 use missiond_api::{Client, Home, SubscribeParams};
 use missiond_console::failure::Failure;
-use missiond_core::{CliEngine, ErrorCode, Event, PtyState, SlotId};
+use missiond_core::{BoundedOr, CliEngine, ErrorCode, Event, PtyState, SlotId};
 use missiond_pty::host::HostFiles;
 
 use super::emulation::ENGINE;
@@ -91,8 +91,8 @@ impl<'w> Fleet<'w> {
             name: None,
             cwd: Some(self.notes.display().to_string()),
             env: BTreeMap::new(),
-            columns: Some(120),
-            rows: Some(40),
+            columns: BoundedOr::default(),
+            rows: BoundedOr::default(),
         };
         for _ in 0..count {
             let client = &mut self.client;
@@ -235,7 +235,7 @@ pub(super) fn kill_slots(home: &Home) {
                 for summary in share {
                     let _ = client.call::<SlotKill>(&SlotKillParams {
                         slot: summary.slot.to_string(),
-                        grace_ms: Some(0),
+                        grace_ms: BoundedOr::of::<0>(),
                     });
                 }
             });
