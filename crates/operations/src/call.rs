@@ -84,7 +84,9 @@ impl Operations {
             match O::parse(text) {
                 Ok(params) => {
                     let work = handler(call, params);
-                    Box::pin(async move { O::encode(&work.await?).map_err(not_encoded) })
+                    Box::pin(
+                        async move { O::encode(&work.await?).map_err(|error| not_encoded(&error)) },
+                    )
                 }
                 Err(error) => Box::pin(std::future::ready(Err(error))),
             }
@@ -281,7 +283,7 @@ pub fn check_kinds(kinds: &[String]) -> Result<(), ApiError> {
     }
 }
 
-fn not_encoded(error: serde_json::Error) -> ApiError {
+fn not_encoded(error: &serde_json::Error) -> ApiError {
     ApiError::internal(error.to_string())
 }
 

@@ -508,7 +508,7 @@ impl Shared {
                     let mut body = response.into_body();
                     while let Some(Ok(piece)) = body.chunk().await {
                         let fed = parser.feed(&piece, |event| {
-                            drop(self.handle_message(&event.data, None, None))
+                            drop(self.handle_message(&event.data, None, None));
                         });
                         if fed.is_err() {
                             return;
