@@ -118,7 +118,9 @@ impl Walk<'_> {
     fn visit(&mut self, schema: &Value, field: &str, path: &str, depth: usize) {
         assert!(depth < 20, "{}: {path} is too deep", self.operation);
         if let Some(name) = schema["$ref"].as_str() {
-            let name = name.strip_prefix("#/$defs/").unwrap();
+            let name = name
+                .strip_prefix("#/$defs/")
+                .expect("a definition of its own");
             let definition = self.definitions[name].clone();
             self.visit(&definition, field, path, depth + 1);
         }
