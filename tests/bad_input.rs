@@ -66,7 +66,7 @@ fn wrong_parameters_are_refused_by_name() {
         (
             "timeline_note",
             json!({"text": 5}),
-            "invalid type: integer `5`, expected a string",
+            "parameter `text`: invalid type: integer `5`, expected a text of at most 4096 characters",
         ),
         (
             "timeline_note",
