@@ -92,6 +92,9 @@ impl Checkpoint {
 pub(super) struct Due {
     offset: u64,
     at: Instant,
+    /// Whether the output ends where a terminal can be taken up: between two
+    /// control sequences.
+    is_between: bool,
 }
 
 impl Due {
@@ -100,13 +103,24 @@ impl Due {
         Self {
             offset,
             at: Instant::now(),
+            is_between: false,
         }
     }
 
-    /// Whether there is enough to save, and the output ends at a place where a
-    /// terminal can be taken up: between two control sequences.
-    pub(super) fn is_now(&self, offset: u64, output: &[u8]) -> bool {
-        offset - self.offset >= EVERY && self.at.elapsed() >= PAUSE && is_between(output)
+    /// This came last.
+    pub(super) fn record_output(&mut self, output: &[u8]) {
+        self.is_between = is_between(output);
+    }
+
+    /// None can be made of what is there now.
+    pub(super) fn await_output(&mut self) {
+        self.is_between = false;
+    }
+
+    /// When one is due if nothing more comes; none while there is not enough to
+    /// save. A program that writes much and then waits must not be without one.
+    pub(super) fn at(&self, offset: u64) -> Option<Instant> {
+        (offset - self.offset >= EVERY && self.is_between).then(|| self.at + PAUSE)
     }
 }
 
@@ -147,6 +161,16 @@ mod tests {
         assert!(Checkpoint::read(&recording).is_err());
         checkpoint.write(&recording).unwrap();
         assert_eq!(Checkpoint::read(&recording).unwrap(), checkpoint);
+    }
+
+    #[test]
+    fn much_output_within_a_moment_is_saved_a_moment_later() {
+        let mut due = Due::after(10);
+        due.record_output(b"some\n");
+        assert_eq!(due.at(10 + EVERY - 1), None);
+        assert_eq!(due.at(10 + EVERY), Some(due.at + PAUSE));
+        due.record_output(b"cut \x1b[3");
+        assert_eq!(due.at(10 + EVERY), None);
     }
 
     #[test]

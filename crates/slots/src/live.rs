@@ -251,7 +251,8 @@ impl Live {
                             self.handle_output(now, &mut changes);
                         }
                         self.answer(host).await?;
-                        self.save(&bytes);
+                        self.checkpoint.record_output(&bytes);
+                        self.save_if_due();
                     }
                     Some(FromHost::Exited(status)) => return Ok(Parted::Exited(status)),
                     Some(FromHost::Refused(why)) => {
@@ -291,6 +292,7 @@ impl Live {
                     }
                     self.session.advance_to(until, &mut changes);
                     self.answer(host).await?;
+                    self.save_if_due();
                 }
             }
             self.viewers.show(self.session.terminal(), Instant::now());
@@ -321,12 +323,14 @@ impl Live {
         self.context.timeline.publish(output, TraceContext::root());
     }
 
-    /// Makes a checkpoint if one is due. `output` is what came last.
-    fn save(&mut self, output: &[u8]) {
-        if !self.checkpoint.is_now(self.offset, output) {
+    /// Makes a checkpoint if one is due.
+    fn save_if_due(&mut self) {
+        let due = self.checkpoint.at(self.offset);
+        if due.is_none_or(|due| due > Instant::now()) {
             return;
         }
         let Some(paint) = self.session.terminal().repaint() else {
+            self.checkpoint.await_output();
             return;
         };
         let checkpoint = Checkpoint {
@@ -377,6 +381,7 @@ impl Live {
             session,
             arbiter,
             self.typing.wake(),
+            self.checkpoint.at(self.offset),
             watch,
             self.viewers.due(),
         ]
