@@ -67,7 +67,6 @@ const LISTED: &[(&str, &[&str])] = &[
             "permission",
             "rank",
             "run",
-            "steps",
             "timeout_secs",
             "tokens",
             "touches",
@@ -78,8 +77,13 @@ const LISTED: &[(&str, &[&str])] = &[
         &["commit", "quote"],
     ),
     (
-        "a whole file: a message has at most a megabyte",
-        &["board_import.text"],
+        "a whole file, or what a command is called in a report: a message has at most a megabyte",
+        &[
+            "board_import.text",
+            "checks[].name",
+            "setup[].name",
+            "teardown[].name",
+        ],
     ),
     (
         "handed to a program: the system limits its arguments and variables",
@@ -102,9 +106,12 @@ impl Leaf {
         format!("{}{}", self.operation, self.path)
     }
 
-    /// By its field in any operation, or by its whole path.
+    /// By its field in any operation, or by the end of its path.
     fn is_called(&self, name: &str) -> bool {
-        self.field == name || self.whole_path() == name
+        let path = self.whole_path();
+        let before = path.strip_suffix(name);
+        self.field == name
+            || before.is_some_and(|before| before.is_empty() || before.ends_with('.'))
     }
 }
 

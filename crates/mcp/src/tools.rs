@@ -16,6 +16,9 @@ pub const CALL_OPERATION: &str = "operation_call";
 /// Where an entry says what a call of it costs.
 const COST_KEY: &str = "missiond/cost";
 
+/// Characters of a name or a reference that is no longer than this anyway.
+const SHORT_NAME: u64 = 64;
+
 /// A text that may be as long as this is not written up to its limit by accident.
 const LONG_TEXT: u64 = 10_000;
 
@@ -200,9 +203,19 @@ impl<'a> Shortener<'a> {
                 ("default", Value::Object(members)) if members.is_empty() => continue,
                 // Ranges of machine words, which say nothing about what is meant.
                 ("minimum" | "maximum", _) if members.contains_key("format") => continue,
-                // What a model reads counts no characters by the thousand.
+                ("minimum" | "maximum", _) if members.get("maximum") == Some(&json!(u32::MAX)) => {
+                    continue;
+                }
+                // What a model reads counts no characters by the thousand, and names
+                // nothing at greater length than anybody would.
                 ("minLength", _) => continue,
-                ("maxLength", value) if value.as_u64() >= Some(LONG_TEXT) => continue,
+                ("maxLength", value)
+                    if value
+                        .as_u64()
+                        .is_none_or(|most| !(SHORT_NAME + 1..LONG_TEXT).contains(&most)) =>
+                {
+                    continue;
+                }
                 ("type", Value::Array(types)) => one_type(types),
                 ("properties", Value::Object(properties)) => {
                     let mut shorter = Map::new();
