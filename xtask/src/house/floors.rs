@@ -1,7 +1,7 @@
-//! The tables of `docs/ARCHITECTURE.md`: which crate stands on which floor, and
-//! which may be large, with the reason.
+//! What `docs/ARCHITECTURE.md` says of the sources: which crate stands on which
+//! floor, which may be large, with the reason, and in which files things are decided.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The heading of the first column of the table of exceptions.
 const EXCEPTIONS: &str = "crate over 10,000 lines";
@@ -13,13 +13,19 @@ pub(crate) struct Plan {
     pub(crate) floors: BTreeMap<String, u32>,
     /// Crates that may be large, and why.
     pub(crate) may_be_large: BTreeMap<String, String>,
+    /// The files it names, below `crates/`.
+    pub(crate) files: BTreeSet<String>,
 }
 
 impl Plan {
     /// Reads the rows `| floor | crate (folder), … | …` and, under the heading
-    /// `crate over 10,000 lines`, the rows `| crate | reason |`.
+    /// `crate over 10,000 lines`, the rows `| crate | reason |`. A file is whatever
+    /// stands in backticks as `crate/src/….rs`.
     pub(crate) fn read(document: &str) -> Self {
-        let mut plan = Self::default();
+        let mut plan = Self {
+            files: document.split('`').filter_map(source_file).collect(),
+            ..Self::default()
+        };
         let mut exceptions = false;
         for line in document.lines() {
             let Some(row) = line.trim().strip_prefix('|') else {
@@ -44,6 +50,13 @@ impl Plan {
         }
         plan
     }
+}
+
+fn source_file(text: &str) -> Option<String> {
+    let (crate_folder, file) = text.split_once("/src/")?;
+    let is_path = |part: &str| !part.contains(char::is_whitespace) && !part.contains('<');
+    let is_file = is_path(crate_folder) && is_path(file) && file.ends_with(".rs");
+    is_file.then(|| text.to_owned())
 }
 
 /// The names in backticks, without the folders in parentheses behind them.
@@ -76,7 +89,7 @@ mod tests {
 
 | crate over 10,000 lines | reason |
 |---|---|
-| `store` | two databases |
+| `store` | two databases, see `store/src/db.rs` and `api/src/<domain>.rs` |
 
 | other | table |
 |---|---|
@@ -88,7 +101,11 @@ mod tests {
                 ("bench".to_owned(), 2),
                 ("core".to_owned(), 0),
             ]),
-            may_be_large: BTreeMap::from([("store".to_owned(), "two databases".to_owned())]),
+            may_be_large: BTreeMap::from([(
+                "store".to_owned(),
+                "two databases, see `store/src/db.rs` and `api/src/<domain>.rs`".to_owned(),
+            )]),
+            files: BTreeSet::from(["store/src/db.rs".to_owned()]),
         };
         assert_eq!(Plan::read(document), expected);
     }
