@@ -11,6 +11,17 @@ use crate::ApiError;
 /// No name of a parameter is longer; the rest is somebody's mistake or worse.
 const LONGEST_NAME: usize = 64;
 
+/// Parameters have names. A list of values would be read by the order of the fields
+/// in the program, which is nothing that a caller can know.
+pub(crate) fn check_object(operation: &str, params: &str) -> Result<(), ApiError> {
+    if params.trim_start().starts_with('{') {
+        Ok(())
+    } else {
+        let message = format!("the parameters do not fit `{operation}`: they must be an object");
+        Err(ApiError::invalid_params(message))
+    }
+}
+
 /// Why `params` are none of `operation`.
 pub(crate) fn invalid_params(operation: &str, params: &str, error: &serde_json::Error) -> ApiError {
     let (line, column) = (error.line(), error.column());

@@ -39,6 +39,7 @@ macro_rules! operations {
             )$(.reached_from(crate::Reach::$reach))?$(.costing(crate::Cost::$cost))?;
 
             fn parse(params: &str) -> Result<$params, crate::ApiError> {
+                crate::invalid_params::check_object($name, params)?;
                 serde_json::from_str(params)
                     .map_err(|error| crate::invalid_params::invalid_params($name, params, &error))
             }
