@@ -38,10 +38,8 @@ pub fn replace_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// old, empty or missing. Only for what is worthless after one, or made again
 /// from something else; a crash of the process alone loses nothing.
 ///
-/// The reason to have it is measured (`cargo test -p missiond-os -- --ignored
-/// cost --nocapture`): 12 ms with the syncs against 0.1 to 4 ms without on a
-/// virtual disk, for screens that each slot saves up to once a second in the
-/// task that also reads its output.
+/// The reason to have it is that two flushes of the disk cost milliseconds, and each
+/// slot saves its screen up to once a second.
 pub fn replace_private_unsynced(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let replacement = Replacement::write(path, bytes, PRIVATE_FILE, Durability::Unsynced)?;
     replacement.put_in_place(path)

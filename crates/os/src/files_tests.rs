@@ -165,27 +165,3 @@ fn a_reader_never_sees_a_part() {
     });
     assert_eq!(names(home.path()), ["file"]);
 }
-
-/// Run by hand, for the figure in `replace_private_unsynced`.
-#[test]
-#[ignore = "measures the disk"]
-fn cost_of_the_sync() {
-    let folder = std::env::var_os("MEASURE_IN").map_or_else(std::env::temp_dir, PathBuf::from);
-    let home = tempfile::tempdir_in(folder).unwrap();
-    let bytes = vec![b'x'; 16 << 10];
-    let time = |write: fn(&Path, &[u8]) -> io::Result<()>| {
-        let mut times: Vec<_> = (0..200)
-            .map(|_| {
-                let began = std::time::Instant::now();
-                write(&home.path().join("file"), &bytes).unwrap();
-                began.elapsed()
-            })
-            .collect();
-        times.sort();
-        (times[100], times[198])
-    };
-    let (median, p99) = time(replace_private);
-    println!("synced:   median {median:?}, p99 {p99:?}");
-    let (median, p99) = time(replace_private_unsynced);
-    println!("unsynced: median {median:?}, p99 {p99:?}");
-}

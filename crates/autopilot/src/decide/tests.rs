@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use missiond_core::{
     Attempt, AttemptId, BoardTask, BoardTaskId, BoardTaskStatus, BudgetScope, Claim, DaemonId,
-    EngineeringPhase, FencingToken, Finish, Isolation, Priority, TaskNumber,
+    EngineeringPhase, FencingToken, TaskDraft, TaskNumber,
 };
 
 use super::super::view::{Limit, Round};
@@ -28,39 +28,15 @@ fn at(seconds: u64) -> Timestamp {
 }
 
 fn task() -> BoardTask {
-    BoardTask {
-        id: BoardTaskId::generate(),
-        number: TaskNumber(1),
-        title: "Say goodbye".to_owned(),
-        description: String::new(),
-        status: BoardTaskStatus::Running,
-        phase: EngineeringPhase::Execute,
-        phases: vec![EngineeringPhase::Execute],
-        priority: Priority::Normal,
-        rank: 0.0,
-        parent: None,
-        labels: Vec::new(),
-        touches: Vec::new(),
-        due: None,
-        engine: None,
-        args: Vec::new(),
-        permission: None,
-        model: None,
+    let draft = TaskDraft {
+        title: Some("Say goodbye".to_owned()),
         repository: Some("/r".into()),
-        isolation: Isolation::Worktree,
-        base: None,
-        finish: Finish::Merge,
-        checks: Vec::new(),
-        setup: Vec::new(),
-        teardown: Vec::new(),
-        max_attempts: 3,
-        budget: None,
-        tries: 0,
-        not_before: None,
-        blocked: None,
-        created_at: at(0),
-        updated_at: at(0),
-        finished_at: None,
+        ..TaskDraft::default()
+    };
+    let task = BoardTask::drafted(BoardTaskId::generate(), TaskNumber(1), draft, at(0)).unwrap();
+    BoardTask {
+        status: BoardTaskStatus::Running,
+        ..task
     }
 }
 

@@ -3,9 +3,8 @@
 use std::time::Duration;
 
 use missiond_core::{
-    AttemptId, BoardTaskId, BoardTaskStatus, Claim, ClaimKind, DaemonId, EngineeringPhase,
-    ExecutionId, FencingToken, Finish, Isolation, ObservationId, Priority, QuestionId,
-    QuestionNumber, SlotId, TaskNumber, Timestamp,
+    AttemptId, BoardTaskId, BoardTaskStatus, Claim, ClaimKind, DaemonId, ExecutionId, FencingToken,
+    ObservationId, QuestionId, QuestionNumber, SlotId, TaskDraft, TaskNumber, Timestamp,
 };
 
 use super::*;
@@ -16,40 +15,16 @@ fn at(seconds: u64) -> Timestamp {
 }
 
 fn finished() -> Finished {
+    let draft = TaskDraft {
+        title: Some("Say goodbye".to_owned()),
+        repository: Some("/home/me/greeter".into()),
+        ..TaskDraft::default()
+    };
+    let task = BoardTask::drafted(BoardTaskId::generate(), TaskNumber(7), draft, at(0)).unwrap();
     Finished {
         task: BoardTask {
-            id: BoardTaskId::generate(),
-            number: TaskNumber(7),
-            title: "Say goodbye".to_owned(),
-            description: String::new(),
             status: BoardTaskStatus::Done,
-            phase: EngineeringPhase::Execute,
-            phases: vec![EngineeringPhase::Execute],
-            priority: Priority::Normal,
-            rank: 0.0,
-            parent: None,
-            labels: Vec::new(),
-            touches: Vec::new(),
-            due: None,
-            engine: None,
-            args: Vec::new(),
-            permission: None,
-            model: None,
-            repository: Some("/home/me/greeter".into()),
-            isolation: Isolation::Worktree,
-            base: None,
-            finish: Finish::Merge,
-            checks: Vec::new(),
-            setup: Vec::new(),
-            teardown: Vec::new(),
-            max_attempts: 3,
-            budget: None,
-            tries: 0,
-            not_before: None,
-            blocked: None,
-            created_at: at(0),
-            updated_at: at(0),
-            finished_at: None,
+            ..task
         },
         attempts: Vec::new(),
         conversation: Some("talk-1".to_owned()),

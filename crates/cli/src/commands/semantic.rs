@@ -1,22 +1,14 @@
 //! `mission semantic …`: how screens are read, on recordings and manifests.
 //! Works on files alone; no daemon is asked or started.
 
-use std::fs::File;
-use std::io::BufReader;
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::Duration;
 
-use missiond_core::ErrorCode;
+use missiond_console::recordings;
 use missiond_pty::screenshot::{PictureError, of_recording};
-use missiond_pty::{
-    CastError, CastHeader, CastReader, ManifestFileError, Senses, TimedReading, load_catalogue,
-    load_manifest, replay, replay_until,
-};
-use missiond_semantic::{
-    Catalogue, Evidence, Explanation, Manifest, PendingChange, Reading, Screen,
-};
+use missiond_pty::{Senses, TimedReading, load_manifest, replay, replay_until};
+use missiond_semantic::{Evidence, Explanation, PendingChange, Reading, Screen};
 use serde::Serialize;
 
 use super::bench;
@@ -48,10 +40,12 @@ struct ReplayLine<'a> {
 }
 
 fn show_replay(file: &Path, args: &ReadingArgs, output: &mut Output) -> Result<(), Failure> {
-    let catalogue = catalogue(args, output)?;
-    let cast = open(file)?;
-    let manifest = manifest_for(&catalogue, cast.header(), args)?;
-    let replayed = replay(cast, manifest, senses(args)).map_err(|error| broken(file, &error))?;
+    let engine = args.engine.as_deref();
+    let catalogue = recordings::catalogue(args.manifests.as_deref(), engine, output)?;
+    let cast = recordings::open(file)?;
+    let manifest = recordings::manifest_for(&catalogue, engine, cast.header())?;
+    let replayed =
+        replay(cast, manifest, senses(args)).map_err(|error| recordings::broken(file, &error))?;
     if output.is_json() {
         for TimedReading { at, reading, .. } in &replayed.readings {
             output.json_line(&ReplayLine {
@@ -108,12 +102,13 @@ fn explain(
     args: &ReadingArgs,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let catalogue = catalogue(args, output)?;
-    let cast = open(file)?;
-    let manifest = manifest_for(&catalogue, cast.header(), args)?;
+    let engine = args.engine.as_deref();
+    let catalogue = recordings::catalogue(args.manifests.as_deref(), engine, output)?;
+    let cast = recordings::open(file)?;
+    let manifest = recordings::manifest_for(&catalogue, engine, cast.header())?;
     let engine = manifest.engine().to_owned();
-    let (mut session, _) =
-        replay_until(cast, manifest, senses(args), at).map_err(|error| broken(file, &error))?;
+    let (mut session, _) = replay_until(cast, manifest, senses(args), at)
+        .map_err(|error| recordings::broken(file, &error))?;
     let explanation = session.explain(at);
     let screen = session.screen();
     let report = ExplainReport {
@@ -252,8 +247,8 @@ fn screenshot(
     output: &mut Output,
 ) -> Result<ExitCode, Failure> {
     let format = picture::format_of(args, output)?;
-    let picture = of_recording(open(file)?, at).map_err(|error| match error {
-        PictureError::Recording(error) => broken(file, &error),
+    let picture = of_recording(recordings::open(file)?, at).map_err(|error| match error {
+        PictureError::Recording(error) => recordings::broken(file, &error),
         other => picture::picture_failure(&other),
     })?;
     let drawn = Drawn {
@@ -268,7 +263,7 @@ fn screenshot(
 }
 
 fn check_manifest(file: &Path, output: &mut Output) -> Result<(), Failure> {
-    let manifest = load_manifest(file).map_err(|error| manifest_failure(&error))?;
+    let manifest = load_manifest(file)?;
     let report = serde_json::json!({
         "file": file, "valid": true, "engine": manifest.engine(), "versions": manifest.versions(),
     });
@@ -290,65 +285,10 @@ fn senses(args: &ReadingArgs) -> Senses {
     }
 }
 
-fn catalogue(args: &ReadingArgs, output: &mut Output) -> Result<Catalogue, Failure> {
-    let catalogue =
-        load_catalogue(args.manifests.as_deref()).map_err(|error| manifest_failure(&error))?;
-    if let Some(asked) = &args.engine
-        && catalogue.get(asked).is_none()
-    {
-        let known: Vec<_> = catalogue.engines().collect();
-        output.notice(&format!(
-            "No manifest for `{asked}`, so the generic one reads it. There are: {}.",
-            known.join(", ")
-        ));
-    }
-    Ok(catalogue)
-}
-
-fn manifest_for(
-    catalogue: &Catalogue,
-    header: &CastHeader,
-    args: &ReadingArgs,
-) -> Result<Arc<Manifest>, Failure> {
-    let engine = args.engine.as_deref().or(header.engine());
-    let found = catalogue.for_engine(engine).cloned();
-    found.ok_or_else(|| {
-        Failure::new(
-            ErrorCode::InvalidConfig,
-            "there is no manifest for this engine",
-        )
-    })
-}
-
-fn open(file: &Path) -> Result<CastReader<BufReader<File>>, Failure> {
-    let opened = File::open(file).map_err(|error| {
-        let message = format!("{} could not be opened: {error}", file.display());
-        Failure::new(ErrorCode::NotFound, message)
-    })?;
-    CastReader::new(BufReader::new(opened)).map_err(|error| broken(file, &error))
-}
-
-fn broken(file: &Path, error: &CastError) -> Failure {
-    Failure::new(
-        ErrorCode::InvalidRequest,
-        format!("{}: {error}", file.display()),
-    )
-}
-
 fn brief(evidence: &Evidence) -> String {
     let text: String = printable(&evidence.text).chars().take(70).collect();
     match evidence.row {
         Some(row) => format!("{} row {row}: {text}", evidence.source),
         None => format!("{}: {text}", evidence.source),
     }
-}
-
-fn manifest_failure(error: &ManifestFileError) -> Failure {
-    let code = match error {
-        ManifestFileError::Unreadable { .. } => ErrorCode::NotFound,
-        ManifestFileError::TooLarge { .. } | ManifestFileError::Invalid { .. } => {
-            ErrorCode::InvalidConfig
-        }
-    };
-    Failure::new(code, error.to_string())
 }

@@ -106,7 +106,7 @@ pub async fn a_slot_session_is_found_until_and_after_its_end(url: DbUrl) {
         engine: CliEngine::Codex,
         task,
         attempt: AttemptId::generate(),
-        cwd: "/work/place of it".into(),
+        cwd: "/home/me/place of it".into(),
         conversation: None,
         prompted_at: None,
         started_at: minutes_later(minute),

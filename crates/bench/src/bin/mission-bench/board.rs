@@ -9,7 +9,6 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use missiond_api::Home;
 use missiond_console::failure::Failure;
 use missiond_console::output::{Output, Progress};
 use missiond_core::{
@@ -20,7 +19,7 @@ use missiond_store::board::{self, Act, Claimant, NewBoardTask, ReadyLimits};
 use missiond_store::private_postgres::{PrivatePostgres, create_database, drop_database};
 use missiond_store::{DbUrl, MissionDb, StoreError};
 
-use crate::{Mission, Report, median, millis, percentile};
+use crate::{Mission, Report, median, millis, percentile, scratch};
 
 const CLAIMERS: [u32; 3] = [1, 8, 64];
 
@@ -66,12 +65,7 @@ pub(super) fn run(
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()?;
-    let home = Home::from_env()?;
-    std::fs::create_dir_all(home.data_dir())?;
-    // Beside the real data: what a disk promises differs from folder to folder.
-    let folder = tempfile::Builder::new()
-        .prefix("bench-")
-        .tempdir_in(home.data_dir())?;
+    let folder = scratch::folder()?;
     let mut report = Report::new("board");
     report.condition("claims_per_round", claims);
     report.condition("claims_of_one_claimer", claims.min(CLAIMS_OF_ONE));

@@ -3,13 +3,12 @@
 
 use std::path::Path;
 
-use missiond_api::Home;
 use missiond_bench::journal::{BenchReport, BenchSize, measure};
 use missiond_console::failure::Failure;
 use missiond_console::output::{Output, Progress};
 use missiond_core::ErrorCode;
 
-use crate::Report;
+use crate::{Report, scratch};
 
 /// Enough to see that everything is measured.
 pub(super) const QUICK: BenchSize = BenchSize {
@@ -28,12 +27,7 @@ pub(super) fn full(records: u64) -> BenchSize {
 }
 
 pub(super) fn run(size: BenchSize, output: &Output) -> Result<Report, Failure> {
-    let home = Home::from_env()?;
-    std::fs::create_dir_all(home.data_dir())?;
-    // Beside the real data: what a disk promises differs from folder to folder.
-    let folder = tempfile::Builder::new()
-        .prefix("bench-")
-        .tempdir_in(home.data_dir())?;
+    let folder = scratch::folder()?;
     let mut report = Report::new("journal");
     report.condition(
         "store",

@@ -13,6 +13,7 @@ mod kb;
 mod mcp;
 mod report;
 mod score;
+mod scratch;
 mod start;
 mod temporary;
 mod terminal;

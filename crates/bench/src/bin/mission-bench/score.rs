@@ -2,19 +2,15 @@
 //! labels, per engine and version.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::BufReader;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use missiond_bench::score::{Mistake, MistakeKind, Score, ScoreRule, ScoreSummary};
 use missiond_console::failure::Failure;
 use missiond_console::output::Output;
+use missiond_console::recordings;
 use missiond_core::ErrorCode;
-use missiond_pty::{
-    CastError, CastHeader, CastReader, ManifestFileError, Senses, load_catalogue, replay,
-};
-use missiond_semantic::{Catalogue, GENERIC, Manifest};
+use missiond_pty::{Senses, replay};
+use missiond_semantic::GENERIC;
 use serde::Serialize;
 
 use crate::args::ScoreArgs;
@@ -48,7 +44,8 @@ struct MistakeReport {
 
 pub(super) fn run(args: &ScoreArgs, output: &mut Output) -> Result<(), Failure> {
     let path = args.path.as_path();
-    let catalogue = catalogue(args, output)?;
+    let asked = args.engine.as_deref();
+    let catalogue = recordings::catalogue(args.manifests.as_deref(), asked, output)?;
     let senses = if args.screen_only {
         Senses::ScreenOnly
     } else {
@@ -62,7 +59,7 @@ pub(super) fn run(args: &ScoreArgs, output: &mut Output) -> Result<(), Failure> 
     let mut scores: BTreeMap<String, BTreeMap<String, Score>> = BTreeMap::new();
     let mut mistakes = Vec::new();
     for file in &files {
-        let cast = open(file)?;
+        let cast = recordings::open(file)?;
         let header = cast.header().clone();
         let engine = header.engine().unwrap_or(GENERIC).to_owned();
         let version = header.cli_version().unwrap_or("unknown").to_owned();
@@ -71,8 +68,9 @@ pub(super) fn run(args: &ScoreArgs, output: &mut Output) -> Result<(), Failure> 
             .as_ref()
             .and_then(|m| m.scenario.clone())
             .unwrap_or_default();
-        let manifest = manifest_for(&catalogue, &header, args)?;
-        let replayed = replay(cast, manifest, senses).map_err(|error| broken(file, &error))?;
+        let manifest = recordings::manifest_for(&catalogue, asked, &header)?;
+        let replayed =
+            replay(cast, manifest, senses).map_err(|error| recordings::broken(file, &error))?;
         let score = scores
             .entry(engine.clone())
             .or_default()
@@ -193,51 +191,6 @@ fn report(recording: &str, mistake: &Mistake) -> MistakeReport {
     }
 }
 
-fn catalogue(args: &ScoreArgs, output: &mut Output) -> Result<Catalogue, Failure> {
-    let catalogue =
-        load_catalogue(args.manifests.as_deref()).map_err(|error| manifest_failure(&error))?;
-    if let Some(asked) = &args.engine
-        && catalogue.get(asked).is_none()
-    {
-        let known: Vec<_> = catalogue.engines().collect();
-        output.notice(&format!(
-            "No manifest for `{asked}`, so the generic one reads it. There are: {}.",
-            known.join(", ")
-        ));
-    }
-    Ok(catalogue)
-}
-
-fn manifest_for(
-    catalogue: &Catalogue,
-    header: &CastHeader,
-    args: &ScoreArgs,
-) -> Result<Arc<Manifest>, Failure> {
-    let engine = args.engine.as_deref().or(header.engine());
-    let found = catalogue.for_engine(engine).cloned();
-    found.ok_or_else(|| {
-        Failure::new(
-            ErrorCode::InvalidConfig,
-            "there is no manifest for this engine",
-        )
-    })
-}
-
-fn open(file: &Path) -> Result<CastReader<BufReader<File>>, Failure> {
-    let opened = File::open(file).map_err(|error| {
-        let message = format!("{} could not be opened: {error}", file.display());
-        Failure::new(ErrorCode::NotFound, message)
-    })?;
-    CastReader::new(BufReader::new(opened)).map_err(|error| broken(file, &error))
-}
-
-fn broken(file: &Path, error: &CastError) -> Failure {
-    Failure::new(
-        ErrorCode::InvalidRequest,
-        format!("{}: {error}", file.display()),
-    )
-}
-
 /// The file itself, or every recording below a folder, in a fixed order.
 fn recordings_under(path: &Path) -> Result<Vec<PathBuf>, Failure> {
     if path.is_file() {
@@ -265,14 +218,4 @@ fn recordings_under(path: &Path) -> Result<Vec<PathBuf>, Failure> {
     }
     files.sort();
     Ok(files)
-}
-
-fn manifest_failure(error: &ManifestFileError) -> Failure {
-    let code = match error {
-        ManifestFileError::Unreadable { .. } => ErrorCode::NotFound,
-        ManifestFileError::TooLarge { .. } | ManifestFileError::Invalid { .. } => {
-            ErrorCode::InvalidConfig
-        }
-    };
-    Failure::new(code, error.to_string())
 }

@@ -9,7 +9,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use missiond_api::Home;
 use missiond_config::TimelineConfig;
 use missiond_console::failure::Failure;
 use missiond_console::output::{Output, Progress};
@@ -19,7 +18,7 @@ use missiond_store::{DbUrl, MissionDb, NewEvent, baseline};
 use missiond_timeline::Timeline;
 use missiond_timeline::metrics::Metrics;
 
-use crate::{Report, median, micros, percentile};
+use crate::{Report, median, micros, percentile, scratch};
 
 const PRODUCERS: [u32; 3] = [1, 8, 64];
 const MOST_PRODUCERS: u32 = 64;
@@ -38,12 +37,7 @@ pub(super) fn run(
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()?;
-    let home = Home::from_env()?;
-    std::fs::create_dir_all(home.data_dir())?;
-    // Beside the real data: what a disk promises differs from folder to folder.
-    let folder = tempfile::Builder::new()
-        .prefix("bench-")
-        .tempdir_in(home.data_dir())?;
+    let folder = scratch::folder()?;
     let mut report = Report::new("timeline");
     report.condition("events_per_round", events);
     report.condition("rounds", ROUNDS);
