@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use rand::Rng;
-
 const FIRST: Duration = Duration::from_millis(100);
 const LAST: Duration = Duration::from_secs(2);
 
@@ -18,9 +16,7 @@ impl Backoff {
     pub fn next_delay(&mut self) -> Duration {
         let doubled = FIRST.saturating_mul(1 << self.failures.min(10));
         self.failures = self.failures.saturating_add(1);
-        doubled
-            .min(LAST)
-            .mul_f64(rand::rng().random_range(0.75..=1.25))
+        doubled.min(LAST).mul_f64(rand::random_range(0.75..=1.25))
     }
 
     /// It worked: begin small again.

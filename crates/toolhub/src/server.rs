@@ -20,7 +20,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Mutex, MutexGuard};
-use rand::Rng;
 use tokio::sync::Semaphore;
 
 use crate::config::{ServerName, ServerSpec};
@@ -485,7 +484,7 @@ fn pause_after(facts: &mut Facts, now: Instant) -> (Duration, bool) {
     }
     let exponent = u32::try_from(facts.ends.len() - 1).unwrap_or(0);
     let pause = (BACKOFF * 4u32.saturating_pow(exponent)).min(BACKOFF_MOST);
-    (pause.mul_f64(rand::rng().random_range(0.75..1.25)), false)
+    (pause.mul_f64(rand::random_range(0.75..1.25)), false)
 }
 
 /// One call under way.
