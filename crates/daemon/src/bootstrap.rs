@@ -137,7 +137,7 @@ pub async fn run(home: Home, ready: impl FnOnce(&Ready)) -> Result<(), StartErro
         "signals",
         None,
         OnPanic::Shutdown,
-        signals.obey(Arc::clone(&daemon)),
+        signals.handle(Arc::clone(&daemon)),
     );
     tracing::info!(version = VERSION, pid = std::process::id(), "ready");
     ready(&Ready {
@@ -218,6 +218,10 @@ async fn infrastructure(
     let (supervisor, failures) = Supervisor::new(shutdown.clone());
     let db_url = database_url(&config, &home)?;
     let db = MissionDb::open(&db_url).await?;
+    supervisor.spawn("store", None, OnPanic::Shutdown, {
+        let (failed, shutdown) = (db.failed(), shutdown.clone());
+        async move { shutdown.begin(&failed.await) }
+    });
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let metrics = Arc::new(Metrics::default());
     let timeline = Timeline::start(

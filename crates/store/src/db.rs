@@ -101,17 +101,17 @@ impl MissionDb {
         downcast_output(self.read_work(erase_output(work)).await?)
     }
 
-    async fn write_work(&self, work: Work) -> Result<TxOutput, StoreError> {
+    fn write_work(&self, work: Work) -> BoxFuture<'_, Result<TxOutput, StoreError>> {
         match &*self.engine {
-            OpenEngine::Sqlite(sqlite) => sqlite.write(work).await,
-            OpenEngine::Postgres(postgres) => postgres.write(work).await,
+            OpenEngine::Sqlite(sqlite) => Box::pin(sqlite.write(work)),
+            OpenEngine::Postgres(postgres) => Box::pin(postgres.write(work)),
         }
     }
 
-    async fn read_work(&self, work: Work) -> Result<TxOutput, StoreError> {
+    fn read_work(&self, work: Work) -> BoxFuture<'_, Result<TxOutput, StoreError>> {
         match &*self.engine {
-            OpenEngine::Sqlite(sqlite) => sqlite.read(work).await,
-            OpenEngine::Postgres(postgres) => postgres.read(work).await,
+            OpenEngine::Sqlite(sqlite) => Box::pin(sqlite.read(work)),
+            OpenEngine::Postgres(postgres) => Box::pin(postgres.read(work)),
         }
     }
 
@@ -119,15 +119,20 @@ impl MissionDb {
     /// their places after the commit. Appends of several callers share a
     /// commit; to append together with another change, use
     /// [`timeline::append`] within [`MissionDb::write`].
-    pub async fn append(&self, events: &[NewEvent]) -> Result<Vec<Seq>, StoreError> {
-        let events = timeline::encode(events)?;
-        if events.is_empty() {
-            return Ok(Vec::new());
-        }
-        match &*self.engine {
-            OpenEngine::Sqlite(sqlite) => sqlite.append(events).await,
-            OpenEngine::Postgres(postgres) => postgres.append(events).await,
-        }
+    pub fn append<'e>(
+        &'e self,
+        events: &'e [NewEvent],
+    ) -> BoxFuture<'e, Result<Vec<Seq>, StoreError>> {
+        Box::pin(async move {
+            let events = timeline::encode(events)?;
+            if events.is_empty() {
+                return Ok(Vec::new());
+            }
+            match &*self.engine {
+                OpenEngine::Sqlite(sqlite) => sqlite.append(events).await,
+                OpenEngine::Postgres(postgres) => postgres.append(events).await,
+            }
+        })
     }
 
     /// The newest place in the timeline that this handle has heard of. A hint
@@ -141,6 +146,12 @@ impl MissionDb {
     #[must_use]
     pub fn stats(&self) -> StoreStats {
         self.progress().stats()
+    }
+
+    /// Waits until a part of the store itself has panicked, and returns what it
+    /// said. From then on nothing can be promised of this handle.
+    pub fn failed(&self) -> impl Future<Output = String> + Send + use<> {
+        self.progress().failed()
     }
 
     /// Lets everything that was asked before finish and closes the database.

@@ -5,6 +5,8 @@ use std::path::Path;
 
 use missiond_core::{ErrorCode, FencingToken, IllegalMove};
 
+use crate::progress::panic_message;
+
 /// Why the store did not do what it was asked.
 ///
 /// Unless it is [`StoreError::OutcomeUnknown`], an error from
@@ -121,11 +123,7 @@ impl StoreError {
     }
 
     pub(crate) fn from_panic(panic: &(dyn std::any::Any + Send)) -> Self {
-        let said = panic
-            .downcast_ref::<&str>()
-            .copied()
-            .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-            .unwrap_or("no message");
+        let said = panic_message(panic);
         Self::internal(format!("the work in a transaction panicked: {said}"))
     }
 }

@@ -1,6 +1,10 @@
 //! A transaction, as the rest of the crate sees it: one SQL text with `$1`
 //! parameters, run by whichever engine is behind it.
 //!
+//! Statements are boxed futures: the body of an `async fn` is compiled again in
+//! every crate that awaits it, and that of these would be all of the PostgreSQL
+//! driver.
+//!
 //! After a statement has failed the transaction can only end: PostgreSQL
 //! refuses to go on, so the same holds for SQLite, and the work is rolled back
 //! even if its closure returns `Ok`.
@@ -77,23 +81,35 @@ impl<'c> Tx<'c> {
     }
 
     /// Runs a statement and says how many rows it changed.
-    pub async fn execute(&mut self, sql: &str, params: &[Value]) -> Result<u64, StoreError> {
-        self.check_params(params)?;
-        let result = match &mut self.link {
-            Link::Sqlite(connection) => connection.execute(sql, params),
-            Link::Postgres(connection) => connection.execute(sql, params).await,
-        };
-        self.track_failure(result)
+    pub fn execute<'t>(
+        &'t mut self,
+        sql: &'t str,
+        params: &'t [Value],
+    ) -> BoxFuture<'t, Result<u64, StoreError>> {
+        Box::pin(async move {
+            self.check_params(params)?;
+            let result = match &mut self.link {
+                Link::Sqlite(connection) => connection.execute(sql, params),
+                Link::Postgres(connection) => connection.execute(sql, params).await,
+            };
+            self.track_failure(result)
+        })
     }
 
     /// Runs a statement and returns its rows.
-    pub async fn query(&mut self, sql: &str, params: &[Value]) -> Result<Vec<Row>, StoreError> {
-        self.check_params(params)?;
-        let result = match &mut self.link {
-            Link::Sqlite(connection) => connection.query(sql, params),
-            Link::Postgres(connection) => connection.query(sql, params).await,
-        };
-        self.track_failure(result)
+    pub fn query<'t>(
+        &'t mut self,
+        sql: &'t str,
+        params: &'t [Value],
+    ) -> BoxFuture<'t, Result<Vec<Row>, StoreError>> {
+        Box::pin(async move {
+            self.check_params(params)?;
+            let result = match &mut self.link {
+                Link::Sqlite(connection) => connection.query(sql, params),
+                Link::Postgres(connection) => connection.query(sql, params).await,
+            };
+            self.track_failure(result)
+        })
     }
 
     /// Runs a statement that returns at most one row.

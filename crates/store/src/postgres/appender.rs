@@ -53,7 +53,12 @@ impl Appender {
             progress,
             notifier,
         };
-        tokio::spawn(worker.run(queue));
+        let watch = Arc::clone(&worker.progress);
+        tokio::spawn(async move {
+            watch
+                .guard_task("the timeline's appender", worker.run(queue))
+                .await;
+        });
         Self { jobs }
     }
 
@@ -163,7 +168,7 @@ impl Worker {
         }
         match &mut self.connection {
             Some(connection) => Ok(connection),
-            empty => Ok(empty.insert(PgConnection::open(&self.config).await?)),
+            empty => Ok(empty.insert(PgConnection::open_for_appends(&self.config).await?)),
         }
     }
 }

@@ -38,6 +38,8 @@ impl PgConnection {
                     other => other,
                 }
             })?;
+        // A connection that ends, however it does, is opened again by whoever
+        // needs it next.
         tokio::spawn(async move {
             if let Err(error) = connection.await {
                 tracing::warn!(%error, "PostgreSQL connection lost");
@@ -49,6 +51,18 @@ impl PgConnection {
         };
         this.batch(SESSION).await?;
         Ok(this)
+    }
+
+    pub(crate) async fn open_for_appends(config: &Config) -> Result<Self, StoreError> {
+        let this = Self::open(config).await?;
+        this.plan_once().await?;
+        Ok(this)
+    }
+
+    /// Statements of this connection are planned once and not for each call: the
+    /// plan of an append is the same whatever it holds.
+    pub(crate) async fn plan_once(&self) -> Result<(), StoreError> {
+        self.batch("SET plan_cache_mode = force_generic_plan").await
     }
 
     pub(crate) fn is_closed(&self) -> bool {

@@ -20,6 +20,10 @@ use crate::progress::Progress;
 const HEAD_POLL: Duration = Duration::from_secs(2);
 const RECONNECT_DELAY: Duration = Duration::from_secs(1);
 
+/// Word is sent at most this often: a busy daemon would pay a transaction for
+/// each of its commits, and only the newest head is of use.
+const NOTIFY_PAUSE: Duration = Duration::from_millis(5);
+
 pub(super) struct HeadHints {
     notifier: HeadNotifier,
     task: JoinHandle<()>,
@@ -42,9 +46,15 @@ impl HeadNotifier {
 impl HeadHints {
     pub(super) fn start(config: Config, progress: Arc<Progress>) -> Self {
         let (notifier, committed) = watch::channel(Seq(0));
+        let task = tokio::spawn(async move {
+            let listener = run_listener(config, Arc::clone(&progress), committed);
+            progress
+                .guard_task("the timeline's listener", listener)
+                .await;
+        });
         Self {
             notifier: HeadNotifier(Arc::new(notifier)),
-            task: tokio::spawn(run_listener(config, progress, committed)),
+            task,
         }
     }
 
@@ -104,6 +114,9 @@ async fn listen_and_notify(
     // A hint that a power cut takes away costs nothing.
     let setup = "SET synchronous_commit = off; LISTEN missiond_timeline";
     client.batch_execute(setup).await?;
+    let notify = client
+        .prepare("SELECT pg_notify('missiond_timeline', $1)")
+        .await?;
     let mut poll = interval(HEAD_POLL);
     poll.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
@@ -115,9 +128,8 @@ async fn listen_and_notify(
                     return Ok(());
                 }
                 let head = committed.borrow_and_update().to_string();
-                client
-                    .execute("SELECT pg_notify('missiond_timeline', $1)", &[&head])
-                    .await?;
+                client.execute(&notify, &[&head]).await?;
+                sleep(NOTIFY_PAUSE).await;
             }
         }
         if listening.is_finished() {

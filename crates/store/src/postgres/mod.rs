@@ -55,6 +55,7 @@ impl PostgresEngine {
         let progress = Arc::new(Progress::starting_at(head));
         let pool = Pool::new(config.clone());
         let hints = HeadHints::start(config.clone(), Arc::clone(&progress));
+        connection.plan_once().await?;
         let appender = Appender::start(
             config.clone(),
             connection,

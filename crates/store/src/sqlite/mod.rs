@@ -58,7 +58,7 @@ impl SqliteEngine {
         let head = prepare_schema(&mut connection, known)?;
         let progress = Arc::new(Progress::starting_at(head));
         Ok(Self {
-            readers: Readers::start(path)?,
+            readers: Readers::start(path, &progress)?,
             writer: Some(Writer::start(connection, Arc::clone(&progress))?),
             progress,
         })
@@ -74,10 +74,11 @@ impl SqliteEngine {
             let applied = connection.query(migrate::APPLIED, &[])?;
             migrate::nothing_pending(&applied, known)?;
             let head = check_head(&mut connection)?;
+            let progress = Arc::new(Progress::starting_at(head));
             Ok(Self {
-                readers: Readers::start(&path)?,
+                readers: Readers::start(&path, &progress)?,
                 writer: None,
-                progress: Arc::new(Progress::starting_at(head)),
+                progress,
             })
         });
         looking

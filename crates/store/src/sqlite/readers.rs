@@ -12,6 +12,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::SqliteConnection;
 use super::writer::run_to_completion;
 use crate::StoreError;
+use crate::progress::Progress;
 use crate::tx::{Access, Link, Tx, TxOutput, Work};
 
 const THREADS: usize = 4;
@@ -29,7 +30,7 @@ pub(super) struct Readers {
 }
 
 impl Readers {
-    pub(super) fn start(path: &Path) -> Result<Self, StoreError> {
+    pub(super) fn start(path: &Path, progress: &Arc<Progress>) -> Result<Self, StoreError> {
         let (jobs, queue) = mpsc::channel(QUEUE);
         let queue = Arc::new(Mutex::new(queue));
         for number in 1..=THREADS {
@@ -37,10 +38,10 @@ impl Readers {
                 path: path.to_owned(),
                 connection: None,
             };
-            let queue = Arc::clone(&queue);
+            let (queue, progress) = (Arc::clone(&queue), Arc::clone(progress));
             thread::Builder::new()
                 .name(format!("store-reader-{number}"))
-                .spawn(move || reader.run(&queue))
+                .spawn(move || progress.guard("a database reader", || reader.run(&queue)))
                 .map_err(|error| StoreError::Unavailable {
                     detail: format!("a reader thread did not start: {error}"),
                 })?;

@@ -139,7 +139,10 @@ impl Writer {
         };
         thread::Builder::new()
             .name("store-writer".into())
-            .spawn(move || worker.run(queue))
+            .spawn(move || {
+                let progress = Arc::clone(&worker.progress);
+                progress.guard("the database writer", || worker.run(queue));
+            })
             .map_err(|error| StoreError::Unavailable {
                 detail: format!("the writer thread did not start: {error}"),
             })?;
