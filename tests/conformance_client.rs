@@ -6,6 +6,7 @@
 
 use std::time::Duration;
 
+use missiond_runtime::Supervisor;
 use missiond_toolhub::{Hub, HubError, HubSettings, KeeperCommand};
 use serde_json::{Value, json};
 
@@ -25,6 +26,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             program: "none".into(),
             arguments: Vec::new(),
         },
+        supervisor: Supervisor::standalone(),
         listener: Box::new(|_| ()),
     });
     let runtime = tokio::runtime::Builder::new_current_thread()

@@ -7,6 +7,7 @@ use std::time::Duration;
 use missiond_api::Home;
 use missiond_core::{Clock, ExecutionId, SlotId};
 use missiond_journal::{Acknowledgement, Policy, Reason};
+use missiond_runtime::Supervisor;
 use missiond_slots::{SlotCommand, Slots};
 use missiond_store::{MissionDb, executions};
 use missiond_timeline::Timeline;
@@ -31,6 +32,7 @@ pub(crate) struct Context {
     pub(crate) policy: Arc<Policy>,
     /// Those that have not ended.
     pub(crate) runs: Mutex<HashMap<ExecutionId, Arc<Run>>>,
+    pub(crate) supervisor: Supervisor,
 }
 
 impl Context {

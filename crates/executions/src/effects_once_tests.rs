@@ -231,11 +231,19 @@ async fn a_daemon_that_dies_at_any_write_tells_every_effect_once() {
             });
             let created =
                 Journal::create(dying, Arc::clone(&policy), clock.now(), header(execution));
-            let run = Run::new(slot, created.unwrap(), timeline.clone(), Arc::clone(&clock));
+            let supervisor = Supervisor::standalone();
+            let run = Run::new(
+                slot,
+                created.unwrap(),
+                timeline.clone(),
+                Arc::clone(&clock),
+                supervisor.clone(),
+            );
             let lived = play(run.unwrap().0).await;
 
             let (journal, _) = Journal::open(Arc::new(files), policy, execution).unwrap();
-            let run = Run::new(slot, journal, timeline, clock).unwrap().0;
+            let run = Run::new(slot, journal, timeline, clock, supervisor);
+            let run = run.unwrap().0;
             assert!(play(run).await, "the next daemon goes on");
             assert_eq!(effects(&db).await, expected, "{dies:?} {deaths}");
             if lived {

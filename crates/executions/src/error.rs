@@ -3,6 +3,7 @@
 use missiond_adapters::{DetectError, EquipError, PlanError};
 use missiond_core::{ErrorCode, ExecutionId};
 use missiond_journal::{JournalError, Reason, StoreError as JournalStoreError};
+use missiond_runtime::Unfinished;
 use missiond_slots::SlotsError;
 use missiond_store::StoreError;
 use missiond_timeline::TimelineError;
@@ -42,6 +43,8 @@ pub enum ExecutionError {
     Random(String),
     #[error("a part of the daemon failed: {0}")]
     Task(#[from] tokio::task::JoinError),
+    #[error(transparent)]
+    Unfinished(#[from] Unfinished),
 }
 
 impl From<JournalStoreError> for ExecutionError {
@@ -66,7 +69,9 @@ impl ExecutionError {
             Self::Journal(error) => error.code(),
             Self::Store(error) => error.code(),
             Self::Timeline(error) => error.code(),
-            Self::Detect(_) | Self::Random(_) | Self::Task(_) => ErrorCode::Internal,
+            Self::Detect(_) | Self::Random(_) | Self::Task(_) | Self::Unfinished(_) => {
+                ErrorCode::Internal
+            }
         }
     }
 }

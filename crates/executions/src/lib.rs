@@ -100,6 +100,7 @@ impl Executions {
             journals: Arc::new(parts.journals),
             policy: Arc::new(Policy::standard()),
             runs: Mutex::default(),
+            supervisor: parts.supervisor.clone(),
         });
         Self {
             context,

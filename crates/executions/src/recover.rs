@@ -95,10 +95,10 @@ impl Executions {
         let shared = context.db.engine() != Engine::Sqlite;
         let opened = tokio::task::spawn_blocking(move || {
             let missing = || JournalError::from(JournalStoreError::NotFound { execution: id });
-            match journals.is_ours(id)? {
-                false if shared => Err(missing()),
-                _ => Journal::open(journals, policy, id),
+            if shared && !journals.is_ours(id)? {
+                return Err(missing());
             }
+            Journal::open(journals, policy, id)
         });
         let (journal, recovery) = match opened.await? {
             Ok(opened) => opened,
@@ -123,6 +123,7 @@ impl Executions {
             journal,
             context.timeline.clone(),
             Arc::clone(&context.clock),
+            context.supervisor.clone(),
         )?;
         Ok(Some((Arc::new(run), notices)))
     }

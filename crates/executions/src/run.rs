@@ -17,6 +17,7 @@ use missiond_journal::{
     Acknowledgement, Confidence, ExecutionState, Journal, JournalError, MessageAcknowledgement,
     NewMessage, NewObservation, ObservationKey, Observed, Outcome, OwnerEntity, Source, Text,
 };
+use missiond_runtime::Supervisor;
 use missiond_timeline::Timeline;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::{Mutex, Notify};
@@ -67,6 +68,7 @@ pub struct Run {
     journal: Arc<Journal>,
     timeline: Timeline,
     clock: Arc<dyn Clock>,
+    supervisor: Supervisor,
     /// What the timeline knows. Held while something is recorded and told, so
     /// that both ledgers have it in the same order.
     told: Mutex<Published>,
@@ -107,6 +109,7 @@ impl Run {
         journal: Journal,
         timeline: Timeline,
         clock: Arc<dyn Clock>,
+        supervisor: Supervisor,
     ) -> Result<(Self, UnboundedReceiver<Notice>), JournalError> {
         let (notices, received) = unbounded_channel();
         let (engine, told) = journal.peek(|state| (state.engine.clone(), Published::of(state)))?;
@@ -117,6 +120,7 @@ impl Run {
             journal: Arc::new(journal),
             timeline,
             clock,
+            supervisor,
             told: Mutex::new(told),
             notices,
             message: Notify::new(),
@@ -149,7 +153,7 @@ impl Run {
         seen: ObservationDraft,
     ) -> Result<Acknowledgement, ExecutionError> {
         let run = Arc::clone(self);
-        tokio::spawn(async move {
+        let work = async move {
             let mut told = run.told.lock().await;
             let at = run.clock.now();
             let signal = match &seen.observed {
@@ -172,8 +176,8 @@ impl Run {
             }
             run.publish(&mut told).await;
             Ok(acknowledgement)
-        })
-        .await?
+        };
+        self.complete("observation", work).await
     }
 
     /// Accepts a message for the agent; a task delivers it.
@@ -182,15 +186,15 @@ impl Run {
         new: NewMessage,
     ) -> Result<MessageAcknowledgement, ExecutionError> {
         let run = Arc::clone(self);
-        tokio::spawn(async move {
+        let work = async move {
             let mut told = run.told.lock().await;
             let at = run.clock.now();
             let accepted = run.blocking(move |journal| journal.accept(at, new)).await?;
             run.publish(&mut told).await;
             run.message.notify_one();
             Ok(accepted)
-        })
-        .await?
+        };
+        self.complete("message", work).await
     }
 
     /// Records how far a message has come.
@@ -202,7 +206,7 @@ impl Run {
     ) -> Result<(), ExecutionError> {
         let run = Arc::clone(self);
         let reason = reason.and_then(Text::<{ limits::SIGNAL_TEXT }>::excerpt);
-        tokio::spawn(async move {
+        let work = async move {
             let mut told = run.told.lock().await;
             let at = run.clock.now();
             let event = Event::MessageDelivery {
@@ -216,8 +220,8 @@ impl Run {
             run.record(event).await;
             run.publish(&mut told).await;
             Ok(())
-        })
-        .await?
+        };
+        self.complete("delivery", work).await
     }
 
     /// A daemon that takes over says what it found, and tells what the one
@@ -239,6 +243,15 @@ impl Run {
             tracing::error!(execution = %self.id, kind, %error, "an event is not on the timeline");
         }
         recorded.is_ok()
+    }
+
+    async fn complete<T: Send + 'static>(
+        &self,
+        task: &'static str,
+        work: impl Future<Output = Result<T, ExecutionError>> + Send + 'static,
+    ) -> Result<T, ExecutionError> {
+        let subject = Some(self.id.to_string());
+        self.supervisor.complete(task, subject, work).await?
     }
 
     async fn blocking<T: Send + 'static>(

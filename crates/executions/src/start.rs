@@ -131,6 +131,7 @@ impl Executions {
             journal,
             self.context.timeline.clone(),
             Arc::clone(&self.context.clock),
+            self.context.supervisor.clone(),
         )?;
         let run = Arc::new(run);
         // Before the program runs: nothing it does may be missed.

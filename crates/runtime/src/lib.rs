@@ -12,6 +12,6 @@ mod waiting;
 
 pub use component::{Component, StartError};
 pub use shutdown::{Shutdown, Stage};
-pub use supervisor::{Failure, OnPanic, Supervisor};
+pub use supervisor::{Failure, OnPanic, Supervisor, Unfinished};
 pub use tasks::Tasks;
 pub use waiting::{blocking, sleep_until};

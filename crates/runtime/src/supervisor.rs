@@ -12,7 +12,7 @@ use std::panic::AssertUnwindSafe;
 use std::time::{Duration, Instant};
 
 use futures::FutureExt;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use crate::shutdown::Shutdown;
@@ -57,6 +57,13 @@ pub struct Failure {
     pub subject: Option<String>,
     pub panic: String,
     pub then: OnPanic,
+}
+
+/// Work that did not come to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{task} did not come to its end; the daemon's log says why")]
+pub struct Unfinished {
+    task: &'static str,
 }
 
 /// A handle to the supervisor; clones share it.
@@ -112,6 +119,26 @@ impl Supervisor {
     {
         let this = self.clone();
         tokio::spawn(async move { this.watch_restarting(task, make).await })
+    }
+
+    /// Carries work to its end also when whoever asked for it goes away. A panic
+    /// in it is reported, and an error for whoever still waits.
+    pub async fn complete<F>(
+        &self,
+        task: &'static str,
+        subject: Option<String>,
+        work: F,
+    ) -> Result<F::Output, Unfinished>
+    where
+        F: Future<Output: Send> + Send + 'static,
+    {
+        let (answer, answered) = oneshot::channel();
+        let answering = async move {
+            // Nobody may be waiting any more.
+            let _ = answer.send(work.await);
+        };
+        self.spawn(task, subject, OnPanic::Report, answering);
+        answered.await.map_err(|_| Unfinished { task })
     }
 
     /// A future that ends where the given one ends or panics, for tasks that
@@ -232,6 +259,29 @@ mod tests {
         task.await.unwrap();
         supervisor.shutdown().reached(Stage::Draining).await;
         assert_eq!(supervisor.shutdown().reason(), "writer panicked: no");
+    }
+
+    #[tokio::test]
+    async fn work_is_completed_without_whoever_asked_for_it() {
+        let (supervisor, _failures) = Supervisor::new(Shutdown::default());
+        let (done, ended) = oneshot::channel();
+        let mut asked = Box::pin(supervisor.complete("change", None, async move {
+            tokio::task::yield_now().await;
+            done.send(()).unwrap();
+        }));
+        assert!(futures::poll!(&mut asked).is_pending());
+        drop(asked);
+        ended.await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_panic_in_work_that_is_waited_for_is_an_error_and_reported() {
+        let (supervisor, mut failures) = Supervisor::new(Shutdown::default());
+        let work = async { panic!("no ink") };
+        let done: Result<(), _> = supervisor.complete("change", None, work).await;
+        assert_eq!(done, Err(Unfinished { task: "change" }));
+        let failure = failures.recv().await.map(|failure| failure.panic);
+        assert_eq!(failure.as_deref(), Some("no ink"));
     }
 
     #[tokio::test]

@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use missiond_runtime::Supervisor;
 use serde_json::{Value, json};
 
 use crate::config::{ServerName, ServerSpec};
@@ -37,8 +38,9 @@ impl McpClient {
         server: ServerName,
         spec: &ServerSpec,
         keeper: &KeeperCommand,
+        supervisor: &Supervisor,
     ) -> Result<Self, HubError> {
-        let session = Session::open(&server, spec, keeper).await?;
+        let session = Session::open(&server, spec, keeper, supervisor).await?;
         let tools = list_tools(&server, &session, &spec.transport, spec.timeout).await?;
         Ok(Self {
             server,

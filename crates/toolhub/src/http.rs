@@ -17,6 +17,7 @@ use missiond_net::http::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue};
 use missiond_net::http::{
     Connections, HeaderMap, HttpClient, HttpError, Method, Request, Response, StatusCode, Uri,
 };
+use missiond_runtime::{OnPanic, Supervisor};
 use parking_lot::{Mutex, RwLock};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -56,6 +57,7 @@ struct Shared {
     negotiated: RwLock<Negotiated>,
     closed: watch::Sender<Option<String>>,
     listening: Mutex<Option<tokio::task::AbortHandle>>,
+    supervisor: Supervisor,
 }
 
 /// What both sides have settled on.
@@ -85,6 +87,7 @@ impl HttpLink {
         url: &str,
         headers: &BTreeMap<String, String>,
         inbox: &Arc<Inbox>,
+        supervisor: &Supervisor,
     ) -> Result<Self, String> {
         let uri: Uri = url.parse().map_err(|_| format!("`{url}` is not a URL"))?;
         let mut fixed = HeaderMap::new();
@@ -109,6 +112,7 @@ impl HttpLink {
                 negotiated: RwLock::default(),
                 closed: watch::Sender::new(None),
                 listening: Mutex::new(None),
+                supervisor: supervisor.clone(),
             }),
         })
     }
@@ -125,7 +129,9 @@ impl HttpLink {
     /// none says so, and that is fine.
     pub(crate) fn listen(&self, subscription: Option<Value>) {
         let shared = Arc::clone(&self.shared);
-        let task = tokio::spawn(async move { shared.listen(subscription).await });
+        let task = self.shared.spawn("MCP server events", async move {
+            shared.listen(subscription).await;
+        });
         let mut listening = self.shared.listening.lock();
         if let Some(before) = listening.replace(task.abort_handle()) {
             before.abort();
@@ -230,6 +236,16 @@ enum StreamEnd {
 }
 
 impl Shared {
+    fn spawn(
+        &self,
+        task: &'static str,
+        future: impl Future<Output = ()> + Send + 'static,
+    ) -> tokio::task::JoinHandle<()> {
+        let subject = Some(self.server.clone());
+        self.supervisor
+            .spawn(task, subject, OnPanic::Report, future)
+    }
+
     fn negotiated(&self) -> Negotiated {
         self.negotiated.read().clone()
     }
@@ -450,7 +466,9 @@ impl Shared {
             Incoming::Request { id, method } => {
                 if self.negotiated().era == Some(Era::Legacy) {
                     let shared = Arc::clone(self);
-                    tokio::spawn(async move { shared.post(answer_line(&id, &method)).await });
+                    self.spawn("MCP server answer", async move {
+                        let _ = shared.post(answer_line(&id, &method)).await;
+                    });
                 }
             }
             Incoming::Complaint(_) => {}

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use missiond_runtime::Supervisor;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
@@ -27,6 +28,7 @@ pub struct HubSettings {
     /// The file of accepted tools.
     pub pins: PathBuf,
     pub keeper: KeeperCommand,
+    pub supervisor: Supervisor,
     pub listener: Box<dyn Fn(HubEvent) + Send + Sync>,
 }
 
@@ -58,6 +60,7 @@ pub enum HubEvent {
 pub(crate) struct Environment {
     pub(crate) keeper: KeeperCommand,
     pub(crate) pins: Pins,
+    pub(crate) supervisor: Supervisor,
     listener: Box<dyn Fn(HubEvent) + Send + Sync>,
     is_stopping: AtomicBool,
 }
@@ -127,6 +130,7 @@ impl Hub {
             environment: Arc::new(Environment {
                 keeper: settings.keeper,
                 pins: Pins::new(settings.pins),
+                supervisor: settings.supervisor,
                 listener: settings.listener,
                 is_stopping: AtomicBool::new(false),
             }),

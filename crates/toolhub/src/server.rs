@@ -19,6 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use missiond_runtime::OnPanic;
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Semaphore;
 
@@ -188,7 +189,10 @@ impl Server {
         self.set_phase(Phase::Starting);
         // Whoever asked may go away; then nothing must stay "starting" for ever.
         let mut guard = StartGuard(Some(self));
-        let opened = Session::open(&self.name, &self.spec, &self.environment.keeper).await;
+        let Environment {
+            keeper, supervisor, ..
+        } = &*self.environment;
+        let opened = Session::open(&self.name, &self.spec, keeper, supervisor).await;
         guard.0 = None;
         match opened {
             Ok(session) => {
@@ -203,7 +207,9 @@ impl Server {
                     session: Arc::clone(&session),
                     unwell: None,
                 });
-                tokio::spawn(watch::watch(Arc::downgrade(self), Arc::clone(&session)));
+                let watching = watch::watch(Arc::downgrade(self), Arc::clone(&session));
+                let subject = Some(self.name.to_string());
+                supervisor.spawn("MCP server", subject, OnPanic::Report, watching);
                 Ok(session)
             }
             Err(error) => {

@@ -9,6 +9,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use missiond_runtime::Supervisor;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
@@ -74,11 +75,13 @@ impl Session {
         server: &ServerName,
         spec: &ServerSpec,
         keeper: &KeeperCommand,
+        supervisor: &Supervisor,
     ) -> Result<Self, HubError> {
         let mut choice = spec.protocol;
         loop {
             let inbox = Inbox::new();
-            let link = connect(server, spec, keeper, &inbox).map_err(|why| HubError::Start {
+            let link = connect(server, spec, keeper, &inbox, supervisor);
+            let link = link.map_err(|why| HubError::Start {
                 server: server.to_string(),
                 why,
             })?;
@@ -213,12 +216,14 @@ fn connect(
     spec: &ServerSpec,
     keeper: &KeeperCommand,
     inbox: &Arc<Inbox>,
+    supervisor: &Supervisor,
 ) -> Result<Link, String> {
+    let server = server.as_str();
     match &spec.transport {
         transport @ Transport::Stdio { .. } => {
-            StdioLink::start(server.as_str(), transport, keeper, inbox).map(Link::Stdio)
+            StdioLink::start(server, transport, keeper, inbox, supervisor).map(Link::Stdio)
         }
-        Transport::Http { url, headers } => HttpLink::new(server.as_str(), url, headers, inbox)
+        Transport::Http { url, headers } => HttpLink::new(server, url, headers, inbox, supervisor)
             .map(|link| Link::Http(Box::new(link))),
     }
 }

@@ -9,7 +9,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use futures::FutureExt;
 use missiond_net::{Frame, FrameDecoder, Oversized};
+use missiond_runtime::{OnPanic, Supervisor};
 use parking_lot::{Mutex, MutexGuard};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -65,6 +67,7 @@ impl StdioLink {
         transport: &Transport,
         keeper: &KeeperCommand,
         inbox: &Arc<Inbox>,
+        supervisor: &Supervisor,
     ) -> Result<Self, String> {
         let (process, pipes) = Process::start(transport, keeper)?;
         let shared = Arc::new(Shared {
@@ -84,18 +87,26 @@ impl StdioLink {
         } = pipes;
         let out =
             Outlet::new(stdin).map_err(|error| format!("its input cannot be used: {error}"))?;
-        let writing = tokio::spawn(Arc::clone(&out).run_writer());
-        let errors = tokio::spawn(read_stderr(server.to_owned(), stderr, Arc::clone(inbox)));
+        let spawn = |task, future| {
+            let subject = Some(server.to_owned());
+            supervisor.spawn(task, subject, OnPanic::Report, future)
+        };
+        let writing = spawn("MCP server input", Arc::clone(&out).run_writer().boxed());
+        let stderr = read_stderr(server.to_owned(), stderr, Arc::clone(inbox));
+        let errors = spawn("MCP server stderr", stderr.boxed());
         let reader = Reader {
             shared: Arc::clone(&shared),
             out: Arc::clone(&out),
             stopped,
             errors,
         };
-        tokio::spawn(async move {
+        let closing = CloseOnDrop(Arc::clone(&shared));
+        let reading = async move {
             reader.run(stdout, process, writing).await;
+            drop(closing);
             gone.send_replace(true);
-        });
+        };
+        spawn("MCP server output", reading.boxed());
         Ok(Self {
             shared,
             out,
@@ -269,6 +280,17 @@ impl Shared {
                 why: why.to_owned(),
                 sent: Sent::Yes,
             }));
+        }
+    }
+}
+
+/// Leaves nobody waiting for a reader that is gone, however it went.
+struct CloseOnDrop(Arc<Shared>);
+
+impl Drop for CloseOnDrop {
+    fn drop(&mut self) {
+        if self.0.closed.borrow().is_none() {
+            self.0.close("reading its output failed");
         }
     }
 }

@@ -28,12 +28,14 @@ const WAITING_EVENTS: usize = 1024;
 /// A hub for this home. Its events go to `listener`.
 pub fn hub(
     home: &Home,
+    supervisor: &Supervisor,
     listener: impl Fn(HubEvent) + Send + Sync + 'static,
 ) -> std::io::Result<Hub> {
     Ok(Hub::new(HubSettings {
         config: home.config_dir().to_owned(),
         pins: home.tool_pins(),
         keeper: KeeperCommand::of_this_program()?,
+        supervisor: supervisor.clone(),
         listener: Box::new(listener),
     }))
 }
@@ -53,7 +55,7 @@ impl Toolhub {
     ) -> std::io::Result<Self> {
         let (events, mut waiting) = mpsc::channel::<HubEvent>(WAITING_EVENTS);
         let counted = Arc::clone(metrics);
-        let hub = hub(home, move |event| {
+        let hub = hub(home, supervisor, move |event| {
             if let HubEvent::State { from, to, .. } = &event {
                 count(&counted, from, to);
             }

@@ -5,6 +5,7 @@ mod config;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use missiond_runtime::Supervisor;
 use missiond_toolhub::{HubError, KeeperCommand, McpClient, ServerName, ToolText};
 use serde_json::Value;
 
@@ -34,6 +35,7 @@ impl Servers {
     /// Connects to all of them; one that cannot be used fails the whole.
     pub(crate) async fn connect(config: McpConfig) -> Result<Self, McpError> {
         let mut servers = Self::default();
+        let supervisor = Supervisor::standalone();
         for (name, server) in config.servers {
             let not_started = |reason: String| McpError::NotStarted {
                 server: name.clone(),
@@ -43,7 +45,7 @@ impl Servers {
             let named = ServerName::new(&name).map_err(|error| not_started(error.to_string()))?;
             let keeper =
                 KeeperCommand::of_this_program().map_err(|error| not_started(error.to_string()))?;
-            match McpClient::connect(named, &spec, &keeper).await {
+            match McpClient::connect(named, &spec, &keeper, &supervisor).await {
                 Ok(connected) => servers.connected.push(connected),
                 Err(HubError::Start { why, .. }) => return Err(not_started(why)),
                 Err(error) => return Err(error.into()),

@@ -9,6 +9,7 @@ use missiond_api::operations::tools::{
 };
 use missiond_api::{ApiError, Home, Operation};
 use missiond_operations::toolhub;
+use missiond_runtime::Supervisor;
 use missiond_toolhub::Hub;
 
 use crate::failure::Failure;
@@ -31,7 +32,7 @@ impl Direct {
             .build()?;
         Ok(Self {
             runtime,
-            hub: toolhub::hub(home, |_| ())?,
+            hub: toolhub::hub(home, &Supervisor::standalone(), |_| ())?,
         })
     }
 

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use missiond_api::Home;
 use missiond_core::ErrorCode;
+use missiond_runtime::Supervisor;
 use missiond_toolhub::{
     ConfigError, ConfigRoots, HubError, ImportClient, ServerEntry, ServerName, Switch,
 };
@@ -31,17 +32,17 @@ pub(super) fn add(args: McpAddArgs, home: &Home, output: &mut Output) -> Result<
         ..ServerEntry::default()
     };
     let file = missiond_toolhub::add(home.config_dir(), &name, &entry).map_err(refused)?;
-    say(output, "added", &name, &file);
+    print_outcome(output, "added", &name, &file);
     Ok(ExitCode::SUCCESS)
 }
 
 pub(super) fn remove(name: &str, home: &Home, output: &mut Output) -> Result<ExitCode, Failure> {
     let name = ServerName::new(name).map_err(refused)?;
     let file = missiond_toolhub::remove(home.config_dir(), &name).map_err(refused)?;
-    let hub = missiond_operations::toolhub::hub(home, |_| ())?;
+    let hub = missiond_operations::toolhub::hub(home, &Supervisor::standalone(), |_| ())?;
     hub.forget(&name)
         .map_err(|error| Failure::new(error.code(), error.to_string()))?;
-    say(output, "removed", &name, &file);
+    print_outcome(output, "removed", &name, &file);
     Ok(ExitCode::SUCCESS)
 }
 
@@ -57,7 +58,7 @@ pub(super) fn switch(
         Switch::Enabled => "enabled",
         Switch::Disabled => "disabled",
     };
-    say(output, done, &name, &file);
+    print_outcome(output, done, &name, &file);
     Ok(ExitCode::SUCCESS)
 }
 
@@ -146,7 +147,7 @@ pub(in crate::commands) fn of_arg(client: ImportFrom) -> ImportClient {
     }
 }
 
-fn say(output: &mut Output, done: &str, name: &ServerName, file: &std::path::Path) {
+fn print_outcome(output: &mut Output, done: &str, name: &ServerName, file: &std::path::Path) {
     let value = json!({ "server": name, "file": file, "outcome": done });
     output.result(&value, |output, _| {
         output.line(format!("{done} {name} ({})", file.display()));
