@@ -299,9 +299,10 @@ fn own_conversations_are_taken_in_where_the_person_said_so() {
         assert!(one["cost"]["microdollars"].is_null(), "{one}");
         assert_eq!(one["cost"]["unpriced"].as_array().unwrap().len(), 1);
         // Claude Code itself counts what a conversation cost.
-        let told = match one["engine"] == "claude" {
-            true => json!(18_168),
-            false => Value::Null,
+        let told = if one["engine"] == "claude" {
+            json!(18_168)
+        } else {
+            Value::Null
         };
         assert_eq!(one["cost"]["told_microdollars"], told, "{one}");
     }

@@ -156,9 +156,10 @@ fn read(argument: &str) -> Result<Set, Box<dyn Error>> {
     Ok(Set {
         name: file.to_owned(),
         parts: dataset.queries.iter().map(|q| part(&q.id)).collect(),
-        bear: match dataset.docs.iter().any(|doc| doc.date.is_some()) {
-            true => &OF_TURNS,
-            false => &OF_DOCUMENTS,
+        bear: if dataset.docs.iter().any(|doc| doc.date.is_some()) {
+            &OF_TURNS
+        } else {
+            &OF_DOCUMENTS
         },
         dataset,
         vectors,

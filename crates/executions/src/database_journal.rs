@@ -252,7 +252,7 @@ impl JournalStore for DatabaseJournals {
 
     fn anchor(&self, execution: ExecutionId) -> Result<Option<Head>, JournalError> {
         self.head(execution)?
-            .map(|head| told(execution, &head))
+            .map(|head| head_of(execution, &head))
             .transpose()
     }
 }
@@ -318,7 +318,7 @@ impl Writer {
 
 impl JournalWriter for Writer {
     fn head(&self) -> Head {
-        told(self.execution, &self.head).unwrap_or(Head::EMPTY)
+        head_of(self.execution, &self.head).unwrap_or(Head::EMPTY)
     }
 
     fn commit(&mut self, batch: Batch<'_>) -> Result<(), JournalError> {
@@ -387,7 +387,7 @@ fn stored(head: Head, segment: i64) -> JournalHead {
     }
 }
 
-fn told(execution: ExecutionId, head: &JournalHead) -> Result<Head, JournalError> {
+fn head_of(execution: ExecutionId, head: &JournalHead) -> Result<Head, JournalError> {
     let sequence = Sequence(u64::try_from(head.seq).unwrap_or(0));
     let hash = head.hash.parse().map_err(|error| JournalError::Damaged {
         execution,

@@ -216,8 +216,8 @@ pub(super) fn of_transcript(
                 cache_write_tokens: usage.cache_write,
             }),
         ),
-        TranscriptFact::Prompted { text } => (place, said_by(Speaker::Operator, text)?),
-        TranscriptFact::Said { text } => (place, said_by(Speaker::Agent, text)?),
+        TranscriptFact::Prompted { text } => (place, speech(Speaker::Operator, text)?),
+        TranscriptFact::Said { text } => (place, speech(Speaker::Agent, text)?),
         TranscriptFact::ToolStarted { tool: name, .. } => (
             place,
             fact(ToolUse {
@@ -252,7 +252,7 @@ pub(super) fn of_transcript(
     })
 }
 
-fn said_by(by: Speaker, text: &str) -> Option<Observed> {
+fn speech(by: Speaker, text: &str) -> Option<Observed> {
     let text = Text::excerpt(text)?;
     Some(fact(Said { by, text }))
 }

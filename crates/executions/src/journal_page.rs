@@ -76,7 +76,7 @@ fn forwards(
             return ControlFlow::Break(());
         }
         next = line.sequence();
-        kept.take(line);
+        kept.push(line);
         ControlFlow::Continue(())
     })?;
     Ok(Found {
@@ -105,7 +105,7 @@ fn backwards(
             if line.sequence() >= end {
                 return ControlFlow::Break(());
             }
-            kept.take(line);
+            kept.push(line);
             dropped = kept.shrink(part).or(dropped);
             ControlFlow::Continue(())
         })?;
@@ -161,7 +161,7 @@ impl Kept {
         many || (!self.records.is_empty() && self.bytes + next > part.bytes)
     }
 
-    fn take(&mut self, line: Looked) {
+    fn push(&mut self, line: Looked) {
         if let Looked::Wanted(record, bytes) = line {
             self.bytes += bytes;
             self.records.push_back((*record, bytes));

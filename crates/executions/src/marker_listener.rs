@@ -110,7 +110,7 @@ impl MarkerListener {
 }
 
 impl Listener for MarkerListener {
-    fn hear(&self, bytes: &[u8]) {
+    fn handle_output(&self, bytes: &[u8]) {
         let mut state = self.state();
         match &mut state.kept {
             Some(kept) if kept.len() + bytes.len() <= KEPT => kept.extend_from_slice(bytes),

@@ -89,7 +89,7 @@ pub(super) async fn answer(
     let request = request.ok_or(ExecutionError::NoQuestion { execution: run.id })?;
     let content = MessageContent::Answer(Answer {
         request: request.id,
-        text: Text::new(told(request, text)).map_err(|error| invalid(&error))?,
+        text: Text::new(answer_text(request, text)).map_err(|error| invalid(&error))?,
     });
     accept(run, key, Sender::Operator, content).await
 }
@@ -111,7 +111,7 @@ pub(super) async fn interrupt(run: &Arc<Run>) -> Result<Accepted, ExecutionError
 }
 
 /// What the agent is told when the person chose one of its answers by its label.
-fn told(request: &InputRequest, text: &str) -> String {
+fn answer_text(request: &InputRequest, text: &str) -> String {
     let chosen = request.choices.iter().find(|choice| &*choice.label == text);
     let value = chosen.and_then(|choice| choice.value.as_ref());
     value.map_or_else(|| text.to_owned(), |value| value.as_str().to_owned())

@@ -104,7 +104,7 @@ struct Read {
 
 impl Read {
     /// What the lines say, one after the other.
-    fn seen(
+    fn observations(
         &mut self,
         engine: &CliEngine,
         repeated_calls: &RepeatedCalls,
@@ -185,7 +185,7 @@ impl Transcript {
             run.observe(facts::of_conversation(&read.place.conversation, path))
                 .await?;
         }
-        for seen in read.seen(&self.engine, &run.repeated_calls) {
+        for seen in read.observations(&self.engine, &run.repeated_calls) {
             run.observe(seen).await?;
         }
         self.store(context, run, read.place).await?;
@@ -276,7 +276,7 @@ mod tests {
             memory: TranscriptMemory::default(),
         });
         let mut read = read(place).unwrap();
-        let seen = read.seen(&CliEngine::Claude, &RepeatedCalls::default());
+        let seen = read.observations(&CliEngine::Claude, &RepeatedCalls::default());
         let named = seen.into_iter().filter_map(|seen| match seen.observed {
             Observed::Fact(Fact::ToolUse(used)) => Some(used.tool.as_str().to_owned()),
             _ => None,

@@ -44,9 +44,10 @@ pub(crate) async fn serve(listener: std::net::TcpListener, script: Arc<Script>) 
 async fn answer(request: Request<Incoming>, script: &Script) -> Response<Body> {
     let path = request.uri().path().to_owned();
     if request.method() != Method::POST {
-        return match path.ends_with("/models") {
-            true => json_response(200, &json!({"object": "list", "data": [], "models": []})),
-            false => json_response(200, &json!({})),
+        return if path.ends_with("/models") {
+            json_response(200, &json!({"object": "list", "data": [], "models": []}))
+        } else {
+            json_response(200, &json!({}))
         };
     }
     let body = Limited::new(request.into_body(), MAX_REQUEST);

@@ -105,7 +105,7 @@ impl FrameDecoder {
             self.scanned = end + 1;
             let is_rest = std::mem::take(&mut self.skipping);
             if is_rest || end - start > self.limit {
-                self.edges.note(&self.buffer[start..end], is_rest);
+                self.edges.extend(&self.buffer[start..end], is_rest);
                 if is_rest && self.oversized == Oversized::AtOnce {
                     continue;
                 }
@@ -137,7 +137,7 @@ impl FrameDecoder {
     /// Forgets what is there of a line that is too large, but for its edges.
     fn skip_pending(&mut self) {
         self.edges
-            .note(&self.buffer[self.consumed..], self.skipping);
+            .extend(&self.buffer[self.consumed..], self.skipping);
         self.skipping = true;
         self.buffer.clear();
         self.consumed = 0;
@@ -149,7 +149,7 @@ impl FrameDecoder {
 
 impl Edges {
     /// A piece of a line; `continues` if there were pieces before it.
-    fn note(&mut self, piece: &[u8], continues: bool) {
+    fn extend(&mut self, piece: &[u8], continues: bool) {
         if !continues {
             self.head.clear();
             self.tail.clear();

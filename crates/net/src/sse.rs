@@ -48,7 +48,7 @@ impl SseParser {
                 b'\n' if after_return => {}
                 b'\n' | b'\r' => {
                     let line = std::mem::take(&mut self.line);
-                    if let Some(complete) = self.take_line(&line) {
+                    if let Some(complete) = self.handle_line(&line) {
                         event(complete);
                     }
                 }
@@ -59,7 +59,7 @@ impl SseParser {
         Ok(())
     }
 
-    fn take_line(&mut self, line: &[u8]) -> Option<SseEvent> {
+    fn handle_line(&mut self, line: &[u8]) -> Option<SseEvent> {
         if line.is_empty() {
             let data = std::mem::take(&mut self.data);
             return std::mem::take(&mut self.has_data).then_some(SseEvent { data });

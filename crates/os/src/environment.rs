@@ -96,7 +96,7 @@ impl Child {
     }
 
     /// What this kind is told, whatever our own environment says.
-    const fn told(self) -> &'static [(&'static str, &'static str)] {
+    const fn fixed(self) -> &'static [(&'static str, &'static str)] {
         match self {
             Self::Agent => &[("COLORTERM", "truecolor"), ("TERM", "xterm-256color")],
             Self::ToolServer => &[],
@@ -129,7 +129,7 @@ where
         .into_iter()
         .filter(|(name, value)| child.inherits(name.as_ref(), value.as_ref()))
         .collect();
-    for (name, value) in child.told() {
+    for (name, value) in child.fixed() {
         environment.insert((*name).into(), (*value).into());
     }
     environment

@@ -40,7 +40,7 @@ impl Transcript {
         self.message("user", &json!(text))
     }
 
-    pub(crate) fn said(&mut self, text: &str) -> io::Result<()> {
+    pub(crate) fn assistant_text(&mut self, text: &str) -> io::Result<()> {
         self.message("assistant", &json!([{"type": "text", "text": text}]))
     }
 
@@ -134,7 +134,7 @@ impl Truth {
         })
     }
 
-    pub(crate) fn tell(&mut self, view: &View) -> io::Result<()> {
+    pub(crate) fn record(&mut self, view: &View) -> io::Result<()> {
         let claim = Claim {
             state: view.state(),
             dialog: match &view.panel {

@@ -161,7 +161,7 @@ impl Session {
     }
 
     /// The first turn with uses left that answers this prompt; counted as used.
-    pub(crate) fn take_turn(&mut self, script: &Script, prompt: &str) -> Option<usize> {
+    pub(crate) fn next_turn(&mut self, script: &Script, prompt: &str) -> Option<usize> {
         self.kept.prompts += 1;
         // What an agent is told beside it is not what it is asked.
         let request = request_of(prompt);

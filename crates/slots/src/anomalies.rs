@@ -106,8 +106,8 @@ impl Watch {
         [look, stuck, flood, garbage].into_iter().flatten().min()
     }
 
-    /// Whether [`Watch::look`] could say anything.
-    pub(super) fn wants_look(&self, state: PtyState, now: Duration) -> bool {
+    /// Whether [`Self::check`] could say anything.
+    pub(super) fn is_due(&self, state: PtyState, now: Duration) -> bool {
         state.is_working() != self.working_since.is_some()
             || self.wake().is_some_and(|due| due <= now)
     }
@@ -115,7 +115,7 @@ impl Watch {
     pub(super) fn check(&mut self, state: PtyState, screen: &Screen, now: Duration) -> Vec<Change> {
         let mut changes = Vec::new();
         if self.unseen {
-            self.see(screen, now);
+            self.remember(screen, now);
         }
         match (state.is_working(), self.working_since) {
             (true, None) => self.working_since = Some(now),
@@ -154,7 +154,7 @@ impl Watch {
         changes
     }
 
-    fn see(&mut self, screen: &Screen, now: Duration) {
+    fn remember(&mut self, screen: &Screen, now: Duration) {
         self.unseen = false;
         self.looked = now;
         let mut words = DefaultHasher::new();
@@ -274,7 +274,7 @@ mod tests {
         for quarter in from * 4..until * 4 {
             let now = LOOK_EVERY * quarter;
             let screen = each(watch, quarter, now);
-            if !watch.wants_look(state, now) {
+            if !watch.is_due(state, now) {
                 continue;
             }
             let changes = watch.check(state, &screen, now);

@@ -55,7 +55,7 @@ mod tests {
     }
 
     /// A slot whose screen was drawn last at 1 s, and a hook at 2 s.
-    fn heard(event: &HookEvent) -> Arbiter {
+    fn arbiter_after(event: &HookEvent) -> Arbiter {
         let mut arbiter = Arbiter::default();
         arbiter.screen_drawn(at(1_000));
         report(&mut arbiter, event, at(2_000));
@@ -78,7 +78,7 @@ mod tests {
             (tool(), Idle, ToolRunning),
             (HookEvent::TurnEnded, Unknown, Idle),
         ] {
-            let fused = heard(&event).reading(&screen(shows, 500), at(2_100));
+            let fused = arbiter_after(&event).reading(&screen(shows, 500), at(2_100));
             assert_eq!(fused.state, expected, "{event:?} over {shows:?}");
             assert_eq!(fused.authority, Authority::Protocol);
         }
@@ -100,7 +100,7 @@ mod tests {
             (HookEvent::SubagentEnded, Idle),
         ] {
             let shown = screen(shows, 500);
-            let fused = heard(&event).reading(&shown, at(2_100));
+            let fused = arbiter_after(&event).reading(&shown, at(2_100));
             assert_eq!(fused, shown, "{event:?} over {shows:?}");
         }
     }
@@ -108,7 +108,7 @@ mod tests {
     #[test]
     fn the_end_of_a_turn_is_believed_only_when_no_more_work_is_drawn() {
         let works = screen(PtyState::Thinking, 500);
-        let mut arbiter = heard(&HookEvent::TurnEnded);
+        let mut arbiter = arbiter_after(&HookEvent::TurnEnded);
         assert_eq!(
             arbiter.reading(&works, at(2_500)),
             works,
@@ -122,7 +122,7 @@ mod tests {
     #[test]
     fn what_was_said_before_a_key_or_long_ago_does_not_hold() {
         let idle = screen(PtyState::Idle, 500);
-        let mut arbiter = heard(&HookEvent::Prompted);
+        let mut arbiter = arbiter_after(&HookEvent::Prompted);
         assert!(arbiter.input_sent(at(2_200)));
         assert_eq!(arbiter.reading(&idle, at(2_300)), idle);
         assert!(
@@ -130,7 +130,7 @@ mod tests {
             "there is nothing left to take"
         );
 
-        let mut arbiter = heard(&HookEvent::Prompted);
+        let mut arbiter = arbiter_after(&HookEvent::Prompted);
         assert_eq!(arbiter.deadline(at(2_100)), Some(at(3_000)));
         assert_eq!(arbiter.deadline(at(3_500)), Some(at(5_000)));
         assert!(!arbiter.expire(at(5_000)));
@@ -144,11 +144,11 @@ mod tests {
         let waiting = HookEvent::Waiting {
             message: "Claude needs your permission".to_owned(),
         };
-        let fused = heard(&waiting).reading(&screen(PtyState::Thinking, 500), at(2_100));
+        let fused = arbiter_after(&waiting).reading(&screen(PtyState::Thinking, 500), at(2_100));
         assert_eq!(fused.state, PtyState::Confirming);
         assert_eq!(fused.waiting_for, Some(WaitingFor::Permission));
         // A later hook ends it.
-        let mut arbiter = heard(&waiting);
+        let mut arbiter = arbiter_after(&waiting);
         report(&mut arbiter, &tool(), at(2_200));
         let works = screen(PtyState::Thinking, 500);
         assert_eq!(arbiter.reading(&works, at(2_300)), works);

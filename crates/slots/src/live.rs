@@ -274,7 +274,7 @@ impl Live {
                     None => return Ok(Parted::Lost),
                 },
                 command = self.commands.recv() => match command {
-                    Some(command) => self.obey(command, host, &mut changes).await?,
+                    Some(command) => self.handle_command(command, host, &mut changes).await?,
                     None => return Ok(Parted::Released),
                 },
                 () = bell.notified() => {
@@ -311,7 +311,7 @@ impl Live {
             .advance_to(now + Duration::from_micros(1), changes);
         self.viewers.screen_changed(Instant::now());
         if let Some(listener) = &self.listener {
-            listener.hear(bytes);
+            listener.handle_output(bytes);
         }
         self.offset += bytes.len() as u64;
         self.watch.output(bytes.len() as u64, self.begun.elapsed());

@@ -117,11 +117,12 @@ impl Board {
                     ..TaskFilter::default()
                 };
                 let ready = store::ready(tx, now, &limits).await?;
-                let ready_total = match ready.len() < limits.limit as usize {
-                    true => ready.len() as u64,
+                let ready_total = if ready.len() < limits.limit as usize {
+                    ready.len() as u64
+                } else {
                     // More than were asked for: those behind them are not looked
                     // at one by one.
-                    false => store::count_ready(tx, now).await?,
+                    store::count_ready(tx, now).await?
                 };
                 Ok(Readiness {
                     ready,

@@ -344,9 +344,10 @@ impl From<ClearArg> for TaskField {
 fn command(text: &str) -> Result<Check, String> {
     let run = shlex::split(text)
         .ok_or("a quote is opened and not closed, or a backslash stands before nothing")?;
-    match run.is_empty() {
-        true => Err("a command has at least a program".to_owned()),
-        false => Ok(Check::of(run)),
+    if run.is_empty() {
+        Err("a command has at least a program".to_owned())
+    } else {
+        Ok(Check::of(run))
     }
 }
 

@@ -145,7 +145,7 @@ impl Carrier {
                 Ok(News::ClientDone) => self.leave_by = Some(Instant::now() + AFTER_CLIENT),
                 Ok(News::Server(generation, line)) if generation == self.generation => {
                     if self.bridge.from_server(&line) {
-                        say(&line)?;
+                        write_line(&line)?;
                     }
                 }
                 Ok(News::ServerGone(generation)) if generation == self.generation => self.lost()?,
@@ -208,7 +208,7 @@ impl Carrier {
         let name = || ObservationId::generate().to_string();
         match self.bridge.from_client(line, name) {
             BridgeLine::Forward(line) => self.send(&line),
-            BridgeLine::Refuse(line) => say(&line),
+            BridgeLine::Refuse(line) => write_line(&line),
         }
     }
 
@@ -229,9 +229,11 @@ impl Carrier {
         };
         let why = format!("the message has {bytes} bytes or more, and may have {MAX_FRAME}");
         let error = json!({ "code": -32600, "message": why });
-        say(json!({ "jsonrpc": "2.0", "id": id, "error": error })
-            .to_string()
-            .as_bytes())
+        write_line(
+            json!({ "jsonrpc": "2.0", "id": id, "error": error })
+                .to_string()
+                .as_bytes(),
+        )
     }
 
     /// A line that does not arrive is sent again when there is a connection.
@@ -250,7 +252,7 @@ impl Carrier {
             let why = "the daemon went away; whether this was carried out is not known: look before \
                        you try again";
             for line in self.bridge.lost(why) {
-                say(&line)?;
+                write_line(&line)?;
             }
         }
         Ok(())
@@ -258,7 +260,7 @@ impl Carrier {
 
     fn give_up(&mut self, why: &str) -> Result<(), Failure> {
         for line in self.bridge.give_up(why) {
-            say(&line)?;
+            write_line(&line)?;
         }
         Ok(())
     }
@@ -289,7 +291,7 @@ fn read_client(tell: &SyncSender<News>) {
     }
 }
 
-fn say(line: &[u8]) -> io::Result<()> {
+fn write_line(line: &[u8]) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     stdout.write_all(line)?;
     if line.last() != Some(&b'\n') {

@@ -49,7 +49,7 @@ pub(super) fn run(args: CodeArgs, reach: &Reach, output: &mut Output) -> Result<
                 client.call::<CodeSearch>(&params)?
             };
             output.result(&found, |output, found| {
-                say_freshness(output, &found.freshness);
+                print_freshness(output, &found.freshness);
                 for beacon in &found.beacons {
                     describe_beacon(output, beacon);
                 }
@@ -64,7 +64,7 @@ pub(super) fn run(args: CodeArgs, reach: &Reach, output: &mut Output) -> Result<
         CodeCommand::Show { symbol } => {
             let shown = client.call::<CodeShow>(&CodeShowParams { path, symbol })?;
             output.result(&shown, |output, shown| {
-                say_freshness(output, &shown.freshness);
+                print_freshness(output, &shown.freshness);
                 for one in &shown.found {
                     let place = place(&one.symbol);
                     let place = output.paint.apply(Style::Bold, &place);
@@ -93,7 +93,7 @@ pub(super) fn run(args: CodeArgs, reach: &Reach, output: &mut Output) -> Result<
                 client.call::<CodeMap>(&params)?
             };
             output.result(&map, |output, map| {
-                say_freshness(output, &map.freshness);
+                print_freshness(output, &map.freshness);
                 map.text
                     .lines()
                     .for_each(|line| output.line(printable(line)));
@@ -135,7 +135,7 @@ fn beacon(
         BeaconCommand::List => {
             let listed = client.call::<BeaconList>(&BeaconListParams { path })?;
             output.result(&listed, |output, listed| {
-                say_freshness(output, &listed.freshness);
+                print_freshness(output, &listed.freshness);
                 if listed.beacons.is_empty() {
                     output.line("No landmarks: `mission code beacon set` sets one.");
                 }
@@ -186,7 +186,7 @@ fn describe(output: &mut Output, status: &CodeStatusResult) {
         status.files,
         status.lines
     ));
-    say_freshness(output, &status.freshness);
+    print_freshness(output, &status.freshness);
     let languages: Vec<_> = status
         .languages
         .iter()
@@ -215,7 +215,7 @@ fn describe(output: &mut Output, status: &CodeStatusResult) {
     }
 }
 
-fn say_freshness(output: &mut Output, freshness: &Freshness) {
+fn print_freshness(output: &mut Output, freshness: &Freshness) {
     match freshness {
         Freshness::Current | Freshness::Unchecked => {}
         Freshness::Updating { read, to_read } => output.notice(&format!(

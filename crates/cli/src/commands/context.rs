@@ -43,9 +43,12 @@ pub(super) fn run(
             (client.call::<ContextShow>(&params)?, text)
         }
     };
-    output.result(&view, |output, view| match text {
-        true => tell(output, view),
-        false => describe(output, view),
+    output.result(&view, |output, view| {
+        if text {
+            print_text(output, view);
+        } else {
+            describe(output, view);
+        }
     });
     Ok(ExitCode::SUCCESS)
 }
@@ -64,7 +67,7 @@ pub(super) fn skill(
 }
 
 /// The text alone.
-fn tell(output: &mut Output, view: &ContextView) {
+fn print_text(output: &mut Output, view: &ContextView) {
     for line in view.text.lines() {
         output.line(printable(line));
     }
@@ -128,9 +131,10 @@ fn row(item: &ContextItem, view: &ContextView) -> Vec<String> {
 fn short(text: &str) -> String {
     const LONGEST: usize = 48;
     let text = printable(text);
-    match text.chars().count() > LONGEST {
-        true => text.chars().take(LONGEST - 1).chain(['…']).collect(),
-        false => text,
+    if text.chars().count() > LONGEST {
+        text.chars().take(LONGEST - 1).chain(['…']).collect()
+    } else {
+        text
     }
 }
 
@@ -139,9 +143,10 @@ fn list(output: &mut Output, found: &SkillListResult) {
         let name = output.paint.apply(Style::Bold, &printable(&skill.name));
         output.line(format!("{name}: {}", printable(&skill.description)));
         let readers: Vec<_> = skill.read_by.iter().map(ToString::to_string).collect();
-        let read_by = match readers.is_empty() {
-            true => "told to agents whose prompt it fits".to_owned(),
-            false => format!("read by {} itself", readers.join(", ")),
+        let read_by = if readers.is_empty() {
+            "told to agents whose prompt it fits".to_owned()
+        } else {
+            format!("read by {} itself", readers.join(", "))
         };
         let path = printable(&skill.path);
         output.line(format!(

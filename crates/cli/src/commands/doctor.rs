@@ -138,12 +138,13 @@ fn manifests(home: &Home) -> Finding {
         Ok(files) => {
             let broken = files.iter().filter_map(|file| load_manifest(file).err());
             let broken: Vec<_> = broken.map(|error| error.to_string()).collect();
-            match broken.is_empty() {
-                true => (
+            if broken.is_empty() {
+                (
                     Verdict::Ok,
                     format!("{} in {}", files.len(), folder.display()),
-                ),
-                false => (Verdict::Failed, broken.join("\n")),
+                )
+            } else {
+                (Verdict::Failed, broken.join("\n"))
             }
         }
     };

@@ -23,7 +23,7 @@ const AROUND: usize = 3;
 pub(super) fn run(args: &InitArgs, home: &Home, output: &mut Output) -> Result<ExitCode, Failure> {
     let chosen: Vec<_> = args.clients.iter().map(|&client| of_arg(client)).collect();
     if args.undo {
-        return take_back(args, &chosen, home, output);
+        return undo_setup(args, &chosen, home, output);
     }
     let places = places(None)?;
     let clients: Vec<_> = if chosen.is_empty() {
@@ -88,7 +88,7 @@ pub(super) fn run(args: &InitArgs, home: &Home, output: &mut Output) -> Result<E
     Ok(code)
 }
 
-fn take_back(
+fn undo_setup(
     args: &InitArgs,
     chosen: &[ImportClient],
     home: &Home,
@@ -102,9 +102,10 @@ fn take_back(
         [] => &ImportClient::ALL[..],
         chosen => chosen,
     };
-    let changed = match args.force {
-        true => ChangedSince::TakeOut,
-        false => ChangedSince::Leave,
+    let changed = if args.force {
+        ChangedSince::TakeOut
+    } else {
+        ChangedSince::Leave
     };
     let undone = undo(&home.init_dir(), clients, changed).map_err(|error| refused(&error))?;
     let mut code = ExitCode::SUCCESS;

@@ -54,9 +54,10 @@ pub(super) fn run(
                     printable(scope)
                 ));
                 for edge in &view.edges {
-                    let (word, other) = match edge.from == entry.id {
-                        true => ("", edge.to),
-                        false => ("is what another ", edge.from),
+                    let (word, other) = if edge.from == entry.id {
+                        ("", edge.to)
+                    } else {
+                        ("is what another ", edge.from)
                     };
                     let reason = printable(&edge.reason);
                     let until = edge

@@ -101,7 +101,7 @@ fn list(output: &mut Output, page: &PermissionPage) {
     ];
     output.table(&header, &rows);
     for decision in &page.decisions {
-        output.line(told(decision));
+        output.line(decision_line(decision));
     }
 }
 
@@ -135,7 +135,7 @@ fn row(rule: &PermissionRule) -> Vec<String> {
     ]
 }
 
-fn told(decision: &PermissionDecision) -> String {
+fn decision_line(decision: &PermissionDecision) -> String {
     let asked = &decision.asked;
     let tool = asked.tool.as_deref().unwrap_or("something");
     let what = [&asked.command, &asked.path, &asked.argument];

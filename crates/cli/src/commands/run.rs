@@ -110,7 +110,7 @@ struct Turn {
 }
 
 impl Turn {
-    fn take(&mut self, event: &Event) -> Option<Outcome> {
+    fn handle_event(&mut self, event: &Event) -> Option<Outcome> {
         match event {
             Event::MessageDelivery { outcome, .. } => match outcome.as_str() {
                 "delivering" => self.worked = false,
@@ -173,7 +173,7 @@ fn wait(
         for event in &page.events {
             after = event.seq.unwrap_or(after).max(after);
             if of(&event.event) == Some(execution) {
-                outcome = outcome.or_else(|| turn.take(&event.event));
+                outcome = outcome.or_else(|| turn.handle_event(&event.event));
             }
         }
         if page.events.is_empty() {
@@ -286,9 +286,9 @@ mod tests {
             state(ExecutionActivity::Reasoning),
         ];
         for event in &begun {
-            assert_eq!(turn.take(event), None, "{event:?}");
+            assert_eq!(turn.handle_event(event), None, "{event:?}");
         }
-        let ended = turn.take(&state(ExecutionActivity::Idle));
+        let ended = turn.handle_event(&state(ExecutionActivity::Idle));
         assert_eq!(ended, Some(Outcome::TurnEnded));
     }
 
@@ -300,9 +300,9 @@ mod tests {
             state(ExecutionActivity::Communicating),
             state(ExecutionActivity::Idle),
         ] {
-            assert_eq!(turn.take(&event), None);
+            assert_eq!(turn.handle_event(&event), None);
         }
-        let ended = turn.take(&delivery("delivered"));
+        let ended = turn.handle_event(&delivery("delivered"));
         assert_eq!(ended, Some(Outcome::TurnEnded));
     }
 }

@@ -83,7 +83,7 @@ pub(super) fn run(
                 trace_id: trace,
                 parent_span_id: None,
             };
-            note(client, &params, output)
+            add_note(client, &params, output)
         }
         TimelineCommand::Activity { since } => {
             activity(client, &TimelineActivityParams { since }, output)
@@ -170,7 +170,7 @@ fn wait(
     Ok(ExitCode::SUCCESS)
 }
 
-fn note(
+fn add_note(
     mut client: Client,
     params: &TimelineNoteParams,
     output: &mut Output,

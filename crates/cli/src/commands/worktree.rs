@@ -116,9 +116,10 @@ fn show_finished(output: &mut Output, finished: &WorktreeFinished) {
 }
 
 fn show_cleaned(output: &mut Output, cleaned: &WorktreesCleaned) {
-    let verb = match cleaned.done {
-        true => "Removed",
-        false => "Would remove",
+    let verb = if cleaned.done {
+        "Removed"
+    } else {
+        "Would remove"
     };
     for worktree in &cleaned.removed {
         output.line(format!("{verb} {}", printable(&worktree.path)));

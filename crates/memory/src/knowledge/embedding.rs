@@ -129,10 +129,12 @@ impl Models {
         // What is remembered leaves this machine for the endpoint that is configured,
         // with its key, and for no other.
         let url = serving.endpoint.clone()?;
-        let key = match url == self.url(interface) {
-            true => self.key().ok()?,
-            false if is_on_this_machine(&url) => None,
-            false => return None,
+        let key = if url == self.url(interface) {
+            self.key().ok()?
+        } else if is_on_this_machine(&url) {
+            None
+        } else {
+            return None;
         };
         let opened = RemoteModel::open(RemoteSettings {
             interface,

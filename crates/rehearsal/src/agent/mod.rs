@@ -205,7 +205,7 @@ impl Agent {
             None => prompt,
         };
         self.view.failed = false;
-        let chosen = self.session.take_turn(&self.script, &prompt);
+        let chosen = self.session.next_turn(&self.script, &prompt);
         self.session
             .save()
             .map_err(|error| Break::Failed(error.into()))?;
@@ -241,7 +241,7 @@ impl Agent {
 
     /// What was being said or done when the turn ended.
     fn close_open_block(&mut self) {
-        if let Some((_, finished)) = self.view.said() {
+        if let Some((_, finished)) = self.view.unfinished_text() {
             *finished = true;
         }
         if let Some(tool) = self.view.tool() {
@@ -259,7 +259,7 @@ impl Agent {
         self.painter.paint(&self.view, Instant::now())?;
         self.view.forget(self.painter.written());
         if let Some(truth) = &mut self.truth {
-            truth.tell(&self.view)?;
+            truth.record(&self.view)?;
         }
         Ok(())
     }

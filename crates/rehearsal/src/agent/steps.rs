@@ -106,7 +106,7 @@ impl Agent {
         let letters: Vec<char> = text.chars().collect();
         let mut streamed = Ok(());
         for piece in letters.chunks(at_once) {
-            if let Some((shown, _)) = self.view.said() {
+            if let Some((shown, _)) = self.view.unfinished_text() {
                 shown.extend(piece);
             }
             streamed = self.pass(pause).await;
@@ -115,11 +115,11 @@ impl Agent {
             }
         }
         let mut said = String::new();
-        if let Some((shown, finished)) = self.view.said() {
+        if let Some((shown, finished)) = self.view.unfinished_text() {
             *finished = true;
             said.clone_from(shown);
         }
-        self.transcript.said(&said)?;
+        self.transcript.assistant_text(&said)?;
         streamed
     }
 
@@ -277,7 +277,7 @@ impl Agent {
         if let Some(reporter) = &mut self.reporter {
             let line = reporter.line(&self.variables.session, &signal.kind, &payload);
             self.become_busy(Activity::Responding);
-            self.transcript.said(&line)?;
+            self.transcript.assistant_text(&line)?;
             self.view.push(Block::Said {
                 text: line,
                 finished: true,
@@ -360,7 +360,8 @@ impl Agent {
             number = end;
             self.while_working(tokio::task::yield_now()).await?;
         }
-        self.transcript.said(&format!("{lines} lines of: {text}"))?;
+        self.transcript
+            .assistant_text(&format!("{lines} lines of: {text}"))?;
         Ok(())
     }
 

@@ -191,7 +191,7 @@ impl View {
     }
 
     /// What is being said.
-    pub(crate) fn said(&mut self) -> Option<(&mut String, &mut bool)> {
+    pub(crate) fn unfinished_text(&mut self) -> Option<(&mut String, &mut bool)> {
         match self.blocks.back_mut() {
             Some(Block::Said { text, finished }) if !*finished => Some((text, finished)),
             _ => None,

@@ -105,9 +105,10 @@ impl Painter {
         let living = self.living_part(&live[hidden..], cursor_above_end);
         let signs = self.signs(view, now);
         if lasting.is_empty() && living == self.living {
-            return match signs.is_empty() {
-                true => Ok(()),
-                false => write_out(signs.as_bytes()),
+            return if signs.is_empty() {
+                Ok(())
+            } else {
+                write_out(signs.as_bytes())
             };
         }
         let mut frame = String::from(BEGIN_UPDATE);

@@ -29,10 +29,11 @@ pub(super) async fn serve(request: Request) -> Result<Response, Refusal> {
 }
 
 fn answer(asset: &'static Asset, headers: &HeaderMap) -> Response {
-    let kept = match asset.is_immutable() {
-        true => "public, max-age=31536000, immutable",
+    let kept = if asset.is_immutable() {
+        "public, max-age=31536000, immutable"
+    } else {
         // Asked for each time, and answered with 304 while it is the same.
-        false => "no-cache",
+        "no-cache"
     };
     let common = [
         (header::CACHE_CONTROL, HeaderValue::from_static(kept)),

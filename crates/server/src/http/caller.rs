@@ -61,7 +61,7 @@ async fn admitted(web: &Web, request: &Parts) -> Result<Caller, Refusal> {
         check_intent(web, request, session)?;
     }
     let per_second = web.daemon.config().http.requests_per_second;
-    web.limits.take(caller.id, per_second, Instant::now())?;
+    web.limits.admit(caller.id, per_second, Instant::now())?;
     Ok(caller)
 }
 
@@ -149,7 +149,7 @@ pub(super) struct Limits {
 const FAILURES: u32 = 5;
 
 impl Limits {
-    fn take(&self, id: AccessId, per_second: u32, now: Instant) -> Result<(), Refusal> {
+    fn admit(&self, id: AccessId, per_second: u32, now: Instant) -> Result<(), Refusal> {
         let mut callers = self.callers.lock();
         if callers.len() >= COUNTED && !callers.contains_key(&id) {
             callers.retain(|_, (_, limit)| !limit.is_full(now));

@@ -104,7 +104,7 @@ async fn stream(web: &Web, after: Option<Seq>, socket: &mut Socket) -> Result<()
                 due = Instant::now() + GATHER;
             }
             // Nothing a client says here means anything.
-            heard = socket.hear() => {
+            heard = socket.next_text() => {
                 heard?;
             }
             () = missiond_runtime::sleep_until(resting) => resting = None,

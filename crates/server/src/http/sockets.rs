@@ -111,7 +111,7 @@ impl Socket {
 
     /// The next text the client sends. Everything else that belongs to a socket
     /// is done meanwhile. Dropping the future loses nothing.
-    pub(super) async fn hear(&mut self) -> Result<String, Closed> {
+    pub(super) async fn next_text(&mut self) -> Result<String, Closed> {
         loop {
             if self.doubtful {
                 let good = self.web.daemon.http_access.still_good(self.holder).await;

@@ -92,9 +92,9 @@ async fn stream(
                 let by = by(*holder.borrow_and_update(), me);
                 socket.send_json(&json!({"type": "taken", "by": by})).await?;
             }
-            said = socket.hear() => {
+            said = socket.next_text() => {
                 let (said, holds) = (said?, *holder.borrow() == Some(me));
-                match obey(terminal, &said, holds).await {
+                match handle_message(terminal, &said, holds).await {
                     Ok(Obeyed::Done) => {}
                     Ok(Obeyed::Drawn) => draws = false,
                     Err(error) => {
@@ -143,7 +143,7 @@ enum Obeyed {
     Drawn,
 }
 
-async fn obey(terminal: &Terminal, said: &str, holds: bool) -> Result<Obeyed, ApiError> {
+async fn handle_message(terminal: &Terminal, said: &str, holds: bool) -> Result<Obeyed, ApiError> {
     let said = serde_json::from_str(said)
         .map_err(|error| ApiError::invalid_params(format!("this is not understood: {error}")))?;
     let held = || {

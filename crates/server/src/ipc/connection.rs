@@ -211,7 +211,7 @@ impl Connection {
                 }
                 Step::Stalled if peer_done => return,
                 Step::Stalled => {
-                    self.say_stalled();
+                    self.report_stalled();
                     let _ = tokio::time::timeout(
                         Duration::from_secs(1),
                         (&stream).write_all(&self.out),
@@ -265,7 +265,7 @@ impl Connection {
         self.send(&line);
     }
 
-    fn say_stalled(&mut self) {
+    fn report_stalled(&mut self) {
         let message = if self.greeted {
             "the connection stalled in the middle of a message"
         } else {

@@ -61,11 +61,11 @@ pub(super) async fn serve(
     let (caller, welcome) = match greet(&daemon, &stream, &hello).await {
         Ok(greeted) => greeted,
         Err(error) => {
-            let _ = say(&stream, &Response::error_line(Some(&hello.id), &error)).await;
+            let _ = write_line(&stream, &Response::error_line(Some(&hello.id), &error)).await;
             return;
         }
     };
-    if say(&stream, &Response::result_line(&hello.id, &welcome))
+    if write_line(&stream, &Response::result_line(&hello.id, &welcome))
         .await
         .is_err()
     {
@@ -217,7 +217,7 @@ impl ExecutionConnection {
                 };
                 let sent = match &answered {
                     Answer::Nothing => Ok(()),
-                    Answer::Say(line) | Answer::Farewell(line) => say(stream, line).await,
+                    Answer::Say(line) | Answer::Farewell(line) => write_line(stream, line).await,
                 };
                 if sent.is_err() || matches!(answered, Answer::Farewell(_)) {
                     return;
@@ -235,7 +235,7 @@ impl ExecutionConnection {
                     Ok(read) => decoder.feed(&chunk[..read]),
                 },
                 Some(line) = self.tools.calls.next(), if !self.tools.calls.is_empty() => {
-                    if say(stream, &line).await.is_err() {
+                    if write_line(stream, &line).await.is_err() {
                         return;
                     }
                 }
@@ -406,7 +406,7 @@ fn outcome(acknowledgement: &Acknowledgement) -> ToolOutcome {
     }
 }
 
-async fn say(stream: &Stream, line: &[u8]) -> std::io::Result<()> {
+async fn write_line(stream: &Stream, line: &[u8]) -> std::io::Result<()> {
     let mut writer = stream;
     tokio::time::timeout(STALL_LIMIT, writer.write_all(line)).await?
 }

@@ -71,7 +71,7 @@ pub enum SlotCommand {
 
 /// Who hears every byte a program writes. It must not block.
 pub trait Listener: std::fmt::Debug + Send + Sync {
-    fn hear(&self, bytes: &[u8]);
+    fn handle_output(&self, bytes: &[u8]);
 }
 
 #[derive(Debug, thiserror::Error)]

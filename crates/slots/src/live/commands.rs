@@ -10,7 +10,7 @@ use crate::hook_claims;
 use crate::viewers::ViewerId;
 
 impl Live {
-    pub(super) async fn obey(
+    pub(super) async fn handle_command(
         &mut self,
         command: SlotCommand,
         host: &mut HostConnection,

@@ -74,7 +74,7 @@ impl Live {
 
     pub(super) async fn detect_anomalies(&mut self) {
         let now = self.begun.elapsed();
-        if !self.watch.wants_look(self.published, now) {
+        if !self.watch.is_due(self.published, now) {
             return;
         }
         let changes = self.watch.check(self.published, self.session.screen(), now);

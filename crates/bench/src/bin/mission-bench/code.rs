@@ -67,7 +67,7 @@ pub(super) fn run(
     let mut client = Client::connect(&daemon.home())?;
 
     let (this, took) = read(&mut client, &path, true)?;
-    tell(&mut report, "this", &this, took);
+    add_metrics(&mut report, "this", &this, took);
     ask(&mut client, &path, &questions, "", &mut report)?;
     let mut drawn = Vec::new();
     for _ in 0..ROUNDS {
@@ -80,7 +80,7 @@ pub(super) fn run(
         .tempdir()?;
     generate(generated.path(), files)?;
     let (large, took) = read(&mut client, generated.path(), true)?;
-    tell(&mut report, "generated", &large, took);
+    add_metrics(&mut report, "generated", &large, took);
     let (mut unchanged, mut changed) = (Vec::new(), Vec::new());
     for round in 0..ROUNDS {
         let (_, took) = read(&mut client, generated.path(), false)?;
@@ -217,7 +217,7 @@ fn read(
     }
 }
 
-fn tell(report: &mut Report, name: &str, status: &CodeStatusResult, took: Duration) {
+fn add_metrics(report: &mut Report, name: &str, status: &CodeStatusResult, took: Duration) {
     report.metric(format!("{name}_files"), status.files.into());
     report.metric(format!("{name}_symbols"), status.symbols.into());
     report.metric(format!("{name}_lines"), status.lines as f64);

@@ -113,9 +113,12 @@ pub(super) fn run(args: &ScoreArgs, output: &mut Output) -> Result<(), Failure> 
 fn print_scores(output: &mut Output, report: &ScoreReport) {
     let row = |name: String, summary: &ScoreSummary| {
         // Without labels there is nothing to be right about.
-        let share = |share: f64| match summary.seconds > 0.0 {
-            true => format!("{:.2} %", share * 100.0),
-            false => "–".to_owned(),
+        let share = |share: f64| {
+            if summary.seconds > 0.0 {
+                format!("{:.2} %", share * 100.0)
+            } else {
+                "–".to_owned()
+            }
         };
         vec![
             name,

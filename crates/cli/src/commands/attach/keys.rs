@@ -110,7 +110,7 @@ impl KeyFilter {
         }
     }
 
-    pub(super) fn take(&mut self, input: &[u8]) -> Typed {
+    pub(super) fn feed(&mut self, input: &[u8]) -> Typed {
         let mut all = std::mem::take(&mut self.held);
         all.extend_from_slice(input);
         let mut bytes = Vec::with_capacity(all.len());
@@ -177,7 +177,7 @@ mod tests {
         let mut filter = filter();
         let mut all = Vec::new();
         for piece in pieces {
-            let typed = filter.take(piece);
+            let typed = filter.feed(piece);
             all.extend(typed.bytes);
             if typed.then == Then::Detach {
                 return (all, true);

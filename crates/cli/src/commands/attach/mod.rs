@@ -101,7 +101,7 @@ pub(super) fn attach(
     match canvas {
         Canvas::Terminal => {
             watch_signals(events.clone())?;
-            taken = Some(tty::take(keyboard)?);
+            taken = Some(tty::acquire(keyboard)?);
             if keyboard == Keyboard::Raw {
                 read_keys(events.clone());
             }
@@ -163,7 +163,7 @@ fn follow(
             Err(RecvTimeoutError::Disconnected) => return Ok(End::TerminalGone),
             Ok(Happened::Typed(bytes)) => {
                 let leaves = access == ViewAccess::ReadOnly && bytes.contains(&0x03);
-                let typed = filter.take(&bytes);
+                let typed = filter.feed(&bytes);
                 if access == ViewAccess::Write
                     && !typed.bytes.is_empty()
                     && !typist.keys(typed.bytes)

@@ -35,7 +35,7 @@ static SCREEN: Mutex<Option<File>> = Mutex::new(None);
 
 /// The terminal is taken until this is dropped.
 #[derive(Debug)]
-pub(super) struct Taken(());
+pub(super) struct AcquiredTerminal(());
 
 /// Whether the keys are taken too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,8 +44,8 @@ pub(super) enum Keyboard {
     AsItIs,
 }
 
-pub(super) fn take(keyboard: Keyboard) -> io::Result<Taken> {
-    let taken = Taken(());
+pub(super) fn acquire(keyboard: Keyboard) -> io::Result<AcquiredTerminal> {
+    let taken = AcquiredTerminal(());
     let before = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         give_back();
@@ -65,7 +65,7 @@ pub(super) fn take(keyboard: Keyboard) -> io::Result<Taken> {
     Ok(taken)
 }
 
-impl Drop for Taken {
+impl Drop for AcquiredTerminal {
     fn drop(&mut self) {
         give_back();
     }
@@ -125,13 +125,13 @@ fn give_back() {
         }
     };
     if let Some(mut screen) = screen
-        && takes_output(&screen)
+        && is_writable(&screen)
     {
         let _ = screen.write_all(LEAVE.as_bytes());
     }
 }
 
-fn takes_output(screen: &File) -> bool {
+fn is_writable(screen: &File) -> bool {
     let mut watched = [PollFd::new(screen, PollFlags::OUT)];
     let limit = Timespec::try_from(PATIENCE).ok();
     poll(&mut watched, limit.as_ref()).is_ok() && watched[0].revents().contains(PollFlags::OUT)

@@ -45,12 +45,13 @@ impl Interrupt {
     }
 
     pub(super) fn check(&self) -> Result<(), Failure> {
-        match self.0.load(Ordering::SeqCst) {
-            true => Err(Failure::new(
+        if self.0.load(Ordering::SeqCst) {
+            Err(Failure::new(
                 ErrorCode::Cancelled,
                 "the demo was interrupted",
-            )),
-            false => Ok(()),
+            ))
+        } else {
+            Ok(())
         }
     }
 }

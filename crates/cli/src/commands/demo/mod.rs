@@ -78,7 +78,7 @@ pub(super) fn run(args: &DemoArgs, output: &mut Output) -> Result<ExitCode, Fail
     let report = played?;
     let done = report.verified;
     output.result(&report, |output, report| {
-        tell(output, report, &stage, &root);
+        print_report(output, report, &stage, &root);
     });
     Ok(if done {
         ExitCode::SUCCESS
@@ -197,11 +197,11 @@ fn play(
     let mut asked: BTreeMap<String, Instant> = BTreeMap::new();
     let mut answered = 0;
     let page = loop {
-        let look = Look::take(&mut client, &mut seen)?;
-        view.show(output, &look, began.elapsed());
-        answered += answer(&mut client, &look, &mut asked)?;
-        if look.is_over() || began.elapsed() > limit {
-            break look.tasks;
+        let snapshot = Snapshot::fetch(&mut client, &mut seen)?;
+        view.show(output, &snapshot, began.elapsed());
+        answered += answer(&mut client, &snapshot, &mut asked)?;
+        if snapshot.is_over() || began.elapsed() > limit {
+            break snapshot.tasks;
         }
         if let Err(interrupted) = interrupt.check() {
             view.end();
@@ -286,7 +286,7 @@ fn stop_agents(client: &mut Client) -> Result<(), Failure> {
 }
 
 /// Everything the view shows of one moment.
-struct Look {
+struct Snapshot {
     tasks: Vec<TaskSummary>,
     autopilot: AutopilotReport,
     agents: Vec<ExecutionSummary>,
@@ -294,8 +294,8 @@ struct Look {
     events: Vec<TimelineEvent>,
 }
 
-impl Look {
-    fn take(client: &mut Client, seen: &mut Seq) -> Result<Self, Failure> {
+impl Snapshot {
+    fn fetch(client: &mut Client, seen: &mut Seq) -> Result<Self, Failure> {
         let events = client.call::<TimelineQuery>(&TimelineQueryParams {
             kinds: view::TOLD.map(str::to_owned).to_vec(),
             after: Some(*seen),
@@ -338,11 +338,11 @@ impl Look {
 /// Answers the questions of agents that could be read for a while; how many.
 fn answer(
     client: &mut Client,
-    look: &Look,
+    snapshot: &Snapshot,
     asked: &mut BTreeMap<String, Instant>,
 ) -> Result<usize, Failure> {
     let mut answered = 0;
-    for question in &look.questions {
+    for question in &snapshot.questions {
         // Dialogs are for the rules, and else for the person.
         let QuestionOrigin::NeedsInput { .. } = question.origin else {
             continue;
@@ -384,12 +384,13 @@ fn report_of(client: &mut Client, task: TaskNumber) -> Result<TaskReport, Failur
     })
 }
 
-fn tell(output: &mut Output, report: &Report, stage: &Stage, root: &Path) {
-    let words = match report.verified {
-        true => output
+fn print_report(output: &mut Output, report: &Report, stage: &Stage, root: &Path) {
+    let words = if report.verified {
+        output
             .paint
-            .apply(Style::Green, "All five tasks are done and checked"),
-        false => output.paint.apply(Style::Red, "Not every task is done"),
+            .apply(Style::Green, "All five tasks are done and checked")
+    } else {
+        output.paint.apply(Style::Red, "Not every task is done")
     };
     output.line(format!("\n{words}, after {:.0} s.", report.seconds));
     output.line("Everything is left to be looked at:");

@@ -11,7 +11,7 @@ use missiond_core::{
     TimelineEvent,
 };
 
-use super::Look;
+use super::Snapshot;
 use crate::output::Output;
 use crate::term::{Style, printable};
 
@@ -62,12 +62,12 @@ impl View {
         }
     }
 
-    pub(super) fn show(&mut self, output: &mut Output, look: &Look, elapsed: Duration) {
-        for task in &look.tasks {
+    pub(super) fn show(&mut self, output: &mut Output, snapshot: &Snapshot, elapsed: Duration) {
+        for task in &snapshot.tasks {
             self.numbers.insert(task.id, task.number);
         }
         let clock = format!("{:>3} s", elapsed.as_secs());
-        for event in &look.events {
+        for event in &snapshot.events {
             if let Some(words) = self.words(event) {
                 if matches!(self.way, Way::Lines) {
                     output.line(format!("{clock}  {words}"));
@@ -79,7 +79,7 @@ impl View {
             self.happened.pop_front();
         }
         if let Way::Drawn { lines } = self.way {
-            let drawn = self.draw(output, look, &clock);
+            let drawn = self.draw(output, snapshot, &clock);
             let mut stdout = std::io::stdout().lock();
             let up = match lines {
                 0 => String::new(),
@@ -103,18 +103,18 @@ impl View {
         }
     }
 
-    fn draw(&self, output: &Output, look: &Look, clock: &str) -> Vec<String> {
-        let done = look
+    fn draw(&self, output: &Output, snapshot: &Snapshot, clock: &str) -> Vec<String> {
+        let done = snapshot
             .tasks
             .iter()
             .filter(|task| task.status == BoardTaskStatus::Done)
             .count();
         let title = format!(
             "mission demo · {done} of {} tasks done · {clock}",
-            look.tasks.len()
+            snapshot.tasks.len()
         );
         let mut lines = vec![output.paint.apply(Style::Bold, &title), String::new()];
-        for task in &look.tasks {
+        for task in &snapshot.tasks {
             let (mark, style) = match task.status {
                 BoardTaskStatus::Open => ("·", Style::Dim),
                 BoardTaskStatus::Running => ("●", Style::Cyan),
@@ -122,7 +122,7 @@ impl View {
                 BoardTaskStatus::Failed | BoardTaskStatus::Blocked => ("✗", Style::Red),
             };
             let mark = output.paint.apply(style, mark);
-            let doing = doing(task, look);
+            let doing = doing(task, snapshot);
             lines.push(format!(
                 " {mark} {:<5} {:<26} {doing}",
                 task.number.to_string(),
@@ -198,7 +198,7 @@ fn checks(count: u32) -> String {
     }
 }
 
-fn doing(task: &TaskSummary, look: &Look) -> String {
+fn doing(task: &TaskSummary, snapshot: &Snapshot) -> String {
     match task.status {
         BoardTaskStatus::Open => return "waits".to_owned(),
         BoardTaskStatus::Done => return "done".to_owned(),
@@ -207,13 +207,13 @@ fn doing(task: &TaskSummary, look: &Look) -> String {
         }
         BoardTaskStatus::Running => {}
     }
-    let attempt = look
+    let attempt = snapshot
         .autopilot
         .attempts
         .iter()
         .find(|one| one.task == task.number);
     let agent = attempt.and_then(|attempt| {
-        let mut agents = look.agents.iter();
+        let mut agents = snapshot.agents.iter();
         agents.find(|agent| Some(agent.execution) == attempt.execution)
     });
     let Some(agent) = agent else {

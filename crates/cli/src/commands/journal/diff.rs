@@ -26,7 +26,7 @@ pub(super) fn journals(
         }
     } else {
         for difference in &found {
-            tell(output, difference);
+            print_difference(output, difference);
         }
         match found.len() {
             0 => output.line("every record is the same"),
@@ -39,7 +39,7 @@ pub(super) fn journals(
     Ok(ExitCode::from(u8::from(!found.is_empty())))
 }
 
-fn tell(output: &mut Output, difference: &Difference) {
+fn print_difference(output: &mut Output, difference: &Difference) {
     let mut side = |mark: char, record: &Record| {
         let line = line(output, record);
         output.line(format!("{mark} {line}"));

@@ -53,9 +53,10 @@ impl Place {
         };
         let folder = path.parent().filter(|folder| *folder != Path::new(""));
         let files = FileStore::open_read_only(folder.unwrap_or(Path::new(".")));
-        match files.path(execution).exists() {
-            true => Ok(Self::in_files(files, execution)),
-            false => Err(missing(execution).hint(format!("there is no file {name}"))),
+        if files.path(execution).exists() {
+            Ok(Self::in_files(files, execution))
+        } else {
+            Err(missing(execution).hint(format!("there is no file {name}")))
         }
     }
 

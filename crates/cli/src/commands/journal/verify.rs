@@ -41,18 +41,19 @@ pub(super) fn verify(
     all: bool,
     output: &mut Output,
 ) -> Result<ExitCode, Failure> {
-    let places = match all {
-        true => Place::every(output)?,
-        false => named(names)?,
+    let places = if all {
+        Place::every(output)?
+    } else {
+        named(names)?
     };
     if places.is_empty() {
         output.notice("there are no journals yet");
     }
     let mut damaged = 0;
     for place in &places {
-        let report = look(place)?;
+        let report = inspect_place(place)?;
         damaged += usize::from(!report.intact);
-        output.result(&report, tell);
+        output.result(&report, print_report);
     }
     if all && !places.is_empty() && !output.is_json() {
         output.line(match damaged {
@@ -67,7 +68,7 @@ fn named(names: &[String]) -> Result<Vec<Place>, Failure> {
     names.iter().map(|name| Place::of(name)).collect()
 }
 
-fn look(place: &Place) -> Result<Report, Failure> {
+fn inspect_place(place: &Place) -> Result<Report, Failure> {
     let verify =
         || inspect::verify(place.store(), place.execution).map_err(|error| store_failure(&error));
     let mut found = verify()?;
@@ -101,7 +102,7 @@ fn look(place: &Place) -> Result<Report, Failure> {
     })
 }
 
-fn tell(output: &mut Output, report: &Report) {
+fn print_report(output: &mut Output, report: &Report) {
     let paint = output.paint;
     if report.intact {
         let compacted = match report.compactions {

@@ -78,9 +78,10 @@ fn lines(nodes: &[GraphNode], paint: Paint) -> Vec<String> {
         let under = below.remove(&Some(node.number)).unwrap_or_default();
         let last = under.len().saturating_sub(1);
         for (place, child) in under.into_iter().enumerate().rev() {
-            let (branch, more) = match place == last {
-                true => ("└─ ", "   "),
-                false => ("├─ ", "│  "),
+            let (branch, more) = if place == last {
+                ("└─ ", "   ")
+            } else {
+                ("├─ ", "│  ")
             };
             open.push((
                 child,

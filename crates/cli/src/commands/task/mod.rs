@@ -50,9 +50,12 @@ pub(super) fn run(
         }
         TaskCommand::Graph { task, all, dot } => {
             let report = client.call::<BoardGraph>(&BoardGraphParams { task, all })?;
-            output.result(&report, |output, report| match dot {
-                true => graph::dot(output, report),
-                false => graph::draw(output, report),
+            output.result(&report, |output, report| {
+                if dot {
+                    graph::dot(output, report);
+                } else {
+                    graph::draw(output, report);
+                }
             });
         }
         TaskCommand::Decompose { task, steps, file } => {
@@ -138,16 +141,15 @@ fn list(args: ListArgs, client: &mut Client, output: &mut Output) -> Result<(), 
         limit: args.limit,
     };
     let page = client.call::<BoardList>(&params)?;
-    let failed = match params.status == unfinished {
-        false => 0,
-        true => {
-            let failed = BoardListParams {
-                status: vec![BoardTaskStatus::Failed],
-                limit: Limit::of::<1>(),
-                ..params
-            };
-            client.call::<BoardList>(&failed)?.total
-        }
+    let failed = if params.status == unfinished {
+        let failed = BoardListParams {
+            status: vec![BoardTaskStatus::Failed],
+            limit: Limit::of::<1>(),
+            ..params
+        };
+        client.call::<BoardList>(&failed)?.total
+    } else {
+        0
     };
     output.result(&page, |output, page| {
         show::list(output, page);

@@ -250,9 +250,10 @@ fn evidence_lines(said: &Evidence, paint: Paint) -> Vec<String> {
         (_, None, Some(signal)) => format!("signal {signal}"),
         (_, None, None) => "did not run".to_owned(),
     };
-    let (style, word) = match said.passed {
-        true => (Style::Green, "passed"),
-        false => (Style::Red, "failed"),
+    let (style, word) = if said.passed {
+        (Style::Green, "passed")
+    } else {
+        (Style::Red, "failed")
     };
     let head = format!(
         "round {}: {} {} ({how}, {} ms)",
