@@ -7,9 +7,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use missiond_api::operations::context::ContextItem;
 use missiond_briefing::entries_told;
-use missiond_core::{BoardTaskId, BoardTaskStatus, EntryId, Event, ExecutionId, Outcome};
+use missiond_core::{
+    BoardTaskId, BoardTaskStatus, ContextItem, EntryId, Event, ExecutionId, Outcome,
+};
 use missiond_knowledge::transfer::{Draft, LONGEST_KEY};
 use missiond_knowledge::utility::Use;
 use missiond_memory::knowledge::{KnowledgeError, Learnt};

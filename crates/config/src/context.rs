@@ -1,7 +1,7 @@
 //! What agents are told beside their first prompt.
 
-use missiond_api::operations::context::MAX_CONTEXT_TOKENS;
 use missiond_context::Source;
+use missiond_core::ContextTokens;
 
 use crate::keys::section;
 
@@ -12,7 +12,7 @@ section! {
         live enabled: bool = true;
         /// Tokens of what an agent is told beside its first prompt at most; estimated on
         /// the safe side.
-        live tokens: u32 = 4000, in 100..=MAX_CONTEXT_TOKENS;
+        live tokens: u32 = 4000, in 100..=ContextTokens::LARGEST.to_u32();
         /// Milliseconds the start of an agent waits for what there is to tell; a source
         /// that takes longer is left out.
         live deadline_ms: u64 = 1500, in 10..=20_000;

@@ -3,8 +3,7 @@
 
 use std::ops::RangeInclusive;
 
-use missiond_api::operations::knowledge::MAX_HITS;
-use missiond_core::EntryCategory;
+use missiond_core::{EntryCategory, HitLimit};
 use missiond_knowledge::profile::DEFAULT_PAGE;
 use missiond_knowledge::{Context, Fusion, Profile};
 use serde::{Deserialize, Serialize};
@@ -100,7 +99,7 @@ section! {
     /// The numbers of the search; what each means is said with the profile.
     pub struct SearchConfig: "knowledge.search." {
         /// Hits on a page when nobody says otherwise.
-        restart page: u32 = DEFAULT_PAGE as u32, in 1..=MAX_HITS;
+        restart page: u32 = DEFAULT_PAGE as u32, in 1..=HitLimit::LARGEST.to_u32();
         /// How words and meaning become one order: by `scores`, or by `ranks`.
         restart fusion: FusionKind = FusionKind::Scores;
         /// By ranks: what the place among words counts.

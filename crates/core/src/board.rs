@@ -7,6 +7,7 @@
 mod check;
 mod choice;
 mod draft;
+mod format;
 mod number;
 mod outcome;
 mod touches;
@@ -26,6 +27,7 @@ use crate::{
 pub use check::Check;
 pub use choice::{Finish, Isolation, Priority, UnknownChoice};
 pub use draft::{DraftError, TaskDraft};
+pub use format::{ExportFormat, ImportFormat};
 pub use number::{InvalidTaskRef, TaskNumber, TaskRef};
 pub use outcome::{ClaimKind, Consequence, Outcome};
 pub use touches::{InvalidTouch, check_touch, touches_overlap};

@@ -1,11 +1,23 @@
 //! The words of knowledge: what an entry is about, how entries stand to each
 //! other, and who said them.
 
+mod entry;
+
 use std::fmt;
 use std::str::FromStr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::{Bounded, Limit};
+
+pub use entry::{Entry, EntryEdge, EntryRevision};
+
+/// How many hits a page of a search has.
+pub type HitLimit = Bounded<1, 50>;
+
+/// How many entries the map of the knowledge base has.
+pub type EntryMapLimit = Limit<3000, 500>;
 
 /// The kinds of knowledge.
 #[derive(

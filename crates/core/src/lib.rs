@@ -9,6 +9,8 @@ mod access;
 mod board;
 mod bounded;
 mod clock;
+mod context;
+mod conversation;
 mod engine;
 mod entity;
 mod error;
@@ -20,16 +22,22 @@ pub mod machines;
 mod question;
 mod slot_name;
 mod trace;
+mod usage;
 
 pub use access::{AccessKind, UnknownAccessKind};
 pub use board::{
     Attempt, BoardTask, Budget, BudgetScope, Check, Claim, ClaimKind, Consequence,
     DEFAULT_CHECK_TIMEOUT_SECS, DEFAULT_MAX_ATTEMPTS, DraftError, EVIDENCE_TAIL_BYTES, Evidence,
-    Finish, InvalidTaskRef, InvalidTouch, Isolation, Note, NoteText, Outcome, Parts, Priority,
-    TaskDraft, TaskNumber, TaskRef, UnknownChoice, Wait, backoff, check_touch, touches_overlap,
+    ExportFormat, Finish, ImportFormat, InvalidTaskRef, InvalidTouch, Isolation, Note, NoteText,
+    Outcome, Parts, Priority, TaskDraft, TaskNumber, TaskRef, UnknownChoice, Wait, backoff,
+    check_touch, touches_overlap,
 };
 pub use bounded::{Bounded, BoundedOr, Limit, List, MAX_EXACT, OutOfBounds, Text};
 pub use clock::{Clock, ManualClock, SystemClock, Timestamp};
+pub use context::{ContextItem, ContextOutcome, ContextSource, ContextTokens, SourceState};
+pub use conversation::{
+    Conversation, ConversationItem, ConversationTurn, SaidBy, ToolOutcome, TurnLimit,
+};
 pub use engine::{CliEngine, InvalidEngineName};
 pub use entity::{
     Anomaly, DaemonRun, Incident, IncidentState, Lease, RunEnd, Severity, Slot, SlotKind, Task,
@@ -42,7 +50,8 @@ pub use ids::{
     kind,
 };
 pub use knowledge::{
-    AuthorTier, EdgeKind, EntryCategory, InvalidAuthorTier, InvalidEdgeKind, InvalidEntryCategory,
+    AuthorTier, EdgeKind, Entry, EntryCategory, EntryEdge, EntryMapLimit, EntryRevision, HitLimit,
+    InvalidAuthorTier, InvalidEdgeKind, InvalidEntryCategory,
 };
 pub use machines::{
     BoardTaskStatus, DeliveryStatus, EngineeringPhase, ExecutionActivity, ExecutionAttention,
@@ -54,3 +63,4 @@ pub use question::{
 };
 pub use slot_name::{InvalidSlotName, SlotName};
 pub use trace::{InvalidTraceId, SpanId, TraceContext, TraceId};
+pub use usage::{Cost, TokenCounts};

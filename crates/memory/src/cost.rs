@@ -1,8 +1,8 @@
 //! What tokens cost by the prices of the configuration. A price is in dollars
 //! for a million tokens, so it is in millionths of a dollar for one.
 
-use missiond_api::operations::observe::Cost;
 use missiond_config::{PriceConfig, UsageConfig};
+use missiond_core::Cost;
 use missiond_store::token_usage::{Tokens, Used};
 
 /// A model whose name no transcript says.

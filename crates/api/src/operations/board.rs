@@ -11,6 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use super::operations;
 
+pub use missiond_core::{ExportFormat, ImportFormat};
+
 operations! {
     Knowledge;
 
@@ -358,19 +360,6 @@ pub struct BoardImportParams {
     pub again: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ImportFormat {
-    /// Our own: one task a line.
-    Jsonl,
-    /// A checklist.
-    Markdown,
-    /// The issues of beads.
-    Beads,
-    /// The SQLite file of vibe-kanban.
-    VibeKanban,
-}
-
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Imported {
     pub tasks: u64,
@@ -388,15 +377,6 @@ pub struct Imported {
 #[serde(deny_unknown_fields)]
 pub struct BoardExportParams {
     pub format: ExportFormat,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ExportFormat {
-    /// One task a line.
-    Jsonl,
-    /// A checklist.
-    Markdown,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

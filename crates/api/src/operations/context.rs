@@ -1,10 +1,12 @@
 //! What an agent is told beside its first prompt: what would be, and what was.
 
-use missiond_core::{BoardTaskId, Bounded, CliEngine, EntryId, ExecutionId, Text, Timestamp};
+use missiond_core::{BoardTaskId, CliEngine, ExecutionId, Text, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::operations;
+
+pub use missiond_core::{ContextItem, ContextOutcome, ContextSource, ContextTokens, SourceState};
 
 operations! {
     Knowledge;
@@ -23,12 +25,6 @@ operations! {
         "List the skills (SKILL.md) of a repository and of the user, which agent CLIs read each \
          by themselves, and those that cannot be used with the reason.";
 }
-
-/// The budget of a context.
-pub type ContextTokens = Bounded<100, 16_000>;
-
-/// The largest budget of a context, in tokens.
-pub const MAX_CONTEXT_TOKENS: u32 = ContextTokens::LARGEST.to_u32();
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -80,66 +76,6 @@ pub struct ContextView {
     pub sources: Vec<ContextSource>,
     /// As it is typed behind the prompt; empty when nothing is given.
     pub text: String,
-}
-
-/// Something an agent could be told.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ContextItem {
-    /// environment, skills, entries, history, map or instructions.
-    pub source: String,
-    /// The entry of the knowledge base that it is, if it is one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub entry: Option<EntryId>,
-    pub title: String,
-    /// Who or what says so.
-    pub origin: String,
-    /// When it was last known to be so.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub at: Option<Timestamp>,
-    pub relevance: f32,
-    #[serde(flatten)]
-    pub outcome: ContextOutcome,
-}
-
-/// What became of it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "outcome", rename_all = "snake_case")]
-pub enum ContextOutcome {
-    Given {
-        tokens: u32,
-    },
-    /// Its first lines; all of it would have been so many tokens.
-    Shortened {
-        tokens: u32,
-        of: u32,
-    },
-    Cut {
-        reason: String,
-    },
-}
-
-/// How a source fared.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct ContextSource {
-    pub source: String,
-    pub state: SourceState,
-    /// Candidates it had.
-    pub found: u32,
-    pub millis: u64,
-    /// What is to be said about it: why it failed, or what it left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub notice: Option<String>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum SourceState {
-    Answered,
-    /// The configuration says no.
-    Off,
-    /// It took longer than a start may wait.
-    Late,
-    Failed,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

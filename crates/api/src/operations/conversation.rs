@@ -3,13 +3,16 @@
 
 use missiond_core::{
     BoardTaskId, Bounded, BoundedOr, CliEngine, ConversationId, ExecutionId, Limit, MAX_EXACT,
-    SlotId, TaskRef, Text, Timestamp,
+    TaskRef, Text, Timestamp,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::observe::Cost;
 use super::operations;
+
+pub use missiond_core::{
+    Conversation, ConversationItem, ConversationTurn, SaidBy, TokenCounts, ToolOutcome, TurnLimit,
+};
 
 operations! {
     Communication;
@@ -34,9 +37,6 @@ operations! {
         "Say what was asked and answered in a project lately, or about something: its newest turns, \
          or those a query is about, with source and age.";
 }
-
-/// How many turns an answer has.
-pub type TurnLimit = Limit<50, 10>;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -73,47 +73,6 @@ pub struct ConversationListResult {
     pub next: Option<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Conversation {
-    pub id: ConversationId,
-    pub engine: CliEngine,
-    /// The CLI's own name of it.
-    pub session: String,
-    /// The folder of the repository it was about.
-    pub project: String,
-    pub cwd: String,
-    /// The beginning of its first prompt.
-    pub title: String,
-    /// The newest execution it was led in; none for a person's own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub execution: Option<ExecutionId>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub task: Option<BoardTaskId>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub slot: Option<SlotId>,
-    pub started_at: Timestamp,
-    pub last_at: Timestamp,
-    pub turns: u64,
-    pub messages: u64,
-    pub tool_calls: u64,
-    pub tokens: TokenCounts,
-    pub cost: Cost,
-    /// Lines of its transcript that could not be taken in.
-    pub skipped: u64,
-    /// What was wrong with the last of them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub diagnostic: Option<String>,
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct TokenCounts {
-    /// Without what came from a cache.
-    pub input: u64,
-    pub output: u64,
-    pub cache_read: u64,
-    pub cache_write: u64,
-}
-
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ConversationShowParams {
@@ -142,119 +101,6 @@ pub struct ConversationShowResult {
     /// The place to go on behind; none at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<i64>,
-}
-
-/// A person's prompt and what followed from it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct ConversationTurn {
-    pub number: i64,
-    pub prompt: String,
-    /// The beginning of what the agent said last.
-    pub answer: String,
-    pub messages: u64,
-    pub tool_calls: u64,
-    /// Calls that failed or were denied.
-    pub failed: u64,
-    /// `answered` or `interrupted`, when something says that it is over.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ending: Option<String>,
-    /// What the requests to the model from its prompt to the next used.
-    pub tokens: TokenCounts,
-    pub cost: Cost,
-    pub began_at: Timestamp,
-    pub last_at: Timestamp,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum SaidBy {
-    Person,
-    Agent,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ToolOutcome {
-    Succeeded,
-    Failed,
-    Denied,
-}
-
-/// One thing in a conversation. Texts are masked; long ones have lost their
-/// middle.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-pub enum ConversationItem {
-    Message {
-        place: i64,
-        turn: i64,
-        at: Timestamp,
-        role: SaidBy,
-        text: String,
-        /// It was longer.
-        cut: bool,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        model: Option<String>,
-        /// Why it is no part of the talk: `command`, `program`, `summary`,
-        /// `failure`, `binary` or `empty`.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        noise: Option<String>,
-    },
-    ToolCall {
-        place: i64,
-        turn: i64,
-        at: Timestamp,
-        tool: String,
-        input: String,
-        /// None until it has ended.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        outcome: Option<ToolOutcome>,
-        output: String,
-        /// The output was longer.
-        cut: bool,
-        /// `overlong`, `binary` or `empty`.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        noise: Option<String>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        ended_at: Option<Timestamp>,
-    },
-    Event {
-        place: i64,
-        turn: i64,
-        at: Timestamp,
-        /// `turn_ended`, `interrupted` or `compacted`.
-        event: String,
-    },
-}
-
-impl ConversationItem {
-    #[must_use]
-    pub const fn place(&self) -> i64 {
-        match self {
-            Self::Message { place, .. }
-            | Self::ToolCall { place, .. }
-            | Self::Event { place, .. } => *place,
-        }
-    }
-
-    #[must_use]
-    pub const fn turn(&self) -> i64 {
-        match self {
-            Self::Message { turn, .. } | Self::ToolCall { turn, .. } | Self::Event { turn, .. } => {
-                *turn
-            }
-        }
-    }
-
-    /// How long its texts are.
-    #[must_use]
-    pub fn bytes(&self) -> usize {
-        match self {
-            Self::Message { text, .. } => text.len(),
-            Self::ToolCall { input, output, .. } => input.len() + output.len(),
-            Self::Event { .. } => 0,
-        }
-    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

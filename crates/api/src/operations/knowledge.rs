@@ -2,13 +2,17 @@
 //! right, and let go.
 
 use missiond_core::{
-    AuthorTier, Bounded, BoundedOr, EdgeKind, EntryCategory, EntryId, Limit, MAX_EXACT, Text,
-    Timestamp,
+    AuthorTier, BoundedOr, EdgeKind, EntryCategory, EntryId, Limit, MAX_EXACT, Text, Timestamp,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{NoParams, operations};
+
+pub use missiond_core::{
+    Entry as KbEntry, EntryEdge as KbEdge, EntryMapLimit as KbMapLimit,
+    EntryRevision as KbRevision, HitLimit as KbHitLimit,
+};
 
 operations! {
     Knowledge;
@@ -80,13 +84,6 @@ pub const MAX_SUMMARY: usize = 4 * 1024;
 pub const MAX_DETAIL: usize = 256 * 1024;
 pub const MAX_NAME: usize = 200;
 pub const MAX_LABELS: usize = 32;
-
-/// How many hits a page has.
-pub type KbHitLimit = Bounded<1, 50>;
-/// Hits on a page at most.
-pub const MAX_HITS: u32 = KbHitLimit::LARGEST.to_u32();
-/// How many entries the map has.
-pub type KbMapLimit = Limit<3000, 500>;
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -237,34 +234,6 @@ pub struct KbDraft {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct KbEntry {
-    pub id: EntryId,
-    pub key: String,
-    pub category: EntryCategory,
-    pub summary: String,
-    pub detail: String,
-    pub labels: Vec<String>,
-    pub scope: Option<String>,
-    pub source: String,
-    pub conversation: Option<String>,
-    pub turn: Option<i64>,
-    pub author: String,
-    pub tier: AuthorTier,
-    /// How far its author is believed, 0 to 1.
-    pub trust: f64,
-    /// What the entries around it leave of that.
-    pub confidence: f64,
-    /// How much it has been of use, 0 to 1.
-    pub utility: f64,
-    pub revision: i64,
-    pub created_at: Timestamp,
-    pub verified_at: Timestamp,
-    pub used_at: Option<Timestamp>,
-    pub archived_at: Option<Timestamp>,
-    pub archived_why: Option<String>,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct KbEntryView {
     pub entry: KbEntry,
     /// Every revision, oldest first.
@@ -281,16 +250,6 @@ pub struct KbNamed {
     pub summary: String,
     /// It is not in use any more.
     pub archived: bool,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct KbRevision {
-    pub revision: i64,
-    pub category: EntryCategory,
-    pub summary: String,
-    pub detail: String,
-    pub author: String,
-    pub at: Timestamp,
 }
 
 /// What became of something that was to be remembered.
@@ -321,18 +280,6 @@ pub struct KbLinkParams {
     pub kind: EdgeKind,
     #[serde(default)]
     pub reason: Text<2000, 0>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct KbEdge {
-    pub from: EntryId,
-    pub to: EntryId,
-    pub kind: EdgeKind,
-    pub reason: String,
-    pub at: Timestamp,
-    /// When one of the two said something else, so that it holds no longer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ended_at: Option<Timestamp>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

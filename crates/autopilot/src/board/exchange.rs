@@ -6,9 +6,9 @@ use std::fs;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
-use missiond_api::operations::board::{ExportFormat, ImportFormat};
 use missiond_core::{
-    BoardTask, BoardTaskId, BoardTaskStatus, Isolation, TaskDraft, TaskNumber, TraceContext,
+    BoardTask, BoardTaskId, BoardTaskStatus, ExportFormat, ImportFormat, Isolation, TaskDraft,
+    TaskNumber, TraceContext,
 };
 use missiond_exchange::{Card, ImportError, Standing};
 use missiond_os::files;
