@@ -6,8 +6,8 @@
 
 use std::time::{Duration, Instant};
 
-use missiond_api::operations::system::StatsReport;
 use missiond_store::stats_samples::{self, Numbers, Sample, Standing};
+use missiond_timeline::metrics::MetricsSnapshot;
 
 use crate::state::Daemon;
 
@@ -16,10 +16,12 @@ pub const RATES: [&str; 4] = ["calls", "calls_failed", "events_stored", "events_
 
 /// Samples until it is dropped.
 pub async fn run(daemon: Daemon) {
-    let mut before: Option<(Instant, StatsReport)> = None;
+    let mut before: Option<(Instant, MetricsSnapshot)> = None;
     loop {
-        let now = (Instant::now(), daemon.metrics.report());
-        let since = before.as_ref().map(|(at, report)| (now.0 - *at, report));
+        let now = (Instant::now(), daemon.metrics.snapshot());
+        let since = before
+            .as_ref()
+            .map(|(at, snapshot)| (now.0 - *at, snapshot));
         match record_sample(&daemon, &now.1, since).await {
             Ok(()) => before = Some(now),
             Err(error) => tracing::warn!(%error, "the numbers of this moment were not kept"),
@@ -30,8 +32,8 @@ pub async fn run(daemon: Daemon) {
 
 async fn record_sample(
     daemon: &Daemon,
-    report: &StatsReport,
-    since: Option<(Duration, &StatsReport)>,
+    now: &MetricsSnapshot,
+    since: Option<(Duration, &MetricsSnapshot)>,
 ) -> Result<(), missiond_store::StoreError> {
     let slots = slots(daemon).await;
     let standing = daemon
@@ -40,7 +42,7 @@ async fn record_sample(
         .await?;
     let sample = Sample {
         at: daemon.clock.now(),
-        numbers: numbers(report, since, &standing, slots),
+        numbers: numbers(now, since, &standing, slots),
     };
     let host = daemon.host.clone();
     daemon
@@ -63,8 +65,8 @@ async fn slots(daemon: &Daemon) -> Vec<String> {
 }
 
 fn numbers(
-    report: &StatsReport,
-    since: Option<(Duration, &StatsReport)>,
+    now: &MetricsSnapshot,
+    since: Option<(Duration, &MetricsSnapshot)>,
     standing: &Standing,
     slots: Vec<String>,
 ) -> Numbers {
@@ -72,24 +74,24 @@ fn numbers(
     if let Some((passed, before)) = since {
         let minutes = passed.as_secs_f64().max(0.001) / 60.0;
         let counts = [
-            (before.requests_total, report.requests_total),
-            (before.requests_failed, report.requests_failed),
-            (before.events_stored, report.events_stored),
-            (before.events_ephemeral, report.events_ephemeral),
+            (before.requests(), now.requests()),
+            (before.requests_failed, now.requests_failed),
+            (before.events_stored, now.events_stored),
+            (before.events_ephemeral, now.events_ephemeral),
         ];
-        for (name, (before, now)) in RATES.iter().zip(counts) {
+        for (name, (then, now)) in RATES.iter().zip(counts) {
             numbers.insert(
                 (*name).to_owned(),
-                now.saturating_sub(before) as f64 / minutes,
+                now.saturating_sub(then) as f64 / minutes,
             );
         }
-        if let Some(mean) = mean_time(before, report) {
+        if let Some(mean) = mean_time(before, now) {
             numbers.insert("response_ms".to_owned(), mean);
         }
     }
     let levels = [
-        ("connections", report.active_connections as f64),
-        ("memory_mb", report.memory_usage_mb),
+        ("connections", now.connections_active as f64),
+        ("memory_mb", now.resident_bytes as f64 / 1e6),
         ("database_mb", standing.database_bytes as f64 / 1e6),
         ("questions", standing.open_questions as f64),
         ("incidents", standing.open_incidents as f64),
@@ -106,9 +108,9 @@ fn numbers(
     numbers
 }
 
-/// The mean time of the calls between two reports, which tell it since the start.
-fn mean_time(before: &StatsReport, now: &StatsReport) -> Option<f64> {
-    let spent = |report: &StatsReport| report.avg_response_time_ms * report.requests_total as f64;
-    let calls = now.requests_total.checked_sub(before.requests_total)?;
-    (calls > 0).then(|| ((spent(now) - spent(before)) / calls as f64).max(0.0))
+/// The mean time of the calls between two moments, in milliseconds.
+fn mean_time(before: &MetricsSnapshot, now: &MetricsSnapshot) -> Option<f64> {
+    let calls = now.requests().checked_sub(before.requests())?;
+    let spent = now.response_time.saturating_sub(before.response_time);
+    (calls > 0).then(|| spent.as_secs_f64() * 1000.0 / calls as f64)
 }

@@ -3,7 +3,7 @@
 use missiond_api::ApiError;
 use missiond_api::operations::NoParams;
 use missiond_api::operations::system::{
-    ConfigReport, ConfigShow, ControlAction, DaemonControl, DaemonControlParams,
+    ConfigReport, ConfigShow, ConsumerStatus, ControlAction, DaemonControl, DaemonControlParams,
     DaemonControlResult, DaemonState, DaemonStats, DaemonStatus, DatabaseStatus, Health,
     HealthReport, IncidentList, IncidentListParams, IncidentPage, IncidentResolve,
     IncidentResolveParams, IncidentResolveResult, OperationFind, OperationFindParams,
@@ -13,6 +13,7 @@ use missiond_core::{ErrorCode, Event, IncidentState};
 use missiond_runtime::Stage;
 use missiond_store::incidents::{self, IncidentFilter};
 use missiond_store::timeline::{self, NewEvent};
+use missiond_timeline::metrics::MetricsSnapshot;
 
 use crate::call::{Call, Operations, of_store};
 use crate::reload;
@@ -73,7 +74,7 @@ async fn status(call: Call, _: NoParams) -> Result<StatusReport, ApiError> {
         .await
         .map_err(|error| of_store(&error))?;
     let head = daemon.timeline.head();
-    let consumers = daemon
+    let consumers: Vec<_> = daemon
         .consumers
         .lock()
         .as_ref()
@@ -103,14 +104,53 @@ async fn status(call: Call, _: NoParams) -> Result<StatusReport, ApiError> {
             url: daemon.db_url.to_string(),
             timeline_head: head,
         },
-        consumers,
+        consumers: consumers.into_iter().map(consumer_status).collect(),
         open_incidents: open.len() as u64,
         open_questions: waiting.len() as u64,
     })
 }
 
 async fn stats(call: Call, _: NoParams) -> Result<StatsReport, ApiError> {
-    Ok(call.daemon.metrics.report())
+    Ok(stats_report(&call.daemon.metrics.snapshot()))
+}
+
+fn consumer_status(status: missiond_timeline::ConsumerStatus) -> ConsumerStatus {
+    let missiond_timeline::ConsumerStatus {
+        name,
+        cursor,
+        behind,
+        failures,
+    } = status;
+    ConsumerStatus {
+        name: name.to_owned(),
+        cursor,
+        behind,
+        failures,
+    }
+}
+
+fn stats_report(now: &MetricsSnapshot) -> StatsReport {
+    let requests = now.requests();
+    StatsReport {
+        uptime_secs: now.uptime.as_secs(),
+        requests_total: requests,
+        requests_succeeded: now.requests_succeeded,
+        requests_failed: now.requests_failed,
+        active_connections: now.connections_active,
+        avg_response_time_ms: if requests == 0 {
+            0.0
+        } else {
+            now.response_time.as_micros() as f64 / requests as f64 / 1000.0
+        },
+        servers_connected: now.servers_connected,
+        servers_healthy: now.servers_healthy,
+        memory_usage_mb: now.resident_bytes as f64 / 1e6,
+        requests_in_flight: now.requests_in_flight,
+        connections_refused: now.connections_refused,
+        events_stored: now.events_stored,
+        events_ephemeral: now.events_ephemeral,
+        events_coalesced: now.events_coalesced,
+    }
 }
 
 async fn control(call: Call, params: DaemonControlParams) -> Result<DaemonControlResult, ApiError> {

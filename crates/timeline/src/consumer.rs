@@ -11,7 +11,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use missiond_api::operations::system::ConsumerStatus;
 use missiond_core::{Event, Seq, TimelineEvent, TraceContext};
 use missiond_runtime::Supervisor;
 use missiond_store::watermarks::{self, Advance};
@@ -62,6 +61,17 @@ pub struct ConsumerHandle {
     name: &'static str,
     progress: Arc<Mutex<Progress>>,
     task: JoinHandle<()>,
+}
+
+/// How far a consumer has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ConsumerStatus {
+    pub name: &'static str,
+    pub cursor: Seq,
+    /// Stored events it has not seen.
+    pub behind: i64,
+    /// How often in a row it has failed; 0 when it is well.
+    pub failures: u32,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -132,7 +142,7 @@ impl Consumers {
             .map(|handle| {
                 let progress = *handle.progress.lock();
                 ConsumerStatus {
-                    name: handle.name.to_owned(),
+                    name: handle.name,
                     cursor: progress.cursor,
                     behind: (head.0 - progress.cursor.0).max(0),
                     failures: progress.failures,

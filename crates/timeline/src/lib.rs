@@ -29,7 +29,7 @@ use tokio::sync::{broadcast, mpsc, oneshot};
 use crate::metrics::Metrics;
 
 pub use backoff::Backoff;
-pub use consumer::{Consumer, ConsumerHandle, Consumers, Pace};
+pub use consumer::{Consumer, ConsumerHandle, ConsumerStatus, Consumers, Pace};
 pub use ephemeral::subject;
 pub use follower::{FollowError, Follower};
 use writer::{Done, Pending, Writer};

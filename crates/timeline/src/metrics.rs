@@ -7,8 +7,6 @@ use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use missiond_api::operations::system::StatsReport;
-
 /// Upper bounds of the response-time histogram, in microseconds.
 const BUCKETS_US: [u64; 12] = [
     50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 50_000, 250_000, 1_000_000, 10_000_000,
@@ -60,6 +58,32 @@ impl Gauge {
 
     pub fn down(&self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// What was counted up to a moment, and what is so at it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MetricsSnapshot {
+    pub uptime: Duration,
+    pub requests_succeeded: u64,
+    pub requests_failed: u64,
+    /// What all of them took together.
+    pub response_time: Duration,
+    pub requests_in_flight: u64,
+    pub connections_active: u64,
+    pub connections_refused: u64,
+    pub servers_connected: u64,
+    pub servers_healthy: u64,
+    pub events_stored: u64,
+    pub events_ephemeral: u64,
+    pub events_coalesced: u64,
+    /// Memory of this process that is in RAM; 0 where the system does not tell.
+    pub resident_bytes: u64,
+}
+
+impl MetricsSnapshot {
+    pub const fn requests(&self) -> u64 {
+        self.requests_succeeded + self.requests_failed
     }
 }
 
@@ -122,37 +146,28 @@ impl Metrics {
         self.started.elapsed()
     }
 
-    /// The numbers of `mission daemon stats`.
-    pub fn report(&self) -> StatsReport {
-        let (succeeded, failed) = (self.succeeded.get(), self.failed.get());
-        let total = succeeded + failed;
-        let average_us = if total == 0 {
-            0.0
-        } else {
-            self.response_us_total.get() as f64 / total as f64
-        };
-        StatsReport {
-            uptime_secs: self.uptime().as_secs(),
-            requests_total: total,
-            requests_succeeded: succeeded,
-            requests_failed: failed,
-            active_connections: self.connections_active.get(),
-            avg_response_time_ms: average_us / 1000.0,
+    pub fn snapshot(&self) -> MetricsSnapshot {
+        MetricsSnapshot {
+            uptime: self.uptime(),
+            requests_succeeded: self.succeeded.get(),
+            requests_failed: self.failed.get(),
+            response_time: Duration::from_micros(self.response_us_total.get()),
+            requests_in_flight: self.requests_in_flight.get(),
+            connections_active: self.connections_active.get(),
+            connections_refused: self.connections_refused.get(),
             servers_connected: self.servers_connected.get(),
             servers_healthy: self.servers_healthy.get(),
-            memory_usage_mb: resident_mb().unwrap_or(0.0),
-            requests_in_flight: self.requests_in_flight.get(),
-            connections_refused: self.connections_refused.get(),
             events_stored: self.events_stored.get(),
             events_ephemeral: self.events_ephemeral.get(),
             events_coalesced: self.events_coalesced.get(),
+            resident_bytes: resident_bytes().unwrap_or(0),
         }
     }
 
     /// Everything that is a plain number.
     pub fn samples(&self) -> Vec<Sample> {
         use SampleKind::{Counter, Gauge};
-        let report = self.report();
+        let now = self.snapshot();
         let sample = |name, help, kind, value| Sample {
             name,
             help,
@@ -164,73 +179,73 @@ impl Metrics {
                 "missiond_uptime_seconds",
                 "Seconds since the daemon started.",
                 Gauge,
-                self.uptime().as_secs_f64(),
+                now.uptime.as_secs_f64(),
             ),
             sample(
                 "missiond_requests_succeeded_total",
                 "Requests answered with a result.",
                 Counter,
-                report.requests_succeeded as f64,
+                now.requests_succeeded as f64,
             ),
             sample(
                 "missiond_requests_failed_total",
                 "Requests answered with an error.",
                 Counter,
-                report.requests_failed as f64,
+                now.requests_failed as f64,
             ),
             sample(
                 "missiond_requests_in_flight",
                 "Requests being worked on.",
                 Gauge,
-                report.requests_in_flight as f64,
+                now.requests_in_flight as f64,
             ),
             sample(
                 "missiond_connections_active",
                 "Open connections.",
                 Gauge,
-                report.active_connections as f64,
+                now.connections_active as f64,
             ),
             sample(
                 "missiond_connections_refused_total",
                 "Connections turned away.",
                 Counter,
-                report.connections_refused as f64,
+                now.connections_refused as f64,
             ),
             sample(
                 "missiond_mcp_servers_connected",
                 "External MCP servers with a live connection.",
                 Gauge,
-                report.servers_connected as f64,
+                now.servers_connected as f64,
             ),
             sample(
                 "missiond_mcp_servers_healthy",
                 "External MCP servers that answer.",
                 Gauge,
-                report.servers_healthy as f64,
+                now.servers_healthy as f64,
             ),
             sample(
                 "missiond_events_stored_total",
                 "Events of the timeline stored by this daemon.",
                 Counter,
-                report.events_stored as f64,
+                now.events_stored as f64,
             ),
             sample(
                 "missiond_events_ephemeral_total",
                 "Events told but not stored.",
                 Counter,
-                report.events_ephemeral as f64,
+                now.events_ephemeral as f64,
             ),
             sample(
                 "missiond_events_coalesced_total",
                 "Ephemeral events folded into a newer one.",
                 Counter,
-                report.events_coalesced as f64,
+                now.events_coalesced as f64,
             ),
             sample(
                 "missiond_memory_bytes",
                 "Resident memory.",
                 Gauge,
-                report.memory_usage_mb * 1e6,
+                now.resident_bytes as f64,
             ),
         ]
     }
@@ -271,13 +286,13 @@ impl Metrics {
 }
 
 /// Memory of this process that is in RAM, where the system tells.
-fn resident_mb() -> Option<f64> {
+fn resident_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status
         .lines()
         .find_map(|line| line.strip_prefix("VmRSS:"))?;
-    let kib: f64 = line.split_ascii_whitespace().next()?.parse().ok()?;
-    Some(kib * 1024.0 / 1e6)
+    let kib: u64 = line.split_ascii_whitespace().next()?.parse().ok()?;
+    kib.checked_mul(1024)
 }
 
 #[cfg(test)]
@@ -285,13 +300,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn averages_and_buckets_follow_the_requests() {
+    fn sums_and_buckets_follow_the_requests() {
         let metrics = Metrics::default();
         metrics.request_finished(Outcome::Succeeded, Duration::from_micros(40));
         metrics.request_finished(Outcome::Failed, Duration::from_micros(2_000));
-        let report = metrics.report();
-        assert_eq!((report.requests_total, report.requests_failed), (2, 1));
-        assert!((report.avg_response_time_ms - 1.02).abs() < 1e-9);
+        let now = metrics.snapshot();
+        assert_eq!((now.requests(), now.requests_failed), (2, 1));
+        assert_eq!(now.response_time, Duration::from_micros(2_040));
         let text = metrics.prometheus();
         assert!(
             text.contains("missiond_response_seconds_bucket{le=\"0.00005\"} 1\n"),
