@@ -28,7 +28,6 @@ mod usage;
 use std::path::Path;
 use std::sync::LazyLock;
 
-use missiond_api::operations::system::ConfigKey;
 use missiond_store::DbUrl;
 
 use keys::section;
@@ -89,6 +88,14 @@ pub static KEYS: LazyLock<Vec<KeySpec>> = LazyLock::new(|| {
     keys
 });
 
+/// A key and its value, both values as they are shown to people: without passwords.
+#[derive(Debug)]
+pub struct KeyValue {
+    pub spec: &'static KeySpec,
+    pub value: String,
+    pub default: String,
+}
+
 /// No configuration file of ours comes near this.
 const MAX_FILE: u64 = 1024 * 1024;
 
@@ -121,17 +128,14 @@ impl Config {
         diagnose::parse(file, text)
     }
 
-    /// Every key with its value, its default and what it means, as it is shown to
-    /// people: without passwords.
+    /// Every key with its value and its default.
     #[must_use]
-    pub fn describe(&self) -> Vec<ConfigKey> {
+    pub fn describe(&self) -> Vec<KeyValue> {
         let (values, defaults) = (Values::of(self), Values::of(&Self::default()));
-        let describe = |spec: &KeySpec| ConfigKey {
-            key: spec.key.to_owned(),
+        let describe = |spec: &'static KeySpec| KeyValue {
+            spec,
             value: values.shown(spec.key),
             default: defaults.shown(spec.key),
-            description: spec.description(),
-            reloads: spec.reload == Reload::Live,
         };
         KEYS.iter().map(describe).collect()
     }
@@ -362,7 +366,7 @@ mod tests {
             let keys = with(url).describe();
             let shown = &keys
                 .iter()
-                .find(|key| key.key == "database.url")
+                .find(|key| key.spec.key == "database.url")
                 .unwrap()
                 .value;
             assert!(

@@ -32,6 +32,7 @@ mod worktree;
 
 pub use screenshot::picture;
 pub use state::VERSION;
+pub use system::config_keys;
 pub use viewing::{Terminal, attach, recording};
 
 use std::sync::Arc;

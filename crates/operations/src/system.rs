@@ -3,12 +3,13 @@
 use missiond_api::ApiError;
 use missiond_api::operations::NoParams;
 use missiond_api::operations::system::{
-    ConfigReport, ConfigShow, ConsumerStatus, ControlAction, DaemonControl, DaemonControlParams,
-    DaemonControlResult, DaemonState, DaemonStats, DaemonStatus, DatabaseStatus, Health,
-    HealthReport, IncidentList, IncidentListParams, IncidentPage, IncidentResolve,
-    IncidentResolveParams, IncidentResolveResult, OperationFind, OperationFindParams,
-    OperationFound, OperationsFound, StatsReport, StatusReport,
+    ConfigKey, ConfigReport, ConfigShow, ConsumerStatus, ControlAction, DaemonControl,
+    DaemonControlParams, DaemonControlResult, DaemonState, DaemonStats, DaemonStatus,
+    DatabaseStatus, Health, HealthReport, IncidentList, IncidentListParams, IncidentPage,
+    IncidentResolve, IncidentResolveParams, IncidentResolveResult, OperationFind,
+    OperationFindParams, OperationFound, OperationsFound, StatsReport, StatusReport,
 };
+use missiond_config::{Config, KeyValue, Reload};
 use missiond_core::{ErrorCode, Event, IncidentState};
 use missiond_runtime::Stage;
 use missiond_store::incidents::{self, IncidentFilter};
@@ -182,8 +183,21 @@ async fn config_show(call: Call, _: NoParams) -> Result<ConfigReport, ApiError> 
     Ok(ConfigReport {
         file_exists: file.exists(),
         file: file.display().to_string(),
-        keys: call.daemon.config().describe(),
+        keys: config_keys(&call.daemon.config()),
     })
+}
+
+/// Every key of a configuration, as `config_show` lists them.
+#[must_use]
+pub fn config_keys(config: &Config) -> Vec<ConfigKey> {
+    let key = |key: KeyValue| ConfigKey {
+        key: key.spec.key.to_owned(),
+        value: key.value,
+        default: key.default,
+        description: key.spec.description(),
+        reloads: key.spec.reload == Reload::Live,
+    };
+    config.describe().into_iter().map(key).collect()
 }
 
 async fn incident_list(call: Call, params: IncidentListParams) -> Result<IncidentPage, ApiError> {

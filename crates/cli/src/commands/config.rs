@@ -42,7 +42,7 @@ pub(super) fn run(
             });
         }
         ConfigCommand::Keys => {
-            let keys = Config::default().describe();
+            let keys = missiond_operations::config_keys(&Config::default());
             output.result(&keys, |output, keys| {
                 for key in keys {
                     let name = output.paint.apply(Style::Bold, &key.key);
