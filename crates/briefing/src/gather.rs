@@ -4,14 +4,12 @@ use std::future::Future;
 use std::time::{Duration, Instant};
 
 use missiond_adapters::adapter;
-use missiond_api::operations::context::{ContextSource, SourceState};
-use missiond_api::operations::knowledge::{KbHit, KbHitLimit, KbSearchParams};
 use missiond_codemap::MapRequest;
 use missiond_config::ContextConfig;
 use missiond_context::{Candidate, Length, Source, estimated_tokens};
-use missiond_core::OutOfBounds;
-use missiond_knowledge::snippet::Snippet;
+use missiond_core::{ContextSource, HitLimit, SourceState};
 use missiond_memory::code::{Fresh, Unindexed};
+use missiond_memory::knowledge::{EntryHit, SearchQuery};
 
 use super::place::Place;
 use super::view::count;
@@ -147,15 +145,13 @@ async fn entries(parts: &Parts, query: &str, project: Option<String>) -> Answer 
     if query.trim().is_empty() {
         return Ok((Vec::new(), None));
     }
-    let params = KbSearchParams {
-        query: query
-            .parse()
-            .map_err(|error: OutOfBounds| error.to_string())?,
+    let asked = SearchQuery {
+        query: query.to_owned(),
         scope: project,
-        limit: Some(KbHitLimit::of::<MOST_ENTRIES>()),
-        ..KbSearchParams::default()
+        limit: Some(HitLimit::of::<MOST_ENTRIES>()),
+        ..SearchQuery::default()
     };
-    let found = parts.knowledge.search(params).await;
+    let found = parts.knowledge.search(asked).await;
     let found = found.map_err(|error| error.to_string())?;
     let (hits, superseded): (Vec<_>, Vec<_>) = found
         .hits
@@ -186,13 +182,9 @@ async fn entries(parts: &Parts, query: &str, project: Option<String>) -> Answer 
 
 /// A hit that shares nothing with the request but words such as `the` is none,
 /// though it may be the best there is.
-fn relevance(hit: &KbHit) -> f32 {
-    let snippet = Snippet {
-        text: hit.snippet.clone(),
-        highlights: hit.highlights.clone(),
-    };
+fn relevance(hit: &EntryHit) -> f32 {
     let scores = &hit.scores;
-    if scores.vector.is_some() || scores.exact > 0.0 || snippet.has_content_match() {
+    if scores.vector.is_some() || scores.exact > 0.0 || hit.snippet.has_content_match() {
         scores.relevance
     } else {
         0.0

@@ -2,13 +2,14 @@
 //! asked.
 
 use missiond_context::{Candidate, Length, Source, one_line, request_of};
+use missiond_core::TurnLimit;
 use missiond_memory::conversations::PastTurn;
 
 use super::place::Place;
 use super::{Parts, Wanted};
 
 /// Turns that are looked at.
-const MOST_TURNS: usize = 8;
+const MOST_TURNS: TurnLimit = TurnLimit::of::<8>();
 /// So much of a request names a turn.
 const LONGEST_TITLE: usize = 60;
 

@@ -1,5 +1,9 @@
 //! Conversations with agents: listing, reading, searching.
 
+mod convert;
+
+use std::path::Path;
+
 use missiond_api::ApiError;
 use missiond_api::operations::conversation::{
     ConversationList, ConversationListParams, ConversationListResult, ConversationSearch,
@@ -23,24 +27,23 @@ async fn list(
     params: ConversationListParams,
 ) -> Result<ConversationListResult, ApiError> {
     let task = task(&call, params.task).await?;
+    let query = convert::list_query(params, task)?;
     let config = call.daemon.config();
-    Ok(call
-        .daemon
-        .conversations
-        .list(params, task, &config.usage)
-        .await?)
+    let page = call.daemon.conversations.list(query, &config.usage).await;
+    page.map(convert::list_result)
+        .map_err(|error| convert::error(&error))
 }
 
 async fn show(
     call: Call,
     params: ConversationShowParams,
 ) -> Result<ConversationShowResult, ApiError> {
+    let (name, window) = (&params.conversation, convert::window(&params));
     let config = call.daemon.config();
-    Ok(call
-        .daemon
-        .conversations
-        .show(params, &config.usage)
-        .await?)
+    let conversations = &call.daemon.conversations;
+    let view = conversations.show(name, window, &config.usage).await;
+    view.map(convert::show_result)
+        .map_err(|error| convert::error(&error))
 }
 
 async fn search(
@@ -48,14 +51,32 @@ async fn search(
     params: ConversationSearchParams,
 ) -> Result<ConversationSearchResult, ApiError> {
     let task = task(&call, params.task).await?;
-    Ok(call.daemon.conversations.search(params, task).await?)
+    let query = convert::search_query(params, task);
+    let found = call.daemon.conversations.search(query).await;
+    found
+        .map(convert::search_result)
+        .map_err(|error| convert::error(&error))
 }
 
 async fn turns(
     call: Call,
     params: ConversationTurnsParams,
 ) -> Result<ConversationTurnsResult, ApiError> {
-    Ok(call.daemon.conversations.turns(params).await?)
+    let folder = Path::new(&params.project);
+    if !folder.is_absolute() {
+        let shown: String = params.project.chars().take(200).collect();
+        let message = format!("`project` must be an absolute path, not `{shown}`");
+        return Err(ApiError::invalid_params(message));
+    }
+    let conversations = &call.daemon.conversations;
+    let found = match params.query.as_deref() {
+        Some(query) => conversations.turns_about(folder, query, params.limit).await,
+        None => conversations.recent_turns(folder, params.limit).await,
+    };
+    let found = found.map_err(|error| convert::error(&error))?;
+    Ok(ConversationTurnsResult {
+        turns: found.into_iter().map(convert::past_turn).collect(),
+    })
 }
 
 /// The task that is meant, which must exist.

@@ -18,13 +18,16 @@ mod search;
 mod show;
 
 pub use recent::PastTurn;
+pub use search::{ConversationHit, SearchAnswer, SearchQuery};
+pub use show::{
+    ConversationCursor, ConversationPage, ConversationView, ItemWindow, ListQuery, WindowStart,
+};
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use missiond_api::ApiError;
 use missiond_config::Config;
 use missiond_core::{Clock, DaemonId, ErrorCode, Timestamp};
 use missiond_runtime::{Component, StartError, Supervisor, Tasks};
@@ -82,17 +85,15 @@ pub enum ConversationError {
     Thread(String),
 }
 
-impl From<ConversationError> for ApiError {
-    fn from(error: ConversationError) -> Self {
-        let code = match &error {
-            ConversationError::Store(error) => error.code(),
-            ConversationError::Unknown(_) => ErrorCode::NotFound,
-            ConversationError::Several(_) | ConversationError::Invalid(_) => {
-                ErrorCode::InvalidParams
-            }
-            ConversationError::Thread(_) => ErrorCode::Internal,
-        };
-        Self::new(code, error.to_string())
+impl ConversationError {
+    #[must_use]
+    pub const fn code(&self) -> ErrorCode {
+        match self {
+            Self::Store(error) => error.code(),
+            Self::Unknown(_) => ErrorCode::NotFound,
+            Self::Several(_) | Self::Invalid(_) => ErrorCode::InvalidParams,
+            Self::Thread(_) => ErrorCode::Internal,
+        }
     }
 }
 

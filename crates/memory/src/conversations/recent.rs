@@ -5,19 +5,13 @@
 use std::path::Path;
 use std::time::Duration;
 
-use missiond_api::operations::conversation::{
-    ConversationTurnsParams, ConversationTurnsResult, PastTurn as Wire, TurnLimit,
-};
-use missiond_core::{CliEngine, ConversationId, Timestamp};
+use missiond_core::{CliEngine, ConversationId, Timestamp, TurnLimit};
 use missiond_store::conversations::turns::{self, TurnRow};
 use missiond_store::conversations::{self, ConversationRow};
 
 use super::project::project_of;
-use super::search::{self, Scope};
+use super::search::{Scope, check_query};
 use super::{ConversationError, Conversations, on_worker_thread};
-
-/// At most so many turns are handed out at once.
-pub(super) const MOST_TURNS: usize = TurnLimit::LARGEST.to_usize();
 
 /// A turn of a conversation: masked, and cut to at most 2 KB a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,9 +37,9 @@ impl Conversations {
     pub async fn recent_turns(
         &self,
         folder: &Path,
-        limit: usize,
+        limit: TurnLimit,
     ) -> Result<Vec<PastTurn>, ConversationError> {
-        let limit = limit.min(MOST_TURNS) as u32;
+        let limit = limit.to_u32();
         let project = self.project(folder).await?;
         let found = self
             .inner
@@ -71,9 +65,10 @@ impl Conversations {
         &self,
         folder: &Path,
         query: &str,
-        limit: usize,
+        limit: TurnLimit,
     ) -> Result<Vec<PastTurn>, ConversationError> {
-        let limit = limit.min(MOST_TURNS);
+        check_query(query)?;
+        let limit = limit.to_usize();
         let scope = Scope {
             project: Some(self.project(folder).await?),
             ..Scope::default()
@@ -104,43 +99,6 @@ impl Conversations {
             })
             .await?;
         Ok(found.into_iter().map(|found| self.past(found)).collect())
-    }
-
-    /// Either of them, as it is asked for.
-    pub async fn turns(
-        &self,
-        params: ConversationTurnsParams,
-    ) -> Result<ConversationTurnsResult, ConversationError> {
-        let limit = params.limit.to_usize();
-        let folder = Path::new(&params.project);
-        if !folder.is_absolute() {
-            let shown: String = params.project.chars().take(200).collect();
-            let message = format!("`project` must be an absolute path, not `{shown}`");
-            return Err(ConversationError::Invalid(message));
-        }
-        let found = match params.query.as_deref() {
-            Some(query) => {
-                search::check_query(query)?;
-                self.turns_about(folder, query, limit).await?
-            }
-            None => self.recent_turns(folder, limit).await?,
-        };
-        let count = |number: i64| u64::try_from(number).unwrap_or(0);
-        let wire = |turn: PastTurn| Wire {
-            conversation: turn.conversation,
-            engine: turn.engine,
-            number: turn.number,
-            prompt: turn.prompt,
-            answer: turn.answer,
-            tool_calls: count(turn.tool_calls),
-            failed: count(turn.failed),
-            at: turn.at,
-            age_secs: turn.age.as_secs(),
-            source: turn.source,
-        };
-        Ok(ConversationTurnsResult {
-            turns: found.into_iter().map(wire).collect(),
-        })
     }
 
     async fn project(&self, folder: &Path) -> Result<String, ConversationError> {

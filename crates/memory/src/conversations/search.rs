@@ -3,12 +3,9 @@
 
 use std::sync::Arc;
 
-use missiond_api::operations::conversation::{
-    ConversationHit, ConversationSearchParams, ConversationSearchResult, SaidBy,
-};
-use missiond_core::{BoardTaskId, CliEngine, ConversationId, Timestamp};
+use missiond_core::{BoardTaskId, CliEngine, ConversationId, SaidBy, Timestamp};
 use missiond_knowledge::Profile;
-use missiond_knowledge::snippet::{SNIPPET_TOKENS, snippet};
+use missiond_knowledge::snippet::{SNIPPET_TOKENS, Snippet, snippet};
 use missiond_knowledge::tokens::{exact_parts, plain, tokens};
 use missiond_store::conversations::items::{self, CallRow, MessageRow};
 use missiond_store::conversations::{self, ConversationRow};
@@ -18,6 +15,50 @@ use super::{ConversationError, Conversations, on_worker_thread};
 
 /// Candidates whose texts are compared with what the query quotes.
 const CANDIDATES: usize = 100;
+
+/// What is looked for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SearchQuery {
+    /// Words, names, or a phrase in quotes.
+    pub query: String,
+    pub engine: Option<CliEngine>,
+    /// A folder of the project, absolute.
+    pub project: Option<String>,
+    pub task: Option<BoardTaskId>,
+    /// Said at or after this moment.
+    pub since: Option<Timestamp>,
+    /// Said before this moment.
+    pub until: Option<Timestamp>,
+    pub limit: usize,
+    /// Hits to pass over, for the next page.
+    pub offset: usize,
+}
+
+/// What a search found.
+#[derive(Debug, Clone)]
+pub struct SearchAnswer {
+    pub hits: Vec<ConversationHit>,
+    /// There is a next page.
+    pub more: bool,
+    /// How many messages and tool calls were looked at.
+    pub searched: u64,
+    /// What was said before this moment was not; none when everything was.
+    pub searched_since: Option<Timestamp>,
+}
+
+/// Something that was said, or told to a tool.
+#[derive(Debug, Clone)]
+pub struct ConversationHit {
+    pub conversation: ConversationRow,
+    pub place: i64,
+    pub turn: i64,
+    pub role: SaidBy,
+    /// The tool this was said to; it is the input of a call then.
+    pub tool: Option<String>,
+    pub at: Timestamp,
+    pub snippet: Snippet,
+    pub score: f32,
+}
 
 /// Where to look.
 #[derive(Debug, Clone, Default)]
@@ -81,63 +122,39 @@ pub(super) fn check_query(query: &str) -> Result<(), ConversationError> {
 }
 
 impl Conversations {
-    pub async fn search(
-        &self,
-        params: ConversationSearchParams,
-        task: Option<BoardTaskId>,
-    ) -> Result<ConversationSearchResult, ConversationError> {
-        let query = params.query;
+    pub async fn search(&self, asked: SearchQuery) -> Result<SearchAnswer, ConversationError> {
+        let query = asked.query;
         check_query(&query)?;
-        let offset = params.offset.to_usize();
         let scope = Scope {
-            engine: params.engine,
-            project: self.project_named(params.project).await?,
-            task,
-            since: params.since,
-            until: params.until,
+            engine: asked.engine,
+            project: self.project_named(asked.project).await?,
+            task: asked.task,
+            since: asked.since,
+            until: asked.until,
             tools: true,
         };
         self.follow_store().await?;
-        let wanted = offset + params.limit.to_usize();
+        let wanted = asked.offset + asked.limit;
         let mut found = self.find(&query, scope, wanted + 1).await?;
         let more = found.len() > wanted;
         found.truncate(wanted);
-        let asked = tokens(&query);
+        let words = tokens(&query);
         let hits = found
             .into_iter()
-            .skip(offset)
-            .map(|found| {
-                let Found {
-                    conversation,
-                    place,
-                    turn,
-                    role,
-                    tool,
-                    text,
-                    at,
-                    score,
-                } = found;
-                let snippet = snippet(&text, &asked, SNIPPET_TOKENS);
-                ConversationHit {
-                    conversation: conversation.id,
-                    engine: conversation.engine,
-                    session: conversation.session,
-                    project: conversation.project,
-                    title: conversation.title,
-                    task: conversation.task,
-                    place,
-                    turn,
-                    role,
-                    tool,
-                    at,
-                    snippet: snippet.text,
-                    highlights: snippet.highlights,
-                    score,
-                }
+            .skip(asked.offset)
+            .map(|found| ConversationHit {
+                snippet: snippet(&found.text, &words, SNIPPET_TOKENS),
+                conversation: found.conversation,
+                place: found.place,
+                turn: found.turn,
+                role: found.role,
+                tool: found.tool,
+                at: found.at,
+                score: found.score,
             })
             .collect();
         let index = self.inner.read_index();
-        Ok(ConversationSearchResult {
+        Ok(SearchAnswer {
             hits,
             more,
             searched: index.len() as u64,

@@ -1,14 +1,14 @@
 //! Listing conversations and looking into one.
 
+use std::fmt;
 use std::path::PathBuf;
+use std::str::FromStr;
 
-use missiond_api::operations::conversation::{
-    Conversation, ConversationItem, ConversationListParams, ConversationListResult,
-    ConversationShowParams, ConversationShowResult, ConversationTurn, SaidBy, TokenCounts,
-    ToolOutcome,
-};
 use missiond_config::UsageConfig;
-use missiond_core::{BoardTaskId, ConversationId, Timestamp};
+use missiond_core::{
+    BoardTaskId, CliEngine, Conversation, ConversationId, ConversationItem, ConversationTurn,
+    ExecutionId, SaidBy, Timestamp, TokenCounts, ToolOutcome,
+};
 use missiond_store::conversations::items::{self, CallRow, EventRow, MessageRow, Window};
 use missiond_store::conversations::turns::{self, TurnRow};
 use missiond_store::conversations::usage::{self, ByModel};
@@ -25,22 +25,107 @@ const MOST_BYTES: usize = 400 << 10;
 /// The shortest beginning of a name by which a conversation is looked for.
 const SHORTEST_NAME: usize = 4;
 
+/// Which conversations a list has.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ListQuery {
+    pub engine: Option<CliEngine>,
+    /// A folder of the project, absolute.
+    pub project: Option<String>,
+    pub task: Option<BoardTaskId>,
+    pub execution: Option<ExecutionId>,
+    /// Something was said at or after this moment.
+    pub since: Option<Timestamp>,
+    /// It began before this moment.
+    pub until: Option<Timestamp>,
+    pub limit: u32,
+    /// `next` of an earlier page.
+    pub after: Option<ConversationCursor>,
+}
+
+/// A part of a list of conversations.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConversationPage {
+    pub conversations: Vec<Conversation>,
+    /// Where the rest of the list begins.
+    pub next: Option<ConversationCursor>,
+}
+
+/// How far a list of conversations was read: up to this one, in which something was
+/// said last at this moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ConversationCursor {
+    last_at: Timestamp,
+    id: ConversationId,
+}
+
+impl fmt::Display for ConversationCursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.last_at.as_micros(), self.id)
+    }
+}
+
+impl FromStr for ConversationCursor {
+    type Err = ConversationError;
+
+    fn from_str(text: &str) -> Result<Self, ConversationError> {
+        let parsed = text.split_once('.').and_then(|(at, id)| {
+            Some(Self {
+                last_at: Timestamp::from_micros(at.parse().ok()?),
+                id: id.parse().ok()?,
+            })
+        });
+        parsed.ok_or_else(|| {
+            let message = "`after` must be what `next` of an earlier answer says";
+            ConversationError::Invalid(message.into())
+        })
+    }
+}
+
+/// Which items of a conversation are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ItemWindow {
+    pub from: WindowStart,
+    /// Of this turn alone.
+    pub turn: Option<i64>,
+    pub limit: u32,
+}
+
+/// Where a window begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WindowStart {
+    First,
+    /// Behind this place.
+    After(i64),
+    /// So that it has the last items.
+    Newest,
+}
+
+/// Part of a conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConversationView {
+    pub conversation: Conversation,
+    /// The turns the items belong to.
+    pub turns: Vec<ConversationTurn>,
+    pub items: Vec<ConversationItem>,
+    /// The place to go on behind; none at the end.
+    pub next: Option<i64>,
+}
+
 impl Conversations {
     pub async fn list(
         &self,
-        params: ConversationListParams,
-        task: Option<BoardTaskId>,
+        query: ListQuery,
         prices: &UsageConfig,
-    ) -> Result<ConversationListResult, ConversationError> {
-        let limit = params.limit.to_u32();
+    ) -> Result<ConversationPage, ConversationError> {
+        let limit = query.limit;
         let filter = ConversationFilter {
-            engine: params.engine,
-            project: self.project_named(params.project).await?,
-            task,
-            execution: params.execution,
-            since: params.since,
-            until: params.until,
-            after: params.after.as_deref().map(parse_after).transpose()?,
+            engine: query.engine,
+            project: self.project_named(query.project).await?,
+            task: query.task,
+            execution: query.execution,
+            since: query.since,
+            until: query.until,
+            after: query.after.map(|cursor| (cursor.last_at, cursor.id)),
             limit: limit + 1,
         };
         let mut found = self
@@ -62,28 +147,33 @@ impl Conversations {
         let more = found.len() > limit as usize;
         found.truncate(limit as usize);
         let last = found.last().filter(|_| more);
-        let next = last.map(|(row, ..)| format!("{}.{}", row.last_at.as_micros(), row.id));
-        Ok(ConversationListResult {
-            conversations: found.into_iter().map(|one| wire(one, prices)).collect(),
+        let next = last.map(|(row, ..)| ConversationCursor {
+            last_at: row.last_at,
+            id: row.id,
+        });
+        let conversations = found.into_iter().map(|one| conversation(one, prices));
+        Ok(ConversationPage {
+            conversations: conversations.collect(),
             next,
         })
     }
 
     pub async fn show(
         &self,
-        params: ConversationShowParams,
+        name: &str,
+        window: ItemWindow,
         prices: &UsageConfig,
-    ) -> Result<ConversationShowResult, ConversationError> {
-        let limit = params.limit.to_u32();
-        let row = self.named(&params.conversation).await?;
+    ) -> Result<ConversationView, ConversationError> {
+        let row = self.named(name).await?;
         let id = row.id;
+        let ItemWindow { from, turn, limit } = window;
         let window = Window {
-            after: match (params.after, params.newest) {
-                (Some(after), _) => after.get(),
-                (None, true) => row.next_place - 1 - i64::from(limit),
-                (None, false) => 0,
+            after: match from {
+                WindowStart::First => 0,
+                WindowStart::After(place) => place,
+                WindowStart::Newest => row.next_place - 1 - i64::from(limit),
             },
-            turn: params.turn.map(|turn| turn.get()),
+            turn,
             limit,
         };
         let (counts, used, told, shown, turns) = self
@@ -107,11 +197,11 @@ impl Conversations {
                 })
             })
             .await?;
-        Ok(ConversationShowResult {
-            conversation: wire((row, counts, used, told), prices),
+        Ok(ConversationView {
+            conversation: conversation((row, counts, used, told), prices),
             turns: turns
                 .into_iter()
-                .map(|turn| wire_turn(turn, prices))
+                .map(|one| conversation_turn(one, prices))
                 .collect(),
             items: shown.items,
             next: shown.next,
@@ -166,16 +256,6 @@ impl Conversations {
         }
         on_worker_thread(move || Some(project_of(&path))).await
     }
-}
-
-fn parse_after(text: &str) -> Result<(Timestamp, ConversationId), ConversationError> {
-    let parsed = text.split_once('.').and_then(|(at, id)| {
-        let at = at.parse().ok()?;
-        Some((Timestamp::from_micros(at), id.parse().ok()?))
-    });
-    parsed.ok_or_else(|| {
-        ConversationError::Invalid("`after` must be what `next` of an earlier answer says".into())
-    })
 }
 
 /// Part of a conversation, within what an answer may hold.
@@ -313,7 +393,7 @@ async fn with_usage(
     Ok(turns)
 }
 
-fn wire(
+fn conversation(
     (row, counts, used, told): (ConversationRow, Counts, ByModel, Option<u64>),
     prices: &UsageConfig,
 ) -> Conversation {
@@ -345,7 +425,7 @@ fn wire(
     }
 }
 
-fn wire_turn((row, used): TurnUsed, prices: &UsageConfig) -> ConversationTurn {
+fn conversation_turn((row, used): TurnUsed, prices: &UsageConfig) -> ConversationTurn {
     let count = |number: i64| u64::try_from(number).unwrap_or(0);
     ConversationTurn {
         number: row.number,
@@ -372,4 +452,26 @@ fn sum(used: &[Used<Option<String>>]) -> TokenCounts {
         sum.cache_write += tokens.cache_write;
     }
     sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cursor_reads_back_and_nothing_else_does() {
+        let cursor = ConversationCursor {
+            last_at: Timestamp::from_micros(1_700_000_000_000_001),
+            id: ConversationId::generate(),
+        };
+        let read: ConversationCursor = cursor.to_string().parse().unwrap();
+        assert_eq!(read, cursor);
+        for text in ["", "1", "1.x", &format!("x.{}", cursor.id)] {
+            let refused = text.parse::<ConversationCursor>().unwrap_err();
+            assert!(
+                refused.to_string().starts_with("`after` must be"),
+                "{refused}"
+            );
+        }
+    }
 }

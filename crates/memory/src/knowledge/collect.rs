@@ -3,7 +3,6 @@
 
 use std::collections::HashSet;
 
-use missiond_api::operations::knowledge::{KbGcAction, KbGcEntry, KbGcParams, KbGcReport};
 use missiond_core::{EntryId, Timestamp, TraceContext};
 use missiond_knowledge::HalfLives;
 use missiond_knowledge::utility::{RetentionFacts, archive_reason};
@@ -17,65 +16,99 @@ const MOST: usize = 500;
 
 const DAY: i64 = 86_400_000_000;
 
+/// An entry that has aged unused, or that was brought back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CollectedEntry {
+    pub id: EntryId,
+    pub key: String,
+    pub summary: String,
+    pub reason: String,
+}
+
 impl Knowledge {
+    /// Which entries would be archived in so many days, when nothing is used until
+    /// then.
+    pub async fn preview_collection(
+        &self,
+        in_days: i64,
+    ) -> Result<Vec<CollectedEntry>, KnowledgeError> {
+        let _changing = self.inner.changing.lock().await;
+        let lives = self.inner.profile.half_lives;
+        let then = days_after(self.inner.clock.now(), in_days);
+        let entries = self
+            .inner
+            .db
+            .read(move |tx| Box::pin(aged(tx, lives, then)))
+            .await?;
+        Ok(collected(entries))
+    }
+
+    /// Archives what has aged unused, or will have in so many days.
     pub async fn collect(
         &self,
-        params: KbGcParams,
+        in_days: i64,
         trace: TraceContext,
-    ) -> Result<KbGcReport, KnowledgeError> {
+    ) -> Result<Vec<CollectedEntry>, KnowledgeError> {
         let this = self.clone();
-        run_to_completion(async move { this.collect_now(params, trace).await }).await
+        run_to_completion(async move { this.collect_now(in_days, trace).await }).await
+    }
+
+    /// Brings back what the last collection archived.
+    pub async fn undo_collection(
+        &self,
+        trace: TraceContext,
+    ) -> Result<Vec<CollectedEntry>, KnowledgeError> {
+        let this = self.clone();
+        run_to_completion(async move { this.undo_collection_now(trace).await }).await
     }
 
     async fn collect_now(
         &self,
-        params: KbGcParams,
+        in_days: i64,
         trace: TraceContext,
-    ) -> Result<KbGcReport, KnowledgeError> {
-        let KbGcParams { action, in_days } = params;
+    ) -> Result<Vec<CollectedEntry>, KnowledgeError> {
         let _changing = self.inner.changing.lock().await;
         let lives = self.inner.profile.half_lives;
         let now = self.inner.clock.now();
-        let then = Timestamp::from_micros(now.as_micros() + in_days.get() * DAY);
-        let entries = match action {
-            KbGcAction::Preview => {
-                self.inner
-                    .db
-                    .read(move |tx| Box::pin(aged(tx, lives, then)))
-                    .await?
-            }
-            KbGcAction::Archive => {
-                let archived = self
-                    .inner
-                    .db
-                    .write(move |tx| Box::pin(archive_aged(tx, lives, then, now)));
-                let (entries, standings) = archived.await?;
-                {
-                    let mut index = self.inner.write_index();
-                    entries.iter().for_each(|(row, _)| index.remove(row.id));
-                    index.stand(&standings);
-                }
-                self.tell(0, 0, entries.len() as u32, trace).await?;
-                entries
-            }
-            KbGcAction::Undo => {
-                let entries = self.inner.db.write(|tx| Box::pin(bring_back(tx))).await?;
-                self.rebuild().await?;
-                self.tell(entries.len() as u32, 0, 0, trace).await?;
-                entries
-            }
-        };
-        let told = |(row, why): (EntryRow, String)| KbGcEntry {
-            id: row.id,
-            key: row.key,
-            summary: row.summary,
-            why,
-        };
-        Ok(KbGcReport {
-            action,
-            entries: entries.into_iter().map(told).collect(),
-        })
+        let then = days_after(now, in_days);
+        let archived = self
+            .inner
+            .db
+            .write(move |tx| Box::pin(archive_aged(tx, lives, then, now)));
+        let (entries, standings) = archived.await?;
+        {
+            let mut index = self.inner.write_index();
+            entries.iter().for_each(|(row, _)| index.remove(row.id));
+            index.stand(&standings);
+        }
+        self.tell(0, 0, entries.len() as u32, trace).await?;
+        Ok(collected(entries))
     }
+
+    async fn undo_collection_now(
+        &self,
+        trace: TraceContext,
+    ) -> Result<Vec<CollectedEntry>, KnowledgeError> {
+        let _changing = self.inner.changing.lock().await;
+        let entries = self.inner.db.write(|tx| Box::pin(bring_back(tx))).await?;
+        self.rebuild().await?;
+        self.tell(entries.len() as u32, 0, 0, trace).await?;
+        Ok(collected(entries))
+    }
+}
+
+fn days_after(now: Timestamp, days: i64) -> Timestamp {
+    Timestamp::from_micros(now.as_micros() + days * DAY)
+}
+
+fn collected(entries: Vec<(EntryRow, String)>) -> Vec<CollectedEntry> {
+    let collected = |(row, reason): (EntryRow, String)| CollectedEntry {
+        id: row.id,
+        key: row.key,
+        summary: row.summary,
+        reason,
+    };
+    entries.into_iter().map(collected).collect()
 }
 
 pub(super) async fn aged(

@@ -1,31 +1,85 @@
-//! Entries as they are stored and as they are told.
+//! Entries as they are stored and as they are answered.
 
 use std::collections::BTreeSet;
 
-use missiond_api::operations::knowledge::{
-    KbCategoryCount, KbChange, KbDraft, KbEdge, KbEmbedding, KbEntry, KbEntryView, KbExportPage,
-    KbForgotten, KbLinkParams, KbListPage, KbListParams, KbListed, KbNamed, KbRevision,
-    KbStatsReport, MAX_DETAIL, MAX_LABELS, MAX_NAME, MAX_SUMMARY,
+use missiond_core::{
+    AuthorTier, EdgeKind, Entry, EntryCategory, EntryEdge, EntryId, EntryRevision, Event,
+    Timestamp, TraceContext,
 };
-use missiond_core::{AuthorTier, EdgeKind, EntryCategory, EntryId, Event, Timestamp, TraceContext};
 use missiond_knowledge::masking::mask;
-use missiond_knowledge::transfer::{
-    Draft, LONGEST_DETAIL, LONGEST_KEY, LONGEST_SUMMARY, MOST_LABELS,
-};
 use missiond_knowledge::utility::Use;
 use missiond_store::knowledge::edges::{self, EdgeRow, MadeBy};
 use missiond_store::knowledge::{self, EntryRow, RevisionRow, Which};
 use missiond_store::{StoreError, Tx};
 
-use super::{Knowledge, KnowledgeError, run_to_completion};
+use super::{Knowledge, KnowledgeError, Page, run_to_completion};
 
 /// Entries on a page of an export: with full details a page stays below what
 /// one message may hold.
 const EXPORTED: u32 = 2;
 
+/// An entry with its past and what is around it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EntryDetails {
+    pub entry: Entry,
+    /// Every revision, oldest first.
+    pub history: Vec<EntryRevision>,
+    pub edges: Vec<EntryEdge>,
+    /// What is at the other ends of the edges.
+    pub neighbours: Vec<NamedEntry>,
+}
+
+/// An entry in one line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedEntry {
+    pub id: EntryId,
+    pub summary: String,
+    /// It is not in use any more.
+    pub archived: bool,
+}
+
+/// How one entry is said to stand to another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewEdge {
+    pub from: EntryId,
+    pub to: EntryId,
+    pub kind: EdgeKind,
+    /// Empty when none was given.
+    pub reason: String,
+}
+
+/// Counts, and how embedding is doing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnowledgeStats {
+    /// Entries in use.
+    pub entries: i64,
+    pub archived: i64,
+    /// Candidates that nobody has decided about.
+    pub proposals: i64,
+    /// Entries in use by category.
+    pub categories: Vec<(EntryCategory, i64)>,
+    pub embedding: EmbeddingStatus,
+    /// The index is being built; who searches waits for it.
+    pub building: bool,
+    /// What the index takes in memory.
+    pub index_bytes: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EmbeddingStatus {
+    /// The model whose vectors are searched, when there is one.
+    pub serving: Option<String>,
+    /// The model that new vectors are made with.
+    pub provider: Option<String>,
+    /// Entries that have a vector of that model.
+    pub embedded: i64,
+    /// What is missing or wrong, in a sentence.
+    pub notice: Option<String>,
+}
+
 impl Knowledge {
     /// One entry in full; counts as use.
-    pub async fn get(&self, name: &str, scope: &str) -> Result<KbEntryView, KnowledgeError> {
+    pub async fn get(&self, name: &str, scope: &str) -> Result<EntryDetails, KnowledgeError> {
         let now = self.inner.clock.now();
         let (wanted, scope) = (name.to_owned(), scope.to_owned());
         let row = self
@@ -45,38 +99,35 @@ impl Knowledge {
             .await?;
         let row = row.ok_or_else(|| KnowledgeError::Unknown(name.to_owned()))?;
         let id = row.id;
-        let (history, edges, others) = self
+        let (history, edges, neighbours) = self
             .inner
             .db
             .read(move |tx| {
                 Box::pin(async move {
                     let history = knowledge::history(tx, id).await?;
                     let edges = edges::of_entry(tx, id).await?;
-                    let others = others(tx, id, &edges).await?;
-                    Ok((history, edges, others))
+                    let neighbours = neighbours(tx, id, &edges).await?;
+                    Ok((history, edges, neighbours))
                 })
             })
             .await?;
-        Ok(KbEntryView {
-            entry: wire_entry(&row)?,
-            history: history
-                .iter()
-                .map(wire_revision)
-                .collect::<Result<_, _>>()?,
-            edges: edges.iter().map(wire_edge).collect::<Result<_, _>>()?,
-            others,
+        Ok(EntryDetails {
+            entry: entry(&row)?,
+            history: history.iter().map(revision).collect::<Result<_, _>>()?,
+            edges: edges.iter().map(edge).collect::<Result<_, _>>()?,
+            neighbours,
         })
     }
 
     /// A page of the entries, the newest knowledge first.
-    pub async fn list(&self, params: KbListParams) -> Result<KbListPage, KnowledgeError> {
-        let (limit, offset) = (params.limit.to_u32(), params.offset.to_u32());
-        let which = if params.archived {
-            Which::Archived
-        } else {
-            Which::InUse
-        };
-        let category = params.category.map(EntryCategory::name);
+    pub async fn list(
+        &self,
+        category: Option<EntryCategory>,
+        which: Which,
+        limit: u32,
+        offset: u32,
+    ) -> Result<Page<Entry>, KnowledgeError> {
+        let category = category.map(EntryCategory::name);
         let rows = self
             .inner
             .db
@@ -86,14 +137,7 @@ impl Knowledge {
                 )
             })
             .await?;
-        Ok(KbListPage {
-            more: rows.len() > limit as usize,
-            entries: rows
-                .into_iter()
-                .take(limit as usize)
-                .map(listed)
-                .collect::<Result<_, _>>()?,
-        })
+        page(&rows, limit)
     }
 
     /// Archives an entry.
@@ -102,7 +146,7 @@ impl Knowledge {
         name: String,
         scope: String,
         trace: TraceContext,
-    ) -> Result<KbForgotten, KnowledgeError> {
+    ) -> Result<NamedEntry, KnowledgeError> {
         let this = self.clone();
         run_to_completion(async move { this.forget_now(name, scope, trace).await }).await
     }
@@ -112,7 +156,7 @@ impl Knowledge {
         name: String,
         scope: String,
         trace: TraceContext,
-    ) -> Result<KbForgotten, KnowledgeError> {
+    ) -> Result<NamedEntry, KnowledgeError> {
         let _changing = self.inner.changing.lock().await;
         let now = self.inner.clock.now();
         let wanted = name.clone();
@@ -137,41 +181,34 @@ impl Knowledge {
             index.stand(&standings);
         }
         self.tell(0, 0, 1, trace).await?;
-        Ok(KbForgotten {
+        Ok(NamedEntry {
             id: row.id,
             summary: row.summary,
+            archived: true,
         })
     }
 
     /// Says how one entry stands to another, for somebody who is believed so far.
-    pub async fn link(
-        &self,
-        params: KbLinkParams,
-        tier: AuthorTier,
-    ) -> Result<KbEdge, KnowledgeError> {
+    pub async fn link(&self, new: NewEdge, tier: AuthorTier) -> Result<EntryEdge, KnowledgeError> {
         let this = self.clone();
-        run_to_completion(async move { this.link_now(params, tier).await }).await
+        run_to_completion(async move { this.link_now(new, tier).await }).await
     }
 
-    async fn link_now(
-        &self,
-        params: KbLinkParams,
-        tier: AuthorTier,
-    ) -> Result<KbEdge, KnowledgeError> {
-        if params.from == params.to {
+    async fn link_now(&self, new: NewEdge, tier: AuthorTier) -> Result<EntryEdge, KnowledgeError> {
+        if new.from == new.to {
             return Err(KnowledgeError::Invalid(
                 "an entry has no edge to itself".into(),
             ));
         }
-        let reason = if params.reason.is_empty() {
+        let reason = if new.reason.is_empty() {
             "said so".to_owned()
         } else {
-            mask(&params.reason).text
+            mask(&new.reason).text
         };
-        let edge = EdgeRow {
-            from: params.from,
-            to: params.to,
-            kind: params.kind.name().to_owned(),
+        let row = EdgeRow {
+            from: new.from,
+            to: new.to,
+            kind: new.kind.name().to_owned(),
             reason,
             made_by: MadeBy::Statement,
             from_keeps: 1.0,
@@ -179,9 +216,9 @@ impl Knowledge {
             at: self.inner.clock.now(),
             ended_at: None,
         };
-        let overrules = params.kind == EdgeKind::Supersedes;
+        let overrules = new.kind == EdgeKind::Supersedes;
         let _changing = self.inner.changing.lock().await;
-        let stored = edge.clone();
+        let stored = row.clone();
         let standings = self
             .inner
             .db
@@ -202,27 +239,21 @@ impl Knowledge {
             .await?
             .ok_or(KnowledgeError::Overruling)?;
         self.inner.write_index().stand(&standings);
-        wire_edge(&edge)
+        edge(&row)
     }
 
     /// A page of all entries in use.
-    pub async fn export(&self, after: Option<EntryId>) -> Result<KbExportPage, KnowledgeError> {
+    pub async fn export(&self, after: Option<EntryId>) -> Result<Page<Entry>, KnowledgeError> {
         let rows = self
             .inner
             .db
             .read(move |tx| Box::pin(knowledge::page(tx, after, Which::InUse, EXPORTED + 1)))
             .await?;
-        let more = rows.len() > EXPORTED as usize;
-        let entries = rows
-            .iter()
-            .take(EXPORTED as usize)
-            .map(wire_entry)
-            .collect::<Result<_, _>>()?;
-        Ok(KbExportPage { entries, more })
+        page(&rows, EXPORTED)
     }
 
     /// Counts, and how embedding is doing.
-    pub async fn stats(&self) -> Result<KbStatsReport, KnowledgeError> {
+    pub async fn stats(&self) -> Result<KnowledgeStats, KnowledgeError> {
         let building = !*self.inner.built.borrow();
         let current = self.inner.models.current_name();
         let asked = current.clone();
@@ -240,21 +271,18 @@ impl Knowledge {
                 })
             })
             .await?;
-        let categories: Vec<KbCategoryCount> = counts
+        let categories: Vec<(EntryCategory, i64)> = counts
             .categories
             .iter()
-            .map(|(name, entries)| KbCategoryCount {
-                category: name.parse().unwrap_or_default(),
-                entries: *entries,
-            })
+            .map(|(name, entries)| (name.parse().unwrap_or_default(), *entries))
             .collect();
         let index = self.inner.read_index();
-        Ok(KbStatsReport {
-            entries: categories.iter().map(|count| count.entries).sum(),
+        Ok(KnowledgeStats {
+            entries: categories.iter().map(|(_, entries)| entries).sum(),
             archived: counts.archived,
             proposals: counts.undecided,
             categories,
-            embedding: KbEmbedding {
+            embedding: EmbeddingStatus {
                 serving: index.model().map(str::to_owned),
                 provider: current,
                 embedded,
@@ -299,38 +327,34 @@ pub async fn note_uses(
 }
 
 /// What is at the other ends of an entry's edges, each once.
-async fn others(
+async fn neighbours(
     tx: &mut Tx<'_>,
     own: EntryId,
     edges: &[EdgeRow],
-) -> Result<Vec<KbNamed>, StoreError> {
+) -> Result<Vec<NamedEntry>, StoreError> {
     let ends: BTreeSet<EntryId> = edges
         .iter()
         .map(|edge| if edge.from == own { edge.to } else { edge.from })
         .collect();
-    let mut others = Vec::with_capacity(ends.len());
+    let mut neighbours = Vec::with_capacity(ends.len());
     for id in ends {
-        others.extend(knowledge::get(tx, id).await?.map(|row| KbNamed {
+        neighbours.extend(knowledge::get(tx, id).await?.map(|row| NamedEntry {
             id,
             summary: row.summary,
             archived: row.archived_at.is_some(),
         }));
     }
-    Ok(others)
+    Ok(neighbours)
 }
 
-fn listed(row: EntryRow) -> Result<KbListed, KnowledgeError> {
-    Ok(KbListed {
-        id: row.id,
-        category: category(&row.category)?,
-        scope: (!row.scope.is_empty()).then_some(row.scope),
-        tier: row.tier.parse().unwrap_or_default(),
-        key: row.key,
-        summary: row.summary,
-        source: row.source,
-        confidence: row.confidence,
-        verified_at: row.verified_at,
-        archived_why: row.archived_why,
+/// As many entries as were asked for; the row that was read beyond them says that
+/// there are more.
+fn page(rows: &[EntryRow], limit: u32) -> Result<Page<Entry>, KnowledgeError> {
+    let limit = limit as usize;
+    let items = rows.iter().take(limit).map(entry);
+    Ok(Page {
+        items: items.collect::<Result<_, _>>()?,
+        more: rows.len() > limit,
     })
 }
 
@@ -346,33 +370,8 @@ pub(super) async fn find(
     knowledge::by_key(tx, scope, name).await
 }
 
-// What the schema says of a draft is what is checked.
-const _: () = assert!(
-    MAX_SUMMARY == LONGEST_SUMMARY
-        && MAX_DETAIL == LONGEST_DETAIL
-        && MAX_NAME == LONGEST_KEY
-        && MAX_LABELS == MOST_LABELS
-);
-
-/// A draft as it comes over the wire.
-pub(super) fn draft(wire: KbDraft) -> Draft {
-    Draft {
-        key: wire.key,
-        category: wire.category.unwrap_or_default(),
-        summary: wire.summary,
-        detail: wire.detail,
-        labels: wire.labels,
-        scope: wire.scope.unwrap_or_default(),
-        source: wire.source,
-        conversation: wire.conversation,
-        turn: wire.turn,
-        author: wire.author,
-        tier: wire.tier.unwrap_or_default(),
-    }
-}
-
-pub(super) fn wire_entry(row: &EntryRow) -> Result<KbEntry, KnowledgeError> {
-    Ok(KbEntry {
+pub(super) fn entry(row: &EntryRow) -> Result<Entry, KnowledgeError> {
+    Ok(Entry {
         id: row.id,
         key: row.key.clone(),
         category: category(&row.category)?,
@@ -397,8 +396,8 @@ pub(super) fn wire_entry(row: &EntryRow) -> Result<KbEntry, KnowledgeError> {
     })
 }
 
-fn wire_revision(row: &RevisionRow) -> Result<KbRevision, KnowledgeError> {
-    Ok(KbRevision {
+fn revision(row: &RevisionRow) -> Result<EntryRevision, KnowledgeError> {
+    Ok(EntryRevision {
         revision: row.revision,
         category: category(&row.category)?,
         summary: row.summary.clone(),
@@ -408,12 +407,12 @@ fn wire_revision(row: &RevisionRow) -> Result<KbRevision, KnowledgeError> {
     })
 }
 
-pub(super) fn wire_edge(row: &EdgeRow) -> Result<KbEdge, KnowledgeError> {
+pub(super) fn edge(row: &EdgeRow) -> Result<EntryEdge, KnowledgeError> {
     let kind = row
         .kind
         .parse()
         .map_err(|error| KnowledgeError::Invalid(format!("{error}")))?;
-    Ok(KbEdge {
+    Ok(EntryEdge {
         from: row.from,
         to: row.to,
         kind,
@@ -426,13 +425,4 @@ pub(super) fn wire_edge(row: &EdgeRow) -> Result<KbEdge, KnowledgeError> {
 fn category(name: &str) -> Result<EntryCategory, KnowledgeError> {
     name.parse()
         .map_err(|error| KnowledgeError::Invalid(format!("{error}")))
-}
-
-/// How many entries of each kind a change touched.
-pub(super) const fn counted(change: KbChange) -> (u32, u32) {
-    match change {
-        KbChange::Added => (1, 0),
-        KbChange::Revised => (0, 1),
-        KbChange::Unchanged => (0, 0),
-    }
 }

@@ -4,13 +4,32 @@
 
 use std::collections::HashMap;
 
-use missiond_api::operations::knowledge::{KbHit, KbScores};
-use missiond_core::{EntryId, Timestamp};
+use missiond_core::{EntryCategory, EntryId, Timestamp};
+use missiond_knowledge::snippet::Snippet;
 use missiond_knowledge::transfer::derived_key;
 use missiond_knowledge::{
     Calibration, Context, Corpus, Document, Hit, Profile, Scores, TurnPosition, shown_detail,
 };
 use missiond_store::knowledge::{EntryRow, Standing};
+
+/// An entry that was found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EntryHit {
+    pub id: EntryId,
+    pub key: String,
+    pub category: EntryCategory,
+    pub summary: String,
+    /// The words around what was looked for.
+    pub snippet: Snippet,
+    /// As much of the detail as the category shows.
+    pub detail: Option<String>,
+    pub confidence: f64,
+    /// The entry that holds instead of it.
+    pub superseded_by: Option<EntryId>,
+    pub source: String,
+    pub verified_at: Timestamp,
+    pub scores: Scores,
+}
 
 #[derive(Debug)]
 pub(super) struct Index {
@@ -99,25 +118,24 @@ impl Index {
     }
 
     /// A hit as it is told, with as much of its detail as a profile shows.
-    pub(super) fn told(&self, hit: Hit, profile: &Profile) -> Option<KbHit> {
+    pub(super) fn told(&self, hit: Hit, profile: &Profile) -> Option<EntryHit> {
         let document = self.corpus.get(&hit.id)?;
         let id = document.id.parse().ok()?;
         let card = self.cards.get(&id)?;
         let text = &document.text;
         let detail = text[card.summary_end..card.detail_end].trim_start_matches('\n');
-        Some(KbHit {
+        Some(EntryHit {
             id,
             key: card.key.to_string(),
             category: document.category,
             summary: text[..card.summary_end].to_owned(),
-            snippet: hit.snippet.text,
-            highlights: hit.snippet.highlights,
+            snippet: hit.snippet,
             detail: shown_detail(detail, profile.detail_shown.of(document.category)),
             confidence: card.confidence,
             superseded_by: card.superseded_by,
             source: card.source.to_string(),
             verified_at: document.at,
-            scores: wire_scores(&hit.scores),
+            scores: hit.scores,
         })
     }
 
@@ -191,21 +209,4 @@ pub(super) fn searched_text(key: &str, summary: &str, detail: &str, labels: &str
         }
     }
     text
-}
-
-fn wire_scores(scores: &Scores) -> KbScores {
-    let rank = |rank: Option<usize>| rank.and_then(|rank| u32::try_from(rank).ok());
-    KbScores {
-        keyword: scores.keyword,
-        keyword_rank: rank(scores.keyword_rank),
-        vector: scores.vector,
-        vector_rank: rank(scores.vector_rank),
-        first_fused: scores.first_fused,
-        lent: scores.lent,
-        fused: scores.fused,
-        freshness: scores.freshness,
-        exact: scores.exact,
-        relevance: scores.relevance,
-        likeness: scores.likeness,
-    }
 }

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use missiond_api::operations::knowledge::{KbMapLimit, KbMapParams, KbMapResult, KbPoint};
+use missiond_core::{EntryCategory, EntryId, EntryMapLimit};
 use missiond_knowledge::project;
 
 use super::{Inner, Knowledge, KnowledgeError, on_worker_thread};
@@ -13,17 +13,40 @@ use super::{Inner, Knowledge, KnowledgeError, on_worker_thread};
 /// Bytes of a title: a whole map stays below what one message may hold.
 const LONGEST_TITLE: usize = 100;
 
+/// Entries on a plane, those alike near each other.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EntryMap {
+    pub points: Vec<MapPoint>,
+    /// Entries that have a vector; not all need be on the map.
+    pub embedded: u64,
+    /// Which share of the differences between entries the plane shows, 0 to 1.
+    pub shown: f32,
+    /// Why nothing can be laid out, when that is so.
+    pub notice: Option<String>,
+}
+
+/// Where an entry lies, -1 to 1 both ways.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MapPoint {
+    pub id: EntryId,
+    pub x: f32,
+    pub y: f32,
+    pub category: EntryCategory,
+    /// The beginning of what it says.
+    pub title: String,
+}
+
 /// A map and the state of the index it is of.
 #[derive(Debug)]
 pub(super) struct Drawn {
     changes: u64,
-    points: Arc<[KbPoint]>,
+    points: Arc<[MapPoint]>,
     embedded: u64,
     shown: f32,
 }
 
 impl Knowledge {
-    pub async fn map(&self, params: KbMapParams) -> Result<KbMapResult, KnowledgeError> {
+    pub async fn map(&self, limit: EntryMapLimit) -> Result<EntryMap, KnowledgeError> {
         self.built().await;
         let mut kept = self.inner.map.lock().await;
         let changes = self.inner.changes.load(Ordering::SeqCst);
@@ -35,11 +58,11 @@ impl Knowledge {
             }
         };
         let drawn = kept.insert(drawn);
-        let taken = drawn.points.len().min(params.limit.to_usize());
+        let taken = drawn.points.len().min(limit.to_usize());
         let points = (0..taken)
             .map(|nth| drawn.points[nth * drawn.points.len() / taken].clone())
             .collect();
-        Ok(KbMapResult {
+        Ok(EntryMap {
             points,
             embedded: drawn.embedded,
             shown: drawn.shown,
@@ -61,9 +84,9 @@ fn draw(inner: &Inner, changes: u64) -> Drawn {
     let (mut points, mut rows) = (Vec::new(), Vec::new());
     let (dimension, embedded) = {
         let index = inner.read_index();
-        for (document, vector) in index.corpus.sample(KbMapLimit::LARGEST.to_usize()) {
+        for (document, vector) in index.corpus.sample(EntryMapLimit::LARGEST.to_usize()) {
             if let Ok(id) = document.id.parse() {
-                points.push(KbPoint {
+                points.push(MapPoint {
                     id,
                     x: 0.0,
                     y: 0.0,

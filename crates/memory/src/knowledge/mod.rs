@@ -7,6 +7,7 @@
 mod collect;
 mod embedding;
 mod entries;
+mod inbox;
 mod index;
 mod map;
 mod remember;
@@ -19,7 +20,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use futures::future::BoxFuture;
-use missiond_api::{ApiError, Home};
+use missiond_api::Home;
 use missiond_core::{Clock, EdgeKind, EntryId, ErrorCode};
 use missiond_knowledge::Profile;
 use missiond_knowledge::transfer::DraftError;
@@ -29,12 +30,19 @@ use missiond_store::{MissionDb, StoreError};
 use parking_lot::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use tokio::sync::{Notify, watch};
 
-use embedding::Models;
-pub use entries::note_uses;
 use missiond_config::KnowledgeConfig;
 use missiond_timeline::{Timeline, TimelineError};
 
+use embedding::Models;
 use index::{Index, Serving};
+
+pub use collect::CollectedEntry;
+pub use entries::{EmbeddingStatus, EntryDetails, KnowledgeStats, NamedEntry, NewEdge, note_uses};
+pub use inbox::Proposal;
+pub use index::EntryHit;
+pub use map::{EntryMap, MapPoint};
+pub use remember::{EntryChange, Remembered};
+pub use search::{Conflict, SearchAnswer, SearchProfile, SearchQuery};
 pub use upkeep::{Learnt, Tended};
 
 /// A handle to the knowledge base.
@@ -90,18 +98,26 @@ pub enum KnowledgeError {
     Thread(String),
 }
 
-impl From<KnowledgeError> for ApiError {
-    fn from(error: KnowledgeError) -> Self {
-        let code = match &error {
-            KnowledgeError::Draft(_) | KnowledgeError::Invalid(_) => ErrorCode::InvalidParams,
-            KnowledgeError::Store(error) => error.code(),
-            KnowledgeError::Timeline(error) => error.code(),
-            KnowledgeError::Unknown(_) => ErrorCode::NotFound,
-            KnowledgeError::Overruling => ErrorCode::Forbidden,
-            KnowledgeError::Thread(_) => ErrorCode::Internal,
-        };
-        Self::new(code, error.to_string())
+impl KnowledgeError {
+    #[must_use]
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            Self::Draft(_) | Self::Invalid(_) => ErrorCode::InvalidParams,
+            Self::Store(error) => error.code(),
+            Self::Timeline(error) => error.code(),
+            Self::Unknown(_) => ErrorCode::NotFound,
+            Self::Overruling => ErrorCode::Forbidden,
+            Self::Thread(_) => ErrorCode::Internal,
+        }
     }
+}
+
+/// A part of a list.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Page<T> {
+    pub items: Vec<T>,
+    /// There is a next page.
+    pub more: bool,
 }
 
 /// Entries read from the store at once.

@@ -4,10 +4,7 @@
 
 use std::sync::Arc;
 
-use missiond_api::operations::knowledge::{
-    KbChange, KbDecided, KbDecision, KbDraft, KbInboxPage, KbProposal, KbRemembered,
-};
-use missiond_core::{EdgeKind, EntryId, Event, Timestamp, TraceContext};
+use missiond_core::{EdgeKind, Entry, EntryEdge, EntryId, Event, Timestamp, TraceContext};
 use missiond_knowledge::masking::mask;
 use missiond_knowledge::transfer::Draft;
 use missiond_knowledge::utility::FIRST_UTILITY;
@@ -15,19 +12,47 @@ use missiond_knowledge::{
     Mode, Paths, Profile, Purpose, Reads, Request, Statement, Verdict, classify,
 };
 use missiond_store::knowledge::edges::{self, EdgeRow, MadeBy};
-use missiond_store::knowledge::inbox::{self, ProposalRow};
+use missiond_store::knowledge::inbox;
 use missiond_store::knowledge::{self, EntryRow, Standing, vectors};
 use missiond_store::{StoreError, Tx};
 
-use super::entries::{counted, draft, wire_edge, wire_entry};
+use super::entries::{edge, entry};
 use super::index::searched_text;
 use super::{Knowledge, KnowledgeError, on_worker_thread, run_to_completion};
 
 /// Entries a new one is compared with.
 const COMPARED: usize = 10;
 
-/// Proposals that are listed.
-const LISTED: u32 = 100;
+/// What was remembered.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Remembered {
+    pub entry: Entry,
+    pub change: EntryChange,
+    /// What it is to entries that were there.
+    pub edges: Vec<EntryEdge>,
+    /// Secrets that were taken out before it was stored.
+    pub masked: usize,
+}
+
+/// What a draft did to its entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EntryChange {
+    Added,
+    Revised,
+    /// It was known in the same words already.
+    Unchanged,
+}
+
+impl EntryChange {
+    /// How many entries were added, and how many revised.
+    const fn counts(self) -> (u32, u32) {
+        match self {
+            Self::Added => (1, 0),
+            Self::Revised => (0, 1),
+            Self::Unchanged => (0, 0),
+        }
+    }
+}
 
 /// What happens to a draft that contradicts what is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +66,7 @@ pub(super) enum Contradiction {
 /// What a write came to.
 struct Written {
     row: EntryRow,
-    change: KbChange,
+    change: EntryChange,
     edges: Vec<EdgeRow>,
     /// How it and the entries around it stand now.
     standings: Vec<Standing>,
@@ -61,106 +86,13 @@ impl Knowledge {
     /// Remembers what a draft says.
     pub async fn remember(
         &self,
-        wire: KbDraft,
+        draft: Draft,
         trace: TraceContext,
-    ) -> Result<KbRemembered, KnowledgeError> {
-        let (draft, masked) = masked(draft(wire).checked()?);
-        let kept = self
-            .keep(draft, None, masked, Contradiction::Recorded, trace)
-            .await?;
-        kept.ok_or_else(|| KnowledgeError::Invalid("it contradicts what is known".into()))
-    }
-
-    /// Puts a candidate into the inbox. One whose source is in
-    /// `knowledge.accept_from` becomes an entry at once, unless it contradicts
-    /// what is known.
-    pub async fn propose(
-        &self,
-        wire: KbDraft,
-        trace: TraceContext,
-    ) -> Result<KbProposal, KnowledgeError> {
-        let (checked, secrets) = masked(draft(wire).checked()?);
-        let source = checked
-            .source
-            .clone()
-            .unwrap_or_else(|| "unknown".to_owned());
-        let proposal = serde_json::to_string(&checked)
-            .map_err(|error| KnowledgeError::Invalid(error.to_string()))?;
-        let row = ProposalRow {
-            id: EntryId::generate(),
-            proposal,
-            source,
-            at: self.inner.clock.now(),
-        };
-        let stored = row.clone();
-        self.inner
-            .db
-            .write(move |tx| Box::pin(async move { inbox::add(tx, &stored).await }))
-            .await?;
-        let mut told = wire_proposal(&row)?;
-        if self.inner.accepts(&row.source) {
-            let kept = self
-                .keep(checked, Some(row.id), secrets, Contradiction::Waits, trace)
-                .await?;
-            told.entry = kept.map(|kept| kept.entry.id);
-        }
-        Ok(told)
-    }
-
-    pub async fn inbox(&self) -> Result<KbInboxPage, KnowledgeError> {
-        let rows = self
-            .inner
-            .db
-            .read(|tx| Box::pin(inbox::list(tx, LISTED + 1)))
-            .await?;
-        Ok(KbInboxPage {
-            more: rows.len() > LISTED as usize,
-            proposals: rows
-                .iter()
-                .take(LISTED as usize)
-                .map(wire_proposal)
-                .collect::<Result<_, _>>()?,
-        })
-    }
-
-    /// Decides about a candidate; what is accepted becomes an entry in the
-    /// same transaction.
-    pub async fn decide(
-        &self,
-        id: EntryId,
-        decision: KbDecision,
-        trace: TraceContext,
-    ) -> Result<KbDecided, KnowledgeError> {
-        let row = self
-            .inner
-            .db
-            .read(move |tx| Box::pin(async move { inbox::undecided(tx, id).await }))
-            .await?;
-        let remembered = match decision {
-            KbDecision::Accept => {
-                let draft: Draft = serde_json::from_str(&row.proposal)
-                    .map_err(|error| KnowledgeError::Invalid(error.to_string()))?;
-                self.keep(draft, Some(id), 0, Contradiction::Recorded, trace)
-                    .await?
-            }
-            KbDecision::Reject => {
-                let now = self.inner.clock.now();
-                self.inner
-                    .db
-                    .write(move |tx| {
-                        Box::pin(async move {
-                            inbox::undecided(tx, id).await?;
-                            inbox::decide(tx, id, "rejected", None, now).await
-                        })
-                    })
-                    .await?;
-                None
-            }
-        };
-        Ok(KbDecided {
-            proposal: id,
-            remembered,
-        })
+    ) -> Result<Remembered, KnowledgeError> {
+        let (draft, masked) = masked(draft.checked()?);
+        let recorded = Contradiction::Recorded;
+        let kept = self.keep(draft, None, masked, recorded, trace).await?;
+        kept.ok_or_else(contradiction_refused)
     }
 
     pub(super) async fn keep(
@@ -170,7 +102,7 @@ impl Knowledge {
         masked: usize,
         contradiction: Contradiction,
         trace: TraceContext,
-    ) -> Result<Option<KbRemembered>, KnowledgeError> {
+    ) -> Result<Option<Remembered>, KnowledgeError> {
         let this = self.clone();
         run_to_completion(async move {
             this.keep_now(draft, proposal, masked, contradiction, trace)
@@ -186,7 +118,7 @@ impl Knowledge {
         masked: usize,
         contradiction: Contradiction,
         trace: TraceContext,
-    ) -> Result<Option<KbRemembered>, KnowledgeError> {
+    ) -> Result<Option<Remembered>, KnowledgeError> {
         self.built().await;
         let (near, embedded) = self.compare(&draft).await?;
         let _changing = self.inner.changing.lock().await;
@@ -217,9 +149,9 @@ impl Knowledge {
         let Some(written) = written else {
             return Ok(None);
         };
-        if written.change != KbChange::Unchanged {
+        if written.change != EntryChange::Unchanged {
             self.index(&written, embedded);
-            let (added, revised) = counted(written.change);
+            let (added, revised) = written.change.counts();
             self.tell(added, revised, 0, trace).await?;
         }
         for edge in &written.edges {
@@ -230,14 +162,10 @@ impl Knowledge {
             };
             self.inner.timeline.record(event, trace).await?;
         }
-        Ok(Some(KbRemembered {
-            entry: wire_entry(&written.row)?,
+        Ok(Some(Remembered {
+            entry: entry(&written.row)?,
             change: written.change,
-            edges: written
-                .edges
-                .iter()
-                .map(wire_edge)
-                .collect::<Result<_, _>>()?,
+            edges: written.edges.iter().map(edge).collect::<Result<_, _>>()?,
             masked,
         }))
     }
@@ -367,7 +295,7 @@ async fn write(
         if same && row.trust <= known.trust && known.archived_at.is_none() {
             return Ok(Some(Written {
                 row: known.clone(),
-                change: KbChange::Unchanged,
+                change: EntryChange::Unchanged,
                 edges: Vec::new(),
                 standings: Vec::new(),
             }));
@@ -410,11 +338,11 @@ async fn write(
         Some(_) => {
             knowledge::revise(tx, &row, now).await?;
             edges::end_of_words(tx, row.id, now).await?;
-            KbChange::Revised
+            EntryChange::Revised
         }
         None => {
             knowledge::insert(tx, &row).await?;
-            KbChange::Added
+            EntryChange::Added
         }
     };
     for edge in &found {
@@ -468,26 +396,6 @@ pub(super) fn masked(mut draft: Draft) -> (Draft, usize) {
     (draft, secrets)
 }
 
-fn wire_proposal(row: &ProposalRow) -> Result<KbProposal, KnowledgeError> {
-    let draft: Draft = serde_json::from_str(&row.proposal)
-        .map_err(|error| KnowledgeError::Invalid(error.to_string()))?;
-    Ok(KbProposal {
-        id: row.id,
-        draft: KbDraft {
-            summary: draft.summary,
-            detail: draft.detail,
-            key: draft.key,
-            category: Some(draft.category),
-            labels: draft.labels,
-            scope: (!draft.scope.is_empty()).then_some(draft.scope),
-            source: draft.source,
-            conversation: draft.conversation,
-            turn: draft.turn,
-            author: draft.author,
-            tier: Some(draft.tier),
-        },
-        source: row.source.clone(),
-        at: row.at,
-        entry: None,
-    })
+pub(super) fn contradiction_refused() -> KnowledgeError {
+    KnowledgeError::Invalid("it contradicts what is known".into())
 }

@@ -3,41 +3,77 @@
 
 use std::sync::Arc;
 
-use missiond_api::operations::knowledge::{
-    KbConflict, KbConflictList, KbPassed, KbSearchParams, KbSearchResult,
-};
-use missiond_core::EdgeKind;
-use missiond_knowledge::{Mode, Paths, Profile, Purpose, Reads, Request};
+use missiond_core::{EdgeKind, EntryCategory, EntryEdge, HitLimit};
+use missiond_knowledge::{Mode, Paths, Profile, Purpose, Reads, Request, StageCounts};
 use missiond_store::knowledge::{self, edges};
 
-use super::entries::wire_edge;
+use super::entries::edge;
+use super::index::EntryHit;
 use super::{Inner, Knowledge, KnowledgeError, on_worker_thread};
 
+/// What is looked for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SearchQuery {
+    /// Words, an identifier, or a phrase in double quotes.
+    pub query: String,
+    /// Only this project's entries and those of all projects.
+    pub scope: Option<String>,
+    /// Only these categories; empty means all.
+    pub categories: Vec<EntryCategory>,
+    pub mode: Mode,
+    pub profile: SearchProfile,
+    /// What the configuration says when left out.
+    pub limit: Option<HitLimit>,
+    /// Hits to pass over, for the next page.
+    pub offset: usize,
+}
+
+/// Which numbers a search goes by.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum SearchProfile {
+    #[default]
+    Configured,
+    /// As the source documents have them.
+    Seed,
+}
+
+/// What a search found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SearchAnswer {
+    pub hits: Vec<EntryHit>,
+    /// There is a next page.
+    pub more: bool,
+    /// Whether meaning was compared, or words alone.
+    pub vectors_used: bool,
+    pub counts: StageCounts,
+    /// Why meaning was not compared, when it was not.
+    pub notice: Option<String>,
+}
+
+/// Two entries that contradict each other, with what they say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Conflict {
+    pub edge: EntryEdge,
+    pub newer: String,
+    pub older: String,
+}
+
 impl Knowledge {
-    pub async fn search(&self, params: KbSearchParams) -> Result<KbSearchResult, KnowledgeError> {
-        let invalid = |message: String| KnowledgeError::Invalid(message);
-        if params.query.trim().is_empty() {
-            return Err(invalid("`query` is empty".into()));
+    pub async fn search(&self, query: SearchQuery) -> Result<SearchAnswer, KnowledgeError> {
+        if query.query.trim().is_empty() {
+            return Err(KnowledgeError::Invalid("`query` is empty".into()));
         }
-        let page = self.inner.config.search.page;
-        let limit = params.limit.map_or(page, |limit| limit.to_u32()) as usize;
-        let offset = params.offset.to_usize();
-        let name = params.profile.as_deref().unwrap_or("default");
-        let profile = match name {
-            "default" => self.inner.profile.clone(),
-            "seed" => Profile::seed(),
-            _ => {
-                let message = format!("`{name}` is no profile: one of default, seed");
-                return Err(invalid(message));
-            }
+        let profile = match query.profile {
+            SearchProfile::Configured => self.inner.profile.clone(),
+            SearchProfile::Seed => Profile::seed(),
         };
         self.built().await;
         let inner = Arc::clone(&self.inner);
-        on_worker_thread(move || run(&inner, &params, &profile, limit, offset)).await
+        on_worker_thread(move || run(&inner, &query, &profile)).await
     }
 
     /// Entries that contradict each other.
-    pub async fn conflicts(&self, limit: u32) -> Result<KbConflictList, KnowledgeError> {
+    pub async fn conflicts(&self, limit: u32) -> Result<Vec<Conflict>, KnowledgeError> {
         let kind = EdgeKind::Contradicts.name();
         let found = self
             .inner
@@ -56,28 +92,16 @@ impl Knowledge {
                 })
             })
             .await?;
-        let conflicts = found
-            .into_iter()
-            .map(|(edge, newer, older)| {
-                Ok(KbConflict {
-                    edge: wire_edge(&edge)?,
-                    newer,
-                    older,
-                })
-            })
-            .collect::<Result<_, KnowledgeError>>()?;
-        Ok(KbConflictList { conflicts })
+        let conflict = |(row, newer, older)| {
+            let edge = edge(&row)?;
+            Ok(Conflict { edge, newer, older })
+        };
+        found.into_iter().map(conflict).collect()
     }
 }
 
 /// Embeds the query and searches. Blocks.
-fn run(
-    inner: &Inner,
-    params: &KbSearchParams,
-    profile: &Profile,
-    limit: usize,
-    offset: usize,
-) -> KbSearchResult {
+fn run(inner: &Inner, query: &SearchQuery, profile: &Profile) -> SearchAnswer {
     let serving = inner.read_index().serving.clone();
     let embedded = match serving {
         None => Err(inner
@@ -92,7 +116,7 @@ fn run(
                 )
             })),
             Some(model) => model
-                .embed(&[params.query.as_str()], Purpose::Query)
+                .embed(&[query.query.as_str()], Purpose::Query)
                 .map(|mut made| (serving.name, model.reads(), made.pop()))
                 .map_err(|error| error.to_string()),
         },
@@ -109,27 +133,24 @@ fn run(
         ),
         Err(problem) => (None, Some(problem)),
     };
+    let limit = query.limit.map(HitLimit::to_u32);
     let answer = index.corpus.search(&Request {
-        query: &params.query,
+        query: &query.query,
         vector: vector.as_ref().map(|(_, vector)| vector.as_slice()),
         model_reads: vector
             .as_ref()
             .map_or(Reads::Everything, |(reads, _)| *reads),
         profile,
         paths: Paths::Both,
-        mode: if params.explore {
-            Mode::Explore
-        } else {
-            Mode::Relevance
-        },
+        mode: query.mode,
         now: inner.clock.now(),
-        scope: params.scope.as_deref(),
-        categories: &params.categories,
-        limit,
-        offset,
+        scope: query.scope.as_deref(),
+        categories: &query.categories,
+        limit: limit.unwrap_or(inner.config.search.page) as usize,
+        offset: query.offset,
     });
     let vectors_used = answer.vectors_used;
-    KbSearchResult {
+    SearchAnswer {
         hits: answer
             .hits
             .into_iter()
@@ -137,12 +158,7 @@ fn run(
             .collect(),
         more: answer.more,
         vectors_used,
-        passed: KbPassed {
-            by_words: answer.counts.by_words as u32,
-            by_meaning: answer.counts.by_meaning as u32,
-            by_letter: answer.counts.by_letter as u32,
-            dropped: answer.counts.dropped as u32,
-        },
+        counts: answer.counts,
         notice: problem
             .filter(|_| !vectors_used)
             .map(|problem| format!("words alone were compared: {problem}")),

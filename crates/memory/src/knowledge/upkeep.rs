@@ -14,6 +14,7 @@ use missiond_store::watermarks::{self, Advance};
 
 use super::collect::aged;
 use super::entries::note_uses;
+use super::inbox::draft_of;
 use super::remember::{Contradiction, masked};
 use super::{Knowledge, KnowledgeError};
 
@@ -126,8 +127,7 @@ impl Knowledge {
         };
         let mut accepted = 0;
         for row in due {
-            let draft: Draft = serde_json::from_str(&row.proposal)
-                .map_err(|error| KnowledgeError::Invalid(error.to_string()))?;
+            let draft = draft_of(&row)?;
             let (waits, trace) = (Contradiction::Waits, TraceContext::root());
             match self.keep(draft, Some(row.id), 0, waits, trace).await {
                 Ok(Some(_)) => accepted += 1,
