@@ -8,6 +8,7 @@
 //! source that is slow or broken costs its own part and says so.
 
 mod environment;
+mod error;
 mod files;
 mod gather;
 mod history;
@@ -21,12 +22,11 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use missiond_adapters::adapter;
-use missiond_api::ApiError;
-use missiond_api::operations::context::{ContextItem, ContextOutcome, ContextSource, ContextView};
 use missiond_config::Config;
 use missiond_context::{Request, assemble};
 use missiond_core::{
-    BoardTask, BoardTaskId, CliEngine, Clock, EntryId, ExecutionId, SlotId, Timestamp,
+    BoardTask, BoardTaskId, CliEngine, Clock, ContextItem, ContextOutcome, ContextSource, EntryId,
+    ExecutionId, SlotId, Timestamp,
 };
 use missiond_executions::{Executions, MAX_PROMPT, Preamble, append_preamble};
 use missiond_knowledge::utility::Use;
@@ -38,7 +38,8 @@ use missiond_store::prompt_snapshots::{self, SnapshotRow};
 use missiond_store::{MissionDb, StoreError, Tx};
 use tokio::sync::watch;
 
-pub use skills::FoundSkills;
+pub use error::BriefingError;
+pub use skills::{ListedSkill, RefusedSkill, SkillFile, SkillListing};
 
 /// What the context of a prompt is gathered from.
 #[derive(Debug, Clone)]
@@ -74,21 +75,31 @@ pub struct Wanted {
     pub tokens: Option<u32>,
 }
 
-/// A context that was made, and what it was made from.
-#[derive(Debug, Clone)]
+/// What an agent is told, and what it was chosen from.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Briefing {
-    engine: CliEngine,
-    cwd: PathBuf,
-    task: Option<BoardTaskId>,
-    at: Timestamp,
-    budget: u32,
-    used: u32,
-    masked: u32,
+    pub engine: CliEngine,
+    pub cwd: PathBuf,
+    pub task: Option<BoardTaskId>,
+    pub at: Timestamp,
+    /// Tokens that may be used, and that are; estimated on the safe side.
+    pub budget: u32,
+    pub used: u32,
+    /// Secrets that were taken out.
+    pub masked: u32,
     /// Why nothing is given, whatever was found.
-    withheld: Option<String>,
-    items: Vec<ContextItem>,
-    sources: Vec<ContextSource>,
-    text: String,
+    pub withheld: Option<String>,
+    /// Every candidate in the order of its source and relevance.
+    pub items: Vec<ContextItem>,
+    pub sources: Vec<ContextSource>,
+    /// As it is typed behind the prompt; empty when nothing is given.
+    pub text: String,
+}
+
+/// A briefing that nobody has been given yet.
+#[derive(Debug, Clone)]
+pub struct NewBriefing {
+    pub briefing: Briefing,
     /// Older snapshots are forgotten when this one is kept.
     keep_since: Timestamp,
 }
@@ -145,7 +156,7 @@ impl ContextPipeline {
 
     /// Makes the context of a prompt. Takes no longer than the deadline of the
     /// sources and the moment it takes to choose.
-    pub async fn make(&self, wanted: Wanted) -> Briefing {
+    pub async fn make(&self, wanted: Wanted) -> NewBriefing {
         let config = self.config();
         let budget = wanted.tokens.unwrap_or(config.context.tokens);
         let now = self.parts.clock.now();
@@ -187,7 +198,7 @@ impl ContextPipeline {
                 );
             }
         }
-        let made = Briefing {
+        let briefing = Briefing {
             engine: wanted.engine,
             cwd: wanted.cwd,
             task: wanted.task.map(|task| task.id),
@@ -203,11 +214,12 @@ impl ContextPipeline {
             withheld,
             sources: gathered.sources,
             text: assembly.text,
-            keep_since: now.minus(Duration::from_secs(
-                u64::from(config.context.keep_days) * 86_400,
-            )),
         };
-        made.within_a_message(&wanted.prompt)
+        let kept = Duration::from_secs(u64::from(config.context.keep_days) * 86_400);
+        NewBriefing {
+            briefing: briefing.within_a_message(&wanted.prompt),
+            keep_since: now.minus(kept),
+        }
     }
 
     /// What this conversation was told before need not be told again.
@@ -285,15 +297,14 @@ impl ContextPipeline {
     }
 
     /// What an execution was told; nothing when no context was made for it.
-    pub async fn show(&self, execution: ExecutionId) -> Result<Option<ContextView>, ApiError> {
-        let row = self.kept(execution).await;
-        let row = row.map_err(|error| ApiError::new(error.code(), error.to_string()))?;
+    pub async fn show(&self, execution: ExecutionId) -> Result<Option<Briefing>, BriefingError> {
+        let row = self.kept(execution).await?;
         row.map(view::of_row).transpose()
     }
 
     /// The skills that can be seen from a folder.
-    pub async fn skills(&self, cwd: PathBuf) -> Result<FoundSkills, String> {
-        skills::find(cwd).await
+    pub async fn skills(&self, cwd: PathBuf) -> Result<SkillListing, BriefingError> {
+        skills::list(cwd).await
     }
 }
 
@@ -318,9 +329,9 @@ fn withheld(wanted: &Wanted) -> Option<String> {
     None
 }
 
-impl Preamble for Briefing {
+impl Preamble for NewBriefing {
     fn text(&self) -> &str {
-        &self.text
+        &self.briefing.text
     }
 
     fn record<'a>(
@@ -330,6 +341,17 @@ impl Preamble for Briefing {
         slot: SlotId,
     ) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move { self.snapshot(execution, slot).keep(tx).await })
+    }
+}
+
+impl NewBriefing {
+    /// The snapshot of an execution that is told this.
+    fn snapshot(&self, execution: ExecutionId, slot: SlotId) -> Snapshot {
+        Snapshot {
+            row: self.briefing.row(execution, slot),
+            entries: entries_told(&self.briefing.items),
+            keep_since: self.keep_since,
+        }
     }
 }
 
@@ -345,15 +367,6 @@ impl Briefing {
             (self.text, self.used, self.withheld) = (String::new(), 0, Some(why));
         }
         self
-    }
-
-    /// The snapshot of an execution that is told this.
-    fn snapshot(&self, execution: ExecutionId, slot: SlotId) -> Snapshot {
-        Snapshot {
-            row: self.row(execution, slot),
-            entries: entries_told(&self.items),
-            keep_since: self.keep_since,
-        }
     }
 
     fn row(&self, execution: ExecutionId, slot: SlotId) -> SnapshotRow {
@@ -374,23 +387,6 @@ impl Briefing {
             context: self.text.clone(),
             items: serde_json::json!(self.items).to_string(),
             sources: serde_json::json!(kept).to_string(),
-        }
-    }
-
-    pub fn view(self) -> ContextView {
-        ContextView {
-            execution: None,
-            task: self.task,
-            engine: self.engine,
-            cwd: self.cwd.display().to_string(),
-            at: self.at,
-            budget: self.budget,
-            used: self.used,
-            masked: self.masked,
-            withheld: self.withheld,
-            items: self.items,
-            sources: self.sources,
-            text: self.text,
         }
     }
 }

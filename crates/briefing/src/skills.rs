@@ -7,13 +7,12 @@
 use std::path::{Path, PathBuf};
 
 use missiond_adapters::{NativeContext, adapter, known_engines};
-use missiond_api::operations::context::{RefusedSkill, SkillListResult, SkillSummary};
 use missiond_context::{Candidate, LARGEST_SKILL, Length, Skill, Source, estimated_tokens};
 use missiond_core::{CliEngine, Timestamp};
 use missiond_knowledge::{Corpus, Document, Mode, Paths, Profile, Reads, Request};
 
+use super::error::BriefingError;
 use super::place::{Place, changed_at, read_bounded};
-use super::view::count;
 
 /// Where skills lie in a repository.
 const FOLDERS: [&str; 6] = [
@@ -38,28 +37,74 @@ const MOST_SKILLS: usize = 200;
 /// Skills an agent is told of.
 const MOST_TOLD: usize = 8;
 
+/// The skills that can be seen from a folder.
 #[derive(Debug, Clone)]
-struct FoundSkill {
-    skill: Skill,
-    path: PathBuf,
-    changed_at: Option<Timestamp>,
-    tokens: usize,
+pub struct SkillListing {
+    pub skills: Vec<ListedSkill>,
+    pub refused: Vec<RefusedSkill>,
+    /// More were there than are looked at.
+    pub more: bool,
+}
+
+#[derive(Debug, Clone)]
+pub struct ListedSkill {
+    pub file: SkillFile,
+    /// The engines whose CLIs read it by themselves.
+    pub read_by: Vec<CliEngine>,
+}
+
+#[derive(Debug, Clone)]
+pub struct SkillFile {
+    pub skill: Skill,
+    pub path: PathBuf,
+    pub changed_at: Option<Timestamp>,
+    /// Of the whole file, estimated.
+    pub tokens: usize,
+}
+
+/// A file that is no skill.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RefusedSkill {
+    pub path: PathBuf,
+    pub reason: String,
 }
 
 /// What was found, and what was found that is no skill.
 #[derive(Debug, Default)]
-pub struct FoundSkills {
-    skills: Vec<FoundSkill>,
+struct FoundSkills {
+    skills: Vec<SkillFile>,
     refused: Vec<RefusedSkill>,
     more: bool,
 }
 
-pub(super) async fn find(cwd: PathBuf) -> Result<FoundSkills, String> {
-    let found = tokio::task::spawn_blocking(move || {
-        let place = Place::of(&cwd)?;
-        Ok(search(&place))
+pub(super) async fn list(cwd: PathBuf) -> Result<SkillListing, BriefingError> {
+    let listed = tokio::task::spawn_blocking(move || {
+        let place = Place::of(&cwd).map_err(BriefingError::Folder)?;
+        Ok(listing(search(&place), &place))
     });
-    found.await.map_err(|error| error.to_string())?
+    listed
+        .await
+        .map_err(|error| BriefingError::Thread(error.to_string()))?
+}
+
+fn listing(found: FoundSkills, place: &Place) -> SkillListing {
+    let read_by = |file: &SkillFile| {
+        let engines = known_engines().into_iter();
+        let reads = |engine: &CliEngine| {
+            let own = adapter(engine).native_context();
+            reads(&own, &file.path, place)
+        };
+        engines.filter(reads).collect()
+    };
+    let listed = |file: SkillFile| ListedSkill {
+        read_by: read_by(&file),
+        file,
+    };
+    SkillListing {
+        skills: found.skills.into_iter().map(listed).collect(),
+        refused: found.refused,
+        more: found.more,
+    }
 }
 
 /// Blocks.
@@ -108,16 +153,13 @@ fn look_into(folder: &Path, found: &mut FoundSkills) {
             Ok((skill, estimated_tokens(&text)))
         });
         match read {
-            Ok((skill, tokens)) => found.skills.push(FoundSkill {
+            Ok((skill, tokens)) => found.skills.push(SkillFile {
                 skill,
                 changed_at: changed_at(&path),
                 path,
                 tokens,
             }),
-            Err(reason) => found.refused.push(RefusedSkill {
-                path: path.display().to_string(),
-                reason,
-            }),
+            Err(reason) => found.refused.push(RefusedSkill { path, reason }),
         }
     }
 }
@@ -133,7 +175,7 @@ pub(super) fn candidates(
     let found = search(place);
     let ranked = ranked(&found.skills, query, now);
     let candidates = ranked.into_iter().map(|(at, relevance)| {
-        let FoundSkill { skill, path, .. } = &found.skills[at];
+        let SkillFile { skill, path, .. } = &found.skills[at];
         Candidate {
             id: None,
             source: Source::Skills,
@@ -160,7 +202,7 @@ fn counted(number: usize, one: &str, many: &str) -> String {
 }
 
 /// The skills that fit a query, with how well.
-fn ranked(skills: &[FoundSkill], query: &str, now: Timestamp) -> Vec<(usize, f32)> {
+fn ranked(skills: &[SkillFile], query: &str, now: Timestamp) -> Vec<(usize, f32)> {
     let documents = skills.iter().enumerate().map(|(at, found)| {
         let name = found.skill.name.replace(['-', '_'], " ");
         let document = Document {
@@ -208,28 +250,6 @@ fn reads(own: &NativeContext, path: &Path, place: &Place) -> bool {
         home.is_some_and(|home| folders.any(|below| path.starts_with(home.join(below))))
     };
     here || at_home()
-}
-
-impl FoundSkills {
-    pub fn listed(self, cwd: &Path) -> Result<SkillListResult, String> {
-        let place = Place::of(cwd)?;
-        let skills = self.skills.into_iter().map(|found| SkillSummary {
-            read_by: known_engines()
-                .into_iter()
-                .filter(|engine| reads(&adapter(engine).native_context(), &found.path, &place))
-                .collect(),
-            name: found.skill.name,
-            description: found.skill.description,
-            path: found.path.display().to_string(),
-            tokens: count(found.tokens),
-            changed_at: found.changed_at,
-        });
-        Ok(SkillListResult {
-            skills: skills.collect(),
-            refused: self.refused,
-            more: self.more,
-        })
-    }
 }
 
 #[cfg(test)]

@@ -1,14 +1,13 @@
 //! The same things in the words of others: secrets out of candidates, outcomes
-//! as the catalogue says them, a snapshot as it is shown.
+//! as they are kept, a snapshot as it was made.
 
-use missiond_api::ApiError;
-use missiond_api::operations::context::{ContextItem, ContextOutcome, ContextView, SourceState};
 use missiond_context::{Candidate, Item, Outcome, QUOTE, clean};
-use missiond_core::ErrorCode;
+use missiond_core::{ContextItem, ContextOutcome, SourceState};
 use missiond_knowledge::masking;
 use missiond_store::prompt_snapshots::SnapshotRow;
 
-use super::KeptSources;
+use super::error::BriefingError;
+use super::{Briefing, KeptSources};
 
 /// Takes the secrets out of a candidate; how many there were.
 pub(super) fn mask(candidate: &mut Candidate) -> u32 {
@@ -81,17 +80,14 @@ pub(super) fn withhold(item: &mut ContextItem, why: &str) {
     };
 }
 
-pub(super) fn of_row(row: SnapshotRow) -> Result<ContextView, ApiError> {
-    let unreadable = |error: serde_json::Error| {
-        let message = format!("the snapshot of {} cannot be read: {error}", row.execution);
-        ApiError::new(ErrorCode::StorageCorrupt, message)
-    };
+pub(super) fn of_row(row: SnapshotRow) -> Result<Briefing, BriefingError> {
+    let execution = row.execution;
+    let unreadable = |source| BriefingError::Unreadable { execution, source };
     let kept: KeptSources = serde_json::from_str(&row.sources).map_err(unreadable)?;
-    Ok(ContextView {
-        execution: Some(row.execution),
+    Ok(Briefing {
         task: row.task,
         engine: row.engine,
-        cwd: row.cwd.display().to_string(),
+        cwd: row.cwd,
         at: row.at,
         budget: row.budget,
         used: row.used,

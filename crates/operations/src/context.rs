@@ -1,5 +1,7 @@
 //! Handlers of what agents are told beside their first prompt.
 
+mod convert;
+
 use std::path::PathBuf;
 
 use missiond_api::ApiError;
@@ -61,32 +63,31 @@ async fn preview(call: Call, params: ContextPreviewParams) -> Result<ContextView
         conversation: None,
         tokens: params.tokens.map(|tokens| tokens.to_u32()),
     });
-    Ok(made.await.view())
+    Ok(convert::view(made.await.briefing, None))
 }
 
 async fn show(call: Call, params: ContextShowParams) -> Result<ContextView, ApiError> {
     let found = call.daemon.executions.find(&params.execution).await;
     let row = found.map_err(|error| ApiError::new(error.code(), error.to_string()))?;
     let shown = call.daemon.context.show(row.id).await;
-    shown?.ok_or_else(|| {
+    let shown = shown.map_err(|error| convert::error(&error))?;
+    let briefing = shown.ok_or_else(|| {
         let message = format!(
             "no context was made for {}: it has had no first prompt, `context.enabled` was off, \
              or its snapshot is older than `context.keep_days`",
             row.id
         );
         ApiError::new(ErrorCode::NotFound, message)
-    })
+    })?;
+    Ok(convert::view(briefing, Some(row.id)))
 }
 
 async fn skills(call: Call, params: SkillListParams) -> Result<SkillListResult, ApiError> {
     let cwd = absolute(params.cwd)?;
-    let no_folder = |error: String| ApiError::new(ErrorCode::NotFound, error);
-    let found = call.daemon.context.skills(cwd.clone()).await;
-    let found = found.map_err(no_folder)?;
-    tokio::task::spawn_blocking(move || found.listed(&cwd))
-        .await
-        .map_err(|error| ApiError::internal(error.to_string()))?
-        .map_err(no_folder)
+    let listing = call.daemon.context.skills(cwd).await;
+    listing
+        .map(convert::skill_list)
+        .map_err(|error| convert::error(&error))
 }
 
 fn absolute(cwd: String) -> Result<PathBuf, ApiError> {
