@@ -1,7 +1,8 @@
 //! `cargo xtask house`: whether the code is built as `docs/ARCHITECTURE.md` says.
 //!
-//! Four rules: a crate uses only crates of lower floors; few files of one crate
-//! import each other in a circle; no crate is large without a reason; the files that
+//! Five rules: a crate uses only crates of lower floors; few files of one crate
+//! import each other in a circle; no crate is large without a reason; the types of
+//! operations are named only where they are answered or presented; the files that
 //! the document names are there. What counts as an import is said in [`modules`].
 
 mod circles;
@@ -25,6 +26,22 @@ const LARGEST_CIRCLE: usize = 6;
 /// The most lines without tests that a crate may have without a reason.
 const LARGEST_CRATE: usize = 10_000;
 
+/// Where parameters and results of operations are declared.
+const WIRE_TYPES: [&str; 2] = ["missiond_api", "operations"];
+
+/// The crates that may name them beside the one that declares them: the one that
+/// answers operations, and those that present or call them. Components below have
+/// types of their own.
+const MAY_NAME_WIRE_TYPES: [&str; 7] = [
+    "mission",
+    "missiond-bench",
+    "missiond-console",
+    "missiond-mcp",
+    "missiond-operations",
+    "missiond-server",
+    "semantic-terminal-napi",
+];
+
 /// The state of the whole repository.
 #[derive(Debug)]
 struct House {
@@ -47,6 +64,8 @@ struct Crate {
     circle: Vec<String>,
     /// Why it may be large.
     argued: Option<String>,
+    /// The files that name types of operations, as paths in the repository.
+    wire_files: Vec<String>,
 }
 
 /// A dependency that does not lead to a lower floor.
@@ -133,12 +152,23 @@ impl House {
         self.crates.iter().filter(|each| each.lines > LARGEST_CRATE)
     }
 
+    /// The crates that name types of operations and may not.
+    fn with_wire_types(&self) -> impl Iterator<Item = &Crate> {
+        self.crates.iter().filter(|each| {
+            !each.wire_files.is_empty() && !MAY_NAME_WIRE_TYPES.contains(&each.name.as_str())
+        })
+    }
+
     fn json(&self) -> Value {
         let arrows: Vec<_> = self.arrows_up.iter().map(ToString::to_string).collect();
         let circle = self.largest_circle();
         let large: Vec<_> = self
             .large()
             .map(|each| json!({"crate": each.name, "lines": each.lines, "argued": each.argued}))
+            .collect();
+        let wire_types: Vec<_> = self
+            .with_wire_types()
+            .map(|each| json!({"crate": each.name, "files": each.wire_files}))
             .collect();
         let crates: Vec<_> = self
             .crates
@@ -161,6 +191,7 @@ impl House {
                 "files": circle.map(|each| each.circle.as_slice()).unwrap_or_default(),
             },
             "large_crates": large,
+            "wire_types": wire_types,
             "not_in_the_table": self.unplanned,
             "not_in_the_workspace": self.missing,
             "files_not_there": self.missing_files,
@@ -221,6 +252,14 @@ impl House {
                 ));
             }
         }
+        for each in self.with_wire_types() {
+            broken.push(format!(
+                "{} names missiond_api::operations in {}: a component speaks in types of its own; \
+                 convert them in missiond-operations",
+                each.name,
+                each.wire_files.join(", ")
+            ));
+        }
         for each in self.large().filter(|each| each.argued.is_none()) {
             broken.push(format!(
                 "{} has {} lines without tests, at most {LARGEST_CRATE} are allowed: split it, or \
@@ -245,18 +284,20 @@ impl Crate {
         let load = |path: &Path| std::fs::read_to_string(path).ok();
         let mut lines = 0;
         let mut circle = Vec::new();
+        let mut wire_files = Vec::new();
         for file in &package.roots {
             let modules = Modules::read(file, &load)?;
             lines += modules.lines();
+            let shown = |index: &usize| {
+                let path = modules.file(*index);
+                path.strip_prefix(&root)
+                    .unwrap_or(path)
+                    .display()
+                    .to_string()
+            };
+            wire_files.extend(modules.files_naming(&WIRE_TYPES).iter().map(shown));
             let found = circles::largest(&modules.imports());
             if found.len() > circle.len() {
-                let shown = |index: &usize| {
-                    let path = modules.file(*index);
-                    path.strip_prefix(&root)
-                        .unwrap_or(path)
-                        .display()
-                        .to_string()
-                };
                 circle = found.iter().map(shown).collect();
             }
         }
@@ -266,6 +307,7 @@ impl Crate {
             name: package.name.clone(),
             lines,
             circle,
+            wire_files,
         })
     }
 }
@@ -396,6 +438,7 @@ mod tests {
             lines,
             circle: (0..circle).map(|file| format!("f{file}.rs")).collect(),
             argued: argued.map(str::to_owned),
+            wire_files: Vec::new(),
         };
         let mut house = House {
             crates: vec![one("argued", 12_000, Some("two databases"), 6)],
@@ -404,13 +447,21 @@ mod tests {
             missing: Vec::new(),
             missing_files: Vec::new(),
         };
+        let naming = |name: &str| Crate {
+            wire_files: vec![format!("{name}/src/lib.rs")],
+            ..one(name, 100, None, 0)
+        };
+        house.crates.push(naming("missiond-operations"));
         assert_eq!(house.verdict(), Ok(()));
+        house.crates.push(naming("kitchen"));
         house.crates.push(one("hall", 10_001, None, 7));
         house.unplanned.push("new".to_owned());
         house.missing.push("old".to_owned());
         house.missing_files.push("old/src/lib.rs".to_owned());
         let said = house.verdict().unwrap_err();
-        assert_eq!(said.lines().count(), 6, "{said}");
+        assert_eq!(said.lines().count(), 7, "{said}");
+        let sentence = "kitchen names missiond_api::operations in kitchen/src/lib.rs: ";
+        assert!(said.contains(sentence), "{said}");
         assert_eq!(house.json()["largest_circle"], 7);
         assert_eq!(house.json()["large_crates"][1]["crate"], "hall");
     }

@@ -68,6 +68,19 @@ impl Position {
     }
 }
 
+impl Module {
+    /// A path that begins with what it was imported as, as it is in full.
+    fn unaliased(&self, path: &[String]) -> Path {
+        match path.split_first() {
+            Some((first, rest)) => {
+                let imported = self.bindings.get(first).map(Vec::as_slice);
+                [imported.unwrap_or(&path[..1]), rest].concat()
+            }
+            None => Path::new(),
+        }
+    }
+}
+
 impl Modules {
     /// Reads a crate from its root file, with its texts from `load`.
     pub(crate) fn read(
@@ -121,6 +134,22 @@ impl Modules {
             }
         }
         edges
+    }
+
+    /// The files that name something below a path of another crate, under whatever
+    /// name they import it.
+    pub(crate) fn files_naming(&self, outside: &[&str]) -> BTreeSet<usize> {
+        let is_below = |path: &[String]| {
+            let beginning = path.iter().take(outside.len());
+            path.len() >= outside.len() && beginning.eq(outside.iter().copied())
+        };
+        let names = |module: &&Module| {
+            let imported = module.bindings.values().chain(&module.globs);
+            let mut named = imported.chain(&module.paths);
+            named.any(|path| is_below(path) || is_below(&module.unaliased(path)))
+        };
+        let naming = self.modules.iter().filter(names);
+        naming.map(|module| module.file).collect()
     }
 
     /// Adds a file and every module under it; `folder` is where files of its
@@ -393,6 +422,35 @@ mod tests {
             ("b.rs", "use super::*; use crate::a::*; pub struct Thing;"),
         ]);
         assert_eq!(edges(&modules), expected(&[("a.rs", "b.rs")]));
+    }
+
+    #[test]
+    fn files_that_name_a_part_of_another_crate_are_found() {
+        let modules = crate_of(&[
+            (
+                "lib.rs",
+                "mod by_use; mod by_path; mod by_alias; mod by_glob; mod other;",
+            ),
+            ("by_use.rs", "use far::{Near, part::{self, One}};"),
+            ("by_path.rs", "fn f() -> far::part::One {}"),
+            (
+                "by_alias.rs",
+                "use far as away; fn f(_: away::part::One) {}",
+            ),
+            ("by_glob.rs", "pub use far::part::*;"),
+            (
+                "other.rs",
+                "use far::Near; use near::far::part; use far::party; \
+                 #[cfg(test)] mod tests { use far::part::One; }",
+            ),
+        ]);
+        let found = modules.files_naming(&["far", "part"]);
+        let found: BTreeSet<_> = found
+            .into_iter()
+            .map(|file| modules.file(file).display().to_string())
+            .collect();
+        let expected = ["by_alias.rs", "by_glob.rs", "by_path.rs", "by_use.rs"];
+        assert_eq!(found, expected.map(str::to_owned).into());
     }
 
     #[test]
