@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use missiond_config::SlotConfig;
-use missiond_core::{Attempt, BoardTask, CliEngine};
+use missiond_core::{Attempt, BoardTask, CliEngine, SlotName};
 use sha2::{Digest, Sha256};
 
 /// The end of an attempt's id: two databases may both have a T-1.
@@ -46,11 +46,8 @@ pub(super) fn slot(
     taken: &dyn Fn(&str) -> bool,
     task: &BoardTask,
     attempt: &Attempt,
-) -> String {
-    let fits = |slot: &&SlotConfig| slot.engine == *engine && !taken(&slot.name);
+) -> SlotName {
+    let fits = |slot: &&SlotConfig| slot.engine == *engine && !taken(slot.name.as_str());
     let fixed = configured.iter().find(fits).map(|slot| slot.name.clone());
-    fixed.unwrap_or_else(|| match attempt.number {
-        1 => task.number.to_string(),
-        number => format!("{}.{number}", task.number),
-    })
+    fixed.unwrap_or_else(|| SlotName::of_attempt(task.number, attempt.number))
 }

@@ -67,7 +67,7 @@ pub(super) fn budgets(config: &Config, task: &BoardTask, account: &Account) -> B
     let slot = config
         .slots
         .iter()
-        .find(|slot| slot.name == account.slot_name);
+        .find(|slot| slot.name.as_str() == account.slot_name);
     Budgets {
         task: task.budget.and_then(|budget| budget.tokens),
         slot: slot.and_then(|slot| some(slot.tokens_per_day)),

@@ -49,7 +49,7 @@ section! {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SlotConfig {
-    pub name: String,
+    pub name: SlotName,
     pub engine: CliEngine,
     /// 0 means no budget.
     #[serde(default)]
@@ -102,9 +102,6 @@ fn engine_limit(text: &str) -> Option<(CliEngine, u32)> {
 /// What is wrong with the slots, if anything.
 pub(crate) fn check_slots(slots: &[SlotConfig]) -> Result<(), InvalidValue> {
     for (index, slot) in slots.iter().enumerate() {
-        if let Err(error) = slot.name.parse::<SlotName>() {
-            return Err(InvalidValue::new("slots", error.to_string()));
-        }
         if slots[..index].iter().any(|other| other.name == slot.name) {
             let message = format!("two slots are called `{}`", slot.name);
             return Err(InvalidValue::new("slots", message));

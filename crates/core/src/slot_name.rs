@@ -2,13 +2,14 @@
 //! option of a command.
 
 use std::borrow::Cow;
+use std::fmt;
 use std::str::FromStr;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::from_text;
 use crate::ids::SlotId;
+use crate::{TaskNumber, from_text};
 
 /// The longest name of a slot, in characters.
 const LONGEST: usize = 64;
@@ -28,6 +29,15 @@ pub struct SlotName(String);
 pub struct InvalidSlotName(String);
 
 impl SlotName {
+    /// What a slot of an attempt is called: `T-12`, then `T-12.2`.
+    #[must_use]
+    pub fn of_attempt(task: TaskNumber, attempt: u32) -> Self {
+        Self(match attempt {
+            1 => task.to_string(),
+            _ => format!("{task}.{attempt}"),
+        })
+    }
+
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -36,6 +46,12 @@ impl SlotName {
     #[must_use]
     pub fn into_string(self) -> String {
         self.0
+    }
+}
+
+impl fmt::Display for SlotName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
     }
 }
 
@@ -96,6 +112,15 @@ mod tests {
         let id = SlotId::generate().to_string();
         for name in ["", "-x", "a b", "ä", "a/b", &"n".repeat(65), &id] {
             assert!(name.parse::<SlotName>().is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_name_of_an_attempt_is_one() {
+        for (attempt, expected) in [(1, "T-9223372036854775807"), (2, "T-9223372036854775807.2")] {
+            let name = SlotName::of_attempt(TaskNumber(i64::MAX), attempt);
+            assert_eq!(name.as_str(), expected);
+            assert_eq!(expected.parse(), Ok(name));
         }
     }
 

@@ -11,7 +11,7 @@ use missiond_adapters::{
     find_program,
 };
 use missiond_api::EXECUTION_VARIABLE;
-use missiond_core::{BoardTaskId, CliEngine, Event, ExecutionId, SlotId, TraceContext};
+use missiond_core::{BoardTaskId, CliEngine, Event, ExecutionId, SlotId, SlotName, TraceContext};
 use missiond_journal::catalogue::{Meaning, MessageContent, Process, Prompt, SignalType};
 use missiond_journal::marker::{self, MarkerKey};
 use missiond_journal::record::Sender;
@@ -72,7 +72,7 @@ pub struct NewExecution {
     pub model: Option<String>,
     pub permission: PermissionMode,
     /// The name of the slot.
-    pub name: Option<String>,
+    pub name: Option<SlotName>,
     pub env: BTreeMap<String, String>,
     pub resume: Option<String>,
     /// What the engine does best when left out.
@@ -93,7 +93,7 @@ struct Prepared {
     prompt: Option<NewMessage>,
     preamble: Option<Arc<dyn Preamble>>,
     env: BTreeMap<String, String>,
-    name: Option<String>,
+    name: Option<SlotName>,
     size: Size,
     dialogs: Vec<StartupDialog>,
     /// Where the transcript is read from, when it is not its beginning.

@@ -13,7 +13,7 @@ use missiond_api::operations::compute::{
     SlotScreen, SlotSend, SlotSendParams, SlotSendResult, SlotSpawn, SlotSpawnParams, SlotSummary,
     TextLanded,
 };
-use missiond_core::{ErrorCode, PtyState, Slot, SlotId, SlotName, Text};
+use missiond_core::{ErrorCode, PtyState, Slot, SlotId, Text};
 use missiond_pty::{MAX_SIZE, MIN_SIZE, Session};
 use missiond_semantic::{
     AnswerRefusal, DeliveryRefusal, Force, Landed, Reading, Screen, Size, Submit, When,
@@ -58,7 +58,7 @@ async fn spawn(call: Call, params: SlotSpawnParams) -> Result<SlotSummary, ApiEr
         id: SlotId::generate(),
         argv: params.argv,
         engine: params.engine,
-        name: params.name.map(SlotName::into_string),
+        name: params.name,
         cwd: params.cwd.map(PathBuf::from),
         env: params.env,
         size,

@@ -78,7 +78,7 @@ async fn start(call: Call, params: ExecutionStartParams) -> Result<ExecutionSumm
             Permission::Plan => PermissionMode::Plan,
             Permission::Bypass => PermissionMode::Bypass,
         },
-        name: params.name.map(SlotName::into_string),
+        name: params.name,
         env: params.env,
         resume: params.resume,
         signals: params.signals.map(|signals| match signals {

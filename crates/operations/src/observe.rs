@@ -229,9 +229,12 @@ fn budgets(call: &Call, rows: &Rows) -> Vec<BudgetUsage> {
         set(BudgetOf::Engine { engine }, *used, limit);
     }
     for slot in &config.slots {
-        let used = rows.slots_today.iter().find(|(name, _)| *name == slot.name);
+        let used = rows
+            .slots_today
+            .iter()
+            .find(|(name, _)| name == slot.name.as_str());
         let used = used.map_or(0, |(_, used)| *used);
-        let name = slot.name.clone();
+        let name = slot.name.to_string();
         set(BudgetOf::Slot { name }, used, slot.tokens_per_day);
     }
     budgets

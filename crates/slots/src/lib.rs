@@ -112,7 +112,8 @@ pub struct NewSlot {
     pub id: SlotId,
     pub argv: Vec<String>,
     pub engine: Option<CliEngine>,
-    pub name: Option<String>,
+    /// Made up when left out.
+    pub name: Option<SlotName>,
     pub cwd: Option<PathBuf>,
     pub env: BTreeMap<String, String>,
     pub size: Size,
@@ -408,7 +409,7 @@ impl Context {
             .borrow()
             .slots
             .iter()
-            .any(|slot| slot.name == name);
+            .any(|slot| slot.name.as_str() == name);
         if named {
             SlotKind::Static
         } else {
@@ -513,10 +514,7 @@ impl Context {
             .engine
             .unwrap_or_else(|| self.guess_engine(&new.argv[0]));
         let name = match new.name {
-            Some(name) => match name.parse::<SlotName>() {
-                Ok(name) => name.into_string(),
-                Err(error) => return invalid(error.to_string()),
-            },
+            Some(name) => name.into_string(),
             None => {
                 let id = slot.to_string();
                 format!("{engine}-{}", &id[id.len() - 6..])

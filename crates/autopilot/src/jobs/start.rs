@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use missiond_adapters::PermissionMode;
-use missiond_core::{CliEngine, DeliveryStatus, ExecutionId, SlotId};
+use missiond_core::{CliEngine, DeliveryStatus, ExecutionId, SlotId, SlotName};
 use missiond_executions::{ExecutionError, Identity, NewExecution, Owner};
 use missiond_journal::state::MessageState;
 use missiond_slots::{DEFAULT_SIZE, SlotsError};
@@ -34,17 +34,17 @@ pub(super) async fn start(work: &Work) -> Result<(), JobError> {
         .await?;
     let name = reserve_slot(work, &engine, &used);
     let started = start_in(work, execution, slot, cwd, engine, name.clone()).await;
-    work.shared.names().remove(&name);
+    work.shared.names().remove(name.as_str());
     started
 }
 
 /// A free slot, which nobody else is given until the agent runs in it. One of the
 /// configuration whose budget is used up is not free today.
-fn reserve_slot(work: &Work, engine: &CliEngine, used: &[(String, u64)]) -> String {
+fn reserve_slot(work: &Work, engine: &CliEngine, used: &[(String, u64)]) -> SlotName {
     let config = work.shared.config();
     let mut names = work.shared.names();
     let spent = |name: &str| {
-        let slot = config.slots.iter().find(|slot| slot.name == name);
+        let slot = config.slots.iter().find(|slot| slot.name.as_str() == name);
         let budget = slot.map_or(0, |slot| slot.tokens_per_day);
         let used = used.iter().find(|(used, _)| used == name);
         budget > 0 && used.is_some_and(|(_, used)| *used >= budget)
@@ -52,7 +52,7 @@ fn reserve_slot(work: &Work, engine: &CliEngine, used: &[(String, u64)]) -> Stri
     let open = |name: &str| work.shared.slots.find(name).is_some();
     let taken = |name: &str| names.contains(name) || open(name) || spent(name);
     let name = slot_names::slot(&config.slots, engine, &taken, &work.task, &work.attempt);
-    names.insert(name.clone());
+    names.insert(name.to_string());
     name
 }
 
@@ -62,12 +62,12 @@ async fn start_in(
     slot: SlotId,
     cwd: PathBuf,
     engine: CliEngine,
-    name: String,
+    name: SlotName,
 ) -> Result<(), JobError> {
     let attempt = &work.attempt;
     let session = SlotSession {
         execution,
-        slot_name: name.clone(),
+        slot_name: name.to_string(),
         engine: engine.clone(),
         task: work.task.id,
         attempt: attempt.id,

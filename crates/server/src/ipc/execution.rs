@@ -121,7 +121,7 @@ fn allowed(daemon: &Daemon, execution: ExecutionId) -> Allowed {
     let of_slot = config
         .slots
         .iter()
-        .find(|known| Some(&known.name) == slot.as_ref())
+        .find(|known| Some(known.name.as_str()) == slot.as_deref())
         .and_then(|slot| slot.tools.clone());
     Allowed::new(of_slot.unwrap_or_else(|| config.mcp.agents.clone()))
 }
