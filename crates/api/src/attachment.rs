@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::client::{Client, ClientError};
+use crate::operations::compute::{Columns, Rows};
 use crate::{Incoming, Notification};
 
 pub const METHOD_ATTACH: &str = "attach";
@@ -40,9 +41,9 @@ pub struct AttachParams {
     /// Size of the viewer's terminal. A viewer that only reads may leave it out
     /// and is shown all of the slot's screen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub columns: Option<u16>,
+    pub columns: Option<Columns>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rows: Option<u16>,
+    pub rows: Option<Rows>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -4,7 +4,7 @@
 use missiond_api::{ApiError, AttachParams, Attached, ViewAccess};
 use missiond_core::{ErrorCode, TraceContext};
 use missiond_pty::host::JoinedCast;
-use missiond_pty::{Keys, MAX_SIZE, MIN_SIZE, View};
+use missiond_pty::{Keys, View};
 use missiond_semantic::Size;
 use missiond_slots::{OpenSlot, SlotCommand, ViewerId, Viewing};
 
@@ -63,7 +63,7 @@ impl Terminal {
     }
 
     pub async fn resize(&self, size: Size) -> Result<(), ApiError> {
-        let (size, viewer) = (checked(size)?, Some(self.viewer));
+        let viewer = Some(self.viewer);
         let resized = ask(&self.open, |done| SlotCommand::Resize {
             size,
             viewer,
@@ -104,7 +104,10 @@ pub async fn attach(daemon: Daemon, params: AttachParams) -> Result<(Attached, V
         ViewAccess::ReadOnly => Keys::NotSent,
     };
     let view = match (params.columns, params.rows) {
-        (Some(columns), Some(rows)) => View::Of(checked(Size { columns, rows })?),
+        (Some(columns), Some(rows)) => View::Of(Size {
+            columns: columns.to_u16(),
+            rows: rows.to_u16(),
+        }),
         (None, None) if keys == Keys::NotSent => View::Same,
         (None, None) => {
             return Err(ApiError::invalid_params(
@@ -129,16 +132,4 @@ pub async fn attach(daemon: Daemon, params: AttachParams) -> Result<(Attached, V
         name: open.slot.name.clone(),
     };
     Ok((attached, viewing))
-}
-
-fn checked(size: Size) -> Result<Size, ApiError> {
-    let fits = (MIN_SIZE.columns..=MAX_SIZE.columns).contains(&size.columns)
-        && (MIN_SIZE.rows..=MAX_SIZE.rows).contains(&size.rows);
-    if fits {
-        return Ok(size);
-    }
-    Err(ApiError::invalid_params(format!(
-        "a size is {}x{} to {}x{}",
-        MIN_SIZE.columns, MIN_SIZE.rows, MAX_SIZE.columns, MAX_SIZE.rows
-    )))
 }

@@ -13,6 +13,7 @@ use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::extract::{Path, RawQuery, State};
 use axum::response::Response;
 use missiond_api::ApiError;
+use missiond_api::operations::compute::{Columns, Rows};
 use missiond_operations::Terminal;
 use missiond_semantic::Size;
 use missiond_slots::{ToViewer, ViewerId, Viewing};
@@ -38,8 +39,8 @@ enum Said {
         data: String,
     },
     Resize {
-        columns: u16,
-        rows: u16,
+        columns: Columns,
+        rows: Rows,
     },
     Release {},
     /// The last picture is drawn, of a page that is paced.
@@ -169,6 +170,7 @@ async fn handle_message(terminal: &Terminal, said: &str, holds: bool) -> Result<
         }
         Said::Resize { columns, rows } => {
             held()?;
+            let (columns, rows) = (columns.to_u16(), rows.to_u16());
             terminal.resize(Size { columns, rows }).await?;
         }
         Said::Ready {} => return Ok(Obeyed::Drawn),

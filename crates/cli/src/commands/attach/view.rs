@@ -5,6 +5,7 @@ use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use missiond_api::operations::compute::{Columns, Rows};
 use missiond_api::{AttachParams, Attachment, Client, ClientError, Home, ViewAccess, ViewNews};
 use missiond_core::ErrorCode;
 
@@ -63,8 +64,8 @@ impl Viewer {
         AttachParams {
             slot,
             access: self.access,
-            columns: size.map(|size| size.columns),
-            rows: size.map(|size| size.rows),
+            columns: size.map(|size| Columns::clamped(size.columns.into())),
+            rows: size.map(|size| Rows::clamped(size.rows.into())),
         }
     }
 
