@@ -21,9 +21,9 @@ pub enum BoardError {
     NoTemplate { name: String, known: String },
     #[error("there is no folder {0}: name the repository the task is to be done in")]
     NoRepository(String),
-    /// A repository or a base that no work can start from.
+    /// A repository or a base that no worktree can be made of.
     #[error("{message}")]
-    Place { message: String },
+    Repository { message: String },
     #[error(
         "there is no engine `{engine}`; there are {known}. To run another program, name it after \
          `--`: `mission task add … --engine {engine} -- PROGRAM ARGUMENTS`"
@@ -76,7 +76,7 @@ impl BoardError {
             | Self::Import(_)
             | Self::Exchange { .. }
             | Self::NoRepository(_)
-            | Self::Place { .. }
+            | Self::Repository { .. }
             | Self::UnknownEngine { .. }
             | Self::NoScript
             | Self::EmptyNote

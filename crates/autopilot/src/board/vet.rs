@@ -65,7 +65,7 @@ fn vet_engine(engine: &CliEngine, args: &[String]) -> Result<Option<String>, Boa
 }
 
 fn refused(error: &WorkspaceError) -> BoardError {
-    BoardError::Place {
+    BoardError::Repository {
         message: error.to_string(),
     }
 }
