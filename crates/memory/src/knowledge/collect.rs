@@ -9,7 +9,7 @@ use missiond_knowledge::utility::{RetentionFacts, archive_reason};
 use missiond_store::knowledge::{self, COLLECTED, EntryRow, Standing, Which, edges};
 use missiond_store::{StoreError, Tx};
 
-use super::{Knowledge, KnowledgeError, PAGE, run_to_completion};
+use super::{Knowledge, KnowledgeError, PAGE};
 
 /// Entries that one collection shows or archives.
 const MOST: usize = 500;
@@ -50,7 +50,8 @@ impl Knowledge {
         trace: TraceContext,
     ) -> Result<Vec<CollectedEntry>, KnowledgeError> {
         let this = self.clone();
-        run_to_completion(async move { this.collect_now(in_days, trace).await }).await
+        self.run_to_completion(async move { this.collect_now(in_days, trace).await })
+            .await
     }
 
     /// Brings back what the last collection archived.
@@ -59,7 +60,8 @@ impl Knowledge {
         trace: TraceContext,
     ) -> Result<Vec<CollectedEntry>, KnowledgeError> {
         let this = self.clone();
-        run_to_completion(async move { this.undo_collection_now(trace).await }).await
+        self.run_to_completion(async move { this.undo_collection_now(trace).await })
+            .await
     }
 
     async fn collect_now(

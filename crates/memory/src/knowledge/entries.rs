@@ -12,7 +12,7 @@ use missiond_store::knowledge::edges::{self, EdgeRow, MadeBy};
 use missiond_store::knowledge::{self, EntryRow, RevisionRow, Which};
 use missiond_store::{StoreError, Tx};
 
-use super::{Knowledge, KnowledgeError, Page, run_to_completion};
+use super::{Knowledge, KnowledgeError, Page};
 
 /// Entries on a page of an export: with full details a page stays below what
 /// one message may hold.
@@ -148,7 +148,8 @@ impl Knowledge {
         trace: TraceContext,
     ) -> Result<NamedEntry, KnowledgeError> {
         let this = self.clone();
-        run_to_completion(async move { this.forget_now(name, scope, trace).await }).await
+        self.run_to_completion(async move { this.forget_now(name, scope, trace).await })
+            .await
     }
 
     async fn forget_now(
@@ -191,7 +192,8 @@ impl Knowledge {
     /// Says how one entry stands to another, for somebody who is believed so far.
     pub async fn link(&self, new: NewEdge, tier: AuthorTier) -> Result<EntryEdge, KnowledgeError> {
         let this = self.clone();
-        run_to_completion(async move { this.link_now(new, tier).await }).await
+        self.run_to_completion(async move { this.link_now(new, tier).await })
+            .await
     }
 
     async fn link_now(&self, new: NewEdge, tier: AuthorTier) -> Result<EntryEdge, KnowledgeError> {

@@ -24,7 +24,7 @@ use missiond_api::Home;
 use missiond_core::{Clock, EdgeKind, EntryId, ErrorCode};
 use missiond_knowledge::Profile;
 use missiond_knowledge::transfer::DraftError;
-use missiond_runtime::{Component, StartError, Supervisor, Tasks};
+use missiond_runtime::{Component, StartError, Supervisor, Tasks, Unfinished};
 use missiond_store::knowledge::{self, Which, edges};
 use missiond_store::{MissionDb, StoreError};
 use parking_lot::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -96,6 +96,8 @@ pub enum KnowledgeError {
     Overruling,
     #[error("a worker thread of the knowledge base ended: {0}")]
     Thread(String),
+    #[error(transparent)]
+    Unfinished(#[from] Unfinished),
 }
 
 impl KnowledgeError {
@@ -107,7 +109,7 @@ impl KnowledgeError {
             Self::Timeline(error) => error.code(),
             Self::Unknown(_) => ErrorCode::NotFound,
             Self::Overruling => ErrorCode::Forbidden,
-            Self::Thread(_) => ErrorCode::Internal,
+            Self::Thread(_) | Self::Unfinished(_) => ErrorCode::Internal,
         }
     }
 }
@@ -152,6 +154,18 @@ impl Knowledge {
                 map: tokio::sync::Mutex::new(None),
             }),
         }
+    }
+
+    /// Carries a change through also when whoever asked for it goes away: what is
+    /// in the store is then in the index too.
+    async fn run_to_completion<T: Send + 'static>(
+        &self,
+        change: impl Future<Output = Result<T, KnowledgeError>> + Send + 'static,
+    ) -> Result<T, KnowledgeError> {
+        let supervisor = self.inner.tasks.supervisor();
+        supervisor
+            .complete("knowledge change", None, change)
+            .await?
     }
 
     /// Reads the index from the store: every entry, and the vectors of the
@@ -294,15 +308,6 @@ impl Inner {
         self.changes.fetch_add(1, Ordering::SeqCst);
         index
     }
-}
-
-/// Carries a change through also when whoever asked for it goes away: what is in
-/// the store is then in the index too.
-async fn run_to_completion<T: Send + 'static>(
-    change: impl Future<Output = Result<T, KnowledgeError>> + Send + 'static,
-) -> Result<T, KnowledgeError> {
-    let done = tokio::spawn(change).await;
-    done.map_err(|error| KnowledgeError::Thread(error.to_string()))?
 }
 
 /// Does work that takes a processor for a while.

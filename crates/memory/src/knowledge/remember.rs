@@ -18,7 +18,7 @@ use missiond_store::{StoreError, Tx};
 
 use super::entries::{edge, entry};
 use super::index::searched_text;
-use super::{Knowledge, KnowledgeError, on_worker_thread, run_to_completion};
+use super::{Knowledge, KnowledgeError, on_worker_thread};
 
 /// Entries a new one is compared with.
 const COMPARED: usize = 10;
@@ -104,7 +104,7 @@ impl Knowledge {
         trace: TraceContext,
     ) -> Result<Option<Remembered>, KnowledgeError> {
         let this = self.clone();
-        run_to_completion(async move {
+        self.run_to_completion(async move {
             this.keep_now(draft, proposal, masked, contradiction, trace)
                 .await
         })
