@@ -22,7 +22,9 @@ impl JoinedCast {
     pub fn open(first: &Path) -> Result<Self, CastError> {
         let recording = Recording::open(first)?;
         let reader = recording.read()?;
-        let (begins, size) = (recording.begins_after(), reader.size());
+        // The header has whole seconds, also of what begins later.
+        let begins = Duration::from_secs(recording.begins_after().as_secs());
+        let size = reader.size();
         let header = CastHeader {
             version: 2,
             width: size.columns,
@@ -108,7 +110,7 @@ mod tests {
             &second,
             2,
             1,
-            10.0,
+            10.25,
             &[
                 r##"[0.0, "m", "#bytes c3"]"##,
                 r#"[0.0, "o", "?"]"#,
@@ -135,7 +137,7 @@ mod tests {
         let expected = [
             (500, EventKind::Output("a".into())),
             (1000, EventKind::Resize(size)),
-            (10_500, EventKind::Output("ä".into())),
+            (10_750, EventKind::Output("ä".into())),
         ];
         assert_eq!(events, expected);
 
@@ -145,6 +147,6 @@ mod tests {
         let rest = CastReader::new(rest.as_slice()).unwrap();
         assert_eq!(rest.header().timestamp, Some(1010), "time begins later");
         let times: Vec<_> = rest.map(|event| event.unwrap().at.as_millis()).collect();
-        assert_eq!(times, [500]);
+        assert_eq!(times, [750], "from the second in the header");
     }
 }

@@ -71,12 +71,14 @@ pub(super) struct Recorder {
 }
 
 impl Recorder {
-    /// Begins a recording; the file must not exist.
+    /// Begins a recording; the file must not exist. Its times count from `begun` ago.
     pub(super) fn create(
         path: &Path,
         header: &CastHeader,
+        begun: Duration,
         limits: RecordingLimits,
     ) -> Result<Self, CastError> {
+        let now = Instant::now();
         let mut recorder = Self {
             first: path.to_owned(),
             header: header.clone(),
@@ -90,7 +92,7 @@ impl Recorder {
             size: header.size(),
             lines: CastWriter::new(Vec::new(), &with_segment(header, 1, 0, Duration::ZERO))?,
             partial: Vec::new(),
-            start: Instant::now(),
+            start: now.checked_sub(begun).unwrap_or(now),
             after: Duration::ZERO,
             unsynced: false,
             left: folder_of(path),

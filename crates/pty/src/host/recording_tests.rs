@@ -8,7 +8,7 @@ fn header() -> CastHeader {
 }
 
 fn recorder(path: &Path) -> Recorder {
-    Recorder::create(path, &header(), RecordingLimits::default()).unwrap()
+    Recorder::create(path, &header(), Duration::ZERO, RecordingLimits::default()).unwrap()
 }
 
 fn bytes_from(path: &Path, offset: u64) -> Vec<u8> {
@@ -38,7 +38,7 @@ proptest! {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.cast");
         let limits = RecordingLimits { segment, total: u64::MAX };
-        let mut recorder = Recorder::create(&path, &header(), limits).unwrap();
+        let mut recorder = Recorder::create(&path, &header(), Duration::ZERO, limits).unwrap();
         for chunk in &chunks {
             recorder.output(chunk).unwrap();
             recorder.input(b"typed").unwrap();
@@ -67,7 +67,9 @@ fn a_recording_is_never_written_over() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.cast");
     recorder(&path);
-    assert!(Recorder::create(&path, &header(), RecordingLimits::default()).is_err());
+    assert!(
+        Recorder::create(&path, &header(), Duration::ZERO, RecordingLimits::default()).is_err()
+    );
 }
 
 /// Lines that say at which byte they begin.
@@ -88,7 +90,7 @@ fn any_byte_is_found_with_its_size_in_the_segment_that_has_it() {
         segment: 1 << 20,
         total: u64::MAX,
     };
-    let mut recorder = Recorder::create(&path, &header(), limits).unwrap();
+    let mut recorder = Recorder::create(&path, &header(), Duration::ZERO, limits).unwrap();
     let output = numbered(100_000);
     let size = |columns| Size { columns, rows: 9 };
     for (number, piece) in output.chunks(10_007).enumerate() {
@@ -121,7 +123,7 @@ fn the_oldest_segments_go_and_the_numbers_of_the_rest_stay() {
         segment: 100_000,
         total: 400_000,
     };
-    let mut recorder = Recorder::create(&path, &header(), limits).unwrap();
+    let mut recorder = Recorder::create(&path, &header(), Duration::ZERO, limits).unwrap();
     let output = numbered(50_000);
     for piece in output.chunks(1000) {
         recorder.output(piece).unwrap();
@@ -147,7 +149,7 @@ fn each_segment_is_a_recording_of_its_own() {
         segment: 1000,
         total: u64::MAX,
     };
-    let mut recorder = Recorder::create(&path, &header(), limits).unwrap();
+    let mut recorder = Recorder::create(&path, &header(), Duration::ZERO, limits).unwrap();
     for piece in numbered(100).chunks(50) {
         recorder.output(piece).unwrap();
     }
@@ -158,4 +160,17 @@ fn each_segment_is_a_recording_of_its_own() {
         let events: Result<Vec<_>, _> = cast.collect();
         assert!(!events.unwrap().is_empty());
     }
+}
+
+#[test]
+fn times_count_from_the_second_in_the_header() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("s.cast");
+    let begun = Duration::from_millis(900);
+    let mut recorder =
+        Recorder::create(&path, &header(), begun, RecordingLimits::default()).unwrap();
+    recorder.output(b"a").unwrap();
+    recorder.flush().unwrap();
+    let first = Recording::open(&path).unwrap().read().unwrap().next();
+    assert!(first.unwrap().unwrap().0 >= begun);
 }

@@ -3,7 +3,7 @@
 //! anything fails, the line says why and nothing is left behind.
 
 use std::io::{self, Read, Write};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use missiond_os::processes::{Signal, signal_each, signal_group};
 use serde::{Deserialize, Serialize};
@@ -114,7 +114,10 @@ fn prepare(spec: &LaunchSpec, files: &HostFiles) -> Result<Host, String> {
             ..CastSource::default()
         }),
     };
-    let recorder = Recorder::create(&spec.recording, &header, spec.limits).map_err(|error| {
+    // A header has whole seconds: the rest of the second is in the times after it.
+    let begun = Duration::from_nanos(now.subsec_nanos().into());
+    let recorder = Recorder::create(&spec.recording, &header, begun, spec.limits);
+    let recorder = recorder.map_err(|error| {
         let path = spec.recording.display();
         format!("the recording {path} cannot be written: {error}")
     })?;
