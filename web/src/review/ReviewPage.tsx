@@ -1,7 +1,7 @@
 // The work of one attempt: what was changed, what its checks say, what you have to
 // say about it, and bringing it back.
 
-import { useCallback, useMemo, useRef, useState } from "react";
+import { useCallback, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { Link, useParams } from "wouter";
 
 import { Bar } from "../app/Menu";
@@ -78,6 +78,7 @@ interface WorkProps {
 function Work({ worktree, changes, readAt }: WorkProps) {
   const { draft, change, clear } = useDraft(worktree);
   const [here, setHere] = useState<Spot>();
+  const [moves, setMoves] = useState(0);
   const [writing, setWriting] = useState<Spot>();
   const files = useRef<HTMLDivElement>(null);
   const spots = useMemo(() => changes.files.flatMap(spotsOf), [changes]);
@@ -89,13 +90,16 @@ function Work({ worktree, changes, readAt }: WorkProps) {
   const go = (spot: Spot | undefined) => {
     if (!spot) return;
     setHere(spot);
-    // Once the line has its mark, it is brought into sight.
-    requestAnimationFrame(() => {
-      const row = files.current?.querySelector<HTMLElement>("tr.here");
-      row?.scrollIntoView({ block: "nearest" });
-      row?.querySelector("button")?.focus({ preventScroll: true });
-    });
+    setMoves((before) => before + 1);
   };
+  // Once the line has its mark, it is brought into sight. Before the next key: later
+  // it would take the focus from a comment that this key begins.
+  useLayoutEffect(() => {
+    if (moves === 0) return;
+    const row = files.current?.querySelector<HTMLElement>("tr.here");
+    row?.scrollIntoView({ block: "nearest" });
+    row?.querySelector("button")?.focus({ preventScroll: true });
+  }, [moves]);
   const step = (by: number) => {
     const place = spots.findIndex((spot) => sameSpot(spot, here));
     go(spots[place === -1 ? 0 : Math.min(Math.max(place + by, 0), spots.length - 1)]);
