@@ -282,7 +282,7 @@ async fn watched(shared: &Shared, watches: &mut Watches, attempt: &Attempt, seen
         Some(_) => limit.filter(|limit| watch.old_limit.as_ref() != Some(&limit.said)),
     };
     let limit = limit.or_else(|| match (&watch.rest, watch.spoken_to_at) {
-        (Rest::Resting { .. }, Some(since)) => said_limit(&seen, since),
+        (Rest::Resting { .. }, Some(since)) => limit_in_words(&seen, since),
         _ => None,
     });
     let circling = shared.executions.repeated(execution);
@@ -321,7 +321,7 @@ async fn shown_limit(
 /// The limit that an agent's transcript or stream spoke of last, if it was not
 /// spoken to since. A notice is short: an agent that writes about limits at length
 /// has none.
-fn said_limit(seen: &Seen, since: Timestamp) -> Option<super::view::Limit> {
+fn limit_in_words(seen: &Seen, since: Timestamp) -> Option<super::view::Limit> {
     const LONGEST_NOTICE: usize = 200;
     let (words, at) = seen.last_words.as_ref()?;
     let notice = *at > since && words.chars().count() <= LONGEST_NOTICE;

@@ -100,7 +100,7 @@ async fn extract_some(shared: &Shared) -> Result<bool, KnowledgeError> {
     let drafts: Vec<Draft> = finished.iter().flat_map(extract::candidates).collect();
     let count = drafts.len();
     let learnt = Learnt { drafts, uses };
-    let taken = shared.knowledge.take_in(learnt, CURSOR, from, to).await?;
+    let taken = shared.knowledge.ingest(learnt, CURSOR, from, to).await?;
     if taken == Advance::Ours && count > 0 {
         tracing::info!(candidates = count, tasks = finished.len(), "extracted");
     }
@@ -131,8 +131,8 @@ async fn uses_to(tx: &mut Tx<'_>, finished: &Finished) -> Result<Vec<(EntryId, U
     let mut uses = Vec::new();
     for id in entries_told(&items) {
         uses.push((id, Use::Helped));
-        let named = |item: &ContextItem| item.entry == Some(id) && says(said, &item.title);
-        if says(said, &id.to_string()) || items.iter().any(named) {
+        let named = |item: &ContextItem| item.entry == Some(id) && names(said, &item.title);
+        if names(said, &id.to_string()) || items.iter().any(named) {
             uses.push((id, Use::Cited));
         }
     }
@@ -140,7 +140,7 @@ async fn uses_to(tx: &mut Tx<'_>, finished: &Finished) -> Result<Vec<(EntryId, U
 }
 
 /// Whether a text has a name as a word of its own.
-fn says(text: &str, name: &str) -> bool {
+fn names(text: &str, name: &str) -> bool {
     let part = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
     text.match_indices(name).any(|(at, _)| {
         let before = text[..at].chars().next_back();

@@ -162,7 +162,7 @@ impl Runner {
             tokio::select! {
                 event = follower.next() => match event {
                     Ok(event) => {
-                        self.note_finished(&event.event);
+                        self.count_finished(&event.event);
                         if self.watches.handle_event(&event) {
                             due.get_or_insert_with(|| Instant::now() + GATHERING);
                         }
@@ -296,7 +296,7 @@ impl Runner {
         self.spawn(None, job, |_| Report::Extracted { more: false });
     }
 
-    fn note_finished(&mut self, event: &Event) {
+    fn count_finished(&mut self, event: &Event) {
         let Event::BoardTaskUpdated { status, .. } = event else {
             return;
         };

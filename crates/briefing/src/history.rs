@@ -40,7 +40,7 @@ pub(super) async fn history(
         origin: turn.source.clone(),
         at: Some(turn.at),
         relevance: 1.0 - at as f32 / (2.0 * count),
-        text: said(turn),
+        text: turn_text(turn),
         length: Length::MayBeShortened,
         known: None,
     });
@@ -57,7 +57,7 @@ fn title(turn: &PastTurn) -> String {
 }
 
 /// A turn without what its agent was told beside the request.
-fn said(turn: &PastTurn) -> String {
+fn turn_text(turn: &PastTurn) -> String {
     let request = request_of(&turn.prompt).trim();
     let mut text = format!("Asked: {request}\nAnswered: {}\n", turn.answer.trim());
     if turn.failed > 0 {

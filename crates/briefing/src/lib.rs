@@ -32,7 +32,7 @@ use missiond_executions::{Executions, MAX_PROMPT, Preamble, append_preamble};
 use missiond_knowledge::utility::Use;
 use missiond_memory::code::CodeMaps;
 use missiond_memory::conversations::Conversations;
-use missiond_memory::knowledge::{Knowledge, note_uses};
+use missiond_memory::knowledge::{Knowledge, record_uses};
 use missiond_slots::Slots;
 use missiond_store::prompt_snapshots::{self, SnapshotRow};
 use missiond_store::{MissionDb, StoreError, Tx};
@@ -118,7 +118,7 @@ impl Snapshot {
     /// time is over.
     async fn keep(&self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
         if prompt_snapshots::keep(tx, &self.row, self.keep_since).await? {
-            note_uses(tx, &self.entries, Use::Told, self.row.at).await?;
+            record_uses(tx, &self.entries, Use::Told, self.row.at).await?;
         }
         Ok(())
     }

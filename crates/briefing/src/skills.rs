@@ -112,12 +112,12 @@ fn search(place: &Place) -> FoundSkills {
     let mut found = FoundSkills::default();
     for folder in place.upwards() {
         for below in FOLDERS {
-            look_into(&folder.join(below), &mut found);
+            find_skills_in(&folder.join(below), &mut found);
         }
     }
     if let Some(home) = home() {
         for below in HOME_FOLDERS {
-            look_into(&home.join(below), &mut found);
+            find_skills_in(&home.join(below), &mut found);
         }
     }
     found
@@ -128,7 +128,7 @@ fn home() -> Option<PathBuf> {
     home.is_absolute().then_some(home)
 }
 
-fn look_into(folder: &Path, found: &mut FoundSkills) {
+fn find_skills_in(folder: &Path, found: &mut FoundSkills) {
     let Ok(entries) = std::fs::read_dir(folder) else {
         return;
     };

@@ -103,7 +103,7 @@ async fn search(call: Call, params: CodeSearchParams) -> Result<CodeSearchResult
         });
     let (fresh, hits) = asked.await.map_err(|error| of_map(&error))?;
     let hits = hits.map_err(|error| of_map(&error.into()))?;
-    let seen = seen(&repository).await?;
+    let seen = located_beacons(&repository).await?;
     let beacons = seen
         .iter()
         .filter(|seen| is_meant(&params.query, seen))
@@ -139,7 +139,7 @@ async fn show(call: Call, params: CodeShowParams) -> Result<CodeShowResult, ApiE
         .ask(&repository, move |index| index.find(&wanted));
     let (fresh, mut nodes) = asked.await.map_err(|error| of_map(&error))?;
     // A landmark was given its name by somebody: it is meant.
-    let seen = seen(&repository).await?;
+    let seen = located_beacons(&repository).await?;
     if let Some(landmark) = seen.into_iter().find(|seen| seen.row.name == params.symbol) {
         let found = landmark
             .followed
@@ -281,7 +281,7 @@ async fn set(call: Call, params: BeaconSetParams) -> Result<Beacon, ApiError> {
     }
     let done = beacons::set(&repository, &params.name, &params.note, &anchors).await;
     done.map_err(|error| of_map(&error))?;
-    let seen = seen(&repository).await?;
+    let seen = located_beacons(&repository).await?;
     let set = seen.iter().find(|seen| seen.row.name == *params.name);
     set.map(|seen| beacon(seen, &repository))
         .ok_or_else(|| ApiError::new(ErrorCode::Conflict, "the landmark was removed meanwhile"))
@@ -304,7 +304,7 @@ async fn list(call: Call, params: BeaconListParams) -> Result<BeaconListResult, 
     let repository = open(&call, &params.path, Unindexed::AcceptCheckouts).await?;
     let asked = call.daemon.code.ask(&repository, |_| ()).await;
     let (fresh, ()) = asked.map_err(|error| of_map(&error))?;
-    let seen = seen(&repository).await?;
+    let seen = located_beacons(&repository).await?;
     Ok(BeaconListResult {
         root: repository.root(),
         freshness: freshness(fresh),
@@ -330,8 +330,8 @@ async fn open(call: &Call, path: &str, unindexed: Unindexed) -> Result<Arc<Repos
     opened.map_err(|error| of_map(&error))
 }
 
-async fn seen(repository: &Arc<Repository>) -> Result<Vec<Seen>, ApiError> {
-    beacons::see(repository)
+async fn located_beacons(repository: &Arc<Repository>) -> Result<Vec<Seen>, ApiError> {
+    beacons::locate_all(repository)
         .await
         .map_err(|error| of_map(&error))
 }

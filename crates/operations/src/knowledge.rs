@@ -205,6 +205,6 @@ async fn stats(call: Call, _: NoParams) -> Result<KbStatsReport, ApiError> {
 }
 
 async fn reembed(call: Call, params: NoParams) -> Result<KbStatsReport, ApiError> {
-    call.daemon.knowledge.look_again();
+    call.daemon.knowledge.retry_provider();
     stats(call, params).await
 }

@@ -120,7 +120,7 @@ fn backwards(
                 offset,
             };
             budget = budget.saturating_sub(line.len() as u64 + 1);
-            let full = !page.take(place, &line, wanted) || page.is_full() || budget == 0;
+            let full = !page.push_if_wanted(place, &line, wanted) || page.is_full() || budget == 0;
             if full {
                 // The line itself is looked at again only if it did not fit.
                 let last = index + 1 == files.len() && offset == 0;
@@ -168,7 +168,7 @@ fn onwards(
                 file: file.inode,
                 offset,
             };
-            if !page.take(place, &line, wanted) {
+            if !page.push_if_wanted(place, &line, wanted) {
                 break 'files;
             }
             newer = LogPosition {
@@ -216,7 +216,7 @@ impl Page {
     }
 
     /// Takes a line if it is wanted; `false` when it does not fit.
-    fn take(&mut self, place: LogPosition, line: &[u8], wanted: &LogFilter) -> bool {
+    fn push_if_wanted(&mut self, place: LogPosition, line: &[u8], wanted: &LogFilter) -> bool {
         let Some(parsed) = wanted.line(place, line) else {
             return true;
         };
@@ -244,13 +244,13 @@ impl LogFilter {
             return None;
         }
         match &self.text {
-            Some(text) if !says(&line, text) => None,
+            Some(text) if !contains_text(&line, text) => None,
             _ => Some(line),
         }
     }
 }
 
-fn says(line: &LogLine, text: &str) -> bool {
+fn contains_text(line: &LogLine, text: &str) -> bool {
     let has = |words: &str| words.to_lowercase().contains(text);
     let mut fields = line.fields.iter();
     has(&line.message)

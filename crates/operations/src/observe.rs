@@ -245,7 +245,7 @@ fn of_day(used: Used<(Timestamp, CliEngine)>) -> DayUsage {
     DayUsage {
         day,
         engine,
-        tokens: told(used.tokens),
+        tokens: used_tokens(used.tokens),
     }
 }
 
@@ -257,7 +257,7 @@ fn of_task(of: UsedByTask, prices: &UsageConfig) -> TaskUsage {
             .as_ref()
             .and_then(|task| task.budget.and_then(|budget| budget.tokens)),
         title: task.map(|task| task.title),
-        tokens: told(used.tokens),
+        tokens: used_tokens(used.tokens),
         cost: cost::of(prices, &of.models, of.told),
     }
 }
@@ -265,7 +265,7 @@ fn of_task(of: UsedByTask, prices: &UsageConfig) -> TaskUsage {
 fn of_model(used: Used<Option<String>>, prices: &UsageConfig) -> ModelUsage {
     ModelUsage {
         cost: cost::of(prices, [&used], None),
-        tokens: told(used.tokens),
+        tokens: used_tokens(used.tokens),
         model: used.of,
     }
 }
@@ -273,11 +273,11 @@ fn of_model(used: Used<Option<String>>, prices: &UsageConfig) -> ModelUsage {
 fn of_slot(used: Used<String>) -> SlotUsage {
     SlotUsage {
         slot: used.of,
-        tokens: told(used.tokens),
+        tokens: used_tokens(used.tokens),
     }
 }
 
-fn told(tokens: Tokens) -> UsedTokens {
+fn used_tokens(tokens: Tokens) -> UsedTokens {
     let mut told = UsedTokens::default();
     add(&mut told, tokens);
     told

@@ -21,7 +21,7 @@ pub struct Terminal {
 
 impl Terminal {
     /// Joins the viewers of a slot, to look at all of its screen.
-    pub async fn look(daemon: Daemon, slot: &str) -> Result<(Self, Viewing), ApiError> {
+    pub async fn join(daemon: Daemon, slot: &str) -> Result<(Self, Viewing), ApiError> {
         let call = Call {
             daemon,
             asker: crate::call::Asker::Person,
@@ -36,7 +36,7 @@ impl Terminal {
     }
 
     /// Whether it may type now; somebody else does when not.
-    pub async fn take(&self) -> Result<bool, ApiError> {
+    pub async fn acquire_input(&self) -> Result<bool, ApiError> {
         let viewer = self.viewer;
         ask(&self.open, |done| SlotCommand::AcquireInput {
             viewer,

@@ -66,7 +66,7 @@ async fn finish(call: Call, params: WorktreeFinishParams) -> Result<WorktreeFini
     // Where nothing was made, nothing is done with it either.
     let completes = completes.filter(|_| result != FinishResult::NothingToBring);
     if let (true, Some((task, _))) = (params.confirmed, completes) {
-        complete(&call, task, taken(&result, &into)).await?;
+        complete(&call, task, outcome_sentence(&result, &into)).await?;
     }
     Ok(WorktreeFinished {
         done: params.confirmed,
@@ -79,7 +79,7 @@ async fn finish(call: Call, params: WorktreeFinishParams) -> Result<WorktreeFini
 }
 
 /// What became of the work, for a note on its task.
-fn taken(result: &FinishResult, into: &str) -> String {
+fn outcome_sentence(result: &FinishResult, into: &str) -> String {
     let what = match result {
         FinishResult::Merged { commit } => format!("{into} has it at {commit}"),
         FinishResult::Branch { name } => format!("it is left on {name}"),

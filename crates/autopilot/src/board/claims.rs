@@ -208,14 +208,14 @@ impl Board {
         trace: TraceContext,
     ) -> Result<T, BoardError> {
         if let Err(StoreError::StaleLease { resource, token }) = &result {
-            self.tell_refused(resource, &attempt.holder, *token, trace)
+            self.record_refusal(resource, &attempt.holder, *token, trace)
                 .await;
         }
         Ok(result?)
     }
 
     /// The refusal stands whether or not it can be told.
-    async fn tell_refused(
+    async fn record_refusal(
         &self,
         resource: &str,
         holder: &str,

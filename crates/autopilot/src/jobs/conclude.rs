@@ -70,7 +70,7 @@ pub(super) async fn park(work: &Work, limit: &Limit) -> Result<(), JobError> {
                 holder,
                 token,
             };
-            tell(work, refused).await;
+            record(work, refused).await;
         }
         return Err(BoardError::from(error).into());
     }
@@ -91,7 +91,7 @@ pub(super) async fn park(work: &Work, limit: &Limit) -> Result<(), JobError> {
     Ok(())
 }
 
-async fn tell(work: &Work, event: Event) {
+async fn record(work: &Work, event: Event) {
     let kind = event.kind();
     let told = work.shared.timeline.record(event, TraceContext::root());
     if let Err(error) = told.await {

@@ -36,8 +36,8 @@ pub(super) async fn begin_phase(work: &Work) -> Result<(), JobError> {
         before.as_ref(),
         acquaintance,
     );
-    let text = told(work, text, cwd).await?;
-    say(
+    let text = with_briefing(work, text, cwd).await?;
+    send_message(
         work,
         text,
         prompts::phase_key(&work.attempt, work.task.phase),
@@ -48,7 +48,7 @@ pub(super) async fn begin_phase(work: &Work) -> Result<(), JobError> {
 
 /// The first prompt of an agent, with what it is told beside it; any other as it
 /// is.
-async fn told(work: &Work, text: String, cwd: PathBuf) -> Result<String, JobError> {
+async fn with_briefing(work: &Work, text: String, cwd: PathBuf) -> Result<String, JobError> {
     let (Some(execution), Some(slot)) = (work.attempt.execution, work.attempt.slot) else {
         return Ok(text);
     };
@@ -91,7 +91,7 @@ pub(super) async fn send_back(work: &Work, round: u32) -> Result<(), JobError> {
         .await?;
     let rounds = work.shared.config().autopilot.check_rounds;
     let text = prompts::of_checks(&evidence, round, rounds);
-    say(work, text, prompts::checks_key(&work.attempt, round)).await
+    send_message(work, text, prompts::checks_key(&work.attempt, round)).await
 }
 
 pub(super) async fn send_conflict(work: &Work) -> Result<(), JobError> {
@@ -104,7 +104,7 @@ pub(super) async fn send_conflict(work: &Work) -> Result<(), JobError> {
         .unwrap_or_default();
     let into = super::integrate::target(work).await?;
     let text = prompts::of_conflict(&into, &conflicts.files);
-    say(
+    send_message(
         work,
         text,
         prompts::conflict_key(&work.attempt, conflicts.round),
@@ -112,7 +112,7 @@ pub(super) async fn send_conflict(work: &Work) -> Result<(), JobError> {
     .await
 }
 
-async fn say(work: &Work, text: String, key: String) -> Result<(), JobError> {
+async fn send_message(work: &Work, text: String, key: String) -> Result<(), JobError> {
     let Some(execution) = work.attempt.execution else {
         return Ok(());
     };

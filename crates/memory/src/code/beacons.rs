@@ -22,7 +22,7 @@ pub struct Seen {
 }
 
 /// All landmarks of the repository, looked for in this checkout.
-pub async fn see(repository: &Arc<Repository>) -> Result<Vec<Seen>, CodeMapError> {
+pub async fn locate_all(repository: &Arc<Repository>) -> Result<Vec<Seen>, CodeMapError> {
     let family = repository.family;
     let rows = repository
         .shared
@@ -36,11 +36,7 @@ pub async fn see(repository: &Arc<Repository>) -> Result<Vec<Seen>, CodeMapError
     blocking(move || {
         let index = repository.index();
         let seen = |row: BeaconRow| Seen {
-            followed: row
-                .nodes
-                .iter()
-                .map(|node| looked_for(node, &index))
-                .collect(),
+            followed: row.nodes.iter().map(|node| locate(node, &index)).collect(),
             row,
         };
         rows.into_iter().map(seen).collect()
@@ -86,7 +82,7 @@ pub async fn remove(repository: &Arc<Repository>, name: &str) -> Result<bool, Co
 
 /// Keeps and tells what became of the landmarks that were set in this checkout.
 pub(super) async fn follow_all(repository: &Arc<Repository>) -> Result<(), CodeMapError> {
-    for seen in see(repository).await? {
+    for seen in locate_all(repository).await? {
         if seen.row.repository != repository.id {
             continue;
         }
@@ -172,7 +168,7 @@ fn became(
     }
 }
 
-fn looked_for(row: &BeaconNodeRow, index: &CodeIndex) -> FollowOutcome {
+fn locate(row: &BeaconNodeRow, index: &CodeIndex) -> FollowOutcome {
     anchor_of(row).map_or(FollowOutcome::Lost(Vec::new()), |anchor| {
         follow(&anchor, index)
     })

@@ -181,7 +181,7 @@ impl Repository {
         let this = Arc::clone(self);
         let described = blocking(move || this.index().descriptions(MOST)).await?;
         let missing = self.begin_understanding(&model, described);
-        let missing = self.look_up(&model, missing).await?;
+        let missing = self.load_stored(&model, missing).await?;
         for batch in missing.chunks(BATCH) {
             if self.is_stopped() {
                 return Ok(());
@@ -223,7 +223,7 @@ impl Repository {
     }
 
     /// Takes what the store has, and returns the rest.
-    async fn look_up(
+    async fn load_stored(
         &self,
         model: &Arc<dyn Embedder>,
         mut missing: Vec<Description>,

@@ -91,7 +91,7 @@ impl Index {
     }
 
     /// Notes a conversation as it is now; the place behind what was looked at.
-    fn note(&mut self, row: &ConversationRow) -> i64 {
+    fn insert_conversation(&mut self, row: &ConversationRow) -> i64 {
         let next = self.conversations.len() as u32;
         let number = *self.numbers.entry(row.id).or_insert(next);
         if number == next {
@@ -188,7 +188,7 @@ impl Conversations {
             after = (last.taken_at, Some(last.id));
             let full = page.len() as u32 == PAGE;
             for row in &page {
-                let known = self.inner.write_index().note(row);
+                let known = self.inner.write_index().insert_conversation(row);
                 if known + 1 < row.next_place {
                     self.fill_from(row.id).await?;
                 }
@@ -334,7 +334,7 @@ mod tests {
 
     fn filled(mut index: Index) -> Index {
         let row = conversation();
-        index.note(&row);
+        index.insert_conversation(&row);
         let noise = |place| (place == 9).then_some("command");
         let messages = (1..10).map(|place| message(place, noise(place))).collect();
         index.add(row.id, in_order(messages, Vec::new()));

@@ -87,7 +87,7 @@ pub(super) struct Found {
 }
 
 impl Found {
-    fn said(conversation: ConversationRow, row: MessageRow, score: f32) -> Self {
+    fn of_message(conversation: ConversationRow, row: MessageRow, score: f32) -> Self {
         Self {
             conversation,
             place: row.place,
@@ -100,7 +100,7 @@ impl Found {
         }
     }
 
-    fn told(conversation: ConversationRow, row: CallRow, score: f32) -> Self {
+    fn of_call(conversation: ConversationRow, row: CallRow, score: f32) -> Self {
         Self {
             conversation,
             place: row.place,
@@ -245,9 +245,9 @@ impl Conversations {
                             continue;
                         };
                         if let Some(row) = items::message(tx, id, place).await? {
-                            found.push(Found::said(conversation, row, score));
+                            found.push(Found::of_message(conversation, row, score));
                         } else if let Some(row) = items::call(tx, id, place).await? {
-                            found.push(Found::told(conversation, row, score));
+                            found.push(Found::of_call(conversation, row, score));
                         }
                     }
                     Ok(found)

@@ -83,7 +83,8 @@ impl Knowledge {
             entries.iter().for_each(|(row, _)| index.remove(row.id));
             index.stand(&standings);
         }
-        self.tell(0, 0, entries.len() as u32, trace).await?;
+        self.record_change(0, 0, entries.len() as u32, trace)
+            .await?;
         Ok(collected(entries))
     }
 
@@ -94,7 +95,8 @@ impl Knowledge {
         let _changing = self.inner.changing.lock().await;
         let entries = self.inner.db.write(|tx| Box::pin(bring_back(tx))).await?;
         self.rebuild().await?;
-        self.tell(entries.len() as u32, 0, 0, trace).await?;
+        self.record_change(entries.len() as u32, 0, 0, trace)
+            .await?;
         Ok(collected(entries))
     }
 }

@@ -293,7 +293,7 @@ impl Knowledge {
     }
 
     /// Has the provider looked for again.
-    pub fn look_again(&self) {
+    pub fn retry_provider(&self) {
         self.inner.wake.notify_one();
     }
 

@@ -181,7 +181,7 @@ impl Knowledge {
             index.remove(row.id);
             index.stand(&standings);
         }
-        self.tell(0, 0, 1, trace).await?;
+        self.record_change(0, 0, 1, trace).await?;
         Ok(NamedEntry {
             id: row.id,
             summary: row.summary,
@@ -295,7 +295,7 @@ impl Knowledge {
         })
     }
 
-    pub(super) async fn tell(
+    pub(super) async fn record_change(
         &self,
         added: u32,
         revised: u32,
@@ -314,7 +314,7 @@ impl Knowledge {
 
 /// Notes that entries were of use; those that are gone, or are being changed, are
 /// passed over.
-pub async fn note_uses(
+pub async fn record_uses(
     tx: &mut Tx<'_>,
     entries: &[EntryId],
     how: Use,

@@ -118,7 +118,7 @@ impl Index {
     }
 
     /// A hit as it is told, with as much of its detail as a profile shows.
-    pub(super) fn told(&self, hit: Hit, profile: &Profile) -> Option<EntryHit> {
+    pub(super) fn entry_hit(&self, hit: Hit, profile: &Profile) -> Option<EntryHit> {
         let document = self.corpus.get(&hit.id)?;
         let id = document.id.parse().ok()?;
         let card = self.cards.get(&id)?;

@@ -37,7 +37,9 @@ use embedding::Models;
 use index::{Index, Serving};
 
 pub use collect::CollectedEntry;
-pub use entries::{EmbeddingStatus, EntryDetails, KnowledgeStats, NamedEntry, NewEdge, note_uses};
+pub use entries::{
+    EmbeddingStatus, EntryDetails, KnowledgeStats, NamedEntry, NewEdge, record_uses,
+};
 pub use inbox::Proposal;
 pub use index::EntryHit;
 pub use map::{EntryMap, MapPoint};

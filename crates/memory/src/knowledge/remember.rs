@@ -152,7 +152,7 @@ impl Knowledge {
         if written.change != EntryChange::Unchanged {
             self.index(&written, embedded);
             let (added, revised) = written.change.counts();
-            self.tell(added, revised, 0, trace).await?;
+            self.record_change(added, revised, 0, trace).await?;
         }
         for edge in &written.edges {
             let event = Event::KbConflictDetected {

@@ -154,7 +154,7 @@ fn run(inner: &Inner, query: &SearchQuery, profile: &Profile) -> SearchAnswer {
         hits: answer
             .hits
             .into_iter()
-            .filter_map(|hit| index.told(hit, profile))
+            .filter_map(|hit| index.entry_hit(hit, profile))
             .collect(),
         more: answer.more,
         vectors_used,

@@ -13,7 +13,7 @@ use missiond_store::knowledge::inbox::{self, ProposalRow};
 use missiond_store::watermarks::{self, Advance};
 
 use super::collect::aged;
-use super::entries::note_uses;
+use super::entries::record_uses;
 use super::inbox::draft_of;
 use super::remember::{Contradiction, masked};
 use super::{Knowledge, KnowledgeError};
@@ -51,7 +51,7 @@ impl Knowledge {
     /// Puts what was learnt up to `to` into the inbox and moves the cursor there,
     /// in one transaction: after a crash neither is without the other, and of
     /// several daemons one does it.
-    pub async fn take_in(
+    pub async fn ingest(
         &self,
         learnt: Learnt,
         cursor: &'static str,
@@ -79,7 +79,7 @@ impl Knowledge {
                         inbox::add(tx, row).await?;
                     }
                     for (entry, how) in learnt.uses {
-                        note_uses(tx, &[entry], how, at).await?;
+                        record_uses(tx, &[entry], how, at).await?;
                     }
                 }
                 Ok(advance)
@@ -97,7 +97,7 @@ impl Knowledge {
         let old = old.await?.len() as u64;
         let stats = self.stats().await?;
         if stats.embedding.embedded < stats.entries {
-            self.look_again();
+            self.retry_provider();
         }
         Ok(Tended {
             accepted,

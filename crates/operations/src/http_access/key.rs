@@ -29,7 +29,7 @@ impl std::fmt::Debug for Key {
 
 impl Key {
     pub(super) fn load_or_make(folder: &Path) -> io::Result<Self> {
-        files::create_private_dir(folder).map_err(|error| said(folder, &error))?;
+        files::create_private_dir(folder).map_err(|error| with_path(folder, &error))?;
         let path = folder.join("key");
         let bytes = match read(&path)? {
             Some(bytes) => bytes,
@@ -82,12 +82,12 @@ fn read(path: &Path) -> io::Result<Option<[u8; BYTES]>> {
     let file = match fs::File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(said(path, &error)),
+        Err(error) => return Err(with_path(path, &error)),
     };
     let mut bytes = Vec::with_capacity(BYTES);
     file.take(BYTES as u64 + 1)
         .read_to_end(&mut bytes)
-        .map_err(|error| said(path, &error))?;
+        .map_err(|error| with_path(path, &error))?;
     let bytes = bytes.try_into().map_err(|_| {
         let message = format!(
             "{} is not a key; remove it to have a new one, which logs every browser and program out",
@@ -99,10 +99,10 @@ fn read(path: &Path) -> io::Result<Option<[u8; BYTES]>> {
 }
 
 pub(super) fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    files::replace_private(path, bytes).map_err(|error| said(path, &error))
+    files::replace_private(path, bytes).map_err(|error| with_path(path, &error))
 }
 
-fn said(path: &Path, error: &io::Error) -> io::Error {
+fn with_path(path: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 

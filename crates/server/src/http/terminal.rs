@@ -64,7 +64,7 @@ pub(super) async fn socket(
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, Refusal> {
     // Joined before the answer, so that a slot that is not there is a status.
-    let (terminal, viewing) = Terminal::look(web.daemon.clone(), &slot).await?;
+    let (terminal, viewing) = Terminal::join(web.daemon.clone(), &slot).await?;
     let pace = match query.as_deref() {
         Some("paced") => Pace::Paced,
         _ => Pace::Free,
@@ -156,7 +156,7 @@ async fn handle_message(terminal: &Terminal, said: &str, holds: bool) -> Result<
     };
     match said {
         Said::Take {} => {
-            if terminal.take().await? {
+            if terminal.acquire_input().await? {
             } else {
                 return Err(ApiError::invalid_params(
                     "somebody else has taken this terminal over",
