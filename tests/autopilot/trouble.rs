@@ -169,7 +169,12 @@ fn an_agent_that_says_it_failed_is_believed_and_a_person_is_asked() {
     assert_eq!(details["attempts"][0]["claim"]["kind"], "failed");
     let why = details["task"]["blocked"].as_str().unwrap();
     assert!(why.contains("There is no such file"), "{why}");
-    let inbox = field.home.json(&["inbox"]);
+    // The person is asked after the task is blocked, not with it.
+    let mut inbox = Value::Null;
+    wait_for("the question", || {
+        inbox = field.home.json(&["inbox"]);
+        inbox["questions"] != json!([])
+    });
     let asked = &inbox["questions"][0];
     assert_eq!(asked["origin"]["kind"], "task", "{inbox}");
     let number = format!("Q-{}", asked["number"]);
