@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use missiond_core::CliEngine;
+use missiond_core::{CliEngine, ToolOutcome};
 use serde_json::{Value, json};
 
 use crate::adapter::{Adapter, FoundTranscript, TranscriptSearch};
@@ -16,7 +16,7 @@ use crate::plan::{
 };
 use crate::tail::TranscriptTail;
 use crate::transcript::{
-    CallOutcome, TokenUsage, TranscriptFact, TranscriptMemory, fingerprint, number, text_of,
+    TokenUsage, TranscriptFact, TranscriptMemory, fingerprint, number, text_of,
 };
 
 /// Events every supported version knows. One unknown name makes older versions
@@ -253,13 +253,13 @@ fn of_user(content: &Value) -> Vec<TranscriptFact> {
     facts
 }
 
-pub(crate) fn outcome_of(result: &Value) -> CallOutcome {
+pub(crate) fn outcome_of(result: &Value) -> ToolOutcome {
     const DENIED: &str = "The user doesn't want to proceed with this tool use";
     let said = text_of(&result["content"]).unwrap_or_default();
     match result["is_error"].as_bool() {
-        Some(true) if said.starts_with(DENIED) => CallOutcome::Denied,
-        Some(true) => CallOutcome::Failed,
-        _ => CallOutcome::Succeeded,
+        Some(true) if said.starts_with(DENIED) => ToolOutcome::Denied,
+        Some(true) => ToolOutcome::Failed,
+        _ => ToolOutcome::Succeeded,
     }
 }
 
@@ -427,7 +427,7 @@ mod tests {
             facts(&result),
             [TranscriptFact::ToolEnded {
                 call: "t1".to_owned(),
-                outcome: CallOutcome::Failed
+                outcome: ToolOutcome::Failed
             }]
         );
         let denied = json!({"type": "user", "message": {"content": [{
@@ -438,7 +438,7 @@ mod tests {
             facts(&denied),
             [TranscriptFact::ToolEnded {
                 call: "t1".to_owned(),
-                outcome: CallOutcome::Denied
+                outcome: ToolOutcome::Denied
             }]
         );
         let prompt = json!({"type": "user", "message": {"content": "hello"}});

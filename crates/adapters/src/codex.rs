@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use missiond_core::CliEngine;
+use missiond_core::{CliEngine, ToolOutcome};
 use serde_json::Value;
 
 use crate::adapter::{Adapter, FoundTranscript, TranscriptSearch};
@@ -16,7 +16,7 @@ use crate::plan::{ConversationId, Instructions, LaunchPlan, PlanError, SignalTra
 use crate::recent_files::recent_files;
 use crate::tail::TranscriptTail;
 use crate::transcript::{
-    CallOutcome, TokenUsage, TranscriptFact, TranscriptMemory, fingerprint, number, text_of,
+    TokenUsage, TranscriptFact, TranscriptMemory, fingerprint, number, text_of,
 };
 
 /// The first line of a rollout carries the CLI's whole instructions.
@@ -182,19 +182,19 @@ impl Adapter for Codex {
 }
 
 /// The model is told in words how a call ended.
-pub(crate) fn outcome_of(output: &Value) -> CallOutcome {
+pub(crate) fn outcome_of(output: &Value) -> ToolOutcome {
     if output["success"].as_bool() == Some(false) {
-        return CallOutcome::Failed;
+        return ToolOutcome::Failed;
     }
     let said = output.as_str().or(output["content"].as_str());
     let ended = said.unwrap_or_default().lines().find_map(|line| {
         if line.starts_with("aborted by user") {
-            return Some(CallOutcome::Denied);
+            return Some(ToolOutcome::Denied);
         }
         let code = line.strip_prefix("Process exited with code ")?;
-        (code != "0").then_some(CallOutcome::Failed)
+        (code != "0").then_some(ToolOutcome::Failed)
     });
-    ended.unwrap_or(CallOutcome::Succeeded)
+    ended.unwrap_or(ToolOutcome::Succeeded)
 }
 
 fn of_item(item: &Value) -> Vec<TranscriptFact> {
@@ -262,11 +262,11 @@ mod tests {
     fn the_end_of_a_call_is_read_from_what_the_model_is_told() {
         let outcome = |said: &str| outcome_of(&Value::from(said));
         let done = "Chunk ID: 1\nProcess exited with code 0\nOutput:\n";
-        assert_eq!(outcome(done), CallOutcome::Succeeded);
+        assert_eq!(outcome(done), ToolOutcome::Succeeded);
         let failed = "Chunk ID: 1\nProcess exited with code 2\nOutput:\n";
-        assert_eq!(outcome(failed), CallOutcome::Failed);
+        assert_eq!(outcome(failed), ToolOutcome::Failed);
         let denied = "Wall time: 1.1 seconds\naborted by user";
-        assert_eq!(outcome(denied), CallOutcome::Denied);
+        assert_eq!(outcome(denied), ToolOutcome::Denied);
     }
 
     #[test]

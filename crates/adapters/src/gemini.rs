@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use missiond_core::CliEngine;
+use missiond_core::{CliEngine, ToolOutcome};
 use serde_json::{Map, Value, json};
 
 use crate::adapter::{Adapter, FoundTranscript, TranscriptSearch};
@@ -21,7 +21,7 @@ use crate::plan::{
 use crate::recent_files::recent_files;
 use crate::tail::TranscriptTail;
 use crate::transcript::{
-    CallOutcome, TokenUsage, TranscriptFact, TranscriptMemory, fingerprint, number, text_of,
+    TokenUsage, TranscriptFact, TranscriptMemory, fingerprint, number, text_of,
 };
 
 const HOOK_EVENTS: [&str; 7] = [
@@ -216,9 +216,9 @@ fn of_answer(entry: &Value, said: Option<String>) -> Vec<TranscriptFact> {
             facts.push(TranscriptFact::ToolEnded {
                 call: word(&call["id"]),
                 outcome: match status {
-                    "success" => CallOutcome::Succeeded,
-                    "cancelled" => CallOutcome::Denied,
-                    _ => CallOutcome::Failed,
+                    "success" => ToolOutcome::Succeeded,
+                    "cancelled" => ToolOutcome::Denied,
+                    _ => ToolOutcome::Failed,
                 },
             });
         }

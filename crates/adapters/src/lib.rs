@@ -44,7 +44,7 @@ pub use plan::{
 };
 pub use records::{MessageOrigin, Record, RecordBody, RecordMemory, Role, Unreadable, records};
 pub use tail::{FileTail, TailBatch, TailError, TailedLine, TranscriptTail};
-pub use transcript::{CallOutcome, TokenUsage, TranscriptFact, TranscriptMemory};
+pub use transcript::{TokenUsage, TranscriptFact, TranscriptMemory};
 
 use missiond_core::CliEngine;
 

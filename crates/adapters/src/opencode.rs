@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use missiond_core::CliEngine;
+use missiond_core::{CliEngine, ToolOutcome};
 use serde_json::{Value, json};
 
 use crate::adapter::{Adapter, FoundTranscript, TranscriptSearch};
@@ -16,7 +16,7 @@ use crate::plan::{
 };
 use crate::tail::TranscriptTail;
 use crate::transcript::{
-    CallOutcome, TokenUsage, TranscriptFact, TranscriptMemory, fingerprint, number, text_of,
+    TokenUsage, TranscriptFact, TranscriptMemory, fingerprint, number, text_of,
 };
 
 #[derive(Debug)]
@@ -188,18 +188,18 @@ impl Adapter for OpenCode {
     }
 }
 
-pub(crate) fn outcome_of(state: &Value) -> CallOutcome {
+pub(crate) fn outcome_of(state: &Value) -> ToolOutcome {
     const DENIED: &str = "The user rejected permission";
     match state["status"].as_str() {
-        Some("completed") => CallOutcome::Succeeded,
+        Some("completed") => ToolOutcome::Succeeded,
         _ if state["error"]
             .as_str()
             .unwrap_or_default()
             .starts_with(DENIED) =>
         {
-            CallOutcome::Denied
+            ToolOutcome::Denied
         }
-        _ => CallOutcome::Failed,
+        _ => ToolOutcome::Failed,
     }
 }
 
@@ -292,7 +292,7 @@ mod tests {
                 },
                 TranscriptFact::ToolEnded {
                     call: "c".to_owned(),
-                    outcome: CallOutcome::Denied
+                    outcome: ToolOutcome::Denied
                 },
             ]
         );

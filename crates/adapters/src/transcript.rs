@@ -3,6 +3,7 @@
 
 use std::hash::{Hash, Hasher};
 
+use missiond_core::ToolOutcome;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -30,7 +31,7 @@ pub enum TranscriptFact {
     },
     ToolEnded {
         call: String,
-        outcome: CallOutcome,
+        outcome: ToolOutcome,
     },
     /// What one request to the model cost. A transcript may repeat it; `request`
     /// tells repetitions apart from requests.
@@ -49,16 +50,6 @@ pub struct TranscriptMemory {
     pub(crate) retold: bool,
     /// The entry whose words were taken over last.
     pub(crate) said: Option<String>,
-}
-
-/// How the call of a tool ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum CallOutcome {
-    Succeeded,
-    Failed,
-    /// The person did not allow it, or stopped it.
-    Denied,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

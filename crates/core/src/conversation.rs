@@ -77,6 +77,7 @@ pub enum SaidBy {
 pub enum ToolOutcome {
     Succeeded,
     Failed,
+    // The person did not allow it, or stopped it.
     Denied,
 }
 

@@ -19,6 +19,7 @@ mod from_text;
 mod ids;
 mod knowledge;
 pub mod machines;
+mod panic;
 mod question;
 mod slot_name;
 mod trace;
@@ -57,6 +58,7 @@ pub use machines::{
     BoardTaskStatus, DeliveryStatus, EngineeringPhase, ExecutionActivity, ExecutionAttention,
     ExecutionLifecycle, ExtractionPhase, IllegalMove, PtyState, QuestionStatus, TaskStatus,
 };
+pub use panic::panic_message;
 pub use question::{
     AnswerText, InvalidQuestionRef, PermissionAsked, Question, QuestionNumber, QuestionOrigin,
     QuestionRef,

@@ -1,11 +1,11 @@
 //! From what each source says to what can be recorded: hooks, readings,
 //! transcripts and tool calls, each with the key that makes it count once.
 
-use missiond_adapters::{CallOutcome, HookEvent, HookReport, TranscriptFact};
+use missiond_adapters::{HookEvent, HookReport, TranscriptFact};
 use missiond_core::{ObservationId, PtyState, Seq};
 use missiond_journal::catalogue::{
     Control, Diagnostic, DiagnosticCode, Dialog, Edge, Fact, Malformed, Process, Reading, Said,
-    Session, Speaker, ToolOutcome, ToolUse, Turn, Usage, limits,
+    Session, Speaker, ToolUse, Turn, Usage, limits,
 };
 use missiond_journal::{Confidence, Digest, EventId, ObservationKey, Observed, Source, Text};
 
@@ -233,11 +233,7 @@ pub(super) fn of_transcript(
                 edge: Edge::Ended,
                 tool: some_text(tool.unwrap_or(call)),
                 target: None,
-                outcome: Some(match outcome {
-                    CallOutcome::Succeeded => ToolOutcome::Succeeded,
-                    CallOutcome::Failed => ToolOutcome::Failed,
-                    CallOutcome::Denied => ToolOutcome::Denied,
-                }),
+                outcome: Some(*outcome),
             }),
         ),
         TranscriptFact::TurnEnded | TranscriptFact::Interrupted => {

@@ -12,6 +12,7 @@ use std::panic::AssertUnwindSafe;
 use std::time::{Duration, Instant};
 
 use futures::FutureExt;
+use missiond_core::panic_message;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
@@ -170,7 +171,7 @@ impl Supervisor {
         panic: &(dyn Any + Send),
     ) -> String {
         self.failed(task, subject, OnPanic::Report, panic);
-        message(panic)
+        panic_message(panic).to_owned()
     }
 
     /// Runs what is made, again after each panic, until it returns.
@@ -200,7 +201,7 @@ impl Supervisor {
         then: OnPanic,
         panic: &(dyn Any + Send),
     ) {
-        let panic = message(panic);
+        let panic = panic_message(panic).to_owned();
         tracing::error!(task, subject, panic, ?then, "task panicked");
         let failure = Failure {
             task,
@@ -215,15 +216,6 @@ impl Supervisor {
         // A full queue means that failures are being told already.
         let _ = self.failures.try_send(failure);
     }
-}
-
-/// What a panic said.
-fn message(panic: &(dyn Any + Send)) -> String {
-    let text = panic
-        .downcast_ref::<&str>()
-        .copied()
-        .or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    text.unwrap_or("it said nothing").to_owned()
 }
 
 #[cfg(test)]

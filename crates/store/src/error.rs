@@ -3,9 +3,7 @@
 
 use std::path::Path;
 
-use missiond_core::{ErrorCode, FencingToken, IllegalMove};
-
-use crate::progress::panic_message;
+use missiond_core::{ErrorCode, FencingToken, IllegalMove, panic_message};
 
 /// Why the store did not do what it was asked.
 ///

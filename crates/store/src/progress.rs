@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use futures::FutureExt;
-use missiond_core::Seq;
+use missiond_core::{Seq, panic_message};
 use tokio::sync::watch;
 
 /// Counts since the handle was opened.
@@ -102,15 +102,6 @@ impl Progress {
             appended: self.appended.load(Ordering::Relaxed),
         }
     }
-}
-
-/// What a panic said.
-pub(crate) fn panic_message(panic: &(dyn Any + Send)) -> &str {
-    panic
-        .downcast_ref::<&str>()
-        .copied()
-        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("no message")
 }
 
 #[cfg(test)]

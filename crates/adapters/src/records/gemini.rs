@@ -3,11 +3,12 @@
 //! and cancelling write it again, with other times and with private reasoning
 //! among its words: only entries are read, each once.
 
+use missiond_core::ToolOutcome;
 use serde_json::Value;
 
 use super::{Line, MessageOrigin, Record, RecordBody, RecordMemory, Role, moment, word, words};
 use crate::gemini::{CANCELLED, PREAMBLE};
-use crate::transcript::{CallOutcome, TokenUsage, number};
+use crate::transcript::{TokenUsage, number};
 
 pub(super) fn records(line: &Line<'_>, memory: &mut RecordMemory) -> Vec<Record> {
     let entry = &line.entry;
@@ -83,9 +84,9 @@ fn of_call(line: &Line<'_>, call: &Value, records: &mut Vec<Record>) {
         },
     });
     let outcome = match call["status"].as_str() {
-        Some("success") => CallOutcome::Succeeded,
-        Some("cancelled") => CallOutcome::Denied,
-        Some("error") => CallOutcome::Failed,
+        Some("success") => ToolOutcome::Succeeded,
+        Some("cancelled") => ToolOutcome::Denied,
+        Some("error") => ToolOutcome::Failed,
         // It has not ended.
         _ => return,
     };

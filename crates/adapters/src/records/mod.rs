@@ -12,12 +12,12 @@ mod codex;
 mod gemini;
 mod opencode;
 
-use missiond_core::{CliEngine, Timestamp};
+use missiond_core::{CliEngine, Timestamp, ToolOutcome};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::fnv::fnv;
-use crate::transcript::{CallOutcome, TokenUsage};
+use crate::transcript::TokenUsage;
 
 /// One thing a transcript says.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,7 +42,7 @@ pub enum RecordBody {
         input: Value,
     },
     ToolEnded {
-        outcome: CallOutcome,
+        outcome: ToolOutcome,
         output: String,
     },
     /// What one request to the model cost; the key is the request. It may be

@@ -1,11 +1,10 @@
 //! What the system observes of an agent without the agent's saying so.
 
-use missiond_core::PtyState;
+use missiond_core::{PtyState, Text, ToolOutcome};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{family, limits};
-use missiond_core::Text;
 
 family! {
     /// Something observed of an execution.
@@ -57,14 +56,6 @@ pub struct ToolUse {
     /// Only with [`Edge::Ended`], and only when it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<ToolOutcome>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ToolOutcome {
-    Succeeded,
-    Failed,
-    Denied,
 }
 
 /// What an agent works on at the moment.

@@ -1,7 +1,6 @@
 //! A conversation that grows: each item gets its place and its turn.
 
-use missiond_adapters::CallOutcome;
-use missiond_core::{ConversationId, Timestamp};
+use missiond_core::{ConversationId, Timestamp, ToolOutcome};
 use missiond_knowledge::conversation::{Ending, Step, Turn, next_turn, title};
 use missiond_store::conversations::ConversationRow;
 use missiond_store::conversations::items::{
@@ -156,12 +155,12 @@ impl Adding {
         &mut self,
         tx: &mut Tx<'_>,
         turn: i64,
-        outcome: CallOutcome,
+        outcome: ToolOutcome,
         at: Timestamp,
     ) -> Result<(), StoreError> {
         self.conversation.last_at = self.conversation.last_at.max(at);
         let current = self.current.as_ref().filter(|now| now.number == turn);
-        let failed = outcome != CallOutcome::Succeeded;
+        let failed = outcome != ToolOutcome::Succeeded;
         match current {
             Some(now) => {
                 let step = if failed {
@@ -201,11 +200,11 @@ impl Adding {
     }
 }
 
-fn outcome_name(outcome: CallOutcome) -> &'static str {
+fn outcome_name(outcome: ToolOutcome) -> &'static str {
     match outcome {
-        CallOutcome::Succeeded => "succeeded",
-        CallOutcome::Failed => "failed",
-        CallOutcome::Denied => "denied",
+        ToolOutcome::Succeeded => "succeeded",
+        ToolOutcome::Failed => "failed",
+        ToolOutcome::Denied => "denied",
     }
 }
 

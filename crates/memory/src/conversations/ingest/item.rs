@@ -1,8 +1,8 @@
 //! What is kept of a record of a transcript.
 
-use missiond_adapters::{CallOutcome, MessageOrigin, Record, RecordBody, Role};
+use missiond_adapters::{MessageOrigin, Record, RecordBody, Role};
 use missiond_context::request_of;
-use missiond_core::Timestamp;
+use missiond_core::{Timestamp, ToolOutcome};
 use missiond_knowledge::conversation::{
     LONGEST_INPUT, LONGEST_MESSAGE, LONGEST_OUTPUT, Noise, Step, masked_json, noise_of_message,
     noise_of_result, sanitize,
@@ -42,7 +42,7 @@ pub(super) enum Kept {
         input: String,
     },
     Result {
-        outcome: CallOutcome,
+        outcome: ToolOutcome,
         output: String,
         noise: Option<Noise>,
         bytes: i64,
