@@ -202,7 +202,9 @@ impl Recorder {
 
     /// Begins the next file, and deletes the oldest if they are too large.
     fn begin_next(&mut self) -> Result<(), CastError> {
-        let (number, after) = (self.number + 1, self.start.elapsed());
+        // Its header has whole seconds too.
+        let after = Duration::from_secs(self.start.elapsed().as_secs());
+        let number = self.number + 1;
         let mut header = with_segment(&self.header, number, self.recorded, after);
         (header.width, header.height) = (self.size.columns, self.size.rows);
         header.timestamp = header
