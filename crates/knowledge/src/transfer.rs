@@ -6,7 +6,7 @@
 use missiond_core::{AuthorTier, EntryCategory};
 use serde::{Deserialize, Serialize};
 
-/// The limits of an entry, in bytes.
+/// The limits of an entry, in characters.
 pub const LONGEST_KEY: usize = 200;
 pub const LONGEST_SUMMARY: usize = 4 * 1024;
 pub const LONGEST_DETAIL: usize = 256 * 1024;
@@ -45,12 +45,14 @@ pub struct Draft {
 pub enum DraftError {
     #[error("line {line} is no entry: {problem}")]
     Line { line: usize, problem: String },
-    #[error("the {field} has {bytes} bytes; at most {most} are kept")]
+    #[error("the {field} has {length} characters; at most {most} are kept")]
     TooLong {
         field: &'static str,
-        bytes: usize,
+        length: usize,
         most: usize,
     },
+    #[error("it has {0} labels; at most {MOST_LABELS} are kept")]
+    TooManyLabels(usize),
     #[error("an entry needs a summary")]
     Empty,
     #[error("the {field} holds a character that is no text: NUL")]
@@ -82,10 +84,11 @@ impl Draft {
             .iter()
             .map(|label| ("label", label.as_str(), LONGEST_KEY));
         for (field, text, most) in fields.into_iter().chain(labels) {
-            if text.len() > most {
+            let length = text.chars().count();
+            if length > most {
                 return Err(DraftError::TooLong {
                     field,
-                    bytes: text.len(),
+                    length,
                     most,
                 });
             }
@@ -94,12 +97,7 @@ impl Draft {
             }
         }
         if self.labels.len() > MOST_LABELS {
-            let bytes = self.labels.len();
-            return Err(DraftError::TooLong {
-                field: "list of labels",
-                bytes,
-                most: MOST_LABELS,
-            });
+            return Err(DraftError::TooManyLabels(self.labels.len()));
         }
         self.key = self
             .key
@@ -267,6 +265,21 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn limits_count_characters_as_the_schema_does() {
+        let draft = |summary: String| Draft {
+            summary,
+            ..Draft::default()
+        };
+        assert!(draft("漢".repeat(LONGEST_SUMMARY)).checked().is_ok());
+        let long = draft("漢".repeat(LONGEST_SUMMARY + 1)).checked();
+        let problem = long.unwrap_err().to_string();
+        assert_eq!(
+            problem,
+            "the summary has 4097 characters; at most 4096 are kept"
+        );
+    }
 
     #[test]
     fn an_export_reads_back() {

@@ -2,6 +2,8 @@
 
 mod convert;
 
+pub use self::convert::wire_draft;
+
 use missiond_api::ApiError;
 use missiond_api::operations::NoParams;
 use missiond_api::operations::knowledge::{

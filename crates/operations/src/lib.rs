@@ -30,6 +30,7 @@ mod tools;
 mod viewing;
 mod worktree;
 
+pub use knowledge::wire_draft;
 pub use screenshot::picture;
 pub use state::VERSION;
 pub use system::config_keys;

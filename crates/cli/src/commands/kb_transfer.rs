@@ -12,6 +12,7 @@ use missiond_api::operations::knowledge::{
 };
 use missiond_core::ErrorCode;
 use missiond_knowledge::transfer::{Draft, read_jsonl, read_markdown, write_jsonl, write_markdown};
+use missiond_operations::wire_draft;
 use serde_json::json;
 
 use crate::args::KbFormat;
@@ -134,19 +135,11 @@ fn read(file: &Path) -> Result<Vec<Draft>, Failure> {
 }
 
 fn wire(draft: Draft, scope: Option<&str>) -> KbDraft {
-    let own = Some(draft.scope).filter(|own| !own.is_empty());
+    let wire = wire_draft(draft);
     KbDraft {
-        summary: draft.summary,
-        detail: draft.detail,
-        key: draft.key,
-        category: Some(draft.category),
-        labels: draft.labels,
-        scope: own.or_else(|| scope.map(str::to_owned)),
-        source: draft.source,
-        conversation: draft.conversation,
-        turn: draft.turn,
-        author: draft.author,
-        tier: Some(draft.tier.min(super::kb::most_believed())),
+        scope: wire.scope.or_else(|| scope.map(str::to_owned)),
+        tier: wire.tier.map(|tier| tier.min(super::kb::most_believed())),
+        ..wire
     }
 }
 

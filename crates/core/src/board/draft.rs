@@ -90,7 +90,7 @@ pub enum DraftError {
     LongTitle,
     #[error("the title has a line break or a control character in it: write it as one line")]
     BrokenTitle,
-    #[error("the description is longer than {} KiB", MOST_DESCRIPTION / 1024)]
+    #[error("the description is longer than {MOST_DESCRIPTION} characters")]
     LongDescription,
     #[error(
         "the task has no repository to work in: name one, or say that it needs none with the \
@@ -207,7 +207,9 @@ impl TaskDraft {
             return Err(DraftError::BrokenTitle);
         }
         match &self.description {
-            Some(text) if text.len() > MOST_DESCRIPTION => Err(DraftError::LongDescription),
+            Some(text) if text.chars().count() > MOST_DESCRIPTION => {
+                Err(DraftError::LongDescription)
+            }
             _ => Ok(()),
         }
     }

@@ -143,7 +143,8 @@ pub(super) fn draft(wire: KbDraft) -> Draft {
     }
 }
 
-fn wire_draft(draft: Draft) -> KbDraft {
+/// A draft as it is sent.
+pub fn wire_draft(draft: Draft) -> KbDraft {
     KbDraft {
         summary: draft.summary,
         detail: draft.detail,
