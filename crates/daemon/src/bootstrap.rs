@@ -218,9 +218,10 @@ async fn infrastructure(
     let (supervisor, failures) = Supervisor::new(shutdown.clone());
     let db_url = database_url(&config, &home)?;
     let db = MissionDb::open(&db_url).await?;
-    supervisor.spawn("store", None, OnPanic::Shutdown, {
-        let (failed, shutdown) = (db.failed(), shutdown.clone());
-        async move { shutdown.begin(&failed.await) }
+    // Its panics go on under the supervisor, which stands above it.
+    let failed = db.failed();
+    supervisor.spawn("store", None, OnPanic::Shutdown, async move {
+        std::panic::resume_unwind(Box::new(failed.await))
     });
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let metrics = Arc::new(Metrics::default());

@@ -218,8 +218,8 @@ impl Drop for CancelOnDrop<'_> {
         }
         let shared = Arc::clone(self.shared);
         let id = self.id;
-        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            runtime.spawn(async move {
+        if tokio::runtime::Handle::try_current().is_ok() {
+            self.shared.spawn("MCP server cancellation", async move {
                 let params = json!({ "requestId": id, "reason": "nobody waits for it any more" });
                 let notice = shared.notify("notifications/cancelled", &params);
                 let _ = tokio::time::timeout(Duration::from_secs(5), notice).await;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use missiond_runtime::Supervisor;
+use missiond_runtime::{OnPanic, Supervisor};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
@@ -410,9 +410,11 @@ impl Hub {
         }
         let gone = std::mem::replace(&mut listed.servers, servers);
         listed.stamp = Some(stamp);
-        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            for server in gone.into_values() {
-                runtime.spawn(server.retire());
+        if tokio::runtime::Handle::try_current().is_ok() {
+            for (name, server) in gone {
+                let supervisor = &self.environment.supervisor;
+                let subject = Some(name.to_string());
+                supervisor.spawn("MCP server", subject, OnPanic::Report, server.retire());
             }
         }
         Ok(listed.servers.clone())

@@ -14,7 +14,7 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use missiond_config::{Config, NotificationsConfig};
 use missiond_core::{Clock, Event, Question};
-use missiond_runtime::{Component, StartError, Supervisor, Tasks};
+use missiond_runtime::{Component, OnPanic, StartError, Supervisor, Tasks};
 use missiond_store::{MissionDb, StoreError, questions};
 use missiond_timeline::{FollowError, Timeline};
 use tokio::sync::watch;
@@ -152,7 +152,8 @@ async fn notify_due(
         };
         tracing::info!(question = %question.number, "people are notified");
         let (config, at) = (config.clone(), notifications.clock.now());
-        under_way.spawn(async move {
+        let subject = Some(question.number.to_string());
+        let delivery = async move {
             if config.desktop
                 && let Err(error) = desktop::show(&question).await
             {
@@ -163,7 +164,9 @@ async fn notify_due(
             {
                 tracing::warn!(%error, question = %question.number, "the webhook was not told");
             }
-        });
+        };
+        let supervisor = notifications.tasks.supervisor();
+        under_way.spawn(supervisor.watch("notification", subject, OnPanic::Report, delivery));
     }
     notifications.somebody_waits().await
 }

@@ -13,6 +13,7 @@ use missiond_core::{
     Event, ExecutionId, PermissionAsked, PtyState, Question, QuestionOrigin, SlotId, TraceContext,
 };
 use missiond_guard::permissions::{Effect, Verdict};
+use missiond_runtime::OnPanic;
 use missiond_semantic::{AnswerOutcome, Dialog, DialogOption, WaitingFor};
 use missiond_slots::{Answer, InputError, OpenSlot};
 use missiond_store::permissions::{NewDecision, decide_by, settle_decision};
@@ -42,7 +43,8 @@ pub(super) struct DialogWatch {
     /// Followed since before the first look, so that no dialog is missed.
     follower: Follower,
     slots: HashMap<SlotId, Arc<Bell>>,
-    tasks: JoinSet<()>,
+    /// Each says whose watcher it was.
+    tasks: JoinSet<SlotId>,
 }
 
 /// How the task of a slot is told to look.
@@ -110,7 +112,12 @@ pub(super) async fn run(permissions: Arc<Permissions>, first: Option<DialogWatch
             },
             Ok(()) = rechecks.changed() => watched.ring_all(),
             Ok(()) = config.changed() => watched.ring_all(),
-            Some(_) = watched.tasks.join_next() => {}
+            Some(ended) = watched.tasks.join_next() => {
+                // The next thing that happens to the slot begins another.
+                if let Ok(slot) = ended {
+                    watched.slots.remove(&slot);
+                }
+            }
         }
     }
 }
@@ -165,7 +172,14 @@ impl DialogWatch {
                 left_at: None,
                 unread: None,
             };
-            self.tasks.spawn(watcher.run());
+            let supervisor = permissions.tasks.supervisor();
+            let subject = Some(slot.to_string());
+            let watching =
+                supervisor.watch("dialog watcher", subject, OnPanic::Report, watcher.run());
+            self.tasks.spawn(async move {
+                watching.await;
+                slot
+            });
             bell
         });
         bell.ring.notify_one();

@@ -24,7 +24,7 @@ use missiond_api::{
 use missiond_core::ErrorCode;
 use missiond_operations::state::{Daemon, VERSION};
 use missiond_operations::{Operations, check_kinds};
-use missiond_runtime::Stage;
+use missiond_runtime::{OnPanic, Stage};
 use serde_json::value::RawValue;
 use serde_json::value::to_raw_value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -482,9 +482,8 @@ impl Connection {
         self.next_subscription += 1;
         let number = self.next_subscription;
         let lines = self.events_in.clone();
-        let task = self
-            .subscription_tasks
-            .spawn(subscription::forward(number, params, follower, lines));
+        let forward = subscription::forward(number, params, follower, lines);
+        let task = self.spawn_forwarding("subscription", forward);
         self.subscriptions.insert(number, task);
         Ok(SubscribeResult {
             subscription: number,
@@ -541,12 +540,20 @@ impl Connection {
         let Granted { attached, viewing } = granted;
         let (painted, seen) = watch::channel(0);
         let lines = self.events_in.clone();
-        while self.subscription_tasks.try_join_next().is_some() {}
-        let task = self
-            .subscription_tasks
-            .spawn(attachment::forward(viewing, seen, lines));
+        let task = self.spawn_forwarding("attachment", attachment::forward(viewing, seen, lines));
         let held = attachment::Held { task, painted };
         self.attachments.insert(attached.attachment, held);
+    }
+
+    fn spawn_forwarding(
+        &mut self,
+        task: &'static str,
+        forward: impl Future<Output = ()> + Send + 'static,
+    ) -> tokio::task::AbortHandle {
+        while self.subscription_tasks.try_join_next().is_some() {}
+        let supervisor = &self.daemon.supervisor;
+        let watched = supervisor.watch(task, None, OnPanic::Report, forward);
+        self.subscription_tasks.spawn(watched)
     }
 
     fn painted(&mut self, params: Option<&RawValue>) {
