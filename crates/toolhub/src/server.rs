@@ -19,7 +19,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use missiond_runtime::OnPanic;
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Semaphore;
 
@@ -207,9 +206,9 @@ impl Server {
                     session: Arc::clone(&session),
                     unwell: None,
                 });
-                let watching = watch::watch(Arc::downgrade(self), Arc::clone(&session));
-                let subject = Some(self.name.to_string());
-                supervisor.spawn("MCP server", subject, OnPanic::Report, watching);
+                let (server, watched) = (Arc::downgrade(self), Arc::clone(&session));
+                let watching = move || watch::watch(server.clone(), Arc::clone(&watched));
+                supervisor.spawn_restarting("MCP server", watching);
                 Ok(session)
             }
             Err(error) => {
