@@ -9,11 +9,15 @@ use std::path::{Path, PathBuf};
 use missiond_config::{LogConfig, LogLevel};
 use missiond_os::files::open_private_log;
 use parking_lot::Mutex;
-use tracing_appender::non_blocking::WorkerGuard;
+use tracing_appender::non_blocking::{NonBlockingBuilder, WorkerGuard};
 use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Registry, fmt, reload};
+
+/// Lines that wait for the disk; more are dropped. Room for all of them is made at
+/// the start: the default of the library would be 4 MB of a daemon that does nothing.
+const WAITING_LINES: usize = 8 * 1024;
 
 /// Keeps the log thread alive and its level adjustable.
 #[derive(Debug)]
@@ -26,7 +30,9 @@ impl Logging {
     /// Sends everything `tracing` reports from this process to the file.
     pub fn start(file: &Path, config: &LogConfig) -> io::Result<Self> {
         let writer = RotatingFile::open(file, config.max_file_mb * 1024 * 1024, config.max_files)?;
-        let (writer, worker) = tracing_appender::non_blocking(writer);
+        let (writer, worker) = NonBlockingBuilder::default()
+            .buffered_lines_limit(WAITING_LINES)
+            .finish(writer);
         let (filter, level) = reload::Layer::new(filter(config.level));
         tracing_subscriber::registry()
             .with(filter)
