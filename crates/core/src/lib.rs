@@ -16,6 +16,7 @@ mod entity;
 mod error;
 mod event;
 mod from_text;
+mod glob;
 mod ids;
 mod knowledge;
 pub mod machines;
@@ -45,6 +46,7 @@ pub use entity::{
 };
 pub use error::ErrorCode;
 pub use event::{Category, Durability, Event, KINDS, KindSpec, Seq, TimelineEvent, kind_spec};
+pub use glob::glob;
 pub use ids::{
     AccessId, AttemptId, BoardTaskId, ConversationId, DaemonId, EntryId, ExecutionId, FencingToken,
     Id, IncidentId, InvalidId, Kind, MessageId, ObservationId, QuestionId, SlotId, TaskId, TurnId,

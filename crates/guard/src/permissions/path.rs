@@ -5,10 +5,11 @@
 use std::fmt;
 use std::str::FromStr;
 
+use missiond_core::glob;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::pattern::{InvalidPattern, check_text, glob};
+use super::pattern::{InvalidPattern, check_text};
 
 /// Where an agent works: relative paths begin in `folder`, `~` is `home`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -4,6 +4,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use missiond_core::glob;
 use regex::{Regex, RegexBuilder};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -129,35 +130,4 @@ impl<'de> Deserialize<'de> for Pattern {
         let text = String::deserialize(deserializer)?;
         text.parse().map_err(serde::de::Error::custom)
     }
-}
-
-/// `*` for any characters, `?` for one. In time proportional to the product of
-/// both lengths at worst: a text of an agent must not cost more.
-pub(super) fn glob(pattern: &str, text: &str) -> bool {
-    let pattern: Vec<char> = pattern.chars().collect();
-    let text: Vec<char> = text.chars().collect();
-    let (mut at, mut read) = (0, 0);
-    // Where the last star stands, and up to where it has consumed the text.
-    let mut star: Option<(usize, usize)> = None;
-    while read < text.len() {
-        match pattern.get(at) {
-            Some('*') => {
-                star = Some((at, read));
-                at += 1;
-            }
-            Some(&c) if c == '?' || c == text[read] => {
-                at += 1;
-                read += 1;
-            }
-            _ => {
-                let Some((star_at, consumed)) = star else {
-                    return false;
-                };
-                star = Some((star_at, consumed + 1));
-                at = star_at + 1;
-                read = consumed + 1;
-            }
-        }
-    }
-    pattern[at..].iter().all(|&c| c == '*')
 }

@@ -1,5 +1,7 @@
 //! Which tools of the external servers somebody may see and call.
 
+use missiond_core::glob;
+
 /// Names of tools, in which `*` stands for anything. A name without `__` is that
 /// of a server and stands for all its tools. An empty list allows nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -23,7 +25,7 @@ impl Allowed {
 
     /// Whether `server__tool` may be used.
     pub fn allows(&self, qualified: &str) -> bool {
-        self.0.iter().any(|pattern| fits(pattern, qualified))
+        self.0.iter().any(|pattern| glob(pattern, qualified))
     }
 
     /// Whether some tool of a server may be: others need not even be started.
@@ -32,28 +34,9 @@ impl Allowed {
             let of_server = pattern
                 .split_once("__")
                 .map_or(pattern.as_str(), |(name, _)| name);
-            fits(of_server, server)
+            glob(of_server, server)
         })
     }
-}
-
-fn fits(pattern: &str, name: &str) -> bool {
-    let mut parts = pattern.split('*');
-    let first = parts.next().unwrap_or_default();
-    let Some(mut rest) = name.strip_prefix(first) else {
-        return false;
-    };
-    let mut parts: Vec<_> = parts.collect();
-    let Some(last) = parts.pop() else {
-        return rest.is_empty();
-    };
-    for part in parts {
-        match rest.find(part) {
-            Some(place) => rest = &rest[place + part.len()..],
-            None => return false,
-        }
-    }
-    rest.ends_with(last)
 }
 
 #[cfg(test)]
