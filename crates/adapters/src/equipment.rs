@@ -1,12 +1,11 @@
 //! The files of one launch on disk: written before the start, for the owner's
 //! eyes alone, and removed when the run is over.
 
-use std::fs::OpenOptions;
 use std::io::{self, Write};
-use std::os::unix::fs::{OpenOptionsExt, symlink};
+use std::os::unix::fs::symlink;
 use std::path::{Component, Path, PathBuf};
 
-use missiond_os::files::create_private_dir;
+use missiond_os::files::{create_private, create_private_dir};
 
 use crate::plan::{LaunchPlan, LinkedTo, PlannedFile, PlannedLink};
 
@@ -74,11 +73,7 @@ fn private_folder(path: &Path) -> Result<(), EquipError> {
 
 fn write_file(file: &PlannedFile) -> Result<(), EquipError> {
     private_folder(file.path.parent().unwrap_or(Path::new("/")))?;
-    OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(&file.path)
+    create_private(&file.path)
         .and_then(|mut open| open.write_all(file.contents.as_bytes()))
         .map_err(|source| failed(&file.path, source))
 }

@@ -7,8 +7,9 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+
+use missiond_os::files;
 
 use crate::HookParams;
 
@@ -55,7 +56,7 @@ impl HookSpool {
         let mut line = serde_json::to_vec(hook)?;
         line.push(b'\n');
         let _lock = self.lock()?;
-        let mut file = private().append(true).open(self.path("hooks.spool"))?;
+        let mut file = files::open_private_log(&self.path("hooks.spool"))?;
         if file.metadata()?.len() + line.len() as u64 > SPOOL_LIMIT {
             return Ok(Spooled::Full);
         }
@@ -111,7 +112,7 @@ impl HookSpool {
 
     /// The file of the numbers, locked until it is closed.
     fn lock(&self) -> io::Result<File> {
-        let file = private().read(true).open(self.path("hooks.count"))?;
+        let file = files::open_private_lock(&self.path("hooks.count"))?;
         file.lock()?;
         Ok(file)
     }
@@ -119,12 +120,6 @@ impl HookSpool {
     fn path(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }
-}
-
-fn private() -> fs::OpenOptions {
-    let mut options = File::options();
-    options.write(true).create(true).mode(0o600);
-    options
 }
 
 #[cfg(test)]

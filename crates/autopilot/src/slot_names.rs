@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use missiond_config::SlotConfig;
 use missiond_core::{Attempt, BoardTask, CliEngine, SlotName};
+use missiond_os::hex;
 use sha2::{Digest, Sha256};
 
 /// The end of an attempt's id: two databases may both have a T-1.
@@ -29,7 +30,7 @@ pub(super) fn worktree(
     attempt: &Attempt,
 ) -> PathBuf {
     let digest = Sha256::digest(repository.as_os_str().as_encoded_bytes());
-    let hash: String = digest.iter().take(8).map(|b| format!("{b:02x}")).collect();
+    let hash = hex::encode(&digest[..8]);
     data.join("worktrees").join(hash).join(name(task, attempt))
 }
 

@@ -8,7 +8,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use missiond_os::files::create_private_dir;
+use missiond_os::files::{create_private, create_private_dir, sync_dir};
 use missiond_os::hex;
 use sha2::{Digest, Sha256};
 
@@ -90,7 +90,8 @@ pub fn install(models: &Path, spec: &ModelSpec, source: &Source) -> Result<PathB
     let staging = models.join(format!(".{}-{}", spec.name, std::process::id()));
     let result = stage(&staging, spec, source).and_then(|()| {
         let _ = fs::remove_dir_all(&target);
-        fs::rename(staging.join("ready"), &target).map_err(of(&target))
+        fs::rename(staging.join("ready"), &target).map_err(of(&target))?;
+        sync_dir(models).map_err(of(models))
     });
     let _ = fs::remove_dir_all(&staging);
     result.map(|()| target)
@@ -112,7 +113,7 @@ fn stage(staging: &Path, spec: &ModelSpec, source: &Source) -> Result<(), Instal
         };
         copy_verified(&from, &ready.join(file.name), file)?;
     }
-    Ok(())
+    sync_dir(&ready).map_err(of(&ready))
 }
 
 /// Copies a file and checks what was copied, so that what is checked is what
@@ -125,7 +126,7 @@ fn copy_verified(from: &Path, to: &Path, file: &ModelFile) -> Result<(), Install
         }
         Err(error) => return Err(of(from)(error)),
     };
-    let mut target = fs::File::create(to).map_err(of(to))?;
+    let mut target = create_private(to).map_err(of(to))?;
     let mut digest = Sha256::new();
     let mut buffer = vec![0; 1 << 20];
     loop {

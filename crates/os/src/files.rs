@@ -93,12 +93,24 @@ pub fn open_private_log(path: &Path) -> io::Result<File> {
         .open(path)
 }
 
-/// Makes a file that only its owner can read; an error if there is one of that
-/// name already.
+/// Makes a file that only its owner can read, to add to its end; an error if there
+/// is one of that name already.
 pub fn create_private(path: &Path) -> io::Result<File> {
     OpenOptions::new()
-        .write(true)
+        .append(true)
         .create_new(true)
+        .mode(PRIVATE_FILE)
+        .open(path)
+}
+
+/// Opens a file a person named for what we give out, to write it anew. One that is
+/// not there is made for its owner alone; one that is keeps its mode, and may be a
+/// pipe or a terminal.
+pub fn open_private_output(path: &Path) -> io::Result<File> {
+    OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
         .mode(PRIVATE_FILE)
         .open(path)
 }
@@ -106,6 +118,7 @@ pub fn create_private(path: &Path) -> io::Result<File> {
 /// Opens the file of a lock; what stands in it is not touched.
 pub fn open_private_lock(path: &Path) -> io::Result<File> {
     OpenOptions::new()
+        .read(true)
         .write(true)
         .create(true)
         .truncate(false)

@@ -230,6 +230,17 @@ pub fn is_same_process(pid: u32, start: Option<u64>) -> bool {
     }
 }
 
+/// How much memory of this process is in RAM; nothing where the system does not tell.
+#[must_use]
+pub fn resident_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kib: u64 = line.split_ascii_whitespace().next()?.parse().ok()?;
+    kib.checked_mul(1024)
+}
+
 /// None for 0, which would mean the sender's own group.
 fn pid_of(pid: u32) -> Option<Pid> {
     i32::try_from(pid).ok().and_then(Pid::from_raw)

@@ -1,5 +1,6 @@
 //! What the emulator is given of ours, and what its cells are in our words.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use alacritty_terminal::event::{Event, EventListener};
@@ -7,6 +8,7 @@ use alacritty_terminal::grid::Dimensions;
 use alacritty_terminal::term::cell::{Cell, Flags};
 use alacritty_terminal::vte::ansi::{Color, NamedColor, Timeout};
 use missiond_semantic::{Size, Style};
+use parking_lot::Mutex;
 
 pub(crate) struct Grid(pub Size);
 
@@ -47,14 +49,11 @@ impl Timeout for SyncClock {
 }
 
 #[derive(Clone, Default)]
-pub(crate) struct Events(std::sync::Arc<std::sync::Mutex<Vec<Event>>>);
+pub(crate) struct Events(Arc<Mutex<Vec<Event>>>);
 
 impl Events {
     pub(crate) fn drain(&self) -> Vec<Event> {
-        self.0
-            .lock()
-            .map(|mut events| std::mem::take(&mut *events))
-            .unwrap_or_default()
+        std::mem::take(&mut *self.0.lock())
     }
 }
 
@@ -66,9 +65,7 @@ impl EventListener for Events {
         ) {
             return;
         }
-        if let Ok(mut events) = self.0.lock() {
-            events.push(event);
-        }
+        self.0.lock().push(event);
     }
 }
 

@@ -160,7 +160,7 @@ impl Metrics {
             events_stored: self.events_stored.get(),
             events_ephemeral: self.events_ephemeral.get(),
             events_coalesced: self.events_coalesced.get(),
-            resident_bytes: resident_bytes().unwrap_or(0),
+            resident_bytes: missiond_os::processes::resident_bytes().unwrap_or(0),
         }
     }
 
@@ -283,16 +283,6 @@ impl Metrics {
         let _ = writeln!(text, "{name}_sum {sum}\n{name}_count {total}");
         text
     }
-}
-
-/// Memory of this process that is in RAM, where the system tells.
-fn resident_bytes() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmRSS:"))?;
-    let kib: u64 = line.split_ascii_whitespace().next()?.parse().ok()?;
-    kib.checked_mul(1024)
 }
 
 #[cfg(test)]

@@ -48,10 +48,3 @@ fn become_it(mut program: Command) -> std::io::Result<ExitCode> {
     use std::os::unix::process::CommandExt;
     Err(program.exec())
 }
-
-#[cfg(not(unix))]
-fn become_it(mut program: Command) -> std::io::Result<ExitCode> {
-    let code = program.status()?.code();
-    let code = code.and_then(|code| u8::try_from(code).ok());
-    Ok(ExitCode::from(code.unwrap_or(1)))
-}

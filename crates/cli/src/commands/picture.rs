@@ -9,6 +9,7 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD as BASE64;
 use missiond_api::operations::compute::{PictureEncoding, ScreenshotFormat, SlotPicture};
 use missiond_core::ErrorCode;
+use missiond_os::files::open_private_output;
 use missiond_pty::screenshot::{Format, PictureError};
 use serde::Serialize;
 
@@ -103,7 +104,8 @@ pub(super) fn deliver(
     output: &mut Output,
 ) -> Result<ExitCode, Failure> {
     if let Some(file) = &args.output {
-        std::fs::write(file, &drawn.content).map_err(|error| {
+        let written = open_private_output(file).and_then(|mut out| out.write_all(&drawn.content));
+        written.map_err(|error| {
             let message = format!("{} could not be written: {error}", file.display());
             Failure::new(ErrorCode::Internal, message)
         })?;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use missiond_core::ErrorCode;
+use missiond_os::files;
 use serde_json::json;
 
 use crate::args::ServiceManager;
@@ -31,10 +32,7 @@ pub(super) fn install(
         return Ok(ExitCode::SUCCESS);
     }
     let path = unit_path(manager)?;
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder)?;
-    }
-    std::fs::write(&path, text)?;
+    files::replace_edited(&path, text.as_bytes(), files::Mode::Kept)?;
     let enabled = enable(manager, &path);
     output.result(
         &json!({"unit": path, "enabled": enabled.is_ok()}),

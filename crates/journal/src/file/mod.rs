@@ -17,10 +17,11 @@ mod writer;
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::ops::ControlFlow;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use missiond_core::ExecutionId;
+use missiond_os::files::create_private_dir;
 
 use crate::frame::{BadLine, Head, Line, Sequence};
 use crate::store::{
@@ -60,11 +61,7 @@ impl FileStore {
             path: folder.clone(),
             detail,
         };
-        fs::DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(&folder)
-            .map_err(|error| bad(error.to_string()))?;
+        create_private_dir(&folder).map_err(|error| bad(error.to_string()))?;
         let real = folder
             .canonicalize()
             .map_err(|error| bad(error.to_string()))?;

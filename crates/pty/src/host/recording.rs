@@ -7,11 +7,12 @@
 //! A file that has grown enough is followed by the next; the oldest go when all
 //! of them together have become too large.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use missiond_os::files::create_private;
 use missiond_os::hex;
 use missiond_semantic::Size;
 use serde::{Deserialize, Serialize};
@@ -241,13 +242,6 @@ impl Recorder {
             let _ = std::fs::remove_file(path);
         }
     }
-}
-
-fn create_private(path: &Path) -> std::io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.append(true).create_new(true);
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
 }
 
 /// The folder of a new file: the file's name is on the disk when this is.

@@ -19,6 +19,7 @@ use missiond_core::ErrorCode;
 use missiond_embedding::EmbeddedModel;
 use missiond_embedding::install::{choose, folder_of, is_installed};
 use missiond_knowledge::{Embedder, Purpose};
+use missiond_os::processes::resident_bytes;
 
 use crate::Report;
 use crate::args::KbBenchArgs;
@@ -93,14 +94,8 @@ fn measure_sizes(
     Ok(())
 }
 
-/// What of this process is in memory, where the system says so.
 fn resident_mb() -> Option<f64> {
-    let status = fs::read_to_string("/proc/self/status").ok()?;
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmRSS:"))?;
-    let kilobytes: f64 = line.trim().strip_suffix(" kB")?.parse().ok()?;
-    Some(kilobytes * 1024.0 / 1e6)
+    resident_bytes().map(|bytes| bytes as f64 / 1e6)
 }
 
 fn load(

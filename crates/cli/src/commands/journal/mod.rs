@@ -5,7 +5,6 @@ mod diff;
 mod place;
 mod verify;
 
-use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -16,6 +15,7 @@ use missiond_journal::inspect::{self, ExportError, ExportForm};
 use missiond_journal::replay::{Replayed, replay_until};
 use missiond_journal::store::StoreError;
 use missiond_journal::{Record, RecordKind, ReplayError, Sequence, narrate};
+use missiond_os::files::open_private_output;
 use serde_json::{Value, json};
 
 use crate::args::{JournalCommand, JournalFormat};
@@ -211,21 +211,14 @@ fn export(
         let message = format!("{} cannot be written: {error}", path.display());
         Failure::new(ErrorCode::Internal, message)
     };
-    let mut out = BufWriter::new(private(path).map_err(unwritable)?);
+    // What an agent said may be nobody else's business.
+    let mut out = BufWriter::new(open_private_output(path).map_err(unwritable)?);
     let records = write_out(place, format, &mut out).map_err(export_failure)?;
     out.flush().map_err(unwritable)?;
     output.result(&json!({"file": path, "records": records}), |output, _| {
         output.line(format!("{records} records written to {}", path.display()));
     });
     Ok(ExitCode::SUCCESS)
-}
-
-/// What an agent said may be nobody else's business.
-fn private(path: &Path) -> std::io::Result<File> {
-    let mut options = File::options();
-    options.write(true).create(true).truncate(true);
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
 }
 
 fn write_out(

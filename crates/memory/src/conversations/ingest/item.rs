@@ -7,6 +7,7 @@ use missiond_knowledge::conversation::{
     LONGEST_INPUT, LONGEST_MESSAGE, LONGEST_OUTPUT, Noise, Step, masked_json, noise_of_message,
     noise_of_result, sanitize,
 };
+use missiond_os::hex;
 use missiond_store::conversations::items::UsageRow;
 use sha2::{Digest, Sha256};
 
@@ -146,6 +147,5 @@ fn short_key(key: &str) -> String {
         return key.to_owned();
     }
     let digest = Sha256::digest(key.as_bytes());
-    let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("sha256:{hex}")
+    format!("sha256:{}", hex::encode(&digest))
 }
