@@ -9,6 +9,7 @@ use std::sync::Arc;
 use futures::StreamExt;
 use missiond_api::Home;
 use missiond_core::{Attempt, BoardTask, BoardTaskId};
+use missiond_runtime::blocking;
 use missiond_slots::Slots;
 use missiond_store::MissionDb;
 use missiond_store::{StoreError, board};
@@ -205,7 +206,7 @@ async fn inspect(path: &Path) -> Result<WorktreeState, WorkspaceError> {
 /// Folders two levels down: one level is by repository.
 async fn on_disk(root: &Path) -> Vec<PathBuf> {
     let root = root.to_owned();
-    let listed = tokio::task::spawn_blocking(move || {
+    blocking(move || {
         let folders = |folder: &Path| -> Vec<PathBuf> {
             let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
             let folders = entries.filter(|e| e.file_type().is_ok_and(|kind| kind.is_dir()));
@@ -217,6 +218,6 @@ async fn on_disk(root: &Path) -> Vec<PathBuf> {
             .iter()
             .flat_map(|folder| folders(folder))
             .collect()
-    });
-    listed.await.unwrap_or_default()
+    })
+    .await
 }

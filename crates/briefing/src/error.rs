@@ -15,8 +15,6 @@ pub enum BriefingError {
     /// Skills cannot be looked for from there.
     #[error("{0}")]
     Folder(String),
-    #[error("a worker thread of the briefing ended: {0}")]
-    Thread(String),
 }
 
 impl BriefingError {
@@ -26,7 +24,6 @@ impl BriefingError {
             Self::Store(error) => error.code(),
             Self::Unreadable { .. } => ErrorCode::StorageCorrupt,
             Self::Folder(_) => ErrorCode::NotFound,
-            Self::Thread(_) => ErrorCode::Internal,
         }
     }
 }

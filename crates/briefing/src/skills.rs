@@ -10,6 +10,7 @@ use missiond_adapters::{NativeContext, adapter, known_engines};
 use missiond_context::{Candidate, LARGEST_SKILL, Length, Skill, Source, estimated_tokens};
 use missiond_core::{CliEngine, Timestamp};
 use missiond_knowledge::{Corpus, Document, Mode, Paths, Profile, Reads, Request};
+use missiond_runtime::blocking;
 
 use super::error::BriefingError;
 use super::place::{Place, changed_at, read_bounded};
@@ -78,13 +79,11 @@ struct FoundSkills {
 }
 
 pub(super) async fn list(cwd: PathBuf) -> Result<SkillListing, BriefingError> {
-    let listed = tokio::task::spawn_blocking(move || {
+    blocking(move || {
         let place = Place::of(&cwd).map_err(BriefingError::Folder)?;
         Ok(listing(search(&place), &place))
-    });
-    listed
-        .await
-        .map_err(|error| BriefingError::Thread(error.to_string()))?
+    })
+    .await
 }
 
 fn listing(found: FoundSkills, place: &Place) -> SkillListing {

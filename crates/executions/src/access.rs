@@ -11,10 +11,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use missiond_api::{AccessFile, AccessToken, ApiError, Home};
+use missiond_api::{AccessFile, AccessToken, Home};
 use missiond_core::{ErrorCode, ExecutionId, Timestamp};
 use missiond_journal::Digest;
 use missiond_os::files;
+use missiond_runtime::blocking;
 use missiond_store::capabilities::{self, Capability, TokenHash};
 use missiond_store::{MissionDb, StoreError};
 
@@ -42,15 +43,14 @@ pub enum Refusal {
 impl Refusal {
     /// What the one who tried is told: whether a token is right for something
     /// else is not theirs to learn.
-    pub fn answer(self) -> ApiError {
-        let message = match self {
+    pub fn answer(self) -> &'static str {
+        match self {
             Self::UnknownToken | Self::OtherExecution { .. } | Self::OtherUser { .. } => {
                 "this token does not open this execution"
             }
             Self::Expired { .. } => "the access to this execution has expired",
             Self::Revoked { .. } => "the access to this execution was taken back: it has ended",
-        };
-        ApiError::new(ErrorCode::Forbidden, message)
+        }
     }
 }
 
@@ -111,8 +111,8 @@ async fn grant_for(
         files::create_private_dir(place.parent().unwrap_or(Path::new("/")))
             .and_then(|()| file.create(&place))
     };
-    tokio::task::spawn_blocking(made)
-        .await?
+    blocking(made)
+        .await
         .map_err(|source| unwritable(&path, &source))?;
     Ok(path)
 }
@@ -225,7 +225,7 @@ mod tests {
             judge(None, execution, OWN, at(6)),
             Err(Refusal::UnknownToken)
         );
-        let told = |refusal: Refusal| refusal.answer().message;
+        let told = Refusal::answer;
         assert_eq!(
             told(Refusal::UnknownToken),
             told(Refusal::OtherExecution { granted: execution }),

@@ -41,8 +41,6 @@ pub enum ExecutionError {
     Timeline(#[from] TimelineError),
     #[error("the system has no random numbers: {0}")]
     Random(String),
-    #[error("a part of the daemon failed: {0}")]
-    Task(#[from] tokio::task::JoinError),
     #[error(transparent)]
     Unfinished(#[from] Unfinished),
 }
@@ -69,9 +67,7 @@ impl ExecutionError {
             Self::Journal(error) => error.code(),
             Self::Store(error) => error.code(),
             Self::Timeline(error) => error.code(),
-            Self::Detect(_) | Self::Random(_) | Self::Task(_) | Self::Unfinished(_) => {
-                ErrorCode::Internal
-            }
+            Self::Detect(_) | Self::Random(_) | Self::Unfinished(_) => ErrorCode::Internal,
         }
     }
 }

@@ -10,6 +10,7 @@ use missiond_core::{DeliveryStatus, Event, PtyState, Seq};
 use missiond_journal::catalogue::Process;
 use missiond_journal::marker::{self, Expected, ParsedMarker};
 use missiond_journal::{Confidence, Source, Text, Transport};
+use missiond_runtime::blocking;
 use missiond_semantic::AnswerOutcome;
 use missiond_slots::Answer;
 use missiond_store::capabilities;
@@ -276,9 +277,9 @@ pub(super) async fn close(context: &Context, run: &Arc<Run>) {
         tracing::error!(execution = %run.id, %error, "its messages stay undelivered");
     }
     let folder = context.launch_folder(run.id);
-    let removed = tokio::task::spawn_blocking(move || Equipment::at(&folder).remove()).await;
-    if !matches!(removed, Ok(Ok(()))) {
-        tracing::error!(execution = %run.id, ?removed, "its files stay behind");
+    let removed = blocking(move || Equipment::at(&folder).remove()).await;
+    if let Err(error) = removed {
+        tracing::error!(execution = %run.id, %error, "its files stay behind");
     }
     let (id, at) = (run.id, run.now());
     let noted = context

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use missiond_journal::marker::{Broken, Expected, ParsedMarker, StreamDecoder};
 use missiond_pty::CastError;
 use missiond_pty::host::{RecordedEvent, Recording};
+use missiond_runtime::blocking;
 use missiond_slots::{Listener, SlotCommand};
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::oneshot;
@@ -58,8 +59,8 @@ impl MarkerListener {
             return;
         };
         let (heard, recording) = (Arc::clone(self), open.record.recording.clone());
-        let past = tokio::task::spawn_blocking(move || heard.catch_up(&recording, begun)).await;
-        if let Ok(Err(error)) = past {
+        let past = blocking(move || heard.catch_up(&recording, begun)).await;
+        if let Err(error) = past {
             tracing::warn!(execution = %run.id, %error, "its earlier output cannot be read");
         }
     }

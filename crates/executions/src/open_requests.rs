@@ -6,6 +6,7 @@ use std::sync::Arc;
 use missiond_core::{BoardTaskId, ExecutionId, ObservationId, SlotId};
 use missiond_journal::ExecutionState;
 use missiond_journal::catalogue::MessageContent;
+use missiond_runtime::blocking;
 use missiond_semantic::Dialog;
 use missiond_store::executions;
 
@@ -41,8 +42,7 @@ impl Executions {
     /// Whether its journal is this home's.
     pub async fn is_ours(&self, execution: ExecutionId) -> Result<bool, ExecutionError> {
         let journals = Arc::clone(&self.context.journals);
-        let ours = tokio::task::spawn_blocking(move || journals.is_ours(execution)).await?;
-        Ok(ours?)
+        Ok(blocking(move || journals.is_ours(execution)).await?)
     }
 
     /// What an agent waits for; nothing when it does not run here.

@@ -9,6 +9,7 @@ use std::time::Duration;
 use missiond_core::machines::Machine;
 use missiond_core::{Event, Seq, SlotId, Timestamp};
 use missiond_journal::{Journal, JournalError, StoreError as JournalStoreError};
+use missiond_runtime::blocking;
 use missiond_store::Engine;
 use missiond_store::executions::{self, ExecutionFilter, ExecutionRow};
 use missiond_store::timeline::{self, TimelineFilter};
@@ -93,14 +94,14 @@ impl Executions {
         );
         // On a shared database it may be another daemon's.
         let shared = context.db.engine() != Engine::Sqlite;
-        let opened = tokio::task::spawn_blocking(move || {
+        let opened = blocking(move || {
             let missing = || JournalError::from(JournalStoreError::NotFound { execution: id });
             if shared && !journals.is_ours(id)? {
                 return Err(missing());
             }
             Journal::open(journals, policy, id)
         });
-        let (journal, recovery) = match opened.await? {
+        let (journal, recovery) = match opened.await {
             Ok(opened) => opened,
             Err(JournalError::Store(JournalStoreError::NotFound { .. })) => {
                 if !shared {

@@ -17,7 +17,7 @@ use missiond_journal::{
     Acknowledgement, Confidence, ExecutionState, Journal, JournalError, MessageAcknowledgement,
     NewMessage, NewObservation, ObservationKey, Observed, Outcome, OwnerEntity, Source, Text,
 };
-use missiond_runtime::Supervisor;
+use missiond_runtime::{Supervisor, blocking};
 use missiond_timeline::Timeline;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::{Mutex, Notify};
@@ -259,7 +259,7 @@ impl Run {
         work: impl FnOnce(&Journal) -> Result<T, JournalError> + Send + 'static,
     ) -> Result<T, ExecutionError> {
         let journal = Arc::clone(&self.journal);
-        Ok(tokio::task::spawn_blocking(move || work(&journal)).await??)
+        Ok(blocking(move || work(&journal)).await?)
     }
 
     /// Signals that make an effect for the owner are told by that effect.

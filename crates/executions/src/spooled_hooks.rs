@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use missiond_adapters::HookReport;
 use missiond_api::{HookParams, HookSpool};
+use missiond_runtime::blocking;
 
 use super::run::Run;
 use super::{access, facts};
@@ -24,7 +25,7 @@ pub(super) async fn ingest(context: &Context, run: &Arc<Run>) {
 async fn ingest_from(spool: HookSpool, run: &Arc<Run>) -> Result<(), ExecutionError> {
     let unreadable = |error: std::io::Error| ExecutionError::Invalid(error.to_string());
     let reading = spool.clone();
-    let waiting = tokio::task::spawn_blocking(move || reading.begin_handing()).await?;
+    let waiting = blocking(move || reading.begin_handing()).await;
     for HookParams { sequence, report } in waiting.map_err(unreadable)? {
         // Another version's report is not worth losing the others.
         let Ok(report) = serde_json::from_str::<HookReport>(report.get()) else {
@@ -34,6 +35,6 @@ async fn ingest_from(spool: HookSpool, run: &Arc<Run>) -> Result<(), ExecutionEr
             run.observe(seen).await?;
         }
     }
-    let ended = tokio::task::spawn_blocking(move || spool.end_handing()).await?;
+    let ended = blocking(move || spool.end_handing()).await;
     ended.map_err(unreadable)
 }

@@ -18,6 +18,7 @@ use missiond_journal::record::Sender;
 use missiond_journal::{
     Journal, JournalHeader, MessageKey, NewMessage, OwnerEntity, OwnerRef, Text, Transport,
 };
+use missiond_runtime::blocking;
 use missiond_semantic::Size;
 use missiond_slots::{NewSlot, program_environment};
 use missiond_store::executions::{self, ExecutionRow};
@@ -123,9 +124,8 @@ impl Executions {
             Arc::clone(&self.context.policy),
         );
         let at = self.context.clock.now();
-        let created =
-            tokio::task::spawn_blocking(move || Journal::create(journals, policy, at, header));
-        let journal = created.await??;
+        let created = blocking(move || Journal::create(journals, policy, at, header));
+        let journal = created.await?;
         let (run, notices) = Run::new(
             prepared.slot,
             journal,
@@ -298,7 +298,7 @@ impl Context {
         let (folder, plan) = (prepared.folder, prepared.plan);
         let (argv, additions) = (plan.argv.clone(), plan.environment.clone());
         let launch_folder = folder.clone();
-        tokio::task::spawn_blocking(move || Equipment::write(&launch_folder, &plan)).await??;
+        blocking(move || Equipment::write(&launch_folder, &plan)).await?;
         if prepared.header.transport == Transport::McpTool {
             let now = self.clock.now();
             access::grant(&self.db, &self.home, run.id, &folder, now).await?;

@@ -12,6 +12,7 @@ use missiond_adapters::{
     TranscriptTail, adapter,
 };
 use missiond_core::CliEngine;
+use missiond_runtime::blocking;
 use missiond_store::executions::{self, ExecutionRow};
 use serde::{Deserialize, Serialize};
 
@@ -161,14 +162,14 @@ impl Transcript {
         let (engine, cwd, started_at) = (self.engine.clone(), self.cwd.clone(), self.started_at);
         let conversation = self.conversation.clone();
         let places = context.places_file(run.id);
-        let read = tokio::task::spawn_blocking(move || {
+        let read = blocking(move || {
             let place = known.or_else(|| {
                 let conversation = conversation.as_deref();
                 find(&engine, &cwd, started_at, conversation, &places)
             });
             place.map(read).transpose()
         })
-        .await?;
+        .await;
         let mut read = match read {
             Ok(Some(read)) => read,
             Ok(None) => return Ok(false),

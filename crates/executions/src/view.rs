@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use missiond_core::ExecutionId;
 use missiond_journal::{ExecutionState, replay};
+use missiond_runtime::blocking;
 use missiond_store::executions::{self, ExecutionFilter, ExecutionRow};
 
 use super::Executions;
@@ -47,8 +48,7 @@ impl Executions {
     /// Whether anything was recorded of an execution.
     pub async fn has_journal(&self, execution: ExecutionId) -> Result<bool, ExecutionError> {
         let journals = Arc::clone(&self.context.journals);
-        let there = tokio::task::spawn_blocking(move || journals.has(execution)).await?;
-        Ok(there?)
+        Ok(blocking(move || journals.has(execution)).await?)
     }
 
     /// What the journal of an execution that has not ended says.
@@ -70,7 +70,7 @@ impl Executions {
     /// What the journal of an execution that has ended says.
     pub async fn ended(&self, execution: ExecutionId) -> Result<ExecutionState, ExecutionError> {
         let journals = Arc::clone(&self.context.journals);
-        let replayed = tokio::task::spawn_blocking(move || replay(&*journals, execution)).await?;
+        let replayed = blocking(move || replay(&*journals, execution)).await;
         Ok(replayed
             .map_err(missiond_journal::JournalError::from)?
             .state)
@@ -110,13 +110,13 @@ impl Executions {
         let id = row.id;
         let run = self.context.run(id);
         let journals = Arc::clone(&self.context.journals);
-        let state = tokio::task::spawn_blocking(move || match run {
+        let state = blocking(move || match run {
             Some(run) => run.journal().state().map_err(|error| error.to_string()),
             None => replay(&*journals, id)
                 .map(|replayed| replayed.state)
                 .map_err(|error| error.to_string()),
         })
-        .await?;
+        .await;
         let state = state.map(Box::new);
         Ok(Shown { row, state })
     }
@@ -129,7 +129,7 @@ impl Executions {
     ) -> Result<Found, ExecutionError> {
         let journals = Arc::clone(&self.context.journals);
         let read = move || journal_page::read(&*journals, execution, &part);
-        let found = tokio::task::spawn_blocking(read).await?;
+        let found = blocking(read).await;
         Ok(found.map_err(missiond_journal::JournalError::from)?)
     }
 

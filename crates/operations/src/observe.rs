@@ -12,6 +12,7 @@ use missiond_api::operations::observe::{
 use missiond_config::UsageConfig;
 use missiond_core::{BoardTask, BoardTaskId, CliEngine, ErrorCode, Text, Timestamp};
 use missiond_memory::cost;
+use missiond_runtime::blocking;
 use missiond_store::conversations::usage::{self as of_conversations, ByModel};
 use missiond_store::stats_samples::{self, Sample, mean};
 use missiond_store::token_usage::{self, Tokens, Used, day_of};
@@ -52,9 +53,7 @@ async fn logs(call: Call, params: DaemonLogsParams) -> Result<LogPage, ApiError>
     let file = call.daemon.home.log_file();
     let path = file.clone();
     let read = move || log_reader::read(&path, from, &wanted, limit);
-    let read = tokio::task::spawn_blocking(read).await;
-    let read = read.map_err(|error| ApiError::internal(error.to_string()))?;
-    let read = read.map_err(|error| {
+    let read = blocking(read).await.map_err(|error| {
         let message = format!("the log {} cannot be read: {error}", file.display());
         ApiError::new(ErrorCode::StorageUnavailable, message)
     })?;

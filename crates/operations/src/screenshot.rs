@@ -9,6 +9,7 @@ use missiond_api::operations::compute::{
 use missiond_api::{ApiError, MAX_FRAME};
 use missiond_core::{ErrorCode, SlotId, TraceContext};
 use missiond_pty::screenshot::{Format, Picture, PictureError};
+use missiond_runtime::blocking;
 use missiond_slots::SlotCommand;
 
 use super::compute::{ask, last_session};
@@ -26,10 +27,7 @@ async fn screenshot(call: Call, params: SlotScreenshotParams) -> Result<SlotPict
     let (slot, picture) = picture_of(&call, &params.slot).await?;
     let (columns, rows) = (picture.size.columns, picture.size.rows);
     let format = params.format;
-    let drawn = tokio::task::spawn_blocking(move || draw(&picture, format))
-        .await
-        .map_err(|_| ApiError::internal("the picture could not be drawn"))?;
-    let (encoding, content) = drawn?;
+    let (encoding, content) = blocking(move || draw(&picture, format)).await?;
     Ok(SlotPicture {
         slot,
         format,
@@ -49,8 +47,7 @@ pub async fn picture(daemon: Daemon, slot: &str, format: Format) -> Result<Vec<u
         reporter: crate::call::Reporter::default(),
     };
     let (_, picture) = picture_of(&call, slot).await?;
-    let drawn = tokio::task::spawn_blocking(move || picture.render(format)).await;
-    let drawn = drawn.map_err(|_| ApiError::internal("the picture could not be drawn"))?;
+    let drawn = blocking(move || picture.render(format)).await;
     drawn.map_err(|error| of_picture(&error))
 }
 

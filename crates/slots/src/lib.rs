@@ -40,7 +40,7 @@ use missiond_pty::host::{
     RecordingLimits, ToHost,
 };
 use missiond_pty::{CastError, Session};
-use missiond_runtime::{Component, OnPanic, StartError, Supervisor, Tasks};
+use missiond_runtime::{Component, OnPanic, StartError, Supervisor, Tasks, blocking};
 use missiond_semantic::{GENERIC, Manifest, Size};
 use missiond_store::{Engine, MissionDb, StoreError, incidents, slots};
 use missiond_timeline::{Timeline, TimelineError};
@@ -311,17 +311,15 @@ impl Slots {
     pub async fn last_screen(&self, slot: &Slot) -> Option<(Session, u64)> {
         let path = recording(&self.context.home, slot.id);
         let manifest = self.context.manifest(&slot.engine)?;
-        tokio::task::spawn_blocking(move || rebuild::last_screen(&path, manifest))
+        blocking(move || rebuild::last_screen(&path, manifest))
             .await
-            .ok()?
             .ok()
     }
 
     /// What the terminal of a slot has shown, open or closed.
     pub async fn recorded(&self, id: SlotId) -> Result<JoinedCast, CastError> {
         let path = recording(&self.context.home, id);
-        let opened = tokio::task::spawn_blocking(move || JoinedCast::open(&path)).await;
-        opened.map_err(|error| CastError::Io(std::io::Error::other(error)))?
+        blocking(move || JoinedCast::open(&path)).await
     }
 
     /// Reads the person's manifests that have changed. Open slots go on with

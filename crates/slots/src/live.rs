@@ -20,6 +20,7 @@ use missiond_pty::host::{
     ToHost,
 };
 use missiond_pty::{Session, TimedReading};
+use missiond_runtime::blocking;
 use missiond_semantic::arbiter::Arbiter;
 use missiond_semantic::{Dialog, Manifest};
 use tokio::sync::{mpsc, oneshot, watch};
@@ -220,7 +221,7 @@ impl Live {
             Some(status) => self.ended(&status.to_string(), status).await,
             None => {
                 let record = self.record.clone();
-                let _ = tokio::task::spawn_blocking(move || record.end_leftovers()).await;
+                blocking(move || record.end_leftovers()).await;
                 self.ended("its terminal host was killed", ExitStatus::UNSEEN)
                     .await;
             }

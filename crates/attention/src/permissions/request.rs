@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use missiond_core::{BoardTaskId, ExecutionId, PermissionAsked};
 use missiond_guard::permissions::{Argument, PathBase, Request, Shown};
+use missiond_runtime::blocking;
 use missiond_slots::OpenSlot;
 
 /// What the paths of an agent that works in this folder are relative to.
@@ -50,9 +51,9 @@ pub(super) async fn request(
 /// yet, those of the nearest folder that does.
 async fn every_name(path: String) -> Vec<String> {
     let written = PathBuf::from(&path);
-    let real = tokio::task::spawn_blocking(move || resolved(&written)).await;
+    let real = blocking(move || resolved(&written)).await;
     let mut names = vec![path];
-    if let Ok(Some(real)) = real
+    if let Some(real) = real
         && !names.contains(&real)
     {
         names.push(real);

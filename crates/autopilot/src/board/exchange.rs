@@ -12,6 +12,7 @@ use missiond_core::{
 };
 use missiond_exchange::{Card, ImportError, Standing};
 use missiond_os::files;
+use missiond_runtime::blocking;
 use missiond_store::board::{self as store, History, ImportedStatus, NewBoardTask};
 use missiond_store::{StoreError, Tx};
 
@@ -148,15 +149,6 @@ impl Board {
         let file = blocking(move || write(&folder, format, &cards)).await?;
         Ok((file, count))
     }
-}
-
-async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, BoardError> + Send + 'static,
-) -> Result<T, BoardError> {
-    let done = tokio::task::spawn_blocking(work).await;
-    done.map_err(|error| BoardError::Exchange {
-        message: error.to_string(),
-    })?
 }
 
 fn read(folder: &Path, format: ImportFormat, source: Source) -> Result<ReadCards, BoardError> {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use missiond_api::Home;
 use missiond_core::{Check, CliEngine, Finish, Isolation, TaskDraft};
+use missiond_runtime::blocking;
 use missiond_yaml::{Node, Value};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -58,12 +59,7 @@ pub(super) async fn fill(
     template: Option<String>,
 ) -> Result<Filled, BoardError> {
     let templates = home.templates_dir();
-    let done = tokio::task::spawn_blocking(move || fill_now(&templates, draft, template));
-    done.await.map_err(|error| BoardError::File {
-        file: "the template".to_owned(),
-        line: None,
-        message: error.to_string(),
-    })?
+    blocking(move || fill_now(&templates, draft, template)).await
 }
 
 fn fill_now(

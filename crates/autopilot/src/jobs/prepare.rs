@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use missiond_core::{Attempt, Isolation, Outcome, TraceContext};
 use missiond_os::files;
+use missiond_runtime::blocking;
 use missiond_store::board::{self, AttemptLocation};
 use missiond_workspace::{Repository, WorkspaceError, Worktree, WorktreePlan};
 
@@ -134,15 +135,12 @@ async fn folder(work: &Work) -> Result<PathBuf, JobError> {
         None => slot_names::folder(work.shared.home.data_dir(), &work.task),
     };
     let made = folder.clone();
-    let making = tokio::task::spawn_blocking(move || files::create_private_dir(&made));
+    let making = blocking(move || files::create_private_dir(&made));
     let failed = |source| JobError::Io {
         what: format!("cannot make the folder {}", folder.display()),
         source,
     };
-    match making.await {
-        Ok(made) => made.map_err(failed)?,
-        Err(error) => return Err(failed(std::io::Error::other(error))),
-    }
+    making.await.map_err(failed)?;
     Ok(folder)
 }
 

@@ -8,10 +8,11 @@ use std::sync::Arc;
 
 use missiond_codemap::{Anchor, CodeIndex, FollowOutcome, MatchKind, follow};
 use missiond_core::{Event, Timestamp, TraceContext};
+use missiond_runtime::blocking;
 use missiond_store::beacons::{self, BeaconNodeRow, BeaconRow};
 
+use super::CodeMapError;
 use super::repository::Repository;
-use super::{CodeMapError, blocking};
 
 /// A landmark as one checkout sees it.
 #[derive(Debug)]
@@ -33,15 +34,15 @@ pub async fn locate_all(repository: &Arc<Repository>) -> Result<Vec<Seen>, CodeM
         return Ok(Vec::new());
     }
     let repository = Arc::clone(repository);
-    blocking(move || {
+    let seen = blocking(move || {
         let index = repository.index();
         let seen = |row: BeaconRow| Seen {
             followed: row.nodes.iter().map(|node| locate(node, &index)).collect(),
             row,
         };
         rows.into_iter().map(seen).collect()
-    })
-    .await
+    });
+    Ok(seen.await)
 }
 
 /// Sets a landmark in this checkout.

@@ -12,10 +12,11 @@ use std::sync::Arc;
 use missiond_codemap::{ContentHash, Description, NodeRef};
 use missiond_core::{Event, TraceContext};
 use missiond_knowledge::{Embedder, Purpose};
+use missiond_runtime::blocking;
 use missiond_store::code_vectors;
 use parking_lot::RwLock;
 
-use super::{CodeMapError, Repository, blocking};
+use super::{CodeMapError, Repository};
 
 /// Symbols of a repository whose meaning is compared. What the rest leans on
 /// comes first, so what is left out is leaned on least.
@@ -152,7 +153,7 @@ impl Repository {
         };
         let query = query.to_owned();
         let made = blocking(move || model.embed(&[query.as_str()], Purpose::Query)).await;
-        let vector = match made.ok()? {
+        let vector = match made {
             Ok(mut vectors) => vectors.pop()?,
             Err(error) => {
                 self.meanings.write().problem = Some(error.to_string());
@@ -179,7 +180,7 @@ impl Repository {
             }
         };
         let this = Arc::clone(self);
-        let described = blocking(move || this.index().descriptions(MOST)).await?;
+        let described = blocking(move || this.index().descriptions(MOST)).await;
         let missing = self.begin_understanding(&model, described);
         let missing = self.load_stored(&model, missing).await?;
         for batch in missing.chunks(BATCH) {
@@ -258,7 +259,7 @@ impl Repository {
             let texts: Vec<&str> = texts.iter().map(|found| found.text.as_str()).collect();
             reader.embed(&texts, Purpose::Entry)
         });
-        let made = made.await?.map_err(|error| {
+        let made = made.await.map_err(|error| {
             self.meanings.write().problem = Some(error.to_string());
             CodeMapError::Unread(error)
         })?;

@@ -19,7 +19,7 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use missiond_codemap::{Checkout, CodeError, CodeIndex, ContentHash};
 use missiond_core::{Clock, Timestamp};
-use missiond_runtime::{Component, StartError, Supervisor};
+use missiond_runtime::{Component, StartError, Supervisor, blocking};
 use missiond_store::{MissionDb, StoreError, code};
 use missiond_timeline::Timeline;
 use parking_lot::Mutex;
@@ -141,7 +141,7 @@ impl CodeMaps {
             })
             .await?;
         let counts: HashMap<i64, u32> = counts.into_iter().collect();
-        blocking(move || {
+        let known = blocking(move || {
             rows.into_iter()
                 .map(|row| Known {
                     files: counts.get(&row.id).copied().unwrap_or(0),
@@ -150,8 +150,8 @@ impl CodeMaps {
                     root: row.root,
                 })
                 .collect()
-        })
-        .await
+        });
+        Ok(known.await)
     }
 
     /// The repository `path` lies in.
@@ -164,7 +164,7 @@ impl CodeMaps {
             return Err(CodeMapError::Relative(path.chars().take(200).collect()));
         }
         let given = path.to_owned();
-        let mut checkout = blocking(move || Checkout::of(Path::new(&given))).await??;
+        let mut checkout = blocking(move || Checkout::of(Path::new(&given))).await?;
         let host = self.shared.host.clone();
         let known = self
             .shared
@@ -221,7 +221,7 @@ impl CodeMaps {
     ) -> Result<T, CodeMapError> {
         let _one = self.shared.questions.acquire().await;
         let repository = Arc::clone(repository);
-        blocking(move || question(&repository.index())).await
+        Ok(blocking(move || question(&repository.index())).await)
     }
 
     fn is_open(&self, checkout: &Checkout) -> bool {
@@ -284,13 +284,4 @@ pub fn number_of(host: &str, folder: &Path) -> i64 {
     let text = format!("{host}\0{}", folder.display());
     let hash = ContentHash::of(text.as_bytes()).to_string();
     i64::from_str_radix(&hash[..15], 16).unwrap_or_default()
-}
-
-/// Does `work` on a thread that may wait.
-pub async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, CodeMapError> {
-    tokio::task::spawn_blocking(work)
-        .await
-        .map_err(|_| CodeMapError::Panicked)
 }

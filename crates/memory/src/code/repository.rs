@@ -13,13 +13,13 @@ use std::time::{Duration, Instant};
 use futures::FutureExt;
 use missiond_codemap::{Checkout, CodeIndex, FORMAT, FileChange, Limits, Progress, scan};
 use missiond_core::{Event, Timestamp, TraceContext};
-use missiond_runtime::OnPanic;
+use missiond_runtime::{OnPanic, blocking};
 use missiond_store::code;
 use parking_lot::{Mutex, MutexGuard, RwLock, RwLockReadGuard};
 use tokio::sync::{mpsc, watch};
 
 use super::meaning::{MeaningStatus, Meanings};
-use super::{CodeMapError, Shared, beacons, blocking, number_of, persistence};
+use super::{CodeMapError, Shared, beacons, number_of, persistence};
 
 /// Batches between the threads that read and the one that keeps.
 const WAITING_BATCHES: usize = 4;
@@ -201,7 +201,7 @@ impl Repository {
                     }
                 }
             })
-            .await?;
+            .await;
         }
         self.lock().loaded = true;
         Ok(())
@@ -395,7 +395,7 @@ impl Repository {
             }
             (changes, changed, gone)
         })
-        .await?;
+        .await;
         pass.changed += changed;
         pass.gone += gone;
         let id = self.id;
@@ -412,9 +412,7 @@ impl Repository {
 
     async fn publish(self: &Arc<Self>, pass: &Pass) {
         let this = Arc::clone(self);
-        let Ok(counts) = blocking(move || this.index().counts()).await else {
-            return;
-        };
+        let counts = blocking(move || this.index().counts()).await;
         let event = Event::CodeIndexed {
             root: self.root(),
             changed: pass.changed,

@@ -12,10 +12,11 @@ use std::time::Duration;
 use missiond_core::{BoardTaskId, CliEngine, ConversationId, Timestamp};
 use missiond_knowledge::keyword::{DocNo, KeywordIndex, TermWeights};
 use missiond_knowledge::tokens::tokens;
+use missiond_runtime::blocking;
 use missiond_store::conversations::items::{self, CallRow, MessageRow, Window};
 use missiond_store::conversations::{self, ConversationRow};
 
-use super::{ConversationError, Conversations, Inner, on_worker_thread};
+use super::{ConversationError, Conversations, Inner};
 
 /// Rows read from the store at once.
 const PAGE: u32 = 200;
@@ -222,7 +223,7 @@ impl Conversations {
                 return Ok(());
             }
             let full = messages.len().max(calls.len()) as u32 == PAGE;
-            let prepared = on_worker_thread(move || in_order(messages, calls)).await?;
+            let prepared = blocking(move || in_order(messages, calls)).await;
             self.inner.write_index().add(id, prepared);
             if !full {
                 return Ok(());

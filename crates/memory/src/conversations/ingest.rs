@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use missiond_adapters::{RecordMemory, TailError, TranscriptTail, records};
 use missiond_core::{CliEngine, DaemonId, Event, Timestamp, TraceContext};
 use missiond_knowledge::conversation::{LONGEST_MESSAGE, Turn, sanitize};
+use missiond_runtime::blocking;
 use missiond_store::conversations::cursors::{self, CursorMove, CursorRow};
 use missiond_store::conversations::{self, ConversationRow, Links, turns};
 use missiond_store::{NewEvent, StoreError, Tx, timeline};
@@ -17,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use self::adding::{Adding, of_row};
 use self::item::{Item, fit};
-use super::{ConversationError, Conversations, on_worker_thread};
+use super::{ConversationError, Conversations};
 
 /// What ended longer ago is taken in and is no news.
 const NEWS_SECS: u64 = 24 * 60 * 60;
@@ -105,7 +106,7 @@ impl Conversations {
             });
         let known = place.clone();
         let engine = source.engine.clone();
-        let read = on_worker_thread(move || read(&engine, place)).await?;
+        let read = blocking(move || read(&engine, place)).await;
         let (place, batch) = match read {
             Ok(read) => read,
             Err(error) => {

@@ -81,8 +81,6 @@ pub enum ConversationError {
     Several(String),
     #[error("{0}")]
     Invalid(String),
-    #[error("a worker thread of the conversations ended: {0}")]
-    Thread(String),
 }
 
 impl ConversationError {
@@ -92,7 +90,6 @@ impl ConversationError {
             Self::Store(error) => error.code(),
             Self::Unknown(_) => ErrorCode::NotFound,
             Self::Several(_) | Self::Invalid(_) => ErrorCode::InvalidParams,
-            Self::Thread(_) => ErrorCode::Internal,
         }
     }
 }
@@ -210,12 +207,4 @@ impl Inner {
     fn now(&self) -> Timestamp {
         self.clock.now()
     }
-}
-
-/// Does work that takes a processor or a disk for a while.
-async fn on_worker_thread<T: Send + 'static>(
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, ConversationError> {
-    let done = tokio::task::spawn_blocking(work).await;
-    done.map_err(|error| ConversationError::Thread(error.to_string()))
 }

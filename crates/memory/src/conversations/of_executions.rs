@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use missiond_adapters::FoundTranscript;
 use missiond_core::{ExecutionId, Timestamp};
+use missiond_runtime::blocking;
 use missiond_store::conversations::Links;
 use missiond_store::executions::{self, ExecutionFilter, ExecutionRow};
 use missiond_store::{StoreError, Tx, board};
 
 use super::ingest::Source;
 use super::project::project_of;
-use super::{ConversationError, Conversations, on_worker_thread};
+use super::{ConversationError, Conversations};
 
 /// Executions of earlier runs of the daemon that are looked at once.
 const EARLIER: u32 = 1000;
@@ -115,7 +116,7 @@ impl Conversations {
             Some((_, Some(repository))) => repository.clone(),
             _ => cwd.clone(),
         };
-        let project = on_worker_thread(move || project_of(&about)).await?;
+        let project = blocking(move || project_of(&about)).await;
         Ok(Some(Source {
             engine: row.engine.clone(),
             session: conversation,

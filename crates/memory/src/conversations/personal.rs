@@ -8,11 +8,12 @@ use std::path::{Path, PathBuf};
 
 use missiond_adapters::{PersonalTranscript, Stamp, adapter, known_engines};
 use missiond_core::CliEngine;
+use missiond_runtime::blocking;
 use missiond_store::conversations::Links;
 
 use super::ingest::Source;
 use super::project::project_of;
-use super::{ConversationError, Conversations, on_worker_thread};
+use super::{ConversationError, Conversations};
 
 /// Pieces that are read in one look; the rest waits for the next, so that
 /// executions are not kept waiting.
@@ -48,7 +49,7 @@ impl Conversations {
             own.known.clear();
             return Ok(Look::Everything);
         }
-        let (folders, found) = on_worker_thread(move || (folders(&named), listing())).await?;
+        let (folders, found) = blocking(move || (folders(&named), listing())).await;
         if folders != own.folders {
             own.known.clear();
             own.folders = folders;
@@ -64,8 +65,7 @@ impl Conversations {
                 Some(known) if known.source.is_some() => {}
                 _ => {
                     let folders = own.folders.clone();
-                    let source =
-                        on_worker_thread(move || judged(engine, &transcript, &folders)).await?;
+                    let source = blocking(move || judged(engine, &transcript, &folders)).await;
                     own.known.insert(name.clone(), Known { read: None, source });
                 }
             }

@@ -6,12 +6,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use missiond_core::{CliEngine, ConversationId, Timestamp, TurnLimit};
+use missiond_runtime::blocking;
 use missiond_store::conversations::turns::{self, TurnRow};
 use missiond_store::conversations::{self, ConversationRow};
 
 use super::project::project_of;
 use super::search::{Scope, check_query};
-use super::{ConversationError, Conversations, on_worker_thread};
+use super::{ConversationError, Conversations};
 
 /// A turn of a conversation: masked, and cut to at most 2 KB a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,6 +33,12 @@ pub struct PastTurn {
     pub source: String,
 }
 
+/// The project that a folder belongs to.
+async fn project(folder: &Path) -> String {
+    let folder = folder.to_owned();
+    blocking(move || project_of(&folder)).await
+}
+
 impl Conversations {
     /// The newest turns in the project that `folder` belongs to, newest first.
     pub async fn recent_turns(
@@ -40,7 +47,7 @@ impl Conversations {
         limit: TurnLimit,
     ) -> Result<Vec<PastTurn>, ConversationError> {
         let limit = limit.to_u32();
-        let project = self.project(folder).await?;
+        let project = project(folder).await;
         let found = self
             .inner
             .db
@@ -70,7 +77,7 @@ impl Conversations {
         check_query(query)?;
         let limit = limit.to_usize();
         let scope = Scope {
-            project: Some(self.project(folder).await?),
+            project: Some(project(folder).await),
             ..Scope::default()
         };
         self.follow_store().await?;
@@ -99,11 +106,6 @@ impl Conversations {
             })
             .await?;
         Ok(found.into_iter().map(|found| self.past(found)).collect())
-    }
-
-    async fn project(&self, folder: &Path) -> Result<String, ConversationError> {
-        let folder = folder.to_owned();
-        on_worker_thread(move || project_of(&folder)).await
     }
 
     fn past(&self, (row, turn): (ConversationRow, TurnRow)) -> PastTurn {

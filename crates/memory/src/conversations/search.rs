@@ -7,11 +7,12 @@ use missiond_core::{BoardTaskId, CliEngine, ConversationId, SaidBy, Timestamp};
 use missiond_knowledge::Profile;
 use missiond_knowledge::snippet::{SNIPPET_TOKENS, Snippet, snippet};
 use missiond_knowledge::tokens::{exact_parts, plain, tokens};
+use missiond_runtime::blocking;
 use missiond_store::conversations::items::{self, CallRow, MessageRow};
 use missiond_store::conversations::{self, ConversationRow};
 
 use super::show::role_of;
-use super::{ConversationError, Conversations, on_worker_thread};
+use super::{ConversationError, Conversations};
 
 /// Candidates whose texts are compared with what the query quotes.
 const CANDIDATES: usize = 100;
@@ -172,7 +173,7 @@ impl Conversations {
         let asked = tokens(query);
         let inner = Arc::clone(&self.inner);
         let candidates = limit.max(CANDIDATES);
-        let mut best = on_worker_thread(move || {
+        let mut best = blocking(move || {
             let index = inner.read_index();
             let fits = |doc| {
                 index.said(doc).is_some_and(|(said, conversation)| {
@@ -200,7 +201,7 @@ impl Conversations {
             };
             best.into_iter().filter_map(place).collect::<Vec<_>>()
         })
-        .await?;
+        .await;
         best.sort_by(|one, other| {
             let by_score = other.0.total_cmp(&one.0);
             by_score

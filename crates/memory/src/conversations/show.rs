@@ -9,6 +9,7 @@ use missiond_core::{
     BoardTaskId, CliEngine, Conversation, ConversationId, ConversationItem, ConversationTurn,
     ExecutionId, SaidBy, Timestamp, TokenCounts, ToolOutcome,
 };
+use missiond_runtime::blocking;
 use missiond_store::conversations::items::{self, CallRow, EventRow, MessageRow, Window};
 use missiond_store::conversations::turns::{self, TurnRow};
 use missiond_store::conversations::usage::{self, ByModel};
@@ -17,7 +18,7 @@ use missiond_store::token_usage::Used;
 use missiond_store::{StoreError, Tx};
 
 use super::project::project_of;
-use super::{ConversationError, Conversations, on_worker_thread};
+use super::{ConversationError, Conversations};
 use crate::cost;
 
 /// Texts of one answer, together: an answer is one line on the wire.
@@ -254,7 +255,7 @@ impl Conversations {
             let message = format!("`project` must be an absolute path, not `{shown}`");
             return Err(ConversationError::Invalid(message));
         }
-        on_worker_thread(move || Some(project_of(&path))).await
+        Ok(Some(blocking(move || project_of(&path)).await))
     }
 }
 

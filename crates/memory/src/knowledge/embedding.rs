@@ -14,11 +14,12 @@ use missiond_embedding::install::{self, choose, folder_of};
 use missiond_embedding::remote::{Interface, RemoteModel, RemoteSettings, is_on_this_machine};
 use missiond_embedding::{EmbeddedModel, ModelSpec};
 use missiond_knowledge::{Calibration, EmbedError, Embedder, ModelName, Purpose};
+use missiond_runtime::blocking;
 use missiond_store::knowledge::{self, vectors};
 use parking_lot::Mutex;
 
 use super::index::{Serving, searched_text};
-use super::{Knowledge, KnowledgeError, on_worker_thread};
+use super::{Knowledge, KnowledgeError};
 
 /// The models this daemon can use.
 #[derive(Debug)]
@@ -288,8 +289,7 @@ impl Knowledge {
     /// The configured model, or why there is none.
     pub async fn model(&self) -> Result<Arc<dyn Embedder>, String> {
         let inner = Arc::clone(&self.inner);
-        let model = on_worker_thread(move || inner.models.current()).await;
-        model.map_err(|error| error.to_string())?
+        blocking(move || inner.models.current()).await
     }
 
     /// Has the provider looked for again.
@@ -349,11 +349,11 @@ impl Knowledge {
             .map(|row| searched_text(&row.key, &row.summary, &row.detail, &row.labels))
             .collect();
         let model = Arc::clone(model);
-        let made = on_worker_thread(move || {
+        let made = blocking(move || {
             let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
             model.embed(&texts, Purpose::Entry)
         })
-        .await?
+        .await
         .map_err(|error| KnowledgeError::Invalid(error.to_string()))?;
         let made: Vec<(EntryId, i64, Vec<f32>)> = rows
             .iter()

@@ -7,8 +7,9 @@ use std::sync::atomic::Ordering;
 
 use missiond_core::{EntryCategory, EntryId, EntryMapLimit};
 use missiond_knowledge::project;
+use missiond_runtime::blocking;
 
-use super::{Inner, Knowledge, KnowledgeError, on_worker_thread};
+use super::{Inner, Knowledge, KnowledgeError};
 
 /// Bytes of a title: a whole map stays below what one message may hold.
 const LONGEST_TITLE: usize = 100;
@@ -54,7 +55,7 @@ impl Knowledge {
             Some(drawn) if drawn.changes == changes => drawn,
             _ => {
                 let inner = Arc::clone(&self.inner);
-                on_worker_thread(move || draw(&inner, changes)).await?
+                blocking(move || draw(&inner, changes)).await
             }
         };
         let drawn = kept.insert(drawn);

@@ -24,7 +24,7 @@ use missiond_api::Home;
 use missiond_core::{Clock, EdgeKind, EntryId, ErrorCode};
 use missiond_knowledge::Profile;
 use missiond_knowledge::transfer::DraftError;
-use missiond_runtime::{Component, StartError, Supervisor, Tasks, Unfinished};
+use missiond_runtime::{Component, StartError, Supervisor, Tasks, Unfinished, blocking};
 use missiond_store::knowledge::{self, Which, edges};
 use missiond_store::{MissionDb, StoreError};
 use parking_lot::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -96,8 +96,6 @@ pub enum KnowledgeError {
          does it"
     )]
     Overruling,
-    #[error("a worker thread of the knowledge base ended: {0}")]
-    Thread(String),
     #[error(transparent)]
     Unfinished(#[from] Unfinished),
 }
@@ -111,7 +109,7 @@ impl KnowledgeError {
             Self::Timeline(error) => error.code(),
             Self::Unknown(_) => ErrorCode::NotFound,
             Self::Overruling => ErrorCode::Forbidden,
-            Self::Thread(_) | Self::Unfinished(_) => ErrorCode::Internal,
+            Self::Unfinished(_) => ErrorCode::Internal,
         }
     }
 }
@@ -247,7 +245,7 @@ impl Knowledge {
             .read(move |tx| Box::pin(edges::of_kind(tx, kind, u32::MAX)))
             .await?;
         let context = self.inner.profile.context;
-        let mut index = on_worker_thread(move || Index::of(entries, context, dimension)).await?;
+        let mut index = blocking(move || Index::of(entries, context, dimension)).await;
         // The newest comes last and stays, as it does where an entry's edges are read.
         for edge in superseding.into_iter().rev() {
             index.supersede(edge.to, edge.from);
@@ -310,12 +308,4 @@ impl Inner {
         self.changes.fetch_add(1, Ordering::SeqCst);
         index
     }
-}
-
-/// Does work that takes a processor for a while.
-async fn on_worker_thread<T: Send + 'static>(
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, KnowledgeError> {
-    let done = tokio::task::spawn_blocking(work).await;
-    done.map_err(|error| KnowledgeError::Thread(error.to_string()))
 }

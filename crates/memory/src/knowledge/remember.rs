@@ -11,6 +11,7 @@ use missiond_knowledge::utility::FIRST_UTILITY;
 use missiond_knowledge::{
     Mode, Paths, Profile, Purpose, Reads, Request, Statement, Verdict, classify,
 };
+use missiond_runtime::blocking;
 use missiond_store::knowledge::edges::{self, EdgeRow, MadeBy};
 use missiond_store::knowledge::inbox;
 use missiond_store::knowledge::{self, EntryRow, Standing, vectors};
@@ -18,7 +19,7 @@ use missiond_store::{StoreError, Tx};
 
 use super::entries::{edge, entry};
 use super::index::searched_text;
-use super::{Knowledge, KnowledgeError, on_worker_thread};
+use super::{Knowledge, KnowledgeError};
 
 /// Entries a new one is compared with.
 const COMPARED: usize = 10;
@@ -120,7 +121,7 @@ impl Knowledge {
         trace: TraceContext,
     ) -> Result<Option<Remembered>, KnowledgeError> {
         self.built().await;
-        let (near, embedded) = self.compare(&draft).await?;
+        let (near, embedded) = self.compare(&draft).await;
         let _changing = self.inner.changing.lock().await;
         let now = self.inner.clock.now();
         let vector = embedded.clone();
@@ -184,7 +185,7 @@ impl Knowledge {
 
     /// The entries nearest to a draft, and its vector when the model that
     /// serves is open.
-    async fn compare(&self, draft: &Draft) -> Result<(Vec<Near>, Embedded), KnowledgeError> {
+    async fn compare(&self, draft: &Draft) -> (Vec<Near>, Embedded) {
         let inner = Arc::clone(&self.inner);
         let scope = draft.scope.clone();
         let now = self.inner.clock.now();
@@ -192,7 +193,7 @@ impl Knowledge {
         let key = draft.key.clone().unwrap_or_else(|| draft.derived_key());
         let full = searched_text(&key, &draft.summary, &draft.detail, &labels);
         let text = draft.summary.clone();
-        on_worker_thread(move || {
+        let compared = blocking(move || {
             let serving = inner.read_index().serving.clone();
             let embedded: Embedded = serving.and_then(|serving| {
                 let model = inner.models.serving(&serving)?;
@@ -239,8 +240,8 @@ impl Knowledge {
                 })
                 .collect();
             (near, embedded)
-        })
-        .await
+        });
+        compared.await
     }
 }
 

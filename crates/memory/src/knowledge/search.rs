@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use missiond_core::{EdgeKind, EntryCategory, EntryEdge, HitLimit};
 use missiond_knowledge::{Mode, Paths, Profile, Purpose, Reads, Request, StageCounts};
+use missiond_runtime::blocking;
 use missiond_store::knowledge::{self, edges};
 
 use super::entries::edge;
 use super::index::EntryHit;
-use super::{Inner, Knowledge, KnowledgeError, on_worker_thread};
+use super::{Inner, Knowledge, KnowledgeError};
 
 /// What is looked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -69,7 +70,7 @@ impl Knowledge {
         };
         self.built().await;
         let inner = Arc::clone(&self.inner);
-        on_worker_thread(move || run(&inner, &query, &profile)).await
+        Ok(blocking(move || run(&inner, &query, &profile)).await)
     }
 
     /// Entries that contradict each other.

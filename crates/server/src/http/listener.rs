@@ -14,8 +14,7 @@ use missiond_config::HttpConfig;
 use missiond_operations::Operations;
 use missiond_operations::state::Daemon;
 use missiond_os::files::replace_private_unsynced;
-use missiond_runtime::Stage;
-use missiond_runtime::{OnPanic, Supervisor};
+use missiond_runtime::{OnPanic, Stage, Supervisor, blocking};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
@@ -113,26 +112,19 @@ async fn listen_where_it_was(address: SocketAddr, file: &Path) -> io::Result<Tcp
     let listener = TcpListener::bind(address).await?;
     let port = listener.local_addr()?.port();
     let path = file.to_owned();
-    let written = tokio::task::spawn_blocking(move || {
-        replace_private_unsynced(&path, format!("{port}\n").as_bytes())
-    })
-    .await;
+    let written =
+        blocking(move || replace_private_unsynced(&path, format!("{port}\n").as_bytes())).await;
     // The daemon is as good without it; only a page that is open must be opened
     // anew after a restart.
-    if let Ok(Err(error)) = written {
+    if let Err(error) = written {
         tracing::warn!(%error, "the port of HTTP could not be remembered");
     }
     Ok(listener)
 }
 
 async fn remembered(file: PathBuf) -> Option<u16> {
-    let text = tokio::task::spawn_blocking(move || std::fs::read_to_string(file)).await;
-    text.ok()?
-        .ok()?
-        .trim()
-        .parse()
-        .ok()
-        .filter(|port| *port != 0)
+    let text = blocking(move || std::fs::read_to_string(file)).await.ok()?;
+    text.trim().parse().ok().filter(|port| *port != 0)
 }
 
 #[cfg(test)]

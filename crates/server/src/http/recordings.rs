@@ -11,6 +11,7 @@ use missiond_operations::{picture, recording};
 use missiond_pty::CastError;
 use missiond_pty::host::JoinedCast;
 use missiond_pty::screenshot::Format;
+use missiond_runtime::blocking;
 
 use super::refusal::Refusal;
 use super::web::Web;
@@ -38,12 +39,11 @@ pub(super) async fn stream(
 }
 
 async fn piece(mut cast: JoinedCast) -> Result<Option<(JoinedCast, Vec<u8>)>, CastError> {
-    let read = tokio::task::spawn_blocking(move || {
+    blocking(move || {
         let lines = cast.next_lines(PIECE)?;
         Ok(lines.map(|lines| (cast, lines)))
-    });
-    let read = read.await;
-    read.map_err(|error| CastError::Io(std::io::Error::other(error)))?
+    })
+    .await
 }
 
 pub(super) async fn png(web: State<Web>, slot: Path<String>) -> Result<Response, Refusal> {

@@ -165,7 +165,7 @@ impl Caller {
             Ok(()) => Ok(()),
             Err(AccessError::Refused(refusal)) => {
                 self.refused(daemon, &refusal.to_string()).await;
-                Err(refusal.answer())
+                Err(ApiError::new(ErrorCode::Forbidden, refusal.answer()))
             }
             Err(AccessError::Store(error)) => Err(ApiError::new(error.code(), error.to_string())),
         }
