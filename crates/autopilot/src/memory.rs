@@ -13,7 +13,7 @@ use missiond_core::{
 };
 use missiond_knowledge::transfer::{Draft, LONGEST_KEY};
 use missiond_knowledge::utility::Use;
-use missiond_memory::knowledge::{KnowledgeError, Learnt};
+use missiond_memory::knowledge::{KnowledgeError, TaskLessons};
 use missiond_store::timeline::{self, TimelineFilter};
 use missiond_store::watermarks::Advance;
 use missiond_store::{
@@ -99,7 +99,7 @@ async fn extract_some(shared: &Shared) -> Result<bool, KnowledgeError> {
     };
     let drafts: Vec<Draft> = finished.iter().flat_map(extract::candidates).collect();
     let count = drafts.len();
-    let learnt = Learnt { drafts, uses };
+    let learnt = TaskLessons { drafts, uses };
     let taken = shared.knowledge.ingest(learnt, CURSOR, from, to).await?;
     if taken == Advance::Ours && count > 0 {
         tracing::info!(candidates = count, tasks = finished.len(), "extracted");

@@ -19,7 +19,7 @@ use tokio::time::Instant;
 
 use super::decide::decide;
 use super::gather::{self, Rows};
-use super::jobs::{self, Failed, Report, Wanted, Work};
+use super::jobs::{self, Cancellation, Failed, Report, Work};
 use super::memory;
 use super::view::{Action, Busy, Ending, Hours, Mode, Rules, Snapshot};
 use super::watch::Watches;
@@ -84,7 +84,7 @@ enum Extraction {
 /// A step that was begun for an attempt.
 struct UnderWay {
     task: BoardTaskId,
-    wanted: watch::Sender<Wanted>,
+    cancellation: watch::Sender<Cancellation>,
 }
 
 /// A step that failed for a reason that may pass.
@@ -327,9 +327,9 @@ impl Runner {
         J: Future<Output = Report> + Send + 'static,
     {
         let (id, task) = (work.attempt.id, work.task.id);
-        let (wanted, is_wanted) = watch::channel(Wanted::Yes);
-        work.wanted = is_wanted;
-        self.busy.insert(id, UnderWay { task, wanted });
+        let (cancellation, receiver) = watch::channel(Cancellation::NotRequested);
+        work.cancellation = receiver;
+        self.busy.insert(id, UnderWay { task, cancellation });
         let (subject, left) = (Some(work.task.number.to_string()), work.clone());
         self.spawn(subject, job(work), move |why| {
             let why = format!("a step panicked: {why}");
@@ -362,7 +362,7 @@ impl Runner {
         for (id, under_way) in &self.busy {
             let over = !live.iter().any(|rows| rows.attempt.id == *id);
             if over || mode == Mode::Stopped {
-                let _ = under_way.wanted.send(Wanted::No);
+                let _ = under_way.cancellation.send(Cancellation::Requested);
             }
         }
     }

@@ -12,9 +12,9 @@ mod error;
 mod files;
 mod gather;
 mod history;
-mod place;
 mod skills;
 mod view;
+mod working_directory;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -61,7 +61,7 @@ pub struct Parts {
 
 /// For whom a context is wanted.
 #[derive(Debug, Clone)]
-pub struct Wanted {
+pub struct BriefingRequest {
     pub engine: CliEngine,
     pub cwd: PathBuf,
     /// What the agent is asked to do.
@@ -156,7 +156,7 @@ impl ContextPipeline {
 
     /// Makes the context of a prompt. Takes no longer than the deadline of the
     /// sources and the moment it takes to choose.
-    pub async fn make(&self, wanted: Wanted) -> NewBriefing {
+    pub async fn make(&self, wanted: BriefingRequest) -> NewBriefing {
         let config = self.config();
         let budget = wanted.tokens.unwrap_or(config.context.tokens);
         let now = self.parts.clock.now();
@@ -261,7 +261,7 @@ impl ContextPipeline {
         &self,
         execution: ExecutionId,
         slot: SlotId,
-        wanted: Wanted,
+        wanted: BriefingRequest,
     ) -> String {
         let prompt = wanted.prompt.clone();
         if !self.is_on() {
@@ -315,7 +315,7 @@ fn without(prompt: &str, execution: ExecutionId, error: &StoreError) -> String {
 }
 
 /// Why this agent is told nothing, if that does not depend on what there is.
-fn withheld(wanted: &Wanted) -> Option<String> {
+fn withheld(wanted: &BriefingRequest) -> Option<String> {
     if !adapter(&wanted.engine).accepts_long_prompts() {
         return Some(format!(
             "there is no adapter for {}: a text of many lines may not reach it whole",

@@ -90,10 +90,10 @@ impl Follow {
                     Some(notice) => self.handle_notice(notice).await,
                     None => return,
                 },
-                () = run.message.notified() => Ok(Going::On),
+                () = run.message.notified() => Ok(FollowStep::Continue),
                 () = run.output.notified(), if self.markers.is_some() && look_at.is_none() => {
                     look_at = Some(looked_at + MARKER_PAUSE);
-                    Ok(Going::On)
+                    Ok(FollowStep::Continue)
                 }
                 () = missiond_runtime::sleep_until(look_at) => {
                     (look_at, looked_at) = (None, Instant::now());
@@ -102,8 +102,8 @@ impl Follow {
                 _ = poll.tick() => self.read_transcript().await,
             };
             match done {
-                Ok(Going::On) => {}
-                Ok(Going::Closed) => break,
+                Ok(FollowStep::Continue) => {}
+                Ok(FollowStep::Closed) => break,
                 Err(error) => {
                     tracing::error!(execution = %run.id, %error, "something was not recorded");
                 }
@@ -115,7 +115,7 @@ impl Follow {
         close(&self.context, &run).await;
     }
 
-    async fn handle_notice(&mut self, notice: Notice) -> Result<Going, ExecutionError> {
+    async fn handle_notice(&mut self, notice: Notice) -> Result<FollowStep, ExecutionError> {
         match notice {
             Notice::Reading {
                 seq,
@@ -152,15 +152,15 @@ impl Follow {
                 let ended = ended(self.exit, &reason);
                 self.run.observe(facts::of_process(ended)).await?;
                 read?;
-                return Ok(Going::Closed);
+                return Ok(FollowStep::Closed);
             }
         }
-        Ok(Going::On)
+        Ok(FollowStep::Continue)
     }
 
-    async fn find_markers(&mut self) -> Result<Going, ExecutionError> {
+    async fn find_markers(&mut self) -> Result<FollowStep, ExecutionError> {
         let Some((expected, heard)) = &self.markers else {
-            return Ok(Going::On);
+            return Ok(FollowStep::Continue);
         };
         let mut found = heard.drain();
         if let Some(open) = self.context.slots.find(&self.run.slot.to_string())
@@ -173,7 +173,7 @@ impl Follow {
         self.handle_markers(found).await
     }
 
-    async fn handle_markers(&self, found: Vec<ParsedMarker>) -> Result<Going, ExecutionError> {
+    async fn handle_markers(&self, found: Vec<ParsedMarker>) -> Result<FollowStep, ExecutionError> {
         for found in found {
             let (key, observed) = found.into_observed();
             // What is heard is also seen, and a screen is looked at again and again.
@@ -192,7 +192,7 @@ impl Follow {
             };
             self.run.observe(seen).await?;
         }
-        Ok(Going::On)
+        Ok(FollowStep::Continue)
     }
 
     /// Says yes to a question the person has answered by the launch. Each once:
@@ -244,14 +244,14 @@ impl Follow {
         }
     }
 
-    async fn read_transcript(&mut self) -> Result<Going, ExecutionError> {
+    async fn read_transcript(&mut self) -> Result<FollowStep, ExecutionError> {
         while self.transcript.advance(&self.context, &self.run).await? {}
-        Ok(Going::On)
+        Ok(FollowStep::Continue)
     }
 }
 
-enum Going {
-    On,
+enum FollowStep {
+    Continue,
     Closed,
 }
 

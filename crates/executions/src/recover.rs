@@ -84,7 +84,7 @@ impl Executions {
         Ok(())
     }
 
-    async fn open(&self, row: &ExecutionRow) -> Result<Option<Found>, ExecutionError> {
+    async fn open(&self, row: &ExecutionRow) -> Result<Option<RecoveredRun>, ExecutionError> {
         let context = &self.context;
         let (journals, policy, id) = (
             Arc::clone(&context.journals),
@@ -129,7 +129,7 @@ impl Executions {
     }
 }
 
-type Found = (
+type RecoveredRun = (
     Arc<Run>,
     tokio::sync::mpsc::UnboundedReceiver<super::run::Notice>,
 );

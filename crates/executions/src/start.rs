@@ -25,7 +25,7 @@ use missiond_store::executions::{self, ExecutionRow};
 use super::follow::{self, Follow};
 use super::run::Run;
 use super::transcript::TranscriptCursor;
-use super::{Executions, Known, access, facts, startup};
+use super::{ExecutionLookup, Executions, access, facts, startup};
 use crate::context::Context;
 use crate::error::ExecutionError;
 use crate::preamble::{Preamble, append_preamble};
@@ -109,10 +109,10 @@ impl Executions {
         trace: TraceContext,
     ) -> Result<Arc<Run>, ExecutionError> {
         if let Identity::Given { execution, .. } = new.identity {
-            match self.known(execution).await? {
-                Known::Never => {}
-                Known::Running(run) => return Ok(run),
-                Known::Ended => return Err(ExecutionError::NotRunning { execution }),
+            match self.lookup(execution).await? {
+                ExecutionLookup::Never => {}
+                ExecutionLookup::Running(run) => return Ok(run),
+                ExecutionLookup::Ended => return Err(ExecutionError::NotRunning { execution }),
             }
         }
         let prepared = self.context.prepare(new)?;

@@ -17,7 +17,7 @@ use missiond_codemap::{
 };
 use missiond_context::estimated_tokens;
 use missiond_core::ErrorCode;
-use missiond_memory::code::beacons::{self, Seen};
+use missiond_memory::code::beacons::{self, LocatedBeacon};
 use missiond_memory::code::{CodeMapError, Fresh, MeaningStatus, Repository, Unindexed};
 use missiond_store::beacons::BeaconNodeRow;
 
@@ -44,7 +44,7 @@ pub(super) fn register(operations: &mut Operations) {
 }
 
 async fn repositories(call: Call, _: NoParams) -> Result<CodeListResult, ApiError> {
-    let known = call.daemon.code.known().await;
+    let known = call.daemon.code.repositories().await;
     let repositories = known.map_err(|error| of_map(&error))?;
     Ok(CodeListResult {
         repositories: repositories
@@ -330,7 +330,7 @@ async fn open(call: &Call, path: &str, unindexed: Unindexed) -> Result<Arc<Repos
     opened.map_err(|error| of_map(&error))
 }
 
-async fn located_beacons(repository: &Arc<Repository>) -> Result<Vec<Seen>, ApiError> {
+async fn located_beacons(repository: &Arc<Repository>) -> Result<Vec<LocatedBeacon>, ApiError> {
     beacons::locate_all(repository)
         .await
         .map_err(|error| of_map(&error))
@@ -403,7 +403,7 @@ fn symbol(node: &NodeRef) -> CodeSymbol {
     }
 }
 
-fn beacon(seen: &Seen, repository: &Repository) -> Beacon {
+fn beacon(seen: &LocatedBeacon, repository: &Repository) -> Beacon {
     let at_home = seen.row.repository == repository.id;
     let pieces = seen.row.nodes.iter().zip(&seen.followed);
     Beacon {
@@ -467,7 +467,7 @@ fn standing(trail: &str) -> BeaconStanding {
 }
 
 /// Whether a query names a landmark: all words of its name, or it as a whole.
-fn is_meant(query: &str, seen: &Seen) -> bool {
+fn is_meant(query: &str, seen: &LocatedBeacon) -> bool {
     let query = query.to_lowercase();
     let asked: Vec<_> = query.split(|c: char| !c.is_alphanumeric()).collect();
     let name = seen.row.name.to_lowercase();

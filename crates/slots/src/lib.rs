@@ -48,7 +48,8 @@ use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::{Notify, mpsc, watch};
 
 pub use foreground::{
-    ConnectionNumber, ConnectionTold, Foreground, ForegroundReport, ForegroundTold, ForegroundVoice,
+    ConnectionEvent, ConnectionNumber, Foreground, ForegroundEvent, ForegroundReport,
+    ForegroundVoice,
 };
 pub use live::{CommandError, Listener, SlotCommand, SlotView};
 use manifests::Manifests;

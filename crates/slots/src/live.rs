@@ -175,7 +175,7 @@ enum TerminalEnd {
 }
 
 /// Why a connection is no longer used.
-enum Parted {
+enum DisconnectReason {
     Exited(ExitStatus),
     Lost,
     /// Nobody can give commands any more: the daemon closes.
@@ -187,15 +187,15 @@ impl Live {
         loop {
             match HostConnection::connect(&self.files.socket, self.offset).await {
                 Ok(mut host) => match self.converse(&mut host).await {
-                    Ok(Parted::Exited(status)) => {
+                    Ok(DisconnectReason::Exited(status)) => {
                         self.ended(&status.to_string(), status).await;
                         let _ = host.send(&ToHost::ExitAcknowledged).await;
                         // The host removes its files and goes; then it is over.
                         while let Ok(Some(_)) = host.next().await {}
                         return;
                     }
-                    Ok(Parted::Released) => return,
-                    Ok(Parted::Lost) => {}
+                    Ok(DisconnectReason::Released) => return,
+                    Ok(DisconnectReason::Lost) => {}
                     Err(error) => {
                         tracing::warn!(slot = %self.slot.id, %error, "the host was lost");
                     }
@@ -228,7 +228,7 @@ impl Live {
         self.files.remove();
     }
 
-    async fn converse(&mut self, host: &mut HostConnection) -> Result<Parted, HostError> {
+    async fn converse(&mut self, host: &mut HostConnection) -> Result<DisconnectReason, HostError> {
         let mut changes = Vec::new();
         let bell = self.viewers.bell();
         loop {
@@ -238,7 +238,7 @@ impl Live {
                     Some(FromHost::Output { offset, bytes }) => {
                         if offset != self.offset {
                             tracing::error!(offset, expected = self.offset, "output out of place");
-                            return Ok(Parted::Lost);
+                            return Ok(DisconnectReason::Lost);
                         }
                         let unattended = self.attended_from.saturating_sub(offset);
                         let unattended = usize::try_from(unattended).unwrap_or(usize::MAX);
@@ -254,7 +254,7 @@ impl Live {
                         self.checkpoint.record_output(&bytes);
                         self.save_if_due();
                     }
-                    Some(FromHost::Exited(status)) => return Ok(Parted::Exited(status)),
+                    Some(FromHost::Exited(status)) => return Ok(DisconnectReason::Exited(status)),
                     Some(FromHost::Refused(why)) => {
                         tracing::warn!(slot = %self.slot.id, why, "the host refused");
                     }
@@ -271,11 +271,11 @@ impl Live {
                     Some(FromHost::Resumed) => self.goes_on().await,
                     Some(FromHost::TerminalClosed) => self.terminal = TerminalEnd::Closed,
                     Some(FromHost::TerminalOpened) => self.terminal = TerminalEnd::Open,
-                    None => return Ok(Parted::Lost),
+                    None => return Ok(DisconnectReason::Lost),
                 },
                 command = self.commands.recv() => match command {
                     Some(command) => self.handle_command(command, host, &mut changes).await?,
-                    None => return Ok(Parted::Released),
+                    None => return Ok(DisconnectReason::Released),
                 },
                 () = bell.notified() => {
                     if self.viewers.forget_departed() {

@@ -203,7 +203,7 @@ impl Timeline {
             event,
         };
         self.shared.metrics.events_ephemeral.add(1);
-        if self.shared.ephemeral.put(event) == ephemeral::Put::Coalesced {
+        if self.shared.ephemeral.put(event) == ephemeral::QueueOutcome::Coalesced {
             self.shared.metrics.events_coalesced.add(1);
         }
     }

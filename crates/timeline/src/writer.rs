@@ -216,7 +216,7 @@ impl Writer {
     }
 
     fn broadcast_ephemeral(&self) {
-        for event in self.shared.ephemeral.take() {
+        for event in self.shared.ephemeral.drain() {
             self.shared.broadcast(Arc::new(event));
         }
     }

@@ -280,10 +280,13 @@ impl Watcher {
                     match verdict.effect {
                         Effect::Ask => reason = Some(verdict.reason),
                         Effect::Allow | Effect::Deny => {
-                            match self.give(&open, &dialog, &origin, verdict).await? {
-                                Given::Taken => return Ok(after_left),
-                                Given::Elsewhere => return Ok(Next::After(RETRY)),
-                                Given::Not(why) => {
+                            match self
+                                .answer_by_rule(&open, &dialog, &origin, verdict)
+                                .await?
+                            {
+                                RuleAnswer::Taken => return Ok(after_left),
+                                RuleAnswer::Elsewhere => return Ok(Next::After(RETRY)),
+                                RuleAnswer::Not(why) => {
                                     reason = Some(why.clone());
                                     self.tried = Some(Tried { dialog: name, why });
                                 }
@@ -363,13 +366,13 @@ impl Watcher {
 
     /// Answers a dialog as the rules have decided. The decision and the uses of
     /// its rules are on record before a key is pressed.
-    async fn give(
+    async fn answer_by_rule(
         &self,
         open: &OpenSlot,
         dialog: &Dialog,
         origin: &QuestionOrigin,
         verdict: Verdict,
-    ) -> Result<Given, QuestionError> {
+    ) -> Result<RuleAnswer, QuestionError> {
         let request = dialog.request.as_ref();
         let option = match verdict.effect {
             Effect::Deny => request.and_then(|request| request.deny),
@@ -384,7 +387,7 @@ impl Watcher {
                 "{}, but the dialog has no option of which it is certain that it {what}",
                 verdict.reason
             );
-            return Ok(Given::Not(why));
+            return Ok(RuleAnswer::Not(why));
         };
         // A question that stands for it is closed by the same answer, and is not
         // answered by a person meanwhile.
@@ -397,13 +400,13 @@ impl Watcher {
                 .write(move |tx| Box::pin(questions::begin_delivery(tx, id, now)))
                 .await;
             if begun.is_err() {
-                return Ok(Given::Elsewhere);
+                return Ok(RuleAnswer::Elsewhere);
             }
         }
         let given = self.press(open, dialog, option, origin, &verdict).await;
         let permissions = &self.permissions;
         match (&given, standing) {
-            (Ok(Given::Taken), Some(question)) => {
+            (Ok(RuleAnswer::Taken), Some(question)) => {
                 let answer = option.label.clone();
                 let by = verdict.rules.join(", ");
                 permissions
@@ -430,7 +433,7 @@ impl Watcher {
         option: &DialogOption,
         origin: &QuestionOrigin,
         verdict: &Verdict,
-    ) -> Result<Given, QuestionError> {
+    ) -> Result<RuleAnswer, QuestionError> {
         let permissions = &self.permissions;
         let QuestionOrigin::Dialog {
             execution,
@@ -438,12 +441,12 @@ impl Watcher {
             ..
         } = origin
         else {
-            return Ok(Given::Elsewhere);
+            return Ok(RuleAnswer::Elsewhere);
         };
         let (execution, wanted) = (*execution, permission.as_deref().cloned());
         let decision = self.record(execution, wanted, verdict).await?;
         let Some(decision) = decision else {
-            return Ok(Given::Elsewhere);
+            return Ok(RuleAnswer::Elsewhere);
         };
         let answer = Answer {
             option: match option.number {
@@ -457,12 +460,15 @@ impl Watcher {
         let answered = permissions.slots.answer(open, answer).await;
         let (outcome, given) = match answered {
             Ok(answered) if answered.outcome == AnswerOutcome::Taken => {
-                ("taken".to_owned(), Given::Taken)
+                ("taken".to_owned(), RuleAnswer::Taken)
             }
-            Ok(answered) => (answered.evidence.clone(), Given::Not(answered.evidence)),
+            Ok(answered) => (
+                answered.evidence.clone(),
+                RuleAnswer::Not(answered.evidence),
+            ),
             // Often because of the answer: a program that was let go on is done.
-            Err(error @ InputError::Closed) => (error.to_string(), Given::Elsewhere),
-            Err(error) => (error.to_string(), Given::Not(error.to_string())),
+            Err(error @ InputError::Closed) => (error.to_string(), RuleAnswer::Elsewhere),
+            Err(error) => (error.to_string(), RuleAnswer::Not(error.to_string())),
         };
         let now = permissions.clock.now();
         permissions
@@ -471,7 +477,7 @@ impl Watcher {
                 Box::pin(async move { settle_decision(tx, decision, &outcome, now).await })
             })
             .await?;
-        if matches!(given, Given::Taken) {
+        if matches!(given, RuleAnswer::Taken) {
             tracing::info!(slot = %self.slot, reason = verdict.reason, "decided by rule");
             let resolved = Event::ConfirmResolved {
                 slot: self.slot,
@@ -484,7 +490,7 @@ impl Watcher {
             }
         }
         Ok(match given {
-            Given::Not(why) => Given::Not(format!("{}, but {why}", verdict.reason)),
+            RuleAnswer::Not(why) => RuleAnswer::Not(format!("{}, but {why}", verdict.reason)),
             other => other,
         })
     }
@@ -576,7 +582,8 @@ impl Watcher {
     }
 }
 
-enum Given {
+/// What came of answering a dialog by rule.
+enum RuleAnswer {
     Taken,
     /// Somebody else is answering it, a rule was used up, or the slot is closed:
     /// look again.

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use missiond_core::{Consequence, Event, Outcome, TraceContext};
-use missiond_executions::Leave;
+use missiond_executions::FinishMode;
 use missiond_store::{StoreError, autopilot, board, slot_sessions};
 
 use super::ask;
@@ -20,7 +20,7 @@ pub(super) async fn conclude(work: &Work, outcome: Outcome, reason: &str) -> Res
     if outcome.consequence() == Consequence::Block {
         ask::at_once(work, reason).await;
     }
-    end_agent(work, reason, Leave::Asked).await;
+    end_agent(work, reason, FinishMode::Asked).await;
     Ok(())
 }
 
@@ -28,7 +28,7 @@ pub(super) async fn conclude(work: &Work, outcome: Outcome, reason: &str) -> Res
 /// nobody is told of none while one still works.
 pub(super) async fn stop(work: &Work) -> Result<(), JobError> {
     let reason = "the autopilot was stopped";
-    end_agent(work, reason, Leave::AtOnce).await;
+    end_agent(work, reason, FinishMode::AtOnce).await;
     end_attempt(work, Outcome::Superseded, reason).await
 }
 
@@ -87,7 +87,7 @@ pub(super) async fn park(work: &Work, limit: &Limit) -> Result<(), JobError> {
     {
         tracing::warn!(%error, "the limit is not on the timeline");
     }
-    end_agent(work, "the usage limit is reached", Leave::Asked).await;
+    end_agent(work, "the usage limit is reached", FinishMode::Asked).await;
     Ok(())
 }
 
@@ -100,12 +100,12 @@ async fn record(work: &Work, event: Event) {
 }
 
 /// Ends the agent in order; what it was is on record.
-pub(super) async fn end_agent(work: &Work, reason: &str, leave: Leave) {
+pub(super) async fn end_agent(work: &Work, reason: &str, mode: FinishMode) {
     let Some(execution) = work.attempt.execution else {
         return;
     };
     let executions = &work.shared.executions;
-    if let Err(error) = executions.finish(execution, reason, leave).await {
+    if let Err(error) = executions.finish(execution, reason, mode).await {
         tracing::error!(%execution, %error, "an agent goes on without a task");
     }
     let now = work.shared.clock.now();

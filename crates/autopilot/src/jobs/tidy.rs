@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use missiond_core::{ExecutionId, Isolation, NoteText, Outcome, TaskRef, TraceContext};
-use missiond_executions::Leave;
+use missiond_executions::FinishMode;
 use missiond_store::{StoreError, board, slot_sessions};
 use missiond_workspace::{Leftovers, Removal, Worktree};
 
@@ -43,7 +43,7 @@ async fn sessions(shared: &Arc<Shared>, holder: &str) -> Result<(), StoreError> 
         }
         let done = attempt.outcome == Some(Outcome::Verified);
         let work = Work::new(Arc::clone(shared), task, attempt);
-        super::conclude::end_agent(&work, "its attempt is over", Leave::Asked).await;
+        super::conclude::end_agent(&work, "its attempt is over", FinishMode::Asked).await;
         if done {
             leave(&work).await;
         }
@@ -55,7 +55,7 @@ async fn sessions(shared: &Arc<Shared>, holder: &str) -> Result<(), StoreError> 
 pub(crate) async fn dismiss(shared: Arc<Shared>, execution: ExecutionId) -> Report {
     let ended = shared
         .executions
-        .finish(execution, "its attempt is over", Leave::AtOnce)
+        .finish(execution, "its attempt is over", FinishMode::AtOnce)
         .await;
     if let Err(error) = ended {
         tracing::error!(%execution, %error, "an agent goes on without a task");

@@ -15,14 +15,14 @@ use super::{CodeMapError, blocking};
 
 /// A landmark as one checkout sees it.
 #[derive(Debug)]
-pub struct Seen {
+pub struct LocatedBeacon {
     pub row: BeaconRow,
     /// For each piece.
     pub followed: Vec<FollowOutcome>,
 }
 
 /// All landmarks of the repository, looked for in this checkout.
-pub async fn locate_all(repository: &Arc<Repository>) -> Result<Vec<Seen>, CodeMapError> {
+pub async fn locate_all(repository: &Arc<Repository>) -> Result<Vec<LocatedBeacon>, CodeMapError> {
     let family = repository.family;
     let rows = repository
         .shared
@@ -35,11 +35,11 @@ pub async fn locate_all(repository: &Arc<Repository>) -> Result<Vec<Seen>, CodeM
     let repository = Arc::clone(repository);
     blocking(move || {
         let index = repository.index();
-        let seen = |row: BeaconRow| Seen {
+        let located = |row: BeaconRow| LocatedBeacon {
             followed: row.nodes.iter().map(|node| locate(node, &index)).collect(),
             row,
         };
-        rows.into_iter().map(seen).collect()
+        rows.into_iter().map(located).collect()
     })
     .await
 }

@@ -137,8 +137,8 @@ impl Conversations {
             if now >= own_due {
                 own_due = now + OWN_TICK;
                 match self.follow_own(&mut own).await {
-                    Ok(personal::Look::Everything) => {}
-                    Ok(personal::Look::More) => own_due = now,
+                    Ok(personal::ScanProgress::Complete) => {}
+                    Ok(personal::ScanProgress::More) => own_due = now,
                     Err(error) => tracing::warn!(%error, "own transcripts were not taken in"),
                 }
             }

@@ -102,7 +102,7 @@ impl Commander {
         reporter: Reporter,
     ) -> Result<Box<RawValue>, ApiError> {
         if self.distance == Distance::Afar {
-            Operations::check_from_afar(operation)?;
+            Operations::check_remote(operation)?;
         }
         self.operations
             .call_reporting(operation, params, Asker::Agent, reporter)

@@ -73,7 +73,7 @@ impl HttpServer {
             changes,
             limits: Arc::<Limits>::default(),
             gate: Arc::new(self.gate),
-            places: Arc::default(),
+            socket_permits: Arc::default(),
         });
         let guests = Arc::<Guests>::default();
         let mut connections = JoinSet::new();

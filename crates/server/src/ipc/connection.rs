@@ -79,7 +79,7 @@ pub(super) struct Connection {
     subscriptions: HashMap<u64, tokio::task::AbortHandle>,
     subscription_tasks: JoinSet<()>,
     next_subscription: u64,
-    attachments: HashMap<u64, attachment::Held>,
+    attachments: HashMap<u64, attachment::AttachedView>,
 }
 
 struct Finished {
@@ -541,7 +541,7 @@ impl Connection {
         let (painted, seen) = watch::channel(0);
         let lines = self.events_in.clone();
         let task = self.spawn_forwarding("attachment", attachment::forward(viewing, seen, lines));
-        let held = attachment::Held { task, painted };
+        let held = attachment::AttachedView { task, painted };
         self.attachments.insert(attached.attachment, held);
     }
 
