@@ -114,7 +114,7 @@ impl Shop {
         beacon(&self.code(&["beacon", "list"]), name)
     }
 
-    fn told(&self, kind: &str) -> Vec<Value> {
+    fn events_of_kind(&self, kind: &str) -> Vec<Value> {
         let events = self
             .home
             .events()
@@ -253,7 +253,7 @@ fn an_answer_is_current_after_an_edit_and_after_a_checkout() {
     let status = shop.code(&["index"]);
     assert_eq!(status["last_pass"]["changed"], 0, "{status}");
     assert_eq!(status["files"], 2);
-    let passes = shop.told("code_indexed");
+    let passes = shop.events_of_kind("code_indexed");
     assert_eq!(passes[0]["changed"], 2, "{passes:?}");
 }
 
@@ -333,7 +333,7 @@ fn a_landmark_follows_its_code_and_is_never_moved_without_a_word() {
     let found = shop.code(&["search", "show me the auth middleware"]);
     assert_eq!(found["beacons"][0]["name"], "auth middleware");
     let moves: Vec<_> = shop
-        .told("beacon_moved")
+        .events_of_kind("beacon_moved")
         .iter()
         .map(|event| format!("{} {} {}", event["from"], event["to"], event["trail"]))
         .collect();
@@ -351,14 +351,14 @@ fn a_landmark_follows_its_code_and_is_never_moved_without_a_word() {
     assert_eq!(shop.beacon("auth middleware"), "src/guard.rs admit lost");
     let (_, said) = shop.failure(&["show", "auth middleware"]);
     assert!(said.contains("is lost"), "{said}");
-    assert_eq!(shop.told("beacon_lost").len(), 1);
+    assert_eq!(shop.events_of_kind("beacon_lost").len(), 1);
     shop.git(&["switch", "--quiet", "main"]);
     assert!(
         shop.beacon("auth middleware")
             .starts_with("src/guard.rs admit ")
     );
     assert!(!shop.beacon("auth middleware").ends_with("lost"));
-    assert_eq!(shop.told("beacon_lost").len(), 1);
+    assert_eq!(shop.events_of_kind("beacon_lost").len(), 1);
 
     shop.code(&["beacon", "remove", "auth middleware"]);
     let (code, said) = shop.failure(&["beacon", "remove", "auth middleware"]);
@@ -378,7 +378,7 @@ fn a_worktree_sees_the_landmarks_of_its_repository() {
     assert_eq!(beacon(&there, "door"), "src/new.rs check_token moved");
     // What a worktree does moves nothing for the others.
     assert_eq!(shop.beacon("door"), "src/auth.rs check_token unchanged");
-    assert_eq!(shop.told("beacon_moved").len(), 0);
+    assert_eq!(shop.events_of_kind("beacon_moved").len(), 0);
 }
 
 /// A repository of so many files with two symbols each.
