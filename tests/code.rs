@@ -1,5 +1,5 @@
 //! The code map through the real daemon, over real git repositories: found, shown
-//! and mapped, current after every change, and landmarks that follow their code.
+//! and mapped, current after every change, and beacons that follow their code.
 
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -109,7 +109,7 @@ impl Shop {
         format!("{path}:{} {name}", hit["first_line"])
     }
 
-    /// `path name standing` of the one piece of a landmark.
+    /// `path name standing` of the one piece of a beacon.
     fn beacon(&self, name: &str) -> String {
         beacon(&self.code(&["beacon", "list"]), name)
     }
@@ -293,7 +293,7 @@ fn what_no_person_wrote_is_skipped_with_its_reason() {
 }
 
 #[test]
-fn a_landmark_follows_its_code_and_is_never_moved_without_a_word() {
+fn a_beacon_follows_its_code_and_is_never_moved_without_a_word() {
     let shop = Shop::new();
     let set = [
         "beacon",
@@ -363,11 +363,11 @@ fn a_landmark_follows_its_code_and_is_never_moved_without_a_word() {
     shop.code(&["beacon", "remove", "auth middleware"]);
     let (code, said) = shop.failure(&["beacon", "remove", "auth middleware"]);
     assert_ne!(code, 0);
-    assert!(said.contains("there is no landmark"), "{said}");
+    assert!(said.contains("there is no beacon"), "{said}");
 }
 
 #[test]
-fn a_worktree_sees_the_landmarks_of_its_repository() {
+fn a_worktree_sees_the_beacons_of_its_repository() {
     let shop = Shop::new();
     shop.code(&["beacon", "set", "door", "check_token"]);
     let worktree = shop.home.path().join("tree");

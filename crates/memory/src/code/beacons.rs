@@ -1,6 +1,6 @@
-//! Landmarks: set on code, followed after each pass, never moved without a word.
+//! Beacons: set on code, followed after each pass, never moved without a word.
 //!
-//! The passes of the checkout a landmark was set in say where its code is now;
+//! The passes of the checkout a beacon was set in say where its code is now;
 //! what they find is kept and told on the timeline. Another checkout of the same
 //! repository looks for itself, and keeps nothing.
 
@@ -13,7 +13,7 @@ use missiond_store::beacons::{self, BeaconNodeRow, BeaconRow};
 use super::repository::Repository;
 use super::{CodeMapError, blocking};
 
-/// A landmark as one checkout sees it.
+/// A beacon as one checkout sees it.
 #[derive(Debug)]
 pub struct LocatedBeacon {
     pub row: BeaconRow,
@@ -21,7 +21,7 @@ pub struct LocatedBeacon {
     pub followed: Vec<FollowOutcome>,
 }
 
-/// All landmarks of the repository, looked for in this checkout.
+/// All beacons of the repository, looked for in this checkout.
 pub async fn locate_all(repository: &Arc<Repository>) -> Result<Vec<LocatedBeacon>, CodeMapError> {
     let family = repository.family;
     let rows = repository
@@ -44,7 +44,7 @@ pub async fn locate_all(repository: &Arc<Repository>) -> Result<Vec<LocatedBeaco
     .await
 }
 
-/// Sets a landmark in this checkout.
+/// Sets a beacon in this checkout.
 pub async fn set(
     repository: &Arc<Repository>,
     name: &str,
@@ -70,7 +70,7 @@ pub async fn set(
     Ok(set.await?)
 }
 
-/// Removes a landmark; whether there was one.
+/// Removes a beacon; whether there was one.
 pub async fn remove(repository: &Arc<Repository>, name: &str) -> Result<bool, CodeMapError> {
     let (family, name) = (repository.family, name.to_owned());
     let remove = repository
@@ -80,7 +80,7 @@ pub async fn remove(repository: &Arc<Repository>, name: &str) -> Result<bool, Co
     Ok(remove.await?)
 }
 
-/// Keeps and tells what became of the landmarks that were set in this checkout.
+/// Keeps and tells what became of the beacons that were set in this checkout.
 pub(super) async fn follow_all(repository: &Arc<Repository>) -> Result<(), CodeMapError> {
     for seen in locate_all(repository).await? {
         if seen.row.repository != repository.id {
@@ -106,7 +106,7 @@ pub(super) async fn follow_all(repository: &Arc<Repository>) -> Result<(), CodeM
                     .timeline
                     .record(event, TraceContext::root());
                 if let Err(error) = told.await {
-                    tracing::warn!(%error, "what became of a landmark is not on the timeline");
+                    tracing::warn!(%error, "what became of a beacon is not on the timeline");
                 }
             }
         }
