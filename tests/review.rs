@@ -152,7 +152,7 @@ fn the_log_is_read_by_level_and_words_and_onwards() {
             .as_array()
             .unwrap()
             .iter()
-            .any(|line| line["message"] == "ready")
+            .any(|line| line["message"] == "daemon ready")
     });
     let page = home.call("daemon_logs", &json!({ "limit": 1 }));
     assert_eq!(page["lines"].as_array().unwrap().len(), 1);

@@ -40,7 +40,7 @@ pub(super) async fn tend(shared: Arc<Shared>) -> Report {
             let at = shared.clock.now();
             *shared.remembered() = Some(Remembered { at, tended });
         }
-        Err(error) => tracing::warn!(%error, "the knowledge base was not tended"),
+        Err(error) => tracing::warn!(%error, "knowledge upkeep failed"),
     }
     Report::Tended
 }
@@ -49,7 +49,7 @@ pub(super) async fn tend(shared: Arc<Shared>) -> Report {
 pub(super) async fn extract(shared: Arc<Shared>) -> Report {
     let extracted = extract_some(&shared).await;
     if let Err(error) = &extracted {
-        tracing::warn!(%error, "nothing was extracted from finished tasks");
+        tracing::warn!(%error, "knowledge extraction failed");
     }
     Report::Extracted {
         more: extracted.unwrap_or(false),
@@ -102,7 +102,11 @@ async fn extract_some(shared: &Shared) -> Result<bool, KnowledgeError> {
     let learnt = TaskLessons { drafts, uses };
     let taken = shared.knowledge.ingest(learnt, CURSOR, from, to).await?;
     if taken == Advance::Ours && count > 0 {
-        tracing::info!(candidates = count, tasks = finished.len(), "extracted");
+        tracing::info!(
+            candidates = count,
+            tasks = finished.len(),
+            "knowledge extracted"
+        );
     }
     Ok(true)
 }

@@ -181,7 +181,7 @@ impl ContextPipeline {
         let assembly = match chosen {
             Ok(assembly) => assembly,
             Err(error) => {
-                tracing::error!(%error, "the context could not be put together");
+                tracing::error!(%error, "briefing failed");
                 missiond_context::Assembly {
                     text: String::new(),
                     tokens: 0,
@@ -191,11 +191,7 @@ impl ContextPipeline {
         };
         for source in &gathered.sources {
             if let (true, Some(notice)) = (view::is_trouble(source.state), &source.notice) {
-                tracing::warn!(
-                    source = source.source,
-                    notice,
-                    "a source of context is missing"
-                );
+                tracing::warn!(source = source.source, notice, "briefing source missing");
             }
         }
         let briefing = Briefing {
@@ -242,7 +238,7 @@ impl ContextPipeline {
         let before = match before {
             Ok(before) => before,
             Err(error) => {
-                tracing::warn!(%error, "what the conversation was told before is not known");
+                tracing::warn!(%error, "earlier briefings of conversation not read");
                 return;
             }
         };
@@ -310,7 +306,7 @@ impl ContextPipeline {
 
 fn without(prompt: &str, execution: ExecutionId, error: &StoreError) -> String {
     // Better an agent that knows less than one that does not begin.
-    tracing::warn!(%execution, %error, "the agent begins without context");
+    tracing::warn!(%execution, %error, "briefing unavailable, starting without it");
     prompt.to_owned()
 }
 

@@ -105,11 +105,11 @@ impl Follow {
                 Ok(FollowStep::Continue) => {}
                 Ok(FollowStep::Closed) => break,
                 Err(error) => {
-                    tracing::error!(execution = %run.id, %error, "something was not recorded");
+                    tracing::error!(execution = %run.id, %error, "observation not recorded");
                 }
             }
             if let Err(error) = messages::deliver_next(&self.context, &run, &mut self.retry).await {
-                tracing::error!(execution = %run.id, %error, "no message can be delivered");
+                tracing::error!(execution = %run.id, %error, "message delivery failed");
             }
         }
         close(&self.context, &run).await;
@@ -230,16 +230,16 @@ impl Follow {
             // It may stand on the screen for a moment more: it is under way until
             // something else is read there.
             Ok(answered) if answered.outcome == AnswerOutcome::Taken => {
-                tracing::info!(execution = %self.run.id, question = answered.question, "answered");
+                tracing::info!(execution = %self.run.id, question = answered.question, "startup question answered");
             }
             Ok(answered) => {
                 self.run.startup.done();
                 let why = answered.evidence;
-                tracing::warn!(execution = %self.run.id, why, "a question at the start stays");
+                tracing::warn!(execution = %self.run.id, why, "startup question not answered");
             }
             Err(error) => {
                 self.run.startup.done();
-                tracing::warn!(execution = %self.run.id, %error, "a question at the start stays");
+                tracing::warn!(execution = %self.run.id, %error, "startup question not answered");
             }
         }
     }
@@ -273,12 +273,12 @@ pub(super) fn ended(exit: Exit, reason: &str) -> Process {
 /// taken back.
 pub(super) async fn close(context: &Context, run: &Arc<Run>) {
     if let Err(error) = fail_undelivered(run).await {
-        tracing::error!(execution = %run.id, %error, "its messages stay undelivered");
+        tracing::error!(execution = %run.id, %error, "undelivered messages not marked failed");
     }
     let folder = context.launch_folder(run.id);
     let removed = tokio::task::spawn_blocking(move || Equipment::at(&folder).remove()).await;
     if !matches!(removed, Ok(Ok(()))) {
-        tracing::error!(execution = %run.id, ?removed, "its files stay behind");
+        tracing::error!(execution = %run.id, ?removed, "files of execution not removed");
     }
     let (id, at) = (run.id, run.now());
     let noted = context
@@ -292,7 +292,7 @@ pub(super) async fn close(context: &Context, run: &Arc<Run>) {
         })
         .await;
     if let Err(error) = noted {
-        tracing::error!(execution = %run.id, %error, "its end is not in the database");
+        tracing::error!(execution = %run.id, %error, "end of execution not stored");
     }
     context.runs().remove(&run.id);
     run.closed.notify_waiters();

@@ -44,7 +44,7 @@ impl Executions {
                 }
                 Ok(None) => {}
                 Err(error) => {
-                    tracing::error!(execution = %id, %error, "its journal cannot be opened");
+                    tracing::error!(execution = %id, %error, "journal not opened");
                 }
             }
         }
@@ -61,7 +61,7 @@ impl Executions {
                 context.end_lost(&row, &run).await?;
                 continue;
             }
-            tracing::info!(execution = %run.id, "recovered");
+            tracing::info!(execution = %run.id, "execution recovered");
             messages::settle_interrupted(context, &run).await?;
             spooled_hooks::ingest(context, &run).await;
             let dialogs = context.startup_left(run.id, &run.engine).await;
@@ -104,7 +104,7 @@ impl Executions {
             Ok(opened) => opened,
             Err(JournalError::Store(JournalStoreError::NotFound { .. })) => {
                 if !shared {
-                    tracing::error!(execution = %id, "it has no journal");
+                    tracing::error!(execution = %id, "journal missing");
                     let at = context.clock.now();
                     context
                         .db
@@ -116,7 +116,7 @@ impl Executions {
             Err(error) => return Err(error.into()),
         };
         if let Some(torn) = recovery.torn {
-            tracing::warn!(execution = %id, bytes = torn.bytes, "the end of its journal was torn");
+            tracing::warn!(execution = %id, bytes = torn.bytes, "torn end of journal removed");
         }
         let (run, notices) = Run::new(
             row.slot,
@@ -145,7 +145,7 @@ async fn dispatch(context: Arc<Context>, mut follower: Follower, position: Arc<A
             }
             Err(FollowError::Closed) => return,
             Err(error) => {
-                tracing::error!(%error, "the timeline cannot be read: trying again");
+                tracing::error!(%error, "timeline read failed, retrying");
                 tokio::time::sleep(Duration::from_secs(1)).await;
             }
         }

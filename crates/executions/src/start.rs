@@ -328,12 +328,12 @@ impl Context {
 
     /// The start failed: the journal says why and ends.
     async fn give_up(&self, run: &Arc<Run>, error: &ExecutionError) {
-        tracing::warn!(execution = %run.id, %error, "the execution did not start");
+        tracing::warn!(execution = %run.id, %error, "execution start failed");
         let code = None;
         let ended = facts::of_process(Process::Exited { code, signal: None });
         for seen in [facts::of_failure(&error.to_string()), ended] {
             if let Err(error) = run.observe(seen).await {
-                tracing::error!(execution = %run.id, %error, "its end is not in its journal");
+                tracing::error!(execution = %run.id, %error, "end of execution not recorded in journal");
             }
         }
         follow::close(self, run).await;

@@ -208,7 +208,7 @@ impl Slots {
                 .context
                 .close(session.slot.id, "the daemon has stopped");
             if let Err(error) = closed.await {
-                tracing::warn!(%error, "the foreground slot stays open on record");
+                tracing::warn!(%error, "foreground slot not closed in database");
             }
         }
     }

@@ -55,7 +55,7 @@ pub(super) async fn follow(
     let id = slot.id;
     let manifest_changes = context.manifests.changes();
     let Some(manifest) = context.manifest(&slot.engine) else {
-        tracing::error!(slot = %id, "there is no manifest, not even the generic one");
+        tracing::error!(slot = %id, "manifest missing, even the generic one");
         return;
     };
     let files = HostFiles::new(&context.home.slots_dir(), id);
@@ -112,9 +112,9 @@ async fn begin(record: &HostRecord, beginning: Beginning, manifest: Arc<Manifest
         match tokio::task::spawn_blocking(move || rebuild::rebuild(&path, wanted)).await {
             Ok(Ok(rebuilt)) => return rebuilt,
             Ok(Err(error)) => {
-                tracing::warn!(slot = %record.slot, %error, "no screen to go on from");
+                tracing::warn!(slot = %record.slot, %error, "screen not rebuilt from recording");
             }
-            Err(error) => tracing::error!(slot = %record.slot, %error, "the replay failed"),
+            Err(error) => tracing::error!(slot = %record.slot, %error, "screen rebuild failed"),
         }
     }
     let size = Recording::open(&record.recording)
@@ -197,7 +197,7 @@ impl Live {
                     Ok(DisconnectReason::Released) => return,
                     Ok(DisconnectReason::Lost) => {}
                     Err(error) => {
-                        tracing::warn!(slot = %self.slot.id, %error, "the host was lost");
+                        tracing::warn!(slot = %self.slot.id, %error, "slot host lost");
                     }
                 },
                 Err(_) if !self.record.is_alive() => {
@@ -205,7 +205,7 @@ impl Live {
                     return;
                 }
                 Err(error) => {
-                    tracing::warn!(slot = %self.slot.id, %error, "the host does not answer yet");
+                    tracing::warn!(slot = %self.slot.id, %error, "slot host not answering yet");
                 }
             }
             tokio::time::sleep(RECONNECT).await;
@@ -237,7 +237,7 @@ impl Live {
                 frame = host.next() => match frame? {
                     Some(FromHost::Output { offset, bytes }) => {
                         if offset != self.offset {
-                            tracing::error!(offset, expected = self.offset, "output out of place");
+                            tracing::error!(offset, expected = self.offset, "slot output offset unexpected");
                             return Ok(DisconnectReason::Lost);
                         }
                         let unattended = self.attended_from.saturating_sub(offset);
@@ -256,14 +256,14 @@ impl Live {
                     }
                     Some(FromHost::Exited(status)) => return Ok(DisconnectReason::Exited(status)),
                     Some(FromHost::Refused(why)) => {
-                        tracing::warn!(slot = %self.slot.id, why, "the host refused");
+                        tracing::warn!(slot = %self.slot.id, why, "slot host refused command");
                     }
                     Some(FromHost::AttendedFrom(offset)) => self.attended_from = offset,
                     Some(FromHost::Gone { kept_from }) => {
                         let missing = kept_from.saturating_sub(self.offset);
                         tracing::warn!(
                             slot = %self.slot.id, missing, kept_from,
-                            "output was deleted before it was read: going on after it"
+                            "slot output deleted before it was read: continuing after it"
                         );
                         self.offset = kept_from;
                     }
@@ -343,7 +343,7 @@ impl Live {
         let recording = self.record.recording.clone();
         tokio::task::spawn_blocking(move || {
             if let Err(error) = checkpoint.write(&recording) {
-                tracing::debug!(%error, "no checkpoint was written");
+                tracing::debug!(%error, "screen checkpoint not written");
             }
         });
     }

@@ -166,7 +166,7 @@ impl LoadedManifests {
     fn shipped(&mut self) -> &Catalogue {
         self.shipped.get_or_insert_with(|| {
             load_catalogue(None).unwrap_or_else(|error| {
-                tracing::error!(%error, "no screen can be read");
+                tracing::error!(%error, "shipped manifests not loaded");
                 Catalogue::default()
             })
         })

@@ -76,7 +76,7 @@ pub(super) async fn begin(permissions: &Arc<Permissions>) -> Result<DialogWatch,
             .write(move |tx| Box::pin(questions::give_up_all_in(tx, slot)))
             .await?;
         if given_up > 0 {
-            tracing::info!(%slot, "an answer may not have arrived before the restart");
+            tracing::info!(%slot, "answer delivery unknown after restart");
         }
         watched.watch_slot(permissions, slot);
     }
@@ -92,7 +92,7 @@ pub(super) async fn run(permissions: Arc<Permissions>, first: Option<DialogWatch
             match begin(&permissions).await {
                 Ok(watched) => break watched,
                 Err(error) => {
-                    tracing::error!(%error, "dialogs cannot be watched: trying again");
+                    tracing::error!(%error, "dialog watch failed, retrying");
                     tokio::time::sleep(RETRY).await;
                 }
             }
@@ -106,7 +106,7 @@ pub(super) async fn run(permissions: Arc<Permissions>, first: Option<DialogWatch
                 Ok(event) => watched.handle_event(&permissions, &event.event).await,
                 Err(FollowError::Closed) => return,
                 Err(FollowError::Store(error)) => {
-                    tracing::error!(%error, "the timeline cannot be read: trying again");
+                    tracing::error!(%error, "timeline read failed, retrying");
                     tokio::time::sleep(RETRY).await;
                 }
             },
@@ -150,7 +150,7 @@ impl DialogWatch {
             Event::SlotClosed { slot, .. } => {
                 self.slots.remove(slot);
                 if let Err(error) = close_all(permissions, *slot).await {
-                    tracing::error!(%slot, %error, "questions of a closed slot stay open");
+                    tracing::error!(%slot, %error, "questions of closed slot not closed");
                 }
             }
             _ => {}
@@ -221,7 +221,7 @@ impl Watcher {
             let next = match self.examine().await {
                 Ok(next) => next,
                 Err(error) => {
-                    tracing::error!(slot = %self.slot, %error, "its dialog was not dealt with");
+                    tracing::error!(slot = %self.slot, %error, "dialog handling failed");
                     Next::After(RETRY)
                 }
             };
@@ -478,7 +478,7 @@ impl Watcher {
             })
             .await?;
         if matches!(given, RuleAnswer::Taken) {
-            tracing::info!(slot = %self.slot, reason = verdict.reason, "decided by rule");
+            tracing::info!(slot = %self.slot, reason = verdict.reason, "dialog decided by rule");
             let resolved = Event::ConfirmResolved {
                 slot: self.slot,
                 chosen: option.label.clone(),
@@ -486,7 +486,7 @@ impl Watcher {
             };
             let recorded = permissions.timeline.record(resolved, TraceContext::root());
             if let Err(error) = recorded.await {
-                tracing::error!(slot = %self.slot, %error, "a decision is not on the timeline");
+                tracing::error!(slot = %self.slot, %error, "decision not recorded on timeline");
             }
         }
         Ok(match given {

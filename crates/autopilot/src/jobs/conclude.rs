@@ -39,7 +39,7 @@ async fn end_attempt(work: &Work, outcome: Outcome, reason: &str) -> Result<(), 
     board
         .finish(&work.attempt, outcome, why, TraceContext::root())
         .await?;
-    tracing::info!(task = %work.task.number, attempt = work.attempt.number, %outcome, reason, "over");
+    tracing::info!(task = %work.task.number, attempt = work.attempt.number, %outcome, reason, "attempt ended");
     work.shared.wake();
     Ok(())
 }
@@ -85,7 +85,7 @@ pub(super) async fn park(work: &Work, limit: &Limit) -> Result<(), JobError> {
         .record(reached, TraceContext::root())
         .await
     {
-        tracing::warn!(%error, "the limit is not on the timeline");
+        tracing::warn!(%error, "usage limit not recorded on timeline");
     }
     end_agent(work, "the usage limit is reached", FinishMode::Asked).await;
     Ok(())
@@ -95,7 +95,7 @@ async fn record(work: &Work, event: Event) {
     let kind = event.kind();
     let told = work.shared.timeline.record(event, TraceContext::root());
     if let Err(error) = told.await {
-        tracing::warn!(kind, %error, "an event is not on the timeline");
+        tracing::warn!(kind, %error, "event not recorded on timeline");
     }
 }
 
@@ -106,7 +106,7 @@ pub(super) async fn end_agent(work: &Work, reason: &str, mode: FinishMode) {
     };
     let executions = &work.shared.executions;
     if let Err(error) = executions.finish(execution, reason, mode).await {
-        tracing::error!(%execution, %error, "an agent goes on without a task");
+        tracing::error!(%execution, %error, "agent of ended attempt not stopped");
     }
     let now = work.shared.clock.now();
     let noted = work
@@ -115,6 +115,6 @@ pub(super) async fn end_agent(work: &Work, reason: &str, mode: FinishMode) {
         .write(move |tx| Box::pin(slot_sessions::end(tx, execution, now)))
         .await;
     if let Err(error) = noted {
-        tracing::warn!(%execution, %error, "the end of its session is not on record");
+        tracing::warn!(%execution, %error, "end of session not recorded");
     }
 }

@@ -64,7 +64,7 @@ async fn bring_back(work: &Work) -> Result<bool, JobError> {
             }
             // Said by the finish as well, which knows what follows from each.
             Err(error) => {
-                tracing::debug!(task = %work.task.number, %error, "the target was not taken in");
+                tracing::debug!(task = %work.task.number, %error, "target branch not merged into worktree");
             }
         }
     }

@@ -106,7 +106,7 @@ pub(super) async fn follow_all(repository: &Arc<Repository>) -> Result<(), CodeM
                     .timeline
                     .record(event, TraceContext::root());
                 if let Err(error) = told.await {
-                    tracing::warn!(%error, "what became of a beacon is not on the timeline");
+                    tracing::warn!(%error, "beacon change not recorded on timeline");
                 }
             }
         }

@@ -166,7 +166,7 @@ impl Conversations {
             let Some(replacement) = replacement else {
                 return Ok(());
             };
-            tracing::info!(since = ?replacement.since, "the index of conversations was shortened");
+            tracing::info!(since = ?replacement.since, "conversation index shortened");
             *self.inner.write_index() = replacement;
         }
     }

@@ -109,7 +109,7 @@ impl Conversations {
         let (place, batch) = match read {
             Ok(read) => read,
             Err(error) => {
-                tracing::debug!(source = name, %error, "no transcript");
+                tracing::debug!(source = name, %error, "transcript unavailable");
                 return Ok(false);
             }
         };

@@ -60,7 +60,7 @@ async fn report_session(
             .foreground_connection(&engine, &cwd, connection, event)
             .await;
         if let Err(error) = taken {
-            tracing::warn!(%error, "the foreground slot is not up to date");
+            tracing::warn!(%error, "foreground slot not updated");
         }
         if event == ConnectionEvent::Closed {
             return;

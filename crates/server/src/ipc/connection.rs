@@ -333,7 +333,7 @@ impl Connection {
         } else {
             match parse::<HelloParams>(METHOD_HELLO, request.params.as_deref()) {
                 Ok(hello) if hello.protocol == PROTOCOL_VERSION => {
-                    tracing::debug!(client = %hello.client.chars().take(64).collect::<String>(), "hello");
+                    tracing::debug!(client = %hello.client.chars().take(64).collect::<String>(), "client connected");
                     self.greeted = true;
                     self.hello_due = None;
                     let welcome = Welcome {
