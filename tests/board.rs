@@ -36,7 +36,7 @@ fn add(home: &TestHome, title: &str, more: &[&str]) -> Value {
     home.json(&args)
 }
 
-fn said(home: &TestHome, args: &[&str]) -> String {
+fn stdout_of(home: &TestHome, args: &[&str]) -> String {
     let output = home.mission(args);
     assert!(
         output.status.success(),
@@ -49,13 +49,13 @@ fn said(home: &TestHome, args: &[&str]) -> String {
 #[test]
 fn a_diamond_is_added_explained_and_drawn() {
     let home = TestHome::started();
-    assert!(said(&home, &["task", "list"]).starts_with("There are no such tasks."));
+    assert!(stdout_of(&home, &["task", "list"]).starts_with("There are no such tasks."));
     let top = add(&home, "Top \"quoted\" it's", &["--priority", "high"]);
     assert_eq!(top["task"]["number"], "T-1");
     assert_eq!(top["waits"], json!([]));
     add(&home, "Left", &["--after", "T-1", "--label", "a b"]);
     add(&home, "Right", &["--after", "1"]);
-    let added = said(
+    let added = stdout_of(
         &home,
         &[
             "task",
@@ -86,16 +86,16 @@ fn a_diamond_is_added_explained_and_drawn() {
         sentences,
         ["waits for T-1", "waits for T-1", "waits for T-2"]
     );
-    let shown = said(&home, &["task", "ready"]);
+    let shown = stdout_of(&home, &["task", "ready"]);
     assert!(shown.contains("Ready (1)\n  T-1  Top"), "{shown}");
     assert!(shown.contains("Waiting (3)"), "{shown}");
 
     assert_eq!(
-        said(&home, &["task", "graph"]),
+        stdout_of(&home, &["task", "graph"]),
         "T-1 open  Top \"quoted\" it's\n├─ T-2 open  Left\n└─ T-3 open  Right\n   \
          └─ T-4 open  Bottom (also after T-2)"
     );
-    let dot = said(&home, &["task", "graph", "T-2", "--dot"]);
+    let dot = stdout_of(&home, &["task", "graph", "T-2", "--dot"]);
     assert!(dot.contains("\"T-2\" -> \"T-4\";"), "{dot}");
     assert!(dot.contains("Top \\\"quoted\\\" it's"), "{dot}");
 
@@ -113,7 +113,7 @@ fn a_diamond_is_added_explained_and_drawn() {
     let listed = home.json(&["task", "list", "--label", "a b"]);
     assert_eq!(listed["total"], 1);
     assert_eq!(listed["tasks"][0]["title"], "Left");
-    let table = said(&home, &["task", "list"]);
+    let table = stdout_of(&home, &["task", "list"]);
     assert!(
         table
             .lines()
@@ -166,8 +166,8 @@ fn a_task_is_edited_noted_cancelled_and_retried() {
     assert_eq!(added["task"]["args"], json!(["--flag", "two words"]));
     assert_eq!(added["task"]["phase"], "plan");
 
-    said(&home, &["task", "note", &id, "look at 'this'"]);
-    said(
+    stdout_of(&home, &["task", "note", &id, "look at 'this'"]);
+    stdout_of(
         &home,
         &[
             "task",
@@ -179,14 +179,14 @@ fn a_task_is_edited_noted_cancelled_and_retried() {
             "due,engine",
         ],
     );
-    said(&home, &["task", "edit", "T-1", "--phase", "execute"]);
+    stdout_of(&home, &["task", "edit", "T-1", "--phase", "execute"]);
     let shown = home.json(&["task", "show", &id]);
     assert_eq!(shown["task"]["title"], "Fix it well");
     assert_eq!(shown["task"]["due"], Value::Null);
     assert_eq!(shown["task"]["engine"], Value::Null);
     assert_eq!(shown["task"]["phase"], "execute");
     assert_eq!(shown["notes"][0]["text"], "look at 'this'");
-    let read = said(&home, &["task", "show", "T-1"]);
+    let read = stdout_of(&home, &["task", "show", "T-1"]);
     assert!(read.contains("T-1  Fix it well"), "{read}");
     assert!(read.contains("touches     src/a b/**"), "{read}");
     let (code, wrong) = home.failure(&["task", "edit", "T-1", "--phase", "investigate"]);
@@ -195,7 +195,7 @@ fn a_task_is_edited_noted_cancelled_and_retried() {
     assert!(nothing.contains("nothing is to be changed"), "{nothing}");
 
     assert_eq!(
-        said(&home, &["task", "cancel", "T-1", "--reason", "not needed"]),
+        stdout_of(&home, &["task", "cancel", "T-1", "--reason", "not needed"]),
         "T-1 is given up."
     );
     let failed = home.json(&["task", "show", "T-1"]);
@@ -492,23 +492,23 @@ fn a_board_goes_out_and_comes_in_again() {
             "low",
         ],
     );
-    said(&home, &["task", "note", "T-2", "a note"]);
-    said(&home, &["task", "cancel", "T-3", "--reason", "no"]);
-    let exported = said(&home, &["task", "export"]);
+    stdout_of(&home, &["task", "note", "T-2", "a note"]);
+    stdout_of(&home, &["task", "cancel", "T-3", "--reason", "no"]);
+    let exported = stdout_of(&home, &["task", "export"]);
     let markdown = home.path().join("board.md");
     let markdown = markdown.to_str().unwrap();
-    said(
+    stdout_of(
         &home,
         &["task", "export", "--format", "markdown", "-o", markdown],
     );
-    assert!(said(&home, &["task", "export", "--format", "markdown"]).contains("- [-] Three"));
+    assert!(stdout_of(&home, &["task", "export", "--format", "markdown"]).contains("- [-] Three"));
 
     let file = home.path().join("board.jsonl");
     std::fs::write(&file, &exported).unwrap();
     for file in [file.to_str().unwrap(), markdown] {
         let other = TestHome::started();
         assert_eq!(other.json(&["task", "import", file])["tasks"], 3);
-        assert_eq!(said(&other, &["task", "export"]), exported, "{file}");
+        assert_eq!(stdout_of(&other, &["task", "export"]), exported, "{file}");
     }
 }
 

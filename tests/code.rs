@@ -1,5 +1,5 @@
 //! The code map through the real daemon, over real git repositories: found, shown
-//! and mapped, current after every change, and landmarks that follow their code.
+//! and mapped, current after every change, and beacons that follow their code.
 
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -109,12 +109,12 @@ impl Shop {
         format!("{path}:{} {name}", hit["first_line"])
     }
 
-    /// `path name standing` of the one piece of a landmark.
+    /// `path name standing` of the one piece of a beacon.
     fn beacon(&self, name: &str) -> String {
         beacon(&self.code(&["beacon", "list"]), name)
     }
 
-    fn told(&self, kind: &str) -> Vec<Value> {
+    fn events_of_kind(&self, kind: &str) -> Vec<Value> {
         let events = self
             .home
             .events()
@@ -253,7 +253,7 @@ fn an_answer_is_current_after_an_edit_and_after_a_checkout() {
     let status = shop.code(&["index"]);
     assert_eq!(status["last_pass"]["changed"], 0, "{status}");
     assert_eq!(status["files"], 2);
-    let passes = shop.told("code_indexed");
+    let passes = shop.events_of_kind("code_indexed");
     assert_eq!(passes[0]["changed"], 2, "{passes:?}");
 }
 
@@ -293,7 +293,7 @@ fn what_no_person_wrote_is_skipped_with_its_reason() {
 }
 
 #[test]
-fn a_landmark_follows_its_code_and_is_never_moved_without_a_word() {
+fn a_beacon_follows_its_code_and_is_never_moved_without_a_word() {
     let shop = Shop::new();
     let set = [
         "beacon",
@@ -333,7 +333,7 @@ fn a_landmark_follows_its_code_and_is_never_moved_without_a_word() {
     let found = shop.code(&["search", "show me the auth middleware"]);
     assert_eq!(found["beacons"][0]["name"], "auth middleware");
     let moves: Vec<_> = shop
-        .told("beacon_moved")
+        .events_of_kind("beacon_moved")
         .iter()
         .map(|event| format!("{} {} {}", event["from"], event["to"], event["trail"]))
         .collect();
@@ -351,23 +351,23 @@ fn a_landmark_follows_its_code_and_is_never_moved_without_a_word() {
     assert_eq!(shop.beacon("auth middleware"), "src/guard.rs admit lost");
     let (_, said) = shop.failure(&["show", "auth middleware"]);
     assert!(said.contains("is lost"), "{said}");
-    assert_eq!(shop.told("beacon_lost").len(), 1);
+    assert_eq!(shop.events_of_kind("beacon_lost").len(), 1);
     shop.git(&["switch", "--quiet", "main"]);
     assert!(
         shop.beacon("auth middleware")
             .starts_with("src/guard.rs admit ")
     );
     assert!(!shop.beacon("auth middleware").ends_with("lost"));
-    assert_eq!(shop.told("beacon_lost").len(), 1);
+    assert_eq!(shop.events_of_kind("beacon_lost").len(), 1);
 
     shop.code(&["beacon", "remove", "auth middleware"]);
     let (code, said) = shop.failure(&["beacon", "remove", "auth middleware"]);
     assert_ne!(code, 0);
-    assert!(said.contains("there is no landmark"), "{said}");
+    assert!(said.contains("there is no beacon"), "{said}");
 }
 
 #[test]
-fn a_worktree_sees_the_landmarks_of_its_repository() {
+fn a_worktree_sees_the_beacons_of_its_repository() {
     let shop = Shop::new();
     shop.code(&["beacon", "set", "door", "check_token"]);
     let worktree = shop.home.path().join("tree");
@@ -378,7 +378,7 @@ fn a_worktree_sees_the_landmarks_of_its_repository() {
     assert_eq!(beacon(&there, "door"), "src/new.rs check_token moved");
     // What a worktree does moves nothing for the others.
     assert_eq!(shop.beacon("door"), "src/auth.rs check_token unchanged");
-    assert_eq!(shop.told("beacon_moved").len(), 0);
+    assert_eq!(shop.events_of_kind("beacon_moved").len(), 0);
 }
 
 /// A repository of so many files with two symbols each.

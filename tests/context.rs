@@ -25,7 +25,7 @@ fn run(stage: &Stage, turns: &str, options: &[&str], prompt: &str) -> Value {
     ended
 }
 
-fn told(home: &TestHome, execution: &Value) -> Value {
+fn context_of(home: &TestHome, execution: &Value) -> Value {
     let id = execution["execution"].as_str().unwrap();
     home.json(&["context", "show", id])
 }
@@ -89,7 +89,7 @@ fn what_one_agent_remembers_the_next_is_told_with_its_source_and_age() {
     let accepted = of_kind(&accepted, "message.accepted");
     let typed = accepted[0]["content"]["payload"]["text"].as_str().unwrap();
     assert_eq!(typed.trim_end(), prompt.trim_end());
-    let view = told(&stage.home, &second);
+    let view = context_of(&stage.home, &second);
     let text = view["text"].as_str().unwrap();
     assert_eq!(typed, format!("now deploy the service\n\n{text}"));
     assert_eq!(view["execution"], second["execution"]);
@@ -106,7 +106,7 @@ fn what_one_agent_remembers_the_next_is_told_with_its_source_and_age() {
         &["--resume", conversation],
         "deploy the service once more",
     );
-    let entries = told(&stage.home, &again);
+    let entries = context_of(&stage.home, &again);
     let entries = items(&entries, "entries");
     assert_eq!(entries[0]["outcome"], "cut");
     let reason = entries[0]["reason"].as_str().unwrap();

@@ -114,7 +114,7 @@ fn config_for(person: &Path) -> String {
 }
 
 /// What was said in a conversation, a line each.
-fn said(home: &TestHome, conversation: &Value) -> Vec<String> {
+fn messages_of(home: &TestHome, conversation: &Value) -> Vec<String> {
     let id = conversation["id"].as_str().unwrap();
     let shown = home.json(&["conversation", "show", id, "--limit", "500"]);
     let items = shown["items"].as_array().unwrap();
@@ -149,7 +149,7 @@ fn what_is_said_in_an_execution_is_taken_in_and_found() {
     assert_eq!(one["skipped"], 0);
     assert!(one["slot"].is_string());
     assert_eq!(
-        said(home, &one),
+        messages_of(home, &one),
         [
             "person: where is the pelican, 鹈鹕在哪里, [masked GitHub token]",
             "agent: The pelican lives in src/birds.rs, at line 40.",
@@ -282,7 +282,7 @@ fn own_conversations_are_taken_in_where_the_person_said_so() {
         assert_eq!(one["tool_calls"], 1);
         assert_eq!(one["tokens"]["input"], 3 * 1234, "{one}");
         assert_eq!(
-            said(&person.home, &one),
+            messages_of(&person.home, &one),
             [
                 "person: think aloud",
                 "agent: Hello! I am a scripted model. This is the first sentence of my answer. \

@@ -50,7 +50,7 @@ fn journal_files(home: &TestHome) -> Vec<String> {
 }
 
 /// Every `mission journal …` on the journal of one run, with and without a daemon.
-fn look_at_everything(home: &TestHome, run: &Value) {
+fn check_every_command(home: &TestHome, run: &Value) {
     let found = records(home, run);
     assert_eq!(found[0]["type"], "journal.header");
     let accepted = of_kind(&found, "message.accepted");
@@ -99,11 +99,11 @@ fn a_run_is_kept_in_the_database_and_looked_at_like_any_other() {
     assert_eq!(journal_files(&stage.home), [""; 0]);
     stage.home.json(&["execution", "cancel", id(&run)]);
     stage.wait(&run, "the end", |details| !details["ended_at"].is_null());
-    look_at_everything(&stage.home, &run);
+    check_every_command(&stage.home, &run);
     let with_daemon = records(&stage.home, &run);
     assert_eq!(stage.show(&run)["records"], with_daemon.len());
     stage.home.json(&["daemon", "stop"]);
-    look_at_everything(&stage.home, &run);
+    check_every_command(&stage.home, &run);
     assert_eq!(records(&stage.home, &run), with_daemon);
 }
 
@@ -243,7 +243,7 @@ fn on_a_shared_database_a_daemon_leaves_the_journals_of_others_alone() {
     assert_eq!(ours.show(&run)["lifecycle"], "running");
     ours.home.json(&["execution", "cancel", id(&run)]);
     ours.wait(&run, "the end", |details| !details["ended_at"].is_null());
-    look_at_everything(&ours.home, &run);
+    check_every_command(&ours.home, &run);
     assert_eq!(
         records(&theirs, &run),
         records(&ours.home, &run),

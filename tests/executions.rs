@@ -116,7 +116,7 @@ pub(crate) fn delivered(details: &Value) -> usize {
 }
 
 /// What the transcript has brought into the journal, in order.
-fn said(details: &Value) -> Vec<Value> {
+fn transcript_texts(details: &Value) -> Vec<Value> {
     let records = journal(details);
     let observed = of_kind(&records, "observation.recorded");
     let facts = observed.iter().map(|one| &one["observed"]["fact"]);
@@ -164,7 +164,7 @@ fn a_run_is_in_its_journal_from_the_prompt_to_the_end_of_the_turn() {
     let sources: Vec<_> = observed.iter().map(|one| one["source"].clone()).collect();
     assert!(sources.contains(&json!("process")), "{sources:?}");
     assert!(sources.contains(&json!("terminal")), "{sources:?}");
-    let said = |details: &Value| said(details).contains(&json!("Done it."));
+    let said = |details: &Value| transcript_texts(details).contains(&json!("Done it."));
     stage.wait(&ended, "its transcript to be read", said);
     let kinds = stage.home.kinds();
     for kind in [
@@ -290,7 +290,7 @@ fn a_killed_daemon_loses_no_message_and_types_none_twice() {
     assert_eq!(of_kind(&journal(&details), "message.accepted").len(), 2);
     let whole = ["first", "There it is.", "second", "More."];
     stage.wait(&run, "the whole transcript, once", |details| {
-        said(details) == whole
+        transcript_texts(details) == whole
     });
 }
 

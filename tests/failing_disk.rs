@@ -63,7 +63,7 @@ fn a_full_disk_refuses_notes_and_takes_them_again_when_there_is_room() {
     home.json(&["daemon", "stop"]);
     let log = std::fs::read_to_string(home.home().log_file()).unwrap();
     let last: Value = serde_json::from_str(log.lines().last().unwrap()).expect(&log);
-    assert_eq!(last["message"], "stopped");
+    assert_eq!(last["message"], "daemon stopped");
 }
 
 #[test]

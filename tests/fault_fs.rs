@@ -293,7 +293,7 @@ impl Disk {
 }
 
 impl State {
-    fn begin_look(&self) -> Result<(), Errno> {
+    fn begin_inspect(&self) -> Result<(), Errno> {
         match self.power {
             Power::Off => Err(Errno::EIO),
             Power::On | Power::Fading(_) => Ok(()),

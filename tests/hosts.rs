@@ -187,7 +187,7 @@ fn a_stranger_at_the_socket_does_not_take_the_daemons_place() {
     });
     drop(silent);
     let log = std::fs::read_to_string(log).unwrap();
-    assert!(!log.contains("the host was lost"), "{log}");
+    assert!(!log.contains("slot host lost"), "{log}");
     let ended = home.json(&["slot", "kill", "counted"]);
     assert_eq!(ended["outcome"], "the program was ended by signal 15");
 }

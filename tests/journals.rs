@@ -16,19 +16,19 @@ use serde_json::{Value, json};
 use crate::harness::{TestHome, text};
 
 /// A home with the journal of one execution that has asked a question.
-struct Told {
+struct JournalFixture {
     home: TestHome,
     store: FileStore,
     execution: ExecutionId,
 }
 
-impl Told {
+impl JournalFixture {
     fn new() -> Self {
         let home = TestHome::new();
         let store = FileStore::open(&home.home().journals_dir()).unwrap();
         let journal = create(Arc::new(store.clone()));
         let execution = journal.execution();
-        tell(&journal);
+        record_history(&journal);
         drop(journal);
         Self {
             home,
@@ -74,8 +74,8 @@ impl Told {
     }
 }
 
-fn tell(journal: &Journal) {
-    let say = |number: i64, source: Source, observed: Observed| {
+fn record_history(journal: &Journal) {
+    let observe = |number: i64, source: Source, observed: Observed| {
         let observation = NewObservation {
             execution: journal.execution(),
             key: ObservationKey::new(format!("test:{number}")).unwrap(),
@@ -87,50 +87,53 @@ fn tell(journal: &Journal) {
         journal.observe(at(number), observation).unwrap();
     };
     let started = Process::Started { pid: 4711 };
-    say(1, Source::Process, Observed::Fact(started.into()));
+    observe(1, Source::Process, Observed::Fact(started.into()));
     let progress = Progress {
         summary: "the tests run".try_into().unwrap(),
         detail: None,
         percent: None,
         artifacts: Default::default(),
     };
-    say(2, Source::McpTool, Observed::Signal(progress.into()));
+    observe(2, Source::McpTool, Observed::Signal(progress.into()));
     let question = NeedsInput {
         question: "Which port?".try_into().unwrap(),
         choices: Default::default(),
     };
-    say(3, Source::McpTool, Observed::Signal(question.into()));
+    observe(3, Source::McpTool, Observed::Signal(question.into()));
     let claim = CompletedClaim {
         summary: "all is done | <b>".try_into().unwrap(),
         artifacts: Default::default(),
     };
-    say(4, Source::McpTool, Observed::Signal(claim.into()));
+    observe(4, Source::McpTool, Observed::Signal(claim.into()));
 }
 
 #[test]
 fn an_intact_journal_is_said_to_be_so_without_a_daemon() {
-    let told = Told::new();
-    let (intact, findings, said) = told.verify(&told.lines());
+    let fixture = JournalFixture::new();
+    let (intact, findings, said) = fixture.verify(&fixture.lines());
     assert!(intact, "{findings:?}");
-    assert!(said.starts_with(&format!("intact {}", told.id())), "{said}");
-    let file = told.file();
-    let by_path = told
+    assert!(
+        said.starts_with(&format!("intact {}", fixture.id())),
+        "{said}"
+    );
+    let file = fixture.file();
+    let by_path = fixture
         .home
         .json(&["journal", "verify", file.to_str().unwrap()]);
-    assert_eq!(by_path["records"], told.lines().len());
+    assert_eq!(by_path["records"], fixture.lines().len());
     assert!(
-        !missiond_daemon::Instance::is_held(&told.home.home()).unwrap(),
+        !missiond_daemon::Instance::is_held(&fixture.home.home()).unwrap(),
         "no daemon was started"
     );
 }
 
 #[test]
 fn every_kind_of_tampering_is_found_and_explained() {
-    let told = Told::new();
-    let whole = told.lines();
+    let fixture = JournalFixture::new();
+    let whole = fixture.lines();
     let record = whole.len() / 2;
     let found = |lines: &[String], finding: &str, said: &str| {
-        let (intact, findings, human) = told.verify(lines);
+        let (intact, findings, human) = fixture.verify(lines);
         assert!(!intact, "{finding}");
         assert!(findings.contains(&finding.to_owned()), "{findings:?}");
         assert!(human.contains("NOT INTACT"), "{human}");
@@ -168,21 +171,21 @@ fn every_kind_of_tampering_is_found_and_explained() {
     );
     found(&whole[..kept], "end_missing", &end);
 
-    let (intact, ..) = told.verify(&whole);
+    let (intact, ..) = fixture.verify(&whole);
     assert!(intact, "it was put back");
 }
 
 #[test]
 fn all_journals_are_checked_and_one_bad_one_is_enough() {
-    let told = Told::new();
-    let home = &told.home;
-    tell(&create(Arc::new(told.store.clone())));
+    let fixture = JournalFixture::new();
+    let home = &fixture.home;
+    record_history(&create(Arc::new(fixture.store.clone())));
     let all = home.mission(&["journal", "verify", "--all"]);
     assert!(all.status.success());
     assert!(text(&all.stdout).ends_with("all 2 journals are intact"));
 
-    let lines = told.lines();
-    fs::write(told.file(), lines[..lines.len() - 3].concat()).unwrap();
+    let lines = fixture.lines();
+    fs::write(fixture.file(), lines[..lines.len() - 3].concat()).unwrap();
     let all = home.mission(&["journal", "verify", "--all"]);
     assert_eq!(all.status.code(), Some(1));
     assert!(text(&all.stdout).ends_with("1 of 2 journals are not intact"));
@@ -213,21 +216,21 @@ fn what_does_not_exist_is_said_to_be_missing() {
 
 #[test]
 fn records_are_shown_in_words_and_in_pieces() {
-    let told = Told::new();
-    let shown = told.home.mission(&["journal", "show", &told.id()]);
+    let fixture = JournalFixture::new();
+    let shown = fixture.home.mission(&["journal", "show", &fixture.id()]);
     let shown = text(&shown.stdout);
-    assert_eq!(shown.lines().count(), told.lines().len());
+    assert_eq!(shown.lines().count(), fixture.lines().len());
     assert!(
         shown.contains("needs_input: Which port? (by mcp tool, high)"),
         "{shown}"
     );
     assert!(shown.contains("process 4711 started"), "{shown}");
 
-    let id = told.id();
+    let id = fixture.id();
     let args = [
         "--json", "journal", "show", &id, "--after", "2", "--limit", "3",
     ];
-    let some = text(&told.home.mission(&args).stdout);
+    let some = text(&fixture.home.mission(&args).stdout);
     let places: Vec<u64> = some
         .lines()
         .map(|line| {
@@ -245,7 +248,7 @@ fn records_are_shown_in_words_and_in_pieces() {
         "--kind",
         "journal.header,owner-effect.recorded",
     ];
-    let only = text(&told.home.mission(&args).stdout);
+    let only = text(&fixture.home.mission(&args).stdout);
     let kinds: Vec<_> = only
         .lines()
         .map(|line| line.split_whitespace().nth(2).unwrap())
@@ -262,11 +265,11 @@ fn records_are_shown_in_words_and_in_pieces() {
 
 #[test]
 fn what_comes_before_damage_is_shown() {
-    let told = Told::new();
-    let mut lines = told.lines();
+    let fixture = JournalFixture::new();
+    let mut lines = fixture.lines();
     lines[5] = lines[5].replacen("20", "21", 1);
-    fs::write(told.file(), lines.concat()).unwrap();
-    let shown = told.home.mission(&["journal", "show", &told.id()]);
+    fs::write(fixture.file(), lines.concat()).unwrap();
+    let shown = fixture.home.mission(&["journal", "show", &fixture.id()]);
     assert_eq!(shown.status.code(), Some(8));
     assert_eq!(text(&shown.stdout).lines().count(), 5);
     assert!(text(&shown.stderr).contains("after record 5 is damaged"));
@@ -274,33 +277,35 @@ fn what_comes_before_damage_is_shown() {
 
 #[test]
 fn a_replay_is_the_state_then_and_now() {
-    let told = Told::new();
-    let id = told.id();
-    let now = told.home.json(&["journal", "replay", &id]);
-    let state = replay(&told.store, told.execution).unwrap().state;
+    let fixture = JournalFixture::new();
+    let id = fixture.id();
+    let now = fixture.home.json(&["journal", "replay", &id]);
+    let state = replay(&fixture.store, fixture.execution).unwrap().state;
     assert_eq!(state.lifecycle, ExecutionLifecycle::Running);
     assert_eq!(now["lifecycle"], "running");
     assert_eq!(now["attention"], "awaiting_operator");
     assert_eq!(now["head"], state.head.0);
     assert_eq!(now["observations_processed"], 4);
-    let then = told.home.json(&["journal", "replay", &id, "--at", "1"]);
+    let then = fixture.home.json(&["journal", "replay", &id, "--at", "1"]);
     assert_eq!(
         (&then["lifecycle"], &then["head"]),
         (&json!("starting"), &json!(1))
     );
 
-    let human = text(&told.home.mission(&["journal", "replay", &id]).stdout);
+    let human = text(&fixture.home.mission(&["journal", "replay", &id]).stdout);
     assert!(human.contains("Which port?"), "{human}");
-    let (code, _) = told.home.failure(&["journal", "replay", &id, "--at", "0"]);
+    let (code, _) = fixture
+        .home
+        .failure(&["journal", "replay", &id, "--at", "0"]);
     assert_eq!(code, 2);
 }
 
 #[test]
 fn exports_are_complete_in_every_form() {
-    let told = Told::new();
-    let id = told.id();
+    let fixture = JournalFixture::new();
+    let id = fixture.id();
     let folder = tempfile::tempdir().unwrap();
-    let copy = folder.path().join(told.file().file_name().unwrap());
+    let copy = folder.path().join(fixture.file().file_name().unwrap());
     let args = [
         "journal",
         "export",
@@ -310,16 +315,16 @@ fn exports_are_complete_in_every_form() {
         "-o",
         copy.to_str().unwrap(),
     ];
-    assert!(told.home.mission(&args).status.success());
-    assert_eq!(fs::read(&copy).unwrap(), fs::read(told.file()).unwrap());
+    assert!(fixture.home.mission(&args).status.success());
+    assert_eq!(fs::read(&copy).unwrap(), fs::read(fixture.file()).unwrap());
 
-    let records = told.home.mission(&["journal", "export", &id]);
+    let records = fixture.home.mission(&["journal", "export", &id]);
     let records = text(&records.stdout);
-    assert_eq!(records.lines().count(), told.lines().len());
+    assert_eq!(records.lines().count(), fixture.lines().len());
     let first: Value = serde_json::from_str(records.lines().next().unwrap()).unwrap();
     assert_eq!(first["type"], "journal.header");
 
-    let page = told
+    let page = fixture
         .home
         .mission(&["journal", "export", &id, "--format", "markdown"]);
     let page = text(&page.stdout);
@@ -329,20 +334,22 @@ fn exports_are_complete_in_every_form() {
 
 #[test]
 fn two_journals_and_two_moments_are_compared() {
-    let told = Told::new();
-    let id = told.id();
+    let fixture = JournalFixture::new();
+    let id = fixture.id();
     let folder = tempfile::tempdir().unwrap();
-    let copy = folder.path().join(told.file().file_name().unwrap());
-    let lines = told.lines();
+    let copy = folder.path().join(fixture.file().file_name().unwrap());
+    let lines = fixture.lines();
     fs::write(&copy, lines[..lines.len() - 3].concat()).unwrap();
     let copy = copy.to_str().unwrap();
 
-    let same = told
+    let same = fixture
         .home
-        .mission(&["journal", "diff", &id, told.file().to_str().unwrap()]);
+        .mission(&["journal", "diff", &id, fixture.file().to_str().unwrap()]);
     assert!(same.status.success());
     assert_eq!(text(&same.stdout), "every record is the same");
-    let differs = told.home.mission(&["--json", "journal", "diff", &id, copy]);
+    let differs = fixture
+        .home
+        .mission(&["--json", "journal", "diff", &id, copy]);
     assert_eq!(differs.status.code(), Some(1));
     let differs = text(&differs.stdout);
     assert_eq!(differs.lines().count(), 3, "{differs}");
@@ -352,7 +359,7 @@ fn two_journals_and_two_moments_are_compared() {
             .all(|line| line.starts_with(r#"{"only_left""#))
     );
 
-    let moments = told
+    let moments = fixture
         .home
         .mission(&["--json", "journal", "diff", &id, "--from", "1"]);
     assert_eq!(moments.status.code(), Some(1));
@@ -361,7 +368,7 @@ fn two_journals_and_two_moments_are_compared() {
     let lifecycle = json!({"path": "lifecycle", "before": "starting", "after": "running"});
     assert!(changed.contains(&lifecycle), "{moments}");
     let last = moments["to"].as_u64().unwrap().to_string();
-    let none = told
+    let none = fixture
         .home
         .mission(&["journal", "diff", &id, "--from", &last]);
     assert!(none.status.success());

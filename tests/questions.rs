@@ -461,7 +461,7 @@ impl Receiver {
         std::thread::spawn(move || {
             let mut answers = first.iter().copied();
             for stream in listener.incoming() {
-                let request = take(stream.unwrap(), answers.next().unwrap_or("200 OK"));
+                let request = receive_request(stream.unwrap(), answers.next().unwrap_or("200 OK"));
                 if sender.send(request).is_err() {
                     return;
                 }
@@ -477,7 +477,7 @@ impl Receiver {
     }
 }
 
-fn take(mut stream: std::net::TcpStream, status: &str) -> (String, Value) {
+fn receive_request(mut stream: std::net::TcpStream, status: &str) -> (String, Value) {
     use std::io::{Read, Write};
 
     let mut bytes = Vec::new();

@@ -8,7 +8,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 
 use missiond_core::PtyState;
-use missiond_pty::Senses;
+use missiond_pty::OutputFilter;
 use missiond_semantic::{Size, WaitingFor};
 use pty_process::blocking::Command;
 use rustix::termios::LocalModes;
@@ -56,10 +56,10 @@ impl Stage {
     }
 
     fn start(&self, arguments: &[&str]) -> Watched {
-        self.start_with(arguments, Senses::All)
+        self.start_with(arguments, OutputFilter::All)
     }
 
-    fn start_with(&self, arguments: &[&str], senses: Senses) -> Watched {
+    fn start_with(&self, arguments: &[&str], filter: OutputFilter) -> Watched {
         let command = Command::new(binary())
             .arg("rehearse")
             .args(arguments)
@@ -67,7 +67,7 @@ impl Stage {
             .args(["--transcript", "transcript"])
             .current_dir(self.folder.path())
             .env("MISSION_HOME", self.file("home"));
-        Watched::start("rehearsal", command, SIZE, senses)
+        Watched::start("rehearsal", command, SIZE, filter)
     }
 
     /// What the agent last said about itself.
@@ -135,10 +135,10 @@ turns:
 
 #[test]
 fn every_state_is_read_as_what_the_agent_truly_does() {
-    for senses in [Senses::All, Senses::ScreenOnly] {
+    for filter in [OutputFilter::All, OutputFilter::ScreenOnly] {
         let stage = Stage::new();
         stage.write("all.yaml", EVERY_STATE);
-        let mut agent = stage.start_with(&["all.yaml"], senses);
+        let mut agent = stage.start_with(&["all.yaml"], filter);
         agent.wait_for_text("Rehearsal: no model is used");
         assert_eq!(agent.reading().state, PtyState::Starting);
         stage.both_say(&mut agent, PtyState::Idle);

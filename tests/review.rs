@@ -152,7 +152,7 @@ fn the_log_is_read_by_level_and_words_and_onwards() {
             .as_array()
             .unwrap()
             .iter()
-            .any(|line| line["message"] == "ready")
+            .any(|line| line["message"] == "daemon ready")
     });
     let page = home.call("daemon_logs", &json!({ "limit": 1 }));
     assert_eq!(page["lines"].as_array().unwrap().len(), 1);
@@ -177,7 +177,7 @@ fn the_log_is_read_by_level_and_words_and_onwards() {
     );
     let (code, said) = refused(&home, "daemon_logs", &json!({ "before": "x" }));
     assert_eq!(code, 2);
-    assert!(said.contains("is no place in the log"), "{said}");
+    assert!(said.contains("is no position in the log"), "{said}");
 }
 
 #[test]

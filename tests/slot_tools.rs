@@ -72,7 +72,7 @@ fn others(home: &TestHome, execution: &str) -> Vec<String> {
     names.filter(|name| name.contains("__")).collect()
 }
 
-fn told(home: &TestHome, kind: &str) -> Vec<Value> {
+fn events_of_kind(home: &TestHome, kind: &str) -> Vec<Value> {
     let events = home
         .events()
         .into_iter()
@@ -96,9 +96,9 @@ fn an_agent_has_the_tools_of_its_slot_and_no_others() {
     wait_for("the answer of the tool", || screen().contains("hello of "));
     wait_for("the end of the turn", || screen().contains("modern__echo"));
     wait_for("the call on the timeline", || {
-        told(&home, "mcp_tool_called").len() == 1
+        events_of_kind(&home, "mcp_tool_called").len() == 1
     });
-    let called = &told(&home, "mcp_tool_called")[0];
+    let called = &events_of_kind(&home, "mcp_tool_called")[0];
     assert_eq!([&called["server"], &called["tool"]], ["plain", "echo"]);
     assert_eq!(others(&home, &keen), ["plain__echo"]);
 
@@ -109,13 +109,13 @@ fn an_agent_has_the_tools_of_its_slot_and_no_others() {
         assert_eq!(error_code(&answer), "forbidden", "{answer}");
         let message = answer["error"]["message"].as_str().unwrap();
         assert!(message.contains("`tools` of its slot"), "{message}");
-        let refused = told(&home, "execution_access_refused");
+        let refused = events_of_kind(&home, "execution_access_refused");
         let last = refused.last().unwrap();
         assert_eq!(last["execution"], json!(keen));
         assert!(last["reason"].as_str().unwrap().contains(tool), "{last}");
     }
     assert_eq!(
-        told(&home, "mcp_tool_called").len(),
+        events_of_kind(&home, "mcp_tool_called").len(),
         1,
         "nothing was called"
     );

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use serde_json::json;
 
 use crate::harness::{TestHome, wait_for};
-use crate::toolhub_hostile::{call, fake_server, list_tricks, said, write_list};
+use crate::toolhub_hostile::{call, fake_server, list_tricks, result_text, write_list};
 
 #[test]
 fn the_list_is_kept_by_commands_and_obeyed_at_once() {
@@ -22,7 +22,7 @@ fn the_list_is_kept_by_commands_and_obeyed_at_once() {
         &fake,
         "plain",
     ]);
-    assert!(said(&call(&home, "mine__echo", &json!({"text": "hi"}))).starts_with("hi of"));
+    assert!(result_text(&call(&home, "mine__echo", &json!({"text": "hi"}))).starts_with("hi of"));
     assert_eq!(home.failure(&["mcp", "add", "mine", "--", "x"]).0, 5);
     home.json(&["mcp", "disable", "mine"]);
     let (code, error) = home.failure(&["mcp", "call-tool", "mine__echo", "{\"text\": \"x\"}"]);
@@ -69,7 +69,7 @@ fn servers_of_other_clients_are_imported_once() {
     assert_eq!(import(&["--dry-run"]), "would be added");
     assert_eq!(import(&["cursor"]), "added");
     assert_eq!(import(&[]), "is there already");
-    assert!(said(&call(&home, "fake__echo", &json!({"text": "hi"}))).starts_with("hi of"));
+    assert!(result_text(&call(&home, "fake__echo", &json!({"text": "hi"}))).starts_with("hi of"));
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn a_server_is_started_when_needed_and_stopped_when_idle() {
         home.json(&["mcp", "list-servers"])["servers"][0]["state"],
         "stopped"
     );
-    let first = said(&call(&home, "brief__echo", &json!({"text": "x"}))).to_owned();
+    let first = result_text(&call(&home, "brief__echo", &json!({"text": "x"}))).to_owned();
     wait_for("the idle server to stop", || {
         home.json(&["mcp", "list-servers"])["servers"][0]["state"] == "stopped"
     });
@@ -95,7 +95,7 @@ fn a_server_is_started_when_needed_and_stopped_when_idle() {
         home.json(&["mcp", "list-servers"])["servers"][0]["reason"],
         "nobody used it"
     );
-    let second = said(&call(&home, "brief__echo", &json!({"text": "x"}))).to_owned();
+    let second = result_text(&call(&home, "brief__echo", &json!({"text": "x"}))).to_owned();
     assert_ne!(first, second, "the same process answered");
     let expected = ["starting", "ready", "stopped", "starting", "ready"];
     wait_for("every state to be on the timeline", || {
@@ -198,7 +198,7 @@ fn no_call_is_lost_and_no_answer_goes_astray() {
                         );
                         failed.fetch_add(1, Ordering::Relaxed);
                     } else {
-                        let text = said(&answer["result"]);
+                        let text = result_text(&answer["result"]);
                         let own = format!("{} of ", word(number));
                         assert!(text.starts_with(&own), "{own}: {text}");
                         done.fetch_add(1, Ordering::Relaxed);

@@ -44,7 +44,7 @@ pub(crate) fn call(home: &TestHome, tool: &str, arguments: &Value) -> Value {
     home.json(&["mcp", "call-tool", tool, &arguments.to_string()])
 }
 
-pub(crate) fn said(result: &Value) -> &str {
+pub(crate) fn result_text(result: &Value) -> &str {
     result["result"]["content"][0]["text"]
         .as_str()
         .unwrap_or_else(|| panic!("{result}"))
@@ -79,7 +79,7 @@ fn odd_servers_are_understood() {
         for word in ["one", "two"] {
             let result = call(&home, &format!("{trick}__echo"), &json!({"text": word}));
             assert!(
-                said(&result).starts_with(&format!("{word} of ")),
+                result_text(&result).starts_with(&format!("{word} of ")),
                 "{trick}: {result}"
             );
         }
@@ -146,7 +146,9 @@ fn broken_servers_become_clear_errors() {
     }
     // The hub is well: another server is served, and the broken ones are named.
     list_tricks(&home, &[("plain", ""), ("exit-at-once", "")]);
-    assert!(said(&call(&home, "plain__echo", &json!({"text": "still"}))).starts_with("still of"));
+    assert!(
+        result_text(&call(&home, "plain__echo", &json!({"text": "still"}))).starts_with("still of")
+    );
     let listed = home.json(&["mcp", "list-servers"]);
     let names: Vec<_> = listed["servers"]
         .as_array()
@@ -231,7 +233,7 @@ fn a_server_that_keeps_dying_is_left_alone_and_says_so() {
         ),
     );
     assert!(
-        said(&call(
+        result_text(&call(
             &home,
             "exit-at-once__echo",
             &json!({"text": "mended"})
@@ -264,7 +266,11 @@ fn nothing_of_a_server_is_left_behind() {
     all_gone("what a stopped server left");
     call(&home, "litter__echo", &json!({"text": "x"}));
     let stubborn = call(&home, "ignores-end__echo", &json!({"text": "x"}));
-    let stubborn = said(&stubborn).rsplit(' ').next().unwrap().to_owned();
+    let stubborn = result_text(&stubborn)
+        .rsplit(' ')
+        .next()
+        .unwrap()
+        .to_owned();
     assert!(is_alive(&stubborn));
     home.json(&["daemon", "stop"]);
     all_gone("what a stopped daemon left");
@@ -298,7 +304,7 @@ fn a_server_has_no_variable_it_was_not_given() {
     let output = command.output().unwrap();
     let result: Value = serde_json::from_slice(&output.stdout)
         .unwrap_or_else(|_| panic!("{}", text(&output.stderr)));
-    let names: Vec<_> = said(&result).split(' ').collect();
+    let names: Vec<_> = result_text(&result).split(' ').collect();
     assert!(
         names.contains(&"GIVEN") && names.contains(&"PASSED") && names.contains(&"PATH"),
         "{names:?}"

@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use missiond_core::PtyState;
-use missiond_pty::{Senses, Session, TimedReading};
+use missiond_pty::{OutputFilter, Session, TimedReading};
 use missiond_semantic::{Catalogue, Reading, Size};
 use pty_process::blocking::{Command, Pty, open};
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -28,7 +28,7 @@ pub(crate) struct Watched {
 }
 
 impl Watched {
-    pub(crate) fn start(engine: &str, command: Command, size: Size, senses: Senses) -> Self {
+    pub(crate) fn start(engine: &str, command: Command, size: Size, filter: OutputFilter) -> Self {
         let catalogue = Catalogue::shipped().unwrap();
         let manifest = catalogue.get(engine).expect("it has a manifest").clone();
         let (pty, pts) = open().unwrap();
@@ -52,7 +52,7 @@ impl Watched {
             }
         });
         Self {
-            session: Session::new(size, manifest).with_senses(senses),
+            session: Session::new(size, manifest).with_output_filter(filter),
             readings: Vec::new(),
             began: Instant::now(),
             output,
@@ -128,7 +128,7 @@ impl Watched {
             status.is_some()
         });
         while let Ok(bytes) = self.output.recv_timeout(LOOK) {
-            self.take_in(&bytes);
+            self.feed(&bytes);
         }
         let at = self.began.elapsed();
         self.session.exited(at, &mut self.readings);
@@ -139,7 +139,7 @@ impl Watched {
         let due = self.session.deadline();
         let until_due = due.map_or(LOOK, |due| due.saturating_sub(self.began.elapsed()));
         match self.output.recv_timeout(until_due.min(LOOK)) {
-            Ok(bytes) => self.take_in(&bytes),
+            Ok(bytes) => self.feed(&bytes),
             Err(RecvTimeoutError::Timeout) => {}
             // Ended: time goes on all the same.
             Err(RecvTimeoutError::Disconnected) => std::thread::sleep(LOOK),
@@ -148,7 +148,7 @@ impl Watched {
         self.session.advance_to(now, &mut self.readings);
     }
 
-    fn take_in(&mut self, bytes: &[u8]) {
+    fn feed(&mut self, bytes: &[u8]) {
         let at = self.began.elapsed();
         self.session.feed(bytes, at, &mut self.readings);
         let replies = self.session.terminal().take_replies();

@@ -18,7 +18,7 @@ fn script(model: &ModelServer, file: &str) {
     model.reply(Reply::new().call("Bash", arguments));
     let claim = "mcp__mission-execution__completed_claim";
     model.reply(Reply::new().call(claim, json!({"summary": "The file is written."})));
-    model.reply(Reply::new().say("It is done."));
+    model.reply(Reply::new().text("It is done."));
 }
 
 /// What Claude Code finds in the person's home.
@@ -106,7 +106,7 @@ fn the_demo_runs_with_claude_code() {
                 "needs_input",
                 json!({"question": "How loud?", "choices": choices}),
             );
-            model.reply_about(&about, Reply::new().say("I wait for the answer."));
+            model.reply_about(&about, Reply::new().text("I wait for the answer."));
         }
         let command = format!("cat > lib/{name}.sh <<'END'\n{body}\nEND");
         let arguments = json!({"command": command, "description": "Write the command"});
@@ -117,7 +117,7 @@ fn the_demo_runs_with_claude_code() {
             "completed_claim",
             json!({"summary": format!("greet {name} works")}),
         );
-        model.reply_about(&about, Reply::new().say("It is done."));
+        model.reply_about(&about, Reply::new().text("It is done."));
     }
     let demo = home
         .command(&["demo", "--json", "--engine", "claude"])

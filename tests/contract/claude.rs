@@ -24,7 +24,7 @@ fn a_daemon_that_takes_over_answers_what_the_launch_has_answered() {
     let Some((room, cli)) = prepared() else {
         return;
     };
-    room.model.reply(Reply::new().say("It is a short one."));
+    room.model.reply(Reply::new().text("It is a short one."));
     let agent = Agent::start(&cli, &room, "what is the answer", &[]);
     // Claude Code has not asked yet whether it may trust the folder.
     room.home.kill();

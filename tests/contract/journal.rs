@@ -32,7 +32,7 @@ pub(crate) fn strands(records: &[Value]) -> Strands {
         assert_eq!(*place, 0, "a group begins in its middle: {first}");
         let (group, after) = rest.split_at(usize::try_from(size).unwrap());
         rest = after;
-        let Some((strand, line)) = told(group) else {
+        let Some((strand, line)) = summarize(group) else {
             continue;
         };
         let lines = strands.entry(strand).or_default();
@@ -43,7 +43,7 @@ pub(crate) fn strands(records: &[Value]) -> Strands {
     strands
 }
 
-fn told(group: &[Value]) -> Option<(&'static str, String)> {
+fn summarize(group: &[Value]) -> Option<(&'static str, String)> {
     let (kind, data) = (group[0]["type"].as_str().unwrap(), &group[0]["data"]);
     if kind == "observation.recorded" {
         return Some(observed(data, &group[1..]));

@@ -162,9 +162,9 @@ impl Cli {
         room.model.reply(
             Reply::new()
                 .hold(&begin)
-                .say("The answer has two lines.\n\nThis is the first one of them.\n\n")
+                .text("The answer has two lines.\n\nThis is the first one of them.\n\n")
                 .hold(&finish)
-                .say("The second says forty-two."),
+                .text("The second says forty-two."),
         );
         let agent = Agent::start(self, room, "what is the answer", &[]);
         agent.wait("thinking", |details| details["activity"] == "reasoning");
@@ -200,7 +200,7 @@ impl Cli {
             "source": "session 7",
         });
         room.home.json(&["call", "kb_remember", &draft.to_string()]);
-        room.model.reply(Reply::new().say("It is known now."));
+        room.model.reply(Reply::new().text("It is known now."));
         let agent = Agent::start(self, room, "deploy the service", &[]);
         agent.wait_for_rest("It is known now.");
         let asked = room.model.turns().last().unwrap().body.to_string();
@@ -222,7 +222,7 @@ impl Cli {
     }
 
     fn goes_on<'r>(&'r self, room: &'r Room, conversation: &str) -> Agent<'r> {
-        room.model.reply(Reply::new().say("It was eighty-eighty."));
+        room.model.reply(Reply::new().text("It was eighty-eighty."));
         let agent = Agent::start(self, room, "which port was it", &["--resume", conversation]);
         agent.wait_for_rest("It was eighty-eighty.");
         let asked = room.model.turns().last().unwrap().body.to_string();
@@ -402,7 +402,7 @@ impl<'r> Agent<'r> {
     }
 
     /// Sends a message and waits until it was typed.
-    fn told(&self, words: &str) {
+    fn send_message(&self, words: &str) {
         let sent = self
             .room
             .home
@@ -426,8 +426,8 @@ impl<'r> Agent<'r> {
         let model = &self.room.model;
         let report = json!({"summary": "half of it", "percent": 50});
         model.reply((self.cli.signal)("progress", report));
-        model.reply(Reply::new().say("It is reported."));
-        self.told("report how far you are");
+        model.reply(Reply::new().text("It is reported."));
+        self.send_message("report how far you are");
         self.wait_for_rest("It is reported.");
         assert_eq!(self.show()["progress"], "half of it");
     }
@@ -436,13 +436,13 @@ impl<'r> Agent<'r> {
         let model = &self.room.model;
         let question = json!({"question": "Which port?"});
         model.reply((self.cli.signal)("needs_input", question));
-        model.reply(Reply::new().say("The port was asked for."));
-        self.told("ask me for the port");
+        model.reply(Reply::new().text("The port was asked for."));
+        self.send_message("ask me for the port");
         self.wait_for_rest("The port was asked for.");
         let asking = self.show();
         assert_eq!(asking["questions"][0]["question"], "Which port?");
         assert_eq!(asking["attention"], "awaiting_operator");
-        model.reply(Reply::new().say("Port 8080 it is."));
+        model.reply(Reply::new().text("Port 8080 it is."));
         let answer = self
             .room
             .home
@@ -455,7 +455,7 @@ impl<'r> Agent<'r> {
     /// Has the model write a file, and answers the question that comes up.
     fn asks_to_write(&self, name: &str, prompt: &str, answer: &str, then: Option<Reply>) {
         self.room.model.reply((self.cli.write)(self.room, name));
-        self.told(prompt);
+        self.send_message(prompt);
         // Some report the question before they have drawn it.
         wait_for("the options of a dialog", || {
             let reading = self.screen()["reading"].clone();
@@ -473,7 +473,7 @@ impl<'r> Agent<'r> {
     }
 
     fn writes_what_it_may(&self) {
-        let written = Reply::new().say("It was written.");
+        let written = Reply::new().text("It was written.");
         self.asks_to_write("made.txt", "write the file", self.cli.allow, Some(written));
         self.wait_for_rest("It was written.");
         let made = std::fs::read_to_string(self.room.path("work/made.txt")).unwrap();
@@ -498,11 +498,11 @@ impl<'r> Agent<'r> {
         let finish = Gate::closed();
         self.room.model.reply(
             Reply::new()
-                .say("One thing first.\n\nThen there is another.\n\n")
+                .text("One thing first.\n\nThen there is another.\n\n")
                 .hold(&finish)
-                .say("And that was all."),
+                .text("And that was all."),
         );
-        self.told("take your time");
+        self.send_message("take your time");
         self.wait_for_text("One thing first.");
         let pid = self.pid();
         self.room.home.kill();
@@ -516,10 +516,10 @@ impl<'r> Agent<'r> {
         let never = Gate::closed();
         self.room.model.reply(
             Reply::new()
-                .say("One, two, three.\n\nFour, five, six.\n\n")
+                .text("One, two, three.\n\nFour, five, six.\n\n")
                 .hold(&never),
         );
-        self.told("count to a million");
+        self.send_message("count to a million");
         self.wait_for_text("One, two, three.");
         self.wait("counting", |details| details["activity"] == "communicating");
         let sent = self.room.home.json(&["execution", "interrupt", "agent"]);
@@ -531,8 +531,8 @@ impl<'r> Agent<'r> {
         let claim = json!({"summary": "all of it is done"});
         let model = &self.room.model;
         model.reply((self.cli.signal)("completed_claim", claim));
-        model.reply(Reply::new().say("It is claimed."));
-        self.told("say that it is done");
+        model.reply(Reply::new().text("It is claimed."));
+        self.send_message("say that it is done");
         self.wait_for_rest("It is claimed.");
         assert_eq!(self.show()["lifecycle"], "running", "a claim ends nothing");
     }

@@ -5,12 +5,12 @@
 use serde_json::Value;
 
 /// A record with the fact or signal it carries, if it carries one.
-struct Told<'r> {
+struct NumberedRecord<'r> {
     place: u64,
     record: &'r Value,
 }
 
-impl Told<'_> {
+impl NumberedRecord<'_> {
     fn kind(&self) -> &str {
         self.record["type"].as_str().unwrap()
     }
@@ -35,26 +35,27 @@ impl Told<'_> {
 
 /// Panics with both records when an effect comes before its cause.
 pub(crate) fn assert_causes_come_first(records: &[Value]) {
-    let told: Vec<_> = records
+    let numbered: Vec<_> = records
         .iter()
-        .map(|record| Told {
+        .map(|record| NumberedRecord {
             place: record["seq"].as_u64().unwrap(),
             record,
         })
         .collect();
-    assert_eq!(told[0].kind(), "journal.header");
-    nothing_is_seen_outside_the_life_of_the_program(&told);
-    messages_are_accepted_typed_and_then_heard(&told);
-    signals_are_on_record_before_the_agent_knows(&told);
+    assert_eq!(numbered[0].kind(), "journal.header");
+    nothing_is_seen_outside_the_life_of_the_program(&numbered);
+    messages_are_accepted_typed_and_then_heard(&numbered);
+    signals_are_on_record_before_the_agent_knows(&numbered);
 }
 
-fn nothing_is_seen_outside_the_life_of_the_program(told: &[Told<'_>]) {
+fn nothing_is_seen_outside_the_life_of_the_program(records: &[NumberedRecord<'_>]) {
     let process = |event: &str| {
-        told.iter()
+        records
+            .iter()
             .find(|one| one.fact("process").is_some_and(|it| it["event"] == event))
     };
     let (started, exited) = (process("started").unwrap(), process("exited"));
-    for one in told
+    for one in records
         .iter()
         .filter(|one| one.kind() == "observation.recorded")
     {
@@ -69,12 +70,14 @@ fn nothing_is_seen_outside_the_life_of_the_program(told: &[Told<'_>]) {
     }
 }
 
-fn messages_are_accepted_typed_and_then_heard(told: &[Told<'_>]) {
-    let accepted = told.iter().filter(|one| one.kind() == "message.accepted");
+fn messages_are_accepted_typed_and_then_heard(records: &[NumberedRecord<'_>]) {
+    let accepted = records
+        .iter()
+        .filter(|one| one.kind() == "message.accepted");
     for accepted in accepted {
         let id = &accepted.data()["id"];
         let delivery = |status: &str| {
-            told.iter().find(|one| {
+            records.iter().find(|one| {
                 one.kind() == "message.delivery"
                     && one.data()["message"] == *id
                     && one.data()["status"] == status
@@ -86,10 +89,10 @@ fn messages_are_accepted_typed_and_then_heard(told: &[Told<'_>]) {
         }
         let text = &accepted.data()["content"]["payload"]["text"];
         // Which of several equal ones was heard cannot be told.
-        if accepted_often(told, text) {
+        if accepted_often(records, text) {
             continue;
         }
-        let heard = told.iter().find(|one| {
+        let heard = records.iter().find(|one| {
             let said = one.fact("said");
             said.is_some_and(|said| said["by"] == "operator" && said["text"] == *text)
         });
@@ -99,38 +102,43 @@ fn messages_are_accepted_typed_and_then_heard(told: &[Told<'_>]) {
     }
 }
 
-fn accepted_often(told: &[Told<'_>], text: &Value) -> bool {
-    let same = |one: &&Told<'_>| one.data()["content"]["payload"]["text"] == *text;
-    let accepted = told.iter().filter(|one| one.kind() == "message.accepted");
+fn accepted_often(records: &[NumberedRecord<'_>], text: &Value) -> bool {
+    let same = |one: &&NumberedRecord<'_>| one.data()["content"]["payload"]["text"] == *text;
+    let accepted = records
+        .iter()
+        .filter(|one| one.kind() == "message.accepted");
     accepted.filter(same).count() > 1
 }
 
 /// The answer to a call of one of our tools is given after the commit.
-fn signals_are_on_record_before_the_agent_knows(told: &[Told<'_>]) {
+fn signals_are_on_record_before_the_agent_knows(records: &[NumberedRecord<'_>]) {
     let mut searched = 0;
-    for signal in told.iter().filter(|one| one.source() == "mcp_tool") {
+    for signal in records.iter().filter(|one| one.source() == "mcp_tool") {
         let Some(name) = signal.signal() else {
             continue;
         };
-        let ended = |one: &&Told<'_>| {
+        let ended = |one: &&NumberedRecord<'_>| {
             one.fact("tool_use").is_some_and(|tool| {
                 tool["edge"] == "ended" && tool["tool"].as_str().unwrap().ends_with(name)
             })
         };
         for source in ["hook", "transcript"] {
-            let known = told.iter().filter(ended).find(|one| one.source() == source);
+            let known = records
+                .iter()
+                .filter(ended)
+                .find(|one| one.source() == source);
             known.inspect(|known| before(signal, known));
             searched += usize::from(known.is_some());
         }
     }
-    let signals = told.iter().filter(|one| one.signal().is_some()).count();
+    let signals = records.iter().filter(|one| one.signal().is_some()).count();
     assert!(
         searched > 0 || signals == 0,
         "no source told that a signal's tool had ended"
     );
 }
 
-fn before(cause: &Told<'_>, effect: &Told<'_>) {
+fn before(cause: &NumberedRecord<'_>, effect: &NumberedRecord<'_>) {
     assert!(
         cause.place < effect.place,
         "{:#}\nis on record before what it follows from:\n{:#}",

@@ -16,7 +16,7 @@ fn main() {
     let trick = arguments.first().map_or("plain", String::as_str).to_owned();
     let more = arguments.get(1).cloned().unwrap_or_default();
     match trick.as_str() {
-        "banner" => say_bytes(b"Welcome to my server!\n\n{not json}\n[]\n42\n"),
+        "banner" => send_bytes(b"Welcome to my server!\n\n{not json}\n[]\n42\n"),
         "stderr-flood" => flood(),
         "exit-at-once" => {
             eprintln!("the license has expired");
@@ -41,7 +41,7 @@ fn main() {
             more: &more,
             calls: &mut calls,
         };
-        server.take(&message);
+        server.handle_message(&message);
     }
     if trick == "ignores-end" {
         loop {
@@ -57,12 +57,12 @@ struct Server<'a> {
 }
 
 impl Server<'_> {
-    fn take(&mut self, message: &Value) {
+    fn handle_message(&mut self, message: &Value) {
         let id = &message["id"];
         match message["method"].as_str().unwrap_or_default() {
             "server/discover" => match self.trick {
                 "silent-to-discover" => {}
-                "no-id" => say(
+                "no-id" => send(
                     &json!({"jsonrpc": "2.0", "id": null, "error": {"code": -32600, "message": "what?"}}),
                 ),
                 "modern" => answer(
@@ -72,7 +72,7 @@ impl Server<'_> {
                         "capabilities": {"tools": {}}, "ttlMs": 0, "cacheScope": "private",
                     }),
                 ),
-                _ => say(
+                _ => send(
                     &json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32601, "message": "no such method"}}),
                 ),
             },
@@ -154,59 +154,59 @@ impl Server<'_> {
         match self.trick {
             "hang" => {}
             "notice-first" => {
-                say(
+                send(
                     &json!({"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": "working"}}),
                 );
-                say(&json!({"jsonrpc": "2.0", "id": 1, "method": "ping"}));
-                say(&json!({"jsonrpc": "2.0", "id": "r", "method": "roots/list"}));
-                say(
+                send(&json!({"jsonrpc": "2.0", "id": 1, "method": "ping"}));
+                send(&json!({"jsonrpc": "2.0", "id": "r", "method": "roots/list"}));
+                send(
                     &json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": {
                     "progressToken": params["_meta"]["progressToken"], "progress": 1, "total": 2, "message": "half"}}),
                 );
-                say_bytes(format!("{line}\n").as_bytes());
+                send_bytes(format!("{line}\n").as_bytes());
             }
             "split" => {
                 for part in line.as_bytes().chunks(7) {
-                    say_bytes(part);
+                    send_bytes(part);
                     std::thread::sleep(Duration::from_millis(1));
                 }
-                say_bytes(b"\r\n");
+                send_bytes(b"\r\n");
             }
             "huge" => {
                 let text = "x".repeat(6 * 1024 * 1024);
-                say(
+                send(
                     &json!({"jsonrpc": "2.0", "id": id, "result": {"content": [{"type": "text", "text": text}]}}),
                 );
             }
             "no-newline" => {
                 for _ in 0..64 {
-                    say_bytes(&vec![b'x'; 1024 * 1024]);
+                    send_bytes(&vec![b'x'; 1024 * 1024]);
                 }
             }
             "wrong-id" => {
-                say(
+                send(
                     &json!({"jsonrpc": "2.0", "id": id.as_u64().unwrap_or(0) + 1000, "result": result}),
                 );
-                say(&json!({"jsonrpc": "2.0", "id": id.to_string(), "result": {"content": []}}));
-                say_bytes(format!("{line}\n").as_bytes());
+                send(&json!({"jsonrpc": "2.0", "id": id.to_string(), "result": {"content": []}}));
+                send_bytes(format!("{line}\n").as_bytes());
             }
-            "twice" => say_bytes(format!("{line}\n{line}\n").as_bytes()),
+            "twice" => send_bytes(format!("{line}\n{line}\n").as_bytes()),
             "exit-mid-call" => {
                 eprintln!("out of memory");
-                say_bytes(&line.as_bytes()[..10]);
+                send_bytes(&line.as_bytes()[..10]);
                 std::process::exit(137);
             }
-            "not-an-object" => say(&json!({"jsonrpc": "2.0", "id": id, "result": "fine"})),
+            "not-an-object" => send(&json!({"jsonrpc": "2.0", "id": id, "result": "fine"})),
             "tool-error" => answer(
                 id,
                 &json!({"isError": true, "content": [{"type": "text", "text": "it broke"}]}),
             ),
-            "rpc-error" => say(
+            "rpc-error" => send(
                 &json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32000, "message": "refused \u{1b}[2J"}}),
             ),
             "stderr-flood" => {
                 flood();
-                say_bytes(format!("{line}\n").as_bytes());
+                send_bytes(format!("{line}\n").as_bytes());
             }
             "environment" => {
                 let names: Vec<_> = std::env::vars().map(|(name, _)| name).collect();
@@ -222,28 +222,28 @@ impl Server<'_> {
                 let wait = params["arguments"]["ms"].as_u64().unwrap_or(0);
                 std::thread::spawn(move || {
                     std::thread::sleep(Duration::from_millis(wait));
-                    say_bytes(format!("{line}\n").as_bytes());
+                    send_bytes(format!("{line}\n").as_bytes());
                 });
             }
             "changes" if text == "change" => {
                 append(self.more, SENT_AWAY);
-                say(&json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}));
-                say_bytes(format!("{line}\n").as_bytes());
+                send(&json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}));
+                send_bytes(format!("{line}\n").as_bytes());
             }
-            _ => say_bytes(format!("{line}\n").as_bytes()),
+            _ => send_bytes(format!("{line}\n").as_bytes()),
         }
     }
 }
 
 fn answer(id: &Value, result: &Value) {
-    say(&json!({"jsonrpc": "2.0", "id": id, "result": result}));
+    send(&json!({"jsonrpc": "2.0", "id": id, "result": result}));
 }
 
-fn say(message: &Value) {
-    say_bytes(format!("{message}\n").as_bytes());
+fn send(message: &Value) {
+    send_bytes(format!("{message}\n").as_bytes());
 }
 
-fn say_bytes(bytes: &[u8]) {
+fn send_bytes(bytes: &[u8]) {
     let mut stdout = std::io::stdout().lock();
     if stdout
         .write_all(bytes)

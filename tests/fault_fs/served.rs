@@ -29,9 +29,9 @@ const BLOCK: u64 = 4096;
 const SLOW_READ: Duration = Duration::from_millis(50);
 
 impl Served {
-    fn look<T>(&self, work: impl FnOnce(&mut State) -> Result<T, Errno>) -> Result<T, Errno> {
+    fn inspect<T>(&self, work: impl FnOnce(&mut State) -> Result<T, Errno>) -> Result<T, Errno> {
         let mut state = self.0.lock();
-        state.begin_look()?;
+        state.begin_inspect()?;
         work(&mut state)
     }
 
@@ -92,7 +92,7 @@ fn new_file() -> Body {
 
 impl Filesystem for Served {
     fn lookup(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
-        let found = self.look(|state| {
+        let found = self.inspect(|state| {
             let number = state.nodes.find(parent, name)?;
             state.nodes.attributes(number)
         });
@@ -100,7 +100,7 @@ impl Filesystem for Served {
     }
 
     fn getattr(&self, _: &Request, number: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
-        attributes(self.look(|state| state.nodes.attributes(number)), reply);
+        attributes(self.inspect(|state| state.nodes.attributes(number)), reply);
     }
 
     fn setattr(
@@ -190,7 +190,7 @@ impl Filesystem for Served {
 
     fn open(&self, _: &Request, number: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
         let allowed = match flags.acc_mode() {
-            OpenAccMode::O_RDONLY => self.look(|_| Ok(())),
+            OpenAccMode::O_RDONLY => self.inspect(|_| Ok(())),
             OpenAccMode::O_WRONLY | OpenAccMode::O_RDWR => self.change(|_| Ok(())),
         };
         match allowed.and_then(|()| self.opened(number)) {
@@ -240,7 +240,7 @@ impl Filesystem for Served {
         if self.0.lock().read == Read::Slow {
             std::thread::sleep(SLOW_READ);
         }
-        let found = self.look(|state| match state.read {
+        let found = self.inspect(|state| match state.read {
             Read::Fails => Err(Errno::EIO),
             Read::Succeeds | Read::Slow => {
                 let contents = state.nodes.file(number)?;
@@ -331,7 +331,7 @@ impl Filesystem for Served {
     }
 
     fn fsyncdir(&self, _: &Request, _: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
-        empty(self.look(|_| Ok(())), reply);
+        empty(self.inspect(|_| Ok(())), reply);
     }
 
     fn readdir(
@@ -342,7 +342,7 @@ impl Filesystem for Served {
         offset: u64,
         mut reply: ReplyDirectory,
     ) {
-        let entries = self.look(|state| {
+        let entries = self.inspect(|state| {
             let named: Vec<_> = state.nodes.folder(number)?.clone().into_iter().collect();
             let mut entries = vec![(".".into(), number, FileType::Directory)];
             for (name, number) in named {
@@ -365,7 +365,7 @@ impl Filesystem for Served {
     }
 
     fn access(&self, _: &Request, _: INodeNo, wanted: AccessFlags, reply: ReplyEmpty) {
-        let allowed = self.look(|state| match state.access {
+        let allowed = self.inspect(|state| match state.access {
             Access::ReadOnly if wanted.contains(AccessFlags::W_OK) => Err(Errno::EROFS),
             Access::ReadOnly | Access::ReadWrite => Ok(()),
         });

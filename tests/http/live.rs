@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::Http;
 use super::client::token;
-use super::socket::{Said, Socket};
+use super::socket::{Socket, SocketMessage};
 use crate::harness::{RawConnection, TestHome};
 
 fn seqs(events: &Value) -> Vec<i64> {
@@ -94,7 +94,7 @@ fn nothing_is_missing_after_the_daemon_was_killed_under_load() {
                 std::thread::yield_now();
                 continue;
             };
-            while let Said::Text(told) = socket.next() {
+            while let SocketMessage::Text(told) = socket.next() {
                 if told["type"] != "events" {
                     assert_ne!(told["type"], "reset", "never so far behind");
                     continue;
@@ -203,7 +203,7 @@ fn a_socket_is_for_pages_of_this_server_that_are_logged_in() {
     let id = home.json(&["token", "list"])["access"][0]["id"].clone();
     home.json(&["token", "revoke", id.as_str().unwrap()]);
     let closed = |socket: &mut Socket| loop {
-        if let Said::Closed(code) = socket.next() {
+        if let SocketMessage::Closed(code) = socket.next() {
             return code;
         }
     };

@@ -15,7 +15,7 @@ pub(crate) struct Socket {
 
 /// What a server says.
 #[derive(Debug)]
-pub(crate) enum Said {
+pub(crate) enum SocketMessage {
     Text(Value),
     Bytes(Vec<u8>),
     /// With its code, unless the connection just ended.
@@ -96,22 +96,22 @@ impl Socket {
     }
 
     /// The next thing said; pings are answered on the way.
-    pub(crate) fn next(&mut self) -> Said {
+    pub(crate) fn next(&mut self) -> SocketMessage {
         loop {
             let (opcode, payload) = match self.read_frame() {
                 Ok(frame) => frame,
                 Err(error) => {
                     let ended = [ErrorKind::UnexpectedEof, ErrorKind::ConnectionReset];
                     assert!(ended.contains(&error.kind()), "{error}");
-                    return Said::Closed(None);
+                    return SocketMessage::Closed(None);
                 }
             };
             match opcode {
-                1 => return Said::Text(serde_json::from_slice(&payload).unwrap()),
-                2 => return Said::Bytes(payload),
+                1 => return SocketMessage::Text(serde_json::from_slice(&payload).unwrap()),
+                2 => return SocketMessage::Bytes(payload),
                 8 => {
                     let code = payload.first_chunk().map(|code| u16::from_be_bytes(*code));
-                    return Said::Closed(code);
+                    return SocketMessage::Closed(code);
                 }
                 9 => self.frame(10, &payload),
                 other => panic!("frame of kind {other}"),
@@ -122,7 +122,7 @@ impl Socket {
     /// The next text; anything else fails.
     pub(crate) fn text(&mut self) -> Value {
         match self.next() {
-            Said::Text(value) => value,
+            SocketMessage::Text(value) => value,
             other => panic!("{other:?}"),
         }
     }
@@ -131,9 +131,9 @@ impl Socket {
     pub(crate) fn text_of(&mut self, kind: &str) -> Value {
         loop {
             match self.next() {
-                Said::Text(value) if value["type"] == kind => return value,
-                Said::Text(_) | Said::Bytes(_) => {}
-                Said::Closed(code) => panic!("closed with {code:?} before {kind}"),
+                SocketMessage::Text(value) if value["type"] == kind => return value,
+                SocketMessage::Text(_) | SocketMessage::Bytes(_) => {}
+                SocketMessage::Closed(code) => panic!("closed with {code:?} before {kind}"),
             }
         }
     }

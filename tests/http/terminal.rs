@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::Http;
 use super::client::token;
-use super::socket::{Said, Socket};
+use super::socket::{Socket, SocketMessage};
 use crate::harness::{TestHome, wait_for};
 
 /// A page: what it was sent, drawn as the terminal in it would.
@@ -47,9 +47,9 @@ impl Page {
     fn wait_for(&mut self, text: &str) {
         while !self.rows().iter().any(|row| row.contains(text)) {
             match self.socket.next() {
-                Said::Bytes(bytes) => self.draw(&bytes),
-                Said::Text(told) => self.hear(&told),
-                Said::Closed(code) => panic!("closed with {code:?} before {text}"),
+                SocketMessage::Bytes(bytes) => self.draw(&bytes),
+                SocketMessage::Text(told) => self.handle_message(&told),
+                SocketMessage::Closed(code) => panic!("closed with {code:?} before {text}"),
             }
         }
     }
@@ -58,14 +58,14 @@ impl Page {
     fn wait_told(&mut self, kind: &str) -> Value {
         loop {
             match self.socket.next() {
-                Said::Bytes(bytes) => self.draw(&bytes),
-                Said::Text(told) => {
-                    self.hear(&told);
+                SocketMessage::Bytes(bytes) => self.draw(&bytes),
+                SocketMessage::Text(told) => {
+                    self.handle_message(&told);
                     if told["type"] == kind {
                         return told;
                     }
                 }
-                Said::Closed(code) => panic!("closed with {code:?} before {kind}"),
+                SocketMessage::Closed(code) => panic!("closed with {code:?} before {kind}"),
             }
         }
     }
@@ -75,14 +75,14 @@ impl Page {
         self.frames += 1;
     }
 
-    fn hear(&mut self, told: &Value) {
+    fn handle_message(&mut self, told: &Value) {
         if told["type"] == "size" {
             self.size = size_of(told);
             self.terminal.resize(self.size, Duration::ZERO);
         }
     }
 
-    fn say(&mut self, message: &Value) {
+    fn send(&mut self, message: &Value) {
         self.socket.send(message);
     }
 }
@@ -151,7 +151,7 @@ fn a_paced_page_gets_the_newest_picture_when_it_is_ready() {
             .to_string()
             .contains("the end")
     });
-    page.say(&json!({"type": "ready"}));
+    page.send(&json!({"type": "ready"}));
     page.wait_for("the end");
     assert_eq!(page.frames, 2, "nothing in between was sent");
 }
@@ -174,27 +174,27 @@ fn one_page_at_a_time_types() {
     assert_eq!(one.wait_told("taken")["by"], "nobody");
     assert_eq!(other.wait_told("taken")["by"], "nobody");
 
-    one.say(&json!({"type": "input", "data": "too early\r"}));
+    one.send(&json!({"type": "input", "data": "too early\r"}));
     let refused = one.wait_told("refused");
     assert!(
         refused["message"].as_str().unwrap().contains("take"),
         "{refused}"
     );
-    one.say(&json!({"type": "take"}));
+    one.send(&json!({"type": "take"}));
     assert_eq!(one.wait_told("taken")["by"], "you");
     assert_eq!(other.wait_told("taken")["by"], "somebody");
-    other.say(&json!({"type": "take"}));
+    other.send(&json!({"type": "take"}));
     let refused = other.wait_told("refused");
     assert!(
         refused["message"].as_str().unwrap().contains("somebody"),
         "{refused}"
     );
 
-    one.say(&json!({"type": "input", "data": "hello\r"}));
+    one.send(&json!({"type": "input", "data": "hello\r"}));
     one.wait_for("got hello");
     other.wait_for("got hello");
     assert!(!one.rows().iter().any(|row| row.contains("too early")));
-    one.say(&json!({"type": "resize", "columns": 70, "rows": 20}));
+    one.send(&json!({"type": "resize", "columns": 70, "rows": 20}));
     let size = Size {
         columns: 70,
         rows: 20,
@@ -202,15 +202,15 @@ fn one_page_at_a_time_types() {
     while other.size != size {
         other.wait_told("size");
     }
-    one.say(&json!({"type": "resize", "columns": 1, "rows": 1}));
+    one.send(&json!({"type": "resize", "columns": 1, "rows": 1}));
     one.wait_told("refused");
-    one.say(&json!({"type": "shout"}));
+    one.send(&json!({"type": "shout"}));
     one.wait_told("refused");
 
-    one.say(&json!({"type": "release"}));
+    one.send(&json!({"type": "release"}));
     assert_eq!(one.wait_told("taken")["by"], "nobody");
     assert_eq!(other.wait_told("taken")["by"], "nobody");
-    other.say(&json!({"type": "take"}));
+    other.send(&json!({"type": "take"}));
     assert_eq!(other.wait_told("taken")["by"], "you");
     assert_eq!(one.wait_told("taken")["by"], "somebody");
     drop(other);

@@ -40,14 +40,14 @@ fn publish(made: &Path, dist: &Path) -> Result<(), String> {
         return Ok(());
     }
     if dist.exists() {
-        std::fs::remove_dir_all(dist).map_err(|error| said(dist, &error))?;
+        std::fs::remove_dir_all(dist).map_err(|error| at_path(dist, &error))?;
     }
     // Copied, not moved: the folder of the build may be on another disk.
     for (name, bytes) in contents(made)? {
         let file = dist.join(name);
         let parent = file.parent().unwrap_or(dist);
-        std::fs::create_dir_all(parent).map_err(|error| said(parent, &error))?;
-        std::fs::write(&file, bytes).map_err(|error| said(&file, &error))?;
+        std::fs::create_dir_all(parent).map_err(|error| at_path(parent, &error))?;
+        std::fs::write(&file, bytes).map_err(|error| at_path(&file, &error))?;
     }
     announce()
 }
@@ -60,14 +60,14 @@ fn contents(folder: &Path) -> Result<BTreeMap<PathBuf, Vec<u8>>, String> {
         let entries = match std::fs::read_dir(&current) {
             Ok(entries) => entries,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
-            Err(error) => return Err(said(&current, &error)),
+            Err(error) => return Err(at_path(&current, &error)),
         };
         for entry in entries {
-            let path = entry.map_err(|error| said(&current, &error))?.path();
+            let path = entry.map_err(|error| at_path(&current, &error))?.path();
             if path.is_dir() {
                 folders.push(path);
             } else {
-                let bytes = std::fs::read(&path).map_err(|error| said(&path, &error))?;
+                let bytes = std::fs::read(&path).map_err(|error| at_path(&path, &error))?;
                 let name = path.strip_prefix(folder).unwrap_or(&path).to_owned();
                 files.insert(name, bytes);
             }
@@ -84,7 +84,7 @@ fn announce() -> Result<(), String> {
         .append(true)
         .open(&script)
         .and_then(|file| file.set_modified(std::time::SystemTime::now()))
-        .map_err(|error| said(&script, &error))
+        .map_err(|error| at_path(&script, &error))
 }
 
 /// `cargo xtask web check`, for those who work on the page alone.
@@ -101,9 +101,9 @@ pub(crate) fn check_alone() -> Result<(), String> {
 /// holds the page and its tests against them.
 pub(crate) fn check(catalogue: &mut Command) -> Result<(), String> {
     let generated = folder().join("src/generated");
-    std::fs::create_dir_all(&generated).map_err(|error| said(&generated, &error))?;
+    std::fs::create_dir_all(&generated).map_err(|error| at_path(&generated, &error))?;
     let file = generated.join("catalogue.json");
-    std::fs::write(&file, run::output(catalogue)?).map_err(|error| said(&file, &error))?;
+    std::fs::write(&file, run::output(catalogue)?).map_err(|error| at_path(&file, &error))?;
     node("scripts/types.mjs", |types| {
         types.args([file, generated.join("operations.ts")])
     })?;
@@ -185,7 +185,7 @@ fn install(folder: &Path) -> Result<(), String> {
         .map_err(|error| format!("{}: {error}", installed.display()))
 }
 
-fn said(path: &Path, error: &std::io::Error) -> String {
+fn at_path(path: &Path, error: &std::io::Error) -> String {
     format!("{}: {error}", path.display())
 }
 

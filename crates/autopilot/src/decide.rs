@@ -7,7 +7,7 @@
 use missiond_core::{ClaimKind, ExecutionAttention, ExecutionLifecycle, Outcome, Timestamp};
 
 use super::view::{
-    Action, Agent, Busy, Ending, Hours, Mode, Rest, Rules, Snapshot, Step, Stuck, Told, View,
+    Action, Agent, Busy, Ending, Hours, Mode, Rest, Rules, Sent, Snapshot, Step, Stuck, View,
     Watched, Worked,
 };
 
@@ -56,7 +56,7 @@ fn after_checks(view: &View, rules: &Rules) -> Option<Step> {
         if view.conflict_round != Some(round.number) {
             return Some(Step::Integrate);
         }
-        if round.told == Told::Yes {
+        if round.told == Sent::Yes {
             return None;
         }
         if view.conflicts > rules.conflicts {
@@ -68,7 +68,7 @@ fn after_checks(view: &View, rules: &Rules) -> Option<Step> {
         }
         return Some(Step::SendConflict);
     }
-    if round.told == Told::Yes {
+    if round.told == Sent::Yes {
         return None;
     }
     let what = match round.failed {
@@ -102,7 +102,7 @@ fn with_agent(view: &View, watched: &Watched, rules: &Rules, now: Timestamp) -> 
     if watched.attention == ExecutionAttention::AwaitingOperator || watched.requests > 0 {
         return None;
     }
-    if watched.prompted == Told::No {
+    if watched.prompted == Sent::No {
         return Some(Step::Prompt);
     }
     if let Some(step) = after_checks(view, rules) {
@@ -193,7 +193,7 @@ fn after_the_end(view: &View, ending: &Ending) -> Step {
         Some(ClaimKind::Completed | ClaimKind::ReadyForVerification)
     );
     let in_order = ending.lifecycle == ExecutionLifecycle::Completed;
-    let prompted = ending.prompted == Told::Yes;
+    let prompted = ending.prompted == Sent::Yes;
     if prompted && (claimed || in_order) && view.next_phase().is_none() {
         return Step::Check { round: 1 };
     }

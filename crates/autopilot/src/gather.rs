@@ -9,13 +9,13 @@ use missiond_core::{
     Attempt, BoardTask, DeliveryStatus, Evidence, ExecutionActivity, ExecutionAttention,
     ExecutionId, ExecutionLifecycle, Timestamp,
 };
-use missiond_executions::Known;
+use missiond_executions::ExecutionLookup;
 use missiond_journal::{ExecutionState, LastKnown, MessageKey, ProgramEnd, StatedClaim};
 use missiond_store::autopilot::{self, Conflicts, ParkedRow};
 use missiond_store::token_usage::Tokens;
 use missiond_store::{StoreError, board};
 
-use super::view::{Agent, Busy, Ending, Mode, Rest, Round, Stuck, Told, View, Watched};
+use super::view::{Agent, Busy, Ending, Mode, Rest, Round, Sent, Stuck, View, Watched};
 use super::watch::Watches;
 use super::{prompts, usage, vendor_limits};
 use crate::shared::Shared;
@@ -95,22 +95,22 @@ pub(super) async fn view(
             let keys = Keys::of(&task, &attempt, round);
             match shared
                 .executions
-                .peek(execution, |state| glance(state, &keys))
+                .peek(execution, |state| execution_facts(state, &keys))
             {
-                Some(seen) if !seen.lifecycle.is_final() => {
+                Some(facts) if !facts.lifecycle.is_final() => {
                     if let Some(round) = &mut round {
-                        round.told = seen.round_told;
+                        round.told = facts.round_told;
                     }
-                    claim = seen.claim.clone().filter(|claim| {
+                    claim = facts.claim.clone().filter(|claim| {
                         attempt
                             .claim
                             .as_ref()
                             .is_none_or(|known| known.at < claim.at)
                     });
-                    spent = usage::settle(shared, watches, &task, &attempt, &seen).await?;
-                    Agent::Running(watched(shared, watches, &attempt, seen).await)
+                    spent = usage::settle(shared, watches, &task, &attempt, &facts).await?;
+                    Agent::Running(watched(shared, watches, &attempt, facts).await)
                 }
-                Some(seen) => Agent::Ended(seen.ending()),
+                Some(facts) => Agent::Ended(facts.ending()),
                 None => ended(shared, endings, execution, &keys).await,
             }
         }
@@ -146,7 +146,7 @@ fn last_round(attempt: &Attempt, evidence: &[Evidence]) -> Option<Round> {
         failed: u32::try_from(of(number).filter(|said| !said.passed).count()).unwrap_or(u32::MAX),
         unchanged: u32::try_from(unchanged).unwrap_or(u32::MAX),
         at: last.at,
-        told: Told::No,
+        told: Sent::No,
     })
 }
 
@@ -174,14 +174,14 @@ impl Keys {
 
 /// What a journal says that matters here.
 #[derive(Debug, Clone)]
-pub(super) struct Seen {
+pub(super) struct ExecutionFacts {
     lifecycle: ExecutionLifecycle,
     attention: ExecutionAttention,
     activity: ExecutionActivity,
     requests: usize,
     undelivered: usize,
-    prompted: Told,
-    round_told: Told,
+    prompted: Sent,
+    round_told: Sent,
     heard_at: Timestamp,
     claim: Option<StatedClaim>,
     /// Why the last message never reached it.
@@ -193,7 +193,7 @@ pub(super) struct Seen {
     pub(super) tokens: Tokens,
 }
 
-impl Seen {
+impl ExecutionFacts {
     fn ending(&self) -> Ending {
         Ending {
             lifecycle: self.lifecycle,
@@ -203,16 +203,16 @@ impl Seen {
     }
 }
 
-fn glance(state: &ExecutionState, keys: &Keys) -> Seen {
+fn execution_facts(state: &ExecutionState, keys: &Keys) -> ExecutionFacts {
     let told = |key: &MessageKey| state.message_of(key).is_some();
-    Seen {
+    ExecutionFacts {
         lifecycle: state.lifecycle,
         attention: state.attention,
         activity: state.activity,
         requests: state.requests.len(),
         undelivered: state.undelivered().count(),
-        prompted: told_if(keys.prompt.as_ref().is_some_and(told)),
-        round_told: told_if(keys.round.iter().any(told)),
+        prompted: Sent::from(keys.prompt.as_ref().is_some_and(told)),
+        round_told: Sent::from(keys.round.iter().any(told)),
         heard_at: state.updated_at,
         claim: state.last_known.claim.clone(),
         unreachable: state
@@ -254,14 +254,15 @@ fn how_it_ended(last_known: &LastKnown) -> Option<String> {
     }
 }
 
-fn told_if(told: bool) -> Told {
-    if told { Told::Yes } else { Told::No }
-}
-
-async fn watched(shared: &Shared, watches: &mut Watches, attempt: &Attempt, seen: Seen) -> Watched {
+async fn watched(
+    shared: &Shared,
+    watches: &mut Watches,
+    attempt: &Attempt,
+    facts: ExecutionFacts,
+) -> Watched {
     let now = shared.clock.now();
     let execution = attempt.execution.unwrap_or_else(ExecutionId::generate);
-    let watch = watches.of(execution, attempt.slot, seen.activity, now);
+    let watch = watches.of(execution, attempt.slot, facts.activity, now);
     let limit = match watch.rest {
         Rest::Working => None,
         Rest::Resting { .. } => match &watch.looked {
@@ -282,7 +283,7 @@ async fn watched(shared: &Shared, watches: &mut Watches, attempt: &Attempt, seen
         Some(_) => limit.filter(|limit| watch.old_limit.as_ref() != Some(&limit.said)),
     };
     let limit = limit.or_else(|| match (&watch.rest, watch.spoken_to_at) {
-        (Rest::Resting { .. }, Some(since)) => limit_in_words(&seen, since),
+        (Rest::Resting { .. }, Some(since)) => limit_in_words(&facts, since),
         _ => None,
     });
     let circling = shared.executions.repeated(execution);
@@ -293,14 +294,14 @@ async fn watched(shared: &Shared, watches: &mut Watches, attempt: &Attempt, seen
         (None, None) => None,
     };
     Watched {
-        attention: seen.attention,
-        requests: seen.requests,
-        prompted: seen.prompted,
-        undelivered: seen.undelivered,
-        unreachable: seen.unreachable,
+        attention: facts.attention,
+        requests: facts.requests,
+        prompted: facts.prompted,
+        undelivered: facts.undelivered,
+        unreachable: facts.unreachable,
         rest: watch.rest.clone(),
         spoken_to_at: watch.spoken_to_at,
-        heard_at: seen.heard_at,
+        heard_at: facts.heard_at,
         limit,
         stuck,
     }
@@ -321,9 +322,9 @@ async fn shown_limit(
 /// The limit that an agent's transcript or stream spoke of last, if it was not
 /// spoken to since. A notice is short: an agent that writes about limits at length
 /// has none.
-fn limit_in_words(seen: &Seen, since: Timestamp) -> Option<super::view::Limit> {
+fn limit_in_words(facts: &ExecutionFacts, since: Timestamp) -> Option<super::view::Limit> {
     const LONGEST_NOTICE: usize = 200;
-    let (words, at) = seen.last_words.as_ref()?;
+    let (words, at) = facts.last_words.as_ref()?;
     let notice = *at > since && words.chars().count() <= LONGEST_NOTICE;
     let found = notice.then(|| vendor_limits::in_lines(words.lines(), *at, &TimeZone::system()));
     found.flatten()
@@ -341,15 +342,17 @@ async fn ended(
     }
     let unknown = |why: String| Ending {
         lifecycle: ExecutionLifecycle::Terminated,
-        prompted: Told::No,
+        prompted: Sent::No,
         why: Some(why),
     };
-    let ending = match shared.executions.known(execution).await {
-        Ok(Known::Never) => return Agent::NotStarted,
+    let ending = match shared.executions.lookup(execution).await {
+        Ok(ExecutionLookup::Never) => return Agent::NotStarted,
         // It came up between the two questions: the next pass sees it.
-        Ok(Known::Running(_)) => return Agent::Ended(unknown("it is starting".to_owned())),
-        Ok(Known::Ended) => match shared.executions.ended(execution).await {
-            Ok(state) => glance(&state, keys).ending(),
+        Ok(ExecutionLookup::Running(_)) => {
+            return Agent::Ended(unknown("it is starting".to_owned()));
+        }
+        Ok(ExecutionLookup::Ended) => match shared.executions.ended(execution).await {
+            Ok(state) => execution_facts(&state, keys).ending(),
             Err(error) => unknown(error.to_string()),
         },
         Err(error) => unknown(error.to_string()),

@@ -13,7 +13,7 @@ use missiond_core::{
 };
 use missiond_knowledge::transfer::{Draft, LONGEST_KEY};
 use missiond_knowledge::utility::Use;
-use missiond_memory::knowledge::{KnowledgeError, Learnt};
+use missiond_memory::knowledge::{KnowledgeError, TaskLessons};
 use missiond_store::timeline::{self, TimelineFilter};
 use missiond_store::watermarks::Advance;
 use missiond_store::{
@@ -40,7 +40,7 @@ pub(super) async fn tend(shared: Arc<Shared>) -> Report {
             let at = shared.clock.now();
             *shared.remembered() = Some(Remembered { at, tended });
         }
-        Err(error) => tracing::warn!(%error, "the knowledge base was not tended"),
+        Err(error) => tracing::warn!(%error, "knowledge upkeep failed"),
     }
     Report::Tended
 }
@@ -49,7 +49,7 @@ pub(super) async fn tend(shared: Arc<Shared>) -> Report {
 pub(super) async fn extract(shared: Arc<Shared>) -> Report {
     let extracted = extract_some(&shared).await;
     if let Err(error) = &extracted {
-        tracing::warn!(%error, "nothing was extracted from finished tasks");
+        tracing::warn!(%error, "knowledge extraction failed");
     }
     Report::Extracted {
         more: extracted.unwrap_or(false),
@@ -99,10 +99,14 @@ async fn extract_some(shared: &Shared) -> Result<bool, KnowledgeError> {
     };
     let drafts: Vec<Draft> = finished.iter().flat_map(extract::candidates).collect();
     let count = drafts.len();
-    let learnt = Learnt { drafts, uses };
+    let learnt = TaskLessons { drafts, uses };
     let taken = shared.knowledge.ingest(learnt, CURSOR, from, to).await?;
     if taken == Advance::Ours && count > 0 {
-        tracing::info!(candidates = count, tasks = finished.len(), "extracted");
+        tracing::info!(
+            candidates = count,
+            tasks = finished.len(),
+            "knowledge extracted"
+        );
     }
     Ok(true)
 }

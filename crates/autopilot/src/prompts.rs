@@ -24,7 +24,7 @@ pub(super) fn conflict_key(attempt: &Attempt, round: u32) -> String {
 
 /// Whether the agent knows its task from an earlier attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Acquaintance {
+pub(super) enum AttemptOrigin {
     Fresh,
     /// The conversation goes on where the last attempt ended.
     Resumed,
@@ -38,19 +38,19 @@ pub(super) fn of_phase(
     attempt: &Attempt,
     notes: &[Note],
     before: Option<&Attempt>,
-    acquaintance: Acquaintance,
+    origin: AttemptOrigin,
 ) -> String {
     let first = task.phases.first() == Some(&task.phase);
     let mut text = String::new();
-    match (first, acquaintance) {
-        (true, Acquaintance::Fresh) => task_text(&mut text, task, attempt),
-        (true, Acquaintance::Inherited) => {
+    match (first, origin) {
+        (true, AttemptOrigin::Fresh) => task_text(&mut text, task, attempt),
+        (true, AttemptOrigin::Inherited) => {
             task_text(&mut text, task, attempt);
             text.push_str(
                 "\n\nAn earlier attempt left its work in this folder: look at it first, then go on.",
             );
         }
-        (_, Acquaintance::Resumed) => {
+        (_, AttemptOrigin::Resumed) => {
             let _ = write!(
                 text,
                 "{}: go on with your task, {}.",

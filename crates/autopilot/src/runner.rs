@@ -19,7 +19,7 @@ use tokio::time::Instant;
 
 use super::decide::decide;
 use super::gather::{self, Rows};
-use super::jobs::{self, Failed, Report, Wanted, Work};
+use super::jobs::{self, Cancellation, Failed, Report, Work};
 use super::memory;
 use super::view::{Action, Busy, Ending, Hours, Mode, Rules, Snapshot};
 use super::watch::Watches;
@@ -84,7 +84,7 @@ enum Extraction {
 /// A step that was begun for an attempt.
 struct UnderWay {
     task: BoardTaskId,
-    wanted: watch::Sender<Wanted>,
+    cancellation: watch::Sender<Cancellation>,
 }
 
 /// A step that failed for a reason that may pass.
@@ -126,7 +126,7 @@ impl Runner {
             match self.adopt().await {
                 Ok(()) => break,
                 Err(error) => {
-                    tracing::error!(%error, "the attempts under way cannot be read: trying again");
+                    tracing::error!(%error, "running attempts not read, retrying");
                     tokio::time::sleep(SHORTEST_PAUSE).await;
                 }
             }
@@ -169,14 +169,14 @@ impl Runner {
                     }
                     Err(FollowError::Closed) => return,
                     Err(error) => {
-                        tracing::error!(%error, "the timeline cannot be read: trying again");
+                        tracing::error!(%error, "timeline read failed, retrying");
                         tokio::time::sleep(SHORTEST_PAUSE).await;
                     }
                 },
                 Some(report) = self.jobs.join_next() => {
                     match report {
                         Ok(report) => self.handle_report(report),
-                        Err(error) => tracing::error!(%error, "a job of the autopilot failed"),
+                        Err(error) => tracing::error!(%error, "autopilot job failed"),
                     }
                     due = Some(Instant::now());
                 }
@@ -185,7 +185,7 @@ impl Runner {
                     due = None;
                     self.passed_at = Instant::now();
                     if let Err(error) = self.pass().await {
-                        tracing::error!(%error, "a pass of the autopilot failed");
+                        tracing::error!(%error, "autopilot pass failed");
                         tokio::time::sleep(SHORTEST_PAUSE).await;
                     }
                 }
@@ -327,9 +327,9 @@ impl Runner {
         J: Future<Output = Report> + Send + 'static,
     {
         let (id, task) = (work.attempt.id, work.task.id);
-        let (wanted, is_wanted) = watch::channel(Wanted::Yes);
-        work.wanted = is_wanted;
-        self.busy.insert(id, UnderWay { task, wanted });
+        let (cancellation, receiver) = watch::channel(Cancellation::NotRequested);
+        work.cancellation = receiver;
+        self.busy.insert(id, UnderWay { task, cancellation });
         let (subject, left) = (Some(work.task.number.to_string()), work.clone());
         self.spawn(subject, job(work), move |why| {
             let why = format!("a step panicked: {why}");
@@ -362,7 +362,7 @@ impl Runner {
         for (id, under_way) in &self.busy {
             let over = !live.iter().any(|rows| rows.attempt.id == *id);
             if over || mode == Mode::Stopped {
-                let _ = under_way.wanted.send(Wanted::No);
+                let _ = under_way.cancellation.send(Cancellation::Requested);
             }
         }
     }
@@ -443,7 +443,7 @@ impl Runner {
     /// Tries the step again later, and gives the attempt up when that does not
     /// help.
     fn put_off(&mut self, id: AttemptId, failed: Failed) {
-        tracing::warn!(attempt = %id, error = %failed.why, "a step failed");
+        tracing::warn!(attempt = %id, error = %failed.why, "attempt step failed");
         let failure = self.failures.entry(id).or_insert(Failure {
             times: 0,
             again_at: Instant::now(),
@@ -474,8 +474,12 @@ impl Runner {
                 Err(BoardError::Store(StoreError::StaleLease { .. })) => {
                     let (id, holder) = (found.attempt.id, self.holder.to_string());
                     match board.adopt(id, holder, ttl, TraceContext::root()).await {
-                        Ok(_) => tracing::warn!(attempt = %id, "its lease had run out"),
-                        Err(error) => tracing::warn!(attempt = %id, %error, "it is lost"),
+                        Ok(_) => {
+                            tracing::warn!(attempt = %id, "attempt adopted again after its lease expired")
+                        }
+                        Err(error) => {
+                            tracing::warn!(attempt = %id, %error, "attempt lost after its lease expired")
+                        }
                     }
                 }
                 Err(error) => return Err(error),
@@ -483,7 +487,7 @@ impl Runner {
         }
         let ended = board.expire(TraceContext::root()).await?;
         for ended in ended {
-            tracing::warn!(task = %ended.task.number, holder = ended.attempt.holder, "its lease ran out");
+            tracing::warn!(task = %ended.task.number, holder = ended.attempt.holder, "lease expired");
         }
         self.renewed_at = Some(Instant::now());
         Ok(())
@@ -526,7 +530,7 @@ impl Runner {
         let (reason, by) = ("everything that ran is done", "autopilot");
         let paused = self.shared.set_mode(Mode::Paused, reason, by, trace).await;
         if let Err(error) = paused {
-            tracing::error!(%error, "the end of the drain is not on record");
+            tracing::error!(%error, "end of drain not recorded");
         }
     }
 }

@@ -6,7 +6,7 @@ use missiond_core::{Attempt, BoardTask, BudgetScope};
 use missiond_store::StoreError;
 use missiond_store::token_usage::{self, Account, Budgets};
 
-use super::gather::Seen;
+use super::gather::ExecutionFacts;
 use super::watch::Watches;
 use crate::shared::Shared;
 
@@ -20,7 +20,7 @@ pub(super) async fn settle(
     watches: &mut Watches,
     task: &BoardTask,
     attempt: &Attempt,
-    seen: &Seen,
+    facts: &ExecutionFacts,
 ) -> Result<Option<BudgetScope>, StoreError> {
     let Some(execution) = attempt.execution else {
         return Ok(None);
@@ -33,7 +33,7 @@ pub(super) async fn settle(
         missiond_core::ExecutionActivity::Unknown,
         now,
     );
-    if watch.requests == seen.model_requests {
+    if watch.requests == facts.model_requests {
         return Ok(watch.spent.clone());
     }
     let slot_name = attempt
@@ -49,14 +49,14 @@ pub(super) async fn settle(
             .unwrap_or_else(|| config.autopilot.engine.clone()),
         slot_name,
     };
-    let (budgets, tokens) = (budgets(&config, task, &account), seen.tokens);
+    let (budgets, tokens) = (budgets(&config, task, &account), facts.tokens);
     let spent = shared
         .db
         .write(move |tx| {
             Box::pin(async move { token_usage::record(tx, &account, tokens, &budgets, now).await })
         })
         .await?;
-    watch.requests = seen.model_requests;
+    watch.requests = facts.model_requests;
     watch.spent.clone_from(&spent);
     Ok(spent)
 }

@@ -111,13 +111,20 @@ pub(super) struct Round {
     pub unchanged: u32,
     pub at: Timestamp,
     /// The agent was told what it found.
-    pub told: Told,
+    pub told: Sent,
 }
 
+/// Whether an agent was sent a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Told {
+pub(super) enum Sent {
     No,
     Yes,
+}
+
+impl From<bool> for Sent {
+    fn from(sent: bool) -> Self {
+        if sent { Self::Yes } else { Self::No }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -134,7 +141,7 @@ pub(super) struct Watched {
     /// Questions of its own that nobody has answered.
     pub requests: usize,
     /// The prompt of the phase was handed to it.
-    pub prompted: Told,
+    pub prompted: Sent,
     /// Messages that are still to be typed.
     pub undelivered: usize,
     /// Why the last message never reached it.
@@ -182,7 +189,7 @@ pub(super) enum Stuck {
 pub(super) struct Ending {
     pub lifecycle: ExecutionLifecycle,
     /// It had been given its task.
-    pub prompted: Told,
+    pub prompted: Sent,
     /// What its journal says about why.
     pub why: Option<String>,
 }

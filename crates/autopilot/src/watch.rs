@@ -187,7 +187,7 @@ mod tests {
         Timestamp::from_micros(second * 1_000_000)
     }
 
-    fn told(second: i64, event: Event) -> TimelineEvent {
+    fn event_at(second: i64, event: Event) -> TimelineEvent {
         TimelineEvent {
             seq: None,
             at: at(second),
@@ -228,7 +228,7 @@ mod tests {
             (11, delivering, resting(11, Worked::Unseen)),
         ];
         for (second, event, expected) in steps {
-            assert!(watches.handle_event(&told(second, event.clone())));
+            assert!(watches.handle_event(&event_at(second, event.clone())));
             let watch = watches.of(execution, None, Idle, at(second));
             assert_eq!(watch.rest, expected, "{event:?}");
         }

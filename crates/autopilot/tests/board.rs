@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use missiond_api::Home;
-use missiond_autopilot::board::{Board, Wanted};
+use missiond_autopilot::board::{Board, TaskRequest};
 use missiond_config::TimelineConfig;
 use missiond_core::{
     Clock, DaemonId, ErrorCode, Event, Isolation, ManualClock, Outcome, TaskDraft, TraceContext,
@@ -43,16 +43,16 @@ async fn a_late_result_is_refused_and_told() {
     .unwrap();
     let board = Board::new(&home, daemon, db.clone(), timeline, told);
     let trace = TraceContext::root();
-    let wanted = Wanted {
+    let request = TaskRequest {
         draft: TaskDraft {
             title: Some("slow".into()),
             isolation: Some(Isolation::None),
             ..TaskDraft::default()
         },
-        ..Wanted::default()
+        ..TaskRequest::default()
     };
     let limits = ReadyLimits::default();
-    board.add(wanted, limits, trace).await.unwrap();
+    board.add(request, limits, trace).await.unwrap();
     let claimant = Claimant {
         holder: "worker".into(),
         ttl: Duration::from_secs(60),

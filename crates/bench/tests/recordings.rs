@@ -12,7 +12,7 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use missiond_bench::score::{Score, ScoreRule, ScoreSummary};
-use missiond_pty::{CastReader, Senses, replay};
+use missiond_pty::{CastReader, OutputFilter, replay};
 use missiond_semantic::Catalogue;
 
 /// What each engine and version must reach: share of right and of exact
@@ -72,7 +72,10 @@ fn the_generic_manifest_is_never_confidently_wrong() {
             let scenario = cast.header().mission.clone().and_then(|m| m.scenario);
             let manifest = catalogue.for_engine(Some("nobody-knows-it")).unwrap();
             let rule = ScoreRule::new(engine, &scenario.unwrap_or_default());
-            score.add(&replay(cast, manifest.clone(), Senses::All).unwrap(), rule);
+            score.add(
+                &replay(cast, manifest.clone(), OutputFilter::All).unwrap(),
+                rule,
+            );
         }
         let score = score.summary();
         assert_eq!(
@@ -115,7 +118,7 @@ fn score(folder: &Path) -> BTreeMap<(String, String), ScoreSummary> {
         let name = source.engine.unwrap_or_default();
         let manifest = catalogue.for_engine(Some(&name)).unwrap().clone();
         let rule = ScoreRule::new(&name, &source.scenario.unwrap_or_default());
-        let replayed = replay(cast, manifest, Senses::All).unwrap();
+        let replayed = replay(cast, manifest, OutputFilter::All).unwrap();
         let key = (name, source.cli_version.unwrap_or_default());
         scores.entry(key).or_default().add(&replayed, rule);
     }

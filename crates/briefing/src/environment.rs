@@ -7,22 +7,22 @@ use missiond_context::{Candidate, Length, Source, one_line};
 use missiond_core::Timestamp;
 use missiond_store::executions::ExecutionFilter;
 
-use super::place::Place;
-use super::{Parts, Wanted};
+use super::working_directory::WorkingDirectory;
+use super::{BriefingRequest, Parts};
 
 /// Others that are named.
 const MOST_OTHERS: usize = 10;
 
 pub(super) async fn environment(
     parts: &Parts,
-    wanted: &Wanted,
-    place: &Place,
+    wanted: &BriefingRequest,
+    directory: &WorkingDirectory,
     now: Timestamp,
 ) -> Result<Vec<Candidate>, String> {
-    let mut text = format!("Folder: {}\n", place.cwd.display());
-    if place.git {
-        let _ = write!(text, "Repository: {}", place.main.display());
-        match &place.branch {
+    let mut text = format!("Folder: {}\n", directory.cwd.display());
+    if directory.git {
+        let _ = write!(text, "Repository: {}", directory.main.display());
+        match &directory.branch {
             Some(branch) => {
                 let _ = writeln!(text, ", on the branch {}", one_line(branch));
             }
@@ -38,7 +38,7 @@ pub(super) async fn environment(
             let _ = writeln!(text, "It is checked by: {}", one_line(&check.run.join(" ")));
         }
     }
-    for other in others(parts, wanted, place).await? {
+    for other in others(parts, wanted, directory).await? {
         let _ = writeln!(text, "Also at work in this repository: {other}");
     }
     Ok(vec![Candidate {
@@ -55,8 +55,12 @@ pub(super) async fn environment(
 }
 
 /// The other agents in the same repository, by their slots.
-async fn others(parts: &Parts, wanted: &Wanted, place: &Place) -> Result<Vec<String>, String> {
-    if !place.git {
+async fn others(
+    parts: &Parts,
+    wanted: &BriefingRequest,
+    directory: &WorkingDirectory,
+) -> Result<Vec<String>, String> {
+    if !directory.git {
         return Ok(Vec::new());
     }
     let rows = parts
@@ -72,7 +76,7 @@ async fn others(parts: &Parts, wanted: &Wanted, place: &Place) -> Result<Vec<Str
     let mut others = Vec::new();
     for row in rows {
         let near = |root: &Path| row.cwd.starts_with(root);
-        let here = near(&place.main) || near(&place.root);
+        let here = near(&directory.main) || near(&directory.root);
         let Some(open) = parts.slots.find(&row.slot.to_string()).filter(|_| here) else {
             continue;
         };

@@ -7,7 +7,7 @@ use missiond_adapters::NativeContext;
 use missiond_context::{Candidate, Length, Source};
 use missiond_core::CliEngine;
 
-use super::place::{Place, changed_at, read_bounded};
+use super::working_directory::{WorkingDirectory, changed_at, read_bounded};
 
 /// The files people write for agents.
 const NAMES: [&str; 6] = [
@@ -22,7 +22,7 @@ const NAMES: [&str; 6] = [
 /// A longer one is left out.
 const LONGEST_FILE: usize = 128 * 1024;
 
-struct Found {
+struct InstructionFile {
     name: &'static str,
     path: PathBuf,
     text: String,
@@ -32,23 +32,23 @@ struct Found {
 pub(super) fn instructions(
     engine: &CliEngine,
     own: &NativeContext,
-    place: &Place,
+    directory: &WorkingDirectory,
 ) -> (Vec<Candidate>, Vec<String>) {
     let (mut found, mut troubles) = (Vec::new(), Vec::new());
-    for folder in place.upwards() {
+    for folder in directory.upwards() {
         for name in NAMES {
             let path = folder.join(name);
             if !path.exists() {
                 continue;
             }
             match read_bounded(&path, LONGEST_FILE) {
-                Ok(text) => found.push(Found { name, path, text }),
-                Err(why) => troubles.push(format!("{}: {why}", place.relative(&path))),
+                Ok(text) => found.push(InstructionFile { name, path, text }),
+                Err(why) => troubles.push(format!("{}: {why}", directory.relative(&path))),
             }
         }
     }
     let there: Vec<&str> = found.iter().map(|file| file.name).collect();
-    let reads = |file: &&Found| own.reads_file(file.name, &there);
+    let reads = |file: &&InstructionFile| own.reads_file(file.name, &there);
     let imported: Vec<PathBuf> = found
         .iter()
         .filter(reads)
@@ -68,7 +68,7 @@ pub(super) fn instructions(
             id: None,
             source: Source::Instructions,
             title: file.name.to_owned(),
-            origin: place.relative(&file.path),
+            origin: directory.relative(&file.path),
             at: changed_at(&file.path),
             // The nearest first.
             relevance: 1.0 - at as f32 / (2.0 * depth),
@@ -81,7 +81,7 @@ pub(super) fn instructions(
 }
 
 /// The files that one takes in by a word `@path`.
-fn imports(file: &Found) -> Vec<PathBuf> {
+fn imports(file: &InstructionFile) -> Vec<PathBuf> {
     let Some(folder) = file.path.parent() else {
         return Vec::new();
     };
@@ -98,10 +98,10 @@ mod tests {
 
     use super::*;
 
-    fn known(engine: &str, place: &Place) -> Vec<(String, bool)> {
+    fn known(engine: &str, directory: &WorkingDirectory) -> Vec<(String, bool)> {
         let engine: CliEngine = engine.parse().unwrap();
         let own = adapter(&engine).native_context();
-        let (candidates, troubles) = instructions(&engine, &own, place);
+        let (candidates, troubles) = instructions(&engine, &own, directory);
         assert!(troubles.is_empty(), "{troubles:?}");
         let of = |one: Candidate| (one.origin, one.known.is_some());
         candidates.into_iter().map(of).collect()
@@ -116,7 +116,7 @@ mod tests {
         std::fs::write(root.join("CLAUDE.md"), "Rules of the root.\n").unwrap();
         std::fs::write(root.join("AGENTS.md"), "Rules for all.\n").unwrap();
         std::fs::write(root.join("src/AGENTS.md"), "Rules of src.\n").unwrap();
-        let place = Place::of(&root.join("src")).unwrap();
+        let directory = WorkingDirectory::of(&root.join("src")).unwrap();
         let expected = |src, agents, claude| {
             [
                 ("src/AGENTS.md".to_owned(), src),
@@ -124,11 +124,11 @@ mod tests {
                 ("CLAUDE.md".to_owned(), claude),
             ]
         };
-        assert_eq!(known("claude", &place), expected(false, false, true));
-        assert_eq!(known("codex", &place), expected(true, true, false));
-        assert_eq!(known("opencode", &place), expected(true, true, false));
-        assert_eq!(known("gemini", &place), expected(false, false, false));
+        assert_eq!(known("claude", &directory), expected(false, false, true));
+        assert_eq!(known("codex", &directory), expected(true, true, false));
+        assert_eq!(known("opencode", &directory), expected(true, true, false));
+        assert_eq!(known("gemini", &directory), expected(false, false, false));
         std::fs::write(root.join("CLAUDE.md"), "See @AGENTS.md.\n").unwrap();
-        assert_eq!(known("claude", &place), expected(false, true, true));
+        assert_eq!(known("claude", &directory), expected(false, true, true));
     }
 }

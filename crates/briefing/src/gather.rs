@@ -11,9 +11,9 @@ use missiond_core::{ContextSource, HitLimit, SourceState};
 use missiond_memory::code::{Fresh, Unindexed};
 use missiond_memory::knowledge::{EntryHit, SearchQuery};
 
-use super::place::Place;
 use super::view::count;
-use super::{Parts, Wanted, environment, files, history, skills};
+use super::working_directory::WorkingDirectory;
+use super::{BriefingRequest, Parts, environment, files, history, skills};
 
 /// Of a long prompt this much is looked for.
 const LONGEST_QUERY: usize = 4000;
@@ -33,13 +33,17 @@ pub(super) struct Gathered {
 /// What a source answered: its candidates, and what is to be said about them.
 type Answer = Result<(Vec<Candidate>, Option<String>), String>;
 
-pub(super) async fn gather(parts: &Parts, config: &ContextConfig, wanted: &Wanted) -> Gathered {
+pub(super) async fn gather(
+    parts: &Parts,
+    config: &ContextConfig,
+    wanted: &BriefingRequest,
+) -> Gathered {
     let deadline = Duration::from_millis(config.deadline_ms);
     let began = Instant::now();
     let cwd = wanted.cwd.clone();
-    let place = on_worker_thread(move || Place::of(&cwd));
-    let place = match tokio::time::timeout(deadline, place).await {
-        Ok(place) => place.and_then(|place| place),
+    let directory = on_worker_thread(move || WorkingDirectory::of(&cwd));
+    let directory = match tokio::time::timeout(deadline, directory).await {
+        Ok(directory) => directory.and_then(|directory| directory),
         Err(_) => Err(format!(
             "{} did not answer within {} ms",
             wanted.cwd.display(),
@@ -47,32 +51,34 @@ pub(super) async fn gather(parts: &Parts, config: &ContextConfig, wanted: &Wante
         )),
     };
     let left = deadline.saturating_sub(began.elapsed());
-    let place = place.as_ref();
+    let directory = directory.as_ref();
     let now = parts.clock.now();
     let query: String = query(wanted).chars().take(LONGEST_QUERY).collect();
     let query = query.as_str();
     let budget = wanted.tokens.unwrap_or(config.tokens);
     let environment = async {
-        let found = environment::environment(parts, wanted, place?, now).await?;
+        let found = environment::environment(parts, wanted, directory?, now).await?;
         Ok::<_, String>((found, None))
     };
     let skills = async {
-        let (place, engine, query) = (place?.clone(), wanted.engine.clone(), query.to_owned());
-        on_worker_thread(move || skills::candidates(&engine, &place, &query, now)).await
+        let (directory, engine, query) =
+            (directory?.clone(), wanted.engine.clone(), query.to_owned());
+        on_worker_thread(move || skills::candidates(&engine, &directory, &query, now)).await
     };
     let entries = async {
-        let project = place.ok().and_then(Place::project);
+        let project = directory.ok().and_then(WorkingDirectory::project);
         entries(parts, query, project).await
     };
     let history = async {
-        let found = history::history(parts, wanted, place?, query).await?;
+        let found = history::history(parts, wanted, directory?, query).await?;
         Ok::<_, String>((found, None))
     };
-    let map = async { map(parts, place?, budget, wanted).await };
+    let map = async { map(parts, directory?, budget, wanted).await };
     let instructions = async {
-        let (place, engine) = (place?.clone(), wanted.engine.clone());
+        let (directory, engine) = (directory?.clone(), wanted.engine.clone());
         let own = adapter(&engine).native_context();
-        let found = on_worker_thread(move || files::instructions(&engine, &own, &place)).await?;
+        let found =
+            on_worker_thread(move || files::instructions(&engine, &own, &directory)).await?;
         let (candidates, troubles) = found;
         Ok::<_, String>((
             candidates,
@@ -101,7 +107,7 @@ pub(super) async fn gather(parts: &Parts, config: &ContextConfig, wanted: &Wante
 }
 
 /// What a prompt is about.
-fn query(wanted: &Wanted) -> String {
+fn query(wanted: &BriefingRequest) -> String {
     match &wanted.task {
         // What surrounds a task in its prompt is the same for all of them.
         Some(task) => format!("{}\n{}", task.title, task.description),
@@ -193,15 +199,20 @@ fn relevance(hit: &EntryHit) -> f32 {
 
 /// The map of the repository: of a worktree, that of the repository it was made
 /// from, so that not each attempt has its repository read anew.
-async fn map(parts: &Parts, place: &Place, budget: u32, wanted: &Wanted) -> Answer {
-    if !place.git {
+async fn map(
+    parts: &Parts,
+    directory: &WorkingDirectory,
+    budget: u32,
+    wanted: &BriefingRequest,
+) -> Answer {
+    if !directory.git {
         return Ok((Vec::new(), None));
     }
-    let root = place.main.display().to_string();
+    let root = directory.main.display().to_string();
     let opened = parts.code.repository(&root, Unindexed::AcceptCheckouts);
     let repository = opened.await.map_err(|error| error.to_string())?;
     let tokens = (budget as usize * MAP_SHARE as usize / 100).max(SMALLEST_MAP);
-    let below = place.cwd.strip_prefix(&place.root).ok();
+    let below = directory.cwd.strip_prefix(&directory.root).ok();
     let focus = below.filter(|below| !below.as_os_str().is_empty());
     let mut focus: Vec<String> = focus
         .iter()

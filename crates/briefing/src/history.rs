@@ -5,8 +5,8 @@ use missiond_context::{Candidate, Length, Source, one_line, request_of};
 use missiond_core::TurnLimit;
 use missiond_memory::conversations::PastTurn;
 
-use super::place::Place;
-use super::{Parts, Wanted};
+use super::working_directory::WorkingDirectory;
+use super::{BriefingRequest, Parts};
 
 /// Turns that are looked at.
 const MOST_TURNS: TurnLimit = TurnLimit::of::<8>();
@@ -15,8 +15,8 @@ const LONGEST_TITLE: usize = 60;
 
 pub(super) async fn history(
     parts: &Parts,
-    wanted: &Wanted,
-    place: &Place,
+    wanted: &BriefingRequest,
+    directory: &WorkingDirectory,
     query: &str,
 ) -> Result<Vec<Candidate>, String> {
     if query.trim().is_empty() {
@@ -24,7 +24,7 @@ pub(super) async fn history(
     }
     let found = parts
         .conversations
-        .turns_about(&place.cwd, query, MOST_TURNS);
+        .turns_about(&directory.cwd, query, MOST_TURNS);
     let mut turns = found.await.map_err(|error| error.to_string())?;
     // What goes on knows itself.
     if let Some(own) = &wanted.conversation {

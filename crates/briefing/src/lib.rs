@@ -12,9 +12,9 @@ mod error;
 mod files;
 mod gather;
 mod history;
-mod place;
 mod skills;
 mod view;
+mod working_directory;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -61,7 +61,7 @@ pub struct Parts {
 
 /// For whom a context is wanted.
 #[derive(Debug, Clone)]
-pub struct Wanted {
+pub struct BriefingRequest {
     pub engine: CliEngine,
     pub cwd: PathBuf,
     /// What the agent is asked to do.
@@ -156,7 +156,7 @@ impl ContextPipeline {
 
     /// Makes the context of a prompt. Takes no longer than the deadline of the
     /// sources and the moment it takes to choose.
-    pub async fn make(&self, wanted: Wanted) -> NewBriefing {
+    pub async fn make(&self, wanted: BriefingRequest) -> NewBriefing {
         let config = self.config();
         let budget = wanted.tokens.unwrap_or(config.context.tokens);
         let now = self.parts.clock.now();
@@ -181,7 +181,7 @@ impl ContextPipeline {
         let assembly = match chosen {
             Ok(assembly) => assembly,
             Err(error) => {
-                tracing::error!(%error, "the context could not be put together");
+                tracing::error!(%error, "briefing failed");
                 missiond_context::Assembly {
                     text: String::new(),
                     tokens: 0,
@@ -191,11 +191,7 @@ impl ContextPipeline {
         };
         for source in &gathered.sources {
             if let (true, Some(notice)) = (view::is_trouble(source.state), &source.notice) {
-                tracing::warn!(
-                    source = source.source,
-                    notice,
-                    "a source of context is missing"
-                );
+                tracing::warn!(source = source.source, notice, "briefing source missing");
             }
         }
         let briefing = Briefing {
@@ -242,7 +238,7 @@ impl ContextPipeline {
         let before = match before {
             Ok(before) => before,
             Err(error) => {
-                tracing::warn!(%error, "what the conversation was told before is not known");
+                tracing::warn!(%error, "earlier briefings of conversation not read");
                 return;
             }
         };
@@ -261,7 +257,7 @@ impl ContextPipeline {
         &self,
         execution: ExecutionId,
         slot: SlotId,
-        wanted: Wanted,
+        wanted: BriefingRequest,
     ) -> String {
         let prompt = wanted.prompt.clone();
         if !self.is_on() {
@@ -310,12 +306,12 @@ impl ContextPipeline {
 
 fn without(prompt: &str, execution: ExecutionId, error: &StoreError) -> String {
     // Better an agent that knows less than one that does not begin.
-    tracing::warn!(%execution, %error, "the agent begins without context");
+    tracing::warn!(%execution, %error, "briefing unavailable, starting without it");
     prompt.to_owned()
 }
 
 /// Why this agent is told nothing, if that does not depend on what there is.
-fn withheld(wanted: &Wanted) -> Option<String> {
+fn withheld(wanted: &BriefingRequest) -> Option<String> {
     if !adapter(&wanted.engine).accepts_long_prompts() {
         return Some(format!(
             "there is no adapter for {}: a text of many lines may not reach it whole",

@@ -13,7 +13,7 @@ use missiond_knowledge::{Corpus, Document, Mode, Paths, Profile, Reads, Request}
 use missiond_runtime::blocking;
 
 use super::error::BriefingError;
-use super::place::{Place, changed_at, read_bounded};
+use super::working_directory::{WorkingDirectory, changed_at, read_bounded};
 
 /// Where skills lie in a repository.
 const FOLDERS: [&str; 6] = [
@@ -80,18 +80,18 @@ struct FoundSkills {
 
 pub(super) async fn list(cwd: PathBuf) -> Result<SkillListing, BriefingError> {
     blocking(move || {
-        let place = Place::of(&cwd).map_err(BriefingError::Folder)?;
-        Ok(listing(search(&place), &place))
+        let directory = WorkingDirectory::of(&cwd).map_err(BriefingError::Folder)?;
+        Ok(listing(search(&directory), &directory))
     })
     .await
 }
 
-fn listing(found: FoundSkills, place: &Place) -> SkillListing {
+fn listing(found: FoundSkills, directory: &WorkingDirectory) -> SkillListing {
     let read_by = |file: &SkillFile| {
         let engines = known_engines().into_iter();
         let reads = |engine: &CliEngine| {
             let own = adapter(engine).native_context();
-            reads(&own, &file.path, place)
+            reads(&own, &file.path, directory)
         };
         engines.filter(reads).collect()
     };
@@ -107,9 +107,9 @@ fn listing(found: FoundSkills, place: &Place) -> SkillListing {
 }
 
 /// Blocks.
-fn search(place: &Place) -> FoundSkills {
+fn search(directory: &WorkingDirectory) -> FoundSkills {
     let mut found = FoundSkills::default();
-    for folder in place.upwards() {
+    for folder in directory.upwards() {
         for below in FOLDERS {
             find_skills_in(&folder.join(below), &mut found);
         }
@@ -166,12 +166,12 @@ fn find_skills_in(folder: &Path, found: &mut FoundSkills) {
 /// The skills that have to do with what the agent is asked. Blocks.
 pub(super) fn candidates(
     engine: &CliEngine,
-    place: &Place,
+    directory: &WorkingDirectory,
     query: &str,
     now: Timestamp,
 ) -> (Vec<Candidate>, Option<String>) {
     let own = adapter(engine).native_context();
-    let found = search(place);
+    let found = search(directory);
     let ranked = ranked(&found.skills, query, now);
     let candidates = ranked.into_iter().map(|(at, relevance)| {
         let SkillFile { skill, path, .. } = &found.skills[at];
@@ -179,12 +179,12 @@ pub(super) fn candidates(
             id: None,
             source: Source::Skills,
             title: skill.name.clone(),
-            origin: place.relative(path),
+            origin: directory.relative(path),
             at: found.skills[at].changed_at,
             relevance,
             text: format!("{}\nHow: {}", skill.description, path.display()),
             length: Length::Whole,
-            known: reads(&own, path, place).then(|| format!("{engine} knows it by itself")),
+            known: reads(&own, path, directory).then(|| format!("{engine} knows it by itself")),
         }
     });
     let notice = (!found.refused.is_empty()).then(|| {
@@ -237,8 +237,8 @@ fn ranked(skills: &[SkillFile], query: &str, now: Timestamp) -> Vec<(usize, f32)
 }
 
 /// Whether a CLI finds a skill of this path without us.
-fn reads(own: &NativeContext, path: &Path, place: &Place) -> bool {
-    let here = place
+fn reads(own: &NativeContext, path: &Path, directory: &WorkingDirectory) -> bool {
+    let here = directory
         .upwards()
         .iter()
         .flat_map(|folder| own.skills.iter().map(|below| folder.join(below)))
@@ -276,15 +276,20 @@ mod tests {
             &skill("paint", "Draws pictures of cats"),
         );
         write(&root, "skills/broken", "no front matter");
-        let place = Place::of(&root).unwrap();
+        let directory = WorkingDirectory::of(&root).unwrap();
         let claude = CliEngine::Claude;
         let now = Timestamp::from_micros(0);
-        let (told, notice) = candidates(&claude, &place, "write the release notes", now);
+        let (told, notice) = candidates(&claude, &directory, "write the release notes", now);
         let named = |one: &Candidate| (one.title.clone(), one.known.is_some());
         let named: Vec<_> = told.iter().map(named).collect();
         assert_eq!(named, [("release-notes".to_owned(), true)]);
         assert!(notice.unwrap().starts_with("1 file is"));
-        let (told, _) = candidates(&CliEngine::Codex, &place, "write the release notes", now);
+        let (told, _) = candidates(
+            &CliEngine::Codex,
+            &directory,
+            "write the release notes",
+            now,
+        );
         assert!(told[0].known.is_none());
         assert!(
             told[0]

@@ -226,7 +226,7 @@ Examples:
   mission rehearse my-script.yaml \"fix the failing test\" --speed 5
   mission slot spawn --engine rehearsal -- mission rehearse permission")]
     Rehearse(RehearseArgs),
-    /// The code map: find, read and map what a repository defines; landmarks.
+    /// The code map: find, read and map what a repository defines; beacons.
     Code(CodeArgs),
     /// What agents are told beside their first prompt: what would be, what was, and why.
     #[command(subcommand)]

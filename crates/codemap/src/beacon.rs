@@ -1,4 +1,4 @@
-//! A landmark found again after its code changed, moved or was renamed.
+//! A beacon found again after its code changed, moved or was renamed.
 //!
 //! In this order: the same name in the same file; the same content anywhere; the
 //! same content under another name; and last what is alike in name, signature and
@@ -20,7 +20,7 @@ const FEW_WORDS: usize = 6;
 /// How many of those alike are compared in full.
 const COMPARED: usize = 40;
 
-/// What is remembered of a landmark's code.
+/// What is remembered of a beacon's code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Anchor {
     pub path: String,
@@ -52,7 +52,7 @@ impl Anchor {
     }
 }
 
-/// By what a landmark was found.
+/// By what a beacon was found.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum MatchKind {
     /// As it was, where it was.
@@ -67,14 +67,14 @@ pub enum MatchKind {
     Alike(f64),
 }
 
-/// Where a landmark is now.
+/// Where a beacon is now.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BeaconMatch {
     pub node: NodeRef,
     pub kind: MatchKind,
 }
 
-/// A place a lost landmark might be.
+/// A place a lost beacon might be.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Suggestion {
     pub node: NodeRef,
@@ -82,7 +82,7 @@ pub struct Suggestion {
     pub alike: f64,
 }
 
-/// What became of a landmark.
+/// What became of a beacon.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FollowOutcome {
     Found(BeaconMatch),

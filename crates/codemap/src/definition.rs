@@ -157,7 +157,7 @@ pub(crate) enum Scope {
     Outer,
     /// Inside a class, a trait, an `impl`.
     InType,
-    /// Inside a function: variables there are nobody's landmark.
+    /// Inside a function: variables there are nobody's beacon.
     InFunction,
 }
 

@@ -323,7 +323,7 @@ impl CodeIndex {
         numbers.iter().filter_map(node).collect()
     }
 
-    /// The nodes whose words are most like these, best first. What a landmark is
+    /// The nodes whose words are most like these, best first. What a beacon is
     /// compared with after its code is gone.
     pub(crate) fn alike(&self, text: &str, limit: usize) -> Vec<NodeRef> {
         let mut wanted = Vec::new();

@@ -3,7 +3,7 @@
 //!
 //! [`scan`] reads a folder with tree-sitter and says what changed since it was
 //! last read; [`CodeIndex`] holds what was found and answers questions about it;
-//! [`follow`] finds a landmark again after its code moved. Nothing here knows a
+//! [`follow`] finds a beacon again after its code moved. Nothing here knows a
 //! database, a runtime or a daemon: whoever keeps an index between runs is given
 //! plain values and gives them back.
 

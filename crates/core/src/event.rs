@@ -330,13 +330,13 @@ events! {
             root: String, changed: u32, gone: u32, files: u32, symbols: u32, millis: u64,
         }
         Persistent
-        /// The code of a landmark is somewhere else now, or back. `trail` says by what it
+        /// The code of a beacon is somewhere else now, or back. `trail` says by what it
         /// was known: `unchanged`, `edited`, `moved`, `renamed` or `alike`.
         BeaconMoved = "beacon_moved" {
             root: String, beacon: String, from: String, to: String, trail: String,
         }
         Persistent
-        /// The code of a landmark is not found any more.
+        /// The code of a beacon is not found any more.
         BeaconLost = "beacon_lost" { root: String, beacon: String, from: String }
         Ephemeral
         EmbeddingProgress = "embedding_progress" { done: u64, total: u64 }

@@ -117,7 +117,7 @@ pub async fn run(home: Home, ready: impl FnOnce(&Ready)) -> Result<(), StartErro
     let config = Config::load(&home.config_file())?;
     let logging = start_log(&home, &config)?;
     // Whoever started this is told too, but may not be a person.
-    let told = |error: &StartError| tracing::error!(%error, "the daemon did not start");
+    let told = |error: &StartError| tracing::error!(%error, "daemon start failed");
     let base = infrastructure(home, instance.id, config, logging)
         .await
         .inspect_err(told)?;
@@ -139,19 +139,19 @@ pub async fn run(home: Home, ready: impl FnOnce(&Ready)) -> Result<(), StartErro
         OnPanic::Shutdown,
         signals.handle(Arc::clone(&daemon)),
     );
-    tracing::info!(version = VERSION, pid = std::process::id(), "ready");
+    tracing::info!(version = VERSION, pid = std::process::id(), "daemon ready");
     ready(&Ready {
         pid: std::process::id(),
         http: daemon.http_address(),
     });
 
     daemon.shutdown.reached(Stage::Draining).await;
-    tracing::info!(reason = daemon.shutdown.reason(), "stopping");
+    tracing::info!(reason = daemon.shutdown.reason(), "daemon stopping");
     let watched = Arc::clone(&daemon);
     std::thread::spawn(move || {
         std::thread::sleep(STOP_LIMIT);
         tracing::error!(
-            "closing took longer than {} s: ending now",
+            "daemon close took longer than {} s: ending now",
             STOP_LIMIT.as_secs()
         );
         watched.end_process(1);
@@ -161,7 +161,7 @@ pub async fn run(home: Home, ready: impl FnOnce(&Ready)) -> Result<(), StartErro
         .await
         .is_err()
     {
-        tracing::warn!("requests were still under way after {} s", drain.as_secs());
+        tracing::warn!("requests still running after {} s", drain.as_secs());
     }
     daemon.shutdown.close();
 
@@ -173,8 +173,10 @@ pub async fn run(home: Home, ready: impl FnOnce(&Ready)) -> Result<(), StartErro
     signals.abort();
     let _ = std::fs::remove_file(daemon.home.socket());
     match &closed {
-        Ok(()) => tracing::info!("stopped"),
-        Err(error) => tracing::error!(%error, "stopped, but the database could not be closed"),
+        Ok(()) => tracing::info!("daemon stopped"),
+        Err(error) => {
+            tracing::error!(%error, "daemon stopped, but the database could not be closed")
+        }
     }
     // Whoever waits for the lock may read the log next, or write to it.
     daemon.logging.finish();
@@ -577,7 +579,7 @@ async fn close(daemon: &Daemon, run: &ThisRun) -> Result<(), StartError> {
         reason: daemon.shutdown.reason(),
     };
     if let Err(error) = daemon.timeline.record(stopped, TraceContext::root()).await {
-        tracing::error!(%error, "the stop is not on the timeline");
+        tracing::error!(%error, "daemon stop not recorded on timeline");
     }
     let ended = run.end().await;
     let closed = daemon.db.clone().close().await;

@@ -15,7 +15,7 @@ pub(crate) async fn report(timeline: Timeline, mut failures: mpsc::Receiver<Fail
             then: failure.then.name().to_owned(),
         };
         if let Err(error) = timeline.record(event, TraceContext::root()).await {
-            tracing::error!(%error, task = failure.task, "the panic is not on the timeline");
+            tracing::error!(%error, task = failure.task, "panic not recorded on timeline");
         }
     }
 }

@@ -46,10 +46,10 @@ const SAME_REQUEST: Duration = Duration::from_millis(500);
 
 fn end(daemon: &Daemon, signal: &str, number: i32) {
     if daemon.shutdown.stage() == Stage::Running {
-        tracing::info!(signal, "draining");
+        tracing::info!(signal, "daemon draining");
         daemon.shutdown.begin(signal);
     } else if daemon.shutdown.since() > SAME_REQUEST {
-        tracing::warn!(signal, "asked a second time: ending at once");
+        tracing::warn!(signal, "second stop signal received: ending at once");
         daemon.end_process(128 + number);
     }
 }

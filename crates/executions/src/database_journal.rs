@@ -340,7 +340,7 @@ impl Drop for Writer {
             });
             if let Err(error) = released.await {
                 // It ends by itself; until then another home has to wait.
-                tracing::debug!(%execution, %error, "the lease of a journal was not given back");
+                tracing::debug!(%execution, %error, "journal lease not released");
             }
         };
         // The last who had the journal may be a task, which must not block.

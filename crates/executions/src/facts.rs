@@ -4,8 +4,8 @@
 use missiond_adapters::{HookEvent, HookReport, TranscriptFact};
 use missiond_core::{ObservationId, PtyState, Seq};
 use missiond_journal::catalogue::{
-    Control, Diagnostic, DiagnosticCode, Dialog, Edge, Fact, Malformed, Process, Reading, Said,
-    Session, Speaker, ToolUse, Turn, Usage, limits,
+    Control, Diagnostic, DiagnosticCode, Dialog, Edge, Fact, Malformed, Process, Reading, Session,
+    Speaker, Speech, ToolUse, Turn, Usage, limits,
 };
 use missiond_journal::{Confidence, Digest, EventId, ObservationKey, Observed, Source, Text};
 
@@ -250,7 +250,7 @@ pub(super) fn of_transcript(
 
 fn speech(by: Speaker, text: &str) -> Option<Observed> {
     let text = Text::excerpt(text)?;
-    Some(fact(Said { by, text }))
+    Some(fact(Speech { by, text }))
 }
 
 fn session_key(conversation: &str) -> ObservationKey {

@@ -22,7 +22,7 @@ const LEAVES_WITHIN: Duration = Duration::from_secs(5);
 
 /// How an agent whose work is over is ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Leave {
+pub enum FinishMode {
     /// It is asked first, so that it can put things away.
     Asked,
     AtOnce,
@@ -36,14 +36,14 @@ impl Executions {
         &self,
         execution: ExecutionId,
         reason: &str,
-        leave: Leave,
+        mode: FinishMode,
     ) -> Result<(), ExecutionError> {
         let Some(run) = self.context.run(execution) else {
             return Ok(());
         };
         // On record first: if this daemon dies now, the next one ends the program.
         run.observe(facts::of_finish(reason)).await?;
-        if leave == Leave::AtOnce {
+        if mode == FinishMode::AtOnce {
             // Also while somebody else still asks it.
             kill(Arc::clone(&self.context), Arc::clone(&run)).await;
         }

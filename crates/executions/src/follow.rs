@@ -91,10 +91,10 @@ impl Follow {
                     Some(notice) => self.handle_notice(notice).await,
                     None => return,
                 },
-                () = run.message.notified() => Ok(Going::On),
+                () = run.message.notified() => Ok(FollowStep::Continue),
                 () = run.output.notified(), if self.markers.is_some() && look_at.is_none() => {
                     look_at = Some(looked_at + MARKER_PAUSE);
-                    Ok(Going::On)
+                    Ok(FollowStep::Continue)
                 }
                 () = missiond_runtime::sleep_until(look_at) => {
                     (look_at, looked_at) = (None, Instant::now());
@@ -103,20 +103,20 @@ impl Follow {
                 _ = poll.tick() => self.read_transcript().await,
             };
             match done {
-                Ok(Going::On) => {}
-                Ok(Going::Closed) => break,
+                Ok(FollowStep::Continue) => {}
+                Ok(FollowStep::Closed) => break,
                 Err(error) => {
-                    tracing::error!(execution = %run.id, %error, "something was not recorded");
+                    tracing::error!(execution = %run.id, %error, "observation not recorded");
                 }
             }
             if let Err(error) = messages::deliver_next(&self.context, &run, &mut self.retry).await {
-                tracing::error!(execution = %run.id, %error, "no message can be delivered");
+                tracing::error!(execution = %run.id, %error, "message delivery failed");
             }
         }
         close(&self.context, &run).await;
     }
 
-    async fn handle_notice(&mut self, notice: Notice) -> Result<Going, ExecutionError> {
+    async fn handle_notice(&mut self, notice: Notice) -> Result<FollowStep, ExecutionError> {
         match notice {
             Notice::Reading {
                 seq,
@@ -153,15 +153,15 @@ impl Follow {
                 let ended = ended(self.exit, &reason);
                 self.run.observe(facts::of_process(ended)).await?;
                 read?;
-                return Ok(Going::Closed);
+                return Ok(FollowStep::Closed);
             }
         }
-        Ok(Going::On)
+        Ok(FollowStep::Continue)
     }
 
-    async fn find_markers(&mut self) -> Result<Going, ExecutionError> {
+    async fn find_markers(&mut self) -> Result<FollowStep, ExecutionError> {
         let Some((expected, heard)) = &self.markers else {
-            return Ok(Going::On);
+            return Ok(FollowStep::Continue);
         };
         let mut found = heard.drain();
         if let Some(open) = self.context.slots.find(&self.run.slot.to_string())
@@ -174,7 +174,7 @@ impl Follow {
         self.handle_markers(found).await
     }
 
-    async fn handle_markers(&self, found: Vec<ParsedMarker>) -> Result<Going, ExecutionError> {
+    async fn handle_markers(&self, found: Vec<ParsedMarker>) -> Result<FollowStep, ExecutionError> {
         for found in found {
             let (key, observed) = found.into_observed();
             // What is heard is also seen, and a screen is looked at again and again.
@@ -193,7 +193,7 @@ impl Follow {
             };
             self.run.observe(seen).await?;
         }
-        Ok(Going::On)
+        Ok(FollowStep::Continue)
     }
 
     /// Says yes to a question the person has answered by the launch. Each once:
@@ -231,28 +231,28 @@ impl Follow {
             // It may stand on the screen for a moment more: it is under way until
             // something else is read there.
             Ok(answered) if answered.outcome == AnswerOutcome::Taken => {
-                tracing::info!(execution = %self.run.id, question = answered.question, "answered");
+                tracing::info!(execution = %self.run.id, question = answered.question, "startup question answered");
             }
             Ok(answered) => {
                 self.run.startup.done();
                 let why = answered.evidence;
-                tracing::warn!(execution = %self.run.id, why, "a question at the start stays");
+                tracing::warn!(execution = %self.run.id, why, "startup question not answered");
             }
             Err(error) => {
                 self.run.startup.done();
-                tracing::warn!(execution = %self.run.id, %error, "a question at the start stays");
+                tracing::warn!(execution = %self.run.id, %error, "startup question not answered");
             }
         }
     }
 
-    async fn read_transcript(&mut self) -> Result<Going, ExecutionError> {
+    async fn read_transcript(&mut self) -> Result<FollowStep, ExecutionError> {
         while self.transcript.advance(&self.context, &self.run).await? {}
-        Ok(Going::On)
+        Ok(FollowStep::Continue)
     }
 }
 
-enum Going {
-    On,
+enum FollowStep {
+    Continue,
     Closed,
 }
 
@@ -274,12 +274,12 @@ pub(super) fn ended(exit: Exit, reason: &str) -> Process {
 /// taken back.
 pub(super) async fn close(context: &Context, run: &Arc<Run>) {
     if let Err(error) = fail_undelivered(run).await {
-        tracing::error!(execution = %run.id, %error, "its messages stay undelivered");
+        tracing::error!(execution = %run.id, %error, "undelivered messages not marked failed");
     }
     let folder = context.launch_folder(run.id);
     let removed = blocking(move || Equipment::at(&folder).remove()).await;
     if let Err(error) = removed {
-        tracing::error!(execution = %run.id, %error, "its files stay behind");
+        tracing::error!(execution = %run.id, %error, "files of execution not removed");
     }
     let (id, at) = (run.id, run.now());
     let noted = context
@@ -293,7 +293,7 @@ pub(super) async fn close(context: &Context, run: &Arc<Run>) {
         })
         .await;
     if let Err(error) = noted {
-        tracing::error!(execution = %run.id, %error, "its end is not in the database");
+        tracing::error!(execution = %run.id, %error, "end of execution not stored");
     }
     context.runs().remove(&run.id);
     run.closed.notify_waiters();

@@ -31,7 +31,7 @@ pub enum Direction {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct RecordPage {
     /// Oldest first.
     pub records: Vec<Record>,
     pub head: Sequence,
@@ -47,7 +47,7 @@ pub(crate) fn read(
     store: &dyn JournalStore,
     execution: ExecutionId,
     part: &Part,
-) -> Result<Found, StoreError> {
+) -> Result<RecordPage, StoreError> {
     let anchor = store.anchor(execution)?;
     let head = anchor.ok_or(StoreError::NotFound { execution })?.sequence;
     match part.direction {
@@ -65,8 +65,8 @@ fn forwards(
     part: &Part,
     after: Sequence,
     head: Sequence,
-) -> Result<Found, StoreError> {
-    let mut kept = Kept::default();
+) -> Result<RecordPage, StoreError> {
+    let mut kept = PageRecords::default();
     let (mut next, mut more, mut looked_at) = (after, false, 0);
     scan(store, execution, after, part, &mut |line| {
         looked_at += 1;
@@ -79,7 +79,7 @@ fn forwards(
         kept.push(line);
         ControlFlow::Continue(())
     })?;
-    Ok(Found {
+    Ok(RecordPage {
         records: kept.records(),
         head: head.max(next),
         next,
@@ -93,11 +93,11 @@ fn backwards(
     part: &Part,
     end: Sequence,
     head: Sequence,
-) -> Result<Found, StoreError> {
+) -> Result<RecordPage, StoreError> {
     let mut back = part.limit as u64 + part.limit as u64 / 4;
     loop {
         let start = Sequence(end.0.saturating_sub(1).saturating_sub(back));
-        let mut kept = Kept::default();
+        let mut kept = PageRecords::default();
         let mut dropped = None;
         let mut last = head;
         scan(store, execution, start, part, &mut |line| {
@@ -114,7 +114,7 @@ fn backwards(
             // Where the oldest that is shown stands, or where the looking began.
             let oldest = kept.oldest().filter(|_| dropped.is_some());
             let next = oldest.unwrap_or(start.next());
-            return Ok(Found {
+            return Ok(RecordPage {
                 records: kept.records(),
                 head: last,
                 next,
@@ -126,22 +126,22 @@ fn backwards(
 }
 
 /// A line that was looked at: a record, or one of another kind.
-enum Looked {
-    Wanted(Box<Record>, usize),
+enum ScannedLine {
+    Match(Box<Record>, usize),
     Other(Sequence),
 }
 
-impl Looked {
+impl ScannedLine {
     fn sequence(&self) -> Sequence {
         match self {
-            Self::Wanted(record, _) => record.sequence,
+            Self::Match(record, _) => record.sequence,
             Self::Other(sequence) => *sequence,
         }
     }
 
     fn bytes(&self) -> Option<usize> {
         match self {
-            Self::Wanted(_, bytes) => Some(*bytes),
+            Self::Match(_, bytes) => Some(*bytes),
             Self::Other(_) => None,
         }
     }
@@ -149,20 +149,20 @@ impl Looked {
 
 /// The records that are kept, with the length of the line of each.
 #[derive(Default)]
-struct Kept {
+struct PageRecords {
     records: VecDeque<(Record, usize)>,
     bytes: usize,
 }
 
-impl Kept {
+impl PageRecords {
     fn is_full(&self, part: &Part, next: Option<usize>) -> bool {
         let Some(next) = next else { return false };
         let many = self.records.len() >= part.limit;
         many || (!self.records.is_empty() && self.bytes + next > part.bytes)
     }
 
-    fn push(&mut self, line: Looked) {
-        if let Looked::Wanted(record, bytes) = line {
+    fn push(&mut self, line: ScannedLine) {
+        if let ScannedLine::Match(record, bytes) = line {
             self.bytes += bytes;
             self.records.push_back((*record, bytes));
         }
@@ -196,7 +196,7 @@ fn scan(
     execution: ExecutionId,
     after: Sequence,
     part: &Part,
-    visit: &mut dyn FnMut(Looked) -> ControlFlow<()>,
+    visit: &mut dyn FnMut(ScannedLine) -> ControlFlow<()>,
 ) -> Result<(), StoreError> {
     let mut failure = None;
     let mut last = after;
@@ -204,10 +204,10 @@ fn scan(
         let looked = scanned.line.and_then(|line| {
             last = line.sequence;
             if !part.kinds.is_empty() && !part.kinds.contains(&line.kind) {
-                return Ok(Looked::Other(line.sequence));
+                return Ok(ScannedLine::Other(line.sequence));
             }
             let bytes = line.bytes().len();
-            Ok(Looked::Wanted(Box::new(line.record()?), bytes))
+            Ok(ScannedLine::Match(Box::new(line.record()?), bytes))
         });
         match looked {
             Ok(looked) => visit(looked),
@@ -267,7 +267,7 @@ mod tests {
         (store, execution)
     }
 
-    fn numbers(found: &Found) -> Vec<u64> {
+    fn numbers(found: &RecordPage) -> Vec<u64> {
         found
             .records
             .iter()

@@ -54,7 +54,7 @@ use crate::context::{Context, kill};
 use crate::journals::HomeJournals;
 
 pub use error::ExecutionError;
-pub use finish::Leave;
+pub use finish::FinishMode;
 pub use journal_page::{Direction, Part};
 pub use messages::Accepted;
 pub use open_requests::AskedInput;
@@ -62,7 +62,7 @@ pub use preamble::{Preamble, append_preamble};
 use run::ObservationDraft;
 pub use run::Run;
 pub use start::{Identity, NewExecution, Owner};
-pub use view::{Known, Shown};
+pub use view::{ExecutionLookup, Shown};
 
 /// The longest prompt, in characters.
 pub const MAX_PROMPT: usize = missiond_journal::catalogue::limits::PROMPT_TEXT;

@@ -61,7 +61,7 @@ impl MarkerListener {
         let (heard, recording) = (Arc::clone(self), open.record.recording.clone());
         let past = blocking(move || heard.catch_up(&recording, begun)).await;
         if let Err(error) = past {
-            tracing::warn!(execution = %run.id, %error, "its earlier output cannot be read");
+            tracing::warn!(execution = %run.id, %error, "earlier output of execution not read");
         }
     }
 

@@ -220,19 +220,19 @@ pub(super) async fn deliver_next(
     };
     run.deliver(next.id, DeliveryStatus::Delivering, None)
         .await?;
-    match give(&context.slots, &open, typed).await {
-        Given::Taken { doubt } => {
+    match deliver_text(&context.slots, &open, typed).await {
+        DeliveryOutcome::Taken { doubt } => {
             *retry = Retry::default();
             // From now on the agent knows them; what it is told next is plain.
             let _ = tokio::fs::remove_file(&instructions).await;
             let delivered = DeliveryStatus::Delivered;
             run.deliver(next.id, delivered, doubt.as_deref()).await
         }
-        Given::Refused(why) => {
+        DeliveryOutcome::Refused(why) => {
             retry.put_off();
             run.deliver(next.id, DeliveryStatus::Held, Some(&why)).await
         }
-        Given::Lost(why) => {
+        DeliveryOutcome::Lost(why) => {
             run.deliver(next.id, DeliveryStatus::Failed, Some(&why))
                 .await
         }
@@ -314,7 +314,7 @@ fn hindrance(state: PtyState) -> Option<&'static str> {
 }
 
 /// What came of giving a text to the agent.
-enum Given {
+enum DeliveryOutcome {
     Taken {
         doubt: Option<String>,
     },
@@ -323,7 +323,7 @@ enum Given {
     Lost(String),
 }
 
-async fn give(slots: &Slots, open: &OpenSlot, text: String) -> Given {
+async fn deliver_text(slots: &Slots, open: &OpenSlot, text: String) -> DeliveryOutcome {
     let message = Message {
         text,
         submit: Submit::Enter,
@@ -333,16 +333,16 @@ async fn give(slots: &Slots, open: &OpenSlot, text: String) -> Given {
     };
     match slots.deliver(open, message).await {
         Ok(delivered) => match delivered.landed {
-            Landed::Confirmed => Given::Taken { doubt: None },
-            Landed::Unconfirmed => Given::Taken {
+            Landed::Confirmed => DeliveryOutcome::Taken { doubt: None },
+            Landed::Unconfirmed => DeliveryOutcome::Taken {
                 doubt: Some(delivered.evidence),
             },
-            Landed::Stalled => Given::Lost(delivered.evidence),
+            Landed::Stalled => DeliveryOutcome::Lost(delivered.evidence),
         },
         Err(error @ InputError::Undelivered(DeliveryRefusal::Lines)) => {
-            Given::Lost(error.to_string())
+            DeliveryOutcome::Lost(error.to_string())
         }
-        Err(error) => Given::Refused(error.to_string()),
+        Err(error) => DeliveryOutcome::Refused(error.to_string()),
     }
 }
 

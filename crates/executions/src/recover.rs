@@ -45,7 +45,7 @@ impl Executions {
                 }
                 Ok(None) => {}
                 Err(error) => {
-                    tracing::error!(execution = %id, %error, "its journal cannot be opened");
+                    tracing::error!(execution = %id, %error, "journal not opened");
                 }
             }
         }
@@ -62,7 +62,7 @@ impl Executions {
                 context.end_lost(&row, &run).await?;
                 continue;
             }
-            tracing::info!(execution = %run.id, "recovered");
+            tracing::info!(execution = %run.id, "execution recovered");
             messages::settle_interrupted(context, &run).await?;
             spooled_hooks::ingest(context, &run).await;
             let dialogs = context.startup_left(run.id, &run.engine).await;
@@ -85,7 +85,7 @@ impl Executions {
         Ok(())
     }
 
-    async fn open(&self, row: &ExecutionRow) -> Result<Option<Found>, ExecutionError> {
+    async fn open(&self, row: &ExecutionRow) -> Result<Option<RecoveredRun>, ExecutionError> {
         let context = &self.context;
         let (journals, policy, id) = (
             Arc::clone(&context.journals),
@@ -105,7 +105,7 @@ impl Executions {
             Ok(opened) => opened,
             Err(JournalError::Store(JournalStoreError::NotFound { .. })) => {
                 if !shared {
-                    tracing::error!(execution = %id, "it has no journal");
+                    tracing::error!(execution = %id, "journal missing");
                     let at = context.clock.now();
                     context
                         .db
@@ -117,7 +117,7 @@ impl Executions {
             Err(error) => return Err(error.into()),
         };
         if let Some(torn) = recovery.torn {
-            tracing::warn!(execution = %id, bytes = torn.bytes, "the end of its journal was torn");
+            tracing::warn!(execution = %id, bytes = torn.bytes, "torn end of journal removed");
         }
         let (run, notices) = Run::new(
             row.slot,
@@ -130,7 +130,7 @@ impl Executions {
     }
 }
 
-type Found = (
+type RecoveredRun = (
     Arc<Run>,
     tokio::sync::mpsc::UnboundedReceiver<super::run::Notice>,
 );
@@ -146,7 +146,7 @@ async fn dispatch(context: Arc<Context>, mut follower: Follower, position: Arc<A
             }
             Err(FollowError::Closed) => return,
             Err(error) => {
-                tracing::error!(%error, "the timeline cannot be read: trying again");
+                tracing::error!(%error, "timeline read failed, retrying");
                 tokio::time::sleep(Duration::from_secs(1)).await;
             }
         }

@@ -240,7 +240,7 @@ impl Run {
         let kind = event.kind();
         let recorded = self.timeline.record(event, TraceContext::root()).await;
         if let Err(error) = &recorded {
-            tracing::error!(execution = %self.id, kind, %error, "an event is not on the timeline");
+            tracing::error!(execution = %self.id, kind, %error, "event not recorded on timeline");
         }
         recorded.is_ok()
     }
@@ -298,7 +298,7 @@ impl Run {
         let (now, due) = match now {
             Ok(now) => now,
             Err(error) => {
-                tracing::error!(execution = %self.id, %error, "the journal cannot be read");
+                tracing::error!(execution = %self.id, %error, "journal read failed");
                 return;
             }
         };
@@ -313,7 +313,7 @@ impl Run {
                 .record_effect(self.id, key.to_string(), event)
                 .await;
             if let Err(error) = &told {
-                tracing::error!(execution = %self.id, %key, %error, "an effect is not on the timeline");
+                tracing::error!(execution = %self.id, %key, %error, "effect not recorded on timeline");
             }
             if told.is_ok() {
                 let at = self.clock.now();
@@ -321,7 +321,7 @@ impl Run {
                     .blocking(move |journal| journal.settle_effect(at, key, EffectStatus::Applied))
                     .await;
                 if let Err(error) = settled {
-                    tracing::error!(execution = %self.id, %error, "an effect stays due");
+                    tracing::error!(execution = %self.id, %error, "effect not settled in journal");
                 }
             }
         }

@@ -76,7 +76,7 @@ async fn expire_if_idle(
     if rest.since.elapsed() < limit {
         return;
     }
-    tracing::info!(%slot, name = open.slot.name, "it has rested for long enough");
+    tracing::info!(%slot, name = open.slot.name, "idle slot expired");
     let (done, gone) = oneshot::channel();
     let command = SlotCommand::Kill { grace: GRACE, done };
     if open.commands.send(command).await.is_ok() {

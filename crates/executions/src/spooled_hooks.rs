@@ -18,7 +18,7 @@ pub(super) async fn ingest(context: &Context, run: &Arc<Run>) {
         return;
     }
     if let Err(error) = ingest_from(HookSpool::in_folder(&folder), run).await {
-        tracing::error!(execution = %run.id, %error, "reports of its hooks wait");
+        tracing::error!(execution = %run.id, %error, "spooled hook reports not handled");
     }
 }
 

@@ -26,7 +26,7 @@ use missiond_store::executions::{self, ExecutionRow};
 use super::follow::{self, Follow};
 use super::run::Run;
 use super::transcript::TranscriptCursor;
-use super::{Executions, Known, access, facts, startup};
+use super::{ExecutionLookup, Executions, access, facts, startup};
 use crate::context::Context;
 use crate::error::ExecutionError;
 use crate::preamble::{Preamble, append_preamble};
@@ -110,10 +110,10 @@ impl Executions {
         trace: TraceContext,
     ) -> Result<Arc<Run>, ExecutionError> {
         if let Identity::Given { execution, .. } = new.identity {
-            match self.known(execution).await? {
-                Known::Never => {}
-                Known::Running(run) => return Ok(run),
-                Known::Ended => return Err(ExecutionError::NotRunning { execution }),
+            match self.lookup(execution).await? {
+                ExecutionLookup::Never => {}
+                ExecutionLookup::Running(run) => return Ok(run),
+                ExecutionLookup::Ended => return Err(ExecutionError::NotRunning { execution }),
             }
         }
         let prepared = self.context.prepare(new)?;
@@ -328,12 +328,12 @@ impl Context {
 
     /// The start failed: the journal says why and ends.
     async fn give_up(&self, run: &Arc<Run>, error: &ExecutionError) {
-        tracing::warn!(execution = %run.id, %error, "the execution did not start");
+        tracing::warn!(execution = %run.id, %error, "execution start failed");
         let code = None;
         let ended = facts::of_process(Process::Exited { code, signal: None });
         for seen in [facts::of_failure(&error.to_string()), ended] {
             if let Err(error) = run.observe(seen).await {
-                tracing::error!(execution = %run.id, %error, "its end is not in its journal");
+                tracing::error!(execution = %run.id, %error, "end of execution not recorded in journal");
             }
         }
         follow::close(self, run).await;

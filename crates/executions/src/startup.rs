@@ -87,14 +87,14 @@ impl Context {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Vec::new(),
             Err(error) => {
-                tracing::warn!(%execution, %error, "what its launch may answer cannot be read");
+                tracing::warn!(%execution, %error, "startup answers not read");
                 return Vec::new();
             }
         };
         let questions: Vec<StartupQuestion> = match serde_json::from_str(&text) {
             Ok(questions) => questions,
             Err(error) => {
-                tracing::warn!(%execution, %error, "what its launch may answer cannot be read");
+                tracing::warn!(%execution, %error, "startup answers not read");
                 return Vec::new();
             }
         };
@@ -113,7 +113,7 @@ impl Context {
         let file = self.startup_file(execution);
         let kept = blocking(move || files::replace_private_unsynced(&file, left.as_bytes())).await;
         if let Err(error) = kept {
-            tracing::warn!(%execution, %error, "what its launch has answered is not noted");
+            tracing::warn!(%execution, %error, "startup answer not recorded");
         }
     }
 }

@@ -174,7 +174,7 @@ impl Transcript {
             Ok(Some(read)) => read,
             Ok(None) => return Ok(false),
             Err(error) => {
-                tracing::debug!(execution = %run.id, %error, "no transcript");
+                tracing::debug!(execution = %run.id, %error, "transcript unavailable");
                 return Ok(false);
             }
         };

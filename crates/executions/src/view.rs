@@ -8,7 +8,7 @@ use missiond_runtime::blocking;
 use missiond_store::executions::{self, ExecutionFilter, ExecutionRow};
 
 use super::Executions;
-use super::journal_page::{self, Found, Part};
+use super::journal_page::{self, Part, RecordPage};
 use super::run::Run;
 use crate::error::ExecutionError;
 
@@ -22,7 +22,7 @@ pub struct Shown {
 
 /// What is known of an execution whose id was chosen before its start.
 #[derive(Debug)]
-pub enum Known {
+pub enum ExecutionLookup {
     /// Nothing was begun under this id.
     Never,
     Running(Arc<Run>),
@@ -31,9 +31,9 @@ pub enum Known {
 }
 
 impl Executions {
-    pub async fn known(&self, execution: ExecutionId) -> Result<Known, ExecutionError> {
+    pub async fn lookup(&self, execution: ExecutionId) -> Result<ExecutionLookup, ExecutionError> {
         if let Some(run) = self.context.run(execution) {
-            return Ok(Known::Running(run));
+            return Ok(ExecutionLookup::Running(run));
         }
         let row = self
             .context
@@ -42,7 +42,11 @@ impl Executions {
             .await?;
         // A journal is made before the row, and both before the program.
         let begun = row.is_some() || self.has_journal(execution).await?;
-        Ok(if begun { Known::Ended } else { Known::Never })
+        Ok(if begun {
+            ExecutionLookup::Ended
+        } else {
+            ExecutionLookup::Never
+        })
     }
 
     /// Whether anything was recorded of an execution.
@@ -126,7 +130,7 @@ impl Executions {
         &self,
         execution: ExecutionId,
         part: Part,
-    ) -> Result<Found, ExecutionError> {
+    ) -> Result<RecordPage, ExecutionError> {
         let journals = Arc::clone(&self.context.journals);
         let read = move || journal_page::read(&*journals, execution, &part);
         let found = blocking(read).await;

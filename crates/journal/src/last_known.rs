@@ -104,7 +104,7 @@ fn of_signal(signal: &Signal, at: Timestamp) -> Option<Update> {
 
 fn of_fact(fact: &Fact, at: Timestamp) -> Option<Update> {
     match fact {
-        Fact::Said(said) if said.by != Speaker::Operator => {
+        Fact::Speech(said) if said.by != Speaker::Operator => {
             let words = said.text.chars().take(EXCERPT_CHARS).collect();
             Some(Update::Words(words, at))
         }

@@ -182,7 +182,7 @@ fn of_fact(fact: &Fact) -> String {
             let question = dialog.question.as_ref().map_or("", |text| text.as_str());
             format!("dialog {}{}", word(&dialog.edge), quoted(question))
         }
-        Fact::Said(said) => format!("{} said{}", word(&said.by), quoted(&said.text)),
+        Fact::Speech(said) => format!("{} said{}", word(&said.by), quoted(&said.text)),
         Fact::Thinking(thinking) => format!("thinking {}", word(&thinking.edge)),
         Fact::Usage(usage) => format!(
             "one request took {} tokens in, {} out, {} read from and {} written to the cache",

@@ -165,7 +165,7 @@ fn of_signal(signal: &Signal) -> (Zone, &str, &str) {
 
 fn of_fact(fact: &Fact) -> Option<(Zone, &str, &str)> {
     Some(match fact {
-        Fact::Said(said) => {
+        Fact::Speech(said) => {
             let title = match said.by {
                 Speaker::Agent => "agent",
                 Speaker::Operator => "operator",

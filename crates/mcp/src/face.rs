@@ -191,7 +191,7 @@ mod tests {
         Face::new(identity, vec![tool("progress"), tool("blocked")])
     }
 
-    fn say(message: &Value) -> Value {
+    fn reply_to(message: &Value) -> Value {
         match face().read(message.to_string().as_bytes()) {
             Step::Say(line) => {
                 assert_eq!(line.last(), Some(&b'\n'));
@@ -213,7 +213,7 @@ mod tests {
             ("2025-11-25", "2025-11-25"),
             ("1999-01-01", "2025-11-25"),
         ] {
-            let answer = say(&json!({
+            let answer = reply_to(&json!({
                 "jsonrpc": "2.0", "id": "a", "method": "initialize",
                 "params": { "protocolVersion": asked, "capabilities": {}, "clientInfo": {} },
             }));
@@ -221,27 +221,27 @@ mod tests {
             assert_eq!(answer["result"]["protocolVersion"], given);
             assert_eq!(answer["result"]["instructions"], "Report what you do.");
         }
-        let listed = say(&json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list" }));
+        let listed = reply_to(&json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list" }));
         assert_eq!(listed["result"]["tools"][1]["name"], "blocked");
         assert_eq!(listed["result"].get("cacheScope"), None);
         assert_eq!(
-            say(&json!({ "jsonrpc": "2.0", "id": 3, "method": "ping" }))["result"],
+            reply_to(&json!({ "jsonrpc": "2.0", "id": 3, "method": "ping" }))["result"],
             json!({})
         );
     }
 
     #[test]
     fn a_client_of_the_newer_era_needs_no_handshake() {
-        let found = say(&modern("server/discover", json!({})));
+        let found = reply_to(&modern("server/discover", json!({})));
         assert_eq!(found["result"]["supportedVersions"], json!([MODERN]));
         assert_eq!(found["result"]["cacheScope"], "private");
-        let listed = say(&modern("tools/list", json!({})));
+        let listed = reply_to(&modern("tools/list", json!({})));
         assert_eq!(listed["result"]["resultType"], "complete");
         assert_eq!(listed["result"]["tools"].as_array().unwrap().len(), 2);
 
         let mut unknown = modern("tools/list", json!({}));
         unknown["params"]["_meta"][VERSION_KEY] = json!("2030-01-01");
-        let refused = say(&unknown);
+        let refused = reply_to(&unknown);
         assert_eq!(refused["error"]["code"], UNSUPPORTED_VERSION);
         assert_eq!(refused["error"]["data"]["supported"], json!([MODERN]));
     }
@@ -280,7 +280,7 @@ mod tests {
     fn what_makes_no_sense_is_refused_with_its_id() {
         let refused = |method: &str, params: Value| {
             let answer =
-                say(&json!({ "jsonrpc": "2.0", "id": 7, "method": method, "params": params }));
+                reply_to(&json!({ "jsonrpc": "2.0", "id": 7, "method": method, "params": params }));
             assert_eq!(answer["id"], 7);
             (
                 answer["error"]["code"].as_i64().unwrap(),

@@ -113,7 +113,7 @@ impl Bench {
         serde_json::from_slice(&answer.line).unwrap()
     }
 
-    async fn hear(&mut self) -> Value {
+    async fn next_message(&mut self) -> Value {
         serde_json::from_slice(&self.heard.recv().await.unwrap()).unwrap()
     }
 }
@@ -224,7 +224,7 @@ async fn progress_only_goes_forward_and_only_to_who_asked() {
     bench.ask(&legacy("tools/call", &call)).await;
     let mut steps = Vec::new();
     for _ in 0..3 {
-        let heard = bench.hear().await;
+        let heard = bench.next_message().await;
         assert_eq!(heard["params"]["progressToken"], "t");
         steps.push(heard["params"]["progress"].as_f64().unwrap());
     }
@@ -273,7 +273,7 @@ async fn a_subscription_hears_what_it_asked_for_and_nothing_else() {
     };
     assert_eq!(work.lifetime, RequestLifetime::UntilCancelled);
     let listening = tokio::spawn(work.answer);
-    let ack = bench.hear().await;
+    let ack = bench.next_message().await;
     assert_eq!(ack["method"], "notifications/subscriptions/acknowledged");
     assert_eq!(
         ack["params"],
@@ -290,10 +290,10 @@ async fn a_subscription_hears_what_it_asked_for_and_nothing_else() {
     ] {
         bench.changes.send(change).unwrap();
     }
-    let updated = bench.hear().await;
+    let updated = bench.next_message().await;
     assert_eq!(updated["method"], "notifications/resources/updated");
     assert_eq!(updated["params"]["uri"], "x://a");
-    let changed = bench.hear().await;
+    let changed = bench.next_message().await;
     assert_eq!(changed["method"], "notifications/tools/list_changed");
     assert_eq!(changed["params"]["_meta"][SUBSCRIPTION_KEY], 7);
     listening.abort();
@@ -309,7 +309,12 @@ async fn what_was_missed_is_told_as_a_change_of_everything() {
     }
     let mut methods = Vec::new();
     for _ in 0..3 {
-        methods.push(bench.hear().await["method"].as_str().unwrap().to_owned());
+        methods.push(
+            bench.next_message().await["method"]
+                .as_str()
+                .unwrap()
+                .to_owned(),
+        );
     }
     assert_eq!(methods, LIST_METHODS);
     listening.abort();
@@ -377,7 +382,7 @@ async fn the_older_era_is_told_of_what_it_watches() {
             .unwrap();
         tokio::task::yield_now().await;
     }
-    let heard = bench.hear().await;
+    let heard = bench.next_message().await;
     assert_eq!(heard["method"], "notifications/resources/updated");
     assert_eq!(heard["params"], json!({ "uri": "x://a" }));
     bench.ask(&watch("resources/unsubscribe")).await;
@@ -386,7 +391,7 @@ async fn the_older_era_is_told_of_what_it_watches() {
         .send(Change::Resource("x://a".to_owned()))
         .unwrap();
     bench.changes.send(Change::Tools).unwrap();
-    let heard = bench.hear().await;
+    let heard = bench.next_message().await;
     assert_eq!(heard["method"], "notifications/tools/list_changed");
     announcing.abort();
 }

@@ -47,7 +47,7 @@ impl Reply {
 
     /// Says text, a few words at a time.
     #[must_use]
-    pub fn say(self, text: &str) -> Self {
+    pub fn text(self, text: &str) -> Self {
         self.with(Part::Text(text.to_owned()))
     }
 

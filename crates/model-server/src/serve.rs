@@ -89,7 +89,7 @@ async fn answer(request: Request<Incoming>, script: &Script) -> Response<Body> {
     if purpose == Purpose::Helper {
         return helper(api, &path, &body, number);
     }
-    let reply = queued.unwrap_or_else(|| Reply::new().say(UNSCRIPTED));
+    let reply = queued.unwrap_or_else(|| Reply::new().text(UNSCRIPTED));
     if let [Part::Error { status }] = reply.parts[..] {
         return json_response(status, &error(api, status));
     }

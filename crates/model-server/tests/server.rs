@@ -65,7 +65,7 @@ fn each_api_gets_its_reply_and_helpers_take_none() {
         ),
     ];
     for (path, text, end) in paths {
-        server.reply(Reply::new().say("forty-two").call("t", json!({"a": 1})));
+        server.reply(Reply::new().text("forty-two").call("t", json!({"a": 1})));
         let helper = json!({"model": "m", "text": {"format": {"type": "json_schema"}}});
         let title = Answer::to(&server, path, &helper).whole();
         assert!(title.starts_with("HTTP/1.1 200"), "{title}");
@@ -91,7 +91,7 @@ fn a_gate_holds_until_it_is_opened_and_errors_are_errors() {
     let server = ModelServer::start().unwrap();
     let turn = json!({"model": "m", "stream": true, "tools": [{"name": "t"}]});
     let gate = Gate::closed();
-    server.reply(Reply::new().say("before").hold(&gate).say("after"));
+    server.reply(Reply::new().text("before").hold(&gate).text("after"));
     let mut answer = Answer::to(&server, "/v1/messages", &turn);
     answer.until("before");
     answer.until("content_block_stop");
@@ -104,7 +104,7 @@ fn a_gate_holds_until_it_is_opened_and_errors_are_errors() {
     assert!(refused.starts_with("HTTP/1.1 429"), "{refused}");
     assert!(refused.contains("rate_limit_error"), "{refused}");
 
-    server.reply(Reply::new().say("cut").drop_connection());
+    server.reply(Reply::new().text("cut").drop_connection());
     let cut = Answer::to(&server, "/v1/messages", &turn).whole();
     assert!(
         cut.contains("cut") && !cut.contains("message_stop"),

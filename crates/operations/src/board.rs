@@ -10,7 +10,7 @@ use missiond_api::operations::board::{
     GraphNode, GraphReport, Imported, ReadyReport, TaskAdded, TaskDetails, TaskField, TaskLink,
     TaskPage, TaskSummary, WaitingTask,
 };
-use missiond_autopilot::board::{Again, BoardError, Change, Part, Source, Wanted};
+use missiond_autopilot::board::{Again, BoardError, Change, Part, Source, TaskRequest};
 use missiond_core::{BoardTask, ErrorCode, Note, Text, Wait};
 use missiond_store::board::{Clearable, Dependency, ReadyLimits, TaskEdit, TaskFilter};
 
@@ -35,7 +35,7 @@ pub(super) fn register(operations: &mut Operations) {
 }
 
 async fn add(call: Call, params: BoardAddParams) -> Result<TaskAdded, ApiError> {
-    let wanted = Wanted {
+    let request = TaskRequest {
         draft: params.task,
         template: params.template,
         parent: params.parent,
@@ -44,7 +44,7 @@ async fn add(call: Call, params: BoardAddParams) -> Result<TaskAdded, ApiError> 
     let added = call
         .daemon
         .board
-        .add(wanted, limits(&call).await?, call.trace)
+        .add(request, limits(&call).await?, call.trace)
         .await;
     let added = added.map_err(|error| of_board(&error))?;
     Ok(TaskAdded {

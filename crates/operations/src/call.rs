@@ -97,19 +97,19 @@ impl Operations {
 
     /// As [`Operations::call`], for somebody who is not on the socket. What lets
     /// others in is not there for them.
-    pub async fn call_from_afar(
+    pub async fn call_remote(
         &self,
         name: &str,
         params: Option<Box<RawValue>>,
         asker: Asker,
     ) -> Result<Box<RawValue>, ApiError> {
-        Self::check_from_afar(name)?;
+        Self::check_remote(name)?;
         self.call_reporting(name, params, asker, Reporter::default())
             .await
     }
 
     /// Refuses what is there on the socket alone.
-    pub fn check_from_afar(name: &str) -> Result<(), ApiError> {
+    pub fn check_remote(name: &str) -> Result<(), ApiError> {
         let mut near = CATALOGUE.iter().filter(|spec| spec.reach == Reach::Socket);
         if near.any(|spec| spec.name == name) {
             let message = format!("`{name}` is there on the daemon's socket only");

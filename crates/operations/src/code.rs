@@ -1,4 +1,4 @@
-//! Handlers of the code map and its landmarks.
+//! Handlers of the code map and its beacons.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use missiond_codemap::{
 };
 use missiond_context::estimated_tokens;
 use missiond_core::ErrorCode;
-use missiond_memory::code::beacons::{self, Seen};
+use missiond_memory::code::beacons::{self, LocatedBeacon};
 use missiond_memory::code::{CodeMapError, Fresh, MeaningStatus, Repository, Unindexed};
 use missiond_store::beacons::BeaconNodeRow;
 
@@ -44,7 +44,7 @@ pub(super) fn register(operations: &mut Operations) {
 }
 
 async fn repositories(call: Call, _: NoParams) -> Result<CodeListResult, ApiError> {
-    let known = call.daemon.code.known().await;
+    let known = call.daemon.code.repositories().await;
     let repositories = known.map_err(|error| of_map(&error))?;
     Ok(CodeListResult {
         repositories: repositories
@@ -138,10 +138,10 @@ async fn show(call: Call, params: CodeShowParams) -> Result<CodeShowResult, ApiE
         .code
         .ask(&repository, move |index| index.find(&wanted));
     let (fresh, mut nodes) = asked.await.map_err(|error| of_map(&error))?;
-    // A landmark was given its name by somebody: it is meant.
+    // A beacon was given its name by somebody: it is meant.
     let seen = located_beacons(&repository).await?;
-    if let Some(landmark) = seen.into_iter().find(|seen| seen.row.name == params.symbol) {
-        let found = landmark
+    if let Some(beacon) = seen.into_iter().find(|seen| seen.row.name == params.symbol) {
+        let found = beacon
             .followed
             .into_iter()
             .filter_map(|followed| match followed {
@@ -151,7 +151,7 @@ async fn show(call: Call, params: CodeShowParams) -> Result<CodeShowResult, ApiE
         nodes = found.collect();
         if nodes.is_empty() {
             let message = format!(
-                "the code of the landmark `{}` is lost: `mission code beacon list` says where it \
+                "the code of the beacon `{}` is lost: `mission code beacon list` says where it \
                  was",
                 params.symbol
             );
@@ -254,7 +254,7 @@ async fn set(call: Call, params: BeaconSetParams) -> Result<Beacon, ApiError> {
     });
     let (fresh, found) = asked.await.map_err(|error| of_map(&error))?;
     if let Fresh::Updating { .. } = fresh {
-        let message = "the repository is still being read: set the landmark when it is done, \
+        let message = "the repository is still being read: set the beacon when it is done, \
              `mission code status` says so";
         return Err(ApiError::new(ErrorCode::Conflict, message));
     }
@@ -284,16 +284,16 @@ async fn set(call: Call, params: BeaconSetParams) -> Result<Beacon, ApiError> {
     let seen = located_beacons(&repository).await?;
     let set = seen.iter().find(|seen| seen.row.name == *params.name);
     set.map(|seen| beacon(seen, &repository))
-        .ok_or_else(|| ApiError::new(ErrorCode::Conflict, "the landmark was removed meanwhile"))
+        .ok_or_else(|| ApiError::new(ErrorCode::Conflict, "the beacon was removed meanwhile"))
 }
 
 fn check_beacon(params: &BeaconSetParams) -> Result<(), ApiError> {
     let name = params.name.trim();
     let wrong = match () {
         () if name.is_empty() || name != params.name.as_str() => {
-            "a landmark needs a name without blanks around it"
+            "a beacon needs a name without blanks around it"
         }
-        () if name.chars().any(char::is_control) => "the name of a landmark is one line of text",
+        () if name.chars().any(char::is_control) => "the name of a beacon is one line of text",
         () if params.note.contains('\0') => "a note is text, without NUL characters",
         () => return Ok(()),
     };
@@ -321,7 +321,7 @@ async fn remove(call: Call, params: BeaconRemoveParams) -> Result<BeaconRemoveRe
         });
     }
     let name: String = params.name.chars().take(LONGEST_NAME).collect();
-    let message = format!("there is no landmark `{name}`: `mission code beacon list` shows them");
+    let message = format!("there is no beacon `{name}`: `mission code beacon list` shows them");
     Err(ApiError::new(ErrorCode::NotFound, message))
 }
 
@@ -330,7 +330,7 @@ async fn open(call: &Call, path: &str, unindexed: Unindexed) -> Result<Arc<Repos
     opened.map_err(|error| of_map(&error))
 }
 
-async fn located_beacons(repository: &Arc<Repository>) -> Result<Vec<Seen>, ApiError> {
+async fn located_beacons(repository: &Arc<Repository>) -> Result<Vec<LocatedBeacon>, ApiError> {
     beacons::locate_all(repository)
         .await
         .map_err(|error| of_map(&error))
@@ -403,7 +403,7 @@ fn symbol(node: &NodeRef) -> CodeSymbol {
     }
 }
 
-fn beacon(seen: &Seen, repository: &Repository) -> Beacon {
+fn beacon(seen: &LocatedBeacon, repository: &Repository) -> Beacon {
     let at_home = seen.row.repository == repository.id;
     let pieces = seen.row.nodes.iter().zip(&seen.followed);
     Beacon {
@@ -466,8 +466,8 @@ fn standing(trail: &str) -> BeaconStanding {
     }
 }
 
-/// Whether a query names a landmark: all words of its name, or it as a whole.
-fn is_meant(query: &str, seen: &Seen) -> bool {
+/// Whether a query names a beacon: all words of its name, or it as a whole.
+fn is_meant(query: &str, seen: &LocatedBeacon) -> bool {
     let query = query.to_lowercase();
     let asked: Vec<_> = query.split(|c: char| !c.is_alphanumeric()).collect();
     let name = seen.row.name.to_lowercase();

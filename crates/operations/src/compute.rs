@@ -19,7 +19,7 @@ use missiond_semantic::{
     AnswerRefusal, DeliveryRefusal, Force, Landed, Reading, Screen, Size, Submit, When,
 };
 use missiond_slots::{
-    Answer, CommandError, Foreground, ForegroundReport, ForegroundTold, ForegroundVoice,
+    Answer, CommandError, Foreground, ForegroundEvent, ForegroundReport, ForegroundVoice,
     InputError, Message, NewSlot, OpenSlot, SlotCommand, SlotView, SlotsError, ViewerId,
 };
 use missiond_store::slots::{self, SlotFilter};
@@ -115,16 +115,20 @@ async fn foreground(
         engine: params.engine,
         cwd,
         conversation: params.conversation.map(Text::into_string),
-        told: match params.does {
-            ForegroundActivity::Idle => ForegroundTold::Is(PtyState::Idle),
-            ForegroundActivity::Thinking => ForegroundTold::Is(PtyState::Thinking),
-            ForegroundActivity::UsesTool => ForegroundTold::Is(PtyState::ToolRunning),
-            ForegroundActivity::Asks => ForegroundTold::Is(PtyState::Confirming),
-            ForegroundActivity::Left => ForegroundTold::Left,
+        event: match params.does {
+            ForegroundActivity::Idle => ForegroundEvent::Is(PtyState::Idle),
+            ForegroundActivity::Thinking => ForegroundEvent::Is(PtyState::Thinking),
+            ForegroundActivity::UsesTool => ForegroundEvent::Is(PtyState::ToolRunning),
+            ForegroundActivity::Asks => ForegroundEvent::Is(PtyState::Confirming),
+            ForegroundActivity::Left => ForegroundEvent::Left,
         },
     };
-    let told = call.daemon.slots.foreground_told(report, call.trace).await;
-    let foreground = told.map_err(|error| of_slots(&error))?;
+    let handled = call
+        .daemon
+        .slots
+        .handle_foreground_report(report, call.trace)
+        .await;
+    let foreground = handled.map_err(|error| of_slots(&error))?;
     Ok(SlotForegroundResult {
         foreground: foreground.map(foreground_summary),
     })

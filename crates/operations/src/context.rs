@@ -9,7 +9,7 @@ use missiond_api::operations::context::{
     ContextPreview, ContextPreviewParams, ContextShow, ContextShowParams, ContextView, SkillList,
     SkillListParams, SkillListResult,
 };
-use missiond_briefing::Wanted;
+use missiond_briefing::BriefingRequest;
 use missiond_core::{CliEngine, ErrorCode, TaskRef};
 
 use crate::call::{Call, Operations};
@@ -54,7 +54,7 @@ async fn preview(call: Call, params: ContextPreviewParams) -> Result<ContextView
         (None, None, Some(_)) => call.daemon.config().autopilot.engine.clone(),
         (None, None, None) => CliEngine::Claude,
     };
-    let made = call.daemon.context.make(Wanted {
+    let made = call.daemon.context.make(BriefingRequest {
         engine,
         cwd,
         prompt,

@@ -13,7 +13,7 @@ use missiond_api::operations::execution::{
     JournalPage, MessageOutcome, MessageResult, OpenQuestion, Permission, SentMessage, Signals,
     Tokens,
 };
-use missiond_briefing::Wanted;
+use missiond_briefing::BriefingRequest;
 use missiond_core::{
     Bounded, ErrorCode, ExecutionActivity, ExecutionAttention, ExecutionId, ExecutionLifecycle,
     MAX_EXACT, SlotName, Text,
@@ -50,7 +50,7 @@ async fn start(call: Call, params: ExecutionStartParams) -> Result<ExecutionSumm
     }
     let preamble: Option<Arc<dyn Preamble>> = match &params.prompt {
         Some(prompt) if params.context && call.daemon.context.is_on() && cwd.is_dir() => {
-            let wanted = Wanted {
+            let wanted = BriefingRequest {
                 engine: params.engine.clone(),
                 cwd: cwd.clone(),
                 prompt: prompt.to_string(),

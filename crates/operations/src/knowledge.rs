@@ -16,7 +16,7 @@ use missiond_api::operations::knowledge::{
 };
 use missiond_core::{AuthorTier, ErrorCode};
 use missiond_memory::knowledge::NewEdge;
-use missiond_store::knowledge::Which;
+use missiond_store::knowledge::EntryFilter;
 
 use crate::call::{Asker, Call, Operations};
 
@@ -170,9 +170,9 @@ async fn collect(call: Call, params: KbGcParams) -> Result<KbGcReport, ApiError>
 
 async fn list(call: Call, params: KbListParams) -> Result<KbListPage, ApiError> {
     let which = if params.archived {
-        Which::Archived
+        EntryFilter::Archived
     } else {
-        Which::InUse
+        EntryFilter::InUse
     };
     let (limit, offset) = (params.limit.to_u32(), params.offset.to_u32());
     let knowledge = &call.daemon.knowledge;

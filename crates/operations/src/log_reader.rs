@@ -24,8 +24,8 @@ pub struct LogPosition {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no place in the log: pass one that a page named")]
-pub struct NoPlace(String);
+#[error("`{0}` is no position in the log: pass one that a page named")]
+pub struct InvalidLogPosition(String);
 
 impl std::fmt::Display for LogPosition {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -34,9 +34,9 @@ impl std::fmt::Display for LogPosition {
 }
 
 impl FromStr for LogPosition {
-    type Err = NoPlace;
+    type Err = InvalidLogPosition;
 
-    fn from_str(text: &str) -> Result<Self, NoPlace> {
+    fn from_str(text: &str) -> Result<Self, InvalidLogPosition> {
         text.split_once(':')
             .and_then(|(file, offset)| {
                 Some(Self {
@@ -44,7 +44,7 @@ impl FromStr for LogPosition {
                     offset: offset.parse().ok()?,
                 })
             })
-            .ok_or_else(|| NoPlace(text.chars().take(64).collect()))
+            .ok_or_else(|| InvalidLogPosition(text.chars().take(64).collect()))
     }
 }
 

@@ -42,7 +42,7 @@ impl Logging {
         // A detached daemon has no standard error for it to go to.
         std::panic::set_hook(Box::new(|panic| {
             let backtrace = std::backtrace::Backtrace::force_capture();
-            tracing::error!(%panic, %backtrace, "a thread panicked");
+            tracing::error!(%panic, %backtrace, "thread panicked");
         }));
         Ok(Self {
             level,
@@ -57,7 +57,7 @@ impl Logging {
 
     pub fn set_level(&self, level: LogLevel) {
         if let Err(error) = self.level.reload(filter(level)) {
-            tracing::warn!(%error, "the log level stays as it is");
+            tracing::warn!(%error, "log level not changed");
         }
     }
 }

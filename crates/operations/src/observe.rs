@@ -34,7 +34,9 @@ async fn logs(call: Call, params: DaemonLogsParams) -> Result<LogPage, ApiError>
     let limit = params.limit.to_usize();
     let place = |name: &Option<Text<200, 0>>| {
         let place = name.as_deref().map(str::parse).transpose();
-        place.map_err(|error: log_reader::NoPlace| ApiError::invalid_params(error.to_string()))
+        place.map_err(|error: log_reader::InvalidLogPosition| {
+            ApiError::invalid_params(error.to_string())
+        })
     };
     let from = match (place(&params.before)?, place(&params.after)?) {
         (Some(_), Some(_)) => {

@@ -61,11 +61,11 @@ async fn reload_config(daemon: &Daemon, trace: TraceContext) -> Result<Reloaded,
         },
     };
     if let Err(error) = daemon.timeline.record(event.clone(), trace).await {
-        tracing::warn!(%error, "the reload is not on the timeline");
+        tracing::warn!(%error, "configuration reload not recorded on timeline");
     }
     match (result, event) {
         (Err(error), _) => {
-            tracing::warn!(%error, "the configuration was refused, the old one stays");
+            tracing::warn!(%error, "configuration refused, the old one stays");
             Err(error)
         }
         (
@@ -75,7 +75,7 @@ async fn reload_config(daemon: &Daemon, trace: TraceContext) -> Result<Reloaded,
                 needs_restart,
             },
         ) => {
-            tracing::info!(?changed, ?needs_restart, "the configuration was read again");
+            tracing::info!(?changed, ?needs_restart, "configuration reloaded");
             Ok(Reloaded {
                 applied: changed,
                 needs_restart,

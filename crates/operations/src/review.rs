@@ -75,7 +75,7 @@ async fn of_worktree(named: NamedWorktree, only: &[PathBuf]) -> Result<WorktreeC
 /// What is left of an attempt whose worktree was removed: its branch, or the
 /// commit that its checks last ran on.
 async fn of_branch(call: &Call, name: &str, only: &[PathBuf]) -> Result<WorktreeChanges, ApiError> {
-    let left = left_of(call, name.to_owned()).await;
+    let left = newest_attempt(call, name.to_owned()).await;
     let left = left.map_err(|error| of_store(&error))?;
     let left = left.ok_or_else(|| super::worktree::unknown(name))?;
     let (attempt, task) = (left.attempt, left.task);
@@ -105,14 +105,14 @@ async fn of_branch(call: &Call, name: &str, only: &[PathBuf]) -> Result<Worktree
     })
 }
 
-struct Left {
+struct ReviewedAttempt {
     attempt: Attempt,
     task: BoardTask,
     checked: Option<String>,
 }
 
 /// The newest attempt of a task, or on a branch, that was made in a worktree.
-async fn left_of(call: &Call, name: String) -> Result<Option<Left>, StoreError> {
+async fn newest_attempt(call: &Call, name: String) -> Result<Option<ReviewedAttempt>, StoreError> {
     let read = call.daemon.db.read(move |tx| {
         Box::pin(async move {
             let attempt = match name.parse::<TaskRef>() {
@@ -130,7 +130,7 @@ async fn left_of(call: &Call, name: String) -> Result<Option<Left>, StoreError> 
             let evidence = board::evidence(tx, attempt.id).await?;
             let checked = evidence.into_iter().rev().find_map(|found| found.commit);
             let task = board::get(tx, attempt.task).await?;
-            Ok(task.map(|task| Left {
+            Ok(task.map(|task| ReviewedAttempt {
                 attempt,
                 task,
                 checked,

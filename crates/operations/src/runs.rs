@@ -96,7 +96,7 @@ impl ThisRun {
                 })
             });
             if let Err(error) = beaten.await {
-                tracing::warn!(%error, "the heartbeat was not stored");
+                tracing::warn!(%error, "heartbeat not stored");
             }
         }
     }
@@ -130,7 +130,7 @@ async fn record_dead(
     for run in dead {
         if daemon_state::mark_crashed(tx, run.id, witness.now).await? == CrashMark::New {
             let (pid, host) = (run.pid, &run.host);
-            tracing::warn!(pid, host, "an earlier daemon ended without closing");
+            tracing::warn!(pid, host, "earlier daemon ended without closing");
             events.push(NewEvent {
                 at: witness.now,
                 daemon: witness.id,

@@ -24,7 +24,7 @@ pub async fn run(daemon: Daemon) {
             .map(|(at, snapshot)| (now.0 - *at, snapshot));
         match record_sample(&daemon, &now.1, since).await {
             Ok(()) => before = Some(now),
-            Err(error) => tracing::warn!(%error, "the numbers of this moment were not kept"),
+            Err(error) => tracing::warn!(%error, "statistics sample not stored"),
         }
         tokio::time::sleep(Duration::from_secs(daemon.config().daemon.sample_secs)).await;
     }

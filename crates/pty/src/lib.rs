@@ -27,4 +27,4 @@ pub use replay::{Label, Replay, replay, replay_until};
 pub use reply::Theme;
 pub use session::{Session, TimedReading};
 pub use signal::TerminalSignal;
-pub use terminal::{Focus, HISTORY_ROWS, MAX_SIZE, MIN_SIZE, Senses, Terminal};
+pub use terminal::{Focus, HISTORY_ROWS, MAX_SIZE, MIN_SIZE, OutputFilter, Terminal};

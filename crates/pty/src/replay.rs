@@ -8,7 +8,7 @@ use missiond_semantic::{Key, Manifest, Reading};
 
 use crate::cast::{CastError, CastReader, EventKind};
 use crate::session::{Session, TimedReading};
-use crate::terminal::Senses;
+use crate::terminal::OutputFilter;
 
 /// What a recording says was really going on, from a moment on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub struct Replay {
 pub fn replay<R: BufRead>(
     cast: CastReader<R>,
     manifest: Arc<Manifest>,
-    senses: Senses,
+    filter: OutputFilter,
 ) -> Result<Replay, CastError> {
     let mut replay = Replay {
         readings: vec![first()],
@@ -40,7 +40,7 @@ pub fn replay<R: BufRead>(
         enters: Vec::new(),
         end: Duration::ZERO,
     };
-    let mut session = Session::new(cast.header().size(), manifest).with_senses(senses);
+    let mut session = Session::new(cast.header().size(), manifest).with_output_filter(filter);
     for event in cast {
         let event = event?;
         replay.end = event.at;
@@ -55,7 +55,7 @@ pub fn replay<R: BufRead>(
 pub fn replay_until<R: BufRead>(
     cast: CastReader<R>,
     manifest: Arc<Manifest>,
-    senses: Senses,
+    filter: OutputFilter,
     until: Duration,
 ) -> Result<(Session, Replay), CastError> {
     let mut replay = Replay {
@@ -64,7 +64,7 @@ pub fn replay_until<R: BufRead>(
         enters: Vec::new(),
         end: Duration::ZERO,
     };
-    let mut session = Session::new(cast.header().size(), manifest).with_senses(senses);
+    let mut session = Session::new(cast.header().size(), manifest).with_output_filter(filter);
     for event in cast {
         let event = event?;
         if event.at > until {

@@ -13,7 +13,7 @@ use missiond_semantic::{
     Explanation, InstantReading, Key, Manifest, Reader, Reading, Screen, Size,
 };
 
-use crate::terminal::{Senses, Terminal};
+use crate::terminal::{OutputFilter, Terminal};
 
 /// Output that pauses this long has finished its frame.
 const FRAME_PAUSE: Duration = Duration::from_millis(12);
@@ -75,9 +75,9 @@ impl Session {
 
     /// The same session, taking in less.
     #[must_use]
-    pub fn with_senses(self, senses: Senses) -> Self {
+    pub fn with_output_filter(self, filter: OutputFilter) -> Self {
         Self {
-            terminal: self.terminal.with_senses(senses),
+            terminal: self.terminal.with_output_filter(filter),
             ..self
         }
     }

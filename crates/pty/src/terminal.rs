@@ -60,7 +60,7 @@ pub struct Terminal {
     screen: Screen,
     replies: Replies,
     signals: Vec<TerminalSignal>,
-    senses: Senses,
+    output_filter: OutputFilter,
     marks: Marks,
     /// Rows of history when spare ones were last let go.
     trimmed_at: usize,
@@ -71,7 +71,7 @@ pub struct Terminal {
 
 /// What of a program's output is taken in.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Senses {
+pub enum OutputFilter {
     #[default]
     All,
     /// Titles, progress and status are passed over, as on a terminal that drops
@@ -113,7 +113,7 @@ impl Terminal {
             },
             replies: Replies::new(Theme::default()),
             signals: Vec::new(),
-            senses: Senses::All,
+            output_filter: OutputFilter::All,
             marks: Marks::default(),
             trimmed_at: 0,
             offset: 0,
@@ -124,8 +124,11 @@ impl Terminal {
 
     /// The same terminal, taking in less.
     #[must_use]
-    pub fn with_senses(self, senses: Senses) -> Self {
-        Self { senses, ..self }
+    pub fn with_output_filter(self, filter: OutputFilter) -> Self {
+        Self {
+            output_filter: filter,
+            ..self
+        }
     }
 
     /// Takes what the program wrote at `at`. Times never run backwards; an
@@ -363,7 +366,7 @@ impl Terminal {
     fn collect_events(&mut self, at: Duration) {
         for event in self.events.drain() {
             match event {
-                Event::Title(_) if self.senses == Senses::ScreenOnly => {}
+                Event::Title(_) if self.output_filter == OutputFilter::ScreenOnly => {}
                 Event::Title(title) => {
                     self.screen.title = title.chars().take(MAX_TITLE).collect();
                 }
@@ -401,7 +404,7 @@ impl Terminal {
 
     fn apply(&mut self, signal: TerminalSignal) {
         match signal {
-            _ if self.senses == Senses::ScreenOnly => {}
+            _ if self.output_filter == OutputFilter::ScreenOnly => {}
             TerminalSignal::Progress(progress) => self.screen.progress = Some(progress),
             TerminalSignal::Status(status) => self.screen.status = Some(status),
             other => {

@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use missiond_core::PtyState;
 use missiond_pty::{
-    CastEvent, CastHeader, CastReader, CastWriter, EventKind, Senses, Session, TimedReading, replay,
+    CastEvent, CastHeader, CastReader, CastWriter, EventKind, OutputFilter, Session, TimedReading,
+    replay,
 };
 use missiond_semantic::{Catalogue, Manifest, Screen, Size};
 use proptest::prelude::*;
@@ -343,14 +344,14 @@ fn recordings_read_the_same_when_their_output_is_split() {
         let whole = replay(
             CastReader::new(text.as_bytes()).unwrap(),
             manifest(engine),
-            Senses::All,
+            OutputFilter::All,
         )
         .unwrap();
         let split = split_output(&text);
         let pieces = replay(
             CastReader::new(&split[..]).unwrap(),
             manifest(engine),
-            Senses::All,
+            OutputFilter::All,
         )
         .unwrap();
         assert_eq!(whole.readings, pieces.readings, "{file}");

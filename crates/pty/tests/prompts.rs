@@ -79,7 +79,7 @@ fn follow(path: &Path, tally: &mut Tally) {
         if let (EventKind::Input(_), true, "idle", Some(typed)) =
             (&event.kind, quiet, label.as_str(), &typed)
         {
-            look(path, &mut session, event.at, typed, tally);
+            check_prompt(path, &mut session, event.at, typed, tally);
         }
         match event.kind {
             EventKind::Output(text) => session.feed(text.as_bytes(), event.at, &mut changes),
@@ -97,7 +97,13 @@ fn follow(path: &Path, tally: &mut Tally) {
     }
 }
 
-fn look(path: &Path, session: &mut Session, at: Duration, typed: &Typed, tally: &mut Tally) {
+fn check_prompt(
+    path: &Path,
+    session: &mut Session,
+    at: Duration,
+    typed: &Typed,
+    tally: &mut Tally,
+) {
     let glance = session.read_instant(at);
     if glance.state == Some(PtyState::Confirming) {
         return;

@@ -41,22 +41,22 @@ impl KeyParser {
     pub(crate) fn feed(&mut self, bytes: &[u8], keys: &mut Vec<Key>) {
         self.pending.extend_from_slice(bytes);
         loop {
-            let taken = match &mut self.paste {
-                Some(paste) => take_paste(paste, &self.pending),
-                None => take_key(&self.pending),
+            let parsed = match &mut self.paste {
+                Some(paste) => parse_paste(paste, &self.pending),
+                None => parse_key(&self.pending),
             };
-            match taken {
-                Taken::Nothing => return,
-                Taken::Bytes(count) => drop(self.pending.drain(..count)),
-                Taken::Key(count, key) => {
+            match parsed {
+                ParsedKey::Nothing => return,
+                ParsedKey::Bytes(count) => drop(self.pending.drain(..count)),
+                ParsedKey::Key(count, key) => {
                     self.pending.drain(..count);
                     keys.push(key);
                 }
-                Taken::PasteBegins(count) => {
+                ParsedKey::PasteBegins(count) => {
                     self.pending.drain(..count);
                     self.paste = Some(Vec::new());
                 }
-                Taken::PasteEnds(count) => {
+                ParsedKey::PasteEnds(count) => {
                     self.pending.drain(..count);
                     let text = self.paste.take().unwrap_or_default();
                     let text = String::from_utf8_lossy(&text).replace("\r\n", "\n");
@@ -82,7 +82,7 @@ impl KeyParser {
     }
 }
 
-enum Taken {
+enum ParsedKey {
     Nothing,
     /// Bytes that mean nothing here.
     Bytes(usize),
@@ -91,7 +91,7 @@ enum Taken {
     PasteEnds(usize),
 }
 
-fn take_paste(paste: &mut Vec<u8>, pending: &[u8]) -> Taken {
+fn parse_paste(paste: &mut Vec<u8>, pending: &[u8]) -> ParsedKey {
     let end = pending
         .windows(PASTE_END.len())
         .position(|window| window == PASTE_END);
@@ -103,18 +103,18 @@ fn take_paste(paste: &mut Vec<u8>, pending: &[u8]) -> Taken {
     let room = MAX_PASTE.saturating_sub(paste.len());
     paste.extend_from_slice(&pending[..text.min(room)]);
     match end {
-        Some(at) => Taken::PasteEnds(at + PASTE_END.len()),
-        None if text > 0 => Taken::Bytes(text),
-        None => Taken::Nothing,
+        Some(at) => ParsedKey::PasteEnds(at + PASTE_END.len()),
+        None if text > 0 => ParsedKey::Bytes(text),
+        None => ParsedKey::Nothing,
     }
 }
 
-fn take_key(pending: &[u8]) -> Taken {
+fn parse_key(pending: &[u8]) -> ParsedKey {
     let Some(&first) = pending.first() else {
-        return Taken::Nothing;
+        return ParsedKey::Nothing;
     };
     let key = match first {
-        0x1b => return take_escape(pending),
+        0x1b => return parse_escape(pending),
         b'\r' => Key::Enter,
         b'\n' => Key::NewLine,
         b'\t' => Key::Tab,
@@ -124,64 +124,64 @@ fn take_key(pending: &[u8]) -> Taken {
         0x04 => Key::EndOfInput,
         0x05 => Key::End,
         0x15 => Key::KillLine,
-        0x00..0x20 => return Taken::Bytes(1),
-        _ => return take_character(pending),
+        0x00..0x20 => return ParsedKey::Bytes(1),
+        _ => return parse_character(pending),
     };
-    Taken::Key(1, key)
+    ParsedKey::Key(1, key)
 }
 
-fn take_character(pending: &[u8]) -> Taken {
+fn parse_character(pending: &[u8]) -> ParsedKey {
     let length = match pending[0] {
         0x00..0x80 => 1,
         0xc2..0xe0 => 2,
         0xe0..0xf0 => 3,
         0xf0..0xf5 => 4,
-        _ => return Taken::Bytes(1),
+        _ => return ParsedKey::Bytes(1),
     };
     let Some(bytes) = pending.get(..length) else {
-        return Taken::Nothing;
+        return ParsedKey::Nothing;
     };
     match std::str::from_utf8(bytes)
         .ok()
         .and_then(|text| text.chars().next())
     {
-        Some(character) => Taken::Key(length, Key::Text(character)),
-        None => Taken::Bytes(1),
+        Some(character) => ParsedKey::Key(length, Key::Text(character)),
+        None => ParsedKey::Bytes(1),
     }
 }
 
-fn take_escape(pending: &[u8]) -> Taken {
+fn parse_escape(pending: &[u8]) -> ParsedKey {
     if pending.starts_with(PASTE_START) {
-        return Taken::PasteBegins(PASTE_START.len());
+        return ParsedKey::PasteBegins(PASTE_START.len());
     }
     match pending.get(1) {
-        None => Taken::Nothing,
-        Some(b'\r') => Taken::Key(2, Key::NewLine),
+        None => ParsedKey::Nothing,
+        Some(b'\r') => ParsedKey::Key(2, Key::NewLine),
         Some(b'[') => {
             let last = pending[2..]
                 .iter()
                 .position(|byte| (0x40..0x7f).contains(byte));
             let Some(last) = last.map(|at| at + 2) else {
-                return Taken::Nothing;
+                return ParsedKey::Nothing;
             };
-            match known(&pending[2..=last]) {
-                Some(key) => Taken::Key(last + 1, key),
-                None => Taken::Bytes(last + 1),
+            match key_of_sequence(&pending[2..=last]) {
+                Some(key) => ParsedKey::Key(last + 1, key),
+                None => ParsedKey::Bytes(last + 1),
             }
         }
         Some(b'O') => match pending.get(2) {
-            None => Taken::Nothing,
-            Some(byte) => match known(&[*byte]) {
-                Some(key) => Taken::Key(3, key),
-                None => Taken::Bytes(3),
+            None => ParsedKey::Nothing,
+            Some(byte) => match key_of_sequence(&[*byte]) {
+                Some(key) => ParsedKey::Key(3, key),
+                None => ParsedKey::Bytes(3),
             },
         },
         // Two quick Escapes are two keys; Alt with a letter is the letter.
-        Some(_) => Taken::Key(1, Key::Escape),
+        Some(_) => ParsedKey::Key(1, Key::Escape),
     }
 }
 
-fn known(sequence: &[u8]) -> Option<Key> {
+fn key_of_sequence(sequence: &[u8]) -> Option<Key> {
     Some(match sequence {
         b"A" => Key::Up,
         b"B" => Key::Down,

@@ -78,12 +78,12 @@ pub enum SessionError {
 #[derive(Debug)]
 pub(crate) struct Session {
     path: PathBuf,
-    kept: Kept,
+    kept: SavedSession,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Kept {
+struct SavedSession {
     id: SessionId,
     script: String,
     /// How often each turn was taken.
@@ -110,7 +110,7 @@ impl Session {
         }
         let session = Self {
             path,
-            kept: Kept {
+            kept: SavedSession {
                 id,
                 script: script.name.clone(),
                 used: vec![0; script.turns.len()],
@@ -140,7 +140,8 @@ impl Session {
             }
             Err(source) => return Err(SessionError::Io { path, source }),
         };
-        let kept: Kept = serde_json::from_str(&text).map_err(|error| broken(error.to_string()))?;
+        let kept: SavedSession =
+            serde_json::from_str(&text).map_err(|error| broken(error.to_string()))?;
         if kept.id != id {
             return Err(broken(format!("it is about session {}", kept.id)));
         }

@@ -96,7 +96,7 @@ impl Program {
         }
     }
 
-    fn take_keys(&mut self) {
+    fn process_keys(&mut self) {
         if self.hang > 0 {
             self.hang -= 1;
             return;
@@ -111,13 +111,13 @@ impl Program {
                 1
             };
             for _ in 0..times {
-                self.take(&key);
+                self.press(&key);
             }
         }
         self.hidden = self.hidden.saturating_sub(1);
     }
 
-    fn take(&mut self, key: &[u8]) {
+    fn press(&mut self, key: &[u8]) {
         let Some(dialog) = &mut self.dialog else {
             return;
         };
@@ -196,7 +196,7 @@ fn manifest(keys: &str) -> Manifest {
 
 /// An answer from the first look to the end.
 #[derive(Debug)]
-struct Told {
+struct AnswerRun {
     outcome: Result<Answered, AnswerRefusal>,
     /// The dialog the option was asked for in.
     asked: Option<Dialog>,
@@ -204,7 +204,7 @@ struct Told {
     pressed_on: Vec<Dialog>,
 }
 
-fn answer(program: &mut Program, keys: &str, wanted: usize, faults: Vec<Fault>) -> Told {
+fn answer(program: &mut Program, keys: &str, wanted: usize, faults: Vec<Fault>) -> AnswerRun {
     let number = format!("{}", wanted + 1);
     let mut answering = Answering::new(&manifest(keys), number, None, Duration::from_millis(500));
     let screen = Screen::default();
@@ -233,14 +233,14 @@ fn answer(program: &mut Program, keys: &str, wanted: usize, faults: Vec<Fault>) 
             }
             Step::Wait(_) => {}
             Step::Done(outcome) => {
-                return Told {
+                return AnswerRun {
                     outcome,
                     asked,
                     pressed_on,
                 };
             }
         }
-        program.take_keys();
+        program.process_keys();
     }
     panic!("it never ends");
 }
@@ -277,15 +277,15 @@ proptest! {
         let mut program = program(count, selected, wraps, digits);
         // A program that hangs takes Enter later than it was pressed.
         let prompt = !faults.iter().any(|fault| matches!(fault, Fault::Hang(_)));
-        let told = answer(&mut program, keys, wanted, faults);
-        prop_assert!(told.pressed_on.len() <= 1 && program.taken.len() <= 1);
-        prop_assert!(told.outcome.is_err() || told.pressed_on.len() == 1);
-        for seen in &told.pressed_on {
-            prop_assert!(seen.is_same_as(told.asked.as_ref().unwrap()));
+        let run = answer(&mut program, keys, wanted, faults);
+        prop_assert!(run.pressed_on.len() <= 1 && program.taken.len() <= 1);
+        prop_assert!(run.outcome.is_err() || run.pressed_on.len() == 1);
+        for seen in &run.pressed_on {
+            prop_assert!(seen.is_same_as(run.asked.as_ref().unwrap()));
             prop_assert!(keys == "number-selects" || seen.selected == Some(wanted));
         }
         for (dialog, option) in program.taken.iter().filter(|_| prompt) {
-            prop_assert!(dialog.is_same_as(told.asked.as_ref().unwrap()));
+            prop_assert!(dialog.is_same_as(run.asked.as_ref().unwrap()));
             prop_assert_eq!(*option, wanted);
         }
     }
@@ -321,8 +321,8 @@ fn a_number_that_takes_at_once_is_pressed_only_where_the_manifest_says_so() {
 #[test]
 fn a_program_that_moves_no_mark_gets_no_enter() {
     let mut program = program(3, 0, false, Digits::Ignored);
-    let told = answer(&mut program, "number-moves", 2, Vec::new());
-    let refused = told.outcome.unwrap_err();
+    let run = answer(&mut program, "number-moves", 2, Vec::new());
+    let refused = run.outcome.unwrap_err();
     assert_eq!(
         refused.to_string(),
         "the program does not move its mark to “choice two”: no option was taken"

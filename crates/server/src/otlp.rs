@@ -51,8 +51,8 @@ pub async fn run(daemon: Daemon, config: OtlpConfig) {
         };
         // Said once when it begins and once when it ends, not every interval.
         match (&failure, failing) {
-            (Some(error), false) => tracing::warn!(error, "metrics are not being exported"),
-            (None, true) => tracing::info!("metrics are being exported again"),
+            (Some(error), false) => tracing::warn!(error, "metrics export failed"),
+            (None, true) => tracing::info!("metrics export resumed"),
             _ => {}
         }
         failing = failure.is_some();

@@ -33,7 +33,7 @@ impl Slots {
         message: Message,
     ) -> Result<Delivered, InputError> {
         let (reply, outcome) = oneshot::channel();
-        give(slot, Job::Deliver(message, reply)).await?;
+        send_job(slot, Job::Deliver(message, reply)).await?;
         outcome.await.unwrap_or(Err(InputError::Closed))
     }
 
@@ -44,7 +44,7 @@ impl Slots {
             return self.answer_in_words(slot, &look, answer).await;
         }
         let (reply, outcome) = oneshot::channel();
-        give(slot, Job::Answer(answer.clone(), reply)).await?;
+        send_job(slot, Job::Answer(answer.clone(), reply)).await?;
         let answered = outcome.await.unwrap_or(Err(InputError::Closed));
         // It came up meanwhile, and has no options.
         if let Err(InputError::Unanswered(AnswerRefusal::Unreadable)) = answered
@@ -89,7 +89,7 @@ async fn still_wants_words(slot: &OpenSlot) -> Option<SlotView> {
     slot.inspect().await.filter(SlotView::wants_words)
 }
 
-async fn give(slot: &OpenSlot, job: Job) -> Result<(), InputError> {
+async fn send_job(slot: &OpenSlot, job: Job) -> Result<(), InputError> {
     let command = SlotCommand::Input(Box::new(job));
     slot.commands
         .send(command)

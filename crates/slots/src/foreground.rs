@@ -25,11 +25,11 @@ pub struct ForegroundReport {
     pub cwd: PathBuf,
     /// The CLI's own name of the conversation.
     pub conversation: Option<String>,
-    pub told: ForegroundTold,
+    pub event: ForegroundEvent,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ForegroundTold {
+pub enum ForegroundEvent {
     Is(PtyState),
     Left,
 }
@@ -48,7 +48,7 @@ pub struct ConnectionNumber(pub u64);
 
 /// What a connection tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ConnectionTold {
+pub enum ConnectionEvent {
     Opened,
     /// The tools it called and waits for.
     Calls(usize),
@@ -79,7 +79,7 @@ impl Slots {
     }
 
     /// Takes a report in; the session as it is then.
-    pub async fn foreground_told(
+    pub async fn handle_foreground_report(
         &self,
         report: ForegroundReport,
         trace: TraceContext,
@@ -89,7 +89,7 @@ impl Slots {
             ForegroundVoice::Hooks => session.conversation == report.conversation,
             ForegroundVoice::Connection => session.is_in(&report.engine, &report.cwd),
         };
-        let ForegroundTold::Is(state) = report.told else {
+        let ForegroundEvent::Is(state) = report.event else {
             if let Some(session) = known.take_if(|session| same(session)) {
                 self.context.close(session.slot.id, "it has left").await?;
             }
@@ -139,14 +139,14 @@ impl Slots {
         engine: &CliEngine,
         cwd: &Path,
         connection: ConnectionNumber,
-        told: ConnectionTold,
+        event: ConnectionEvent,
     ) -> Result<(), SlotsError> {
         let trace = TraceContext::root();
         let mut known = self.foreground.lock().await;
-        let calls = match told {
-            ConnectionTold::Opened => 0,
-            ConnectionTold::Calls(calls) => calls,
-            ConnectionTold::Closed => {
+        let calls = match event {
+            ConnectionEvent::Opened => 0,
+            ConnectionEvent::Calls(calls) => calls,
+            ConnectionEvent::Closed => {
                 let left = known.take_if(|session| {
                     session.connections.remove(&connection)
                         && session.connections.is_empty()
@@ -159,7 +159,7 @@ impl Slots {
             }
         };
         let now = self.context.clock.now();
-        if told == ConnectionTold::Opened {
+        if event == ConnectionEvent::Opened {
             let other = known.take_if(|session| {
                 session.voice == ForegroundVoice::Connection && !session.is_in(engine, cwd)
             });
@@ -208,7 +208,7 @@ impl Slots {
                 .context
                 .close(session.slot.id, "the daemon has stopped");
             if let Err(error) = closed.await {
-                tracing::warn!(%error, "the foreground slot stays open on record");
+                tracing::warn!(%error, "foreground slot not closed in database");
             }
         }
     }

@@ -48,7 +48,8 @@ use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::{Notify, mpsc, watch};
 
 pub use foreground::{
-    ConnectionNumber, ConnectionTold, Foreground, ForegroundReport, ForegroundTold, ForegroundVoice,
+    ConnectionEvent, ConnectionNumber, Foreground, ForegroundEvent, ForegroundReport,
+    ForegroundVoice,
 };
 pub use live::{CommandError, Listener, SlotCommand, SlotView};
 use manifests::Manifests;
@@ -220,7 +221,7 @@ impl Slots {
                 // The daemon died between the start of the host and its row.
                 None => self.register(record).await?,
             };
-            tracing::info!(slot = %slot.id, name = slot.name, host = record.host_pid, "recovered");
+            tracing::info!(slot = %slot.id, name = slot.name, host = record.host_pid, "slot recovered");
             self.follow(slot, record.clone(), live::Beginning::Found);
         }
         let open = context
@@ -425,7 +426,7 @@ impl Context {
     async fn reload_manifests(&self, trace: TraceContext) -> Refreshed {
         let outcome = self.manifests.refresh();
         for file in &outcome.changed {
-            tracing::info!(file, "a manifest was read again");
+            tracing::info!(file, "manifest reloaded");
             let file = file.clone();
             self.publish(Event::ManifestReloaded { file }, trace).await;
         }
@@ -435,7 +436,7 @@ impl Context {
 
     async fn publish_refused(&self, outcome: &Refreshed, trace: TraceContext) {
         for (file, error) in outcome.refused.iter().cloned() {
-            tracing::warn!(error, "a manifest was refused, what it said before stays");
+            tracing::warn!(error, "manifest refused, the old one stays");
             let refused = Event::ManifestRejected { file, error };
             self.publish(refused, trace).await;
         }
@@ -443,7 +444,7 @@ impl Context {
 
     async fn publish(&self, event: Event, trace: TraceContext) {
         if let Err(error) = self.timeline.record(event, trace).await {
-            tracing::warn!(%error, "the change of manifests is not on the timeline");
+            tracing::warn!(%error, "manifest change not recorded on timeline");
         }
     }
 
@@ -471,7 +472,7 @@ impl Context {
             .read(move |tx| Box::pin(async move { incidents::open_kinds(tx, &subject).await }))
             .await;
         let kinds = kinds.unwrap_or_else(|error| {
-            tracing::warn!(slot = %id, %error, "its open incidents are not known");
+            tracing::warn!(slot = %id, %error, "open incidents of slot not read");
             Vec::new()
         });
         let open = |anomaly: &Anomaly| kinds.iter().any(|kind| kind == anomaly.incident_kind());
@@ -589,7 +590,7 @@ async fn abandon(record: &HostRecord, run_dir: &Path) {
             let _ = Recording::remove(&record.recording);
             let _ = checkpoint::Checkpoint::remove(&record.recording);
         }
-        other => tracing::error!(host = record.host_pid, ?other, "a host was left behind"),
+        other => tracing::error!(host = record.host_pid, ?other, "slot host not ended"),
     }
 }
 

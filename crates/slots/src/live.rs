@@ -56,7 +56,7 @@ pub(super) async fn follow(
     let id = slot.id;
     let manifest_changes = context.manifests.changes();
     let Some(manifest) = context.manifest(&slot.engine) else {
-        tracing::error!(slot = %id, "there is no manifest, not even the generic one");
+        tracing::error!(slot = %id, "manifest missing, even the generic one");
         return;
     };
     let files = HostFiles::new(&context.home.slots_dir(), id);
@@ -113,9 +113,9 @@ async fn begin(record: &HostRecord, beginning: Beginning, manifest: Arc<Manifest
         match tokio::task::spawn_blocking(move || rebuild::rebuild(&path, wanted)).await {
             Ok(Ok(rebuilt)) => return rebuilt,
             Ok(Err(error)) => {
-                tracing::warn!(slot = %record.slot, %error, "no screen to go on from");
+                tracing::warn!(slot = %record.slot, %error, "screen not rebuilt from recording");
             }
-            Err(error) => tracing::error!(slot = %record.slot, %error, "the replay failed"),
+            Err(error) => tracing::error!(slot = %record.slot, %error, "screen rebuild failed"),
         }
     }
     let size = Recording::open(&record.recording)
@@ -176,7 +176,7 @@ enum TerminalEnd {
 }
 
 /// Why a connection is no longer used.
-enum Parted {
+enum DisconnectReason {
     Exited(ExitStatus),
     Lost,
     /// Nobody can give commands any more: the daemon closes.
@@ -188,17 +188,17 @@ impl Live {
         loop {
             match HostConnection::connect(&self.files.socket, self.offset).await {
                 Ok(mut host) => match self.converse(&mut host).await {
-                    Ok(Parted::Exited(status)) => {
+                    Ok(DisconnectReason::Exited(status)) => {
                         self.ended(&status.to_string(), status).await;
                         let _ = host.send(&ToHost::ExitAcknowledged).await;
                         // The host removes its files and goes; then it is over.
                         while let Ok(Some(_)) = host.next().await {}
                         return;
                     }
-                    Ok(Parted::Released) => return,
-                    Ok(Parted::Lost) => {}
+                    Ok(DisconnectReason::Released) => return,
+                    Ok(DisconnectReason::Lost) => {}
                     Err(error) => {
-                        tracing::warn!(slot = %self.slot.id, %error, "the host was lost");
+                        tracing::warn!(slot = %self.slot.id, %error, "slot host lost");
                     }
                 },
                 Err(_) if !self.record.is_alive() => {
@@ -206,7 +206,7 @@ impl Live {
                     return;
                 }
                 Err(error) => {
-                    tracing::warn!(slot = %self.slot.id, %error, "the host does not answer yet");
+                    tracing::warn!(slot = %self.slot.id, %error, "slot host not answering yet");
                 }
             }
             tokio::time::sleep(RECONNECT).await;
@@ -229,7 +229,7 @@ impl Live {
         self.files.remove();
     }
 
-    async fn converse(&mut self, host: &mut HostConnection) -> Result<Parted, HostError> {
+    async fn converse(&mut self, host: &mut HostConnection) -> Result<DisconnectReason, HostError> {
         let mut changes = Vec::new();
         let bell = self.viewers.bell();
         loop {
@@ -238,8 +238,8 @@ impl Live {
                 frame = host.next() => match frame? {
                     Some(FromHost::Output { offset, bytes }) => {
                         if offset != self.offset {
-                            tracing::error!(offset, expected = self.offset, "output out of place");
-                            return Ok(Parted::Lost);
+                            tracing::error!(offset, expected = self.offset, "slot output offset unexpected");
+                            return Ok(DisconnectReason::Lost);
                         }
                         let unattended = self.attended_from.saturating_sub(offset);
                         let unattended = usize::try_from(unattended).unwrap_or(usize::MAX);
@@ -255,16 +255,16 @@ impl Live {
                         self.checkpoint.record_output(&bytes);
                         self.save_if_due();
                     }
-                    Some(FromHost::Exited(status)) => return Ok(Parted::Exited(status)),
+                    Some(FromHost::Exited(status)) => return Ok(DisconnectReason::Exited(status)),
                     Some(FromHost::Refused(why)) => {
-                        tracing::warn!(slot = %self.slot.id, why, "the host refused");
+                        tracing::warn!(slot = %self.slot.id, why, "slot host refused command");
                     }
                     Some(FromHost::AttendedFrom(offset)) => self.attended_from = offset,
                     Some(FromHost::Gone { kept_from }) => {
                         let missing = kept_from.saturating_sub(self.offset);
                         tracing::warn!(
                             slot = %self.slot.id, missing, kept_from,
-                            "output was deleted before it was read: going on after it"
+                            "slot output deleted before it was read: continuing after it"
                         );
                         self.offset = kept_from;
                     }
@@ -272,11 +272,11 @@ impl Live {
                     Some(FromHost::Resumed) => self.goes_on().await,
                     Some(FromHost::TerminalClosed) => self.terminal = TerminalEnd::Closed,
                     Some(FromHost::TerminalOpened) => self.terminal = TerminalEnd::Open,
-                    None => return Ok(Parted::Lost),
+                    None => return Ok(DisconnectReason::Lost),
                 },
                 command = self.commands.recv() => match command {
                     Some(command) => self.handle_command(command, host, &mut changes).await?,
-                    None => return Ok(Parted::Released),
+                    None => return Ok(DisconnectReason::Released),
                 },
                 () = bell.notified() => {
                     if self.viewers.forget_departed() {
@@ -344,7 +344,7 @@ impl Live {
         let recording = self.record.recording.clone();
         tokio::task::spawn_blocking(move || {
             if let Err(error) = checkpoint.write(&recording) {
-                tracing::debug!(%error, "no checkpoint was written");
+                tracing::debug!(%error, "screen checkpoint not written");
             }
         });
     }

@@ -18,13 +18,13 @@ use tokio::sync::watch;
 #[derive(Debug)]
 pub(super) struct Manifests {
     folder: PathBuf,
-    known: Mutex<Known>,
+    loaded: Mutex<LoadedManifests>,
     /// How often the catalogue has changed.
     changes: watch::Sender<u64>,
 }
 
 #[derive(Debug, Default)]
-struct Known {
+struct LoadedManifests {
     files: BTreeMap<PathBuf, OwnFile>,
     /// Made when the first slot needs it: reading the shipped ones takes longer
     /// than all the rest of a start.
@@ -62,7 +62,7 @@ impl Manifests {
     pub(super) fn new(folder: PathBuf) -> Self {
         Self {
             folder,
-            known: Mutex::default(),
+            loaded: Mutex::default(),
             changes: watch::Sender::new(0),
         }
     }
@@ -80,8 +80,8 @@ impl Manifests {
                 return outcome;
             }
         };
-        let mut known = self.known();
-        known.files.retain(|path, _| {
+        let mut loaded = self.loaded();
+        loaded.files.retain(|path, _| {
             let stays = files.contains(path);
             if !stays {
                 outcome.changed.push(shown(path));
@@ -90,7 +90,7 @@ impl Manifests {
         });
         for path in files {
             let stamp = Stamp::of(&path);
-            let file = known.files.entry(path.clone()).or_insert(OwnFile {
+            let file = loaded.files.entry(path.clone()).or_insert(OwnFile {
                 stamp: None,
                 manifest: None,
                 refused: None,
@@ -111,7 +111,7 @@ impl Manifests {
                 }
             }
         }
-        drop(known);
+        drop(loaded);
         if !outcome.changed.is_empty() {
             self.changes.send_modify(|changes| *changes += 1);
         }
@@ -121,8 +121,8 @@ impl Manifests {
     /// Why files are not in force as they are now, also those that were told of
     /// before.
     pub(super) fn wrong(&self) -> Vec<String> {
-        let known = self.known();
-        let files = known.files.values();
+        let loaded = self.loaded();
+        let files = loaded.files.values();
         files.filter_map(|file| file.refused.clone()).collect()
     }
 
@@ -133,8 +133,8 @@ impl Manifests {
 
     pub(super) fn get(&self, engine: &str) -> Option<Arc<Manifest>> {
         self.own(engine).or_else(|| {
-            let mut known = self.known();
-            known.shipped().get(engine).cloned()
+            let mut loaded = self.loaded();
+            loaded.shipped().get(engine).cloned()
         })
     }
 
@@ -146,8 +146,8 @@ impl Manifests {
 
     /// The last file of this engine counts, as everywhere.
     fn own(&self, engine: &str) -> Option<Arc<Manifest>> {
-        let known = self.known();
-        let manifests = known
+        let loaded = self.loaded();
+        let manifests = loaded
             .files
             .values()
             .filter_map(|file| file.manifest.as_ref());
@@ -157,16 +157,16 @@ impl Manifests {
             .cloned()
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
-        self.known.lock()
+    fn loaded(&self) -> MutexGuard<'_, LoadedManifests> {
+        self.loaded.lock()
     }
 }
 
-impl Known {
+impl LoadedManifests {
     fn shipped(&mut self) -> &Catalogue {
         self.shipped.get_or_insert_with(|| {
             load_catalogue(None).unwrap_or_else(|error| {
-                tracing::error!(%error, "no screen can be read");
+                tracing::error!(%error, "shipped manifests not loaded");
                 Catalogue::default()
             })
         })

@@ -1,4 +1,4 @@
-//! Landmarks in code: a name that people and agents use, and what it stands for.
+//! Beacons in code: a name that people and agents use, and what it stands for.
 //! They belong to all checkouts of a repository; the one they were set in says
 //! where their code is now.
 
@@ -16,7 +16,7 @@ pub struct BeaconRow {
     pub nodes: Vec<BeaconNodeRow>,
 }
 
-/// One piece of code a landmark stands for.
+/// One piece of code a beacon stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BeaconNodeRow {
     pub path: String,
@@ -37,7 +37,7 @@ pub struct BeaconNodeRow {
     pub followed_at: Timestamp,
 }
 
-/// Sets a landmark, in the place of one with its name.
+/// Sets a beacon, in the place of one with its name.
 pub async fn set(tx: &mut Tx<'_>, family: i64, beacon: &BeaconRow) -> Result<(), StoreError> {
     remove(tx, family, &beacon.name).await?;
     let sql = "INSERT INTO beacons (family, name, note, repository, created_at) \
@@ -56,7 +56,7 @@ pub async fn set(tx: &mut Tx<'_>, family: i64, beacon: &BeaconRow) -> Result<(),
     Ok(())
 }
 
-/// Writes what became of one piece of a landmark's code. False when the landmark
+/// Writes what became of one piece of a beacon's code. False when the beacon
 /// was removed meanwhile.
 pub async fn follow(
     tx: &mut Tx<'_>,
@@ -74,7 +74,7 @@ pub async fn follow(
     Ok(true)
 }
 
-/// Removes a landmark; whether there was one.
+/// Removes a beacon; whether there was one.
 pub async fn remove(tx: &mut Tx<'_>, family: i64, name: &str) -> Result<bool, StoreError> {
     let params = [family.into(), name.into()];
     let sql = "DELETE FROM beacon_nodes WHERE family = $1 AND beacon = $2";
@@ -83,7 +83,7 @@ pub async fn remove(tx: &mut Tx<'_>, family: i64, name: &str) -> Result<bool, St
     Ok(tx.execute(sql, &params).await? == 1)
 }
 
-/// The landmarks of a repository, by name.
+/// The beacons of a repository, by name.
 pub async fn list(tx: &mut Tx<'_>, family: i64) -> Result<Vec<BeaconRow>, StoreError> {
     let sql = "SELECT name, note, repository, created_at FROM beacons WHERE family = $1 \
          ORDER BY name";

@@ -113,7 +113,7 @@ pub async fn file_counts(tx: &mut Tx<'_>, host: &str) -> Result<Vec<(i64, u32)>,
         .collect()
 }
 
-/// Forgets everything that was read of a repository; landmarks stay.
+/// Forgets everything that was read of a repository; beacons stay.
 pub async fn forget(tx: &mut Tx<'_>, id: i64) -> Result<(), StoreError> {
     for sql in [
         "DELETE FROM ast_nodes WHERE repository = $1",

@@ -281,7 +281,7 @@ impl Runner {
 
     fn failed(&self, error: &StoreError) {
         let (consumer, failures) = (self.consumer.name(), self.backoff.failures());
-        tracing::warn!(consumer, failures, %error, "a consumer failed and will try again");
+        tracing::warn!(consumer, failures, %error, "consumer failed, retrying");
         self.set_progress();
     }
 

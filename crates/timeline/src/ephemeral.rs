@@ -29,7 +29,7 @@ struct Waiting {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Put {
+pub(super) enum QueueOutcome {
     Queued,
     /// An event made way: an older one of the subject, or this one for want of
     /// room.
@@ -39,16 +39,16 @@ pub(super) enum Put {
 type Key = (&'static str, String);
 
 impl Queue {
-    pub(super) fn put(&self, event: TimelineEvent) -> Put {
+    pub(super) fn put(&self, event: TimelineEvent) -> QueueOutcome {
         let key = (event.event.kind(), subject(&event.event));
         let mut waiting = self.lock();
         let Waiting { events, places } = &mut *waiting;
         match places.entry(key) {
             Entry::Occupied(place) => {
                 events[*place.get()] = event;
-                Put::Coalesced
+                QueueOutcome::Coalesced
             }
-            Entry::Vacant(_) if events.len() >= CAPACITY => Put::Coalesced,
+            Entry::Vacant(_) if events.len() >= CAPACITY => QueueOutcome::Coalesced,
             Entry::Vacant(place) => {
                 place.insert(events.len());
                 events.push(event);
@@ -57,17 +57,17 @@ impl Queue {
                 if first {
                     self.arrived.notify_one();
                 }
-                Put::Queued
+                QueueOutcome::Queued
             }
         }
     }
 
-    /// Returns when at least one event has come since the last `take`.
+    /// Returns when at least one event has come since the last `drain`.
     pub(super) async fn arrived(&self) {
         self.arrived.notified().await;
     }
 
-    pub(super) fn take(&self) -> Vec<TimelineEvent> {
+    pub(super) fn drain(&self) -> Vec<TimelineEvent> {
         let mut waiting = self.lock();
         waiting.places.clear();
         std::mem::take(&mut waiting.events)
@@ -118,11 +118,11 @@ mod tests {
     #[test]
     fn the_newest_of_each_subject_is_told_in_order_of_arrival() {
         let queue = Queue::default();
-        assert_eq!(queue.put(progress("a", 1)), Put::Queued);
-        assert_eq!(queue.put(progress("b", 1)), Put::Queued);
-        assert_eq!(queue.put(progress("a", 2)), Put::Coalesced);
+        assert_eq!(queue.put(progress("a", 1)), QueueOutcome::Queued);
+        assert_eq!(queue.put(progress("b", 1)), QueueOutcome::Queued);
+        assert_eq!(queue.put(progress("a", 2)), QueueOutcome::Coalesced);
         let told: Vec<_> = queue
-            .take()
+            .drain()
             .into_iter()
             .map(|event| match event.event {
                 Event::WorkerProgress { worker, done, .. } => (worker, done),
@@ -130,7 +130,7 @@ mod tests {
             })
             .collect();
         assert_eq!(told, [("a".to_owned(), 2), ("b".to_owned(), 1)]);
-        assert_eq!(queue.put(progress("a", 3)), Put::Queued);
+        assert_eq!(queue.put(progress("a", 3)), QueueOutcome::Queued);
     }
 
     #[test]
@@ -139,6 +139,6 @@ mod tests {
         for number in 0..CAPACITY + 10 {
             queue.put(progress(&number.to_string(), 0));
         }
-        assert_eq!(queue.take().len(), CAPACITY);
+        assert_eq!(queue.drain().len(), CAPACITY);
     }
 }

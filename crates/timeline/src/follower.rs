@@ -99,7 +99,7 @@ impl Follower {
                 Err(RecvError::Lagged(missed)) => {
                     self.behind = true;
                     let delay = self.lag.next_delay();
-                    tracing::debug!(missed, ?delay, "a listener fell behind");
+                    tracing::debug!(missed, ?delay, "timeline follower fell behind");
                     tokio::time::sleep(delay).await;
                 }
                 Err(RecvError::Closed) => return Err(FollowError::Closed),

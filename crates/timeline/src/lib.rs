@@ -156,7 +156,7 @@ impl Timeline {
     pub fn record_soon(&self, event: Event, trace: TraceContext) {
         if !event.is_persistent() {
             let error = TimelineError::NotPersistent(event.kind());
-            tracing::error!(%error, "an event is not on the timeline");
+            tracing::error!(%error, "event not recorded on timeline");
             return;
         }
         let kind = event.kind();
@@ -170,7 +170,7 @@ impl Timeline {
                 }
             }
             Err(mpsc::error::TrySendError::Closed(_)) => {
-                tracing::warn!(kind, error = %TimelineError::Closed, "an event is not stored");
+                tracing::warn!(kind, error = %TimelineError::Closed, "event not stored");
             }
         }
     }
@@ -203,7 +203,7 @@ impl Timeline {
             event,
         };
         self.shared.metrics.events_ephemeral.add(1);
-        if self.shared.ephemeral.put(event) == ephemeral::Put::Coalesced {
+        if self.shared.ephemeral.put(event) == ephemeral::QueueOutcome::Coalesced {
             self.shared.metrics.events_coalesced.add(1);
         }
     }

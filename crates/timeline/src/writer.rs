@@ -174,7 +174,7 @@ impl Writer {
                 }
             }
             Err(error) => {
-                tracing::error!(%error, events = waiting.len(), "events could not be stored");
+                tracing::error!(%error, events = waiting.len(), "events not stored");
                 let error = TimelineError::Store(Arc::new(error));
                 for done in waiting.into_iter().flatten() {
                     let _ = done.send(Err(error.clone()));
@@ -208,7 +208,7 @@ impl Writer {
                 Err(error) => {
                     // Listeners notice the hole by the next `seq` and read it
                     // for themselves.
-                    tracing::warn!(%error, "events of other daemons could not be read");
+                    tracing::warn!(%error, "events of other daemons not read");
                     return;
                 }
             }
@@ -216,7 +216,7 @@ impl Writer {
     }
 
     fn broadcast_ephemeral(&self) {
-        for event in self.shared.ephemeral.take() {
+        for event in self.shared.ephemeral.drain() {
             self.shared.broadcast(Arc::new(event));
         }
     }

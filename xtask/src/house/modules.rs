@@ -38,11 +38,11 @@ struct Module {
 
 /// The names that one search has asked for, each in its module: globs may lead
 /// in circles, and asking again finds nothing new.
-type Asked = BTreeSet<(usize, String, Position)>;
+type VisitedNames = BTreeSet<(usize, String, Position)>;
 
 /// What a path leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Found {
+enum Resolution {
     Module(usize),
     /// An item, by the file that defines it.
     Item(usize),
@@ -111,22 +111,24 @@ impl Modules {
             let named = module
                 .paths
                 .iter()
-                .map(|path| self.resolve(index, path, &mut Asked::new()));
+                .map(|path| self.resolve(index, path, &mut VisitedNames::new()));
             let from_globs = module
                 .globs
                 .iter()
-                .filter_map(|glob| match self.resolve(index, glob, &mut Asked::new()) {
-                    Found::Module(target) => Some(target),
-                    Found::Item(_) | Found::Outside => None,
-                })
+                .filter_map(
+                    |glob| match self.resolve(index, glob, &mut VisitedNames::new()) {
+                        Resolution::Module(target) => Some(target),
+                        Resolution::Item(_) | Resolution::Outside => None,
+                    },
+                )
                 .flat_map(|target| {
                     let names = module.names.iter();
                     names.filter_map(move |name| {
-                        self.member(target, name, Position::Last, &mut Asked::new())
+                        self.member(target, name, Position::Last, &mut VisitedNames::new())
                     })
                 });
             for found in named.chain(from_globs) {
-                if let Found::Item(file) = found
+                if let Resolution::Item(file) = found
                     && file != module.file
                 {
                     edges[module.file].insert(file);
@@ -232,13 +234,13 @@ impl Modules {
         Ok(index)
     }
 
-    fn resolve(&self, from: usize, path: &[String], asked: &mut Asked) -> Found {
+    fn resolve(&self, from: usize, path: &[String], asked: &mut VisitedNames) -> Resolution {
         let Some((first, mut rest)) = path.split_first() else {
-            return Found::Outside;
+            return Resolution::Outside;
         };
         let mut found = match first.as_str() {
-            "crate" => Found::Module(0),
-            "self" => Found::Module(from),
+            "crate" => Resolution::Module(0),
+            "self" => Resolution::Module(from),
             "super" => {
                 let mut current = self.modules[from].parent;
                 while let Some(("super", after)) = rest
@@ -249,37 +251,43 @@ impl Modules {
                     rest = after;
                 }
                 match current {
-                    Some(module) => Found::Module(module),
-                    None => return Found::Outside,
+                    Some(module) => Resolution::Module(module),
+                    None => return Resolution::Outside,
                 }
             }
             _ => self
                 .member(from, first, Position::of(rest), asked)
-                .unwrap_or(Found::Outside),
+                .unwrap_or(Resolution::Outside),
         };
         while let Some((segment, after)) = rest.split_first() {
-            let Found::Module(module) = found else {
+            let Resolution::Module(module) = found else {
                 // What follows an item is its variant or function.
                 return found;
             };
             // What a macro defines is not seen: it is where it was looked for.
             found = self
                 .member(module, segment, Position::of(after), asked)
-                .unwrap_or(Found::Item(self.modules[module].file));
+                .unwrap_or(Resolution::Item(self.modules[module].file));
             rest = after;
         }
         found
     }
 
     /// What a name means inside a module.
-    fn member(&self, module: usize, name: &str, at: Position, asked: &mut Asked) -> Option<Found> {
+    fn member(
+        &self,
+        module: usize,
+        name: &str,
+        at: Position,
+        asked: &mut VisitedNames,
+    ) -> Option<Resolution> {
         let here = &self.modules[module];
-        let child = here.children.get(name).copied().map(Found::Module);
+        let child = here.children.get(name).copied().map(Resolution::Module);
         if at == Position::Within && child.is_some() {
             return child;
         }
         if here.items.contains(name) {
-            return Some(Found::Item(here.file));
+            return Some(Resolution::Item(here.file));
         }
         let passed_on = here.bindings.get(name);
         if passed_on.is_none() && child.is_some() {
@@ -292,7 +300,7 @@ impl Modules {
             // `use name::Other as name` does not lead back to itself.
             let itself = path.first().is_some_and(|first| first == name);
             return Some(if itself && child.is_none() {
-                Found::Outside
+                Resolution::Outside
             } else {
                 self.resolve(module, path, asked)
             });
@@ -300,7 +308,9 @@ impl Modules {
         here.globs
             .iter()
             .find_map(|glob| match self.resolve(module, glob, asked) {
-                Found::Module(target) if target != module => self.member(target, name, at, asked),
+                Resolution::Module(target) if target != module => {
+                    self.member(target, name, at, asked)
+                }
                 _ => None,
             })
     }

@@ -23,9 +23,9 @@ fn read(engine: &CliEngine, transcript: &str) -> Vec<Record> {
 }
 
 /// What of it is there once, in words a line each.
-fn told(records: &[Record]) -> Vec<String> {
+fn summarize(records: &[Record]) -> Vec<String> {
     let mut seen = BTreeMap::new();
-    let mut told = Vec::new();
+    let mut lines = Vec::new();
     for record in records {
         let (kind, line) = match &record.what {
             RecordBody::Message {
@@ -49,10 +49,10 @@ fn told(records: &[Record]) -> Vec<String> {
         };
         assert!(record.at.is_some(), "{line}");
         if seen.insert((kind, record.key.clone()), ()).is_none() {
-            told.push(line);
+            lines.push(line);
         }
     }
-    told
+    lines
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn claude_code_is_read() {
         "1234 in, 56 out",
         "turn ended",
     ];
-    assert_eq!(told(&read(&CliEngine::Claude, CLAUDE)), expected);
+    assert_eq!(summarize(&read(&CliEngine::Claude, CLAUDE)), expected);
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn codex_is_read() {
         "1234 in, 56 out",
         "turn ended",
     ];
-    assert_eq!(told(&read(&CliEngine::Codex, CODEX)), expected);
+    assert_eq!(summarize(&read(&CliEngine::Codex, CODEX)), expected);
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn what_codex_wrote_before_it_had_items_is_read() {
         }})),
     ];
     assert_eq!(
-        told(&read(&CliEngine::Codex, &transcript.join("\n"))),
+        summarize(&read(&CliEngine::Codex, &transcript.join("\n"))),
         ["Person (-): hello", "Agent (-): hi", "10 in, 2 out"]
     );
 }
@@ -132,7 +132,7 @@ fn gemini_cli_is_read_and_what_it_writes_again_is_not() {
         "Agent (gemini-2.5-flash): The tool has finished. That is all I had to do.",
         "1234 in, 56 out",
     ];
-    assert_eq!(told(&read(&CliEngine::Gemini, GEMINI)), expected);
+    assert_eq!(summarize(&read(&CliEngine::Gemini, GEMINI)), expected);
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn opencode_is_read() {
         "1234 in, 56 out",
         "turn ended",
     ];
-    assert_eq!(told(&read(&CliEngine::OpenCode, OPENCODE)), expected);
+    assert_eq!(summarize(&read(&CliEngine::OpenCode, OPENCODE)), expected);
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! The code map: searching, reading and mapping what a repository defines, and
-//! landmarks in it.
+//! beacons in it.
 
 use missiond_core::{Limit, List, Text, Timestamp};
 use schemars::JsonSchema;
@@ -32,7 +32,7 @@ operations! {
     CodeShow = "code_show" (ReadOnly, "code"; Process):
         CodeShowParams => CodeShowResult,
         "Show the source of a function, type or file by name, `path:line`, `path:name` or \
-         landmark.";
+         beacon.";
 
     CodeMap = "code_map" (ReadOnly, "code"; Process):
         CodeMapParams => CodeMapResult,
@@ -41,16 +41,16 @@ operations! {
 
     BeaconSet = "beacon_set" (Idempotent, "code"):
         BeaconSetParams => Beacon,
-        "Set a named landmark on functions, types or files; it follows its code when that moves \
+        "Set a named beacon on functions, types or files; it follows its code when that moves \
          or is renamed.";
 
     BeaconList = "beacon_list" (ReadOnly, "code"):
         BeaconListParams => BeaconListResult,
-        "List the landmarks of a repository: where the code of each is now, and which are lost.";
+        "List the beacons of a repository: where the code of each is now, and which are lost.";
 
     BeaconRemove = "beacon_remove" (Destructive, "code"):
         BeaconRemoveParams => BeaconRemoveResult,
-        "Remove a landmark; its code is left alone.";
+        "Remove a beacon; its code is left alone.";
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -161,7 +161,7 @@ pub struct CodeSearchResult {
     pub root: String,
     pub freshness: Freshness,
     pub hits: Vec<CodeHit>,
-    /// Landmarks whose name or note has the words of the query.
+    /// Beacons whose name or note has the words of the query.
     pub beacons: Vec<Beacon>,
     /// Whether meaning was compared too, and not words alone.
     pub vectors_used: bool,
@@ -202,7 +202,7 @@ pub struct CodeSymbol {
 pub struct CodeShowParams {
     /// A folder of the repository, absolute.
     pub path: String,
-    /// `name`, `Type::name`, `file.rs:name`, `file.rs:12`, `file.rs`, or a landmark.
+    /// `name`, `Type::name`, `file.rs:name`, `file.rs:12`, `file.rs`, or a beacon.
     pub symbol: String,
 }
 
@@ -297,7 +297,7 @@ pub struct BeaconRemoveResult {
     pub removed: String,
 }
 
-/// A landmark.
+/// A beacon.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Beacon {
     pub name: String,
@@ -306,7 +306,7 @@ pub struct Beacon {
     pub pieces: Vec<BeaconPiece>,
 }
 
-/// One piece of the code a landmark stands for.
+/// One piece of the code a beacon stands for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BeaconPiece {
     pub kind: String,
@@ -322,7 +322,7 @@ pub struct BeaconPiece {
     pub suggestions: Vec<String>,
 }
 
-/// How a piece of a landmark was last found.
+/// How a piece of a beacon was last found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BeaconStanding {

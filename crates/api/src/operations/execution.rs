@@ -85,15 +85,18 @@ pub struct ExecutionStartParams {
     #[serde(default)]
     pub trust_folder: bool,
     /// Tell the agent what is known beside its prompt, as the configuration says.
-    #[serde(default = "told", skip_serializing_if = "is_told")]
+    #[serde(
+        default = "default_context",
+        skip_serializing_if = "is_default_context"
+    )]
     pub context: bool,
 }
 
-const fn told() -> bool {
+const fn default_context() -> bool {
     true
 }
 
-const fn is_told(context: &bool) -> bool {
+const fn is_default_context(context: &bool) -> bool {
     *context
 }
 

@@ -112,7 +112,7 @@ async fn run(notifications: Arc<Notifications>) {
         let waits = match notify_due(&notifications, &wanted, &mut under_way).await {
             Ok(waits) => waits,
             Err(error) => {
-                tracing::error!(%error, "nobody can be notified: trying again");
+                tracing::error!(%error, "notifications unavailable, retrying");
                 tokio::time::sleep(RETRY).await;
                 continue;
             }
@@ -124,7 +124,7 @@ async fn run(notifications: Arc<Notifications>) {
                     Ok(_) => {}
                     Err(FollowError::Closed) => return,
                     Err(FollowError::Store(error)) => {
-                        tracing::error!(%error, "the timeline cannot be read: trying again");
+                        tracing::error!(%error, "timeline read failed, retrying");
                         tokio::time::sleep(RETRY).await;
                     }
                 },
@@ -150,19 +150,19 @@ async fn notify_due(
         let Some(question) = notifications.claim_due(config).await? else {
             break;
         };
-        tracing::info!(question = %question.number, "people are notified");
+        tracing::info!(question = %question.number, "notification sent");
         let (config, at) = (config.clone(), notifications.clock.now());
         let subject = Some(question.number.to_string());
         let delivery = async move {
             if config.desktop
                 && let Err(error) = desktop::show(&question).await
             {
-                tracing::warn!(%error, "no notification on the desktop");
+                tracing::warn!(%error, "desktop notification failed");
             }
             if !config.webhook_url.is_empty()
                 && let Err(error) = webhook::send(&config, &question, at).await
             {
-                tracing::warn!(%error, question = %question.number, "the webhook was not told");
+                tracing::warn!(%error, question = %question.number, "webhook notification failed");
             }
         };
         let supervisor = notifications.tasks.supervisor();

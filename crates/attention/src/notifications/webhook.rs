@@ -81,7 +81,7 @@ pub(super) async fn send(
         match (outcome, pauses.next()) {
             (Ok(()), _) => return Ok(()),
             (Err(error), Some(pause)) if error.may_pass() => {
-                tracing::debug!(%error, "the webhook is tried again");
+                tracing::debug!(%error, "webhook request retried");
                 tokio::time::sleep(*pause).await;
             }
             (Err(error), _) => return Err(error),

@@ -92,7 +92,7 @@ impl Permissions {
         tracing::info!(
             rule = format!("P-{number}"),
             by,
-            "added: {}",
+            "permission rule added: {}",
             rule.sentence()
         );
         Ok(number)

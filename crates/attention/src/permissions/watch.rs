@@ -76,7 +76,7 @@ pub(super) async fn begin(permissions: &Arc<Permissions>) -> Result<DialogWatch,
             .write(move |tx| Box::pin(questions::give_up_all_in(tx, slot)))
             .await?;
         if given_up > 0 {
-            tracing::info!(%slot, "an answer may not have arrived before the restart");
+            tracing::info!(%slot, "answer delivery unknown after restart");
         }
         watched.watch_slot(permissions, slot);
     }
@@ -92,7 +92,7 @@ pub(super) async fn run(permissions: Arc<Permissions>, first: Option<DialogWatch
             match begin(&permissions).await {
                 Ok(watched) => break watched,
                 Err(error) => {
-                    tracing::error!(%error, "dialogs cannot be watched: trying again");
+                    tracing::error!(%error, "dialog watch failed, retrying");
                     tokio::time::sleep(RETRY).await;
                 }
             }
@@ -106,7 +106,7 @@ pub(super) async fn run(permissions: Arc<Permissions>, first: Option<DialogWatch
                 Ok(event) => watched.handle_event(&permissions, &event.event).await,
                 Err(FollowError::Closed) => return,
                 Err(FollowError::Store(error)) => {
-                    tracing::error!(%error, "the timeline cannot be read: trying again");
+                    tracing::error!(%error, "timeline read failed, retrying");
                     tokio::time::sleep(RETRY).await;
                 }
             },
@@ -150,7 +150,7 @@ impl DialogWatch {
             Event::SlotClosed { slot, .. } => {
                 self.slots.remove(slot);
                 if let Err(error) = close_all(permissions, *slot).await {
-                    tracing::error!(%slot, %error, "questions of a closed slot stay open");
+                    tracing::error!(%slot, %error, "questions of closed slot not closed");
                 }
             }
             _ => {}
@@ -221,7 +221,7 @@ impl Watcher {
             let next = match self.examine().await {
                 Ok(next) => next,
                 Err(error) => {
-                    tracing::error!(slot = %self.slot, %error, "its dialog was not dealt with");
+                    tracing::error!(slot = %self.slot, %error, "dialog handling failed");
                     Next::After(RETRY)
                 }
             };
@@ -280,10 +280,13 @@ impl Watcher {
                     match verdict.effect {
                         Effect::Ask => reason = Some(verdict.reason),
                         Effect::Allow | Effect::Deny => {
-                            match self.give(&open, &dialog, &origin, verdict).await? {
-                                Given::Taken => return Ok(after_left),
-                                Given::Elsewhere => return Ok(Next::After(RETRY)),
-                                Given::Not(why) => {
+                            match self
+                                .answer_by_rule(&open, &dialog, &origin, verdict)
+                                .await?
+                            {
+                                RuleAnswer::Taken => return Ok(after_left),
+                                RuleAnswer::Elsewhere => return Ok(Next::After(RETRY)),
+                                RuleAnswer::Not(why) => {
                                     reason = Some(why.clone());
                                     self.tried = Some(Tried { dialog: name, why });
                                 }
@@ -363,13 +366,13 @@ impl Watcher {
 
     /// Answers a dialog as the rules have decided. The decision and the uses of
     /// its rules are on record before a key is pressed.
-    async fn give(
+    async fn answer_by_rule(
         &self,
         open: &OpenSlot,
         dialog: &Dialog,
         origin: &QuestionOrigin,
         verdict: Verdict,
-    ) -> Result<Given, QuestionError> {
+    ) -> Result<RuleAnswer, QuestionError> {
         let request = dialog.request.as_ref();
         let option = match verdict.effect {
             Effect::Deny => request.and_then(|request| request.deny),
@@ -384,7 +387,7 @@ impl Watcher {
                 "{}, but the dialog has no option of which it is certain that it {what}",
                 verdict.reason
             );
-            return Ok(Given::Not(why));
+            return Ok(RuleAnswer::Not(why));
         };
         // A question that stands for it is closed by the same answer, and is not
         // answered by a person meanwhile.
@@ -397,13 +400,13 @@ impl Watcher {
                 .write(move |tx| Box::pin(questions::begin_delivery(tx, id, now)))
                 .await;
             if begun.is_err() {
-                return Ok(Given::Elsewhere);
+                return Ok(RuleAnswer::Elsewhere);
             }
         }
         let given = self.press(open, dialog, option, origin, &verdict).await;
         let permissions = &self.permissions;
         match (&given, standing) {
-            (Ok(Given::Taken), Some(question)) => {
+            (Ok(RuleAnswer::Taken), Some(question)) => {
                 let answer = option.label.clone();
                 let by = verdict.rules.join(", ");
                 permissions
@@ -430,7 +433,7 @@ impl Watcher {
         option: &DialogOption,
         origin: &QuestionOrigin,
         verdict: &Verdict,
-    ) -> Result<Given, QuestionError> {
+    ) -> Result<RuleAnswer, QuestionError> {
         let permissions = &self.permissions;
         let QuestionOrigin::Dialog {
             execution,
@@ -438,12 +441,12 @@ impl Watcher {
             ..
         } = origin
         else {
-            return Ok(Given::Elsewhere);
+            return Ok(RuleAnswer::Elsewhere);
         };
         let (execution, wanted) = (*execution, permission.as_deref().cloned());
         let decision = self.record(execution, wanted, verdict).await?;
         let Some(decision) = decision else {
-            return Ok(Given::Elsewhere);
+            return Ok(RuleAnswer::Elsewhere);
         };
         let answer = Answer {
             option: match option.number {
@@ -457,12 +460,15 @@ impl Watcher {
         let answered = permissions.slots.answer(open, answer).await;
         let (outcome, given) = match answered {
             Ok(answered) if answered.outcome == AnswerOutcome::Taken => {
-                ("taken".to_owned(), Given::Taken)
+                ("taken".to_owned(), RuleAnswer::Taken)
             }
-            Ok(answered) => (answered.evidence.clone(), Given::Not(answered.evidence)),
+            Ok(answered) => (
+                answered.evidence.clone(),
+                RuleAnswer::Not(answered.evidence),
+            ),
             // Often because of the answer: a program that was let go on is done.
-            Err(error @ InputError::Closed) => (error.to_string(), Given::Elsewhere),
-            Err(error) => (error.to_string(), Given::Not(error.to_string())),
+            Err(error @ InputError::Closed) => (error.to_string(), RuleAnswer::Elsewhere),
+            Err(error) => (error.to_string(), RuleAnswer::Not(error.to_string())),
         };
         let now = permissions.clock.now();
         permissions
@@ -471,8 +477,8 @@ impl Watcher {
                 Box::pin(async move { settle_decision(tx, decision, &outcome, now).await })
             })
             .await?;
-        if matches!(given, Given::Taken) {
-            tracing::info!(slot = %self.slot, reason = verdict.reason, "decided by rule");
+        if matches!(given, RuleAnswer::Taken) {
+            tracing::info!(slot = %self.slot, reason = verdict.reason, "dialog decided by rule");
             let resolved = Event::ConfirmResolved {
                 slot: self.slot,
                 chosen: option.label.clone(),
@@ -480,11 +486,11 @@ impl Watcher {
             };
             let recorded = permissions.timeline.record(resolved, TraceContext::root());
             if let Err(error) = recorded.await {
-                tracing::error!(slot = %self.slot, %error, "a decision is not on the timeline");
+                tracing::error!(slot = %self.slot, %error, "decision not recorded on timeline");
             }
         }
         Ok(match given {
-            Given::Not(why) => Given::Not(format!("{}, but {why}", verdict.reason)),
+            RuleAnswer::Not(why) => RuleAnswer::Not(format!("{}, but {why}", verdict.reason)),
             other => other,
         })
     }
@@ -576,7 +582,8 @@ impl Watcher {
     }
 }
 
-enum Given {
+/// What came of answering a dialog by rule.
+enum RuleAnswer {
     Taken,
     /// Somebody else is answering it, a rule was used up, or the slot is closed:
     /// look again.

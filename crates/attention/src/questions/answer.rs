@@ -160,7 +160,7 @@ impl Questions {
             .write(move |tx| Box::pin(questions::give_up(tx, id)))
             .await;
         if let Err(error) = given_up {
-            tracing::error!(question = %question.number, %error, "it stays marked as being answered");
+            tracing::error!(question = %question.number, %error, "question delivery mark not cleared");
         }
         self.recheck_dialogs();
     }

@@ -24,7 +24,7 @@ pub(super) async fn follow(questions: Arc<Questions>, follower: Option<Follower>
         None => {
             let follower = questions.timeline.follow();
             if let Err(error) = questions.reconcile_inputs().await {
-                tracing::error!(%error, "questions of agents are not up to date");
+                tracing::error!(%error, "agent questions not refreshed");
             }
             follower
         }
@@ -34,7 +34,7 @@ pub(super) async fn follow(questions: Arc<Questions>, follower: Option<Follower>
             Ok(event) => event,
             Err(FollowError::Closed) => return,
             Err(FollowError::Store(error)) => {
-                tracing::error!(%error, "the timeline cannot be read: trying again");
+                tracing::error!(%error, "timeline read failed, retrying");
                 tokio::time::sleep(RETRY).await;
                 continue;
             }
@@ -46,7 +46,7 @@ pub(super) async fn follow(questions: Arc<Questions>, follower: Option<Follower>
             _ => continue,
         };
         if let Err(error) = questions.reconcile_execution(execution).await {
-            tracing::error!(%execution, %error, "its questions are not up to date");
+            tracing::error!(%execution, %error, "execution questions not refreshed");
         }
     }
 }

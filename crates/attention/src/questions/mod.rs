@@ -132,7 +132,7 @@ impl Questions {
             })
             .await?;
         if let RaisedQuestion::New(question) = &raised {
-            tracing::info!(question = %question.number, key = question.origin.key(), "asked");
+            tracing::info!(question = %question.number, key = question.origin.key(), "question asked");
         }
         Ok(raised.question().id)
     }

@@ -16,16 +16,16 @@ pub(super) struct UnderWay(Mutex<HashMap<Request, usize>>);
 
 /// An answer is on its way until this is dropped.
 #[derive(Debug)]
-pub(super) struct Giving<'a> {
+pub(super) struct AnswerGuard<'a> {
     under_way: &'a UnderWay,
     request: Request,
 }
 
 impl UnderWay {
-    pub(super) fn begin(&self, execution: ExecutionId, request: ObservationId) -> Giving<'_> {
+    pub(super) fn begin(&self, execution: ExecutionId, request: ObservationId) -> AnswerGuard<'_> {
         let request = (execution, request);
         *self.counts().entry(request).or_default() += 1;
-        Giving {
+        AnswerGuard {
             under_way: self,
             request,
         }
@@ -40,7 +40,7 @@ impl UnderWay {
     }
 }
 
-impl Drop for Giving<'_> {
+impl Drop for AnswerGuard<'_> {
     fn drop(&mut self) {
         let mut counts = self.under_way.counts();
         if let Some(count) = counts.get_mut(&self.request) {

@@ -228,7 +228,7 @@ impl Board {
             token,
         };
         if let Err(error) = self.timeline.record(refused, trace.child()).await {
-            tracing::warn!(%error, resource, "a refused write is not on the timeline");
+            tracing::warn!(%error, resource, "refused write not recorded on timeline");
         }
     }
 }

@@ -39,7 +39,7 @@ pub struct Board {
 
 /// A task to be added, as it was asked for.
 #[derive(Debug, Clone, Default)]
-pub struct Wanted {
+pub struct TaskRequest {
     pub draft: TaskDraft,
     pub template: Option<String>,
     pub parent: Option<TaskRef>,
@@ -93,16 +93,16 @@ impl Board {
     /// for is said within these limits.
     pub async fn add(
         &self,
-        wanted: Wanted,
+        request: TaskRequest,
         limits: ReadyLimits,
         trace: TraceContext,
     ) -> Result<Added, BoardError> {
-        let filled = fill::fill(&self.home, wanted.draft, wanted.template).await?;
+        let filled = fill::fill(&self.home, request.draft, request.template).await?;
         filled.draft.check()?;
         let mut warnings = filled.warnings;
         warnings.extend(vet::vet(&filled.draft).await?);
         let act = self.act(trace);
-        let (parent, depends_on) = (wanted.parent, wanted.depends_on);
+        let (parent, depends_on) = (request.parent, request.depends_on);
         let mut new = NewBoardTask::open(filled.draft);
         let (task, waits) = self
             .db

@@ -79,7 +79,7 @@ fn watched() -> Watched {
     Watched {
         attention: ExecutionAttention::Autonomous,
         requests: 0,
-        prompted: Told::Yes,
+        prompted: Sent::Yes,
         undelivered: 0,
         unreachable: None,
         rest: Rest::Working,
@@ -117,7 +117,7 @@ fn claims(mut view: View, kind: ClaimKind, when: u64) -> View {
     view
 }
 
-fn checked(mut view: View, number: u32, failed: u32, told: Told) -> View {
+fn checked(mut view: View, number: u32, failed: u32, told: Sent) -> View {
     view.round = Some(Round {
         number,
         failed,
@@ -128,7 +128,7 @@ fn checked(mut view: View, number: u32, failed: u32, told: Told) -> View {
     view
 }
 
-fn ended(lifecycle: ExecutionLifecycle, prompted: Told) -> View {
+fn ended(lifecycle: ExecutionLifecycle, prompted: Sent) -> View {
     View {
         agent: Agent::Ended(Ending {
             lifecycle,
@@ -175,7 +175,7 @@ fn an_attempt_goes_from_its_place_to_its_prompt() {
     assert_eq!(step_of(unprepared.clone(), 10), Some(Step::Prepare));
     unprepared.attempt.worktree = Some("/w".into());
     assert_eq!(step_of(unprepared, 10), Some(Step::Start));
-    let silent = agent(|agent| agent.prompted = Told::No);
+    let silent = agent(|agent| agent.prompted = Sent::No);
     assert_eq!(step_of(silent, 10), Some(Step::Prompt));
     assert_eq!(step_of(view(), 11), None, "it works");
 }
@@ -209,26 +209,26 @@ fn an_agent_that_waits_for_a_person_is_left_alone() {
 fn failed_checks_go_back_until_the_cap_and_then_to_the_person() {
     let failed = |number, told| checked(resting(20, Worked::Seen), number, 1, told);
     assert_eq!(
-        step_of(failed(1, Told::No), 21),
+        step_of(failed(1, Sent::No), 21),
         Some(Step::SendBack { round: 1 })
     );
-    assert_eq!(step_of(failed(1, Told::Yes), 21), None, "it is at it");
+    assert_eq!(step_of(failed(1, Sent::Yes), 21), None, "it is at it");
     assert_eq!(
-        step_of(failed(1, Told::Yes), 22),
+        step_of(failed(1, Sent::Yes), 22),
         Some(Step::Check { round: 2 })
     );
     assert_eq!(
-        outcome_of(failed(3, Told::No), 21),
+        outcome_of(failed(3, Sent::No), 21),
         Some(Outcome::ChecksFailed)
     );
-    let mut unchanged = failed(2, Told::No);
+    let mut unchanged = failed(2, Sent::No);
     unchanged.round.as_mut().unwrap().unchanged = 2;
     assert_eq!(outcome_of(unchanged, 21), Some(Outcome::ChecksFailed));
 }
 
 #[test]
 fn work_that_passed_is_brought_back_and_a_conflict_goes_back_once() {
-    let passed = checked(resting(20, Worked::Seen), 1, 0, Told::No);
+    let passed = checked(resting(20, Worked::Seen), 1, 0, Sent::No);
     assert_eq!(step_of(passed.clone(), 20), Some(Step::Integrate));
     let conflicts = |times, round| {
         let mut view = passed.clone();
@@ -238,10 +238,10 @@ fn work_that_passed_is_brought_back_and_a_conflict_goes_back_once() {
     };
     assert_eq!(step_of(conflicts(1, 1), 20), Some(Step::SendConflict));
     let mut told = conflicts(1, 1);
-    told.round.as_mut().unwrap().told = Told::Yes;
+    told.round.as_mut().unwrap().told = Sent::Yes;
     assert_eq!(step_of(told, 30), Some(Step::Check { round: 2 }));
     assert_eq!(outcome_of(conflicts(2, 1), 20), Some(Outcome::Conflict));
-    let mended = checked(conflicts(1, 1), 2, 0, Told::No);
+    let mended = checked(conflicts(1, 1), 2, 0, Sent::No);
     assert_eq!(step_of(mended, 20), Some(Step::Integrate));
 }
 
@@ -260,17 +260,17 @@ fn phases_follow_each_other_and_only_the_last_is_checked() {
 fn what_an_ended_agent_left_is_checked_if_it_may_be_all_of_it() {
     use ExecutionLifecycle::{Cancelled, Completed, Failed, Terminated};
     let check = Some(Step::Check { round: 1 });
-    assert_eq!(step_of(ended(Completed, Told::Yes), 20), check);
+    assert_eq!(step_of(ended(Completed, Sent::Yes), 20), check);
     let lost = Some(Outcome::AgentLost);
-    assert_eq!(outcome_of(ended(Completed, Told::No), 20), lost);
-    assert_eq!(outcome_of(ended(Failed, Told::Yes), 20), lost);
-    let claimed = claims(ended(Terminated, Told::Yes), ClaimKind::Completed, 15);
+    assert_eq!(outcome_of(ended(Completed, Sent::No), 20), lost);
+    assert_eq!(outcome_of(ended(Failed, Sent::Yes), 20), lost);
+    let claimed = claims(ended(Terminated, Sent::Yes), ClaimKind::Completed, 15);
     assert_eq!(step_of(claimed, 20), check);
-    let failing = checked(ended(Completed, Told::Yes), 1, 1, Told::Yes);
+    let failing = checked(ended(Completed, Sent::Yes), 1, 1, Sent::Yes);
     assert_eq!(outcome_of(failing, 20), lost);
-    let passed = checked(ended(Terminated, Told::Yes), 1, 0, Told::No);
+    let passed = checked(ended(Terminated, Sent::Yes), 1, 0, Sent::No);
     assert_eq!(step_of(passed, 20), Some(Step::Integrate));
-    let cancelled = ended(Cancelled, Told::Yes);
+    let cancelled = ended(Cancelled, Sent::Yes);
     assert_eq!(outcome_of(cancelled, 20), Some(Outcome::Cancelled));
 }
 

@@ -69,7 +69,7 @@ pub(super) async fn at_once(work: &Work, reason: &str) {
         ..work.attempt.clone()
     };
     if let Err(error) = about(&work.shared, &work.task, &attempt).await {
-        tracing::warn!(task = %work.task.number, %error, "nobody is asked yet");
+        tracing::warn!(task = %work.task.number, %error, "question about task not raised");
     }
 }
 
@@ -77,10 +77,10 @@ pub(super) async fn at_once(work: &Work, reason: &str) {
 /// is done.
 pub(crate) async fn follow_up(shared: Arc<Shared>, holder: std::sync::Arc<str>) -> Report {
     if let Err(error) = blocked(&shared, &holder).await {
-        tracing::error!(%error, "the answers about blocked tasks wait");
+        tracing::error!(%error, "answers about blocked tasks not applied");
     }
     if let Err(error) = withdraw(&shared).await {
-        tracing::error!(%error, "questions about tasks that go on stay open");
+        tracing::error!(%error, "questions about resumed tasks not closed");
     }
     Report::FollowedUp
 }

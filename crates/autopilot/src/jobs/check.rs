@@ -18,9 +18,9 @@ pub(super) async fn check(work: &Work, round: u32) -> Result<(), JobError> {
     match save(work, path).await? {
         Saved::At(commit) => {
             for one in &work.task.checks {
-                let ran = run(work, one, path, Leftovers::End, work.unwanted()).await;
+                let ran = run(work, one, path, Leftovers::End, work.cancelled()).await;
                 if ran.ending == Ending::Cancelled {
-                    return Err(JobError::Unwanted);
+                    return Err(JobError::Cancelled);
                 }
                 if let Ending::NotStarted(why) = &ran.ending {
                     unable = Some(format!("the check `{}` cannot be run: {why}", one.label()));

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use missiond_core::{Consequence, Event, Outcome, TraceContext};
-use missiond_executions::Leave;
+use missiond_executions::FinishMode;
 use missiond_store::{StoreError, autopilot, board, slot_sessions};
 
 use super::ask;
@@ -20,7 +20,7 @@ pub(super) async fn conclude(work: &Work, outcome: Outcome, reason: &str) -> Res
     if outcome.consequence() == Consequence::Block {
         ask::at_once(work, reason).await;
     }
-    end_agent(work, reason, Leave::Asked).await;
+    end_agent(work, reason, FinishMode::Asked).await;
     Ok(())
 }
 
@@ -28,7 +28,7 @@ pub(super) async fn conclude(work: &Work, outcome: Outcome, reason: &str) -> Res
 /// nobody is told of none while one still works.
 pub(super) async fn stop(work: &Work) -> Result<(), JobError> {
     let reason = "the autopilot was stopped";
-    end_agent(work, reason, Leave::AtOnce).await;
+    end_agent(work, reason, FinishMode::AtOnce).await;
     end_attempt(work, Outcome::Superseded, reason).await
 }
 
@@ -39,7 +39,7 @@ async fn end_attempt(work: &Work, outcome: Outcome, reason: &str) -> Result<(), 
     board
         .finish(&work.attempt, outcome, why, TraceContext::root())
         .await?;
-    tracing::info!(task = %work.task.number, attempt = work.attempt.number, %outcome, reason, "over");
+    tracing::info!(task = %work.task.number, attempt = work.attempt.number, %outcome, reason, "attempt ended");
     work.shared.wake();
     Ok(())
 }
@@ -85,9 +85,9 @@ pub(super) async fn park(work: &Work, limit: &Limit) -> Result<(), JobError> {
         .record(reached, TraceContext::root())
         .await
     {
-        tracing::warn!(%error, "the limit is not on the timeline");
+        tracing::warn!(%error, "usage limit not recorded on timeline");
     }
-    end_agent(work, "the usage limit is reached", Leave::Asked).await;
+    end_agent(work, "the usage limit is reached", FinishMode::Asked).await;
     Ok(())
 }
 
@@ -95,18 +95,18 @@ async fn record(work: &Work, event: Event) {
     let kind = event.kind();
     let told = work.shared.timeline.record(event, TraceContext::root());
     if let Err(error) = told.await {
-        tracing::warn!(kind, %error, "an event is not on the timeline");
+        tracing::warn!(kind, %error, "event not recorded on timeline");
     }
 }
 
 /// Ends the agent in order; what it was is on record.
-pub(super) async fn end_agent(work: &Work, reason: &str, leave: Leave) {
+pub(super) async fn end_agent(work: &Work, reason: &str, mode: FinishMode) {
     let Some(execution) = work.attempt.execution else {
         return;
     };
     let executions = &work.shared.executions;
-    if let Err(error) = executions.finish(execution, reason, leave).await {
-        tracing::error!(%execution, %error, "an agent goes on without a task");
+    if let Err(error) = executions.finish(execution, reason, mode).await {
+        tracing::error!(%execution, %error, "agent of ended attempt not stopped");
     }
     let now = work.shared.clock.now();
     let noted = work
@@ -115,6 +115,6 @@ pub(super) async fn end_agent(work: &Work, reason: &str, leave: Leave) {
         .write(move |tx| Box::pin(slot_sessions::end(tx, execution, now)))
         .await;
     if let Err(error) = noted {
-        tracing::warn!(%execution, %error, "the end of its session is not on record");
+        tracing::warn!(%execution, %error, "end of session not recorded");
     }
 }

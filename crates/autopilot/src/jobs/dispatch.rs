@@ -18,7 +18,7 @@ pub(crate) async fn dispatch(shared: Arc<Shared>, holder: Arc<str>, places: u32)
             Ok(true) => shared.wake(),
             Ok(false) => break,
             Err(error) => {
-                tracing::error!(%error, "no task can be claimed");
+                tracing::error!(%error, "task claim failed");
                 break;
             }
         }

@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 
 use missiond_core::{Finish, Isolation, Outcome, TraceContext};
-use missiond_executions::Leave;
+use missiond_executions::FinishMode;
 use missiond_store::autopilot;
 use missiond_workspace::{FinishPlan, Finished, TargetMerge, WorkspaceError, Worktree};
 
@@ -28,7 +28,7 @@ pub(super) async fn integrate(work: &Work) -> Result<(), JobError> {
         .db
         .write(move |tx| Box::pin(autopilot::unpark(tx, task)))
         .await?;
-    conclude::end_agent(work, "its task is done", Leave::Asked).await;
+    conclude::end_agent(work, "its task is done", FinishMode::Asked).await;
     tidy::leave(work).await;
     Ok(())
 }
@@ -64,7 +64,7 @@ async fn bring_back(work: &Work) -> Result<bool, JobError> {
             }
             // Said by the finish as well, which knows what follows from each.
             Err(error) => {
-                tracing::debug!(task = %work.task.number, %error, "the target was not taken in");
+                tracing::debug!(task = %work.task.number, %error, "target branch not merged into worktree");
             }
         }
     }

@@ -13,7 +13,7 @@ mod tidy;
 mod work;
 
 use missiond_core::{Claim, Outcome, TraceContext};
-use missiond_executions::Leave;
+use missiond_executions::FinishMode;
 use missiond_journal::StatedClaim;
 use missiond_store::StoreError;
 
@@ -24,7 +24,7 @@ use work::JobError;
 pub(super) use ask::follow_up;
 pub(super) use dispatch::dispatch;
 pub(super) use tidy::{dismiss, tidy_up};
-pub(super) use work::{Failed, Report, Wanted, Work};
+pub(super) use work::{Cancellation, Failed, Report, Work};
 
 /// Takes the step, and says what came of it.
 pub(super) async fn run_step(mut work: Work, step: Step) -> Report {
@@ -62,9 +62,9 @@ pub(super) async fn run_step(mut work: Work, step: Step) -> Report {
 /// else may pass.
 async fn settled(work: Work, taken: Result<(), JobError>) -> Result<(), Box<Failed>> {
     match taken {
-        Ok(()) | Err(JobError::Unwanted) => Ok(()),
+        Ok(()) | Err(JobError::Cancelled) => Ok(()),
         Err(JobError::Board(BoardError::Store(StoreError::StaleLease { .. }))) => {
-            conclude::end_agent(&work, "its lease was lost", Leave::AtOnce).await;
+            conclude::end_agent(&work, "its lease was lost", FinishMode::AtOnce).await;
             Ok(())
         }
         Err(error) => Err(Box::new(Failed {

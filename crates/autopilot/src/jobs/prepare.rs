@@ -147,9 +147,9 @@ async fn folder(work: &Work) -> Result<PathBuf, JobError> {
 async fn set_up(work: &Work, path: &Path) -> Result<(), JobError> {
     for step in &work.task.setup {
         let keep = missiond_workspace::Leftovers::Keep;
-        let ran = check::run(work, step, path, keep, work.unwanted()).await;
+        let ran = check::run(work, step, path, keep, work.cancelled()).await;
         if ran.ending == missiond_workspace::Ending::Cancelled {
-            return Err(JobError::Unwanted);
+            return Err(JobError::Cancelled);
         }
         if !ran.passed() {
             return Err(JobError::NeedsPerson(format!(

@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
-use missiond_briefing::Wanted;
+use missiond_briefing::BriefingRequest;
 use missiond_core::{EngineeringPhase, Outcome};
 use missiond_store::{autopilot, board};
 
 use super::work::{JobError, Work, act};
 use super::{prepare, start};
-use crate::prompts::{self, Acquaintance};
+use crate::prompts::{self, AttemptOrigin};
 
 pub(super) async fn begin_phase(work: &Work) -> Result<(), JobError> {
     let task = work.task.id;
@@ -22,20 +22,14 @@ pub(super) async fn begin_phase(work: &Work) -> Result<(), JobError> {
     let same_place = before
         .as_ref()
         .is_some_and(|before| before.worktree.as_ref() == Some(&cwd));
-    let acquaintance = match start::conversation(work, &cwd).await? {
-        Some(_) => Acquaintance::Resumed,
-        None if same_place => Acquaintance::Inherited,
-        None => Acquaintance::Fresh,
+    let origin = match start::conversation(work, &cwd).await? {
+        Some(_) => AttemptOrigin::Resumed,
+        None if same_place => AttemptOrigin::Inherited,
+        None => AttemptOrigin::Fresh,
     };
     // One that was given back has nothing to say.
     let before = before.filter(|before| before.outcome != Some(Outcome::Superseded));
-    let text = prompts::of_phase(
-        &work.task,
-        &work.attempt,
-        &notes,
-        before.as_ref(),
-        acquaintance,
-    );
+    let text = prompts::of_phase(&work.task, &work.attempt, &notes, before.as_ref(), origin);
     let text = with_briefing(work, text, cwd).await?;
     send_message(
         work,
@@ -57,7 +51,7 @@ async fn with_briefing(work: &Work, text: String, cwd: PathBuf) -> Result<String
     if first != Some(true) {
         return Ok(text);
     }
-    let wanted = Wanted {
+    let wanted = BriefingRequest {
         engine: work.engine(),
         conversation: start::conversation(work, &cwd).await?,
         cwd,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use missiond_core::{ExecutionId, Isolation, NoteText, Outcome, TaskRef, TraceContext};
-use missiond_executions::Leave;
+use missiond_executions::FinishMode;
 use missiond_store::{StoreError, board, slot_sessions};
 use missiond_workspace::{Leftovers, Removal, Worktree};
 
@@ -15,7 +15,7 @@ use crate::shared::Shared;
 /// and the places of tasks that are done.
 pub(crate) async fn tidy_up(shared: Arc<Shared>, holder: Arc<str>) -> Report {
     if let Err(error) = sessions(&shared, &holder).await {
-        tracing::error!(%error, "what earlier attempts left behind cannot be read");
+        tracing::error!(%error, "leftovers of earlier attempts not read");
     }
     Report::Done
 }
@@ -43,7 +43,7 @@ async fn sessions(shared: &Arc<Shared>, holder: &str) -> Result<(), StoreError> 
         }
         let done = attempt.outcome == Some(Outcome::Verified);
         let work = Work::new(Arc::clone(shared), task, attempt);
-        super::conclude::end_agent(&work, "its attempt is over", Leave::Asked).await;
+        super::conclude::end_agent(&work, "its attempt is over", FinishMode::Asked).await;
         if done {
             leave(&work).await;
         }
@@ -55,10 +55,10 @@ async fn sessions(shared: &Arc<Shared>, holder: &str) -> Result<(), StoreError> 
 pub(crate) async fn dismiss(shared: Arc<Shared>, execution: ExecutionId) -> Report {
     let ended = shared
         .executions
-        .finish(execution, "its attempt is over", Leave::AtOnce)
+        .finish(execution, "its attempt is over", FinishMode::AtOnce)
         .await;
     if let Err(error) = ended {
-        tracing::error!(%execution, %error, "an agent goes on without a task");
+        tracing::error!(%execution, %error, "agent of ended attempt not stopped");
     }
     let now = shared.clock.now();
     let noted = shared
@@ -66,7 +66,7 @@ pub(crate) async fn dismiss(shared: Arc<Shared>, execution: ExecutionId) -> Repo
         .write(move |tx| Box::pin(slot_sessions::end(tx, execution, now)))
         .await;
     if let Err(error) = noted {
-        tracing::warn!(%execution, %error, "the end of its session is not on record");
+        tracing::warn!(%execution, %error, "end of session not recorded");
     }
     Report::Dismissed(execution)
 }
@@ -91,7 +91,7 @@ pub(super) async fn leave(work: &Work) {
                 .add_note(task, author, text, TraceContext::root())
                 .await;
             if let Err(error) = noted {
-                tracing::warn!(task = %work.task.number, %ran, %error, "a teardown failed");
+                tracing::warn!(task = %work.task.number, %ran, %error, "worktree teardown failed");
             }
         }
     }
@@ -106,6 +106,6 @@ pub(super) async fn leave(work: &Work) {
         }
     };
     if let Err(error) = removed.await {
-        tracing::warn!(task = %work.task.number, path = %path.display(), %error, "a worktree stays");
+        tracing::warn!(task = %work.task.number, path = %path.display(), %error, "worktree not removed");
     }
 }

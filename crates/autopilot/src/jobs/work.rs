@@ -38,16 +38,16 @@ pub(crate) struct Work {
     pub shared: Arc<Shared>,
     pub task: BoardTask,
     pub attempt: Attempt,
-    /// Whether what it does is still wanted.
-    pub wanted: watch::Receiver<Wanted>,
+    /// Whether what it does is to be broken off.
+    pub cancellation: watch::Receiver<Cancellation>,
 }
 
-/// Whether a step that takes long is to go on.
+/// Whether a step that takes long is to be broken off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Wanted {
-    Yes,
+pub(crate) enum Cancellation {
+    NotRequested,
     /// The attempt is over, or everything was stopped.
-    No,
+    Requested,
 }
 
 /// A step that failed for a reason that may pass.
@@ -65,7 +65,7 @@ pub(crate) enum JobError {
     NeedsPerson(String),
     /// The attempt ended, or everything was stopped, while it was under way.
     #[error("it was not wanted any more")]
-    Unwanted,
+    Cancelled,
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error(transparent)]
@@ -98,15 +98,15 @@ impl Work {
             shared,
             task,
             attempt,
-            wanted: watch::channel(Wanted::Yes).1,
+            cancellation: watch::channel(Cancellation::NotRequested).1,
         }
     }
 
     /// Returns when it is not wanted any more; never, when nobody can say so.
-    pub(super) async fn unwanted(&self) {
-        let mut wanted = self.wanted.clone();
-        if wanted
-            .wait_for(|wanted| *wanted == Wanted::No)
+    pub(super) async fn cancelled(&self) {
+        let mut cancellation = self.cancellation.clone();
+        if cancellation
+            .wait_for(|cancellation| *cancellation == Cancellation::Requested)
             .await
             .is_err()
         {

@@ -50,14 +50,14 @@ Examples:
         #[arg(long, default_value_t)]
         limit: Limit<50, 10>,
     },
-    /// Show the source of a function, type or landmark, or what a file defines.
+    /// Show the source of a function, type or beacon, or what a file defines.
     #[command(after_help = "\
 Examples:
   mission code show MissionDb::write
   mission code show src/db.rs:120
   mission code show src/db.rs")]
     Show {
-        /// A name, `file:name`, `file:line`, a file, or a landmark.
+        /// A name, `file:name`, `file:line`, a file, or a beacon.
         symbol: String,
     },
     /// Draw what the rest of the repository leans on most, within a token budget.
@@ -73,14 +73,14 @@ Examples:
         #[arg(long, value_name = "PATH")]
         focus: Vec<String>,
     },
-    /// Landmarks: names for code that follow it when it moves.
+    /// Beacons: names for code that follow it when it moves.
     #[command(subcommand)]
     Beacon(BeaconCommand),
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum BeaconCommand {
-    /// Set a landmark on functions, types or files.
+    /// Set a beacon on functions, types or files.
     #[command(after_help = "\
 Example:
   mission code beacon set \"auth middleware\" src/auth.rs:check_token --note \"all requests pass here\"")]
@@ -93,8 +93,8 @@ Example:
         #[arg(long, default_value = "")]
         note: Text<2000, 0>,
     },
-    /// List the landmarks: where their code is now, and which are lost.
+    /// List the beacons: where their code is now, and which are lost.
     List,
-    /// Remove a landmark.
+    /// Remove a beacon.
     Remove { name: String },
 }

@@ -16,15 +16,15 @@ use crate::output::Output;
 const PROGRAM: &str = "mission-bench";
 
 pub(super) fn run(args: &BenchArgs, output: &Output) -> Result<ExitCode, Failure> {
-    hand_over(&[], args, output)
+    run_bench(&[], args, output)
 }
 
 /// `mission semantic score …`
 pub(super) fn score(args: &BenchArgs, output: &Output) -> Result<ExitCode, Failure> {
-    hand_over(&["score"], args, output)
+    run_bench(&["score"], args, output)
 }
 
-fn hand_over(command: &[&str], args: &BenchArgs, output: &Output) -> Result<ExitCode, Failure> {
+fn run_bench(command: &[&str], args: &BenchArgs, output: &Output) -> Result<ExitCode, Failure> {
     let program = sibling::find(PROGRAM).ok_or_else(|| {
         let message = "`mission-bench`, the program that measures, is neither beside `mission` nor \
                        in PATH: `cargo build --release --package missiond-bench` builds it";
@@ -38,13 +38,13 @@ fn hand_over(command: &[&str], args: &BenchArgs, output: &Output) -> Result<Exit
         .args(&args.args)
         // A bench in PATH has another `mission` beside it than this one.
         .env("MISSION_BENCH_PROGRAM", env::current_exe()?);
-    become_it(bench).map_err(|error| {
+    exec(bench).map_err(|error| {
         let message = format!("{} could not be started: {error}", program.display());
         Failure::new(ErrorCode::Internal, message)
     })
 }
 
-fn become_it(mut program: Command) -> std::io::Result<ExitCode> {
+fn exec(mut program: Command) -> std::io::Result<ExitCode> {
     use std::os::unix::process::CommandExt;
     Err(program.exec())
 }

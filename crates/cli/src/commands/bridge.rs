@@ -102,7 +102,7 @@ fn carry(caller: Caller, repeat: Repeat) -> Result<ExitCode, Failure> {
 }
 
 /// What happened on either side.
-enum News {
+enum BridgeEvent {
     Client(Vec<u8>),
     /// Longer than anything that is read whole.
     ClientTooLarge,
@@ -114,7 +114,7 @@ enum News {
 struct Carrier {
     caller: Caller,
     bridge: Bridge,
-    tell: SyncSender<News>,
+    tell: SyncSender<BridgeEvent>,
     link: Option<UnixStream>,
     /// Counts connections: news of an old one is no news.
     generation: u64,
@@ -123,7 +123,7 @@ struct Carrier {
 }
 
 impl Carrier {
-    fn carry(mut self, news: &Receiver<News>) -> Result<ExitCode, Failure> {
+    fn carry(mut self, news: &Receiver<BridgeEvent>) -> Result<ExitCode, Failure> {
         loop {
             if self.link.is_none() {
                 self.connect()?;
@@ -140,16 +140,19 @@ impl Carrier {
                 (Some(_), None) => PATIENCE,
             };
             match news.recv_timeout(wait) {
-                Ok(News::Client(line)) => self.pass_on(&line)?,
-                Ok(News::ClientTooLarge) => self.too_large(None, LONGEST_READ)?,
-                Ok(News::ClientDone) => self.leave_by = Some(Instant::now() + AFTER_CLIENT),
-                Ok(News::Server(generation, line)) if generation == self.generation => {
+                Ok(BridgeEvent::Client(line)) => self.pass_on(&line)?,
+                Ok(BridgeEvent::ClientTooLarge) => self.too_large(None, LONGEST_READ)?,
+                Ok(BridgeEvent::ClientDone) => self.leave_by = Some(Instant::now() + AFTER_CLIENT),
+                Ok(BridgeEvent::Server(generation, line)) if generation == self.generation => {
                     if self.bridge.from_server(&line) {
                         write_line(&line)?;
                     }
                 }
-                Ok(News::ServerGone(generation)) if generation == self.generation => self.lost()?,
-                Ok(News::Server(..) | News::ServerGone(_)) | Err(RecvTimeoutError::Timeout) => {}
+                Ok(BridgeEvent::ServerGone(generation)) if generation == self.generation => {
+                    self.lost()?
+                }
+                Ok(BridgeEvent::Server(..) | BridgeEvent::ServerGone(_))
+                | Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return Ok(ExitCode::SUCCESS),
             }
         }
@@ -188,11 +191,11 @@ impl Carrier {
         let (generation, tell) = (self.generation, self.tell.clone());
         std::thread::spawn(move || {
             while let Ok(Some(line)) = link.receive() {
-                if tell.send(News::Server(generation, line)).is_err() {
+                if tell.send(BridgeEvent::Server(generation, line)).is_err() {
                     return;
                 }
             }
-            let _ = tell.send(News::ServerGone(generation));
+            let _ = tell.send(BridgeEvent::ServerGone(generation));
         });
         for line in self.bridge.unanswered() {
             self.send(&line)?;
@@ -266,15 +269,15 @@ impl Carrier {
     }
 }
 
-fn read_client(tell: &SyncSender<News>) {
+fn read_client(tell: &SyncSender<BridgeEvent>) {
     let mut stdin = io::stdin().lock();
     let mut decoder = FrameDecoder::with_limit(LONGEST_READ);
     let mut chunk = vec![0; 64 * 1024];
     loop {
         while let Some(frame) = decoder.next_frame() {
             let news = match frame {
-                Frame::Message(line) => News::Client(line.to_vec()),
-                Frame::TooLarge => News::ClientTooLarge,
+                Frame::Message(line) => BridgeEvent::Client(line.to_vec()),
+                Frame::TooLarge => BridgeEvent::ClientTooLarge,
             };
             if tell.send(news).is_err() {
                 return;
@@ -283,7 +286,7 @@ fn read_client(tell: &SyncSender<News>) {
         match stdin.read(&mut chunk) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Ok(0) | Err(_) => {
-                let _ = tell.send(News::ClientDone);
+                let _ = tell.send(BridgeEvent::ClientDone);
                 return;
             }
             Ok(read) => decoder.feed(&chunk[..read]),

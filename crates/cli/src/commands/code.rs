@@ -137,7 +137,7 @@ fn beacon(
             output.result(&listed, |output, listed| {
                 print_freshness(output, &listed.freshness);
                 if listed.beacons.is_empty() {
-                    output.line("No landmarks: `mission code beacon set` sets one.");
+                    output.line("No beacons: `mission code beacon set` sets one.");
                 }
                 for beacon in &listed.beacons {
                     describe_beacon(output, beacon);

@@ -33,7 +33,7 @@ pub(super) fn run(
         DaemonCommand::Stats => stats(reach, output),
         DaemonCommand::Reload => reload(reach, output),
         DaemonCommand::Logs(args) => logs::logs(&args, &reach.home, output),
-        DaemonCommand::Run { detached } => be_the_daemon(reach, detached, output),
+        DaemonCommand::Run { detached } => run_daemon(reach, detached, output),
         DaemonCommand::Install { print, manager } => {
             service::install(reach, print, manager, output)
         }
@@ -159,7 +159,7 @@ fn reload(reach: &Reach, output: &mut Output) -> Result<ExitCode, Failure> {
 }
 
 /// Runs the daemon in this process until it is told to stop.
-fn be_the_daemon(reach: &Reach, detached: bool, output: &mut Output) -> Result<ExitCode, Failure> {
+fn run_daemon(reach: &Reach, detached: bool, output: &mut Output) -> Result<ExitCode, Failure> {
     if detached {
         // This process was just spawned and leads no group, so it may leave the
         // session of the terminal that started it, and its signals.

@@ -18,14 +18,14 @@ use crate::failure::Failure;
 use crate::output::Output;
 
 /// A picture that is written down.
-pub(super) struct Drawn {
+pub(super) struct EncodedPicture {
     pub(super) format: ScreenshotFormat,
     pub(super) columns: u16,
     pub(super) rows: u16,
     pub(super) content: Vec<u8>,
 }
 
-impl Drawn {
+impl EncodedPicture {
     /// What the daemon sent.
     pub(super) fn of_slot(picture: SlotPicture) -> Result<Self, Failure> {
         let content = match picture.encoding {
@@ -100,7 +100,7 @@ pub(super) fn format_of(args: &PictureArgs, output: &Output) -> Result<Screensho
 
 pub(super) fn deliver(
     args: &PictureArgs,
-    drawn: &Drawn,
+    drawn: &EncodedPicture,
     output: &mut Output,
 ) -> Result<ExitCode, Failure> {
     if let Some(file) = &args.output {

@@ -197,14 +197,14 @@ fn wait(
 }
 
 #[derive(Serialize)]
-struct Waited<'a> {
+struct WaitReport<'a> {
     outcome: Outcome,
     #[serde(flatten)]
     details: &'a ExecutionDetails,
 }
 
 fn finish(outcome: Outcome, details: &ExecutionDetails, output: &mut Output) {
-    let waited = Waited { outcome, details };
+    let waited = WaitReport { outcome, details };
     output.result(&waited, |output, _| {
         let summary = &details.summary;
         let execution = summary.execution;

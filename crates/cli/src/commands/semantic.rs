@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use missiond_console::recordings;
 use missiond_pty::screenshot::{PictureError, of_recording};
-use missiond_pty::{Senses, TimedReading, load_manifest, replay, replay_until};
+use missiond_pty::{OutputFilter, TimedReading, load_manifest, replay, replay_until};
 use missiond_semantic::{Evidence, Explanation, PendingChange, Reading, Screen};
 use serde::Serialize;
 
 use super::bench;
-use super::picture::{self, Drawn};
+use super::picture::{self, EncodedPicture};
 use crate::args::{PictureArgs, ReadingArgs, SemanticCommand};
 use crate::failure::Failure;
 use crate::output::Output;
@@ -44,8 +44,8 @@ fn show_replay(file: &Path, args: &ReadingArgs, output: &mut Output) -> Result<(
     let catalogue = recordings::catalogue(args.manifests.as_deref(), engine, output)?;
     let cast = recordings::open(file)?;
     let manifest = recordings::manifest_for(&catalogue, engine, cast.header())?;
-    let replayed =
-        replay(cast, manifest, senses(args)).map_err(|error| recordings::broken(file, &error))?;
+    let replayed = replay(cast, manifest, output_filter(args))
+        .map_err(|error| recordings::broken(file, &error))?;
     if output.is_json() {
         for TimedReading { at, reading, .. } in &replayed.readings {
             output.json_line(&ReplayLine {
@@ -107,7 +107,7 @@ fn explain(
     let cast = recordings::open(file)?;
     let manifest = recordings::manifest_for(&catalogue, engine, cast.header())?;
     let engine = manifest.engine().to_owned();
-    let (mut session, _) = replay_until(cast, manifest, senses(args), at)
+    let (mut session, _) = replay_until(cast, manifest, output_filter(args), at)
         .map_err(|error| recordings::broken(file, &error))?;
     let explanation = session.explain(at);
     let screen = session.screen();
@@ -251,7 +251,7 @@ fn screenshot(
         PictureError::Recording(error) => recordings::broken(file, &error),
         other => picture::picture_failure(&other),
     })?;
-    let drawn = Drawn {
+    let drawn = EncodedPicture {
         format,
         columns: picture.size.columns,
         rows: picture.size.rows,
@@ -277,11 +277,11 @@ fn check_manifest(file: &Path, output: &mut Output) -> Result<(), Failure> {
     Ok(())
 }
 
-fn senses(args: &ReadingArgs) -> Senses {
+fn output_filter(args: &ReadingArgs) -> OutputFilter {
     if args.screen_only {
-        Senses::ScreenOnly
+        OutputFilter::ScreenOnly
     } else {
-        Senses::All
+        OutputFilter::All
     }
 }
 

@@ -14,7 +14,7 @@ use missiond_api::operations::compute::{
 use missiond_core::{ErrorCode, PtyState, Text};
 use serde_json::Value;
 
-use super::picture::{self, Drawn};
+use super::picture::{self, EncodedPicture};
 use crate::args::{PictureArgs, SlotCommand, SpawnArgs};
 use crate::connect::Reach;
 use crate::failure::{Failure, parameter};
@@ -232,7 +232,7 @@ fn screenshot(
         output.json_line(&taken);
         return Ok(ExitCode::SUCCESS);
     }
-    let drawn = Drawn::of_slot(taken)?;
+    let drawn = EncodedPicture::of_slot(taken)?;
     picture::deliver(args, &drawn, output)
 }
 

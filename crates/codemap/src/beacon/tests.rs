@@ -1,4 +1,4 @@
-//! Landmarks whose code changes, moves, is renamed, or goes.
+//! Beacons whose code changes, moves, is renamed, or goes.
 
 use super::*;
 use crate::index::tests::index;
@@ -44,7 +44,7 @@ fn follow_in(files: &[(&str, &str)]) -> Result<String, usize> {
 }
 
 #[test]
-fn a_landmark_stays_while_its_code_is_edited() {
+fn a_beacon_stays_while_its_code_is_edited() {
     let here = follow_in(&[("src/auth.rs", AUTH)]);
     assert_eq!(here.unwrap(), "Unchanged src/auth.rs:check_token");
     let edited = format!("use x;\n{}", AUTH.replace("expired()", "is_over(now)"));
@@ -53,7 +53,7 @@ fn a_landmark_stays_while_its_code_is_edited() {
 }
 
 #[test]
-fn a_landmark_follows_its_code_to_another_file_and_name() {
+fn a_beacon_follows_its_code_to_another_file_and_name() {
     let moved = follow_in(&[("src/http/guard.rs", AUTH), ("src/auth.rs", OTHER)]);
     assert_eq!(moved.unwrap(), "Moved src/http/guard.rs:check_token");
     let indented = format!("impl Guard {{\n{}}}\n", AUTH.replace('\n', "\n    "));
@@ -65,7 +65,7 @@ fn a_landmark_follows_its_code_to_another_file_and_name() {
 }
 
 #[test]
-fn a_landmark_follows_code_that_moved_and_changed_a_little() {
+fn a_beacon_follows_code_that_moved_and_changed_a_little() {
     let changed = AUTH
         .replace("check_token", "verify_token")
         .replace("if claims.expired()", "if claims.expired_at(now)");
@@ -74,7 +74,7 @@ fn a_landmark_follows_code_that_moved_and_changed_a_little() {
 }
 
 #[test]
-fn a_landmark_is_lost_rather_than_put_somewhere_else() {
+fn a_beacon_is_lost_rather_than_put_somewhere_else() {
     let gone = follow_in(&[("src/other.rs", OTHER)]);
     assert!(gone.is_err(), "{gone:?}");
     // Two copies: which is meant cannot be known, and both are named.
@@ -87,14 +87,14 @@ fn a_landmark_is_lost_rather_than_put_somewhere_else() {
 }
 
 #[test]
-fn a_lost_landmark_is_found_when_its_code_is_back() {
+fn a_lost_beacon_is_found_when_its_code_is_back() {
     assert!(follow_in(&[("src/other.rs", OTHER)]).is_err());
     let back = follow_in(&[("src/auth.rs", AUTH), ("src/other.rs", OTHER)]);
     assert_eq!(back.unwrap(), "Unchanged src/auth.rs:check_token");
 }
 
 #[test]
-fn a_file_can_be_a_landmark() {
+fn a_file_can_be_a_beacon() {
     let before = index(&[("src/auth.rs", AUTH), ("src/other.rs", OTHER)]);
     let anchor = Anchor::of(&before.find("src/auth.rs")[0]);
     let after = index(&[("src/http/auth.rs", AUTH), ("src/other.rs", OTHER)]);

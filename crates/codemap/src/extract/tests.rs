@@ -42,7 +42,7 @@ macro_rules! shout { () => {} }
 type Short = Place<u8>;
 mod other;
 
-fn main() { let not_a_landmark = 1; fn nested() {} }
+fn main() { let not_a_beacon = 1; fn nested() {} }
 ";
     let expected = [
         "4 struct Place | pub struct Place<T> | A place.",

@@ -13,7 +13,7 @@ family! {
         Turn = "turn", "Turn", "The agent began or ended a turn.", ();
         ToolUse = "tool_use", "Tool use", "The agent began or ended the use of a tool.", ();
         Dialog = "dialog", "Dialog", "The agent's program asks the person something, or no longer does.", ();
-        Said = "said", "Said", "Words of the conversation.", ();
+        Speech = "said", "Said", "Words of the conversation.", ();
         Thinking = "thinking", "Thinking", "The agent thinks. What it thinks is not part of the fact.", ();
         Usage = "usage", "Usage", "Tokens one request took.", ();
         Session = "session", "Session", "The conversation's name in the agent's own program.", ();
@@ -87,7 +87,7 @@ pub struct Dialog {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Said {
+pub struct Speech {
     pub by: Speaker,
     pub text: Text<{ limits::MESSAGE_TEXT }>,
 }

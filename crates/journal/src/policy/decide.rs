@@ -110,7 +110,7 @@ const fn on_diagnostic(diagnostic: &Diagnostic) -> Decision {
 const fn after_the_end(kind: ObservedType) -> Decision {
     match kind {
         ObservedType::Fact(
-            FactType::Said
+            FactType::Speech
             | FactType::Usage
             | FactType::Session
             | FactType::Process
@@ -217,7 +217,7 @@ impl<'a> Effects<'a> {
             }
             Fact::Process(process) => return self.of_process(process),
             Fact::Control(control) => return self.of_control(control),
-            Fact::Said(_) | Fact::Diagnostic(_) => {}
+            Fact::Speech(_) | Fact::Diagnostic(_) => {}
         }
         Ok(())
     }

@@ -159,7 +159,7 @@ const STANDARD: &[Row] = &[
         Allowed,
     ),
     Row(
-        fact(FactType::Said),
+        fact(FactType::Speech),
         PROGRAM_OR_SCREEN,
         Diagnostic,
         RecordedOnly,

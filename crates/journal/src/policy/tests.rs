@@ -47,7 +47,7 @@ fn owned_by(owner: OwnerEntity, offered: Option<Vec<SignalType>>) -> ExecutionSt
     state
 }
 
-fn seen(
+fn observation_of(
     state: &ExecutionState,
     source: Source,
     confidence: Confidence,
@@ -96,7 +96,8 @@ fn a_claim_changes_no_state_whoever_makes_it_however_surely() {
             .flat_map(|claim| Source::ALL.map(|source| (claim.clone(), source)))
         {
             for confidence in CONFIDENCES {
-                let observation = seen(&state, source, confidence, Observed::Signal(claim.clone()));
+                let observation =
+                    observation_of(&state, source, confidence, Observed::Signal(claim.clone()));
                 let decision = decide(&policy, &state, &observation);
                 for effect in &decision.effects {
                     assert!(matches!(effect, RecordBody::OwnerEffect(_)), "{effect:?}");
@@ -131,7 +132,7 @@ fn no_table_makes_a_claim_end_the_run() {
     let policy = Policy::new(rules.collect());
     let state = running();
     for claim in claims() {
-        let observation = seen(
+        let observation = observation_of(
             &state,
             Source::Daemon,
             Confidence::Authoritative,
@@ -150,7 +151,7 @@ fn a_question_opens_a_request_and_tells_the_owner() {
         question: "Which?".try_into().unwrap(),
         choices: List::default(),
     };
-    let observation = seen(
+    let observation = observation_of(
         &state,
         Source::McpTool,
         Confidence::High,
@@ -181,7 +182,7 @@ fn a_screen_is_never_certain() {
             evidence: None,
         };
         let observed = Observed::Fact(Fact::Reading(reading));
-        let observation = seen(&state, Source::Terminal, confidence, observed);
+        let observation = observation_of(&state, Source::Terminal, confidence, observed);
         decide(&Policy::standard(), &state, &observation).verdict
     };
     assert_eq!(reading(Confidence::Low), Verdict::RecordedOnly);
@@ -196,7 +197,7 @@ fn a_screen_is_never_certain() {
         state: PtyState::Idle,
         evidence: None,
     }));
-    let observation = seen(
+    let observation = observation_of(
         &state,
         Source::Terminal,
         Confidence::Authoritative,
@@ -214,7 +215,8 @@ fn what_cannot_follow_is_refused_with_its_reason() {
     let state = running();
     let control = |control: Control| {
         let observed = Observed::Fact(Fact::Control(control));
-        let observation = seen(&state, Source::Daemon, Confidence::Authoritative, observed);
+        let observation =
+            observation_of(&state, Source::Daemon, Confidence::Authoritative, observed);
         decide(&policy, &state, &observation)
     };
     let request = ObservationId::generate();
@@ -225,7 +227,7 @@ fn what_cannot_follow_is_refused_with_its_reason() {
     assert_eq!(control(Control::Resumed).reason, Reason::NothingChanged);
     let starting = self::state();
     let observed = Observed::Fact(Fact::Control(Control::Paused));
-    let paused = seen(
+    let paused = observation_of(
         &starting,
         Source::Daemon,
         Confidence::Authoritative,
@@ -460,7 +462,7 @@ fn a_tool_that_a_transcript_tells_of_late_wakes_nobody_who_rests() {
     };
     let mut state = running();
     let decided = |state: &ExecutionState, source| {
-        let observation = seen(state, source, Confidence::High, began());
+        let observation = observation_of(state, source, Confidence::High, began());
         decide(&Policy::standard(), state, &observation)
     };
     state.activity = ExecutionActivity::Idle;
@@ -485,7 +487,7 @@ fn what_the_owner_has_no_use_for_is_refused() {
     });
     let decided = |state: &ExecutionState| {
         let observed = Observed::Signal(claim.clone());
-        let seen = seen(state, Source::McpTool, Confidence::High, observed);
+        let seen = observation_of(state, Source::McpTool, Confidence::High, observed);
         let decision = decide(&Policy::standard(), state, &seen);
         (decision.verdict, decision.reason, decision.effects.len())
     };

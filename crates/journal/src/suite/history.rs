@@ -7,7 +7,7 @@ use super::{at, observation};
 use crate::catalogue::{
     Answer, Artifact, ArtifactActivity, Blocked, Choice, CompletedClaim, Control, Diagnostic,
     DiagnosticCode, Dialog, Edge, Fact, FailedClaim, Message, NeedsInput, Process, Progress,
-    Prompt, Reading, ReadyForVerification, Said, Session, Signal, Speaker, Target, TargetKind,
+    Prompt, Reading, ReadyForVerification, Session, Signal, Speaker, Speech, Target, TargetKind,
     Thinking, ToolUse, Turn, Usage,
 };
 use crate::journal::{Journal, JournalError, NewMessage};
@@ -202,7 +202,7 @@ impl History {
                 (Source::Terminal, Dialog { edge, question }.into())
             }
             6 => {
-                let said = Said {
+                let said = Speech {
                     by: Speaker::Agent,
                     text: "words".try_into().unwrap(),
                 };

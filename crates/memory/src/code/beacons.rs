@@ -1,6 +1,6 @@
-//! Landmarks: set on code, followed after each pass, never moved without a word.
+//! Beacons: set on code, followed after each pass, never moved without a word.
 //!
-//! The passes of the checkout a landmark was set in say where its code is now;
+//! The passes of the checkout a beacon was set in say where its code is now;
 //! what they find is kept and told on the timeline. Another checkout of the same
 //! repository looks for itself, and keeps nothing.
 
@@ -14,16 +14,16 @@ use missiond_store::beacons::{self, BeaconNodeRow, BeaconRow};
 use super::CodeMapError;
 use super::repository::Repository;
 
-/// A landmark as one checkout sees it.
+/// A beacon as one checkout sees it.
 #[derive(Debug)]
-pub struct Seen {
+pub struct LocatedBeacon {
     pub row: BeaconRow,
     /// For each piece.
     pub followed: Vec<FollowOutcome>,
 }
 
-/// All landmarks of the repository, looked for in this checkout.
-pub async fn locate_all(repository: &Arc<Repository>) -> Result<Vec<Seen>, CodeMapError> {
+/// All beacons of the repository, looked for in this checkout.
+pub async fn locate_all(repository: &Arc<Repository>) -> Result<Vec<LocatedBeacon>, CodeMapError> {
     let family = repository.family;
     let rows = repository
         .shared
@@ -36,16 +36,16 @@ pub async fn locate_all(repository: &Arc<Repository>) -> Result<Vec<Seen>, CodeM
     let repository = Arc::clone(repository);
     let seen = blocking(move || {
         let index = repository.index();
-        let seen = |row: BeaconRow| Seen {
+        let located = |row: BeaconRow| LocatedBeacon {
             followed: row.nodes.iter().map(|node| locate(node, &index)).collect(),
             row,
         };
-        rows.into_iter().map(seen).collect()
+        rows.into_iter().map(located).collect()
     });
     Ok(seen.await)
 }
 
-/// Sets a landmark in this checkout.
+/// Sets a beacon in this checkout.
 pub async fn set(
     repository: &Arc<Repository>,
     name: &str,
@@ -71,7 +71,7 @@ pub async fn set(
     Ok(set.await?)
 }
 
-/// Removes a landmark; whether there was one.
+/// Removes a beacon; whether there was one.
 pub async fn remove(repository: &Arc<Repository>, name: &str) -> Result<bool, CodeMapError> {
     let (family, name) = (repository.family, name.to_owned());
     let remove = repository
@@ -81,7 +81,7 @@ pub async fn remove(repository: &Arc<Repository>, name: &str) -> Result<bool, Co
     Ok(remove.await?)
 }
 
-/// Keeps and tells what became of the landmarks that were set in this checkout.
+/// Keeps and tells what became of the beacons that were set in this checkout.
 pub(super) async fn follow_all(repository: &Arc<Repository>) -> Result<(), CodeMapError> {
     for seen in locate_all(repository).await? {
         if seen.row.repository != repository.id {
@@ -107,7 +107,7 @@ pub(super) async fn follow_all(repository: &Arc<Repository>) -> Result<(), CodeM
                     .timeline
                     .record(event, TraceContext::root());
                 if let Err(error) = told.await {
-                    tracing::warn!(%error, "what became of a landmark is not on the timeline");
+                    tracing::warn!(%error, "beacon change not recorded on timeline");
                 }
             }
         }

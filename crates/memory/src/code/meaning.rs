@@ -31,11 +31,11 @@ const KEPT: u32 = 200_000;
 /// The vectors of one repository.
 #[derive(Debug, Default)]
 pub(super) struct Meanings {
-    known: RwLock<Known>,
+    state: RwLock<MeaningState>,
 }
 
 #[derive(Debug, Default)]
-struct Known {
+struct MeaningState {
     model: Option<Arc<dyn Embedder>>,
     rows: HashMap<ContentHash, Coded>,
     /// Texts that should have one.
@@ -123,12 +123,12 @@ impl Meant {
 }
 
 impl Meanings {
-    fn read(&self) -> parking_lot::RwLockReadGuard<'_, Known> {
-        self.known.read()
+    fn read(&self) -> parking_lot::RwLockReadGuard<'_, MeaningState> {
+        self.state.read()
     }
 
-    fn write(&self) -> parking_lot::RwLockWriteGuard<'_, Known> {
-        self.known.write()
+    fn write(&self) -> parking_lot::RwLockWriteGuard<'_, MeaningState> {
+        self.state.write()
     }
 
     pub(super) fn status(&self) -> MeaningStatus {

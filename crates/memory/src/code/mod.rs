@@ -85,7 +85,7 @@ pub struct CodeMaps {
 
 /// A repository that was read.
 #[derive(Debug)]
-pub struct Known {
+pub struct IndexedRepository {
     pub root: String,
     pub files: u32,
     pub checked_at: Option<Timestamp>,
@@ -128,7 +128,7 @@ impl CodeMaps {
     }
 
     /// The repositories that were read on this host, by their folders.
-    pub async fn known(&self) -> Result<Vec<Known>, CodeMapError> {
+    pub async fn repositories(&self) -> Result<Vec<IndexedRepository>, CodeMapError> {
         let host = self.shared.host.clone();
         let (rows, counts) = self
             .shared
@@ -143,7 +143,7 @@ impl CodeMaps {
         let counts: HashMap<i64, u32> = counts.into_iter().collect();
         let known = blocking(move || {
             rows.into_iter()
-                .map(|row| Known {
+                .map(|row| IndexedRepository {
                     files: counts.get(&row.id).copied().unwrap_or(0),
                     exists: Path::new(&row.root).is_dir(),
                     checked_at: row.checked_at,

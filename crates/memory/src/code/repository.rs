@@ -270,7 +270,7 @@ impl Repository {
                 Err(CodeMapError::Panicked)
             });
             if let Err(error) = &result {
-                tracing::warn!(root = %self.root(), %error, "a pass of the code map failed");
+                tracing::warn!(root = %self.root(), %error, "code map pass failed");
             }
             let now = self.shared.clock.now();
             let again = {
@@ -313,7 +313,7 @@ impl Repository {
                     Err(CodeMapError::Panicked)
                 });
                 if let Err(error) = understood {
-                    tracing::warn!(root = %this.root(), %error, "code is searched by words alone");
+                    tracing::warn!(root = %this.root(), %error, "code embedding unavailable, searching by words alone");
                     break;
                 }
             }
@@ -427,7 +427,7 @@ impl Repository {
             .record(event, TraceContext::root())
             .await;
         if let Err(error) = stored {
-            tracing::warn!(%error, "a pass of the code map is not on the timeline");
+            tracing::warn!(%error, "code map pass not recorded on timeline");
         }
     }
 

@@ -28,8 +28,8 @@ const MARGIN: Duration = Duration::from_secs(300);
 #[derive(Debug, Default)]
 pub(super) struct Index {
     words: KeywordIndex,
-    said: Vec<Said>,
-    conversations: Vec<Indexed>,
+    items: Vec<IndexedItem>,
+    conversations: Vec<IndexedConversation>,
     numbers: HashMap<ConversationId, u32>,
     /// The store was followed to here.
     followed: Option<Timestamp>,
@@ -42,7 +42,7 @@ const OF_A_TOOL: f32 = 0.5;
 
 /// A message, or the input of a tool, that can be found.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Said {
+pub(super) struct IndexedItem {
     pub(super) conversation: u32,
     /// It was said to a tool.
     pub(super) to_tool: bool,
@@ -62,7 +62,7 @@ struct Prepared {
 
 /// A conversation of which something is in the index.
 #[derive(Debug, Clone)]
-pub(super) struct Indexed {
+pub(super) struct IndexedConversation {
     pub(super) id: ConversationId,
     pub(super) engine: CliEngine,
     pub(super) project: String,
@@ -76,10 +76,10 @@ impl Index {
         &self.words
     }
 
-    pub(super) fn said(&self, doc: DocNo) -> Option<(&Said, &Indexed)> {
-        let said = self.said.get(doc as usize)?;
-        let conversation = self.conversations.get(said.conversation as usize)?;
-        Some((said, conversation))
+    pub(super) fn item(&self, doc: DocNo) -> Option<(&IndexedItem, &IndexedConversation)> {
+        let item = self.items.get(doc as usize)?;
+        let conversation = self.conversations.get(item.conversation as usize)?;
+        Some((item, conversation))
     }
 
     pub(super) fn len(&self) -> usize {
@@ -88,7 +88,7 @@ impl Index {
 
     /// Bytes, roughly.
     fn bytes(&self) -> usize {
-        self.words.bytes() + self.said.capacity() * size_of::<Said>()
+        self.words.bytes() + self.items.capacity() * size_of::<IndexedItem>()
     }
 
     /// Notes a conversation as it is now; the place behind what was looked at.
@@ -96,7 +96,7 @@ impl Index {
         let next = self.conversations.len() as u32;
         let number = *self.numbers.entry(row.id).or_insert(next);
         if number == next {
-            self.conversations.push(Indexed {
+            self.conversations.push(IndexedConversation {
                 id: row.id,
                 engine: row.engine.clone(),
                 project: row.project.clone(),
@@ -130,7 +130,7 @@ impl Index {
                 continue;
             };
             self.words.add(terms);
-            self.said.push(Said {
+            self.items.push(IndexedItem {
                 conversation,
                 to_tool: one.to_tool,
                 place: one.place,
@@ -141,7 +141,7 @@ impl Index {
 
     /// The same without what was said first, to be filled from the store again.
     fn emptied(&self) -> Self {
-        let mut times: Vec<Timestamp> = self.said.iter().map(|said| said.at).collect();
+        let mut times: Vec<Timestamp> = self.items.iter().map(|item| item.at).collect();
         times.sort_unstable();
         let third = times.get(times.len() / 3);
         Self {
@@ -162,12 +162,12 @@ impl Conversations {
             self.fill().await?;
             let replacement = {
                 let index = self.inner.read_index();
-                (index.bytes() > allowed && index.said.len() > 1).then(|| index.emptied())
+                (index.bytes() > allowed && index.items.len() > 1).then(|| index.emptied())
             };
             let Some(replacement) = replacement else {
                 return Ok(());
             };
-            tracing::info!(since = ?replacement.since, "the index of conversations was shortened");
+            tracing::info!(since = ?replacement.since, "conversation index shortened");
             *self.inner.write_index() = replacement;
         }
     }
@@ -364,7 +364,7 @@ mod tests {
         let index = filled(filled(Index::default()));
         assert_eq!(index.len(), 8);
         assert_eq!(index.since, None);
-        let places: Vec<_> = index.said.iter().map(|said| said.place).collect();
+        let places: Vec<_> = index.items.iter().map(|item| item.place).collect();
         assert_eq!(places, [1, 2, 3, 4, 5, 6, 7, 8]);
     }
 
@@ -372,7 +372,7 @@ mod tests {
     fn what_was_said_first_goes_first() {
         let index = filled(Index::default());
         let shorter = filled(index.emptied());
-        let places: Vec<_> = shorter.said.iter().map(|said| said.place).collect();
+        let places: Vec<_> = shorter.items.iter().map(|item| item.place).collect();
         assert_eq!(places, [4, 5, 6, 7, 8]);
         assert_eq!(shorter.since, Some(Timestamp::from_micros(3_000_001)));
     }

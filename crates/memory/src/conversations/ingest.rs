@@ -16,7 +16,7 @@ use missiond_store::conversations::{self, ConversationRow, Links, turns};
 use missiond_store::{NewEvent, StoreError, Tx, timeline};
 use serde::{Deserialize, Serialize};
 
-use self::adding::{Adding, of_row};
+use self::adding::{ConversationWriter, of_row};
 use self::item::{Item, fit};
 use super::{ConversationError, Conversations};
 
@@ -110,7 +110,7 @@ impl Conversations {
         let (place, batch) = match read {
             Ok(read) => read,
             Err(error) => {
-                tracing::debug!(source = name, %error, "no transcript");
+                tracing::debug!(source = name, %error, "transcript unavailable");
                 return Ok(false);
             }
         };
@@ -255,7 +255,7 @@ impl Ingestion {
         }
         let id = self.to.conversation;
         let conversation = conversations::hold(tx, &self.new_row()).await?;
-        let mut adding = Adding {
+        let mut adding = ConversationWriter {
             id,
             current: turns::last(tx, id).await?.map(of_row),
             closed: Vec::new(),
@@ -265,7 +265,7 @@ impl Ingestion {
         for item in &self.batch.items {
             adding.add(tx, item).await?;
         }
-        let Adding {
+        let ConversationWriter {
             mut conversation,
             closed,
             ..

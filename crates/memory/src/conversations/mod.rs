@@ -128,25 +128,25 @@ impl Conversations {
             // What fails now (a database that is away) is tried again: every place
             // is moved only with what was read.
             if let Err(error) = self.follow_runs(&mut runs).await {
-                tracing::warn!(%error, "transcripts of executions were not taken in");
+                tracing::warn!(%error, "transcripts of executions not ingested");
             }
             let now = tokio::time::Instant::now();
             if now >= own_due {
                 own_due = now + OWN_TICK;
                 match self.follow_own(&mut own).await {
-                    Ok(personal::Look::Everything) => {}
-                    Ok(personal::Look::More) => own_due = now,
-                    Err(error) => tracing::warn!(%error, "own transcripts were not taken in"),
+                    Ok(personal::ScanProgress::Complete) => {}
+                    Ok(personal::ScanProgress::More) => own_due = now,
+                    Err(error) => tracing::warn!(%error, "personal transcripts not ingested"),
                 }
             }
             if now >= forget_due {
                 forget_due = now + FORGET_TICK;
                 if let Err(error) = self.forget_old().await {
-                    tracing::warn!(%error, "old conversations were not forgotten");
+                    tracing::warn!(%error, "old conversations not deleted");
                 }
             }
             if let Err(error) = self.follow_store().await {
-                tracing::warn!(%error, "the index of conversations is behind");
+                tracing::warn!(%error, "conversation index not refreshed");
             }
             tokio::time::sleep(TICK).await;
         }
@@ -166,7 +166,7 @@ impl Conversations {
                 .write(move |tx| Box::pin(conversations::forget_before(tx, moment, FORGET_AT_ONCE)))
                 .await?;
             if gone > 0 {
-                tracing::info!(gone, "conversations were forgotten");
+                tracing::info!(gone, "old conversations deleted");
             }
             if gone < u64::from(FORGET_AT_ONCE) {
                 return Ok(());

@@ -22,32 +22,35 @@ const PIECES: usize = 64;
 /// What is known of the person's transcripts.
 #[derive(Debug, Default)]
 pub(super) struct OwnSources {
-    known: HashMap<String, Known>,
+    known: HashMap<String, KnownTranscript>,
     /// The folders they were judged by.
     folders: Vec<PathBuf>,
 }
 
 #[derive(Debug)]
-struct Known {
+struct KnownTranscript {
     /// With this stamp it was read to its end.
     read: Option<Stamp>,
     /// None when it is not to be taken in.
     source: Option<Source>,
 }
 
-/// How far a look came.
+/// How far a scan of the transcripts came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Look {
-    Everything,
+pub(super) enum ScanProgress {
+    Complete,
     More,
 }
 
 impl Conversations {
-    pub(super) async fn follow_own(&self, own: &mut OwnSources) -> Result<Look, ConversationError> {
+    pub(super) async fn follow_own(
+        &self,
+        own: &mut OwnSources,
+    ) -> Result<ScanProgress, ConversationError> {
         let named = self.inner.config.borrow().conversations.projects.clone();
         if named.is_empty() {
             own.known.clear();
-            return Ok(Look::Everything);
+            return Ok(ScanProgress::Complete);
         }
         let (folders, found) = blocking(move || (folders(&named), listing())).await;
         if folders != own.folders {
@@ -66,7 +69,8 @@ impl Conversations {
                 _ => {
                     let folders = own.folders.clone();
                     let source = blocking(move || judged(engine, &transcript, &folders)).await;
-                    own.known.insert(name.clone(), Known { read: None, source });
+                    own.known
+                        .insert(name.clone(), KnownTranscript { read: None, source });
                 }
             }
             let Some(known) = own.known.get_mut(&name) else {
@@ -76,13 +80,13 @@ impl Conversations {
                 while self.advance(&source).await? {
                     pieces += 1;
                     if pieces >= PIECES {
-                        return Ok(Look::More);
+                        return Ok(ScanProgress::More);
                     }
                 }
             }
             known.read = Some(stamp);
         }
-        Ok(Look::Everything)
+        Ok(ScanProgress::Complete)
     }
 }
 

@@ -75,7 +75,7 @@ pub(super) struct Scope {
 
 /// What was found, as the store has it.
 #[derive(Debug, Clone)]
-pub(super) struct Found {
+pub(super) struct StoredHit {
     pub(super) conversation: ConversationRow,
     pub(super) place: i64,
     pub(super) turn: i64,
@@ -87,7 +87,7 @@ pub(super) struct Found {
     pub(super) score: f32,
 }
 
-impl Found {
+impl StoredHit {
     fn of_message(conversation: ConversationRow, row: MessageRow, score: f32) -> Self {
         Self {
             conversation,
@@ -169,14 +169,14 @@ impl Conversations {
         query: &str,
         scope: Scope,
         limit: usize,
-    ) -> Result<Vec<Found>, ConversationError> {
+    ) -> Result<Vec<StoredHit>, ConversationError> {
         let asked = tokens(query);
         let inner = Arc::clone(&self.inner);
         let candidates = limit.max(CANDIDATES);
         let mut best = blocking(move || {
             let index = inner.read_index();
             let fits = |doc| {
-                index.said(doc).is_some_and(|(said, conversation)| {
+                index.item(doc).is_some_and(|(item, conversation)| {
                     scope
                         .engine
                         .as_ref()
@@ -188,16 +188,16 @@ impl Conversations {
                         && scope
                             .task
                             .is_none_or(|task| conversation.task == Some(task))
-                        && (scope.tools || !said.to_tool)
-                        && scope.since.is_none_or(|since| said.at >= since)
-                        && scope.until.is_none_or(|until| said.at < until)
+                        && (scope.tools || !item.to_tool)
+                        && scope.since.is_none_or(|since| item.at >= since)
+                        && scope.until.is_none_or(|until| item.at < until)
                 })
             };
             let query = index.words().query(&asked, Profile::best().bm25);
             let best = query.best(candidates, &fits);
             let place = |hit: missiond_knowledge::keyword::Scored| {
-                let (said, conversation) = index.said(hit.doc)?;
-                Some((hit.score, said.at, conversation.id, said.place))
+                let (item, conversation) = index.item(hit.doc)?;
+                Some((hit.score, item.at, conversation.id, item.place))
             };
             best.into_iter().filter_map(place).collect::<Vec<_>>()
         })
@@ -219,7 +219,7 @@ impl Conversations {
             .collect();
         let mut found = self.texts(places).await?;
         if !exact.phrases.is_empty() {
-            let has = |found: &Found| {
+            let has = |found: &StoredHit| {
                 let text = plain(&found.text);
                 exact.phrases.iter().all(|phrase| text.contains(phrase))
             };
@@ -233,7 +233,7 @@ impl Conversations {
     async fn texts(
         &self,
         places: Vec<(f32, ConversationId, i64)>,
-    ) -> Result<Vec<Found>, ConversationError> {
+    ) -> Result<Vec<StoredHit>, ConversationError> {
         let found = self
             .inner
             .db
@@ -246,9 +246,9 @@ impl Conversations {
                             continue;
                         };
                         if let Some(row) = items::message(tx, id, place).await? {
-                            found.push(Found::of_message(conversation, row, score));
+                            found.push(StoredHit::of_message(conversation, row, score));
                         } else if let Some(row) = items::call(tx, id, place).await? {
-                            found.push(Found::of_call(conversation, row, score));
+                            found.push(StoredHit::of_call(conversation, row, score));
                         }
                     }
                     Ok(found)

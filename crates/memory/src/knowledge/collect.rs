@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use missiond_core::{EntryId, Timestamp, TraceContext};
 use missiond_knowledge::HalfLives;
 use missiond_knowledge::utility::{RetentionFacts, archive_reason};
-use missiond_store::knowledge::{self, COLLECTED, EntryRow, Standing, Which, edges};
+use missiond_store::knowledge::{self, COLLECTED, EntryFilter, EntryRow, Standing, edges};
 use missiond_store::{StoreError, Tx};
 
 use super::{Knowledge, KnowledgeError, PAGE};
@@ -124,7 +124,7 @@ pub(super) async fn aged(
     let mut found = Vec::new();
     let mut after = None;
     loop {
-        let page = knowledge::page(tx, after, Which::InUse, PAGE).await?;
+        let page = knowledge::page(tx, after, EntryFilter::InUse, PAGE).await?;
         let full = page.len() == PAGE as usize;
         after = page.last().map(|row| row.id);
         for row in page {

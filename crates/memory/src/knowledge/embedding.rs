@@ -266,7 +266,7 @@ impl Knowledge {
     /// Builds the index, then gives every entry its vector, for ever.
     pub(super) async fn work(&self) {
         while let Err(error) = self.build().await {
-            tracing::error!(%error, "the knowledge index cannot be built and is tried again");
+            tracing::error!(%error, "knowledge index build failed, retrying");
             tokio::time::sleep(Duration::from_secs(1)).await;
         }
         let mut known = None;
@@ -276,7 +276,7 @@ impl Knowledge {
                 .as_ref()
                 .filter(|problem| known.as_ref() != Some(*problem))
             {
-                tracing::warn!(problem, "entries are without vectors");
+                tracing::warn!(problem, "entry embedding failed");
             }
             known = problem;
             tokio::select! {
@@ -429,7 +429,7 @@ impl Knowledge {
                 })
             })
             .await?;
-        tracing::info!(model = name, "every entry has its vector");
+        tracing::info!(model = name, "entry embedding completed");
         // An entry may have been written while the index was read.
         self.inner.wake.notify_one();
         Ok(())

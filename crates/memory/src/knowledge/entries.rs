@@ -9,7 +9,7 @@ use missiond_core::{
 use missiond_knowledge::masking::mask;
 use missiond_knowledge::utility::Use;
 use missiond_store::knowledge::edges::{self, EdgeRow, MadeBy};
-use missiond_store::knowledge::{self, EntryRow, RevisionRow, Which};
+use missiond_store::knowledge::{self, EntryFilter, EntryRow, RevisionRow};
 use missiond_store::{StoreError, Tx};
 
 use super::{Knowledge, KnowledgeError, Page};
@@ -123,7 +123,7 @@ impl Knowledge {
     pub async fn list(
         &self,
         category: Option<EntryCategory>,
-        which: Which,
+        which: EntryFilter,
         limit: u32,
         offset: u32,
     ) -> Result<Page<Entry>, KnowledgeError> {
@@ -249,7 +249,7 @@ impl Knowledge {
         let rows = self
             .inner
             .db
-            .read(move |tx| Box::pin(knowledge::page(tx, after, Which::InUse, EXPORTED + 1)))
+            .read(move |tx| Box::pin(knowledge::page(tx, after, EntryFilter::InUse, EXPORTED + 1)))
             .await?;
         page(&rows, EXPORTED)
     }

@@ -39,7 +39,7 @@ pub struct MapPoint {
 
 /// A map and the state of the index it is of.
 #[derive(Debug)]
-pub(super) struct Drawn {
+pub(super) struct CachedMap {
     changes: u64,
     points: Arc<[MapPoint]>,
     embedded: u64,
@@ -81,7 +81,7 @@ impl Knowledge {
 }
 
 /// Lays out what the index holds. Only the vectors are read under its lock.
-fn draw(inner: &Inner, changes: u64) -> Drawn {
+fn draw(inner: &Inner, changes: u64) -> CachedMap {
     let (mut points, mut rows) = (Vec::new(), Vec::new());
     let (dimension, embedded) = {
         let index = inner.read_index();
@@ -104,7 +104,7 @@ fn draw(inner: &Inner, changes: u64) -> Drawn {
     for (point, [x, y]) in points.iter_mut().zip(laid.points) {
         (point.x, point.y) = (x, y);
     }
-    Drawn {
+    CachedMap {
         changes,
         points: points.into(),
         embedded,

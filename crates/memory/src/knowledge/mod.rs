@@ -25,7 +25,7 @@ use missiond_core::{Clock, EdgeKind, EntryId, ErrorCode};
 use missiond_knowledge::Profile;
 use missiond_knowledge::transfer::DraftError;
 use missiond_runtime::{Component, StartError, Supervisor, Tasks, Unfinished, blocking};
-use missiond_store::knowledge::{self, Which, edges};
+use missiond_store::knowledge::{self, EntryFilter, edges};
 use missiond_store::{MissionDb, StoreError};
 use parking_lot::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use tokio::sync::{Notify, watch};
@@ -45,7 +45,7 @@ pub use index::EntryHit;
 pub use map::{EntryMap, MapPoint};
 pub use remember::{EntryChange, Remembered};
 pub use search::{Conflict, SearchAnswer, SearchProfile, SearchQuery};
-pub use upkeep::{Learnt, Tended};
+pub use upkeep::{TaskLessons, Tended};
 
 /// A handle to the knowledge base.
 #[derive(Debug, Clone)]
@@ -75,7 +75,7 @@ struct Inner {
     waiting: Mutex<HashSet<EntryId>>,
     /// Grows whenever the index is changed: what was made of it is then old.
     changes: AtomicU64,
-    map: tokio::sync::Mutex<Option<map::Drawn>>,
+    map: tokio::sync::Mutex<Option<map::CachedMap>>,
 }
 
 /// Why something about knowledge did not work.
@@ -226,7 +226,7 @@ impl Knowledge {
             let page = self
                 .inner
                 .db
-                .read(move |tx| Box::pin(knowledge::page(tx, after, Which::InUse, PAGE)))
+                .read(move |tx| Box::pin(knowledge::page(tx, after, EntryFilter::InUse, PAGE)))
                 .await?;
             let full = page.len() == PAGE as usize;
             after = page.last().map(|row| row.id);

@@ -75,7 +75,7 @@ struct Written {
 
 /// An entry a new one was compared with.
 #[derive(Debug, Clone)]
-struct Near {
+struct ComparedEntry {
     id: EntryId,
     alike: Option<bool>,
 }
@@ -185,7 +185,7 @@ impl Knowledge {
 
     /// The entries nearest to a draft, and its vector when the model that
     /// serves is open.
-    async fn compare(&self, draft: &Draft) -> (Vec<Near>, Embedded) {
+    async fn compare(&self, draft: &Draft) -> (Vec<ComparedEntry>, Embedded) {
         let inner = Arc::clone(&self.inner);
         let scope = draft.scope.clone();
         let now = self.inner.clock.now();
@@ -229,7 +229,7 @@ impl Knowledge {
                 .hits
                 .iter()
                 .filter_map(|hit| {
-                    Some(Near {
+                    Some(ComparedEntry {
                         id: hit.id.parse().ok()?,
                         alike: hit
                             .scores
@@ -248,7 +248,7 @@ impl Knowledge {
 async fn write(
     tx: &mut Tx<'_>,
     draft: Draft,
-    near: &[Near],
+    near: &[ComparedEntry],
     contradiction: Contradiction,
     now: Timestamp,
 ) -> Result<Option<Written>, StoreError> {

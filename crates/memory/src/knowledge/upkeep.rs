@@ -40,7 +40,7 @@ pub struct Tended {
 
 /// What finished work has taught.
 #[derive(Debug, Default)]
-pub struct Learnt {
+pub struct TaskLessons {
     /// Candidates for the inbox.
     pub drafts: Vec<Draft>,
     /// Entries that were of use to it.
@@ -53,7 +53,7 @@ impl Knowledge {
     /// several daemons one does it.
     pub async fn ingest(
         &self,
-        learnt: Learnt,
+        learnt: TaskLessons,
         cursor: &'static str,
         from: Seq,
         to: Seq,

@@ -60,7 +60,7 @@ impl Toolhub {
                 count(&counted, from, to);
             }
             if events.try_send(event).is_err() {
-                tracing::warn!("an event of an MCP server is not on the timeline: it is too slow");
+                tracing::warn!("MCP server event not recorded on timeline: timeline too slow");
             }
         })?;
         let timeline = timeline.clone();
@@ -68,7 +68,7 @@ impl Toolhub {
             while let Some(event) = waiting.recv().await {
                 let stored = timeline.record(of_hub(event), TraceContext::root()).await;
                 if let Err(error) = stored {
-                    tracing::warn!(%error, "an event of an MCP server is not on the timeline");
+                    tracing::warn!(%error, "MCP server event not recorded on timeline");
                 }
             }
         });

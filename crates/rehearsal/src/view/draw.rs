@@ -15,11 +15,11 @@ const MAX_QUEUED_ROWS: usize = 3;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Line {
     pub(super) text: String,
-    pub(super) look: Look,
+    pub(super) style: LineStyle,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Look {
+pub(super) enum LineStyle {
     Plain,
     Dim,
     Bold,
@@ -36,60 +36,62 @@ pub(super) struct Bottom {
     pub(super) cursor: Option<(usize, usize)>,
 }
 
-fn line(look: Look, text: impl Into<String>) -> Line {
+fn line(style: LineStyle, text: impl Into<String>) -> Line {
     Line {
         text: text.into(),
-        look,
+        style,
     }
 }
 
 pub(super) fn header(view: &View, width: usize) -> Vec<Line> {
     let mut lines = boxed("", &view.header, width);
-    lines.iter_mut().for_each(|line| line.look = Look::Bold);
-    lines.push(line(Look::Plain, ""));
+    lines
+        .iter_mut()
+        .for_each(|line| line.style = LineStyle::Bold);
+    lines.push(line(LineStyle::Plain, ""));
     lines
 }
 
 /// The rows of one piece of the transcript, with an empty one after it.
 pub(super) fn block(block: &Block, width: usize) -> Vec<Line> {
-    let marked = |mark: &str, text: &str, look| {
+    let marked = |mark: &str, text: &str, style| {
         let rows = wrap(text, width.saturating_sub(2));
         let rows = rows.into_iter().enumerate();
         rows.map(|(index, row)| match index {
-            0 => line(look, format!("{mark} {row}")),
-            _ => line(look, format!("  {row}")),
+            0 => line(style, format!("{mark} {row}")),
+            _ => line(style, format!("  {row}")),
         })
         .collect::<Vec<_>>()
     };
     let mut lines = match block {
-        Block::Prompt(text) => marked("▸", text, Look::Accent),
-        Block::Said { text, .. } => marked("◆", text, Look::Plain),
-        Block::Notice(text) => marked("■", text, Look::Dim),
-        Block::Failure(text) => marked("✗", text, Look::Bad),
+        Block::Prompt(text) => marked("▸", text, LineStyle::Accent),
+        Block::Said { text, .. } => marked("◆", text, LineStyle::Plain),
+        Block::Notice(text) => marked("■", text, LineStyle::Dim),
+        Block::Failure(text) => marked("✗", text, LineStyle::Bad),
         Block::Tool(tool) => tool_lines(tool, width),
         Block::Lines(lines) => {
             return lines
                 .iter()
-                .map(|text| line(Look::Plain, cut(&format!("  {text}"), width)))
+                .map(|text| line(LineStyle::Plain, cut(&format!("  {text}"), width)))
                 .collect();
         }
     };
-    lines.push(line(Look::Plain, ""));
+    lines.push(line(LineStyle::Plain, ""));
     lines
 }
 
 fn tool_lines(tool: &ToolBlock, width: usize) -> Vec<Line> {
     let called = format!("{}({})", tool.name, tool.args.replace('\n', " "));
-    let (head, look, result) = match &tool.outcome {
-        None => (format!("◇ {called} …"), Look::Accent, None),
-        Some(Outcome::Done(result)) => (format!("◈ {called}"), Look::Good, Some(result)),
-        Some(Outcome::Failed(result)) => (format!("◈ {called}"), Look::Bad, Some(result)),
+    let (head, style, result) = match &tool.outcome {
+        None => (format!("◇ {called} …"), LineStyle::Accent, None),
+        Some(Outcome::Done(result)) => (format!("◈ {called}"), LineStyle::Good, Some(result)),
+        Some(Outcome::Failed(result)) => (format!("◈ {called}"), LineStyle::Bad, Some(result)),
     };
-    let mut lines = vec![line(look, cut(&head, width))];
+    let mut lines = vec![line(style, cut(&head, width))];
     let tail = tool.tail.iter();
-    lines.extend(tail.map(|row| line(Look::Dim, cut(&format!("  │ {row}"), width))));
+    lines.extend(tail.map(|row| line(LineStyle::Dim, cut(&format!("  │ {row}"), width))));
     if let Some(result) = result.filter(|result| !result.is_empty()) {
-        lines.push(line(look, cut(&format!("  └ {result}"), width)));
+        lines.push(line(style, cut(&format!("  └ {result}"), width)));
     }
     lines
 }
@@ -103,15 +105,15 @@ pub(super) fn bottom(view: &View, now: Instant, width: usize) -> Bottom {
     }
     for queued in view.queued.iter().take(MAX_QUEUED_ROWS) {
         let text = format!("  queued: {}", queued.replace('\n', " "));
-        bottom.lines.push(line(Look::Dim, cut(&text, width)));
+        bottom.lines.push(line(LineStyle::Dim, cut(&text, width)));
     }
     match &view.panel {
-        Panel::Starting => bottom.lines.push(line(Look::Dim, "  starting …")),
+        Panel::Starting => bottom.lines.push(line(LineStyle::Dim, "  starting …")),
         Panel::Prompt => prompt_box(view, width, &mut bottom),
         Panel::Permission(permission) => {
             bottom.lines.extend(permission_box(permission, width));
             let keys = "  ↑/↓ to choose · enter to confirm · esc to deny";
-            bottom.lines.push(line(Look::Dim, cut(keys, width)));
+            bottom.lines.push(line(LineStyle::Dim, cut(keys, width)));
         }
         Panel::Question(question) => {
             let rows = wrap(question, width.saturating_sub(4));
@@ -138,26 +140,26 @@ fn spinner(busy: Busy, now: Instant) -> Line {
     };
     let glyph = glyph(busy, now);
     line(
-        Look::Accent,
+        LineStyle::Accent,
         format!("{glyph} {word}… ({seconds}s · esc to interrupt)"),
     )
 }
 
 fn prompt_box(view: &View, width: usize, bottom: &mut Bottom) {
     let rule = "━".repeat(width);
-    bottom.lines.push(line(Look::Dim, rule.as_str()));
+    bottom.lines.push(line(LineStyle::Dim, rule.as_str()));
     let top = bottom.lines.len();
     let (rows, cursor) = draft_rows(view, width);
     bottom.cursor = Some((top + cursor.0, cursor.1));
     bottom
         .lines
-        .extend(rows.into_iter().map(|row| line(Look::Plain, row)));
-    bottom.lines.push(line(Look::Dim, rule));
+        .extend(rows.into_iter().map(|row| line(LineStyle::Plain, row)));
+    bottom.lines.push(line(LineStyle::Dim, rule));
     let menu = view.menu();
     for (index, command) in menu.iter().enumerate() {
         let mark = if index == view.menu_mark { '›' } else { ' ' };
         let text = format!("{mark} {:<8} {}", command.name, command.about);
-        bottom.lines.push(line(Look::Plain, cut(&text, width)));
+        bottom.lines.push(line(LineStyle::Plain, cut(&text, width)));
     }
     let hint = match &view.panel {
         _ if view.exit_armed => "  press ctrl-c again to exit",
@@ -166,7 +168,7 @@ fn prompt_box(view: &View, width: usize, bottom: &mut Bottom) {
         _ if view.activity.is_some() => "  rehearsal · enter to queue a prompt",
         _ => "  rehearsal · / for commands",
     };
-    bottom.lines.push(line(Look::Dim, cut(hint, width)));
+    bottom.lines.push(line(LineStyle::Dim, cut(hint, width)));
 }
 
 /// The rows of the draft around the cursor, and where the cursor is.
@@ -226,14 +228,14 @@ fn boxed(title: &str, rows: &[String], width: usize) -> Vec<Line> {
     };
     let edge = |used: usize| "─".repeat((inner + 2).saturating_sub(used));
     let mut lines = vec![line(
-        Look::Plain,
+        LineStyle::Plain,
         format!("╭{title}{}╮", edge(columns(&title))),
     )];
     for row in rows {
         let row = cut(row, inner);
         let blanks = " ".repeat(inner.saturating_sub(columns(&row)));
-        lines.push(line(Look::Plain, format!("│ {row}{blanks} │")));
+        lines.push(line(LineStyle::Plain, format!("│ {row}{blanks} │")));
     }
-    lines.push(line(Look::Plain, format!("╰{}╯", edge(0))));
+    lines.push(line(LineStyle::Plain, format!("╰{}╯", edge(0))));
     lines
 }

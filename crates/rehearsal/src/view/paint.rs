@@ -11,7 +11,7 @@ use std::time::Instant;
 use missiond_core::PtyState;
 
 use super::View;
-use super::draw::{self, Line, Look};
+use super::draw::{self, Line, LineStyle};
 use crate::terminal::{size, write_out};
 
 const BEGIN_UPDATE: &str = "\x1b[?2026h\x1b[?25l";
@@ -189,13 +189,13 @@ impl Painter {
     }
 
     fn put_line(&self, text: &mut String, line: &Line) {
-        let code = match line.look {
-            Look::Plain => "",
-            Look::Dim => "2",
-            Look::Bold => "1",
-            Look::Good => "32",
-            Look::Bad => "31",
-            Look::Accent => "36",
+        let code = match line.style {
+            LineStyle::Plain => "",
+            LineStyle::Dim => "2",
+            LineStyle::Bold => "1",
+            LineStyle::Good => "32",
+            LineStyle::Bad => "31",
+            LineStyle::Accent => "36",
         };
         if code.is_empty() || self.colours == Colours::Unused {
             text.push_str(&line.text);

@@ -97,9 +97,9 @@ pub struct Answering {
 #[derive(Debug)]
 enum Phase {
     Finding,
-    Moving(Aim),
+    Moving(AnswerTarget),
     Entered {
-        aim: Aim,
+        aim: AnswerTarget,
         until: Duration,
         gone: Option<Duration>,
     },
@@ -107,7 +107,7 @@ enum Phase {
 
 /// The option that was asked for, in the dialog it was found in.
 #[derive(Debug, Clone)]
-struct Aim {
+struct AnswerTarget {
     dialog: Dialog,
     target: usize,
     /// A key whose effect has not been seen: where the mark was, and until when.
@@ -203,7 +203,7 @@ impl Answering {
         if self.keys == AnswerKeys::Arrows && dialog.selected.is_none() {
             return Step::Done(Err(AnswerRefusal::Unreadable));
         }
-        self.phase = Phase::Moving(Aim {
+        self.phase = Phase::Moving(AnswerTarget {
             presses_left: 2 * dialog.options.len(),
             dialog: dialog.clone(),
             target,
@@ -221,7 +221,12 @@ enum Move {
     Enter(Vec<u8>),
 }
 
-fn move_mark(aim: &mut Aim, keys: AnswerKeys, context: &InputContext<'_>, now: Duration) -> Move {
+fn move_mark(
+    aim: &mut AnswerTarget,
+    keys: AnswerKeys,
+    context: &InputContext<'_>,
+    now: Duration,
+) -> Move {
     let seen = context.instant.dialog.as_ref();
     let Some(seen) = seen.filter(|seen| context.settled && seen.is_same_as(&aim.dialog)) else {
         aim.steady = None;
@@ -265,7 +270,7 @@ fn move_mark(aim: &mut Aim, keys: AnswerKeys, context: &InputContext<'_>, now: D
 }
 
 fn press(
-    aim: &mut Aim,
+    aim: &mut AnswerTarget,
     keys: AnswerKeys,
     mark: Option<usize>,
     context: &InputContext<'_>,
@@ -293,7 +298,7 @@ fn press(
 }
 
 fn verify(
-    aim: &Aim,
+    aim: &AnswerTarget,
     until: Duration,
     gone: &mut Option<Duration>,
     context: &InputContext<'_>,

@@ -154,24 +154,24 @@ enum Phase {
     Typing {
         left: std::vec::IntoIter<Vec<u8>>,
         next: Duration,
-        before: Before,
+        before: ScreenBefore,
     },
     Landing {
         until: Duration,
         seen: Option<Duration>,
-        before: Before,
+        before: ScreenBefore,
     },
     Accepting {
         until: Duration,
         tries: u8,
         gone: Option<Duration>,
-        before: Before,
+        before: ScreenBefore,
     },
 }
 
 /// What was there before the text.
 #[derive(Debug, Clone, Copy)]
-struct Before {
+struct ScreenBefore {
     working: bool,
     /// How often the text's last line stood on the screen.
     echoes: usize,
@@ -270,7 +270,7 @@ impl Delivery {
         self.phase = Phase::Typing {
             left: keys.0.into_iter(),
             next: now,
-            before: Before {
+            before: ScreenBefore {
                 working: context.is_working(),
                 echoes: self.echoes(context),
                 offset: context.offset,
@@ -400,7 +400,7 @@ impl Delivery {
         if now < since + pause {
             return Step::Wait(since + pause);
         }
-        let before = Before {
+        let before = ScreenBefore {
             offset: context.offset,
             in_prompt,
             ..*before
@@ -496,7 +496,7 @@ impl Delivery {
         }
     }
 
-    fn left_in_prompt(&self, before: Before) -> Step<Outcome> {
+    fn left_in_prompt(&self, before: ScreenBefore) -> Step<Outcome> {
         let (landed, evidence) = match (before.in_prompt, before.echoed) {
             (true, _) => (Landed::Confirmed, "the text stands in the prompt"),
             (false, true) => (Landed::Confirmed, "the text was echoed"),

@@ -63,7 +63,7 @@ impl Changes {
                 Some(Err(FollowError::Closed)) => return,
                 Some(Err(FollowError::Store(error))) => {
                     let delay = trouble.next_delay();
-                    tracing::warn!(%error, ?delay, "changes cannot be read from the timeline");
+                    tracing::warn!(%error, ?delay, "timeline changes not read, retrying");
                     tokio::time::sleep(delay).await;
                 }
                 None => {

@@ -9,7 +9,7 @@ use missiond_api::CommanderHelloParams;
 use missiond_core::CliEngine;
 use missiond_operations::state::Daemon;
 use missiond_runtime::OnPanic;
-use missiond_slots::{ConnectionNumber, ConnectionTold};
+use missiond_slots::{ConnectionEvent, ConnectionNumber};
 use tokio::sync::watch;
 
 /// Told of as long as this is kept.
@@ -53,21 +53,21 @@ async fn report_session(
 ) {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     let connection = ConnectionNumber(NUMBER.fetch_add(1, Ordering::Relaxed));
-    let mut told = ConnectionTold::Opened;
+    let mut event = ConnectionEvent::Opened;
     loop {
         let taken = daemon
             .slots
-            .foreground_connection(&engine, &cwd, connection, told)
+            .foreground_connection(&engine, &cwd, connection, event)
             .await;
         if let Err(error) = taken {
-            tracing::warn!(%error, "the foreground slot is not up to date");
+            tracing::warn!(%error, "foreground slot not updated");
         }
-        if told == ConnectionTold::Closed {
+        if event == ConnectionEvent::Closed {
             return;
         }
-        told = match calls.changed().await {
-            Ok(()) => ConnectionTold::Calls(*calls.borrow_and_update()),
-            Err(_) => ConnectionTold::Closed,
+        event = match calls.changed().await {
+            Ok(()) => ConnectionEvent::Calls(*calls.borrow_and_update()),
+            Err(_) => ConnectionEvent::Closed,
         };
     }
 }

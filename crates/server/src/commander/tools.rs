@@ -102,7 +102,7 @@ impl Commander {
         reporter: Reporter,
     ) -> Result<Box<RawValue>, ApiError> {
         if self.distance == Distance::Afar {
-            Operations::check_from_afar(operation)?;
+            Operations::check_remote(operation)?;
         }
         self.operations
             .call_reporting(operation, params, Asker::Agent, reporter)
@@ -155,7 +155,7 @@ pub async fn hub_entries(daemon: &Daemon, allowed: &Allowed) -> Vec<Value> {
     let servers = match hub.servers() {
         Ok(servers) => servers,
         Err(error) => {
-            tracing::warn!(%error, "external tools are not listed");
+            tracing::warn!(%error, "external MCP tools not listed");
             return Vec::new();
         }
     };
@@ -171,7 +171,7 @@ pub async fn hub_entries(daemon: &Daemon, allowed: &Allowed) -> Vec<Value> {
         let tools = match of_server.tools {
             Ok(tools) => tools,
             Err(error) => {
-                tracing::warn!(server = %of_server.server, %error, "its tools are not listed");
+                tracing::warn!(server = %of_server.server, %error, "MCP server tools not listed");
                 continue;
             }
         };

@@ -72,7 +72,7 @@ impl HttpServer {
             changes,
             limits: Arc::<Limits>::default(),
             gate: Arc::new(self.gate),
-            places: Arc::default(),
+            socket_permits: Arc::default(),
         });
         let guests = Arc::<Guests>::default();
         let mut connections = JoinSet::new();
@@ -94,7 +94,7 @@ impl HttpServer {
                     guests.seat(arrived, task);
                 }
                 Err(error) => {
-                    tracing::warn!(%error, "an HTTP connection could not be accepted");
+                    tracing::warn!(%error, "HTTP connection not accepted");
                     tokio::time::sleep(Duration::from_millis(50)).await;
                 }
             }
@@ -117,7 +117,7 @@ async fn listen_where_it_was(address: SocketAddr, file: &Path) -> io::Result<Tcp
     // The daemon is as good without it; only a page that is open must be opened
     // anew after a restart.
     if let Err(error) = written {
-        tracing::warn!(%error, "the port of HTTP could not be remembered");
+        tracing::warn!(%error, "HTTP port not stored");
     }
     Ok(listener)
 }

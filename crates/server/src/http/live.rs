@@ -117,7 +117,7 @@ async fn stream(web: &Web, after: Option<Seq>, socket: &mut Socket) -> Result<()
                 // The follower knows where it was: nothing is missed, only late.
                 Err(FollowError::Store(error)) => {
                     let delay = trouble.next_delay();
-                    tracing::warn!(%error, ?delay, "a page cannot be sent what it missed");
+                    tracing::warn!(%error, ?delay, "missed events not read for page, retrying");
                     resting = Some(Instant::now() + delay);
                 }
             },
@@ -160,7 +160,7 @@ impl Batch {
                 self.stored.push_str(&text);
                 self.count += 1;
             }
-            Err(error) => tracing::error!(%error, %seq, "an event could not be written as JSON"),
+            Err(error) => tracing::error!(%error, %seq, "event not encoded as JSON"),
         }
         self.last = Some(seq);
     }

@@ -45,7 +45,7 @@ pub(super) async fn call(
             )
         })?),
     };
-    let result = web.operations.call_from_afar(&name, params, asker).await?;
+    let result = web.operations.call_remote(&name, params, asker).await?;
     Ok(json_response(Box::<str>::from(result).into_string()))
 }
 

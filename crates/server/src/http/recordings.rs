@@ -29,7 +29,7 @@ pub(super) async fn stream(
             Ok(Some((cast, lines))) => Some((Ok(Bytes::from(lines)), Some(cast))),
             Ok(None) => None,
             Err(error) => {
-                tracing::warn!(%error, "a recording could not be sent to its end");
+                tracing::warn!(%error, "recording transfer aborted");
                 Some((Err(error), None))
             }
         }

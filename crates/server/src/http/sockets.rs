@@ -38,9 +38,9 @@ const GOING_AWAY: u16 = 1001;
 const LOGGED_OUT: u16 = 4401;
 
 #[derive(Debug)]
-pub(super) struct Places(Arc<Semaphore>);
+pub(super) struct SocketPermits(Arc<Semaphore>);
 
-impl Default for Places {
+impl Default for SocketPermits {
     fn default() -> Self {
         Self(Arc::new(Semaphore::new(MOST)))
     }
@@ -60,8 +60,8 @@ where
     let upgrade = upgrade.map_err(|_| {
         Refusal::invalid(StatusCode::UPGRADE_REQUIRED, "this address is a WebSocket")
     })?;
-    let place = Arc::clone(&web.places.0).try_acquire_owned();
-    let place = place.map_err(|_| {
+    let permit = Arc::clone(&web.socket_permits.0).try_acquire_owned();
+    let permit = permit.map_err(|_| {
         let message = format!("{MOST} sockets are open; close a page");
         ApiError::new(ErrorCode::Busy, message)
     })?;
@@ -70,7 +70,7 @@ where
         .max_message_size(LARGEST_MESSAGE)
         .max_frame_size(LARGEST_MESSAGE);
     Ok(upgrade.on_upgrade(move |socket| {
-        let socket = Socket::new(&web, id, socket, place);
+        let socket = Socket::new(&web, id, socket, permit);
         serve(web, socket)
     }))
 }
@@ -85,7 +85,7 @@ pub(super) struct Socket {
     revocations: watch::Receiver<u64>,
     /// Whether the holder may still be here has to be looked up.
     doubtful: bool,
-    _place: OwnedSemaphorePermit,
+    _permit: OwnedSemaphorePermit,
 }
 
 /// The socket is no more.
@@ -93,7 +93,7 @@ pub(super) struct Socket {
 pub(super) struct Closed;
 
 impl Socket {
-    fn new(web: &Web, holder: AccessId, inner: WebSocket, place: OwnedSemaphorePermit) -> Self {
+    fn new(web: &Web, holder: AccessId, inner: WebSocket, permit: OwnedSemaphorePermit) -> Self {
         let mut ping = tokio::time::interval_at(Instant::now() + PING_EVERY, PING_EVERY);
         ping.set_missed_tick_behavior(MissedTickBehavior::Delay);
         Self {
@@ -105,7 +105,7 @@ impl Socket {
             revocations: web.daemon.http_access.revocations(),
             // It may have been revoked between the request and the socket.
             doubtful: true,
-            _place: place,
+            _permit: permit,
         }
     }
 

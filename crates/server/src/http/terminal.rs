@@ -32,7 +32,7 @@ const FRAME_EVERY: Duration = Duration::from_millis(33);
 /// What a page says.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
-enum Said {
+enum PageMessage {
     /// It wants to type.
     Take {},
     Input {
@@ -96,8 +96,8 @@ async fn stream(
             said = socket.next_text() => {
                 let (said, holds) = (said?, *holder.borrow() == Some(me));
                 match handle_message(terminal, &said, holds).await {
-                    Ok(Obeyed::Done) => {}
-                    Ok(Obeyed::Drawn) => draws = false,
+                    Ok(PageMessageOutcome::Done) => {}
+                    Ok(PageMessageOutcome::Drawn) => draws = false,
                     Err(error) => {
                         let refused = json!({"type": "refused", "message": error.message});
                         socket.send_json(&refused).await?;
@@ -138,13 +138,17 @@ async fn next(viewing: &mut Viewing, ready: Instant) -> Option<ToViewer> {
 
 /// What came of what a page said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Obeyed {
+enum PageMessageOutcome {
     Done,
     /// It can be sent the next picture.
     Drawn,
 }
 
-async fn handle_message(terminal: &Terminal, said: &str, holds: bool) -> Result<Obeyed, ApiError> {
+async fn handle_message(
+    terminal: &Terminal,
+    said: &str,
+    holds: bool,
+) -> Result<PageMessageOutcome, ApiError> {
     let said = serde_json::from_str(said)
         .map_err(|error| ApiError::invalid_params(format!("this is not understood: {error}")))?;
     let held = || {
@@ -155,7 +159,7 @@ async fn handle_message(terminal: &Terminal, said: &str, holds: bool) -> Result<
         }
     };
     match said {
-        Said::Take {} => {
+        PageMessage::Take {} => {
             if terminal.acquire_input().await? {
             } else {
                 return Err(ApiError::invalid_params(
@@ -163,19 +167,19 @@ async fn handle_message(terminal: &Terminal, said: &str, holds: bool) -> Result<
                 ));
             }
         }
-        Said::Release {} => terminal.release().await?,
-        Said::Input { data } => {
+        PageMessage::Release {} => terminal.release().await?,
+        PageMessage::Input { data } => {
             held()?;
             terminal.type_keys(data.into_bytes()).await?;
         }
-        Said::Resize { columns, rows } => {
+        PageMessage::Resize { columns, rows } => {
             held()?;
             let (columns, rows) = (columns.to_u16(), rows.to_u16());
             terminal.resize(Size { columns, rows }).await?;
         }
-        Said::Ready {} => return Ok(Obeyed::Drawn),
+        PageMessage::Ready {} => return Ok(PageMessageOutcome::Drawn),
     }
-    Ok(Obeyed::Done)
+    Ok(PageMessageOutcome::Done)
 }
 
 fn by(holder: Option<ViewerId>, me: ViewerId) -> &'static str {

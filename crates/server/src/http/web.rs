@@ -7,7 +7,7 @@ use missiond_operations::state::Daemon;
 
 use super::caller::Limits;
 use super::gate;
-use super::sockets::Places;
+use super::sockets::SocketPermits;
 use crate::commander::Changes;
 
 /// What every request may need.
@@ -18,5 +18,5 @@ pub(super) struct Web {
     pub(super) changes: Arc<Changes>,
     pub(super) limits: Arc<Limits>,
     pub(super) gate: Arc<gate::Gate>,
-    pub(super) places: Arc<Places>,
+    pub(super) socket_permits: Arc<SocketPermits>,
 }

@@ -10,7 +10,7 @@ const LONGEST_TEXT: usize = 128 << 10;
 
 /// A view that this connection holds.
 #[derive(Debug)]
-pub(super) struct Held {
+pub(super) struct AttachedView {
     pub(super) task: tokio::task::AbortHandle,
     /// The newest frame the viewer has painted.
     pub(super) painted: watch::Sender<u64>,

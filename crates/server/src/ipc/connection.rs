@@ -79,7 +79,7 @@ pub(super) struct Connection {
     subscriptions: HashMap<u64, tokio::task::AbortHandle>,
     subscription_tasks: JoinSet<()>,
     next_subscription: u64,
-    attachments: HashMap<u64, attachment::Held>,
+    attachments: HashMap<u64, attachment::AttachedView>,
 }
 
 struct Finished {
@@ -333,7 +333,7 @@ impl Connection {
         } else {
             match parse::<HelloParams>(METHOD_HELLO, request.params.as_deref()) {
                 Ok(hello) if hello.protocol == PROTOCOL_VERSION => {
-                    tracing::debug!(client = %hello.client.chars().take(64).collect::<String>(), "hello");
+                    tracing::debug!(client = %hello.client.chars().take(64).collect::<String>(), "client connected");
                     self.greeted = true;
                     self.hello_due = None;
                     let welcome = Welcome {
@@ -541,7 +541,7 @@ impl Connection {
         let (painted, seen) = watch::channel(0);
         let lines = self.events_in.clone();
         let task = self.spawn_forwarding("attachment", attachment::forward(viewing, seen, lines));
-        let held = attachment::Held { task, painted };
+        let held = attachment::AttachedView { task, painted };
         self.attachments.insert(attached.attachment, held);
     }
 

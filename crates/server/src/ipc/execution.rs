@@ -173,13 +173,13 @@ impl Caller {
 
     /// Whoever tried, somebody should see it.
     async fn refused(&self, daemon: &Daemon, what: &str) {
-        tracing::warn!(execution = %self.execution, uid = self.uid, what, "refused for an execution");
+        tracing::warn!(execution = %self.execution, uid = self.uid, what, "execution access refused");
         let event = Event::ExecutionAccessRefused {
             execution: self.execution,
             reason: what.to_owned(),
         };
         if let Err(error) = daemon.timeline.record(event, TraceContext::root()).await {
-            tracing::error!(%error, "a refusal is not on the timeline");
+            tracing::error!(%error, "access refusal not recorded on timeline");
         }
     }
 }
@@ -358,7 +358,7 @@ impl ExecutionConnection {
         {
             Ok(acknowledgement) => outcome(&acknowledgement),
             Err(error) => {
-                tracing::error!(%execution, tool = call.name, %error, "a signal was not taken");
+                tracing::error!(%execution, tool = call.name, %error, "agent signal not recorded");
                 ToolOutcome {
                     verdict: Verdict::Failed,
                     structured: json!({ "error": error.code(), "detail": error.to_string() }),

@@ -87,7 +87,7 @@ impl IpcServer {
                 Err(error) => {
                     // Out of file descriptors, most likely. Those in use come
                     // back; trying again at once would only burn the processor.
-                    tracing::warn!(%error, "a connection could not be accepted");
+                    tracing::warn!(%error, "socket connection not accepted");
                     tokio::time::sleep(Duration::from_millis(50)).await;
                     continue;
                 }
@@ -147,7 +147,7 @@ fn check_peer(stream: &Stream) -> Result<(), ApiError> {
     if peer == Some(own) {
         return Ok(());
     }
-    tracing::warn!(?peer, own, "a process of another user was turned away");
+    tracing::warn!(?peer, own, "connection of another user refused");
     Err(ApiError::new(
         ErrorCode::Forbidden,
         "this daemon serves only the user who runs it",

@@ -27,7 +27,7 @@ pub(super) async fn forward(
             // The follower knows where it was: nothing is missed, only late.
             Err(FollowError::Store(error)) => {
                 let delay = trouble.next_delay();
-                tracing::warn!(%error, ?delay, "a subscription cannot read what it missed");
+                tracing::warn!(%error, ?delay, "missed events not read for subscription, retrying");
                 tokio::time::sleep(delay).await;
                 continue;
             }

@@ -21,7 +21,7 @@ impl Live {
         self.end_typing().await;
         let closed = self.close(reason, status, &mut changes).await;
         if let Err(error) = closed {
-            tracing::error!(slot = %self.slot.id, %error, "the end of the slot is not on record");
+            tracing::error!(slot = %self.slot.id, %error, "end of slot not recorded");
         }
         for (_, outcome) in &mut self.killers {
             reason.clone_into(outcome);

@@ -77,7 +77,7 @@ impl Live {
     /// The recording cannot be written, and the program waits. The disk that is
     /// full may be the database's, too: then it is put on record afterwards.
     pub(super) async fn stalled(&mut self, why: String) {
-        tracing::error!(slot = %self.slot.id, why, "a program waits");
+        tracing::error!(slot = %self.slot.id, why, "slot program blocked by its recording");
         if self.stalled.is_some() {
             return;
         }
@@ -89,7 +89,7 @@ impl Live {
         let Some(Stall { why, on_record }) = self.stalled.take() else {
             return;
         };
-        tracing::info!(slot = %self.slot.id, "the recording is written again");
+        tracing::info!(slot = %self.slot.id, "slot recording resumed");
         if !on_record {
             self.record_stall(why).await;
         }
@@ -122,7 +122,7 @@ impl Live {
             .record(event, TraceContext::root())
             .await
         {
-            tracing::error!(slot = %self.slot.id, kind, %error, "an event is not on the timeline");
+            tracing::error!(slot = %self.slot.id, kind, %error, "event not recorded on timeline");
         }
     }
 }

@@ -274,7 +274,7 @@ pub async fn by_key(
 pub async fn page(
     tx: &mut Tx<'_>,
     after: Option<EntryId>,
-    which: Which,
+    which: EntryFilter,
     limit: u32,
 ) -> Result<Vec<EntryRow>, StoreError> {
     let condition = which.condition();
@@ -289,7 +289,7 @@ pub async fn page(
 pub async fn latest(
     tx: &mut Tx<'_>,
     category: Option<&str>,
-    which: Which,
+    which: EntryFilter,
     limit: u32,
     offset: u32,
 ) -> Result<Vec<EntryRow>, StoreError> {
@@ -309,13 +309,13 @@ pub async fn latest(
 
 /// Which entries to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Which {
+pub enum EntryFilter {
     InUse,
     Archived,
     All,
 }
 
-impl Which {
+impl EntryFilter {
     const fn condition(self) -> &'static str {
         match self {
             Self::InUse => "AND archived_at IS NULL",

@@ -1,4 +1,4 @@
-//! What was read of repositories, and landmarks in them.
+//! What was read of repositories, and beacons in them.
 
 use super::fixtures::{minutes_later, noon, open};
 use crate::beacons::{self, BeaconNodeRow, BeaconRow};
@@ -125,7 +125,7 @@ pub async fn code_is_kept_by_file_and_forgotten_with_another_format(url: DbUrl) 
     assert_eq!(known[0].checked_at, None);
 }
 
-pub async fn a_landmark_is_kept_with_what_became_of_it(url: DbUrl) {
+pub async fn a_beacon_is_kept_with_what_became_of_it(url: DbUrl) {
     let db = open(&url).await;
     let node = |path: &str| BeaconNodeRow {
         path: path.into(),

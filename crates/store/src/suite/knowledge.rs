@@ -5,7 +5,7 @@ use missiond_core::EntryId;
 use super::fixtures::{minutes_later, noon, open};
 use crate::knowledge::edges::{self, EdgeRow, MadeBy};
 use crate::knowledge::inbox::{self, ProposalRow};
-use crate::knowledge::{self, COLLECTED, EntryRow, Which, vectors};
+use crate::knowledge::{self, COLLECTED, EntryFilter, EntryRow, vectors};
 use crate::{DbUrl, MissionDb, StoreError};
 
 fn entry(key: &str, summary: &str) -> EntryRow {
@@ -106,8 +106,8 @@ pub async fn what_was_collected_last_comes_back(url: DbUrl) {
                 knowledge::archive(tx, c, "forgotten", minutes_later(3)).await?;
                 assert!(!knowledge::archive(tx, c, "forgotten", minutes_later(4)).await?);
                 let back = knowledge::restore_last_collection(tx).await?;
-                let in_use = knowledge::page(tx, None, Which::InUse, 10).await?;
-                let archived = knowledge::page(tx, None, Which::Archived, 10).await?;
+                let in_use = knowledge::page(tx, None, EntryFilter::InUse, 10).await?;
+                let archived = knowledge::page(tx, None, EntryFilter::Archived, 10).await?;
                 Ok((back, in_use, archived))
             })
         })

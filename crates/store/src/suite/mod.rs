@@ -123,7 +123,7 @@ macro_rules! for_each_store_case {
             http_access_is_known_by_its_hash_until_it_is_taken_back,
             http_access_of_another_home_is_neither_found_nor_listed,
             code_is_kept_by_file_and_forgotten_with_another_format,
-            a_landmark_is_kept_with_what_became_of_it,
+            a_beacon_is_kept_with_what_became_of_it,
             what_a_model_made_of_code_is_kept_once,
             an_entry_is_revised_and_never_overwritten,
             what_was_collected_last_comes_back,

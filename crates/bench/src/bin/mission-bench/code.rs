@@ -37,7 +37,7 @@ struct Question {
     expected: Vec<String>,
 }
 
-pub(super) struct Wanted<'a> {
+pub(super) struct CodeBenchOptions<'a> {
     pub(super) files: u32,
     pub(super) path: &'a Path,
     pub(super) questions: Option<&'a Path>,
@@ -46,16 +46,16 @@ pub(super) struct Wanted<'a> {
 }
 
 pub(super) fn run(
-    wanted: &Wanted<'_>,
+    options: &CodeBenchOptions<'_>,
     mission: &Mission,
     output: &Output,
 ) -> Result<Report, Failure> {
-    let &Wanted {
+    let &CodeBenchOptions {
         files,
         path,
         questions,
         reading,
-    } = wanted;
+    } = options;
     let _progress = Progress::start(output, "reading repositories");
     let mut report = Report::new("code");
     let path = path.canonicalize()?;

@@ -70,7 +70,7 @@ fn run(cli: Cli, output: &mut Output) -> Result<(), Failure> {
             questions,
             embed_minutes,
         } => {
-            let wanted = code::Wanted {
+            let wanted = code::CodeBenchOptions {
                 files,
                 path: &path,
                 questions: questions.as_deref(),

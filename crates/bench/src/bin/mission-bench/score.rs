@@ -9,7 +9,7 @@ use missiond_console::failure::Failure;
 use missiond_console::output::Output;
 use missiond_console::recordings;
 use missiond_core::ErrorCode;
-use missiond_pty::{Senses, replay};
+use missiond_pty::{OutputFilter, replay};
 use missiond_semantic::GENERIC;
 use serde::Serialize;
 
@@ -46,10 +46,10 @@ pub(super) fn run(args: &ScoreArgs, output: &mut Output) -> Result<(), Failure> 
     let path = args.path.as_path();
     let asked = args.engine.as_deref();
     let catalogue = recordings::catalogue(args.manifests.as_deref(), asked, output)?;
-    let senses = if args.screen_only {
-        Senses::ScreenOnly
+    let filter = if args.screen_only {
+        OutputFilter::ScreenOnly
     } else {
-        Senses::All
+        OutputFilter::All
     };
     let files = recordings_under(path)?;
     if files.is_empty() {
@@ -70,7 +70,7 @@ pub(super) fn run(args: &ScoreArgs, output: &mut Output) -> Result<(), Failure> 
             .unwrap_or_default();
         let manifest = recordings::manifest_for(&catalogue, asked, &header)?;
         let replayed =
-            replay(cast, manifest, senses).map_err(|error| recordings::broken(file, &error))?;
+            replay(cast, manifest, filter).map_err(|error| recordings::broken(file, &error))?;
         let score = scores
             .entry(engine.clone())
             .or_default()

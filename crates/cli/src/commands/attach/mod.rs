@@ -35,7 +35,7 @@ const NOTICE: Duration = Duration::from_secs(2);
 
 /// What the loop is told.
 #[derive(Debug)]
-enum Happened {
+enum AttachEvent {
     Typed(Vec<u8>),
     Resized,
     Signal(i32),
@@ -113,7 +113,7 @@ pub(super) fn attach(
         if std::panic::catch_unwind(painting).is_err() {
             let message = "the view failed: this is a defect of missiond";
             let failed = Failure::new(ErrorCode::Internal, message);
-            let _ = events.send(Happened::Failed(failed));
+            let _ = events.send(AttachEvent::Failed(failed));
         }
     });
     let filter = KeyFilter::new(args.detach_key);
@@ -142,7 +142,7 @@ fn place(access: ViewAccess) -> Result<(Canvas, Keyboard), Failure> {
 }
 
 fn follow(
-    happened: &Receiver<Happened>,
+    happened: &Receiver<AttachEvent>,
     mut filter: KeyFilter,
     access: ViewAccess,
     canvas: Canvas,
@@ -161,7 +161,7 @@ fn follow(
             }
             // The view ends with a word, so this is its thread's end.
             Err(RecvTimeoutError::Disconnected) => return Ok(End::TerminalGone),
-            Ok(Happened::Typed(bytes)) => {
+            Ok(AttachEvent::Typed(bytes)) => {
                 let leaves = access == ViewAccess::ReadOnly && bytes.contains(&0x03);
                 let typed = filter.feed(&bytes);
                 if access == ViewAccess::Write
@@ -174,11 +174,11 @@ fn follow(
                     return Ok(End::Detached);
                 }
             }
-            Ok(Happened::Resized) => typist.size(tty::size()),
-            Ok(Happened::Signal(number)) => return Ok(End::Signal(number)),
-            Ok(Happened::Ended(outcome)) => return Ok(End::Ended(outcome)),
-            Ok(Happened::TerminalGone) => return Ok(End::TerminalGone),
-            Ok(Happened::Failed(failure)) => return Err(failure),
+            Ok(AttachEvent::Resized) => typist.size(tty::size()),
+            Ok(AttachEvent::Signal(number)) => return Ok(End::Signal(number)),
+            Ok(AttachEvent::Ended(outcome)) => return Ok(End::Ended(outcome)),
+            Ok(AttachEvent::TerminalGone) => return Ok(End::TerminalGone),
+            Ok(AttachEvent::Failed(failure)) => return Err(failure),
         }
     }
 }
@@ -212,18 +212,18 @@ fn report(end: End, attached: &Attached, output: &mut Output) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-fn read_keys(events: Sender<Happened>) {
+fn read_keys(events: Sender<AttachEvent>) {
     std::thread::spawn(move || {
         let mut stdin = std::io::stdin();
         let mut buffer = [0; 4096];
         loop {
             let news = match stdin.read(&mut buffer) {
-                Ok(0) => Happened::TerminalGone,
-                Ok(count) => Happened::Typed(buffer[..count].to_vec()),
+                Ok(0) => AttachEvent::TerminalGone,
+                Ok(count) => AttachEvent::Typed(buffer[..count].to_vec()),
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
-                Err(_) => Happened::TerminalGone,
+                Err(_) => AttachEvent::TerminalGone,
             };
-            let over = matches!(news, Happened::TerminalGone);
+            let over = matches!(news, AttachEvent::TerminalGone);
             if events.send(news).is_err() || over {
                 return;
             }
@@ -233,7 +233,7 @@ fn read_keys(events: Sender<Happened>) {
 
 /// Signals are waited for from now on, so none comes before there is someone
 /// to give the terminal back.
-fn watch_signals(events: Sender<Happened>) -> Result<(), Failure> {
+fn watch_signals(events: Sender<AttachEvent>) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_io()
         .build()?;
@@ -255,8 +255,8 @@ fn watch_signals(events: Sender<Happened>) -> Result<(), Failure> {
                     _ = quit.recv() => Some(SignalKind::quit()),
                 };
                 let news = match ending {
-                    Some(kind) => Happened::Signal(kind.as_raw_value()),
-                    None => Happened::Resized,
+                    Some(kind) => AttachEvent::Signal(kind.as_raw_value()),
+                    None => AttachEvent::Resized,
                 };
                 if events.send(news).is_err() {
                     return;

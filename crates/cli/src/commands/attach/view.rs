@@ -9,7 +9,7 @@ use missiond_api::operations::compute::{Columns, Rows};
 use missiond_api::{AttachParams, Attachment, Client, ClientError, Home, ViewAccess, ViewNews};
 use missiond_core::ErrorCode;
 
-use super::{Happened, tty};
+use super::{AttachEvent, tty};
 use crate::failure::Failure;
 
 /// How long a daemon that is gone is waited for.
@@ -70,7 +70,7 @@ impl Viewer {
     }
 
     /// Paints until the slot ends or there is nothing to paint on.
-    pub(super) fn run(&self, mut attachment: Attachment, events: &Sender<Happened>) {
+    pub(super) fn run(&self, mut attachment: Attachment, events: &Sender<AttachEvent>) {
         let slot = attachment.attached().slot;
         let mut greeting = Some(format!(
             " {}: {} ",
@@ -103,18 +103,18 @@ impl Viewer {
         &self,
         attachment: &mut Attachment,
         greeting: &mut Option<String>,
-    ) -> Result<Happened, ClientError> {
+    ) -> Result<AttachEvent, ClientError> {
         loop {
             let frame = match attachment.next_news()? {
                 ViewNews::Paint(frame) => frame,
-                ViewNews::Ended(ended) => return Ok(Happened::Ended(ended.outcome)),
+                ViewNews::Ended(ended) => return Ok(AttachEvent::Ended(ended.outcome)),
             };
             let written = match self.canvas {
                 Canvas::Terminal => tty::write(&frame.text),
                 Canvas::Stream => stream(&frame.text),
             };
             if written.is_err() {
-                return Ok(Happened::TerminalGone);
+                return Ok(AttachEvent::TerminalGone);
             }
             if !frame.more {
                 if let Some(greeting) = greeting.take() {
@@ -126,7 +126,7 @@ impl Viewer {
     }
 
     /// The program goes on without the daemon; so does the view when it is back.
-    fn return_to(&self, slot: &str, lost: ClientError) -> Result<Attachment, Happened> {
+    fn return_to(&self, slot: &str, lost: ClientError) -> Result<Attachment, AttachEvent> {
         if self.canvas == Canvas::Terminal {
             tty::notice(&format!(
                 " the daemon is gone, the program goes on: `mission up` elsewhere brings it back ({}) ",
@@ -143,10 +143,10 @@ impl Viewer {
                 Err(ClientError::Api(error))
                     if matches!(error.code, ErrorCode::NotFound | ErrorCode::Conflict) =>
                 {
-                    return Err(Happened::Ended(error.message));
+                    return Err(AttachEvent::Ended(error.message));
                 }
                 Err(error) if error.code() == ErrorCode::VersionMismatch => {
-                    return Err(Happened::Failed(error.into()));
+                    return Err(AttachEvent::Failed(error.into()));
                 }
                 Err(error) => last = error,
             }
@@ -160,7 +160,7 @@ impl Viewer {
         );
         let failure = Failure::new(ErrorCode::Unreachable, message)
             .hint("the program goes on; `mission up` starts the daemon, then attach again");
-        Err(Happened::Failed(failure))
+        Err(AttachEvent::Failed(failure))
     }
 }
 

@@ -31,14 +31,14 @@ pub(super) const TOLD: [&str; 9] = [
 /// How many of the last happenings stay on the screen.
 const SHOWN: usize = 8;
 
-enum Way {
+enum DisplayMode {
     Silent,
     Lines,
     Drawn { lines: usize },
 }
 
 pub(super) struct View {
-    way: Way,
+    mode: DisplayMode,
     numbers: BTreeMap<BoardTaskId, TaskNumber>,
     done: BTreeMap<BoardTaskId, BoardTaskStatus>,
     /// Those whose checks passed when they last ran.
@@ -48,13 +48,13 @@ pub(super) struct View {
 
 impl View {
     pub(super) fn new(json: bool) -> Self {
-        let way = match (json, std::io::stdout().is_terminal()) {
-            (true, _) => Way::Silent,
-            (false, true) => Way::Drawn { lines: 0 },
-            (false, false) => Way::Lines,
+        let mode = match (json, std::io::stdout().is_terminal()) {
+            (true, _) => DisplayMode::Silent,
+            (false, true) => DisplayMode::Drawn { lines: 0 },
+            (false, false) => DisplayMode::Lines,
         };
         Self {
-            way,
+            mode,
             numbers: BTreeMap::new(),
             done: BTreeMap::new(),
             passed: BTreeSet::new(),
@@ -69,7 +69,7 @@ impl View {
         let clock = format!("{:>3} s", elapsed.as_secs());
         for event in &snapshot.events {
             if let Some(words) = self.words(event) {
-                if matches!(self.way, Way::Lines) {
+                if matches!(self.mode, DisplayMode::Lines) {
                     output.line(format!("{clock}  {words}"));
                 }
                 self.happened.push_back(format!("{clock}  {words}"));
@@ -78,7 +78,7 @@ impl View {
         while self.happened.len() > SHOWN {
             self.happened.pop_front();
         }
-        if let Way::Drawn { lines } = self.way {
+        if let DisplayMode::Drawn { lines } = self.mode {
             let drawn = self.draw(output, snapshot, &clock);
             let mut stdout = std::io::stdout().lock();
             let up = match lines {
@@ -92,13 +92,13 @@ impl View {
             // Rows that the last picture had and this one has not.
             let _ = write!(stdout, "{up}{text}\x1b[J");
             let _ = stdout.flush();
-            self.way = Way::Drawn { lines: drawn.len() };
+            self.mode = DisplayMode::Drawn { lines: drawn.len() };
         }
     }
 
     /// The picture stays; what is printed next goes below it.
     pub(super) fn end(&mut self) {
-        if let Way::Drawn { lines } = &mut self.way {
+        if let DisplayMode::Drawn { lines } = &mut self.mode {
             *lines = 0;
         }
     }

@@ -6,15 +6,15 @@ use missiond_journal::inspect::{self, Difference};
 use missiond_journal::{Record, Sequence};
 use serde_json::{Value, json};
 
-use super::{Place, line, outline, state_at, store_failure};
+use super::{JournalLocation, line, outline, state_at, store_failure};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::term::printable;
 
 /// Each difference a line; 0 when there is none, as `diff` does.
 pub(super) fn journals(
-    left: &Place,
-    right: &Place,
+    left: &JournalLocation,
+    right: &JournalLocation,
     limit: u32,
     output: &mut Output,
 ) -> Result<ExitCode, Failure> {
@@ -56,13 +56,13 @@ fn print_difference(output: &mut Output, difference: &Difference) {
 
 /// The fields of the state that are not the same after both records.
 pub(super) fn moments(
-    place: &Place,
+    location: &JournalLocation,
     from: Sequence,
     to: Option<Sequence>,
     output: &mut Output,
 ) -> Result<ExitCode, Failure> {
-    let before = state_at(place, Some(from))?.state;
-    let after = state_at(place, to)?.state;
+    let before = state_at(location, Some(from))?.state;
+    let after = state_at(location, to)?.state;
     let (from, to) = (before.head, after.head);
     let found = inspect::changes(
         &without_view(outline(&before)?),

@@ -2,7 +2,7 @@
 //! beside one that writes. Nothing here changes anything.
 
 mod diff;
-mod place;
+mod location;
 mod verify;
 
 use std::io::{BufWriter, Write};
@@ -22,7 +22,7 @@ use crate::args::{JournalCommand, JournalFormat};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::term::{Style, printable};
-use place::Place;
+use location::JournalLocation;
 
 pub(super) fn run(command: JournalCommand, output: &mut Output) -> Result<ExitCode, Failure> {
     match command {
@@ -31,15 +31,23 @@ pub(super) fn run(command: JournalCommand, output: &mut Output) -> Result<ExitCo
             after,
             limit,
             kinds,
-        } => show(&Place::of(&journal.journal)?, after, limit, &kinds, output),
+        } => show(
+            &JournalLocation::of(&journal.journal)?,
+            after,
+            limit,
+            &kinds,
+            output,
+        ),
         JournalCommand::Verify { journals, all } => verify::verify(&journals, all, output),
-        JournalCommand::Replay { journal, at } => replay(&Place::of(&journal.journal)?, at, output),
+        JournalCommand::Replay { journal, at } => {
+            replay(&JournalLocation::of(&journal.journal)?, at, output)
+        }
         JournalCommand::Export {
             journal,
             format,
             output: file,
         } => export(
-            &Place::of(&journal.journal)?,
+            &JournalLocation::of(&journal.journal)?,
             format,
             file.as_deref(),
             output,
@@ -51,9 +59,11 @@ pub(super) fn run(command: JournalCommand, output: &mut Output) -> Result<ExitCo
             to,
             limit,
         } => {
-            let left = Place::of(&left)?;
+            let left = JournalLocation::of(&left)?;
             match (right, from) {
-                (Some(right), _) => diff::journals(&left, &Place::of(&right)?, limit, output),
+                (Some(right), _) => {
+                    diff::journals(&left, &JournalLocation::of(&right)?, limit, output)
+                }
                 (None, from) => diff::moments(&left, from.unwrap_or_default(), to, output),
             }
         }
@@ -61,7 +71,7 @@ pub(super) fn run(command: JournalCommand, output: &mut Output) -> Result<ExitCo
 }
 
 fn show(
-    place: &Place,
+    location: &JournalLocation,
     after: Sequence,
     limit: u32,
     kinds: &[RecordKind],
@@ -70,29 +80,31 @@ fn show(
     let mut left = limit;
     let (mut last, mut more) = (after, false);
     let mut damage = None;
-    let scanned = place.store().scan(place.execution, after, &mut |scanned| {
-        let record = match scanned.line.and_then(|line| line.record()) {
-            Ok(record) => record,
-            Err(reason) => {
-                let after = last;
-                damage = Some(ReplayError::Line { after, reason });
-                return ControlFlow::Break(());
+    let scanned = location
+        .store()
+        .scan(location.execution, after, &mut |scanned| {
+            let record = match scanned.line.and_then(|line| line.record()) {
+                Ok(record) => record,
+                Err(reason) => {
+                    let after = last;
+                    damage = Some(ReplayError::Line { after, reason });
+                    return ControlFlow::Break(());
+                }
+            };
+            if kinds.is_empty() || kinds.contains(&record.body.kind()) {
+                if left == 0 {
+                    more = true;
+                    return ControlFlow::Break(());
+                }
+                left -= 1;
+                output.result(&record, |output, record| {
+                    let line = line(output, record);
+                    output.line(line);
+                });
             }
-        };
-        if kinds.is_empty() || kinds.contains(&record.body.kind()) {
-            if left == 0 {
-                more = true;
-                return ControlFlow::Break(());
-            }
-            left -= 1;
-            output.result(&record, |output, record| {
-                let line = line(output, record);
-                output.line(line);
-            });
-        }
-        last = record.sequence;
-        ControlFlow::Continue(())
-    });
+            last = record.sequence;
+            ControlFlow::Continue(())
+        });
     scanned.map_err(|error| store_failure(&error))?;
     if let Some(damage) = damage {
         return Err(replay_failure(damage));
@@ -110,8 +122,12 @@ fn line(output: &Output, record: &Record) -> String {
     format!("{}  {said}", output.paint.apply(Style::Dim, &place))
 }
 
-fn replay(place: &Place, at: Option<Sequence>, output: &mut Output) -> Result<ExitCode, Failure> {
-    let Replayed { state, .. } = state_at(place, at)?;
+fn replay(
+    location: &JournalLocation,
+    at: Option<Sequence>,
+    output: &mut Output,
+) -> Result<ExitCode, Failure> {
+    let Replayed { state, .. } = state_at(location, at)?;
     if output.is_json() {
         output.json_line(&outline(&state)?);
         return Ok(ExitCode::SUCCESS);
@@ -173,9 +189,9 @@ fn replay(place: &Place, at: Option<Sequence>, output: &mut Output) -> Result<Ex
     Ok(ExitCode::SUCCESS)
 }
 
-fn state_at(place: &Place, at: Option<Sequence>) -> Result<Replayed, Failure> {
+fn state_at(location: &JournalLocation, at: Option<Sequence>) -> Result<Replayed, Failure> {
     let last = at.unwrap_or(Sequence(u64::MAX));
-    match replay_until(place.store(), place.execution, last) {
+    match replay_until(location.store(), location.execution, last) {
         Err(ReplayError::Empty { .. }) if at.is_some() => {
             let message = format!("nothing was recorded by record {last}");
             Err(Failure::new(ErrorCode::InvalidParams, message)
@@ -191,14 +207,14 @@ fn outline(state: &missiond_journal::ExecutionState) -> Result<Value, Failure> {
 }
 
 fn export(
-    place: &Place,
+    location: &JournalLocation,
     format: JournalFormat,
     file: Option<&Path>,
     output: &mut Output,
 ) -> Result<ExitCode, Failure> {
     let Some(path) = file else {
         let mut out = BufWriter::new(std::io::stdout().lock());
-        let written = write_out(place, format, &mut out)
+        let written = write_out(location, format, &mut out)
             .and_then(|_| out.flush().map_err(ExportError::Write));
         return match written {
             Err(ExportError::Write(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => {
@@ -213,7 +229,7 @@ fn export(
     };
     // What an agent said may be nobody else's business.
     let mut out = BufWriter::new(open_private_output(path).map_err(unwritable)?);
-    let records = write_out(place, format, &mut out).map_err(export_failure)?;
+    let records = write_out(location, format, &mut out).map_err(export_failure)?;
     out.flush().map_err(unwritable)?;
     output.result(&json!({"file": path, "records": records}), |output, _| {
         output.line(format!("{records} records written to {}", path.display()));
@@ -222,11 +238,11 @@ fn export(
 }
 
 fn write_out(
-    place: &Place,
+    location: &JournalLocation,
     format: JournalFormat,
     out: &mut dyn Write,
 ) -> Result<u64, ExportError> {
-    let (store, execution) = (place.store(), place.execution);
+    let (store, execution) = (location.store(), location.execution);
     match format {
         JournalFormat::Jsonl => inspect::export(store, execution, ExportForm::Records, out),
         JournalFormat::Lines => inspect::export(store, execution, ExportForm::Lines, out),

@@ -9,7 +9,7 @@ use missiond_journal::Sequence;
 use missiond_journal::inspect::{self, Finding, Verification};
 use serde::Serialize;
 
-use super::{Place, store_failure};
+use super::{JournalLocation, store_failure};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::term::{Style, printable};
@@ -26,11 +26,11 @@ struct Report {
     groups: u64,
     last: Sequence,
     compactions: u32,
-    findings: Vec<Told>,
+    findings: Vec<ReportedFinding>,
 }
 
 #[derive(Serialize)]
-struct Told {
+struct ReportedFinding {
     finding: &'static str,
     what: String,
     meaning: &'static str,
@@ -41,36 +41,37 @@ pub(super) fn verify(
     all: bool,
     output: &mut Output,
 ) -> Result<ExitCode, Failure> {
-    let places = if all {
-        Place::every(output)?
+    let locations = if all {
+        JournalLocation::every(output)?
     } else {
         named(names)?
     };
-    if places.is_empty() {
+    if locations.is_empty() {
         output.notice("there are no journals yet");
     }
     let mut damaged = 0;
-    for place in &places {
-        let report = inspect_place(place)?;
+    for location in &locations {
+        let report = inspect_location(location)?;
         damaged += usize::from(!report.intact);
         output.result(&report, print_report);
     }
-    if all && !places.is_empty() && !output.is_json() {
+    if all && !locations.is_empty() && !output.is_json() {
         output.line(match damaged {
-            0 => format!("all {} journals are intact", places.len()),
-            damaged => format!("{damaged} of {} journals are not intact", places.len()),
+            0 => format!("all {} journals are intact", locations.len()),
+            damaged => format!("{damaged} of {} journals are not intact", locations.len()),
         });
     }
     Ok(ExitCode::from(u8::from(damaged > 0)))
 }
 
-fn named(names: &[String]) -> Result<Vec<Place>, Failure> {
-    names.iter().map(|name| Place::of(name)).collect()
+fn named(names: &[String]) -> Result<Vec<JournalLocation>, Failure> {
+    names.iter().map(|name| JournalLocation::of(name)).collect()
 }
 
-fn inspect_place(place: &Place) -> Result<Report, Failure> {
-    let verify =
-        || inspect::verify(place.store(), place.execution).map_err(|error| store_failure(&error));
+fn inspect_location(location: &JournalLocation) -> Result<Report, Failure> {
+    let verify = || {
+        inspect::verify(location.store(), location.execution).map_err(|error| store_failure(&error))
+    };
     let mut found = verify()?;
     if let [Finding::Unfinished { .. }] = found.findings[..] {
         // A daemon may have been in the middle of a write; a crash stays.
@@ -84,21 +85,21 @@ fn inspect_place(place: &Place) -> Result<Report, Failure> {
         segment,
         ref findings,
     } = found;
-    let told = |finding: &Finding| Told {
+    let reported = |finding: &Finding| ReportedFinding {
         finding: finding.name(),
         what: finding.to_string(),
         meaning: finding.meaning(),
     };
     Ok(Report {
-        execution: place.execution,
-        file: place.file(),
-        kept_in: place.name(),
+        execution: location.execution,
+        file: location.file(),
+        kept_in: location.name(),
         intact: found.is_sound(),
         records,
         groups,
         last: head.sequence,
         compactions: segment,
-        findings: findings.iter().map(told).collect(),
+        findings: findings.iter().map(reported).collect(),
     })
 }
 
@@ -125,8 +126,8 @@ fn print_report(output: &mut Output, report: &Report) {
         report.execution,
         report.kept_in
     ));
-    for told in &report.findings {
-        output.line(format!("  {}", printable(&told.what)));
-        output.line(format!("    {}", paint.apply(Style::Dim, told.meaning)));
+    for reported in &report.findings {
+        output.line(format!("  {}", printable(&reported.what)));
+        output.line(format!("    {}", paint.apply(Style::Dim, reported.meaning)));
     }
 }

@@ -28,7 +28,7 @@ use crate::output::{Output, Progress};
 use direct::{Direct, Request};
 
 pub(super) fn run(args: McpArgs, reach: &Reach, output: &mut Output) -> Result<ExitCode, Failure> {
-    let way = Way {
+    let way = ServerRoute {
         choice: match (args.daemon, args.no_daemon) {
             (true, _) => Choice::Daemon,
             (_, true) => Choice::Direct,
@@ -137,7 +137,7 @@ pub(super) fn run(args: McpArgs, reach: &Reach, output: &mut Output) -> Result<E
 
 /// Asks one server, or each that may run. Ends with 1 if one is not well.
 fn health(
-    way: &Way<'_>,
+    way: &ServerRoute<'_>,
     server: Option<String>,
     action: McpServerAction,
     output: &mut Output,
@@ -172,7 +172,7 @@ fn health(
 }
 
 /// How the servers are reached.
-struct Way<'a> {
+struct ServerRoute<'a> {
     choice: Choice,
     reach: &'a Reach,
 }
@@ -185,7 +185,7 @@ enum Choice {
     Whichever,
 }
 
-impl Way<'_> {
+impl ServerRoute<'_> {
     fn ask<O: Request>(
         &self,
         params: O::Params,

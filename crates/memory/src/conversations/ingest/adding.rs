@@ -10,12 +10,12 @@ use missiond_store::conversations::turns::{self, TurnRow};
 use missiond_store::conversations::usage;
 use missiond_store::{StoreError, Tx};
 
-use super::item::{Item, Kept};
+use super::item::{Item, ItemContent};
 
 /// What one conversation may hold; what comes after is counted and left out.
 const MOST_PLACES: i64 = 100_000;
 /// A conversation that is being added to, held until the transaction ends.
-pub(super) struct Adding {
+pub(super) struct ConversationWriter {
     pub(super) id: ConversationId,
     pub(super) conversation: ConversationRow,
     pub(super) current: Option<Turn>,
@@ -24,7 +24,7 @@ pub(super) struct Adding {
     pub(super) latest: Timestamp,
 }
 
-impl Adding {
+impl ConversationWriter {
     pub(super) async fn add(&mut self, tx: &mut Tx<'_>, item: &Item) -> Result<(), StoreError> {
         let at = item
             .at
@@ -32,15 +32,17 @@ impl Adding {
             .min(self.latest);
         let place = self.conversation.next_place;
         match &item.what {
-            Kept::Usage(usage) => {
+            ItemContent::Usage(usage) => {
                 let usage = UsageRow {
                     at,
                     ..usage.clone()
                 };
                 return items::put_usage(tx, self.id, &usage).await;
             }
-            Kept::Cost(cost) => return usage::put_cost(tx, self.id, &item.key, *cost, at).await,
-            Kept::Result {
+            ItemContent::Cost(cost) => {
+                return usage::put_cost(tx, self.id, &item.key, *cost, at).await;
+            }
+            ItemContent::Result {
                 outcome,
                 output,
                 noise,
@@ -68,12 +70,14 @@ impl Adding {
             _ => {}
         }
         let step = match &item.what {
-            Kept::Message { noise: Some(_), .. } => Step::Noise,
-            Kept::Message { role, text, .. } if *role == "person" => Step::Prompt(text),
-            Kept::Message { text, .. } => Step::Answer(text),
-            Kept::Call { .. } => Step::ToolBegan,
-            Kept::Event(_, step) => *step,
-            Kept::Result { .. } | Kept::Usage(_) | Kept::Cost(_) => Step::Other,
+            ItemContent::Message { noise: Some(_), .. } => Step::Noise,
+            ItemContent::Message { role, text, .. } if *role == "person" => Step::Prompt(text),
+            ItemContent::Message { text, .. } => Step::Answer(text),
+            ItemContent::Call { .. } => Step::ToolBegan,
+            ItemContent::Event(_, step) => *step,
+            ItemContent::Result { .. } | ItemContent::Usage(_) | ItemContent::Cost(_) => {
+                Step::Other
+            }
         };
         let turn = next_turn(self.current.as_ref(), step, place, at);
         if !self.insert(tx, item, place, turn.number, at).await? {
@@ -100,7 +104,7 @@ impl Adding {
     ) -> Result<bool, StoreError> {
         let key = item.key.clone();
         match &item.what {
-            Kept::Message {
+            ItemContent::Message {
                 role,
                 text,
                 model,
@@ -120,7 +124,7 @@ impl Adding {
                 };
                 items::add_message(tx, self.id, &row).await
             }
-            Kept::Call { tool, input } => {
+            ItemContent::Call { tool, input } => {
                 let row = CallRow {
                     place,
                     call: key,
@@ -136,7 +140,7 @@ impl Adding {
                 };
                 items::add_call(tx, self.id, &row).await
             }
-            Kept::Event(kind, _) => {
+            ItemContent::Event(kind, _) => {
                 let row = EventRow {
                     place,
                     key,
@@ -146,7 +150,7 @@ impl Adding {
                 };
                 items::add_event(tx, self.id, &row).await
             }
-            Kept::Result { .. } | Kept::Usage(_) | Kept::Cost(_) => Ok(false),
+            ItemContent::Result { .. } | ItemContent::Usage(_) | ItemContent::Cost(_) => Ok(false),
         }
     }
 

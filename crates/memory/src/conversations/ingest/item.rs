@@ -26,11 +26,11 @@ const MOST_COST: i64 = 1_000_000_000_000;
 pub(super) struct Item {
     pub(super) key: String,
     pub(super) at: Option<Timestamp>,
-    pub(super) what: Kept,
+    pub(super) what: ItemContent,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Kept {
+pub(super) enum ItemContent {
     Message {
         role: &'static str,
         text: String,
@@ -84,7 +84,7 @@ pub(super) fn fit(record: Record) -> Option<Item> {
                 None => LONGEST_MESSAGE,
                 Some(_) => LONGEST_NOISE,
             };
-            Kept::Message {
+            ItemContent::Message {
                 role: match role {
                     Role::Person => "person",
                     Role::Agent => "agent",
@@ -95,7 +95,7 @@ pub(super) fn fit(record: Record) -> Option<Item> {
                 noise,
             }
         }
-        RecordBody::ToolStarted { tool, input } => Kept::Call {
+        RecordBody::ToolStarted { tool, input } => ItemContent::Call {
             tool: name(&tool),
             input: match masked_json(&input) {
                 serde_json::Value::Null => String::new(),
@@ -109,7 +109,7 @@ pub(super) fn fit(record: Record) -> Option<Item> {
                 Some(Noise::Binary) => LONGEST_NAME,
                 _ => LONGEST_OUTPUT,
             };
-            Kept::Result {
+            ItemContent::Result {
                 outcome,
                 bytes: bytes(&output),
                 output: sanitize(&output, most),
@@ -118,7 +118,7 @@ pub(super) fn fit(record: Record) -> Option<Item> {
         }
         RecordBody::Used(usage) => {
             let count = |tokens: u64| i64::try_from(tokens).unwrap_or(0).min(MOST_TOKENS);
-            Kept::Usage(UsageRow {
+            ItemContent::Usage(UsageRow {
                 request: key.clone(),
                 model: usage.model.as_deref().map(name),
                 input: count(usage.input),
@@ -129,11 +129,11 @@ pub(super) fn fit(record: Record) -> Option<Item> {
             })
         }
         RecordBody::Cost(microdollars) => {
-            Kept::Cost(i64::try_from(microdollars).unwrap_or(0).min(MOST_COST))
+            ItemContent::Cost(i64::try_from(microdollars).unwrap_or(0).min(MOST_COST))
         }
-        RecordBody::TurnEnded => Kept::Event("turn_ended", Step::Ended),
-        RecordBody::Interrupted => Kept::Event("interrupted", Step::Interrupted),
-        RecordBody::Compacted => Kept::Event("compacted", Step::Other),
+        RecordBody::TurnEnded => ItemContent::Event("turn_ended", Step::Ended),
+        RecordBody::Interrupted => ItemContent::Event("interrupted", Step::Interrupted),
+        RecordBody::Compacted => ItemContent::Event("compacted", Step::Other),
     };
     Some(Item {
         key,

@@ -20,12 +20,12 @@ use crate::failure::Failure;
 use crate::output::Output;
 
 /// Where one journal is.
-pub(super) struct Place {
-    kept: Kept,
+pub(super) struct JournalLocation {
+    backend: JournalBackend,
     pub(super) execution: ExecutionId,
 }
 
-enum Kept {
+enum JournalBackend {
     Files(FileStore),
     Database(Rc<Database>),
 }
@@ -38,7 +38,7 @@ struct Database {
     _runtime: Runtime,
 }
 
-impl Place {
+impl JournalLocation {
     /// What a person calls it: an id of this home, or a file anywhere.
     pub(super) fn of(name: &str) -> Result<Self, Failure> {
         if let Ok(execution) = name.parse() {
@@ -74,7 +74,7 @@ impl Place {
                 .is_some()
         {
             return Ok(Self {
-                kept: Kept::Database(Rc::new(database)),
+                backend: JournalBackend::Database(Rc::new(database)),
                 execution,
             });
         }
@@ -89,18 +89,18 @@ impl Place {
         let files = own_files(&home);
         let mut found = Vec::new();
         if files.is_there() {
-            let place = |execution| Self::in_files(files.clone(), execution);
-            found.extend(listed(&files)?.into_iter().map(place));
+            let location = |execution| Self::in_files(files.clone(), execution);
+            found.extend(listed(&files)?.into_iter().map(location));
         }
         match Database::of(&home) {
             Ok(None) => {}
             Ok(Some(database)) => {
                 let database = Rc::new(database);
-                let place = |execution| Self {
-                    kept: Kept::Database(Rc::clone(&database)),
+                let location = |execution| Self {
+                    backend: JournalBackend::Database(Rc::clone(&database)),
                     execution,
                 };
-                found.extend(listed(&database.journals)?.into_iter().map(place));
+                found.extend(listed(&database.journals)?.into_iter().map(location));
             }
             Err(failure) if keeping(&home) == JournalKeeping::Files => {
                 let message = &failure.message;
@@ -113,15 +113,15 @@ impl Place {
 
     const fn in_files(files: FileStore, execution: ExecutionId) -> Self {
         Self {
-            kept: Kept::Files(files),
+            backend: JournalBackend::Files(files),
             execution,
         }
     }
 
     pub(super) fn store(&self) -> &dyn JournalStore {
-        match &self.kept {
-            Kept::Files(files) => files,
-            Kept::Database(database) => &database.journals,
+        match &self.backend {
+            JournalBackend::Files(files) => files,
+            JournalBackend::Database(database) => &database.journals,
         }
     }
 
@@ -134,17 +134,17 @@ impl Place {
 
     /// The file it is in, if it is in one.
     pub(super) fn file(&self) -> Option<PathBuf> {
-        match &self.kept {
-            Kept::Files(files) => Some(files.path(self.execution)),
-            Kept::Database(_) => None,
+        match &self.backend {
+            JournalBackend::Files(files) => Some(files.path(self.execution)),
+            JournalBackend::Database(_) => None,
         }
     }
 
     /// The file or the database, for a person.
     pub(super) fn name(&self) -> String {
-        match &self.kept {
-            Kept::Files(files) => files.path(self.execution).display().to_string(),
-            Kept::Database(database) => database.name.clone(),
+        match &self.backend {
+            JournalBackend::Files(files) => files.path(self.execution).display().to_string(),
+            JournalBackend::Database(database) => database.name.clone(),
         }
     }
 }

@@ -11,7 +11,7 @@ use missiond_core::Timestamp;
 const HIGHEST: usize = 32;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct WorkingDirectory {
     /// Without links in its path.
     pub cwd: PathBuf,
     /// The checkout it lies in; the folder itself without git.
@@ -22,7 +22,7 @@ pub(super) struct Place {
     pub branch: Option<String>,
 }
 
-impl Place {
+impl WorkingDirectory {
     /// Blocks.
     pub(super) fn of(cwd: &Path) -> Result<Self, String> {
         let checkout = Checkout::of(cwd).map_err(|error| error.to_string())?;
@@ -122,12 +122,15 @@ mod tests {
         std::fs::create_dir_all(worktree.join("src")).unwrap();
         let link = format!("gitdir: {}\n", git.display());
         std::fs::write(worktree.join(".git"), link).unwrap();
-        let place = Place::of(&worktree.join("src")).unwrap();
-        assert_eq!(place.branch.as_deref(), Some("mission/T-1"));
-        assert_eq!(place.main, main);
-        assert_eq!(place.project().as_deref(), Some("app"));
-        assert_eq!(place.upwards(), [worktree.join("src"), worktree.clone()]);
-        let home = Place::of(&main).unwrap();
+        let directory = WorkingDirectory::of(&worktree.join("src")).unwrap();
+        assert_eq!(directory.branch.as_deref(), Some("mission/T-1"));
+        assert_eq!(directory.main, main);
+        assert_eq!(directory.project().as_deref(), Some("app"));
+        assert_eq!(
+            directory.upwards(),
+            [worktree.join("src"), worktree.clone()]
+        );
+        let home = WorkingDirectory::of(&main).unwrap();
         assert_eq!(home.branch.as_deref(), Some("main"));
         assert_eq!(home.main, main);
     }
