@@ -39,6 +39,7 @@ fn what_was_acknowledged_survives_a_hundred_kills() {
         home.start();
         served += 1;
         load.while_producing(&home, || {
+            // A moment that nothing marks is what this is about.
             std::thread::sleep(life);
             home.kill();
         });
@@ -61,6 +62,7 @@ fn kill_while_starting(home: &TestHome, life: Duration) {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
+    // Not until anything is so: how far it came must differ from time to time.
     std::thread::sleep(life);
     daemon.kill().unwrap();
     daemon.wait().unwrap();

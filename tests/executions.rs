@@ -74,6 +74,18 @@ impl Stage {
         last
     }
 
+    /// Waits for what the journal says, and shows the execution as it is then: one
+    /// that was asked for before may be older than the records.
+    pub(crate) fn wait_for_records(
+        &self,
+        execution: &Value,
+        what: &str,
+        so: impl Fn(&[Value]) -> bool,
+    ) -> Value {
+        self.wait(execution, what, |details| so(&journal(details)));
+        self.show(execution)
+    }
+
     /// The prompts the agent got, by its own word.
     pub(crate) fn prompts(&self, execution: &Value) -> Vec<String> {
         let conversation = execution["conversation"].as_str().unwrap();
@@ -97,9 +109,12 @@ impl Stage {
 
 pub(crate) fn journal(details: &Value) -> Vec<Value> {
     let path = details["journal"].as_str().unwrap();
-    let lines = std::fs::read_to_string(path).unwrap();
+    let written = std::fs::read_to_string(path).unwrap();
+    // A line without an end is still being written.
+    let lines = written
+        .split_inclusive('\n')
+        .filter(|line| line.ends_with('\n'));
     lines
-        .lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect()
 }
@@ -187,14 +202,13 @@ fn an_agent_reports_by_markers_once_each_and_a_quoted_one_is_refused() {
     );
     let ended = stage.start(&turns, &["--wait", "--signals", "markers"], "the parser");
     assert_eq!(ended["outcome"], "turn_ended", "{ended}");
-    let claimed = |details: &Value| {
-        let records = journal(details);
-        let effects = of_kind(&records, "owner-effect.recorded");
+    let claimed = |records: &[Value]| {
+        let effects = of_kind(records, "owner-effect.recorded");
         effects
             .iter()
             .any(|one| one["kind"] == "completion_claimed")
     };
-    let details = stage.wait(&ended, "the claim", claimed);
+    let details = stage.wait_for_records(&ended, "the claim", claimed);
     assert_eq!(details["progress"], "Looking at the parser");
     assert_eq!(details["lifecycle"], "running", "a claim ends nothing");
     let records = journal(&details);

@@ -57,18 +57,26 @@ fn a_marker_that_scrolled_past_counts_and_one_from_a_file_does_not() {
     std::fs::write(stage.file("quoted.txt"), quoted).unwrap();
     stage.home.json(&["execution", "message", "agent", "Go."]);
 
-    let by_marker = |details: &Value| -> Vec<Value> {
-        let records = journal(details);
-        of_kind(&records, "observation.recorded")
+    let by_marker = |records: &[Value]| -> Vec<Value> {
+        of_kind(records, "observation.recorded")
             .into_iter()
             .filter(|one| one["source"] == "marker")
             .cloned()
             .collect()
     };
-    let details = stage.wait(&run, "all that was written", |details| {
-        by_marker(details).len() >= 3
+    let refusals = |records: &[Value]| -> Vec<Value> {
+        of_kind(records, "decision.recorded")
+            .into_iter()
+            .filter(|one| one["verdict"] == "refused")
+            .map(|one| one["reason"].clone())
+            .collect()
+    };
+    // The decision is the later record of the two.
+    let details = stage.wait_for_records(&run, "all that was written", |records| {
+        by_marker(records).len() >= 3 && refusals(records).len() >= 2
     });
-    let observed = by_marker(&details);
+    let records = journal(&details);
+    let observed = by_marker(&records);
     assert_eq!(
         observed[0]["observed"]["signal"]["payload"]["summary"],
         "scrolled past"
@@ -80,13 +88,7 @@ fn a_marker_that_scrolled_past_counts_and_one_from_a_file_does_not() {
     assert_eq!(codes, ["unauthorised", "wrong_execution"]);
     assert_eq!(details["progress"], "scrolled past");
     assert_eq!(details["lifecycle"], "running");
-    let records = journal(&details);
-    let refused: Vec<_> = of_kind(&records, "decision.recorded")
-        .into_iter()
-        .filter(|one| one["verdict"] == "refused")
-        .map(|one| one["reason"].clone())
-        .collect();
-    assert_eq!(refused, ["unauthorised", "wrong_execution"]);
+    assert_eq!(refusals(&records), ["unauthorised", "wrong_execution"]);
     assert_eq!(
         of_kind(&records, "owner-effect.recorded"),
         [&Value::Null; 0]
@@ -99,7 +101,7 @@ fn a_marker_that_scrolled_past_counts_and_one_from_a_file_does_not() {
         .home
         .json(&["execution", "message", "agent", "the end"]);
     let details = stage.wait(&run, "its end", |details| !details["ended_at"].is_null());
-    assert_eq!(by_marker(&details).len(), 3);
+    assert_eq!(by_marker(&journal(&details)).len(), 3);
 }
 
 const REPORTS: &str = r"

@@ -127,7 +127,9 @@ impl Watched {
             status = watched.child.try_wait().unwrap();
             status.is_some()
         });
-        while let Ok(bytes) = self.output.recv_timeout(LOOK) {
+        // Until the terminal has nothing more: the kernel hangs it up when the program
+        // that leads its session has ended.
+        while let Ok(bytes) = self.output.recv_timeout(PATIENCE) {
             self.feed(&bytes);
         }
         let at = self.began.elapsed();

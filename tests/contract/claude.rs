@@ -62,12 +62,12 @@ fn prepared() -> Option<(Room, Cli)> {
             ("DISABLE_TELEMETRY", "1".to_owned()),
             ("HTTPS_PROXY", NOWHERE.to_owned()),
         ],
-        write: |room, name| {
+        write: |reply, room, name| {
             let file = room.path("work").join(name);
-            Reply::new().call("Write", json!({"file_path": file, "content": MADE}))
+            reply.call("Write", json!({"file_path": file, "content": MADE}))
         },
-        signal: |tool, arguments| {
-            Reply::new().call(&format!("mcp__mission-execution__{tool}"), arguments)
+        signal: |reply, tool, arguments| {
+            reply.call(&format!("mcp__mission-execution__{tool}"), arguments)
         },
         allow: "Yes",
         deny: "No",

@@ -1,6 +1,6 @@
 //! Codex.
 
-use missiond_model_server::{Api, Reply};
+use missiond_model_server::Api;
 use serde_json::json;
 
 use super::{Cli, Clis, KEY, MADE, NOWHERE, Room};
@@ -49,15 +49,15 @@ wire_api = "responses"
             ("SCRIPTED_API_KEY", KEY.to_owned()),
             ("HTTPS_PROXY", NOWHERE.to_owned()),
         ],
-        write: |_, name| {
+        write: |reply, _, name| {
             let shell = json!({
                 "cmd": format!("printf '{MADE}' > {name}"), "yield_time_ms": 15_000,
                 "sandbox_permissions": "require_escalated",
                 "justification": "May it write a file?",
             });
-            Reply::new().call("exec_command", shell)
+            reply.call("exec_command", shell)
         },
-        signal: |tool, arguments| Reply::new().call_in("mcp__mission_execution", tool, arguments),
+        signal: |reply, tool, arguments| reply.call_in("mcp__mission_execution", tool, arguments),
         allow: "Yes, proceed",
         deny: "No",
         farewell: "/quit",

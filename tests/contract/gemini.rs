@@ -1,6 +1,6 @@
 //! Gemini CLI.
 
-use missiond_model_server::{Api, Reply};
+use missiond_model_server::Api;
 use serde_json::json;
 
 use super::{Cli, Clis, KEY, MADE, Room};
@@ -39,11 +39,11 @@ fn prepared() -> Option<(Room, Cli)> {
             ("GOOGLE_GEMINI_BASE_URL", room.model.url()),
             ("GEMINI_TELEMETRY_ENABLED", "false".to_owned()),
         ],
-        write: |_, name| {
-            Reply::new().call("write_file", json!({"file_path": name, "content": MADE}))
+        write: |reply, _, name| {
+            reply.call("write_file", json!({"file_path": name, "content": MADE}))
         },
-        signal: |tool, arguments| {
-            Reply::new().call(&format!("mcp_mission-execution_{tool}"), arguments)
+        signal: |reply, tool, arguments| {
+            reply.call(&format!("mcp_mission-execution_{tool}"), arguments)
         },
         allow: "Allow once",
         deny: "No",

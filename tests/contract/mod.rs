@@ -35,10 +35,10 @@ struct Cli {
     /// For the program, after what its adapter says.
     args: Vec<&'static str>,
     environment: Vec<(&'static str, String)>,
-    /// The call of a tool that writes this file and must be asked about.
-    write: fn(&Room, &str) -> Reply,
-    /// The call of this tool of the execution's own server.
-    signal: fn(&str, Value) -> Reply,
+    /// Adds the call of a tool that writes this file and must be asked about.
+    write: fn(Reply, &Room, &str) -> Reply,
+    /// Adds the call of this tool of the execution's own server.
+    signal: fn(Reply, &str, Value) -> Reply,
     /// The option of the dialog that lets it write, and the one that does not.
     allow: &'static str,
     deny: &'static str,
@@ -167,12 +167,10 @@ impl Cli {
                 .text("The second says forty-two."),
         );
         let agent = Agent::start(self, room, "what is the answer", &[]);
-        agent.wait("thinking", |details| details["activity"] == "reasoning");
+        agent.wait_for_reading("thinking", 0);
         begin.open();
         agent.wait_for_text("The answer has two lines.");
-        agent.wait("responding", |details| {
-            details["activity"] == "communicating"
-        });
+        agent.wait_for_reading("responding", 0);
         finish.open();
         agent.wait_for_rest("forty-two");
         agent
@@ -234,7 +232,9 @@ impl Cli {
 
 /// The states every CLI goes through in the first execution, whatever is
 /// between: it answers, writes after a question, does not write after another,
-/// answers across a restart of the daemon, is interrupted, ends.
+/// answers across a restart of the daemon, is interrupted, ends. Each is waited
+/// for while it lasts: a screen is read now and then, and on a busy machine a
+/// state that nothing holds goes by unread.
 const SCREEN: [&str; 16] = [
     "idle",
     "thinking",
@@ -397,8 +397,53 @@ impl<'r> Agent<'r> {
     /// The agent has said this and waits for the next prompt.
     fn wait_for_rest(&self, words: &str) {
         self.wait_for_text(words);
+        self.rests();
+    }
+
+    /// The agent waits for the next prompt, and the journal has it.
+    fn rests(&self) {
         self.wait("rest", |details| details["activity"] == "idle");
         wait_for("the prompt", || self.screen()["reading"]["state"] == "idle");
+        wait_for("the prompt to be on record", || {
+            self.readings().last().is_some_and(|state| state == "idle")
+        });
+    }
+
+    /// What the screen was read as, by the journal. The activity is no proof of
+    /// it: a hook that tells of the same is often first.
+    fn readings(&self) -> Vec<String> {
+        let details = self.show();
+        let written = std::fs::read_to_string(details["journal"].as_str().unwrap()).unwrap();
+        // The last line may be half written.
+        let records = written
+            .lines()
+            .filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let observed = records
+            .map(|record| record["data"].clone())
+            .filter(|data| data["source"] == "terminal");
+        let facts = observed
+            .map(|data| data["observed"]["fact"].clone())
+            .filter(|fact| fact["type"] == "reading");
+        facts
+            .map(|fact| fact["payload"]["state"].as_str().unwrap().to_owned())
+            .collect()
+    }
+
+    /// The screen was read as this, not counting the first `before` readings.
+    fn wait_for_reading(&self, state: &str, before: usize) {
+        wait_for(state, || {
+            let readings = self.readings();
+            readings.iter().skip(before).any(|read| read == state)
+        });
+    }
+
+    /// Says this, and opens the gate of its reply when the screen was read as
+    /// thinking.
+    fn send_and_read(&self, words: &str, begin: &Gate) {
+        let before = self.readings().len();
+        self.send_message(words);
+        self.wait_for_reading("thinking", before);
+        begin.open();
     }
 
     /// Sends a message and waits until it was typed.
@@ -425,7 +470,7 @@ impl<'r> Agent<'r> {
     fn reports(&self) {
         let model = &self.room.model;
         let report = json!({"summary": "half of it", "percent": 50});
-        model.reply((self.cli.signal)("progress", report));
+        model.reply((self.cli.signal)(Reply::new(), "progress", report));
         model.reply(Reply::new().text("It is reported."));
         self.send_message("report how far you are");
         self.wait_for_rest("It is reported.");
@@ -435,7 +480,7 @@ impl<'r> Agent<'r> {
     fn asks_and_is_answered(&self) {
         let model = &self.room.model;
         let question = json!({"question": "Which port?"});
-        model.reply((self.cli.signal)("needs_input", question));
+        model.reply((self.cli.signal)(Reply::new(), "needs_input", question));
         model.reply(Reply::new().text("The port was asked for."));
         self.send_message("ask me for the port");
         self.wait_for_rest("The port was asked for.");
@@ -454,8 +499,11 @@ impl<'r> Agent<'r> {
 
     /// Has the model write a file, and answers the question that comes up.
     fn asks_to_write(&self, name: &str, prompt: &str, answer: &str, then: Option<Reply>) {
-        self.room.model.reply((self.cli.write)(self.room, name));
-        self.send_message(prompt);
+        let before = self.readings().len();
+        let begin = Gate::closed();
+        let write = (self.cli.write)(Reply::new().hold(&begin), self.room, name);
+        self.room.model.reply(write);
+        self.send_and_read(prompt, &begin);
         // Some report the question before they have drawn it.
         wait_for("the options of a dialog", || {
             let reading = self.screen()["reading"].clone();
@@ -464,6 +512,7 @@ impl<'r> Agent<'r> {
         self.wait("the question to be seen", |details| {
             details["attention"] == "awaiting_operator"
         });
+        self.wait_for_reading("confirming", before);
         assert!(!self.room.path("work").join(name).exists());
         if let Some(reply) = then {
             self.room.model.reply(reply);
@@ -483,8 +532,7 @@ impl<'r> Agent<'r> {
     fn leaves_what_it_may_not(&self) {
         let turns = self.room.model.turns().len();
         self.asks_to_write("never.txt", "write another", self.cli.deny, None);
-        self.wait("rest", |details| details["activity"] == "idle");
-        wait_for("the prompt", || self.screen()["reading"]["state"] == "idle");
+        self.rests();
         assert!(!self.room.path("work/never.txt").exists());
         assert_eq!(self.room.model.turns().len(), turns + 1);
     }
@@ -502,8 +550,10 @@ impl<'r> Agent<'r> {
                 .hold(&finish)
                 .text("And that was all."),
         );
+        let before = self.readings().len();
         self.send_message("take your time");
         self.wait_for_text("One thing first.");
+        self.wait_for_reading("responding", before);
         let pid = self.pid();
         self.room.home.kill();
         self.room.home.start();
@@ -519,20 +569,23 @@ impl<'r> Agent<'r> {
                 .text("One, two, three.\n\nFour, five, six.\n\n")
                 .hold(&never),
         );
+        let before = self.readings().len();
         self.send_message("count to a million");
         self.wait_for_text("One, two, three.");
+        self.wait_for_reading("responding", before);
         self.wait("counting", |details| details["activity"] == "communicating");
         let sent = self.room.home.json(&["execution", "interrupt", "agent"]);
         self.wait_for_delivery(&sent);
-        self.wait("rest", |details| details["activity"] == "idle");
+        self.rests();
     }
 
     fn claims(&self) {
         let claim = json!({"summary": "all of it is done"});
-        let model = &self.room.model;
-        model.reply((self.cli.signal)("completed_claim", claim));
+        let (model, begin) = (&self.room.model, Gate::closed());
+        let held = Reply::new().hold(&begin);
+        model.reply((self.cli.signal)(held, "completed_claim", claim));
         model.reply(Reply::new().text("It is claimed."));
-        self.send_message("say that it is done");
+        self.send_and_read("say that it is done", &begin);
         self.wait_for_rest("It is claimed.");
         assert_eq!(self.show()["lifecycle"], "running", "a claim ends nothing");
     }

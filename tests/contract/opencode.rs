@@ -1,6 +1,6 @@
 //! OpenCode.
 
-use missiond_model_server::{Api, Reply};
+use missiond_model_server::Api;
 use serde_json::json;
 
 use super::{Cli, Clis, KEY, MADE, NOWHERE, Room, platform};
@@ -47,12 +47,12 @@ fn prepared() -> Option<(Room, Cli)> {
             ("OPENCODE_DISABLE_DEFAULT_PLUGINS", "1".to_owned()),
             ("HTTPS_PROXY", NOWHERE.to_owned()),
         ],
-        write: |room, name| {
+        write: |reply, room, name| {
             let file = room.path("work").join(name);
-            Reply::new().call("write", json!({"filePath": file, "content": MADE}))
+            reply.call("write", json!({"filePath": file, "content": MADE}))
         },
-        signal: |tool, arguments| {
-            Reply::new().call(&format!("mission-execution_{tool}"), arguments)
+        signal: |reply, tool, arguments| {
+            reply.call(&format!("mission-execution_{tool}"), arguments)
         },
         allow: "Allow once",
         deny: "Reject",

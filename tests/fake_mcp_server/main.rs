@@ -134,7 +134,8 @@ impl Server<'_> {
                 id,
                 &json!({"tools": [tool("echo"), tool("echo"), tool("bad\u{1b}[31m")]}),
             ),
-            // Long enough for a call to come while the new list is asked for.
+            // Long enough for a call to come while the new list is asked for. No result
+            // depends on it: a call that comes later finds the list there.
             ("changes", _) if description.contains(SENT_AWAY) => {
                 let (id, tools) = (id.clone(), json!({"tools": [tool("echo"), tool("slow")]}));
                 std::thread::spawn(move || {
@@ -268,7 +269,9 @@ fn litter(record: &str) {
     command
         .args([
             "-c",
-            "setsid sh -c 'echo $$ >> \"$0\"; exec sleep 1000' \"$0\" & sleep 0.2",
+            // The server serves when the grandchild is on record.
+            "setsid sh -c 'echo $$ >> \"$0\"; exec sleep 1000' \"$0\" & \
+             until [ -s \"$0\" ]; do sleep 0.01; done",
         ])
         .arg(record)
         .stdin(std::process::Stdio::null())

@@ -26,6 +26,7 @@ const FIRST: Generation = Generation(0);
 /// Files are told apart by their number alone.
 const NO_HANDLE: FileHandle = FileHandle(0);
 const BLOCK: u64 = 4096;
+/// Of a slow disk. Many of them together are the time in which an index is not built.
 const SLOW_READ: Duration = Duration::from_millis(50);
 
 impl Served {

@@ -30,6 +30,7 @@ cargo xtask test [FILTER]    check and test everything
   --skip-mcp-servers         without the tests that run other people's MCP servers
   --skip-web                 without building the web board and its tests in a browser
   --quick                    tests only: no formatting, lints or licences
+  --strict                   a flaky test, one that passes only when tried again, fails the run
   --long                     the long versions: thousands of kills and power cuts, full
                              matrices, every fuzz target; hours
 cargo xtask web              build the web board into web/dist, which the program embeds

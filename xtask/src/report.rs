@@ -1,7 +1,7 @@
-//! What the test command says at its end: the time of every stage and the
-//! slowest tests. Both come from what the runners print while they run.
+//! What the test command says at its end: the time of every stage, the slowest
+//! tests and the flaky ones. All come from what the runners print while they run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -20,12 +20,25 @@ struct Stage {
     processor: Option<Duration>,
 }
 
+/// What a flaky test does to the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Strictness {
+    /// It is named at the end, and the run succeeds.
+    Lenient,
+    /// It fails the run.
+    Strict,
+}
+
 /// What a runner printed, added up.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Ran {
     pub(crate) passed: u64,
     /// Each test with the time it took.
     times: BTreeMap<String, Duration>,
+    /// The tests that failed and passed when they were tried again.
+    flaky: BTreeSet<String>,
+    /// Why the runner did not succeed. What it printed before counts all the same.
+    failure: Option<String>,
 }
 
 /// Stages as they end, and what failed in them.
@@ -33,6 +46,7 @@ pub(crate) struct Ran {
 pub(crate) struct Report {
     stages: Vec<Stage>,
     times: BTreeMap<String, Duration>,
+    flaky: BTreeSet<String>,
     failures: Vec<String>,
 }
 
@@ -84,12 +98,13 @@ impl Report {
         processor: Option<Duration>,
         result: Result<Ran, String>,
     ) -> Result<(), String> {
-        let (tests, result) = match result {
+        let (tests, failure) = match result {
             Ok(ran) => {
                 self.times.extend(ran.times);
-                (ran.passed, Ok(()))
+                self.flaky.extend(ran.flaky);
+                (ran.passed, ran.failure)
             }
-            Err(error) => (0, Err(format!("{name}: {error}"))),
+            Err(error) => (0, Some(error)),
         };
         self.stages.push(Stage {
             name,
@@ -97,11 +112,11 @@ impl Report {
             took,
             processor,
         });
-        result
+        failure.map_or(Ok(()), |error| Err(format!("{name}: {error}")))
     }
 
     /// Prints the tables; an error if anything failed.
-    pub(crate) fn finish(&self, took: Duration) -> Result<(), String> {
+    pub(crate) fn finish(&self, took: Duration, strictness: Strictness) -> Result<(), String> {
         let slowest = self.slowest();
         if !slowest.is_empty() {
             println!("\n{:>8}  the {} slowest tests", "seconds", slowest.len());
@@ -129,13 +144,38 @@ impl Report {
             );
         }
         println!("{:<36}{:>10.1}", "all", took.as_secs_f64());
-        let total: u64 = self.stages.iter().map(|stage| stage.tests).sum();
-        if self.failures.is_empty() {
-            println!("{total} passed, 0 failed");
-            Ok(())
-        } else {
-            Err(self.failures.join("\n"))
+        let summary = self.summary(strictness)?;
+        println!("{summary}");
+        Ok(())
+    }
+
+    /// The last lines of the run; an error if it failed.
+    fn summary(&self, strictness: Strictness) -> Result<String, String> {
+        let flaky = self.flaky_tests();
+        let is_failed =
+            !self.failures.is_empty() || (strictness == Strictness::Strict && flaky.is_some());
+        if is_failed {
+            let mut lines = self.failures.clone();
+            lines.extend(flaky);
+            return Err(lines.join("\n"));
         }
+        let total: u64 = self.stages.iter().map(|stage| stage.tests).sum();
+        let mut lines = vec![format!("{total} passed, 0 failed")];
+        lines.extend(flaky);
+        Ok(lines.join("\n"))
+    }
+
+    /// Every flaky test by its name, under a sentence that says what they are.
+    fn flaky_tests(&self) -> Option<String> {
+        if self.flaky.is_empty() {
+            return None;
+        }
+        let mut lines = vec![format!(
+            "{} flaky: failed, and passed when tried again. Each is a defect; find the race:",
+            self.flaky.len()
+        )];
+        lines.extend(self.flaky.iter().map(|name| format!("  {name}")));
+        Some(lines.join("\n"))
     }
 
     fn slowest(&self) -> Vec<(&str, Duration)> {
@@ -177,11 +217,8 @@ pub(crate) fn counted(command: &mut Command) -> Result<Ran, String> {
         ran.read(&line);
     }
     let status = child.wait().map_err(|error| error.to_string())?;
-    if status.success() {
-        Ok(ran)
-    } else {
-        Err(format!("there are failures ({status})"))
-    }
+    ran.failure = (!status.success()).then(|| format!("there are failures ({status})"));
+    Ok(ran)
 }
 
 /// Adds up the tests of a command that runs beside others; what it prints is shown
@@ -202,10 +239,21 @@ pub(crate) fn captured(command: &mut Command) -> Result<Ran, String> {
 impl Ran {
     fn read(&mut self, line: &str) {
         self.passed += passed_in(line);
-        if let Some((name, took)) = nextest_time(line).or_else(|| browser_time(line)) {
-            self.times.insert(name, took);
+        if let Some(end) = nextest_end(line).or_else(|| browser_end(line)) {
+            if end.is_flaky {
+                self.flaky.insert(end.name.clone());
+            }
+            self.times.insert(end.name, end.took);
         }
     }
+}
+
+/// The end of one test, as a line of a runner tells it.
+struct End {
+    name: String,
+    took: Duration,
+    /// It passed, but not at the first try.
+    is_flaky: bool,
 }
 
 /// What a summary line of any of the runners counts; 0 for any other line.
@@ -218,6 +266,10 @@ fn passed_in(line: &str) -> u64 {
         .strip_suffix(')')
         .and_then(|line| line.split_once(" passed ("));
     if let Some((number, _)) = browser {
+        return number.parse().unwrap_or(0);
+    }
+    // The browser's runner does not count these among those that passed.
+    if let Some(number) = line.strip_suffix(" flaky") {
         return number.parse().unwrap_or(0);
     }
     let summary = line.starts_with("test result: ") || line.starts_with("Summary ");
@@ -233,25 +285,31 @@ fn passed_in(line: &str) -> u64 {
 }
 
 /// `PASS [   0.009s] ( 1/15) mission::product crash::survives`, and the same for
-/// other outcomes.
-fn nextest_time(line: &str) -> Option<(String, Duration)> {
+/// other outcomes. A flaky test is `TRY 2 PASS` when it ends and `FLAKY 2/2` in the
+/// summary.
+fn nextest_end(line: &str) -> Option<End> {
     let (outcome, rest) = line.trim_start().split_once(" [")?;
     let (seconds, rest) = rest.split_once("s] ")?;
-    let is_outcome = outcome
-        .chars()
-        .all(|letter| letter.is_ascii_uppercase() || letter.is_ascii_digit() || letter == ' ');
+    let is_outcome = outcome.chars().all(|letter| {
+        letter.is_ascii_uppercase() || letter.is_ascii_digit() || " /".contains(letter)
+    });
     let took = seconds.trim().parse().ok()?;
     let name = match rest.trim_start().strip_prefix('(') {
         Some(numbered) => numbered.split_once(") ")?.1,
         None => rest,
     };
-    (is_outcome && outcome != "SLOW" && !outcome.is_empty())
-        .then(|| (name.trim().to_owned(), Duration::from_secs_f64(took)))
+    let tried_again = outcome.starts_with("TRY ") && outcome.ends_with(" PASS");
+    (is_outcome && outcome != "SLOW" && !outcome.is_empty()).then(|| End {
+        name: name.trim().to_owned(),
+        took: Duration::from_secs_f64(took),
+        is_flaky: tried_again || outcome.starts_with("FLAKY "),
+    })
 }
 
-/// `✓  1 [board] › tests/board.spec.ts:12:1 › moves a task (2.3s)`
-fn browser_time(line: &str) -> Option<(String, Duration)> {
-    let (_, name) = line.split_once("] › ")?;
+/// `✓  1 [board] › tests/board.spec.ts:12:1 › moves a task (2.3s)`, where the name
+/// ends with `(retry #1)` at the second try.
+fn browser_end(line: &str) -> Option<End> {
+    let (mark, name) = line.split_once("] › ")?;
     let (name, took) = name.trim_end().strip_suffix(')')?.rsplit_once(" (")?;
     let scaled = |suffix: &str, scale: f64| {
         let number: f64 = took.strip_suffix(suffix)?.parse().ok()?;
@@ -260,7 +318,15 @@ fn browser_time(line: &str) -> Option<(String, Duration)> {
     let seconds = scaled("ms", 0.001)
         .or_else(|| scaled("s", 1.0))
         .or_else(|| scaled("m", 60.0))?;
-    Some((name.to_owned(), Duration::from_secs_f64(seconds)))
+    let (name, tried_again) = match name.rsplit_once(" (retry #") {
+        Some((name, _)) => (name, true),
+        None => (name, false),
+    };
+    Some(End {
+        name: name.to_owned(),
+        took: Duration::from_secs_f64(seconds),
+        is_flaky: tried_again && mark.trim_start().starts_with('✓'),
+    })
 }
 
 #[cfg(test)]
@@ -273,9 +339,20 @@ mod tests {
             "        PASS [   1.500s] ( 1/15) mission::product crash::survives",
             "     TIMEOUT [  60.000s] (   2/1490) mission::product slots::start",
             "        SLOW [> 60.000s] ( 3/15) mission::product slow::one",
-            "     Summary [ 591.200s] 1490 tests run: 1489 passed (2 slow), 1 failed, 0 skipped",
+            "  TRY 1 FAIL [   0.006s] (───) mission::product slots::read",
+            "   DELAY 2/2 by   1.000s (───) mission::product slots::read",
+            "  TRY 2 PASS [   0.200s] ( 4/15) mission::product slots::read",
+            "  TRY 1 FAIL [   0.006s] (───) mission::product slots::stop",
+            "  TRY 2 FAIL [   0.300s] ( 5/15) mission::product slots::stop",
+            "     Summary [ 591.200s] 1490 tests run: 1489 passed (2 slow, 1 flaky), 1 failed, 0 skipped",
+            "   FLAKY 2/2 [   0.200s] ( 4/15) mission::product slots::read",
             "  ✓   1 [board] › tests/board.spec.ts:12:1 › moves a task (2.3s)",
             "  ✓   2 [board] › tests/board.spec.ts:40:1 › shows › a task (350ms)",
+            "  ✘   3 [board] › tests/board.spec.ts:50:1 › drags a task (1.0s)",
+            "  ✓   4 [board] › tests/board.spec.ts:50:1 › drags a task (retry #1) (1.5s)",
+            "  ✘   5 [board] › tests/board.spec.ts:60:1 › drops a task (retry #1) (1.2s)",
+            "  1 flaky",
+            "    [board] › tests/board.spec.ts:50:1 › drags a task ─────",
             "  41 passed (6.6m)",
             "# pass 7",
             "test result: ok. 3 passed; 0 failed; 0 ignored",
@@ -287,13 +364,22 @@ mod tests {
         }
         let time = |name: &str, millis| (name.to_owned(), Duration::from_millis(millis));
         let expected = Ran {
-            passed: 1489 + 41 + 7 + 3,
+            passed: 1489 + 1 + 41 + 7 + 3,
             times: BTreeMap::from([
                 time("mission::product crash::survives", 1500),
+                time("mission::product slots::read", 200),
                 time("mission::product slots::start", 60_000),
+                time("mission::product slots::stop", 300),
                 time("tests/board.spec.ts:12:1 › moves a task", 2300),
                 time("tests/board.spec.ts:40:1 › shows › a task", 350),
+                time("tests/board.spec.ts:50:1 › drags a task", 1500),
+                time("tests/board.spec.ts:60:1 › drops a task", 1200),
             ]),
+            flaky: BTreeSet::from([
+                "mission::product slots::read".to_owned(),
+                "tests/board.spec.ts:50:1 › drags a task".to_owned(),
+            ]),
+            failure: None,
         };
         assert_eq!(ran, expected);
     }
@@ -313,8 +399,42 @@ mod tests {
         let names: Vec<_> = report.slowest().iter().map(|(name, _)| *name).collect();
         assert_eq!(names, ["b slow", "a quick"]);
         assert_eq!(
-            report.finish(Duration::from_secs(3)),
+            report.finish(Duration::from_secs(3), Strictness::Lenient),
             Err("broken: no".to_owned())
+        );
+    }
+
+    #[test]
+    fn a_flaky_test_is_named_last_and_fails_only_a_strict_run() {
+        let mut report = Report::default();
+        report.stage("well", || {
+            let mut ran = Ran::default();
+            ran.read("TRY 2 PASS [ 0.5s] (2/2) a slots::read");
+            ran.read("Summary [ 1.5s] 2 tests run: 2 passed (1 flaky), 0 skipped");
+            Ok(ran)
+        });
+        let flaky = "1 flaky: failed, and passed when tried again. Each is a defect; \
+                     find the race:\n  a slots::read";
+        assert_eq!(
+            report.summary(Strictness::Lenient),
+            Ok(format!("2 passed, 0 failed\n{flaky}"))
+        );
+        assert_eq!(report.summary(Strictness::Strict), Err(flaky.to_owned()));
+        // It is named beside what failed, too, even by the same runner.
+        report.stage("broken", || {
+            let mut ran = Ran::default();
+            ran.read("TRY 2 PASS [ 0.5s] (1/2) a slots::stop");
+            ran.failure = Some("there are failures".to_owned());
+            Ok(ran)
+        });
+        let error = report.summary(Strictness::Lenient).unwrap_err();
+        assert!(
+            error.starts_with("broken: there are failures\n2 flaky: "),
+            "{error}"
+        );
+        assert!(
+            error.ends_with("\n  a slots::read\n  a slots::stop"),
+            "{error}"
         );
     }
 }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use crate::compile::{Built, LintingCargo};
 use crate::packages::{self, Browser, Postgres};
-use crate::report::{Ran, Report, captured, counted};
+use crate::report::{Ran, Report, Strictness, captured, counted};
 use crate::{clis, fuzz, house, licences, mcp_servers, node, run, web};
 
 /// Whether a part of the tests runs.
@@ -39,6 +39,7 @@ struct Options {
     /// Formatting, licences and lints.
     checks: Part,
     size: Size,
+    strictness: Strictness,
     filters: Vec<String>,
 }
 
@@ -55,6 +56,7 @@ impl Options {
             mcp_servers: Part::Tested,
             checks: Part::Tested,
             size: Size::Short,
+            strictness: Strictness::Lenient,
             filters: Vec::new(),
         };
         for argument in arguments {
@@ -65,6 +67,7 @@ impl Options {
                 "--skip-mcp-servers" => options.mcp_servers = Part::Skipped,
                 "--quick" => options.checks = Part::Skipped,
                 "--long" => options.size = Size::Long,
+                "--strict" => options.strictness = Strictness::Strict,
                 unknown if unknown.starts_with("--") => {
                     return Err(format!("`cargo xtask test` takes no `{unknown}`"));
                 }
@@ -121,7 +124,7 @@ pub(crate) fn test(arguments: &[String]) -> Result<(), String> {
         report.fail(error);
     }
     options.print_skipped();
-    report.finish(began.elapsed())
+    report.finish(began.elapsed(), options.strictness)
 }
 
 /// All stages in their order; an error is one that makes the rest meaningless.
@@ -338,8 +341,9 @@ mod tests {
             let words: Vec<_> = words.iter().map(|word| (*word).to_owned()).collect();
             Options::parse(&words)
         };
-        let options = parse(&["--long", "--skip-web", "--quick", "crash"]).unwrap();
+        let options = parse(&["--long", "--skip-web", "--quick", "--strict", "crash"]).unwrap();
         assert_eq!(options.size, Size::Long);
+        assert_eq!(options.strictness, Strictness::Strict);
         assert_eq!(options.checks, Part::Skipped);
         assert_eq!(options.browser, Browser::Skipped);
         assert_eq!(options.real_clis, Part::Tested);

@@ -23,7 +23,7 @@ use super::marker_listener::MarkerListener;
 use super::messages::Retry;
 use super::run::{Exit, Notice, ObservationDraft, Run};
 use super::transcript::Transcript;
-use super::{facts, messages, startup};
+use super::{facts, messages, spooled_hooks, startup};
 use crate::context::Context;
 use crate::error::ExecutionError;
 
@@ -144,6 +144,9 @@ impl Follow {
             Notice::Closed { reason } => {
                 // What it wrote last may still be on its way.
                 let read = self.read_transcript().await;
+                // A hook that found the daemon slow left its report for the next
+                // hook, and there is none any more.
+                spooled_hooks::ingest(&self.context, &self.run).await;
                 if let Some((_, heard)) = &self.markers {
                     self.handle_markers(heard.drain_last()).await?;
                 }

@@ -1,4 +1,5 @@
-//! What the hooks of an execution reported while no daemon was there.
+//! What the hooks of an execution reported while no daemon was there, or one that
+//! was too slow for them.
 
 use std::sync::Arc;
 
@@ -11,7 +12,8 @@ use super::{access, facts};
 use crate::context::Context;
 use crate::error::ExecutionError;
 
-/// Takes it in. What is not taken stays and comes with the next hook.
+/// Takes it in, after a start of the daemon and at the end of the execution. What
+/// is not taken stays and comes with the next hook.
 pub(super) async fn ingest(context: &Context, run: &Arc<Run>) {
     let folder = context.launch_folder(run.id);
     if !access::file_in(&folder).exists() {

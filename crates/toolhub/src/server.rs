@@ -366,6 +366,9 @@ impl Server {
             .iter()
             .map(|tool| (tool.name.clone(), tool.digest.clone()))
             .collect();
+        // Taken before the review: pins that change while it is made leave a listing
+        // that is reviewed again, not one that passes for reviewed with the new ones.
+        let pins = self.environment.pins.stamp();
         let held = self.environment.pins.review(&self.name, &digests)?;
         for (tool, held) in tools.iter_mut().zip(held) {
             tool.held = held;
@@ -380,7 +383,7 @@ impl Server {
             tools: Arc::clone(&tools),
             session: Arc::downgrade(session),
             changes,
-            pins: self.environment.pins.stamp(),
+            pins,
         });
         if before.is_none_or(|before| before.tools != tools) {
             self.environment.publish(HubEvent::Tools {
