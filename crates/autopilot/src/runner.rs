@@ -475,10 +475,10 @@ impl Runner {
                     let (id, holder) = (found.attempt.id, self.holder.to_string());
                     match board.adopt(id, holder, ttl, TraceContext::root()).await {
                         Ok(_) => {
-                            tracing::warn!(attempt = %id, "attempt adopted again after its lease expired")
+                            tracing::warn!(attempt = %id, "attempt adopted again after its lease expired");
                         }
                         Err(error) => {
-                            tracing::warn!(attempt = %id, %error, "attempt lost after its lease expired")
+                            tracing::warn!(attempt = %id, %error, "attempt lost after its lease expired");
                         }
                     }
                 }

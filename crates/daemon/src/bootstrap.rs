@@ -175,7 +175,7 @@ pub async fn run(home: Home, ready: impl FnOnce(&Ready)) -> Result<(), StartErro
     match &closed {
         Ok(()) => tracing::info!("daemon stopped"),
         Err(error) => {
-            tracing::error!(%error, "daemon stopped, but the database could not be closed")
+            tracing::error!(%error, "daemon stopped, but the database could not be closed");
         }
     }
     // Whoever waits for the lock may read the log next, or write to it.

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use missiond_api::{AccessFile, AccessToken, Home};
-use missiond_core::{ErrorCode, ExecutionId, Timestamp};
+use missiond_core::{ExecutionId, Timestamp};
 use missiond_journal::Digest;
 use missiond_os::files;
 use missiond_runtime::blocking;

@@ -149,7 +149,7 @@ impl Carrier {
                     }
                 }
                 Ok(BridgeEvent::ServerGone(generation)) if generation == self.generation => {
-                    self.lost()?
+                    self.lost()?;
                 }
                 Ok(BridgeEvent::Server(..) | BridgeEvent::ServerGone(_))
                 | Err(RecvTimeoutError::Timeout) => {}
