@@ -18,7 +18,8 @@ pub(crate) fn install() -> Result<(), String> {
     let pinned = run::root().join("tests/mcp-servers");
     let folder = run::target_folder()?.join("mcp-servers");
     let problem = |error: std::io::Error| format!("{}: {error}", folder.display());
-    let mut wanted = String::new();
+    // A Python environment names its own folder, and is none after that was moved.
+    let mut wanted = format!("{}\n", folder.display());
     for file in PINNED {
         wanted += &fs::read_to_string(pinned.join(file)).map_err(problem)?;
     }
@@ -47,7 +48,7 @@ pub(crate) fn install() -> Result<(), String> {
     };
     let npm = ["install", "--ignore-scripts", "--no-audit", "--no-fund"];
     run::output(Command::new("npm").args(npm).current_dir(&folder)).map_err(skip)?;
-    let venv = ["-m", "venv", "python"];
+    let venv = ["-m", "venv", "--clear", "python"];
     run::output(Command::new("python3").args(venv).current_dir(&folder)).map_err(skip)?;
     // Every package is named with its version, so nothing is resolved.
     let pip = [

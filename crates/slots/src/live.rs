@@ -20,7 +20,7 @@ use missiond_pty::host::{
     ToHost,
 };
 use missiond_pty::{Session, TimedReading};
-use missiond_runtime::blocking;
+use missiond_runtime::{OnPanic, blocking};
 use missiond_semantic::arbiter::Arbiter;
 use missiond_semantic::{Dialog, Manifest};
 use tokio::sync::{mpsc, oneshot, watch};
@@ -342,11 +342,14 @@ impl Live {
         };
         self.checkpoint = Due::after(self.offset);
         let recording = self.record.recording.clone();
-        tokio::task::spawn_blocking(move || {
+        let writing = blocking(move || {
             if let Err(error) = checkpoint.write(&recording) {
                 tracing::debug!(%error, "screen checkpoint not written");
             }
         });
+        let subject = Some(self.slot.id.to_string());
+        let supervisor = &self.context.supervisor;
+        supervisor.spawn("screen checkpoint", subject, OnPanic::Report, writing);
     }
 
     /// Reads the screen with the manifest in force, if that is another one now.

@@ -24,6 +24,7 @@ use missiond_config::TimelineConfig;
 use missiond_core::{Clock, DaemonId, ErrorCode, Event, Seq, TimelineEvent, TraceContext};
 use missiond_runtime::{OnPanic, Supervisor};
 use missiond_store::{MissionDb, NewEvent, StoreError};
+use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{broadcast, mpsc, oneshot};
 
 use crate::metrics::Metrics;
@@ -44,6 +45,8 @@ pub enum TimelineError {
     Store(Arc<StoreError>),
     #[error("the timeline is closed: the daemon is stopping")]
     Closed,
+    #[error("too many events wait for the database")]
+    Full,
     /// It would fail the whole batch it was stored with.
     #[error("{0} events are told, not stored")]
     NotPersistent(&'static str),
@@ -55,6 +58,7 @@ impl TimelineError {
         match self {
             Self::Store(error) => error.code(),
             Self::Closed => ErrorCode::ShuttingDown,
+            Self::Full => ErrorCode::StorageUnavailable,
             Self::NotPersistent(_) => ErrorCode::Internal,
         }
     }
@@ -160,18 +164,13 @@ impl Timeline {
             return;
         }
         let kind = event.kind();
-        match self.queue.try_send(self.pending(event, trace, None)) {
-            Ok(()) => {}
-            Err(mpsc::error::TrySendError::Full(pending)) => {
-                let queue = self.queue.clone();
-                // Without a runtime the daemon is on its last legs.
-                if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-                    runtime.spawn(async move { queue.send(pending).await });
-                }
-            }
-            Err(mpsc::error::TrySendError::Closed(_)) => {
-                tracing::warn!(kind, error = %TimelineError::Closed, "event not stored");
-            }
+        if let Err(error) = self.queue.try_send(self.pending(event, trace, None)) {
+            let error = match error {
+                // The database stands still, and others wait for their commits.
+                TrySendError::Full(_) => TimelineError::Full,
+                TrySendError::Closed(_) => TimelineError::Closed,
+            };
+            tracing::warn!(kind, %error, "event not stored");
         }
     }
 

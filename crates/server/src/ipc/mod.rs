@@ -94,7 +94,8 @@ impl IpcServer {
             };
             if let Err(refusal) = admit(&stream, &daemon, &open) {
                 daemon.metrics.connections_refused.add(1);
-                connections.spawn(turn_away(stream, refusal));
+                let refusing = turn_away(stream, refusal);
+                connections.spawn(supervisor.watch("IPC refusal", None, OnPanic::Report, refusing));
                 continue;
             }
             let connection = Connection::new(
