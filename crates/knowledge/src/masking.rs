@@ -1,7 +1,20 @@
-//! Secrets out of text before anything is stored. One pass from left to right
-//! over the words of a text: what has the shape of a known token, stands after
-//! a name such as `password =`, in the credentials of an address or in a block
-//! of a private key, is replaced by what kind of secret it was.
+//! Secrets out of text, for whoever stores it or tells it to an agent. One pass from
+//! left to right over the words of a text: what has the shape of a known token,
+//! stands after a name such as `password =`, in the credentials of an address or in a
+//! block of a private key, is replaced by what kind of secret it was.
+//!
+//! What counts as a secret in a text is decided here and nowhere else. Three callers
+//! mask:
+//! - `memory/knowledge` every text of an entry, a candidate and a link, before it is
+//!   stored;
+//! - `memory/conversations` what it takes from transcripts, before it is stored (through
+//!   `conversation::sanitize` and `conversation::masked_json`);
+//! - `briefing` what an agent is told beside its first prompt, which is also what a
+//!   snapshot of it keeps.
+//!
+//! Nobody masks journals, events of the timeline, questions and the dialogs they quote,
+//! the evidence of checks, incidents, notes and tasks of the board, recordings of
+//! terminals or the log.
 
 /// The text without its secrets, and how many were taken out.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -18,7 +18,11 @@
 //! was taken and nothing is drawn yet, a turn ended behind a sign that no longer
 //! turns) and is silent where both agree or where the screen knows more.
 //! Whatever is typed ends its word: nothing said before a key holds after it.
-//! Which of the two decides is decided here and nowhere else.
+//! Which of the two decides is decided here and nowhere else: this is the file that
+//! says which state a slot is in. `slots` calls it with what the reader takes the
+//! screen to mean (`reader.rs`) and what hooks claim (`slots/hook_claims.rs`). The
+//! foreground slot has no terminal of ours: its state is what its hooks or its
+//! connection tell (`slots/foreground.rs`).
 
 use std::time::Duration;
 

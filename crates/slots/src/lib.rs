@@ -151,7 +151,8 @@ pub struct OpenSlot {
 pub struct Slots {
     context: Arc<Context>,
     tasks: Tasks,
-    /// The person's own session.
+    /// The person's own session. Held while a report of it is stored and told, so
+    /// that rows and events are in the order of the reports.
     foreground: tokio::sync::Mutex<Option<Foreground>>,
 }
 

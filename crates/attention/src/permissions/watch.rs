@@ -4,6 +4,18 @@
 //! and on the rules, never on which events were heard: an event only says when
 //! to look. So a dialog that was seen twice, or by a daemon that died, is
 //! decided or asked once.
+//!
+//! Who may answer a dialog is decided here, in `Watcher::examine`, in this order:
+//! 1. The launch of the agent, if it has the answer (`Executions::answers_itself`, in
+//!    `executions/open_requests.rs`): then nothing is done here.
+//! 2. The rules (`missiond_guard::permissions::decide`), if the dialog asks for a
+//!    permission and a rule allows or denies it, and the dialog has an option that is
+//!    certain to mean that.
+//! 3. A person, by a question.
+//!
+//! Who that person is, is not enforced yet: `question_answer` and `slot_answer` take an
+//! answer from whoever may call them, an agent with `mission mcp serve` included, and
+//! `by` is what the caller says of itself.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -62,7 +62,7 @@ struct Inner {
     clock: Arc<dyn Clock>,
     config: watch::Receiver<Arc<Config>>,
     index: RwLock<Index>,
-    /// Held while the index follows the store.
+    /// Held while the index follows the store: a second one waits for the first.
     following: tokio::sync::Mutex<()>,
     /// The places behind what was read, by source, as they are stored.
     places: Mutex<HashMap<String, String>>,

@@ -75,6 +75,8 @@ struct Inner {
     waiting: Mutex<HashSet<EntryId>>,
     /// Grows whenever the index is changed: what was made of it is then old.
     changes: AtomicU64,
+    /// The last map that was drawn. Held while one is drawn, so that whoever asks
+    /// meanwhile waits for it instead of drawing another.
     map: tokio::sync::Mutex<Option<map::CachedMap>>,
 }
 

@@ -4,6 +4,11 @@
 //! whose dependencies are done, in the order they are wanted; what else may be
 //! in the way (the backoff, paths a running task touches, limits) is looked at
 //! for those few that are asked for.
+//!
+//! Why a task waits is decided here and nowhere else: by `waits_of` for one task, and
+//! by `Running::obstacles` for those whose dependencies are done. The claim
+//! (`attempts.rs`) asks the same function as whoever explains. Limits come from the
+//! caller in [`ReadyLimits`]; the autopilot makes them in `limits_in_force.rs`.
 
 use std::collections::BTreeMap;
 
