@@ -8,7 +8,7 @@ use crate::state::Daemon;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use missiond_api::{ApiError, CATALOGUE, Operation, Reach};
-use missiond_core::{ErrorCode, Event, KINDS, TraceContext, kind_spec};
+use missiond_core::{ErrorCode, Event, KINDS, TraceContext, kind_spec, nearest_name};
 use missiond_store::StoreError;
 use missiond_timeline::TimelineError;
 use missiond_timeline::metrics::Outcome;
@@ -243,8 +243,7 @@ impl<F: FnMut()> Drop for Defer<F> {
 
 fn unknown(name: &str) -> ApiError {
     let shown: String = name.chars().take(64).collect();
-    let names: Vec<_> = CATALOGUE.iter().map(|spec| spec.name).collect();
-    let hint = match nearest(&shown, &names) {
+    let hint = match nearest_name(&shown, CATALOGUE.iter().map(|spec| spec.name)) {
         Some(nearest) => format!("did you mean `{nearest}`?"),
         None => "`mission call --list` lists those that exist".to_owned(),
     };
@@ -254,16 +253,6 @@ fn unknown(name: &str) -> ApiError {
     )
 }
 
-/// The name that was probably meant.
-fn nearest(given: &str, names: &[&'static str]) -> Option<&'static str> {
-    names
-        .iter()
-        .map(|name| (strsim::normalized_damerau_levenshtein(given, name), *name))
-        .max_by(|one, other| one.0.total_cmp(&other.0))
-        .filter(|(similarity, _)| *similarity >= 0.5)
-        .map(|(_, name)| name)
-}
-
 /// Refuses kinds of event that do not exist: who asks for one made a mistake,
 /// and would wait for ever.
 pub fn check_kinds(kinds: &[String]) -> Result<(), ApiError> {
@@ -271,7 +260,7 @@ pub fn check_kinds(kinds: &[String]) -> Result<(), ApiError> {
         Some(kind) => {
             let kind: String = kind.chars().take(64).collect();
             let names: Vec<_> = KINDS.iter().map(|spec| spec.kind).collect();
-            let hint = match nearest(&kind, &names) {
+            let hint = match nearest_name(&kind, names.iter().copied()) {
                 Some(nearest) => format!("did you mean `{nearest}`?"),
                 None => format!("there are {}", names.join(", ")),
             };
