@@ -274,9 +274,9 @@ async fn core_modules(base: &Base, crashed: Option<DaemonId>) -> Result<ThisRun,
         version: VERSION.to_owned(),
     };
     base.timeline.record(started, trace).await?;
-    let beating = run.clone();
+    let this_run = run.clone();
     base.supervisor
-        .spawn_restarting("heartbeat", move || beating.clone().beat());
+        .spawn_restarting("heartbeat", move || this_run.clone().run_heartbeat());
     Ok(run)
 }
 

@@ -208,12 +208,12 @@ impl Drop for Ending<'_> {
     }
 }
 
-/// Told of the progress of a call; nobody need be listening.
+/// Where the progress of a call is reported; nobody need be listening.
 #[derive(Clone, Default)]
-pub struct Reporter(Option<Arc<Tell>>);
+pub struct Reporter(Option<Arc<ProgressListener>>);
 
 /// Progress, the total where it is known, and a word about it.
-type Tell = dyn Fn(f64, Option<f64>, Option<&str>) + Send + Sync;
+type ProgressListener = dyn Fn(f64, Option<f64>, Option<&str>) + Send + Sync;
 
 impl std::fmt::Debug for Reporter {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -222,13 +222,13 @@ impl std::fmt::Debug for Reporter {
 }
 
 impl Reporter {
-    pub fn new(tell: impl Fn(f64, Option<f64>, Option<&str>) + Send + Sync + 'static) -> Self {
-        Self(Some(Arc::new(tell)))
+    pub fn new(listener: impl Fn(f64, Option<f64>, Option<&str>) + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(listener)))
     }
 
     pub fn report(&self, progress: f64, total: Option<f64>, message: Option<&str>) {
-        if let Some(tell) = &self.0 {
-            tell(progress, total, message);
+        if let Some(listener) = &self.0 {
+            listener(progress, total, message);
         }
     }
 }
