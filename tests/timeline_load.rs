@@ -96,20 +96,20 @@ impl Load {
     /// Returns how often each kind of event is on it.
     pub(crate) fn verdict(&self, home: &TestHome) -> BTreeMap<String, i64> {
         let events = home.events();
-        let places: Vec<_> = events.iter().map(place).collect();
+        let sequence: Vec<_> = events.iter().map(seq).collect();
         let expected: Vec<_> = (1..=events.len() as i64).collect();
         assert_eq!(
-            places, expected,
-            "every place is taken once, in order, without a hole"
+            sequence, expected,
+            "every number is given once, in order, without a hole"
         );
 
         let stored: BTreeMap<i64, &str> = events
             .iter()
             .filter(|event| event["event"]["type"] == "note_added")
-            .map(|event| (place(event), event["event"]["text"].as_str().unwrap()))
+            .map(|event| (seq(event), event["event"]["text"].as_str().unwrap()))
             .collect();
         let answers = self.answers();
-        assert_eq!(answers.given_twice, [], "a place that was given is taken");
+        assert_eq!(answers.given_twice, [], "a number that was given is taken");
         for (seq, text) in &answers.acknowledged {
             assert_eq!(
                 stored.get(seq),
@@ -159,7 +159,7 @@ fn effects_were_applied_once(home: &TestHome, events: &[Value]) -> BTreeMap<Stri
     expected
 }
 
-fn place(event: &Value) -> i64 {
+fn seq(event: &Value) -> i64 {
     event["seq"].as_i64().unwrap()
 }
 

@@ -1,4 +1,4 @@
-// The code map on the page: read, searched, shown, mapped, and landmarks followed.
+// The code map on the page: read, searched, shown, mapped, and beacons followed.
 
 import { appendFileSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -18,7 +18,7 @@ pub fn collect_expired(leases: Vec<String>) -> usize {
 }
 `;
 
-test("a repository is read, searched and mapped, and a landmark follows its code", async ({ stage, board }) => {
+test("a repository is read, searched and mapped, and a beacon follows its code", async ({ stage, board }) => {
   await stage.makeRepository();
   mkdirSync(join(stage.repository, "src"));
   writeFileSync(join(stage.repository, "src/store.rs"), STORE);
@@ -39,19 +39,19 @@ test("a repository is read, searched and mapped, and a landmark follows its code
   await hit.getByRole("link", { name: "collect_expired" }).click();
   await expect(board.getByRole("region", { name: "Source of collect_expired" })).toContainText("renew_lease(lease)");
 
-  await board.getByRole("button", { name: "Set a landmark" }).click();
+  await board.getByRole("button", { name: "Set a beacon" }).click();
   await board.getByLabel("What it is called").fill("lease collection");
   await board.getByLabel("Why it is worth knowing").fill("Nothing may be lost here.");
   await board.getByRole("button", { name: "Set it" }).click();
-  const landmark = board.locator(".landmark", { hasText: "lease collection" });
-  await expect(landmark.getByText("as it was set")).toBeVisible();
+  const beacon = board.locator(".beacon", { hasText: "lease collection" });
+  await expect(beacon.getByText("as it was set")).toBeVisible();
   expect((await stage.call("beacon_list", { path: stage.repository })).beacons).toHaveLength(1);
 
   renameSync(join(stage.repository, "src/store.rs"), join(stage.repository, "src/leases.rs"));
   appendFileSync(join(stage.repository, "src/leases.rs"), "\npub const LEAST: u32 = 1;\n");
   await board.reload();
-  await expect(landmark.getByText("moved", { exact: true })).toBeVisible();
-  await landmark.getByRole("link", { name: "lease collection" }).click();
+  await expect(beacon.getByText("moved", { exact: true })).toBeVisible();
+  await beacon.getByRole("link", { name: "lease collection" }).click();
   await expect(board.getByRole("link", { name: "src/leases.rs" })).toBeVisible();
 
   await board.getByRole("link", { name: "Map" }).click();
@@ -62,8 +62,8 @@ test("a repository is read, searched and mapped, and a landmark follows its code
 
   await board.getByRole("link", { name: "Repository" }).click();
   await expect(board.getByText(/files, \d+ symbols/)).toBeVisible();
-  await board.getByRole("link", { name: "Landmarks" }).click();
+  await board.getByRole("link", { name: "Beacons" }).click();
   board.once("dialog", (dialog) => void dialog.accept());
-  await board.getByRole("button", { name: "Remove the landmark lease collection" }).click();
-  await expect(board.getByRole("heading", { name: "There are no landmarks" })).toBeVisible();
+  await board.getByRole("button", { name: "Remove the beacon lease collection" }).click();
+  await expect(board.getByRole("heading", { name: "There are no beacons" })).toBeVisible();
 });

@@ -95,7 +95,7 @@ async function furnish(stage: Stage): Promise<[string, string][]> {
     ["code-search", `/code/search?repo=${stage.repository}&q=where%20are%20expired%20leases%20collected`],
     ["code-symbol", `/code/symbol?repo=${stage.repository}&symbol=collect_expired`],
     ["code-map", `/code/map?repo=${stage.repository}`],
-    ["code-landmarks", `/code/landmarks?repo=${stage.repository}`],
+    ["code-beacons", `/code/beacons?repo=${stage.repository}`],
     ["code-repository", `/code/repository?repo=${stage.repository}`],
     ["conversations", "/conversations"],
     ["conversations-found", "/conversations?q=scripted%20model"],

@@ -382,7 +382,7 @@ impl<'s> Walk<'s> {
             kind,
             name: found.name.clone(),
             container: String::new(),
-            signature: one_line(part(start, head_end)),
+            signature: shortened_signature(part(start, head_end)),
             doc: String::new(),
             words: String::new(),
             span: Span {
@@ -460,7 +460,7 @@ fn last_row(node: Node<'_>) -> usize {
     }
 }
 
-fn one_line(text: &str) -> String {
+fn shortened_signature(text: &str) -> String {
     let mut line = String::new();
     for word in text.split_whitespace() {
         if line.len() + word.len() >= LONGEST_SIGNATURE {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use missiond_core::nearest_name;
 use toml::de::{DeTable, DeValue};
 
 use crate::autopilot::check_slots;
@@ -121,19 +122,9 @@ fn check_table(
 }
 
 fn unknown(what: &str, given: &str, known: impl Iterator<Item = &'static str>) -> String {
-    let nearest = known
-        .map(|candidate| {
-            (
-                strsim::normalized_damerau_levenshtein(given, candidate),
-                candidate,
-            )
-        })
-        .max_by(|a, b| a.0.total_cmp(&b.0));
-    match nearest {
-        Some((similarity, candidate)) if similarity >= 0.5 => {
-            format!("unknown {what} `{given}`; did you mean `{candidate}`?")
-        }
-        _ => format!("unknown {what} `{given}`; `mission config keys` lists those that exist"),
+    match nearest_name(given, known) {
+        Some(name) => format!("unknown {what} `{given}`; did you mean `{name}`?"),
+        None => format!("unknown {what} `{given}`; `mission config keys` lists those that exist"),
     }
 }
 

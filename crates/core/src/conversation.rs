@@ -129,8 +129,9 @@ pub enum ConversationItem {
 }
 
 impl ConversationItem {
+    /// Where it stands in its conversation.
     #[must_use]
-    pub const fn place(&self) -> i64 {
+    pub const fn sort_key(&self) -> i64 {
         match self {
             Self::Message { place, .. }
             | Self::ToolCall { place, .. }

@@ -20,8 +20,10 @@ mod glob;
 mod ids;
 mod knowledge;
 pub mod machines;
+mod nearest_name;
 mod panic;
 mod question;
+mod quoted;
 mod slot_name;
 mod trace;
 mod usage;
@@ -60,11 +62,13 @@ pub use machines::{
     BoardTaskStatus, DeliveryStatus, EngineeringPhase, ExecutionActivity, ExecutionAttention,
     ExecutionLifecycle, ExtractionPhase, IllegalMove, PtyState, QuestionStatus, TaskStatus,
 };
+pub use nearest_name::nearest_name;
 pub use panic::panic_message;
 pub use question::{
     AnswerText, InvalidQuestionRef, PermissionAsked, Question, QuestionNumber, QuestionOrigin,
     QuestionRef,
 };
+pub use quoted::{excerpt, one_line};
 pub use slot_name::{InvalidSlotName, SlotName};
 pub use trace::{InvalidTraceId, SpanId, TraceContext, TraceId};
 pub use usage::{Cost, TokenCounts};

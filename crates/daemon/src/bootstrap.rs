@@ -274,9 +274,9 @@ async fn core_modules(base: &Base, crashed: Option<DaemonId>) -> Result<ThisRun,
         version: VERSION.to_owned(),
     };
     base.timeline.record(started, trace).await?;
-    let beating = run.clone();
+    let this_run = run.clone();
     base.supervisor
-        .spawn_restarting("heartbeat", move || beating.clone().beat());
+        .spawn_restarting("heartbeat", move || this_run.clone().run_heartbeat());
     Ok(run)
 }
 
@@ -300,126 +300,42 @@ fn gateways(base: &Base) -> Result<Gateways, StartError> {
 
 /// Phase 4: the components, each with what it uses.
 fn pipelines(base: Base, gateways: Gateways) -> Result<Daemon, StartError> {
-    let Base {
-        id,
-        home,
-        host,
-        clock,
-        config,
-        logging,
-        metrics,
-        db_url,
-        db,
-        timeline,
-        shutdown,
-        supervisor,
-    } = base;
     let board = Arc::new(Board::new(
-        &home,
-        id,
-        db.clone(),
-        timeline.clone(),
-        Arc::clone(&clock),
+        &base.home,
+        base.id,
+        base.db.clone(),
+        base.timeline.clone(),
+        Arc::clone(&base.clock),
     ));
-    let knowledge = Knowledge::new(
-        &home,
-        db.clone(),
-        timeline.clone(),
-        Arc::clone(&clock),
-        config.borrow().knowledge.clone(),
-        supervisor.clone(),
-    );
-    let code = Arc::new(CodeMaps::new(
-        host.clone(),
-        db.clone(),
-        timeline.clone(),
-        Arc::clone(&clock),
-        config.borrow().knowledge.code.then(|| knowledge.clone()),
-        supervisor.clone(),
-    ));
-    let slots = Arc::new(Slots::new(
-        &home,
-        id,
-        db.clone(),
-        timeline.clone(),
-        Arc::clone(&clock),
-        config.subscribe(),
-        supervisor.clone(),
-    )?);
-    let journals = HomeJournals::new(
-        FileStore::open(&home.journals_dir()).map_err(ExecutionError::from)?,
-        DatabaseJournals::new(
-            db.clone(),
-            tokio::runtime::Handle::current(),
-            Arc::clone(&clock),
-            Holder::new(home_name(&host, &home), id.to_string()),
-        ),
-        config.borrow().journal.store,
-        db_url.to_string(),
-    );
-    let executions = Arc::new(Executions::new(executions::Parts {
-        home: home.clone(),
-        db: db.clone(),
-        timeline: timeline.clone(),
-        clock: Arc::clone(&clock),
-        slots: Arc::clone(&slots),
-        journals,
-        config: config.subscribe(),
-        supervisor: supervisor.clone(),
-    }));
-    let conversations = Conversations::new(
-        host.clone(),
-        id,
-        db.clone(),
-        Arc::clone(&clock),
-        config.subscribe(),
-        supervisor.clone(),
-    );
+    let Memory {
+        knowledge,
+        code,
+        conversations,
+    } = memory(&base);
+    let Agents { slots, executions } = agents(&base)?;
+    let Attention {
+        questions,
+        permissions,
+        notifications,
+    } = attention(&base, &slots, &executions);
     let context = ContextPipeline::new(briefing::Parts {
-        db: db.clone(),
-        clock: Arc::clone(&clock),
-        config: config.subscribe(),
+        db: base.db.clone(),
+        clock: Arc::clone(&base.clock),
+        config: base.config.subscribe(),
         knowledge: knowledge.clone(),
         conversations: conversations.clone(),
         code: Arc::clone(&code),
         slots: Arc::clone(&slots),
         executions: Arc::clone(&executions),
     });
-    let questions = Arc::new(Questions::new(
-        id,
-        db.clone(),
-        timeline.clone(),
-        Arc::clone(&clock),
-        Arc::clone(&slots),
-        Arc::clone(&executions),
-        supervisor.clone(),
-    ));
-    let permissions = Arc::new(Permissions::new(permissions::Parts {
-        home: home.clone(),
-        db: db.clone(),
-        timeline: timeline.clone(),
-        clock: Arc::clone(&clock),
-        config: config.subscribe(),
-        slots: Arc::clone(&slots),
-        executions: Arc::clone(&executions),
-        questions: Arc::clone(&questions),
-        supervisor: supervisor.clone(),
-    }));
-    let notifications = Arc::new(Notifications::new(
-        db.clone(),
-        timeline.clone(),
-        Arc::clone(&clock),
-        config.subscribe(),
-        supervisor.clone(),
-    ));
     let parts = autopilot::Parts {
-        id,
-        home: home.clone(),
-        host: host.clone(),
-        clock: Arc::clone(&clock),
-        config: config.subscribe(),
-        db: db.clone(),
-        timeline: timeline.clone(),
+        id: base.id,
+        home: base.home.clone(),
+        host: base.host.clone(),
+        clock: Arc::clone(&base.clock),
+        config: base.config.subscribe(),
+        db: base.db.clone(),
+        timeline: base.timeline.clone(),
         board: Arc::clone(&board),
         slots: Arc::clone(&slots),
         executions: Arc::clone(&executions),
@@ -428,25 +344,25 @@ fn pipelines(base: Base, gateways: Gateways) -> Result<Daemon, StartError> {
         knowledge: knowledge.clone(),
     };
     Ok(Arc::new(DaemonState {
-        id,
-        host,
-        started_at: clock.now(),
-        clock,
-        config,
-        logging,
-        metrics,
-        db_url,
-        timeline,
+        id: base.id,
+        host: base.host,
+        started_at: base.clock.now(),
+        clock: base.clock,
+        config: base.config,
+        logging: base.logging,
+        metrics: base.metrics,
+        db_url: base.db_url,
+        timeline: base.timeline,
         board,
         code,
         knowledge,
         conversations,
-        worktrees: Worktrees::new(&home, db.clone(), Arc::clone(&slots)),
-        db,
+        worktrees: Worktrees::new(&base.home, base.db.clone(), Arc::clone(&slots)),
+        db: base.db,
         slots,
         executions,
         context,
-        autopilot: Arc::new(Autopilot::new(parts, supervisor.clone())),
+        autopilot: Arc::new(Autopilot::new(parts, base.supervisor.clone())),
         questions,
         permissions,
         notifications,
@@ -454,10 +370,132 @@ fn pipelines(base: Base, gateways: Gateways) -> Result<Daemon, StartError> {
         http_access: gateways.http_access,
         consumers: Mutex::new(None),
         http: Mutex::new(None),
-        shutdown,
-        supervisor,
-        home,
+        shutdown: base.shutdown,
+        supervisor: base.supervisor,
+        home: base.home,
     }))
+}
+
+/// What is remembered, and what repositories define.
+struct Memory {
+    knowledge: Knowledge,
+    code: Arc<CodeMaps>,
+    conversations: Conversations,
+}
+
+fn memory(base: &Base) -> Memory {
+    let knowledge = Knowledge::new(
+        &base.home,
+        base.db.clone(),
+        base.timeline.clone(),
+        Arc::clone(&base.clock),
+        base.config.borrow().knowledge.clone(),
+        base.supervisor.clone(),
+    );
+    let embeds_code = base.config.borrow().knowledge.code;
+    let code = Arc::new(CodeMaps::new(
+        base.host.clone(),
+        base.db.clone(),
+        base.timeline.clone(),
+        Arc::clone(&base.clock),
+        embeds_code.then(|| knowledge.clone()),
+        base.supervisor.clone(),
+    ));
+    let conversations = Conversations::new(
+        base.host.clone(),
+        base.id,
+        base.db.clone(),
+        Arc::clone(&base.clock),
+        base.config.subscribe(),
+        base.supervisor.clone(),
+    );
+    Memory {
+        knowledge,
+        code,
+        conversations,
+    }
+}
+
+/// The terminals of agents, and what runs in them.
+struct Agents {
+    slots: Arc<Slots>,
+    executions: Arc<Executions>,
+}
+
+fn agents(base: &Base) -> Result<Agents, StartError> {
+    let slots = Arc::new(Slots::new(
+        &base.home,
+        base.id,
+        base.db.clone(),
+        base.timeline.clone(),
+        Arc::clone(&base.clock),
+        base.config.subscribe(),
+        base.supervisor.clone(),
+    )?);
+    let journals = HomeJournals::new(
+        FileStore::open(&base.home.journals_dir()).map_err(ExecutionError::from)?,
+        DatabaseJournals::new(
+            base.db.clone(),
+            tokio::runtime::Handle::current(),
+            Arc::clone(&base.clock),
+            Holder::new(home_name(&base.host, &base.home), base.id.to_string()),
+        ),
+        base.config.borrow().journal.store,
+        base.db_url.to_string(),
+    );
+    let executions = Arc::new(Executions::new(executions::Parts {
+        home: base.home.clone(),
+        db: base.db.clone(),
+        timeline: base.timeline.clone(),
+        clock: Arc::clone(&base.clock),
+        slots: Arc::clone(&slots),
+        journals,
+        config: base.config.subscribe(),
+        supervisor: base.supervisor.clone(),
+    }));
+    Ok(Agents { slots, executions })
+}
+
+/// What needs a person.
+struct Attention {
+    questions: Arc<Questions>,
+    permissions: Arc<Permissions>,
+    notifications: Arc<Notifications>,
+}
+
+fn attention(base: &Base, slots: &Arc<Slots>, executions: &Arc<Executions>) -> Attention {
+    let questions = Arc::new(Questions::new(
+        base.id,
+        base.db.clone(),
+        base.timeline.clone(),
+        Arc::clone(&base.clock),
+        Arc::clone(slots),
+        Arc::clone(executions),
+        base.supervisor.clone(),
+    ));
+    let permissions = Arc::new(Permissions::new(permissions::Parts {
+        home: base.home.clone(),
+        db: base.db.clone(),
+        timeline: base.timeline.clone(),
+        clock: Arc::clone(&base.clock),
+        config: base.config.subscribe(),
+        slots: Arc::clone(slots),
+        executions: Arc::clone(executions),
+        questions: Arc::clone(&questions),
+        supervisor: base.supervisor.clone(),
+    }));
+    let notifications = Arc::new(Notifications::new(
+        base.db.clone(),
+        base.timeline.clone(),
+        Arc::clone(&base.clock),
+        base.config.subscribe(),
+        base.supervisor.clone(),
+    ));
+    Attention {
+        questions,
+        permissions,
+        notifications,
+    }
 }
 
 /// What works without being asked.

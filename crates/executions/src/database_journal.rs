@@ -223,7 +223,7 @@ impl JournalStore for DatabaseJournals {
         after: Sequence,
         visit: &mut Visitor<'_>,
     ) -> Result<(), JournalError> {
-        let mut after = place(after)?;
+        let mut after = stored_sequence(after)?;
         let mut number = 0;
         let mut first_segment = None;
         loop {
@@ -372,7 +372,7 @@ fn resource(execution: ExecutionId) -> String {
     format!("journal/{execution}")
 }
 
-fn place(sequence: Sequence) -> Result<i64, JournalError> {
+fn stored_sequence(sequence: Sequence) -> Result<i64, JournalError> {
     i64::try_from(sequence.0).map_err(|_| JournalError::Backend {
         detail: format!("record {sequence} is beyond what a database can number"),
     })
@@ -410,7 +410,7 @@ fn lines(batch: Batch<'_>) -> Result<Vec<JournalLine>, JournalError> {
         .map(|bytes| {
             let line = Line::parse(bytes).map_err(|error| wrong(error.to_string()))?;
             Ok(JournalLine {
-                seq: place(line.sequence)?,
+                seq: stored_sequence(line.sequence)?,
                 line: String::from_utf8(bytes.to_vec())
                     .map_err(|error| wrong(error.to_string()))?,
             })

@@ -45,7 +45,7 @@ impl HomeJournals {
     }
 
     /// Where it is, for a person.
-    pub fn place(&self, execution: ExecutionId) -> String {
+    pub fn location(&self, execution: ExecutionId) -> String {
         if self.in_files(execution) {
             self.files.path(execution).display().to_string()
         } else {

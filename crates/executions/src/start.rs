@@ -12,7 +12,9 @@ use missiond_adapters::{
 };
 use missiond_api::EXECUTION_VARIABLE;
 use missiond_core::{BoardTaskId, CliEngine, Event, ExecutionId, SlotId, SlotName, TraceContext};
-use missiond_journal::catalogue::{Meaning, MessageContent, Process, Prompt, SignalType};
+use missiond_journal::catalogue::{
+    MCP_SERVER_NAME, Meaning, MessageContent, Process, Prompt, SignalType,
+};
 use missiond_journal::marker::{self, MarkerKey};
 use missiond_journal::record::Sender;
 use missiond_journal::{
@@ -377,7 +379,7 @@ fn own_server(
         ExecutionError::Invalid(format!("{} is not a path in text", access.display()))
     })?;
     let server = McpServer {
-        name: "mission-execution".to_owned(),
+        name: MCP_SERVER_NAME.to_owned(),
         command: command.clone(),
         args: vec!["execution".to_owned(), "mcp".to_owned(), access.clone()],
         tools: offered

@@ -138,7 +138,7 @@ impl Executions {
     }
 
     /// Where the journal of an execution is, for a person.
-    pub fn journal_place(&self, execution: ExecutionId) -> String {
-        self.context.journals.place(execution)
+    pub fn journal_location(&self, execution: ExecutionId) -> String {
+        self.context.journals.location(execution)
     }
 }

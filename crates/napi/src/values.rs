@@ -130,7 +130,7 @@ impl From<semantic::Dialog> for Dialog {
         let options = dialog.options.into_iter().map(|option| DialogOption {
             label: option.label,
             number: option.number,
-            row: place(option.row),
+            row: cell_index(option.row),
         });
         Self {
             title: dialog.title,
@@ -158,7 +158,7 @@ impl From<semantic::ToolLine> for Tool {
                 semantic::ToolPhase::Finished => "finished",
             }
             .to_owned(),
-            row: place(tool.row),
+            row: cell_index(tool.row),
         }
     }
 }
@@ -171,8 +171,8 @@ impl From<&semantic::Screen> for Screen {
             lines: screen.rows.iter().map(|row| row.text.clone()).collect(),
             title: screen.title.clone(),
             cursor: Cursor {
-                row: place(screen.cursor.row),
-                column: place(screen.cursor.column),
+                row: cell_index(screen.cursor.row),
+                column: cell_index(screen.cursor.column),
                 visible: screen.cursor.visible,
             },
             alternate: screen.alternate,
@@ -181,6 +181,6 @@ impl From<&semantic::Screen> for Screen {
 }
 
 /// A row, a column or an index: never more than a terminal has cells.
-fn place(number: usize) -> u32 {
+fn cell_index(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }

@@ -8,7 +8,7 @@ use crate::state::Daemon;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use missiond_api::{ApiError, CATALOGUE, Operation, Reach};
-use missiond_core::{ErrorCode, Event, KINDS, TraceContext, kind_spec};
+use missiond_core::{ErrorCode, Event, KINDS, TraceContext, kind_spec, nearest_name};
 use missiond_store::StoreError;
 use missiond_timeline::TimelineError;
 use missiond_timeline::metrics::Outcome;
@@ -208,12 +208,12 @@ impl Drop for Ending<'_> {
     }
 }
 
-/// Told of the progress of a call; nobody need be listening.
+/// Where the progress of a call is reported; nobody need be listening.
 #[derive(Clone, Default)]
-pub struct Reporter(Option<Arc<Tell>>);
+pub struct Reporter(Option<Arc<ProgressListener>>);
 
 /// Progress, the total where it is known, and a word about it.
-type Tell = dyn Fn(f64, Option<f64>, Option<&str>) + Send + Sync;
+type ProgressListener = dyn Fn(f64, Option<f64>, Option<&str>) + Send + Sync;
 
 impl std::fmt::Debug for Reporter {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -222,13 +222,13 @@ impl std::fmt::Debug for Reporter {
 }
 
 impl Reporter {
-    pub fn new(tell: impl Fn(f64, Option<f64>, Option<&str>) + Send + Sync + 'static) -> Self {
-        Self(Some(Arc::new(tell)))
+    pub fn new(listener: impl Fn(f64, Option<f64>, Option<&str>) + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(listener)))
     }
 
     pub fn report(&self, progress: f64, total: Option<f64>, message: Option<&str>) {
-        if let Some(tell) = &self.0 {
-            tell(progress, total, message);
+        if let Some(listener) = &self.0 {
+            listener(progress, total, message);
         }
     }
 }
@@ -243,8 +243,7 @@ impl<F: FnMut()> Drop for Defer<F> {
 
 fn unknown(name: &str) -> ApiError {
     let shown: String = name.chars().take(64).collect();
-    let names: Vec<_> = CATALOGUE.iter().map(|spec| spec.name).collect();
-    let hint = match nearest(&shown, &names) {
+    let hint = match nearest_name(&shown, CATALOGUE.iter().map(|spec| spec.name)) {
         Some(nearest) => format!("did you mean `{nearest}`?"),
         None => "`mission call --list` lists those that exist".to_owned(),
     };
@@ -254,16 +253,6 @@ fn unknown(name: &str) -> ApiError {
     )
 }
 
-/// The name that was probably meant.
-fn nearest(given: &str, names: &[&'static str]) -> Option<&'static str> {
-    names
-        .iter()
-        .map(|name| (strsim::normalized_damerau_levenshtein(given, name), *name))
-        .max_by(|one, other| one.0.total_cmp(&other.0))
-        .filter(|(similarity, _)| *similarity >= 0.5)
-        .map(|(_, name)| name)
-}
-
 /// Refuses kinds of event that do not exist: who asks for one made a mistake,
 /// and would wait for ever.
 pub fn check_kinds(kinds: &[String]) -> Result<(), ApiError> {
@@ -271,7 +260,7 @@ pub fn check_kinds(kinds: &[String]) -> Result<(), ApiError> {
         Some(kind) => {
             let kind: String = kind.chars().take(64).collect();
             let names: Vec<_> = KINDS.iter().map(|spec| spec.kind).collect();
-            let hint = match nearest(&kind, &names) {
+            let hint = match nearest_name(&kind, names.iter().copied()) {
                 Some(nearest) => format!("did you mean `{nearest}`?"),
                 None => format!("there are {}", names.join(", ")),
             };

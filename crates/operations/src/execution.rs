@@ -122,7 +122,7 @@ async fn show(call: Call, params: ExecutionParams) -> Result<ExecutionDetails, A
             Transport::None => "none",
         }
         .to_owned(),
-        journal: call.daemon.executions.journal_place(shown.row.id),
+        journal: call.daemon.executions.journal_location(shown.row.id),
         records: state.head.0,
         tokens: Tokens {
             requests: state.telemetry.requests,

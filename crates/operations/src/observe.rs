@@ -132,7 +132,7 @@ struct UsedByTask {
     used: Used<BoardTaskId>,
     task: Option<BoardTask>,
     models: ByModel,
-    told: Option<u64>,
+    reported_cost: Option<u64>,
 }
 
 /// What the store keeps of usage since a day.
@@ -141,7 +141,7 @@ struct Rows {
     tasks: Vec<UsedByTask>,
     slots: Vec<Used<String>>,
     models: ByModel,
-    told: Option<u64>,
+    reported_cost: Option<u64>,
     today: u64,
     engines_today: Vec<(CliEngine, u64)>,
     slots_today: Vec<(String, u64)>,
@@ -160,12 +160,13 @@ async fn usage(call: Call, params: UsageReportParams) -> Result<UsageTotals, Api
                 for used in token_usage::by_task(tx, day_of(since), MOST_NAMED).await? {
                     let task = board::get(tx, used.of).await?;
                     let models = of_conversations::of_task(tx, used.of, first_day).await?;
-                    let told = of_conversations::reported_cost_of_task(tx, used.of).await?;
+                    let reported_cost =
+                        of_conversations::reported_cost_of_task(tx, used.of).await?;
                     tasks.push(UsedByTask {
                         used,
                         task,
                         models,
-                        told,
+                        reported_cost,
                     });
                 }
                 Ok::<_, StoreError>(Rows {
@@ -173,7 +174,7 @@ async fn usage(call: Call, params: UsageReportParams) -> Result<UsageTotals, Api
                     tasks,
                     slots: token_usage::by_slot(tx, day_of(since), MOST_NAMED).await?,
                     models: of_conversations::since(tx, first_day).await?,
-                    told: of_conversations::reported_cost_since(tx, first_day).await?,
+                    reported_cost: of_conversations::reported_cost_since(tx, first_day).await?,
                     today: token_usage::of_day(tx, now).await?,
                     engines_today: token_usage::engines_of_day(tx, now).await?,
                     slots_today: token_usage::slots_of_day(tx, now).await?,
@@ -204,7 +205,7 @@ async fn usage(call: Call, params: UsageReportParams) -> Result<UsageTotals, Api
             .map(|task| of_task(task, &config.usage))
             .collect(),
         slots: rows.slots.into_iter().map(of_slot).collect(),
-        cost: cost::of(&config.usage, &rows.models, rows.told),
+        cost: cost::of(&config.usage, &rows.models, rows.reported_cost),
         models: rows
             .models
             .into_iter()
@@ -259,7 +260,7 @@ fn of_task(of: UsedByTask, prices: &UsageConfig) -> TaskUsage {
             .and_then(|task| task.budget.and_then(|budget| budget.tokens)),
         title: task.map(|task| task.title),
         tokens: used_tokens(used.tokens),
-        cost: cost::of(prices, &of.models, of.told),
+        cost: cost::of(prices, &of.models, of.reported_cost),
     }
 }
 
@@ -279,9 +280,9 @@ fn of_slot(used: Used<String>) -> SlotUsage {
 }
 
 fn used_tokens(tokens: Tokens) -> UsedTokens {
-    let mut told = UsedTokens::default();
-    add(&mut told, tokens);
-    told
+    let mut used = UsedTokens::default();
+    add(&mut used, tokens);
+    used
 }
 
 fn add(sum: &mut UsedTokens, tokens: Tokens) {

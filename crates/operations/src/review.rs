@@ -12,7 +12,7 @@ use missiond_api::operations::worktree::{
     WorktreeDiffParams,
 };
 use missiond_autopilot::worktrees::NamedWorktree;
-use missiond_core::{Attempt, BoardTask, ErrorCode, ExecutionId, TaskRef};
+use missiond_core::{Attempt, BoardTask, ErrorCode, ExecutionId, TaskRef, excerpt};
 use missiond_executions::ExecutionError;
 use missiond_journal::catalogue::{CommentSide, LineComment, Review};
 use missiond_journal::{List, OutOfBounds, Text};
@@ -36,6 +36,8 @@ const LIMITS: DiffLimits = DiffLimits {
 };
 /// What the lines of an answer may need when they are written down.
 const MOST_WRITTEN: usize = 800_000;
+/// So much of a file's name or line is quoted, in characters.
+const LONGEST_QUOTE: usize = 300;
 
 pub(super) fn register(operations: &mut Operations) {
     operations.add::<WorktreeDiff, _, _>(diff);
@@ -350,7 +352,10 @@ fn worded(remark: Option<&str>, commit: Option<&str>, comments: &[ReviewComment]
         text.push_str(&format!("\n{remark}\n"));
     }
     for (number, comment) in (1..).zip(comments) {
-        text.push_str(&format!("\n{number}. {}", one_line(&comment.file)));
+        text.push_str(&format!(
+            "\n{number}. {}",
+            excerpt(&comment.file, LONGEST_QUOTE)
+        ));
         if let Some(line) = comment.line {
             text.push_str(&format!(", line {line}"));
         }
@@ -363,19 +368,16 @@ fn worded(remark: Option<&str>, commit: Option<&str>, comments: &[ReviewComment]
             .as_deref()
             .filter(|quote| !quote.trim().is_empty())
         {
-            text.push_str(&format!("   > {}\n", one_line(quote.trim_end())));
+            text.push_str(&format!(
+                "   > {}\n",
+                excerpt(quote.trim_end(), LONGEST_QUOTE)
+            ));
         }
         for line in comment.text.trim().lines() {
             text.push_str(&format!("   {line}\n"));
         }
     }
     text
-}
-
-/// Nothing a file says may look like a line of the review.
-fn one_line(text: &str) -> String {
-    let plain = |c: char| if c.is_control() { ' ' } else { c };
-    text.chars().take(300).map(plain).collect()
 }
 
 #[cfg(test)]

@@ -79,7 +79,7 @@ impl ThisRun {
     }
 
     /// Says again and again that this run lives, and looks for those that do not.
-    pub async fn beat(self) {
+    pub async fn run_heartbeat(self) {
         loop {
             tokio::time::sleep(HEARTBEAT).await;
             let witness = Witness {
@@ -88,14 +88,14 @@ impl ThisRun {
                 now: self.clock.now(),
                 trace: TraceContext::root(),
             };
-            let beaten = self.db.write(move |tx| {
+            let stored = self.db.write(move |tx| {
                 Box::pin(async move {
                     daemon_state::heartbeat(tx, witness.id, witness.now).await?;
                     let dead = find_dead(tx, &witness).await?;
                     record_dead(tx, &witness, dead).await
                 })
             });
-            if let Err(error) = beaten.await {
+            if let Err(error) = stored.await {
                 tracing::warn!(%error, "heartbeat not stored");
             }
         }

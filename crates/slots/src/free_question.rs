@@ -2,7 +2,7 @@
 //! words, or a dialog nobody knows. All that is known of it is what stands at the
 //! end of the screen.
 
-use missiond_core::PtyState;
+use missiond_core::{PtyState, one_line};
 use missiond_semantic::{
     AnswerOutcome, Answered, Authority, Dialog, DialogLayout, DialogOption, Force, Landed, Submit,
     When,
@@ -64,7 +64,7 @@ impl Slots {
     ) -> Result<Answered, InputError> {
         let asked = look.asked_without_options();
         if let Some(expected) = &answer.expect
-            && !flat(&asked.text).contains(&flat(expected))
+            && !one_line(&asked.text).contains(&one_line(expected))
         {
             let refused = missiond_semantic::AnswerRefusal::OtherQuestion {
                 asked: asked.question,
@@ -100,8 +100,4 @@ impl Slots {
 fn unframed(row: &str) -> &str {
     let frame = |c: char| c.is_whitespace() || ('\u{2500}'..='\u{259f}').contains(&c);
     row.trim_matches(frame)
-}
-
-fn flat(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -11,6 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use missiond_core::excerpt;
 use missiond_net::http::check_private;
 use missiond_os::hex;
 use serde::{Deserialize, Serialize};
@@ -40,7 +41,7 @@ impl ServerName {
     pub fn new(name: &str) -> Result<Self, ConfigError> {
         let refused = |why| {
             Err(ConfigError::Name {
-                name: crate::wire::excerpt(name, 60),
+                name: excerpt(name, 60),
                 why,
             })
         };

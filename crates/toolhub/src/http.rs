@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use base64::Engine;
+use missiond_core::excerpt;
 use missiond_net::SseParser;
 use missiond_net::http::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue};
 use missiond_net::http::{
@@ -30,7 +31,7 @@ use crate::link::{
     notice_line, request_line,
 };
 use crate::session::Era;
-use crate::wire::{Incoming, MAX_MESSAGE, RpcError, excerpt};
+use crate::wire::{Incoming, MAX_MESSAGE, RpcError};
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use missiond_core::excerpt;
 use missiond_runtime::{OnPanic, Supervisor};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
@@ -443,7 +444,7 @@ impl Hub {
             Some((server, name)) if !server.is_empty() && !name.is_empty() => {
                 Ok((self.server(server)?, name.to_owned()))
             }
-            _ => Err(HubError::NotQualified(crate::wire::excerpt(qualified, 80))),
+            _ => Err(HubError::NotQualified(excerpt(qualified, 80))),
         }
     }
 }
@@ -462,7 +463,7 @@ fn unknown(server: &Server, what: &'static str, name: &str, list: &'static str) 
     HubError::Unknown {
         server: server.name.to_string(),
         what,
-        name: crate::wire::excerpt(name, 80),
+        name: excerpt(name, 80),
         list,
     }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use missiond_core::excerpt;
 use parking_lot::Mutex;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -14,7 +15,7 @@ use tokio::sync::{Notify, mpsc};
 use crate::error::Sent;
 use crate::http::HttpLink;
 use crate::stdio::StdioLink;
-use crate::wire::{RpcError, excerpt};
+use crate::wire::RpcError;
 
 /// Why a request has no result, before the server's name is put to it.
 #[derive(Debug, Clone)]

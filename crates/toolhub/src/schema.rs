@@ -6,6 +6,7 @@
 //! compiled or a schema too costly to follow says nothing: the server has the
 //! last word. So a refusal is always a true mismatch with a known keyword.
 
+use missiond_core::excerpt;
 use serde_json::{Map, Value};
 
 /// Steps after which a schema is left to the server.
@@ -57,7 +58,7 @@ impl JsonPath<'_> {
     fn wrong(&self, problem: &str) -> Verdict {
         let name = match self.name() {
             name if name.is_empty() => "they".to_owned(),
-            name => format!("`{}`", crate::wire::excerpt(&name, 80)),
+            name => format!("`{}`", excerpt(&name, 80)),
         };
         Verdict::Wrong(format!("{name} {problem}"))
     }
@@ -360,10 +361,7 @@ impl<'s> Checker<'s> {
             match self.matches(pattern, text) {
                 Some(true) => {}
                 Some(false) => {
-                    return path.wrong(&format!(
-                        "must match {}",
-                        crate::wire::excerpt(pattern, 200)
-                    ));
+                    return path.wrong(&format!("must match {}", excerpt(pattern, 200)));
                 }
                 None => return Verdict::Unknown,
             }

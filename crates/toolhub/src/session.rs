@@ -9,6 +9,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use missiond_core::excerpt;
 use missiond_runtime::Supervisor;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -19,7 +20,7 @@ use crate::http::{HttpLink, is_modern_error};
 use crate::launch::KeeperCommand;
 use crate::link::{Inbox, Link, RequestError, RequestOptions};
 use crate::stdio::StdioLink;
-use crate::wire::{MAX_MESSAGE, RpcError, excerpt};
+use crate::wire::{MAX_MESSAGE, RpcError};
 
 pub(crate) const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
 const CLIENT_KEY: &str = "io.modelcontextprotocol/clientInfo";

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use futures::FutureExt;
+use missiond_core::excerpt;
 use missiond_net::{Frame, FrameDecoder, Oversized};
 use missiond_runtime::{OnPanic, Supervisor};
 use parking_lot::{Mutex, MutexGuard};
@@ -27,7 +28,7 @@ use crate::link::{
     notice_line, request_line,
 };
 use crate::outlet::{Outlet, SendOutcome};
-use crate::wire::{Incoming, MAX_MESSAGE, excerpt, id_of_oversized};
+use crate::wire::{Incoming, MAX_MESSAGE, id_of_oversized};
 
 /// How long the last words of a server that has ended are waited for.
 const LAST_WORDS: Duration = Duration::from_millis(200);

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use missiond_core::excerpt;
 use serde_json::{Map, Value, json};
 
 use crate::config::{ServerName, Transport};
@@ -10,7 +11,6 @@ use crate::error::HubError;
 use crate::link::RequestOptions;
 use crate::pins::{self, HoldReason};
 use crate::session::{Era, Session};
-use crate::wire::excerpt;
 
 /// The most things of one kind a server may have.
 const MAX_LISTED: usize = 5000;

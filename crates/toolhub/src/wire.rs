@@ -115,20 +115,6 @@ impl Incoming {
     }
 }
 
-/// Text of a server as it may be shown: without control characters, and short.
-#[must_use]
-pub(crate) fn excerpt(text: &str, limit: usize) -> String {
-    let mut shown: String = text
-        .chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .take(limit)
-        .collect();
-    if text.chars().nth(limit).is_some() {
-        shown.push('…');
-    }
-    shown
-}
-
 #[cfg(test)]
 mod tests {
     use missiond_net::{Frame, FrameDecoder, Oversized};

@@ -1,5 +1,5 @@
 // What the repositories define: searched, mapped within a budget, and the
-// landmarks that follow their code. Every part is about one repository, which is
+// beacons that follow their code. Every part is about one repository, which is
 // in the address and otherwise the one looked at last.
 
 import { useEffect } from "react";
@@ -10,7 +10,7 @@ import { Parts } from "../app/Parts";
 import { recall, remember } from "../app/remember";
 import { useOperation } from "../daemon/queries";
 import { Loaded } from "../parts/Loaded";
-import { Landmarks } from "./Landmarks";
+import { Beacons } from "./Beacons";
 import { CodeMap } from "./CodeMap";
 import { CodeSearch } from "./CodeSearch";
 import { NewRepository, Repository } from "./Repository";
@@ -20,7 +20,7 @@ import "./code.css";
 const PARTS = [
   { path: "search", name: "Search", component: CodeSearch },
   { path: "map", name: "Map", component: CodeMap },
-  { path: "landmarks", name: "Landmarks", component: Landmarks },
+  { path: "beacons", name: "Beacons", component: Beacons },
   { path: "repository", name: "Repository", component: Repository },
 ];
 

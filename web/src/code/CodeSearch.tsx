@@ -7,7 +7,7 @@ import { SearchBox } from "../app/SearchBox";
 import { useOperation } from "../daemon/queries";
 import type { CodeHit } from "../generated/operations";
 import { Loaded, Nothing } from "../parts/Loaded";
-import { BeaconLine } from "./Landmarks";
+import { BeaconLine } from "./Beacons";
 import { Fresh, isWholeFile, Place, symbolAddress } from "./place";
 
 const KINDS = ["function", "method", "struct", "class", "enum", "trait", "interface", "type", "module", "macro", "constant"];
@@ -63,8 +63,8 @@ function Hits({ root, query, kind }: { root: string; query: string; kind: string
           <Fresh of={freshness} />
           {beacons.length > 0 ? (
             <section className="section">
-              <h2>Landmarks</h2>
-              <ul className="landmarks">
+              <h2>Beacons</h2>
+              <ul className="beacons">
                 {beacons.map((beacon) => (
                   <li key={beacon.name}>
                     <BeaconLine root={root} beacon={beacon} />

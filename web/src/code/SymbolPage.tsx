@@ -8,7 +8,7 @@ import { useOperation } from "../daemon/queries";
 import type { ShownSymbol } from "../generated/operations";
 import { Loaded } from "../parts/Loaded";
 import { Fresh, isWholeFile, Place, symbolAddress } from "./place";
-import { SetLandmark } from "./SetLandmark";
+import { SetBeacon } from "./SetBeacon";
 
 export function SymbolPage({ root }: { root: string }) {
   const [search] = useSearchParams();
@@ -52,7 +52,7 @@ function Shown({ root, symbol }: { root: string; symbol: ShownSymbol }) {
             </Link>
           )}
           <button type="button" className="button small" onClick={() => setMarking(true)}>
-            Set a landmark
+            Set a beacon
           </button>
         </span>
       </header>
@@ -60,7 +60,7 @@ function Shown({ root, symbol }: { root: string; symbol: ShownSymbol }) {
       {isFile ? <Outline root={root} symbol={symbol} /> : <Source symbol={symbol} />}
       {symbol.cut ? <p className="quiet">It is longer; the rest is not shown.</p> : null}
       {marking ? (
-        <SetLandmark
+        <SetBeacon
           root={root}
           symbols={[isFile ? symbol.path : `${symbol.path}:${symbol.first_line}`]}
           close={() => setMarking(false)}

@@ -4,7 +4,7 @@ import { Link } from "wouter";
 
 import type { CodeHit, Freshness } from "../generated/operations";
 
-/** The address of what is called this: a name, `path:line`, or a landmark. */
+/** The address of what is called this: a name, `path:line`, or a beacon. */
 export const symbolAddress = (root: string, symbol: string): string =>
   `/code/symbol?${new URLSearchParams({ repo: root, symbol })}`;
 

@@ -83,7 +83,7 @@ function Actions({ entry, edit }: { entry: KbEntry; edit: () => void }) {
   return (
     <>
       <button type="button" className="button" onClick={edit}>
-        Say it anew <kbd>e</kbd>
+        Revise <kbd>e</kbd>
       </button>
       <button
         type="button"

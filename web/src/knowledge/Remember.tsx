@@ -39,7 +39,7 @@ export function Remember({ entry, close }: { entry?: KbEntry; close: () => void 
     });
   };
   return (
-    <Sheet title={entry ? "Say it anew" : "Remember"} close={close}>
+    <Sheet title={entry ? "Revise" : "Remember"} close={close}>
       <form onSubmit={submit}>
         <label>
           What is known, in one sentence

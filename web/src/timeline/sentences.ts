@@ -30,7 +30,7 @@ function whereOf(event: Event): string | undefined {
   if (event.type === "kb_conflict_detected") return `/knowledge/entry/${event.entry}`;
   if (event.type === "code_indexed") return `/code/repository?${new URLSearchParams({ repo: event.root })}`;
   if (event.type === "beacon_moved" || event.type === "beacon_lost") {
-    return `/code/landmarks?${new URLSearchParams({ repo: event.root })}`;
+    return `/code/beacons?${new URLSearchParams({ repo: event.root })}`;
   }
   return undefined;
 }

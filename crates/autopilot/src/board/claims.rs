@@ -5,8 +5,8 @@
 use std::time::Duration;
 
 use missiond_core::{
-    Attempt, AttemptId, BoardTask, BoardTaskId, Claim, Event, Evidence, ExecutionId, FencingToken,
-    Lease, Outcome, TraceContext,
+    Attempt, AttemptId, BoardTask, BoardTaskId, Claim, Event, Evidence, FencingToken, Lease,
+    Outcome, TraceContext,
 };
 use missiond_store::StoreError;
 use missiond_store::board::{
@@ -190,14 +190,6 @@ impl Board {
             .db
             .read(|tx| Box::pin(store::live_attempts(tx)))
             .await?)
-    }
-
-    /// The newest attempt an execution works on.
-    pub async fn attempt_of(&self, execution: ExecutionId) -> Result<Option<Attempt>, BoardError> {
-        let found = self
-            .db
-            .read(move |tx| Box::pin(store::attempt_of_execution(tx, execution)));
-        Ok(found.await?)
     }
 
     /// The result of a write under a token; one that was refused is told.

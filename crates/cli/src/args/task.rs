@@ -105,7 +105,7 @@ standard input.")]
         /// Its number, like T-1, or its id.
         task: TaskRef,
     },
-    /// Give a task up.
+    /// Cancel a task.
     #[command(after_help = "Example:\n  mission task cancel T-1 --reason \"not needed\"")]
     Cancel {
         /// Its number, like T-1, or its id.

@@ -12,7 +12,7 @@ use missiond_api::operations::board::{BoardShow, BoardTaskParams};
 use missiond_api::operations::communication::{TimelineWait, TimelineWaitParams, WaitMs};
 use missiond_core::{
     Clock, Limit, Question, QuestionOrigin, QuestionStatus, SystemClock, TaskNumber, TaskRef, Text,
-    Timestamp,
+    Timestamp, one_line,
 };
 
 use super::slot::text_or_stdin;
@@ -107,12 +107,12 @@ fn show_one(output: &mut Output, question: &Question, tasks: &Tasks, now: Timest
     let number = question.number.to_string();
     let number = output.paint.apply(Style::Bold, &number);
     let from = printable(&who_asks(question, tasks));
-    let sentence = one_line(&question.question);
+    let sentence = printable_line(&question.question);
     let age = duration(now.since(question.asked_at).as_secs());
     let state = match (&question.status, &question.answer, &question.reason) {
         (QuestionStatus::Pending, _, _) => format!("waits {age}"),
-        (_, Some(answer), _) => format!("answered “{}”", one_line(answer)),
-        (_, None, Some(reason)) => format!("closed: {}", one_line(reason)),
+        (_, Some(answer), _) => format!("answered “{}”", printable_line(answer)),
+        (_, None, Some(reason)) => format!("closed: {}", printable_line(reason)),
         (_, None, None) => "dismissed".to_owned(),
     };
     let by = question.closed_by.as_deref().map(printable);
@@ -124,7 +124,7 @@ fn show_one(output: &mut Output, question: &Question, tasks: &Tasks, now: Timest
         return;
     }
     if let Some(context) = &question.context {
-        let context = one_line(context);
+        let context = printable_line(context);
         let shown: String = context.chars().take(CONTEXT_SHOWN).collect();
         let more = if shown.len() < context.len() {
             " …"
@@ -135,7 +135,7 @@ fn show_one(output: &mut Output, question: &Question, tasks: &Tasks, now: Timest
         output.line(format!("    {shown}"));
     }
     for (index, option) in question.options.iter().enumerate() {
-        output.line(format!("      {}. {}", index + 1, one_line(option)));
+        output.line(format!("      {}. {}", index + 1, printable_line(option)));
     }
 }
 
@@ -168,8 +168,8 @@ fn who_asks(question: &Question, tasks: &Tasks) -> String {
     }
 }
 
-fn one_line(text: &str) -> String {
-    printable(&text.split_whitespace().collect::<Vec<_>>().join(" "))
+fn printable_line(text: &str) -> String {
+    printable(&one_line(text))
 }
 
 pub(super) fn answer(
@@ -193,7 +193,7 @@ pub(super) fn answer(
     let result = client.call::<QuestionAnswer>(&params)?;
     output.result(&result, |output, result| {
         let question = &result.question;
-        let answer = one_line(question.answer.as_deref().unwrap_or_default());
+        let answer = printable_line(question.answer.as_deref().unwrap_or_default());
         output.line(format!("{} is answered: {answer}", question.number));
         if let Some(rule) = &result.rule {
             output.line(format!(

@@ -66,9 +66,9 @@ pub(super) fn run(args: CodeArgs, reach: &Reach, output: &mut Output) -> Result<
             output.result(&shown, |output, shown| {
                 print_freshness(output, &shown.freshness);
                 for one in &shown.found {
-                    let place = place(&one.symbol);
-                    let place = output.paint.apply(Style::Bold, &place);
-                    output.line(place);
+                    let heading = symbol_heading(&one.symbol);
+                    let heading = output.paint.apply(Style::Bold, &heading);
+                    output.line(heading);
                     for line in one.source.lines() {
                         output.line(printable(&line.replace('\t', "    ")));
                     }
@@ -227,14 +227,15 @@ fn print_freshness(output: &mut Output, freshness: &Freshness) {
     }
 }
 
-fn place(symbol: &CodeSymbol) -> String {
+/// `src/lib.rs:12 function parse`
+fn symbol_heading(symbol: &CodeSymbol) -> String {
     let (path, name) = (printable(&symbol.path), printable(&symbol.name));
     format!("{path}:{} {} {name}", symbol.first_line, symbol.kind)
 }
 
 fn describe_symbol(output: &mut Output, symbol: &CodeSymbol) {
-    let place = output.paint.apply(Style::Bold, &place(symbol));
-    output.line(place);
+    let heading = output.paint.apply(Style::Bold, &symbol_heading(symbol));
+    output.line(heading);
     if symbol.signature != symbol.path {
         output.line(format!("    {}", printable(&symbol.signature)));
     }

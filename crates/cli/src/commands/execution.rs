@@ -9,7 +9,9 @@ use missiond_api::operations::execution::{
     MessageOutcome, MessageResult,
 };
 use missiond_api::{Client, EXECUTION_VARIABLE};
-use missiond_core::{Clock, ExecutionAttention, ExecutionId, Limit, SystemClock, Text, Timestamp};
+use missiond_core::{
+    Clock, ExecutionAttention, ExecutionId, Limit, SystemClock, Text, Timestamp, one_line,
+};
 
 use super::slot::text_or_stdin;
 use crate::args::ExecutionCommand;
@@ -194,7 +196,7 @@ pub(super) fn show(output: &mut Output, details: &ExecutionDetails) {
 pub(super) fn happening(item: &Happening) -> String {
     let at = item.at.to_string();
     let clock = at.get(11..19).unwrap_or_default();
-    let text = item.text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = one_line(&item.text);
     format!("{clock}  {}  {}", item.title, printable(&text))
         .trim_end()
         .to_owned()

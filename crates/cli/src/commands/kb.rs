@@ -2,22 +2,21 @@
 
 use std::process::ExitCode;
 
-use missiond_api::EXECUTION_VARIABLE;
 use missiond_api::operations::NoParams;
 use missiond_api::operations::knowledge::{
-    KbChange, KbConflicts, KbConflictsParams, KbDecide, KbDecideParams, KbDecision, KbDraft,
-    KbForget, KbForgetParams, KbGc, KbGcAction, KbGcParams, KbGet, KbGetParams, KbHit, KbInbox,
-    KbLink, KbLinkParams, KbPropose, KbReembed, KbRemember, KbRemembered, KbSearch, KbSearchParams,
-    KbStats, KbStatsReport,
+    KbConflicts, KbConflictsParams, KbDecide, KbDecideParams, KbDecision, KbDraft, KbForget,
+    KbForgetParams, KbGc, KbGcAction, KbGcParams, KbGet, KbGetParams, KbInbox, KbLink,
+    KbLinkParams, KbPropose, KbReembed, KbRemember, KbSearch, KbSearchParams, KbStats,
 };
+use missiond_api::{Client, EXECUTION_VARIABLE};
 use missiond_core::{AuthorTier, ErrorCode};
 
-use super::kb_transfer;
+use super::{kb_show, kb_transfer};
 use crate::args::{KbCommand, RememberArgs, SearchArgs};
 use crate::connect::Reach;
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::term::{Style, printable};
+use crate::term::printable;
 
 pub(super) fn run(
     command: KbCommand,
@@ -29,85 +28,18 @@ pub(super) fn run(
         KbCommand::Search(args) => return search(args, &mut client, output),
         KbCommand::Get { entry, scope } => {
             let view = client.call::<KbGet>(&KbGetParams { entry, scope })?;
-            output.result(&view, |output, view| {
-                let entry = &view.entry;
-                output.line(format!(
-                    "{}  {}  {}",
-                    entry.id,
-                    entry.category,
-                    printable(&entry.key)
-                ));
-                output.line(printable(&entry.summary));
-                for line in entry.detail.lines() {
-                    output.line(format!("    {}", printable(line)));
-                }
-                let scope = entry.scope.as_deref().unwrap_or("all projects");
-                output.line(format!(
-                    "from {}, {} ({}), verified {}, trust {:.2}, confidence {:.2}, utility {:.2}, {}",
-                    printable(&entry.source),
-                    printable(&entry.author),
-                    entry.tier.name(),
-                    entry.verified_at,
-                    entry.trust,
-                    entry.confidence,
-                    entry.utility,
-                    printable(scope)
-                ));
-                for edge in &view.edges {
-                    let (word, other) = if edge.from == entry.id {
-                        ("", edge.to)
-                    } else {
-                        ("is what another ", edge.from)
-                    };
-                    let reason = printable(&edge.reason);
-                    let until = edge
-                        .ended_at
-                        .map_or(String::new(), |at| format!(" until {at}"));
-                    output.line(format!("{word}{} {other}{until}: {reason}", edge.kind));
-                }
-                for old in view.history.iter().rev().skip(1) {
-                    let said = printable(&old.summary);
-                    output.line(format!("revision {} of {}: {said}", old.revision, old.at));
-                }
-            });
+            output.result(&view, kb_show::entry);
         }
-        KbCommand::Remember(args) => {
-            let propose = args.propose;
-            let draft = draft(args)?;
-            if propose {
-                let proposal = client.call::<KbPropose>(&draft)?;
-                output.result(&proposal, |output, proposal| {
-                    output.line(match proposal.entry {
-                        Some(entry) => format!("{entry} was accepted by rule."),
-                        None => format!("{} waits in the inbox.", proposal.id),
-                    });
-                });
-            } else {
-                let result = client.call::<KbRemember>(&draft)?;
-                output.result(&result, remembered);
-            }
-        }
+        KbCommand::Remember(args) => remember(args, &mut client, output)?,
         KbCommand::Edit {
             entry,
             summary,
             detail,
             scope,
         } => {
-            let params = KbGetParams { entry, scope };
-            let old = client.call::<KbGet>(&params)?.entry;
-            let draft = KbDraft {
-                summary,
-                detail: detail.unwrap_or(old.detail),
-                key: Some(old.key),
-                category: Some(old.category),
-                labels: old.labels,
-                scope: old.scope,
-                source: Some(old.source),
-                tier: Some(most_believed()),
-                ..KbDraft::default()
-            };
+            let draft = revised(&KbGetParams { entry, scope }, summary, detail, &mut client)?;
             let result = client.call::<KbRemember>(&draft)?;
-            output.result(&result, remembered);
+            output.result(&result, kb_show::remembered);
         }
         KbCommand::Link {
             from,
@@ -127,41 +59,11 @@ pub(super) fn run(
         }
         KbCommand::Conflicts { limit } => {
             let list = client.call::<KbConflicts>(&KbConflictsParams { limit })?;
-            output.result(&list, |output, list| {
-                if list.conflicts.is_empty() {
-                    output.line("No entries contradict each other.");
-                }
-                for conflict in &list.conflicts {
-                    let edge = &conflict.edge;
-                    output.line(format!("{}  {}", edge.from, printable(&conflict.newer)));
-                    output.line(format!("{}  {}", edge.to, printable(&conflict.older)));
-                    output.line(format!("    {}", printable(&edge.reason)));
-                }
-                if !list.conflicts.is_empty() {
-                    output.line(
-                        "`mission kb edit ID TEXT` says one of two anew, `mission kb forget ID` \
-                         takes it out of use.",
-                    );
-                }
-            });
+            output.result(&list, kb_show::conflicts);
         }
         KbCommand::Inbox => {
             let page = client.call::<KbInbox>(&NoParams {})?;
-            output.result(&page, |output, page| {
-                if page.proposals.is_empty() {
-                    output.line("The inbox is empty.");
-                }
-                for proposal in &page.proposals {
-                    let summary = printable(&proposal.draft.summary);
-                    let source = printable(&proposal.source);
-                    output.line(format!("{}  {summary}  (from {source})", proposal.id));
-                }
-                if !page.proposals.is_empty() {
-                    output.line(
-                        "`mission kb accept ID` makes one an entry, with --reject it is dropped.",
-                    );
-                }
-            });
+            output.result(&page, kb_show::inbox);
         }
         KbCommand::Accept { proposal, reject } => {
             let decision = if reject {
@@ -171,7 +73,7 @@ pub(super) fn run(
             };
             let decided = client.call::<KbDecide>(&KbDecideParams { proposal, decision })?;
             output.result(&decided, |output, decided| match &decided.remembered {
-                Some(result) => remembered(output, result),
+                Some(result) => kb_show::remembered(output, result),
                 None => output.line(format!("{} is rejected.", decided.proposal)),
             });
         }
@@ -196,23 +98,7 @@ pub(super) fn run(
                 _ => KbGcAction::Preview,
             };
             let report = client.call::<KbGc>(&KbGcParams { action, in_days })?;
-            output.result(&report, |output, report| {
-                for entry in &report.entries {
-                    let summary = printable(&entry.summary);
-                    output.line(format!("{}  {summary}", entry.id));
-                    output.line(format!("    {}", entry.why));
-                }
-                let count = report.entries.len();
-                output.line(match report.action {
-                    KbGcAction::Preview => {
-                        format!("{count} could go; `mission kb gc --archive` archives them.")
-                    }
-                    KbGcAction::Archive => {
-                        format!("{count} archived; `mission kb gc --undo` brings them back.")
-                    }
-                    KbGcAction::Undo => format!("{count} brought back."),
-                });
-            });
+            output.result(&report, kb_show::unused);
         }
         KbCommand::Import { paths, scope } => {
             return kb_transfer::import(&paths, scope.as_deref(), &mut client, output);
@@ -220,21 +106,17 @@ pub(super) fn run(
         KbCommand::Export { format } => return kb_transfer::export(format, &mut client, output),
         KbCommand::Stats => {
             let report = client.call::<KbStats>(&NoParams {})?;
-            output.result(&report, stats);
+            output.result(&report, kb_show::stats);
         }
         KbCommand::Reembed => {
             let report = client.call::<KbReembed>(&NoParams {})?;
-            output.result(&report, stats);
+            output.result(&report, kb_show::stats);
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn search(
-    args: SearchArgs,
-    client: &mut missiond_api::Client,
-    output: &mut Output,
-) -> Result<ExitCode, Failure> {
+fn search(args: SearchArgs, client: &mut Client, output: &mut Output) -> Result<ExitCode, Failure> {
     let explain = args.explain;
     let params = KbSearchParams {
         query: args.query,
@@ -254,9 +136,9 @@ fn search(
             output.line("Nothing was found.");
         }
         for hit in &result.hits {
-            show_hit(output, hit);
+            kb_show::hit(output, hit);
             if explain {
-                explain_hit(output, hit);
+                kb_show::scores(output, hit);
             }
         }
         if explain {
@@ -274,113 +156,43 @@ fn search(
     Ok(ExitCode::SUCCESS)
 }
 
-fn show_hit(output: &mut Output, hit: &KbHit) {
-    // What stands in lines of its own in an entry is told apart in one line, too.
-    let line = |text: &str| printable(&text.replace('\n', " · "));
-    let key = output.paint.apply(Style::Bold, &printable(&hit.key));
-    output.line(format!("{key}  {}  {}", hit.category, hit.id));
-    let mut shown = String::new();
-    let mut at = 0;
-    for &(start, end) in &hit.highlights {
-        if let (Some(before), Some(found)) =
-            (hit.snippet.get(at..start), hit.snippet.get(start..end))
-        {
-            shown.push_str(&line(before));
-            shown.push_str(&output.paint.apply(Style::Yellow, &line(found)));
-            at = end;
-        }
-    }
-    shown.push_str(&line(hit.snippet.get(at..).unwrap_or("")));
-    output.line(format!("    {shown}"));
-    if let Some(other) = hit.superseded_by {
-        output.line(format!("    {other} holds instead of it"));
-    }
-}
-
-fn explain_hit(output: &mut Output, hit: &KbHit) {
-    let scores = &hit.scores;
-    let rank = |rank: Option<u32>| rank.map_or("-".to_owned(), |rank| format!("{}", rank + 1));
-    let vector = scores
-        .vector
-        .map_or("-".to_owned(), |vector| format!("{vector:.3}"));
-    let likeness = scores.likeness.map_or(String::new(), |like| {
-        format!(", like a hit before {like:.3}")
-    });
-    let first = scores.first_fused.map_or(String::new(), |first| {
-        format!(" ({first:.3} before the query moved)")
-    });
-    let lent = match scores.lent {
-        0.0 => String::new(),
-        lent => format!(", of it {lent:+.3} by its conversation"),
-    };
-    output.line(format!(
-        "    keyword {:.3} (place {}), vector {vector} (place {})",
-        // Nothing times less than nothing is written as -0.000 otherwise.
-        scores.keyword + 0.0,
-        rank(scores.keyword_rank),
-        rank(scores.vector_rank),
-    ));
-    output.line(format!(
-        "    fused {:.3}{first}{lent}, freshness {:.3}, exact {:.2}, relevance {:.3}{likeness}",
-        scores.fused, scores.freshness, scores.exact, scores.relevance,
-    ));
-}
-
-fn remembered(output: &mut Output, result: &KbRemembered) {
-    let entry = &result.entry;
-    let word = match result.change {
-        KbChange::Added => "remembered",
-        KbChange::Revised => "revised",
-        KbChange::Unchanged => "known already",
-    };
-    output.line(format!("{}  {}  {word}", entry.id, printable(&entry.key)));
-    if result.masked > 0 {
-        output.line(match result.masked {
-            1 => "    a secret was taken out".to_owned(),
-            count => format!("    {count} secrets were taken out"),
+fn remember(args: RememberArgs, client: &mut Client, output: &mut Output) -> Result<(), Failure> {
+    let propose = args.propose;
+    let draft = draft(args)?;
+    if propose {
+        let proposal = client.call::<KbPropose>(&draft)?;
+        output.result(&proposal, |output, proposal| {
+            output.line(match proposal.entry {
+                Some(entry) => format!("{entry} was accepted by rule."),
+                None => format!("{} waits in the inbox.", proposal.id),
+            });
         });
+    } else {
+        let result = client.call::<KbRemember>(&draft)?;
+        output.result(&result, kb_show::remembered);
     }
-    for edge in &result.edges {
-        output.line(format!(
-            "    {} {}: {}",
-            edge.kind,
-            edge.to,
-            printable(&edge.reason)
-        ));
-    }
+    Ok(())
 }
 
-fn stats(output: &mut Output, report: &KbStatsReport) {
-    let entries = match report.entries {
-        1 => "1 entry".to_owned(),
-        count => format!("{count} entries"),
-    };
-    output.line(format!(
-        "{entries}, {} archived, {} in the inbox, {:.1} MB of index",
-        report.archived,
-        report.proposals,
-        report.index_bytes as f64 / 1e6
-    ));
-    for count in &report.categories {
-        output.line(format!("    {:<14}{}", count.category, count.entries));
-    }
-    if report.building {
-        output.line("the index is being built; a search waits for it");
-    }
-    let embedding = &report.embedding;
-    match (&embedding.serving, &embedding.notice) {
-        (Some(model), _) => output.line(format!("vectors of {model}")),
-        (None, Some(notice)) => output.line(format!("words alone are compared: {notice}")),
-        (None, None) => output.line("no vectors yet"),
-    }
-    if let Some(model) = &embedding.provider
-        && embedding.serving.as_ref() != Some(model)
-    {
-        output.line(format!(
-            "{} of {} embedded with {model}",
-            embedding.embedded, report.entries
-        ));
-    }
+/// An entry in other words; what is not given stays as it is.
+fn revised(
+    entry: &KbGetParams,
+    summary: String,
+    detail: Option<String>,
+    client: &mut Client,
+) -> Result<KbDraft, Failure> {
+    let old = client.call::<KbGet>(entry)?.entry;
+    Ok(KbDraft {
+        summary,
+        detail: detail.unwrap_or(old.detail),
+        key: Some(old.key),
+        category: Some(old.category),
+        labels: old.labels,
+        scope: old.scope,
+        source: Some(old.source),
+        tier: Some(most_believed()),
+        ..KbDraft::default()
+    })
 }
 
 /// What is said at this place is believed no more than this. Agents are known by

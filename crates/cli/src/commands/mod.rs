@@ -20,6 +20,7 @@ mod incident;
 mod init;
 mod journal;
 mod kb;
+mod kb_show;
 mod kb_transfer;
 mod logs;
 mod mcp;

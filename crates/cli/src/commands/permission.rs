@@ -10,6 +10,7 @@ use missiond_api::operations::attention::{
     PermissionPage, PermissionRemoveParams, PermissionRule, PermissionSubject,
     PermissionTestParams,
 };
+use missiond_core::one_line;
 
 use crate::args::{PermissionAddArgs, PermissionCommand, PermissionTestArgs};
 use crate::connect::Reach;
@@ -140,7 +141,7 @@ fn decision_line(decision: &PermissionDecision) -> String {
     let tool = asked.tool.as_deref().unwrap_or("something");
     let what = [&asked.command, &asked.path, &asked.argument];
     let what = what.into_iter().flatten().next().map_or("", String::as_str);
-    let what = what.split_whitespace().collect::<Vec<_>>().join(" ");
+    let what = one_line(what);
     let outcome = decision.outcome.as_deref().unwrap_or("not known");
     printable(&format!(
         "{}  {} {tool} {what} by {} ({outcome})",

@@ -226,7 +226,7 @@ fn details(event: &TimelineEvent) -> String {
         .iter()
         .filter(|(name, value)| *name != "type" && !value.is_null())
         .map(|(name, value)| match value {
-            Value::String(text) => format!("{name}={}", printable(&one_line(text))),
+            Value::String(text) => format!("{name}={}", printable(&joined_lines(text))),
             Value::Number(number) => match number.as_f64().filter(|_| number.is_f64()) {
                 Some(fraction) => format!("{name}={fraction:.2}"),
                 None => format!("{name}={number}"),
@@ -237,8 +237,9 @@ fn details(event: &TimelineEvent) -> String {
     fields.join(" ")
 }
 
-/// A text of several lines on one.
-fn one_line(text: &str) -> String {
+/// A text of several lines on one. What else is in it stays, so that what moves a
+/// cursor is seen.
+fn joined_lines(text: &str) -> String {
     let lines: Vec<_> = text.lines().map(str::trim).collect();
     lines.join(" ")
 }

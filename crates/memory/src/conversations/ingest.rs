@@ -1,5 +1,5 @@
 //! From the lines of a transcript to rows: read and made fit on a thread, then
-//! committed together with the place behind them.
+//! committed together with the cursor behind them.
 
 mod adding;
 mod item;
@@ -96,18 +96,18 @@ impl Conversations {
     /// Takes in what has come since; whether there is more to read at once.
     pub(super) async fn advance(&self, source: &Source) -> Result<bool, ConversationError> {
         let name = source.tail.source();
-        let before = self.place_of(&name).await?;
-        let place = before
+        let before = self.cursor_of(&name).await?;
+        let cursor = before
             .as_deref()
-            .and_then(|place| serde_json::from_str::<Cursor>(place).ok())
+            .and_then(|stored| serde_json::from_str::<Cursor>(stored).ok())
             .unwrap_or_else(|| Cursor {
                 tail: source.tail.clone(),
                 memory: RecordMemory::default(),
             });
-        let known = place.clone();
+        let known = cursor.clone();
         let engine = source.engine.clone();
-        let read = blocking(move || read(&engine, place)).await;
-        let (place, batch) = match read {
+        let read = blocking(move || read(&engine, cursor)).await;
+        let (cursor, batch) = match read {
             Ok(read) => read,
             Err(error) => {
                 tracing::debug!(source = name, %error, "transcript unavailable");
@@ -116,13 +116,13 @@ impl Conversations {
         };
         // A database is read again from the moment of its last change: what was
         // there before is no news, but something may have come in that moment.
-        let seen = (place == known).then(|| batch.digest());
-        if seen.is_some_and(|seen| {
-            seen == 0 || self.inner.seen().insert(name.clone(), seen) == Some(seen)
+        let digest = (cursor == known).then(|| batch.digest());
+        if digest.is_some_and(|digest| {
+            digest == 0 || self.inner.last_digests().insert(name.clone(), digest) == Some(digest)
         }) {
             return Ok(false);
         }
-        let written = serde_json::to_string(&place)
+        let written = serde_json::to_string(&cursor)
             .map_err(|error| ConversationError::Invalid(error.to_string()))?;
         let more = batch.more;
         let ingestion = Ingestion {
@@ -145,11 +145,11 @@ impl Conversations {
             .await?;
         match taken {
             Ingested::Done => {
-                self.inner.places().insert(name, written);
+                self.inner.cursors().insert(name, written);
                 Ok(more)
             }
-            Ingested::Elsewhere(place) => {
-                self.inner.places().insert(name, place);
+            Ingested::Elsewhere(cursor) => {
+                self.inner.cursors().insert(name, cursor);
                 Ok(true)
             }
         }
@@ -187,9 +187,9 @@ impl Conversations {
     }
 
     /// Where a transcript was read to, as it is stored.
-    async fn place_of(&self, source: &str) -> Result<Option<String>, ConversationError> {
-        if let Some(place) = self.inner.places().get(source) {
-            return Ok(Some(place.clone()));
+    async fn cursor_of(&self, source: &str) -> Result<Option<String>, ConversationError> {
+        if let Some(cursor) = self.inner.cursors().get(source) {
+            return Ok(Some(cursor.clone()));
         }
         let (host, named) = (self.inner.host.clone(), source.to_owned());
         let stored = self
@@ -197,19 +197,21 @@ impl Conversations {
             .db
             .read(move |tx| Box::pin(async move { cursors::get(tx, &host, &named).await }))
             .await?;
-        let place = stored.map(|cursor| cursor.place);
-        if let Some(place) = &place {
-            self.inner.places().insert(source.to_owned(), place.clone());
+        let cursor = stored.map(|row| row.place);
+        if let Some(cursor) = &cursor {
+            self.inner
+                .cursors()
+                .insert(source.to_owned(), cursor.clone());
         }
-        Ok(place)
+        Ok(cursor)
     }
 }
 
-/// Reads on from a place. Blocks.
-fn read(engine: &CliEngine, mut place: Cursor) -> Result<(Cursor, Batch), TailError> {
-    let tailed = place.tail.advance()?;
+/// Reads on from a cursor. Blocks.
+fn read(engine: &CliEngine, mut cursor: Cursor) -> Result<(Cursor, Batch), TailError> {
+    let tailed = cursor.tail.advance()?;
     if tailed.restarted {
-        place.memory = RecordMemory::default();
+        cursor.memory = RecordMemory::default();
     }
     let mut batch = Batch {
         skipped: i64::try_from(tailed.skipped).unwrap_or(i64::MAX),
@@ -220,7 +222,7 @@ fn read(engine: &CliEngine, mut place: Cursor) -> Result<(Cursor, Batch), TailEr
         batch.diagnostic = Some("a line was too long or no text".to_owned());
     }
     for line in &tailed.lines {
-        match records(engine, &line.text, &mut place.memory) {
+        match records(engine, &line.text, &mut cursor.memory) {
             Ok(records) => batch.items.extend(records.into_iter().filter_map(fit)),
             Err(error) => {
                 batch.skipped += 1;
@@ -229,7 +231,7 @@ fn read(engine: &CliEngine, mut place: Cursor) -> Result<(Cursor, Batch), TailEr
             }
         }
     }
-    Ok((place, batch))
+    Ok((cursor, batch))
 }
 
 /// One batch on its way into the store.
@@ -246,8 +248,8 @@ struct Ingestion {
 impl Ingestion {
     async fn store(self, tx: &mut Tx<'_>) -> Result<Ingested, StoreError> {
         let moved = cursors::advance(tx, &self.host, self.from.as_deref(), &self.to, self.now);
-        if let CursorMove::Elsewhere(place) = moved.await? {
-            return Ok(Ingested::Elsewhere(place));
+        if let CursorMove::Elsewhere(cursor) = moved.await? {
+            return Ok(Ingested::Elsewhere(cursor));
         }
         // A transcript with nothing in it yet is no conversation.
         if self.batch.items.is_empty() && self.batch.skipped == 0 {

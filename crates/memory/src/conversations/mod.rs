@@ -3,7 +3,7 @@
 //!
 //! A worker looks at the transcripts of executions and, where the person said
 //! so, at the person's own. What is new is read on a thread, masked and cut
-//! there, and committed with the place behind it: a daemon that dies in between
+//! there, and committed with the cursor behind it: a daemon that dies in between
 //! reads it again, and what is there already has its key. The index for the
 //! search is in memory and follows the store, so it also has what other daemons
 //! took in.
@@ -64,10 +64,10 @@ struct Inner {
     index: RwLock<Index>,
     /// Held while the index follows the store: a second one waits for the first.
     following: tokio::sync::Mutex<()>,
-    /// The places behind what was read, by source, as they are stored.
-    places: Mutex<HashMap<String, String>>,
-    /// Numbers for what was found again at those places, by source.
-    seen: Mutex<HashMap<String, u64>>,
+    /// How far each source was read, as it is stored.
+    cursors: Mutex<HashMap<String, String>>,
+    /// Digests of what was last read again at those cursors, by source.
+    last_digests: Mutex<HashMap<String, u64>>,
 }
 
 /// Why something about conversations did not work.
@@ -113,8 +113,8 @@ impl Conversations {
                 index: RwLock::default(),
                 following: tokio::sync::Mutex::default(),
                 tasks: Tasks::new(supervisor),
-                places: Mutex::default(),
-                seen: Mutex::default(),
+                cursors: Mutex::default(),
+                last_digests: Mutex::default(),
             }),
         }
     }
@@ -125,7 +125,7 @@ impl Conversations {
         let mut own_due = tokio::time::Instant::now();
         let mut forget_due = own_due;
         loop {
-            // What fails now (a database that is away) is tried again: every place
+            // What fails now (a database that is away) is tried again: every cursor
             // is moved only with what was read.
             if let Err(error) = self.follow_runs(&mut runs).await {
                 tracing::warn!(%error, "transcripts of executions not ingested");
@@ -196,12 +196,12 @@ impl Component for Conversations {
 }
 
 impl Inner {
-    fn places(&self) -> MutexGuard<'_, HashMap<String, String>> {
-        self.places.lock()
+    fn cursors(&self) -> MutexGuard<'_, HashMap<String, String>> {
+        self.cursors.lock()
     }
 
-    fn seen(&self) -> MutexGuard<'_, HashMap<String, u64>> {
-        self.seen.lock()
+    fn last_digests(&self) -> MutexGuard<'_, HashMap<String, u64>> {
+        self.last_digests.lock()
     }
 
     fn now(&self) -> Timestamp {

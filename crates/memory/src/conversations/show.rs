@@ -286,7 +286,7 @@ impl Shown {
                 .into_iter()
                 .map(of_event),
         );
-        all.sort_by_key(ConversationItem::place);
+        all.sort_by_key(ConversationItem::sort_key);
         let mut bytes = 0;
         let mut shown = Vec::new();
         let mut next = None;
@@ -294,7 +294,7 @@ impl Shown {
             bytes += item.bytes();
             let full = shown.len() as u32 == window.limit;
             if full || (bytes > MOST_BYTES && !shown.is_empty()) {
-                next = shown.last().map(ConversationItem::place);
+                next = shown.last().map(ConversationItem::sort_key);
                 break;
             }
             shown.push(item);

@@ -22,7 +22,7 @@ use missiond_api::{
 };
 use missiond_core::{ErrorCode, Event, ExecutionId, TraceContext};
 use missiond_executions::access::{self, AccessError};
-use missiond_journal::catalogue::{SignalType, tools};
+use missiond_journal::catalogue::{MCP_SERVER_NAME, SignalType, tools};
 use missiond_journal::{Acknowledgement, Outcome};
 use missiond_mcp::{Face, Identity, Step, ToolCall, ToolOutcome, Verdict};
 use missiond_operations::Operations;
@@ -186,7 +186,7 @@ impl Caller {
 
 fn face(offered: &[SignalType], others: Vec<serde_json::Value>) -> Face {
     let identity = Identity {
-        name: "mission-execution".to_owned(),
+        name: MCP_SERVER_NAME.to_owned(),
         version: VERSION.to_owned(),
         instructions: INSTRUCTIONS.to_owned(),
     };

@@ -74,7 +74,7 @@ pub(super) fn attach(
     } else {
         ViewAccess::Write
     };
-    let (canvas, keyboard) = place(access)?;
+    let (canvas, keyboard) = canvas_and_keyboard(access)?;
     let leave_by = match access {
         ViewAccess::Write => format!("{} detaches", args.detach_key),
         ViewAccess::ReadOnly => format!("read-only, {} or Ctrl-C leaves", args.detach_key),
@@ -124,7 +124,7 @@ pub(super) fn attach(
 }
 
 /// Where to paint and how to read keys, or why there is nowhere.
-fn place(access: ViewAccess) -> Result<(Canvas, Keyboard), Failure> {
+fn canvas_and_keyboard(access: ViewAccess) -> Result<(Canvas, Keyboard), Failure> {
     let refused = |what: &str| {
         Err(Failure::new(
             ErrorCode::InvalidParams,

@@ -41,25 +41,7 @@ pub(super) fn run(args: McpArgs, reach: &Reach, output: &mut Output) -> Result<E
             tool,
             arguments,
             timeout,
-        } => {
-            let params = McpToolCallParams {
-                tool,
-                arguments: json_argument::<BTreeMap<String, Value>>(&arguments)?,
-                timeout_ms: timeout.map(|seconds| {
-                    let millis = seconds.saturating_mul(1000);
-                    Bounded::clamped(i64::try_from(millis).unwrap_or(i64::MAX))
-                }),
-            };
-            let called = way.ask::<McpToolCall>(params, "calling the tool", output)?;
-            output.result(&called, |output, called| {
-                show::content(output, &called.result);
-            });
-            Ok(if called.is_error {
-                ExitCode::FAILURE
-            } else {
-                ExitCode::SUCCESS
-            })
-        }
+        } => call_tool(&way, tool, &arguments, timeout, output),
         McpCommand::Serve(args) => serve::run(args, way.choice, reach, output),
         McpCommand::ListServers => {
             let listed = way.ask::<McpServerList>(McpServerListParams::default(), "", output)?;
@@ -133,6 +115,33 @@ pub(super) fn run(args: McpArgs, reach: &Reach, output: &mut Output) -> Result<E
             dry_run,
         } => list::import(&clients, project, dry_run, &reach.home, output),
     }
+}
+
+/// Ends with 1 if the tool says that it failed.
+fn call_tool(
+    way: &ServerRoute<'_>,
+    tool: String,
+    arguments: &str,
+    timeout_secs: Option<u64>,
+    output: &mut Output,
+) -> Result<ExitCode, Failure> {
+    let params = McpToolCallParams {
+        tool,
+        arguments: json_argument::<BTreeMap<String, Value>>(arguments)?,
+        timeout_ms: timeout_secs.map(|seconds| {
+            let millis = seconds.saturating_mul(1000);
+            Bounded::clamped(i64::try_from(millis).unwrap_or(i64::MAX))
+        }),
+    };
+    let called = way.ask::<McpToolCall>(params, "calling the tool", output)?;
+    output.result(&called, |output, called| {
+        show::content(output, &called.result);
+    });
+    Ok(if called.is_error {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    })
 }
 
 /// Asks one server, or each that may run. Ends with 1 if one is not well.

@@ -6,12 +6,12 @@ import { Trouble } from "../parts/Loaded";
 import { Sheet } from "../parts/Sheet";
 import { say } from "../parts/toasts";
 
-export function SetLandmark({ root, symbols, close }: { root: string; symbols: string[]; close: () => void }) {
+export function SetBeacon({ root, symbols, close }: { root: string; symbols: string[]; close: () => void }) {
   const [, navigate] = useLocation();
   const set = useAction("beacon_set", (beacon) => {
     say(`${beacon.name} follows its code from now on.`);
     close();
-    navigate(`/code/landmarks?${new URLSearchParams({ repo: root })}`);
+    navigate(`/code/beacons?${new URLSearchParams({ repo: root })}`);
   });
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
@@ -28,7 +28,7 @@ export function SetLandmark({ root, symbols, close }: { root: string; symbols: s
     });
   };
   return (
-    <Sheet title="Set a landmark" close={close}>
+    <Sheet title="Set a beacon" close={close}>
       <form onSubmit={submit}>
         <label>
           What it is called

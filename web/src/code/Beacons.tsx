@@ -1,4 +1,4 @@
-// The landmarks of a repository: where the code of each is now, how it got there,
+// The beacons of a repository: where the code of each is now, how it got there,
 // and which are lost.
 
 import { useState } from "react";
@@ -10,17 +10,17 @@ import { Loaded, Nothing } from "../parts/Loaded";
 import { Mark, type Tone } from "../parts/marks";
 import { complain, say } from "../parts/toasts";
 import { Fresh, Place, symbolAddress } from "./place";
-import { SetLandmark } from "./SetLandmark";
+import { SetBeacon } from "./SetBeacon";
 
-export function Landmarks({ root }: { root: string }) {
+export function Beacons({ root }: { root: string }) {
   const [setting, setSetting] = useState(false);
   const list = useOperation("beacon_list", { path: root });
-  const remove = useAction("beacon_remove", ({ removed }) => say(`The landmark ${removed} is gone.`, "rest"));
+  const remove = useAction("beacon_remove", ({ removed }) => say(`The beacon ${removed} is gone.`, "rest"));
   return (
     <div className="stack code">
       <p>
         <button type="button" className="button" onClick={() => setSetting(true)}>
-          Set a landmark
+          Set a beacon
         </button>
       </p>
       <Loaded of={list}>
@@ -28,21 +28,21 @@ export function Landmarks({ root }: { root: string }) {
           <>
             <Fresh of={freshness} />
             {beacons.length === 0 ? (
-              <Nothing title="There are no landmarks">
+              <Nothing title="There are no beacons">
                 <p>
-                  A landmark is a name for pieces of code that follows them when they move, are renamed or edited. Agents
+                  A beacon is a name for pieces of code that follows them when they move, are renamed or edited. Agents
                   find code by it too.
                 </p>
               </Nothing>
             ) : (
-              <ul className="landmarks">
+              <ul className="beacons">
                 {beacons.map((beacon) => (
                   <li key={beacon.name}>
                     <BeaconLine
                       root={root}
                       beacon={beacon}
                       remove={() => {
-                        if (window.confirm(`Remove the landmark ${beacon.name}? Its code is left alone.`)) {
+                        if (window.confirm(`Remove the beacon ${beacon.name}? Its code is left alone.`)) {
                           remove.mutate({ path: root, name: beacon.name }, { onError: complain });
                         }
                       }}
@@ -54,7 +54,7 @@ export function Landmarks({ root }: { root: string }) {
           </>
         )}
       </Loaded>
-      {setting ? <SetLandmark root={root} symbols={[]} close={() => setSetting(false)} /> : null}
+      {setting ? <SetBeacon root={root} symbols={[]} close={() => setSetting(false)} /> : null}
     </div>
   );
 }
@@ -62,14 +62,14 @@ export function Landmarks({ root }: { root: string }) {
 export function BeaconLine({ root, beacon, remove }: { root: string; beacon: Beacon; remove?: () => void }) {
   const found = beacon.pieces.some((piece) => piece.standing !== "lost");
   return (
-    <article className="landmark">
+    <article className="beacon">
       <header>
         <h2>{found ? <Link href={symbolAddress(root, beacon.name)}>{beacon.name}</Link> : beacon.name}</h2>
         {remove ? (
           <button
             type="button"
             className="button plain small"
-            aria-label={`Remove the landmark ${beacon.name}`}
+            aria-label={`Remove the beacon ${beacon.name}`}
             onClick={remove}
           >
             Remove
