@@ -34,7 +34,7 @@ pub use board::{
     Outcome, Parts, Priority, TaskDraft, TaskNumber, TaskRef, UnknownChoice, Wait, backoff,
     check_touch, touches_overlap,
 };
-pub use bounded::{Bounded, BoundedOr, Limit, List, MAX_EXACT, OutOfBounds, Text};
+pub use bounded::{AbsolutePath, Bounded, BoundedOr, Limit, List, MAX_EXACT, OutOfBounds, Text};
 pub use clock::{Clock, ManualClock, SystemClock, Timestamp};
 pub use context::{ContextItem, ContextOutcome, ContextSource, ContextTokens, SourceState};
 pub use conversation::{

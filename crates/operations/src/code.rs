@@ -16,7 +16,7 @@ use missiond_codemap::{
     Anchor, CodeError, FollowOutcome, MapRequest, Match, NodeRef, SymbolKind, read_source,
 };
 use missiond_context::estimated_tokens;
-use missiond_core::ErrorCode;
+use missiond_core::{AbsolutePath, ErrorCode};
 use missiond_memory::code::beacons::{self, LocatedBeacon};
 use missiond_memory::code::{CodeMapError, Fresh, MeaningStatus, Repository, Unindexed};
 use missiond_store::beacons::BeaconNodeRow;
@@ -325,8 +325,12 @@ async fn remove(call: Call, params: BeaconRemoveParams) -> Result<BeaconRemoveRe
     Err(ApiError::new(ErrorCode::NotFound, message))
 }
 
-async fn open(call: &Call, path: &str, unindexed: Unindexed) -> Result<Arc<Repository>, ApiError> {
-    let opened = call.daemon.code.repository(path, unindexed).await;
+async fn open(
+    call: &Call,
+    path: &AbsolutePath,
+    unindexed: Unindexed,
+) -> Result<Arc<Repository>, ApiError> {
+    let opened = call.daemon.code.repository(path.as_path(), unindexed).await;
     opened.map_err(|error| of_map(&error))
 }
 
@@ -492,7 +496,7 @@ fn of_map(error: &CodeMapError) -> ApiError {
         CodeMapError::Code(CodeError::NoFolder { .. } | CodeError::NoRepository(_))
         | CodeMapError::NotIndexed(_) => ErrorCode::NotFound,
         CodeMapError::Code(CodeError::Stopped(_)) => ErrorCode::ShuttingDown,
-        CodeMapError::Code(_) | CodeMapError::Relative(_) => ErrorCode::InvalidParams,
+        CodeMapError::Code(_) => ErrorCode::InvalidParams,
         CodeMapError::Store(error) => error.code(),
         CodeMapError::Busy(_) => ErrorCode::Conflict,
         CodeMapError::Unread(_) | CodeMapError::Panicked => ErrorCode::Internal,

@@ -2,8 +2,6 @@
 
 mod convert;
 
-use std::path::PathBuf;
-
 use missiond_api::ApiError;
 use missiond_api::operations::context::{
     ContextPreview, ContextPreviewParams, ContextShow, ContextShowParams, ContextView, SkillList,
@@ -33,7 +31,7 @@ async fn preview(call: Call, params: ContextPreviewParams) -> Result<ContextView
     };
     let repository = task.as_ref().and_then(|task| task.repository.clone());
     let cwd = match (params.cwd, repository) {
-        (Some(cwd), _) => absolute(cwd)?,
+        (Some(cwd), _) => cwd.into(),
         (None, Some(repository)) => repository,
         (None, None) => {
             let message = "say in which folder the agent would work: `cwd`";
@@ -83,18 +81,8 @@ async fn show(call: Call, params: ContextShowParams) -> Result<ContextView, ApiE
 }
 
 async fn skills(call: Call, params: SkillListParams) -> Result<SkillListResult, ApiError> {
-    let cwd = absolute(params.cwd)?;
-    let listing = call.daemon.context.skills(cwd).await;
+    let listing = call.daemon.context.skills(params.cwd.into()).await;
     listing
         .map(convert::skill_list)
         .map_err(|error| convert::error(&error))
-}
-
-fn absolute(cwd: String) -> Result<PathBuf, ApiError> {
-    let cwd = PathBuf::from(cwd);
-    if !cwd.is_absolute() {
-        let message = format!("`cwd` must be absolute: {}", cwd.display());
-        return Err(ApiError::invalid_params(message));
-    }
-    Ok(cwd)
 }

@@ -43,11 +43,7 @@ pub(super) fn register(operations: &mut Operations) {
 }
 
 async fn start(call: Call, params: ExecutionStartParams) -> Result<ExecutionSummary, ApiError> {
-    let cwd = PathBuf::from(&params.cwd);
-    if !cwd.is_absolute() {
-        let message = format!("`cwd` must be absolute: {}", cwd.display());
-        return Err(ApiError::invalid_params(message));
-    }
+    let cwd = PathBuf::from(params.cwd);
     let preamble: Option<Arc<dyn Preamble>> = match &params.prompt {
         Some(prompt) if params.context && call.daemon.context.is_on() && cwd.is_dir() => {
             let wanted = BriefingRequest {

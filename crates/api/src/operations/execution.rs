@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use missiond_core::{
-    Bounded, CliEngine, DeliveryStatus, ExecutionActivity, ExecutionAttention, ExecutionId,
-    ExecutionLifecycle, Limit, MAX_EXACT, MessageId, ObservationId, SlotId, SlotName, Text,
-    Timestamp,
+    AbsolutePath, Bounded, CliEngine, DeliveryStatus, ExecutionActivity, ExecutionAttention,
+    ExecutionId, ExecutionLifecycle, Limit, MAX_EXACT, MessageId, ObservationId, SlotId, SlotName,
+    Text, Timestamp,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -55,7 +55,7 @@ pub struct ExecutionStartParams {
     /// Which agent CLI.
     pub engine: CliEngine,
     /// The folder to work in, absolute.
-    pub cwd: String,
+    pub cwd: AbsolutePath,
     /// What to give the agent first; it only starts when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<Text<100_000>>,
