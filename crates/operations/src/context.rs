@@ -8,7 +8,7 @@ use missiond_api::operations::context::{
     SkillListParams, SkillListResult,
 };
 use missiond_briefing::BriefingRequest;
-use missiond_core::{CliEngine, ErrorCode, TaskRef};
+use missiond_core::{CliEngine, ErrorCode};
 
 use crate::call::{Call, Operations};
 
@@ -19,11 +19,8 @@ pub(super) fn register(operations: &mut Operations) {
 }
 
 async fn preview(call: Call, params: ContextPreviewParams) -> Result<ContextView, ApiError> {
-    let task = match &params.task {
-        Some(task) => {
-            let named: TaskRef = task
-                .parse()
-                .map_err(|error| ApiError::invalid_params(format!("`task`: {error}")))?;
+    let task = match params.task {
+        Some(named) => {
             let found = call.daemon.board.find(named).await;
             Some(found.map_err(|error| ApiError::new(error.code(), error.to_string()))?)
         }
