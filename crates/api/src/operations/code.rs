@@ -148,12 +148,30 @@ pub struct CodeSearchParams {
     /// A folder of the repository, absolute.
     pub path: AbsolutePath,
     pub query: Text<1000, 0>,
-    /// Only this kind: `function`, `struct`, `module` …
+    /// Only this kind.
     #[serde(default)]
-    pub kind: Option<String>,
+    pub kind: Option<SymbolKind>,
     /// At most so many.
     #[serde(default)]
     pub limit: Limit<50, 10>,
+}
+
+/// What kind of thing a name stands for, across languages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SymbolKind {
+    /// A file, or a named part of one.
+    Module,
+    Class,
+    Struct,
+    Enum,
+    Trait,
+    Interface,
+    Type,
+    Function,
+    Method,
+    Macro,
+    Constant,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -204,10 +204,9 @@ pub struct ExecutionDetails {
 pub struct ExecutionJournalParams {
     /// The execution's id, or the name of its open slot.
     pub execution: String,
-    /// Only these kinds of record, such as `observation.recorded`; all when left
-    /// out.
+    /// Only these kinds of record; all when left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub kinds: Vec<String>,
+    pub kinds: Vec<RecordKind>,
     /// Only what comes after this record, oldest first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<Bounded<0, MAX_EXACT>>,
@@ -221,6 +220,38 @@ pub struct ExecutionJournalParams {
     /// With everything a record says, not only a sentence of it.
     #[serde(default)]
     pub data: bool,
+}
+
+/// The kinds of records a journal has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum RecordKind {
+    /// Whose journal this is. Always the first record.
+    #[serde(rename = "journal.header")]
+    Header,
+    /// A message for the agent was accepted.
+    #[serde(rename = "message.accepted")]
+    MessageAccepted,
+    /// How far a message has come.
+    #[serde(rename = "message.delivery")]
+    MessageDelivery,
+    /// Something was observed.
+    #[serde(rename = "observation.recorded")]
+    Observation,
+    /// What was decided on an observation, and why.
+    #[serde(rename = "decision.recorded")]
+    Decision,
+    /// Lifecycle, attention or what is waited for changed.
+    #[serde(rename = "state.changed")]
+    StateChanged,
+    /// What the agent is busy with changed.
+    #[serde(rename = "activity.updated")]
+    ActivityUpdated,
+    /// The owner is to be told something, or has been.
+    #[serde(rename = "owner-effect.recorded")]
+    OwnerEffect,
+    /// Something for the timeline that no other record says.
+    #[serde(rename = "projection.recorded")]
+    Projection,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

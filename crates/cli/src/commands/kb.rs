@@ -241,7 +241,7 @@ fn search(
         scope: args.scope,
         categories: args.categories,
         explore: args.explore,
-        profile: Some(args.profile),
+        profile: Some(args.profile.into()),
         limit: Some(args.limit),
         offset: args.offset,
     };
