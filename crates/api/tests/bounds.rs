@@ -51,7 +51,6 @@ const LISTED: &[(&str, &[&str])] = &[
             "expected_exit",
             "key",
             "labels",
-            "permission",
             "rank",
             "run",
             "timeout_secs",

@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     AttemptId, BoardTaskId, BoardTaskStatus, CliEngine, DaemonId, EngineeringPhase, ExecutionId,
-    FencingToken, List, SlotId, Text, Timestamp,
+    FencingToken, List, Permission, SlotId, Text, Timestamp,
 };
 
 pub use check::Check;
@@ -71,7 +71,7 @@ pub struct BoardTask {
     pub engine: Option<CliEngine>,
     /// For the engine's program.
     pub args: Vec<String>,
-    pub permission: Option<String>,
+    pub permission: Option<Permission>,
     pub model: Option<String>,
     pub repository: Option<PathBuf>,
     pub isolation: Isolation,

@@ -21,6 +21,7 @@ mod ids;
 mod knowledge;
 pub mod machines;
 mod panic;
+mod permission;
 mod question;
 mod slot_name;
 mod trace;
@@ -61,6 +62,7 @@ pub use machines::{
     ExecutionLifecycle, ExtractionPhase, IllegalMove, PtyState, QuestionStatus, TaskStatus,
 };
 pub use panic::panic_message;
+pub use permission::{InvalidPermission, Permission};
 pub use question::{
     AnswerText, InvalidQuestionRef, PermissionAsked, Question, QuestionNumber, QuestionOrigin,
     QuestionRef,

@@ -12,6 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use super::operations;
 
+pub use missiond_core::Permission;
+
 operations! {
     Compute;
 
@@ -98,21 +100,6 @@ const fn default_context() -> bool {
 
 const fn is_default_context(context: &bool) -> bool {
     *context
-}
-
-/// What an agent may do without asking.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Permission {
-    /// It asks before edits and commands.
-    #[default]
-    Ask,
-    /// It edits files in its folder without asking.
-    AcceptEdits,
-    /// It reads and plans only.
-    Plan,
-    /// It never asks.
-    Bypass,
 }
 
 /// How an agent reports to its execution.

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use missiond_api::operations::board::TaskField;
 use missiond_core::{
-    BoardTaskStatus, Check, CliEngine, Clock, EngineeringPhase, Finish, Isolation, Limit, Priority,
-    SystemClock, TaskRef, Text, Timestamp,
+    BoardTaskStatus, Check, CliEngine, Clock, EngineeringPhase, Finish, Isolation, Limit,
+    Permission, Priority, SystemClock, TaskRef, Text, Timestamp,
 };
 
 use super::duration::duration;
@@ -234,7 +234,7 @@ pub(crate) struct DraftArgs {
     pub(crate) model: Option<String>,
     /// What the agent may do without asking: ask, accept-edits, plan or bypass.
     #[arg(long)]
-    pub(crate) permission: Option<String>,
+    pub(crate) permission: Option<Permission>,
     /// The repository to work in.
     #[arg(long, value_name = "DIR")]
     pub(crate) repository: Option<PathBuf>,

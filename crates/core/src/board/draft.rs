@@ -12,7 +12,7 @@ use super::{
     TaskNumber, check_touch,
 };
 use crate::machines::Machine;
-use crate::{BoardTaskId, BoardTaskStatus, CliEngine, EngineeringPhase, Timestamp};
+use crate::{BoardTaskId, BoardTaskStatus, CliEngine, EngineeringPhase, Permission, Timestamp};
 
 /// What a task is to be. Every field may be left out; a title must come from
 /// somewhere.
@@ -50,7 +50,7 @@ pub struct TaskDraft {
     pub args: Option<Vec<String>>,
     /// What the agent may do without asking.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub permission: Option<String>,
+    pub permission: Option<Permission>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// The repository to work in, absolute.
@@ -103,8 +103,6 @@ pub enum DraftError {
     UnspeakableRepository(String),
     #[error("`{0}` is not a label: use 1 to 64 characters without line breaks")]
     BadLabel(String),
-    #[error("`{0}` is not a permission: use ask, accept-edits, plan or bypass")]
-    BadPermission(String),
     #[error(transparent)]
     BadTouch(#[from] InvalidTouch),
     #[error("a {what} has no command: write the program and its arguments")]
@@ -126,9 +124,6 @@ pub enum DraftError {
         most: usize,
     },
 }
-
-/// What an agent may be allowed to do without asking.
-const PERMISSIONS: [&str; 4] = ["ask", "accept-edits", "plan", "bypass"];
 
 const MOST_ATTEMPTS: u32 = 100;
 const MOST_TITLE: usize = 500;
@@ -173,12 +168,6 @@ impl TaskDraft {
             .is_some_and(|most| !(1..=MOST_ATTEMPTS).contains(&most))
         {
             return Err(DraftError::BadAttempts(self.max_attempts.unwrap_or(0)));
-        }
-        if let Some(permission) = &self.permission
-            && !PERMISSIONS.contains(&permission.as_str())
-        {
-            let permission = permission.chars().take(64).collect();
-            return Err(DraftError::BadPermission(permission));
         }
         if self.rank.is_some_and(|rank| !rank.is_finite()) {
             return Err(DraftError::BadRank);
@@ -335,7 +324,7 @@ impl BoardTask {
             due: self.due,
             engine: self.engine.clone(),
             args: any(&self.args),
-            permission: self.permission.clone(),
+            permission: self.permission,
             model: self.model.clone(),
             repository: self.repository.clone(),
             isolation: (self.isolation != Isolation::Worktree).then_some(self.isolation),
