@@ -6,7 +6,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use missiond_api::operations::board::TaskField;
 use missiond_core::{
     BoardTaskStatus, Check, CliEngine, Clock, EngineeringPhase, Finish, Isolation, Limit,
-    Permission, Priority, SystemClock, TaskRef, Text, Timestamp,
+    MOST_CHECK_SECS, Permission, Priority, SystemClock, TaskRef, Text, Timestamp,
 };
 
 use super::duration::duration;
@@ -258,7 +258,7 @@ pub(crate) struct DraftArgs {
     #[arg(long = "teardown", value_name = "COMMAND", value_parser = command)]
     pub(crate) teardown: Vec<Check>,
     /// Seconds each of these commands may take.
-    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=MOST_CHECK_SECS))]
     pub(crate) check_timeout: Option<u64>,
     /// How often it is tried before it fails.
     #[arg(long, value_name = "COUNT")]
