@@ -453,7 +453,7 @@ fn bad_questions_are_refused_with_a_sentence() {
         (&["search", "?!"], "no word to search for"),
         (
             &["search", "a", "--kind", "gadget"],
-            "no kind is called `gadget`",
+            "invalid value 'gadget' for '--kind <KIND>'",
         ),
         (&["show", "nothing_like_it"], "is called `nothing_like_it`"),
         (
@@ -476,6 +476,9 @@ fn bad_questions_are_refused_with_a_sentence() {
     let params = json!({"path": "shop", "query": "a"}).to_string();
     let (_, said) = shop.home.failure(&["call", "code_search", &params]);
     assert!(said.contains("must be absolute"), "{said}");
+    let params = json!({"path": "/", "query": "a", "kind": "gadget"}).to_string();
+    let (_, said) = shop.home.failure(&["call", "code_search", &params]);
+    assert!(said.contains("unknown variant `gadget`"), "{said}");
     shop.write("src/two.rs", "fn check_token() {}\n");
     let (_, said) = shop.failure(&["beacon", "set", "x", "check_token"]);
     assert!(said.contains("src/auth.rs:4, src/two.rs:1"), "{said}");

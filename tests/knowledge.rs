@@ -578,7 +578,7 @@ fn bad_input_is_refused_in_a_sentence() {
     for (params, expected) in [
         (json!({"query": "  "}), "empty"),
         (json!({"query": "a", "limit": 51}), "1 to 50"),
-        (json!({"query": "a", "profile": "x"}), "no profile"),
+        (json!({"query": "a", "profile": "x"}), "unknown variant `x`"),
     ] {
         let answer = connection.ask(2, "kb_search", &params);
         assert!(

@@ -17,19 +17,15 @@ const LISTED: &[(&str, &[&str])] = &[
             "entry",
             "execution",
             "into",
-            "kind",
             "kinds",
             "label",
             "names",
-            "profile",
-            "question",
             "rule",
             "scope",
             "server",
             "slot",
             "symbol",
             "symbols",
-            "task",
             "template",
             "to",
             "tool",
@@ -40,17 +36,8 @@ const LISTED: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        "a path: the system refuses what is longer than it allows",
-        &[
-            "cwd",
-            "file",
-            "files",
-            "focus",
-            "folder",
-            "path",
-            "project",
-            "repository",
-        ],
+        "a path that may be relative: the system refuses what is longer than it allows",
+        &["file", "files", "focus", "folder", "path", "repository"],
     ),
     (
         "a place that an earlier answer named: beyond the ends there is nothing",
@@ -58,19 +45,7 @@ const LISTED: &[(&str, &[&str])] = &[
     ),
     (
         "a task is checked as a whole, with sentences of its own, also one of a file",
-        &[
-            "base",
-            "depends_on",
-            "expected_exit",
-            "key",
-            "labels",
-            "permission",
-            "rank",
-            "run",
-            "timeout_secs",
-            "tokens",
-            "touches",
-        ],
+        &["base", "depends_on", "key", "run"],
     ),
     (
         "quoted: what is longer than the journal keeps is cut",
@@ -222,4 +197,18 @@ fn limits_are_the_same_in_the_schema_and_in_force() {
         assert_eq!(parsed.is_ok(), taken, "{limit}");
     }
     assert_eq!(BoardList::parse("{}").unwrap().limit.get(), 100);
+}
+
+#[test]
+fn a_folder_is_asked_about_by_its_absolute_path() {
+    use missiond_api::Operation;
+    use missiond_api::operations::code::CodeStatus;
+    let schema = CodeStatus::SPEC.params_schema().to_value();
+    assert_eq!(schema["properties"]["path"]["pattern"], "^/");
+    assert!(CodeStatus::parse(r#"{"path":"/src"}"#).is_ok());
+    let refused = CodeStatus::parse(r#"{"path":"src"}"#).unwrap_err();
+    assert_eq!(
+        refused.message,
+        "parameter `path`: must be absolute, but is `src`"
+    );
 }

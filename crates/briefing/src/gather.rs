@@ -208,8 +208,9 @@ async fn map(
     if !directory.git {
         return Ok((Vec::new(), None));
     }
-    let root = directory.main.display().to_string();
-    let opened = parts.code.repository(&root, Unindexed::AcceptCheckouts);
+    let opened = parts
+        .code
+        .repository(&directory.main, Unindexed::AcceptCheckouts);
     let repository = opened.await.map_err(|error| error.to_string())?;
     let tokens = (budget as usize * MAP_SHARE as usize / 100).max(SMALLEST_MAP);
     let below = directory.cwd.strip_prefix(&directory.root).ok();

@@ -3,18 +3,17 @@
 
 use std::path::{Path, PathBuf};
 
-use missiond_core::ErrorCode;
+use missiond_core::{AbsolutePath, ErrorCode};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, parameter};
 
 /// The folder a command is about: the one named, or this one. It need not be there.
-pub(crate) fn or_this(named: Option<&Path>) -> Result<PathBuf, Failure> {
-    let here = std::env::current_dir()?;
-    Ok(named.map_or_else(|| here.clone(), |named| here.join(named)))
+pub(crate) fn or_this(named: Option<&Path>) -> Result<AbsolutePath, Failure> {
+    as_text(&from_here(named.unwrap_or(Path::new("")))?)
 }
 
 /// A folder that is there, by its real path.
-pub(crate) fn real(folder: &Path) -> Result<String, Failure> {
+pub(crate) fn real(folder: &Path) -> Result<AbsolutePath, Failure> {
     let found = folder.canonicalize().map_err(|error| {
         let message = format!("there is no folder {}: {error}", folder.display());
         Failure::new(ErrorCode::NotFound, message)
@@ -23,15 +22,25 @@ pub(crate) fn real(folder: &Path) -> Result<String, Failure> {
 }
 
 /// A folder by its real path, also one that is gone.
-pub(crate) fn past(folder: &Path) -> Result<String, Failure> {
-    let folder = or_this(Some(folder))?;
+pub(crate) fn past(folder: &Path) -> Result<AbsolutePath, Failure> {
+    let folder = from_here(folder)?;
     as_text(&folder.canonicalize().unwrap_or(folder))
 }
 
-fn as_text(folder: &Path) -> Result<String, Failure> {
-    folder.to_str().map(str::to_owned).ok_or_else(|| {
+fn from_here(folder: &Path) -> Result<PathBuf, Failure> {
+    let here = std::env::current_dir()?;
+    Ok(if folder.as_os_str().is_empty() {
+        here
+    } else {
+        here.join(folder)
+    })
+}
+
+fn as_text(folder: &Path) -> Result<AbsolutePath, Failure> {
+    let text = folder.to_str().ok_or_else(|| {
         let shown = folder.display();
         let message = format!("{shown} is not UTF-8, which the daemon is asked in");
         Failure::new(ErrorCode::InvalidParams, message)
-    })
+    })?;
+    parameter("the folder", AbsolutePath::new(text))
 }

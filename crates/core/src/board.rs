@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     AttemptId, BoardTaskId, BoardTaskStatus, CliEngine, DaemonId, EngineeringPhase, ExecutionId,
-    FencingToken, List, SlotId, Text, Timestamp,
+    FencingToken, List, MAX_EXACT, Permission, SlotId, Text, Timestamp,
 };
 
 pub use check::Check;
@@ -41,6 +41,9 @@ pub type Parts<T> = List<T, 1, 200>;
 
 /// How long a check may take when it does not say.
 pub const DEFAULT_CHECK_TIMEOUT_SECS: u64 = 600;
+
+/// The longest a check may take: thirty days, which every clock can count.
+pub const MOST_CHECK_SECS: u64 = 30 * 24 * 60 * 60;
 
 /// How often a task is tried when it does not say.
 pub const DEFAULT_MAX_ATTEMPTS: u32 = 3;
@@ -71,7 +74,7 @@ pub struct BoardTask {
     pub engine: Option<CliEngine>,
     /// For the engine's program.
     pub args: Vec<String>,
-    pub permission: Option<String>,
+    pub permission: Option<Permission>,
     pub model: Option<String>,
     pub repository: Option<PathBuf>,
     pub isolation: Isolation,
@@ -99,6 +102,7 @@ pub struct BoardTask {
 #[serde(deny_unknown_fields)]
 pub struct Budget {
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = MAX_EXACT))]
     pub tokens: Option<u64>,
 }
 

@@ -1,8 +1,9 @@
-//! Numbers, texts and lists with their limits in the type. A value that exists
+//! Numbers, texts, paths and lists with their limits in the type. A value that exists
 //! is within them: they are checked where it is read, whoever wrote it, and the
 //! JSON Schema a caller sees states the same numbers.
 
 mod number;
+mod path;
 mod text;
 
 use std::borrow::Cow;
@@ -16,6 +17,7 @@ use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
 pub use number::{Bounded, BoundedOr, Limit, MAX_EXACT};
+pub use path::AbsolutePath;
 pub use text::Text;
 
 /// The value is outside its limits.
@@ -29,6 +31,12 @@ pub enum OutOfBounds {
     Empty,
     #[error("the text is longer than {max} characters")]
     TooLong { max: usize },
+    #[error("must be absolute, but is `{found}`")]
+    RelativePath { found: String },
+    #[error("the path has a NUL character in it")]
+    NulInPath,
+    #[error("the path is longer than {max} bytes")]
+    LongPath { max: usize },
     #[error("the list has {found} items: it may have {min} to {max}")]
     Items {
         found: usize,

@@ -22,6 +22,7 @@ mod knowledge;
 pub mod machines;
 mod nearest_name;
 mod panic;
+mod permission;
 mod question;
 mod quoted;
 mod slot_name;
@@ -32,11 +33,11 @@ pub use access::{AccessKind, UnknownAccessKind};
 pub use board::{
     Attempt, BoardTask, Budget, BudgetScope, Check, Claim, ClaimKind, Consequence,
     DEFAULT_CHECK_TIMEOUT_SECS, DEFAULT_MAX_ATTEMPTS, DraftError, EVIDENCE_TAIL_BYTES, Evidence,
-    ExportFormat, Finish, ImportFormat, InvalidTaskRef, InvalidTouch, Isolation, Note, NoteText,
-    Outcome, Parts, Priority, TaskDraft, TaskNumber, TaskRef, UnknownChoice, Wait, backoff,
-    check_touch, touches_overlap,
+    ExportFormat, Finish, ImportFormat, InvalidTaskRef, InvalidTouch, Isolation, MOST_CHECK_SECS,
+    Note, NoteText, Outcome, Parts, Priority, TaskDraft, TaskNumber, TaskRef, UnknownChoice, Wait,
+    backoff, check_touch, touches_overlap,
 };
-pub use bounded::{Bounded, BoundedOr, Limit, List, MAX_EXACT, OutOfBounds, Text};
+pub use bounded::{AbsolutePath, Bounded, BoundedOr, Limit, List, MAX_EXACT, OutOfBounds, Text};
 pub use clock::{Clock, ManualClock, SystemClock, Timestamp};
 pub use context::{ContextItem, ContextOutcome, ContextSource, ContextTokens, SourceState};
 pub use conversation::{
@@ -64,6 +65,7 @@ pub use machines::{
 };
 pub use nearest_name::nearest_name;
 pub use panic::panic_message;
+pub use permission::{InvalidPermission, Permission};
 pub use question::{
     AnswerText, InvalidQuestionRef, PermissionAsked, Question, QuestionNumber, QuestionOrigin,
     QuestionRef,

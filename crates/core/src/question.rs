@@ -4,15 +4,16 @@
 //! back there, and because the same dialog read twice or the same event told
 //! twice is the same question.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::{
     BoardTaskId, ExecutionId, ObservationId, QuestionId, QuestionStatus, SlotId, TaskNumber, Text,
-    Timestamp,
+    Timestamp, from_text,
 };
 
 /// What a person answers.
@@ -58,6 +59,45 @@ impl FromStr for QuestionRef {
         text.parse()
             .map(Self::Id)
             .map_err(|_| InvalidQuestionRef(text.chars().take(64).collect()))
+    }
+}
+
+impl fmt::Display for QuestionRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => fmt::Display::fmt(number, f),
+            Self::Id(id) => fmt::Display::fmt(id, f),
+        }
+    }
+}
+
+impl Serialize for QuestionRef {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for QuestionRef {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        from_text::deserialize(deserializer, "a question, like Q-7")
+    }
+}
+
+impl JsonSchema for QuestionRef {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "QuestionRef".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "string",
+            "maxLength": 64,
+            "description": "A question's number, like Q-7, or its id.",
+        })
     }
 }
 
@@ -226,6 +266,14 @@ mod tests {
         }
         let id = QuestionId::generate();
         assert_eq!(id.to_string().parse(), Ok(QuestionRef::Id(id)));
+        for reference in [QuestionRef::Number(QuestionNumber(7)), QuestionRef::Id(id)] {
+            let written = serde_json::to_value(reference).unwrap();
+            assert_eq!(written, reference.to_string());
+            assert_eq!(
+                serde_json::from_value::<QuestionRef>(written).unwrap(),
+                reference
+            );
+        }
         for text in [
             "",
             "Q-",

@@ -17,7 +17,7 @@ use missiond_api::operations::attention::{
 };
 use missiond_attention::permissions::{Grant, GrantFor, KnownRule, RuleSource, path_base};
 use missiond_attention::questions::QuestionError;
-use missiond_core::{CliEngine, QuestionRef, Text};
+use missiond_core::{CliEngine, Text};
 use missiond_guard::permissions::{Argument, Effect, Pattern, Request, Rule, Scope};
 use missiond_store::permissions;
 use missiond_store::questions::QuestionFilter;
@@ -57,7 +57,7 @@ async fn answer(
     call: Call,
     params: QuestionAnswerParams,
 ) -> Result<QuestionAnswerResult, ApiError> {
-    let reference = reference(&params.question)?;
+    let reference = params.question;
     let by = who(params.by)?;
     let daemon = &call.daemon;
     let rule = match params.grant {
@@ -90,11 +90,10 @@ async fn answer(
 }
 
 async fn dismiss(call: Call, params: QuestionDismissParams) -> Result<QuestionResult, ApiError> {
-    let reference = reference(&params.question)?;
     let questions = &call.daemon.questions;
     let dismissed = questions
         .dismiss(
-            reference,
+            params.question,
             params.reason.map(Text::into_string),
             crate::call::PERSON,
             call.trace,
@@ -285,11 +284,6 @@ fn of_grant(grant: &GrantParams) -> Grant {
             GrantScope::Everywhere => GrantFor::Everywhere,
         },
     }
-}
-
-fn reference(text: &str) -> Result<QuestionRef, ApiError> {
-    let parsed = text.parse::<QuestionRef>();
-    parsed.map_err(|error| ApiError::invalid_params(error.to_string()))
 }
 
 fn who(by: Option<Text<128>>) -> Result<String, ApiError> {

@@ -10,13 +10,11 @@ use missiond_api::operations::code::{
     CodeIndex, CodeIndexParams, CodeList, CodeListResult, CodeMap, CodeMapParams, CodeMapResult,
     CodeRepository, CodeSearch, CodeSearchParams, CodeSearchResult, CodeShow, CodeShowParams,
     CodeShowResult, CodeStatus, CodeStatusParams, CodeStatusResult, CodeSymbol, Freshness,
-    PassReport, ShownSymbol, SkippedFile,
+    PassReport, ShownSymbol, SkippedFile, SymbolKind,
 };
-use missiond_codemap::{
-    Anchor, CodeError, FollowOutcome, MapRequest, Match, NodeRef, SymbolKind, read_source,
-};
+use missiond_codemap::{Anchor, CodeError, FollowOutcome, MapRequest, Match, NodeRef, read_source};
 use missiond_context::estimated_tokens;
-use missiond_core::ErrorCode;
+use missiond_core::{AbsolutePath, ErrorCode};
 use missiond_memory::code::beacons::{self, LocatedBeacon};
 use missiond_memory::code::{CodeMapError, Fresh, MeaningStatus, Repository, Unindexed};
 use missiond_store::beacons::BeaconNodeRow;
@@ -82,13 +80,7 @@ async fn status(call: Call, params: CodeStatusParams) -> Result<CodeStatusResult
 }
 
 async fn search(call: Call, params: CodeSearchParams) -> Result<CodeSearchResult, ApiError> {
-    let kind = match &params.kind {
-        Some(kind) => Some(
-            kind.parse::<SymbolKind>()
-                .map_err(ApiError::invalid_params)?,
-        ),
-        None => None,
-    };
+    let kind = params.kind.map(symbol_kind);
     let limit = params.limit.to_usize();
     let repository = open(&call, &params.path, Unindexed::AcceptCheckouts).await?;
     let query = params.query.as_str().to_owned();
@@ -192,6 +184,23 @@ async fn show(call: Call, params: CodeShowParams) -> Result<CodeShowResult, ApiE
         found: shown.await.map_err(|error| of_map(&error))?,
         count,
     })
+}
+
+const fn symbol_kind(kind: SymbolKind) -> missiond_codemap::SymbolKind {
+    use missiond_codemap::SymbolKind as Kind;
+    match kind {
+        SymbolKind::Module => Kind::Module,
+        SymbolKind::Class => Kind::Class,
+        SymbolKind::Struct => Kind::Struct,
+        SymbolKind::Enum => Kind::Enum,
+        SymbolKind::Trait => Kind::Trait,
+        SymbolKind::Interface => Kind::Interface,
+        SymbolKind::Type => Kind::Type,
+        SymbolKind::Function => Kind::Function,
+        SymbolKind::Method => Kind::Method,
+        SymbolKind::Macro => Kind::Macro,
+        SymbolKind::Constant => Kind::Constant,
+    }
 }
 
 fn lines_of(text: &str, node: &NodeRef) -> String {
@@ -325,8 +334,12 @@ async fn remove(call: Call, params: BeaconRemoveParams) -> Result<BeaconRemoveRe
     Err(ApiError::new(ErrorCode::NotFound, message))
 }
 
-async fn open(call: &Call, path: &str, unindexed: Unindexed) -> Result<Arc<Repository>, ApiError> {
-    let opened = call.daemon.code.repository(path, unindexed).await;
+async fn open(
+    call: &Call,
+    path: &AbsolutePath,
+    unindexed: Unindexed,
+) -> Result<Arc<Repository>, ApiError> {
+    let opened = call.daemon.code.repository(path.as_path(), unindexed).await;
     opened.map_err(|error| of_map(&error))
 }
 
@@ -492,10 +505,23 @@ fn of_map(error: &CodeMapError) -> ApiError {
         CodeMapError::Code(CodeError::NoFolder { .. } | CodeError::NoRepository(_))
         | CodeMapError::NotIndexed(_) => ErrorCode::NotFound,
         CodeMapError::Code(CodeError::Stopped(_)) => ErrorCode::ShuttingDown,
-        CodeMapError::Code(_) | CodeMapError::Relative(_) => ErrorCode::InvalidParams,
+        CodeMapError::Code(_) => ErrorCode::InvalidParams,
         CodeMapError::Store(error) => error.code(),
         CodeMapError::Busy(_) => ErrorCode::Conflict,
         CodeMapError::Unread(_) | CodeMapError::Panicked => ErrorCode::Internal,
     };
     ApiError::new(code, error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kind_of_symbol_has_the_same_word_in_a_call_and_in_a_map() {
+        for kind in missiond_codemap::SymbolKind::ALL {
+            let asked: SymbolKind = serde_json::from_value(kind.as_str().into()).unwrap();
+            assert_eq!(symbol_kind(asked), *kind);
+        }
+    }
 }

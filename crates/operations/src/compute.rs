@@ -103,17 +103,13 @@ async fn foreground(
     call: Call,
     params: SlotForegroundParams,
 ) -> Result<SlotForegroundResult, ApiError> {
-    let cwd = PathBuf::from(&params.cwd);
-    if !cwd.is_absolute() {
-        return Err(ApiError::invalid_params("`cwd` must be absolute"));
-    }
     let named = params.conversation.as_deref().unwrap_or_default();
     if named.contains('\0') {
         return Err(ApiError::invalid_params("`conversation` is no name of one"));
     }
     let report = ForegroundReport {
         engine: params.engine,
-        cwd,
+        cwd: params.cwd.into(),
         conversation: params.conversation.map(Text::into_string),
         event: match params.does {
             ForegroundActivity::Idle => ForegroundEvent::Is(PtyState::Idle),

@@ -2,15 +2,13 @@
 
 mod convert;
 
-use std::path::PathBuf;
-
 use missiond_api::ApiError;
 use missiond_api::operations::context::{
     ContextPreview, ContextPreviewParams, ContextShow, ContextShowParams, ContextView, SkillList,
     SkillListParams, SkillListResult,
 };
 use missiond_briefing::BriefingRequest;
-use missiond_core::{CliEngine, ErrorCode, TaskRef};
+use missiond_core::{CliEngine, ErrorCode};
 
 use crate::call::{Call, Operations};
 
@@ -21,11 +19,8 @@ pub(super) fn register(operations: &mut Operations) {
 }
 
 async fn preview(call: Call, params: ContextPreviewParams) -> Result<ContextView, ApiError> {
-    let task = match &params.task {
-        Some(task) => {
-            let named: TaskRef = task
-                .parse()
-                .map_err(|error| ApiError::invalid_params(format!("`task`: {error}")))?;
+    let task = match params.task {
+        Some(named) => {
             let found = call.daemon.board.find(named).await;
             Some(found.map_err(|error| ApiError::new(error.code(), error.to_string()))?)
         }
@@ -33,7 +28,7 @@ async fn preview(call: Call, params: ContextPreviewParams) -> Result<ContextView
     };
     let repository = task.as_ref().and_then(|task| task.repository.clone());
     let cwd = match (params.cwd, repository) {
-        (Some(cwd), _) => absolute(cwd)?,
+        (Some(cwd), _) => cwd.into(),
         (None, Some(repository)) => repository,
         (None, None) => {
             let message = "say in which folder the agent would work: `cwd`";
@@ -83,18 +78,8 @@ async fn show(call: Call, params: ContextShowParams) -> Result<ContextView, ApiE
 }
 
 async fn skills(call: Call, params: SkillListParams) -> Result<SkillListResult, ApiError> {
-    let cwd = absolute(params.cwd)?;
-    let listing = call.daemon.context.skills(cwd).await;
+    let listing = call.daemon.context.skills(params.cwd.into()).await;
     listing
         .map(convert::skill_list)
         .map_err(|error| convert::error(&error))
-}
-
-fn absolute(cwd: String) -> Result<PathBuf, ApiError> {
-    let cwd = PathBuf::from(cwd);
-    if !cwd.is_absolute() {
-        let message = format!("`cwd` must be absolute: {}", cwd.display());
-        return Err(ApiError::invalid_params(message));
-    }
-    Ok(cwd)
 }

@@ -2,8 +2,6 @@
 
 mod convert;
 
-use std::path::Path;
-
 use missiond_api::ApiError;
 use missiond_api::operations::conversation::{
     ConversationList, ConversationListParams, ConversationListResult, ConversationSearch,
@@ -62,12 +60,7 @@ async fn turns(
     call: Call,
     params: ConversationTurnsParams,
 ) -> Result<ConversationTurnsResult, ApiError> {
-    let folder = Path::new(&params.project);
-    if !folder.is_absolute() {
-        let shown: String = params.project.chars().take(200).collect();
-        let message = format!("`project` must be an absolute path, not `{shown}`");
-        return Err(ApiError::invalid_params(message));
-    }
+    let folder = params.project.as_path();
     let conversations = &call.daemon.conversations;
     let found = match params.query.as_deref() {
         Some(query) => conversations.turns_about(folder, query, params.limit).await,

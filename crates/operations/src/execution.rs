@@ -10,8 +10,8 @@ use missiond_api::operations::execution::{
     ExecutionDetails, ExecutionInterrupt, ExecutionJournal, ExecutionJournalParams, ExecutionList,
     ExecutionListParams, ExecutionMessage, ExecutionMessageParams, ExecutionPage, ExecutionParams,
     ExecutionShow, ExecutionStart, ExecutionStartParams, ExecutionSummary, Happening, JournalEntry,
-    JournalPage, MessageOutcome, MessageResult, OpenQuestion, Permission, SentMessage, Signals,
-    Tokens,
+    JournalPage, MessageOutcome, MessageResult, OpenQuestion, Permission, RecordKind, SentMessage,
+    Signals, Tokens,
 };
 use missiond_briefing::BriefingRequest;
 use missiond_core::{
@@ -21,7 +21,6 @@ use missiond_core::{
 use missiond_executions::{
     Accepted, Direction, ExecutionError, Identity, NewExecution, Owner, Part, Preamble, Shown,
 };
-use missiond_journal::record::UnknownKind;
 use missiond_journal::{ExecutionState, Record, Sequence, Transport, narrate};
 use missiond_slots::DEFAULT_SIZE;
 use missiond_store::executions::ExecutionFilter;
@@ -43,11 +42,7 @@ pub(super) fn register(operations: &mut Operations) {
 }
 
 async fn start(call: Call, params: ExecutionStartParams) -> Result<ExecutionSummary, ApiError> {
-    let cwd = PathBuf::from(&params.cwd);
-    if !cwd.is_absolute() {
-        let message = format!("`cwd` must be absolute: {}", cwd.display());
-        return Err(ApiError::invalid_params(message));
-    }
+    let cwd = PathBuf::from(params.cwd);
     let preamble: Option<Arc<dyn Preamble>> = match &params.prompt {
         Some(prompt) if params.context && call.daemon.context.is_on() && cwd.is_dir() => {
             let wanted = BriefingRequest {
@@ -156,9 +151,8 @@ async fn journal(call: Call, params: ExecutionJournalParams) -> Result<JournalPa
         (Some(after), None) => Direction::After(after),
         (None, before) => Direction::Before(before),
     };
-    let kinds: Result<_, _> = params.kinds.iter().map(|kind| kind.parse()).collect();
     let part = Part {
-        kinds: kinds.map_err(|error: UnknownKind| ApiError::invalid_params(error.to_string()))?,
+        kinds: params.kinds.into_iter().map(record_kind).collect(),
         direction,
         limit: params.limit.to_usize(),
         bytes: MOST_RECORD_BYTES,
@@ -180,6 +174,21 @@ async fn journal(call: Call, params: ExecutionJournalParams) -> Result<JournalPa
         next: found.next.0,
         more: found.more,
     })
+}
+
+const fn record_kind(kind: RecordKind) -> missiond_journal::RecordKind {
+    use missiond_journal::RecordKind as Kind;
+    match kind {
+        RecordKind::Header => Kind::Header,
+        RecordKind::MessageAccepted => Kind::MessageAccepted,
+        RecordKind::MessageDelivery => Kind::MessageDelivery,
+        RecordKind::Observation => Kind::Observation,
+        RecordKind::Decision => Kind::Decision,
+        RecordKind::StateChanged => Kind::StateChanged,
+        RecordKind::ActivityUpdated => Kind::ActivityUpdated,
+        RecordKind::OwnerEffect => Kind::OwnerEffect,
+        RecordKind::Projection => Kind::Projection,
+    }
 }
 
 /// What a record says beside its place, time and kind.
@@ -328,4 +337,18 @@ fn message_result(execution: ExecutionId, accepted: Accepted) -> MessageResult {
 
 fn of_execution(error: &ExecutionError) -> ApiError {
     ApiError::new(error.code(), error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kind_of_record_has_the_same_word_in_a_call_and_in_a_journal() {
+        for kind in missiond_journal::RecordKind::ALL {
+            let word = serde_json::to_value(kind).unwrap();
+            let asked: RecordKind = serde_json::from_value(word).unwrap();
+            assert_eq!(record_kind(asked), *kind);
+        }
+    }
 }

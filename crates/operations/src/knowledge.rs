@@ -39,8 +39,7 @@ pub(super) fn register(operations: &mut Operations) {
 }
 
 async fn search(call: Call, params: KbSearchParams) -> Result<KbSearchResult, ApiError> {
-    let query = convert::query(params)?;
-    let found = call.daemon.knowledge.search(query).await;
+    let found = call.daemon.knowledge.search(convert::query(params)).await;
     found
         .map(convert::search_result)
         .map_err(|error| convert::error(&error))

@@ -5,17 +5,17 @@ import { Link } from "wouter";
 import { useNarrowed } from "../app/address";
 import { SearchBox } from "../app/SearchBox";
 import { useOperation } from "../daemon/queries";
-import type { CodeHit } from "../generated/operations";
+import type { CodeHit, SymbolKind } from "../generated/operations";
 import { Loaded, Nothing } from "../parts/Loaded";
 import { BeaconLine } from "./Beacons";
 import { Fresh, isWholeFile, Place, symbolAddress } from "./place";
 
-const KINDS = ["function", "method", "struct", "class", "enum", "trait", "interface", "type", "module", "macro", "constant"];
+const KINDS: SymbolKind[] = ["function", "method", "struct", "class", "enum", "trait", "interface", "type", "module", "macro", "constant"];
 
 export function CodeSearch({ root }: { root: string }) {
   const [search, narrow] = useNarrowed();
   const query = search.get("q") ?? "";
-  const kind = search.get("kind") ?? "";
+  const kind = KINDS.find((each) => each === search.get("kind"));
   return (
     <div className="stack code">
       <SearchBox
@@ -27,7 +27,7 @@ export function CodeSearch({ root }: { root: string }) {
         <select
           className="field"
           aria-label="Kind"
-          value={kind}
+          value={kind ?? ""}
           onChange={(event) => narrow({ repo: root, kind: event.target.value })}
         >
           <option value="">Every kind</option>
@@ -50,7 +50,7 @@ export function CodeSearch({ root }: { root: string }) {
   );
 }
 
-function Hits({ root, query, kind }: { root: string; query: string; kind: string }) {
+function Hits({ root, query, kind }: { root: string; query: string; kind: SymbolKind | undefined }) {
   const found = useOperation(
     "code_search",
     { path: root, query, limit: 30, ...(kind ? { kind } : {}) },

@@ -6,7 +6,7 @@ import { useEffect, useRef, useState } from "react";
 
 import { useRemembered } from "../app/remember";
 import { useOperation } from "../daemon/queries";
-import type { ExecutionDetails, JournalEntry } from "../generated/operations";
+import type { ExecutionDetails, JournalEntry, RecordKind } from "../generated/operations";
 import { Lines, Loaded, Trouble } from "../parts/Loaded";
 import { clock } from "../parts/time";
 import { useRecords } from "./records";
@@ -20,14 +20,14 @@ interface Props {
 
 /** What can be shown of a journal: which kinds of record. */
 const SHOWN = {
-  story: { name: "The story", kinds: [] as string[] },
-  all: { name: "Every record", kinds: [] as string[] },
+  story: { name: "The story", kinds: [] },
+  all: { name: "Every record", kinds: [] },
   messages: { name: "Messages", kinds: ["message.accepted", "message.delivery"] },
   observations: { name: "Observations", kinds: ["observation.recorded"] },
   decisions: { name: "Decisions", kinds: ["decision.recorded"] },
   states: { name: "States", kinds: ["state.changed", "activity.updated", "journal.header"] },
   effects: { name: "Effects", kinds: ["owner-effect.recorded", "projection.recorded"] },
-};
+} satisfies Record<string, { name: string; kinds: RecordKind[] }>;
 
 export function Journal({ run, moment, choose }: Props) {
   const [shown, setShown] = useRemembered<keyof typeof SHOWN>("journal.shown", "story");
@@ -72,7 +72,7 @@ function Story({ run, moment, choose }: Props) {
   );
 }
 
-function Everything({ run, kinds, moment, choose }: Props & { kinds: string[] }) {
+function Everything({ run, kinds, moment, choose }: Props & { kinds: RecordKind[] }) {
   const { records, before, loading, error, older, again } = useRecords(run.execution, kinds, run.records);
   const here = placeOf(records, moment);
   return (

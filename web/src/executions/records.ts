@@ -4,7 +4,7 @@
 import { useCallback, useEffect, useReducer, useRef } from "react";
 
 import { call } from "../daemon/call";
-import type { JournalEntry, JournalPage } from "../generated/operations";
+import type { JournalEntry, JournalPage, RecordKind } from "../generated/operations";
 
 const WINDOW = 200;
 
@@ -53,7 +53,7 @@ function next(known: Records, event: Event): Records {
 }
 
 /** `head` is how far the journal is known to go: when it grows, the rest is read. */
-export function useRecords(execution: string, kinds: string[], head: number) {
+export function useRecords(execution: string, kinds: RecordKind[], head: number) {
   const [state, tell] = useReducer(next, EMPTY);
   const wanted = kinds.join(" ");
   // What comes for another journal, or other kinds of it, is not ours any more.
@@ -69,7 +69,8 @@ export function useRecords(execution: string, kinds: string[], head: number) {
         reading.current = false;
         tell(event);
       };
-      call("execution_journal", { execution, kinds: wanted ? wanted.split(" ") : [], limit: WINDOW, ...place })
+      const only = wanted ? (wanted.split(" ") as RecordKind[]) : [];
+      call("execution_journal", { execution, kinds: only, limit: WINDOW, ...place })
         .then((page) => hear({ kind, page }))
         .catch((error: Error) => hear({ kind: "failed", error }));
     },

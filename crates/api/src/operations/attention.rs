@@ -2,7 +2,7 @@
 
 use missiond_core::{
     AnswerText, BoardTaskId, Bounded, BoundedOr, CliEngine, ExecutionId, Limit, PermissionAsked,
-    Question, Text, Timestamp,
+    Question, QuestionRef, Text, Timestamp,
 };
 use missiond_core::{QuestionStatus, SlotId};
 use schemars::JsonSchema;
@@ -80,7 +80,7 @@ pub struct QuestionPage {
 #[serde(deny_unknown_fields)]
 pub struct QuestionAnswerParams {
     /// Its number, such as `Q-7`, or its id.
-    pub question: String,
+    pub question: QuestionRef,
     /// The answer. Where options are offered: the number of one, its words or how they begin.
     pub answer: AnswerText,
     /// Who answers; `person` when left out.
@@ -132,7 +132,7 @@ pub struct QuestionAnswerResult {
 #[serde(deny_unknown_fields)]
 pub struct QuestionDismissParams {
     /// Its number, such as `Q-7`, or its id.
-    pub question: String,
+    pub question: QuestionRef,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Text<2000>>,
 }

@@ -1,7 +1,7 @@
 //! The code map: searching, reading and mapping what a repository defines, and
 //! beacons in it.
 
-use missiond_core::{Limit, List, Text, Timestamp};
+use missiond_core::{AbsolutePath, Limit, List, Text, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -75,7 +75,7 @@ pub struct CodeRepository {
 pub struct CodeIndexParams {
     /// A folder, absolute. The whole checkout it lies in is read; without git,
     /// the folder itself.
-    pub path: String,
+    pub path: AbsolutePath,
     /// Wait for the end of the pass, for as long as a request may take.
     #[serde(default)]
     pub wait: bool,
@@ -88,7 +88,7 @@ pub struct CodeIndexParams {
 #[serde(deny_unknown_fields)]
 pub struct CodeStatusParams {
     /// A folder of the repository, absolute.
-    pub path: String,
+    pub path: AbsolutePath,
 }
 
 /// How current an answer is.
@@ -146,14 +146,32 @@ pub struct PassReport {
 #[serde(deny_unknown_fields)]
 pub struct CodeSearchParams {
     /// A folder of the repository, absolute.
-    pub path: String,
+    pub path: AbsolutePath,
     pub query: Text<1000, 0>,
-    /// Only this kind: `function`, `struct`, `module` …
+    /// Only this kind.
     #[serde(default)]
-    pub kind: Option<String>,
+    pub kind: Option<SymbolKind>,
     /// At most so many.
     #[serde(default)]
     pub limit: Limit<50, 10>,
+}
+
+/// What kind of thing a name stands for, across languages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SymbolKind {
+    /// A file, or a named part of one.
+    Module,
+    Class,
+    Struct,
+    Enum,
+    Trait,
+    Interface,
+    Type,
+    Function,
+    Method,
+    Macro,
+    Constant,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -201,7 +219,7 @@ pub struct CodeSymbol {
 #[serde(deny_unknown_fields)]
 pub struct CodeShowParams {
     /// A folder of the repository, absolute.
-    pub path: String,
+    pub path: AbsolutePath,
     /// `name`, `Type::name`, `file.rs:name`, `file.rs:12`, `file.rs`, or a beacon.
     pub symbol: String,
 }
@@ -231,7 +249,7 @@ pub struct ShownSymbol {
 #[serde(deny_unknown_fields)]
 pub struct CodeMapParams {
     /// A folder of the repository, absolute.
-    pub path: String,
+    pub path: AbsolutePath,
     /// At most so many, estimated on the safe side.
     #[serde(default)]
     pub tokens: Limit<100_000, 2_000>,
@@ -260,7 +278,7 @@ pub struct CodeMapResult {
 #[serde(deny_unknown_fields)]
 pub struct BeaconSetParams {
     /// A folder of the repository, absolute.
-    pub path: String,
+    pub path: AbsolutePath,
     /// What it is called. One of this name is replaced.
     pub name: Text<100>,
     /// What it stands for, each as for `code_show`; each must name one thing.
@@ -274,7 +292,7 @@ pub struct BeaconSetParams {
 #[serde(deny_unknown_fields)]
 pub struct BeaconListParams {
     /// A folder of the repository, absolute.
-    pub path: String,
+    pub path: AbsolutePath,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -288,7 +306,7 @@ pub struct BeaconListResult {
 #[serde(deny_unknown_fields)]
 pub struct BeaconRemoveParams {
     /// A folder of the repository, absolute.
-    pub path: String,
+    pub path: AbsolutePath,
     pub name: String,
 }
 

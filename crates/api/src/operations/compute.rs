@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use missiond_core::{
-    Bounded, BoundedOr, CliEngine, List, MAX_EXACT, PtyState, SlotId, SlotKind, SlotName, Text,
-    Timestamp,
+    AbsolutePath, Bounded, BoundedOr, CliEngine, List, MAX_EXACT, PtyState, SlotId, SlotKind,
+    SlotName, Text, Timestamp,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -85,7 +85,7 @@ pub struct SlotSpawnParams {
     pub name: Option<SlotName>,
     /// The folder to run in, absolute; the home folder when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cwd: Option<String>,
+    pub cwd: Option<AbsolutePath>,
     /// Variables on top of the few that are passed on from the daemon.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
@@ -119,8 +119,8 @@ pub struct SlotSummary {
 #[serde(deny_unknown_fields)]
 pub struct SlotForegroundParams {
     pub engine: CliEngine,
-    /// Where the session works.
-    pub cwd: String,
+    /// Where the session works, absolute.
+    pub cwd: AbsolutePath,
     /// The conversation, by the name its program gave it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation: Option<Text<256, 0>>,

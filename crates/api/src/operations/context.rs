@@ -1,6 +1,6 @@
 //! What an agent is told beside its first prompt: what would be, and what was.
 
-use missiond_core::{BoardTaskId, CliEngine, ExecutionId, Text, Timestamp};
+use missiond_core::{AbsolutePath, BoardTaskId, CliEngine, ExecutionId, TaskRef, Text, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -34,10 +34,10 @@ pub struct ContextPreviewParams {
     pub prompt: Option<Text<100_000, 0>>,
     /// A task of the board, by number or id: its prompt, folder and engine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub task: Option<String>,
+    pub task: Option<TaskRef>,
     /// The folder to work in, absolute; that of the task when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cwd: Option<String>,
+    pub cwd: Option<AbsolutePath>,
     /// Which agent CLI; that of the task, or else claude.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub engine: Option<CliEngine>,
@@ -82,7 +82,7 @@ pub struct ContextView {
 #[serde(deny_unknown_fields)]
 pub struct SkillListParams {
     /// A folder of the repository, absolute.
-    pub cwd: String,
+    pub cwd: AbsolutePath,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

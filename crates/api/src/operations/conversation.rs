@@ -2,8 +2,8 @@
 //! reading, searching.
 
 use missiond_core::{
-    BoardTaskId, Bounded, BoundedOr, CliEngine, ConversationId, ExecutionId, Limit, MAX_EXACT,
-    TaskRef, Text, Timestamp,
+    AbsolutePath, BoardTaskId, Bounded, BoundedOr, CliEngine, ConversationId, ExecutionId, Limit,
+    MAX_EXACT, TaskRef, Text, Timestamp,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -45,7 +45,7 @@ pub struct ConversationListParams {
     pub engine: Option<CliEngine>,
     /// A folder of the project, absolute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub project: Option<String>,
+    pub project: Option<AbsolutePath>,
     /// A task of the board.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskRef>,
@@ -107,7 +107,7 @@ pub struct ConversationShowResult {
 #[serde(deny_unknown_fields)]
 pub struct ConversationTurnsParams {
     /// A folder of the project, absolute.
-    pub project: String,
+    pub project: AbsolutePath,
     /// Only turns about this, the best first; the newest when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub query: Option<Text<2000, 0>>,
@@ -149,7 +149,7 @@ pub struct ConversationSearchParams {
     pub engine: Option<CliEngine>,
     /// A folder of the project, absolute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub project: Option<String>,
+    pub project: Option<AbsolutePath>,
     /// A task of the board.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskRef>,

@@ -3,14 +3,16 @@
 use std::collections::BTreeMap;
 
 use missiond_core::{
-    Bounded, CliEngine, DeliveryStatus, ExecutionActivity, ExecutionAttention, ExecutionId,
-    ExecutionLifecycle, Limit, MAX_EXACT, MessageId, ObservationId, SlotId, SlotName, Text,
-    Timestamp,
+    AbsolutePath, Bounded, CliEngine, DeliveryStatus, ExecutionActivity, ExecutionAttention,
+    ExecutionId, ExecutionLifecycle, Limit, MAX_EXACT, MessageId, ObservationId, SlotId, SlotName,
+    Text, Timestamp,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::operations;
+
+pub use missiond_core::Permission;
 
 operations! {
     Compute;
@@ -55,7 +57,7 @@ pub struct ExecutionStartParams {
     /// Which agent CLI.
     pub engine: CliEngine,
     /// The folder to work in, absolute.
-    pub cwd: String,
+    pub cwd: AbsolutePath,
     /// What to give the agent first; it only starts when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<Text<100_000>>,
@@ -98,21 +100,6 @@ const fn default_context() -> bool {
 
 const fn is_default_context(context: &bool) -> bool {
     *context
-}
-
-/// What an agent may do without asking.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Permission {
-    /// It asks before edits and commands.
-    #[default]
-    Ask,
-    /// It edits files in its folder without asking.
-    AcceptEdits,
-    /// It reads and plans only.
-    Plan,
-    /// It never asks.
-    Bypass,
 }
 
 /// How an agent reports to its execution.
@@ -204,10 +191,9 @@ pub struct ExecutionDetails {
 pub struct ExecutionJournalParams {
     /// The execution's id, or the name of its open slot.
     pub execution: String,
-    /// Only these kinds of record, such as `observation.recorded`; all when left
-    /// out.
+    /// Only these kinds of record; all when left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub kinds: Vec<String>,
+    pub kinds: Vec<RecordKind>,
     /// Only what comes after this record, oldest first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<Bounded<0, MAX_EXACT>>,
@@ -221,6 +207,38 @@ pub struct ExecutionJournalParams {
     /// With everything a record says, not only a sentence of it.
     #[serde(default)]
     pub data: bool,
+}
+
+/// The kinds of records a journal has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum RecordKind {
+    /// Whose journal this is. Always the first record.
+    #[serde(rename = "journal.header")]
+    Header,
+    /// A message for the agent was accepted.
+    #[serde(rename = "message.accepted")]
+    MessageAccepted,
+    /// How far a message has come.
+    #[serde(rename = "message.delivery")]
+    MessageDelivery,
+    /// Something was observed.
+    #[serde(rename = "observation.recorded")]
+    Observation,
+    /// What was decided on an observation, and why.
+    #[serde(rename = "decision.recorded")]
+    Decision,
+    /// Lifecycle, attention or what is waited for changed.
+    #[serde(rename = "state.changed")]
+    StateChanged,
+    /// What the agent is busy with changed.
+    #[serde(rename = "activity.updated")]
+    ActivityUpdated,
+    /// The owner is to be told something, or has been.
+    #[serde(rename = "owner-effect.recorded")]
+    OwnerEffect,
+    /// Something for the timeline that no other record says.
+    #[serde(rename = "projection.recorded")]
+    Projection,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

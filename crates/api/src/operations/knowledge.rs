@@ -99,15 +99,25 @@ pub struct KbSearchParams {
     /// Hits that are unlike each other rather than the nearest ones.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub explore: bool,
-    /// `default` or `seed`.
+    /// The parameters to search with; `default` when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub profile: Option<String>,
+    pub profile: Option<KbProfile>,
     /// What the configuration says when left out, 10 at first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<KbHitLimit>,
     /// Hits to pass over, for the next page.
     #[serde(default)]
     pub offset: BoundedOr<0, 1000, 0>,
+}
+
+/// Which parameters a search has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum KbProfile {
+    /// Those of the configuration.
+    Default,
+    /// Those of the source document.
+    Seed,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -161,12 +161,7 @@ impl Questions {
             .db
             .read(move |tx| Box::pin(questions::find(tx, reference)))
             .await?;
-        found.ok_or_else(|| {
-            QuestionError::NotFound(match reference {
-                QuestionRef::Number(number) => number.to_string(),
-                QuestionRef::Id(id) => id.to_string(),
-            })
-        })
+        found.ok_or_else(|| QuestionError::NotFound(reference.to_string()))
     }
 
     /// Closes a question without an answer. Whoever waits goes on waiting: a

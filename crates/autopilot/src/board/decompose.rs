@@ -96,7 +96,7 @@ fn inherited(parent: &BoardTask) -> TaskDraft {
     TaskDraft {
         priority: Some(parent.priority),
         engine: parent.engine.clone(),
-        permission: parent.permission.clone(),
+        permission: parent.permission,
         model: parent.model.clone(),
         repository: parent.repository.clone(),
         isolation: Some(parent.isolation),

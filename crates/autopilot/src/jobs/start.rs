@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use missiond_adapters::PermissionMode;
-use missiond_core::{CliEngine, DeliveryStatus, ExecutionId, SlotId, SlotName};
+use missiond_core::{CliEngine, DeliveryStatus, ExecutionId, Permission, SlotId, SlotName};
 use missiond_executions::{ExecutionError, Identity, NewExecution, Owner};
 use missiond_journal::state::MessageState;
 use missiond_slots::{DEFAULT_SIZE, SlotsError};
@@ -91,7 +91,7 @@ async fn start_in(
         preamble: None,
         cwd,
         model: work.task.model.clone(),
-        permission: permission(work)?,
+        permission: permission(work),
         name: Some(name),
         env: [("MISSION_TASK".to_owned(), work.task.number.to_string())].into(),
         resume,
@@ -148,17 +148,11 @@ pub(super) async fn conversation(work: &Work, cwd: &Path) -> Result<Option<Strin
     Ok(None)
 }
 
-fn permission(work: &Work) -> Result<PermissionMode, JobError> {
-    Ok(match work.task.permission.as_deref() {
-        None | Some("ask") => PermissionMode::Ask,
-        Some("accept-edits") => PermissionMode::AcceptEdits,
-        Some("plan") => PermissionMode::Plan,
-        Some("bypass") => PermissionMode::Bypass,
-        Some(other) => {
-            return Err(JobError::NeedsPerson(format!(
-                "`{other}` is no permission an agent can be given: use ask, accept-edits, plan or \
-                 bypass"
-            )));
-        }
-    })
+fn permission(work: &Work) -> PermissionMode {
+    match work.task.permission.unwrap_or_default() {
+        Permission::Ask => PermissionMode::Ask,
+        Permission::AcceptEdits => PermissionMode::AcceptEdits,
+        Permission::Plan => PermissionMode::Plan,
+        Permission::Bypass => PermissionMode::Bypass,
+    }
 }

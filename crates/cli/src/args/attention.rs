@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 use missiond_api::operations::attention::{GrantScope, PermissionEffect};
-use missiond_core::{BoardTaskId, Bounded, BoundedOr, CliEngine, ExecutionId, Limit, Text};
+use missiond_core::{
+    BoardTaskId, Bounded, BoundedOr, CliEngine, ExecutionId, Limit, QuestionRef, Text,
+};
 
 use super::duration::duration;
 
@@ -24,7 +26,7 @@ pub(crate) struct InboxArgs {
 #[derive(Debug, Args)]
 pub(crate) struct AnswerArgs {
     /// Its number, such as Q-7.
-    pub(crate) question: String,
+    pub(crate) question: QuestionRef,
     /// The answer: words, or an option by its number, its words or how they begin; `-` reads it
     /// from standard input.
     pub(crate) answer: String,
@@ -62,7 +64,7 @@ impl From<ScopeArg> for GrantScope {
 #[derive(Debug, Args)]
 pub(crate) struct DismissArgs {
     /// Its number, such as Q-7.
-    pub(crate) question: String,
+    pub(crate) question: QuestionRef,
     /// Why, for whoever reads it later.
     #[arg(long)]
     pub(crate) reason: Option<Text<2000>>,

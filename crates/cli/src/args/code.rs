@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
+use missiond_api::operations::code::SymbolKind;
 use missiond_core::{Limit, Text};
 
 #[derive(Debug, Args)]
@@ -43,9 +44,9 @@ Examples:
         /// A name, a path, or words.
         #[arg(required = true)]
         query: Vec<String>,
-        /// Only functions, structs, modules …
-        #[arg(long)]
-        kind: Option<String>,
+        /// Only this kind.
+        #[arg(long, value_enum)]
+        kind: Option<SymbolKindArg>,
         /// At most so many hits, up to 50.
         #[arg(long, default_value_t)]
         limit: Limit<50, 10>,
@@ -76,6 +77,40 @@ Examples:
     /// Beacons: names for code that follow it when it moves.
     #[command(subcommand)]
     Beacon(BeaconCommand),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SymbolKindArg {
+    /// A file, or a named part of one.
+    Module,
+    Class,
+    Struct,
+    Enum,
+    Trait,
+    Interface,
+    Type,
+    Function,
+    Method,
+    Macro,
+    Constant,
+}
+
+impl From<SymbolKindArg> for SymbolKind {
+    fn from(kind: SymbolKindArg) -> Self {
+        match kind {
+            SymbolKindArg::Module => Self::Module,
+            SymbolKindArg::Class => Self::Class,
+            SymbolKindArg::Struct => Self::Struct,
+            SymbolKindArg::Enum => Self::Enum,
+            SymbolKindArg::Trait => Self::Trait,
+            SymbolKindArg::Interface => Self::Interface,
+            SymbolKindArg::Type => Self::Type,
+            SymbolKindArg::Function => Self::Function,
+            SymbolKindArg::Method => Self::Method,
+            SymbolKindArg::Macro => Self::Macro,
+            SymbolKindArg::Constant => Self::Constant,
+        }
+    }
 }
 
 #[derive(Debug, Subcommand)]

@@ -4,8 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use missiond_api::operations::context::ContextTokens;
-use missiond_core::CliEngine;
-use missiond_core::Text;
+use missiond_core::{CliEngine, TaskRef, Text};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ContextCommand {
@@ -36,7 +35,7 @@ pub(crate) struct PreviewArgs {
     pub(crate) prompt: Option<Text<100_000, 0>>,
     /// A task of the board, by its number.
     #[arg(long, value_name = "TASK")]
-    pub(crate) task: Option<String>,
+    pub(crate) task: Option<TaskRef>,
     /// The folder to work in; that of the task, or else this one.
     #[arg(long, value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,

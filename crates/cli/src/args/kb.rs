@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use missiond_api::operations::knowledge::KbHitLimit;
+use missiond_api::operations::knowledge::{KbHitLimit, KbProfile};
 use missiond_core::{AuthorTier, BoundedOr, EdgeKind, EntryCategory, EntryId, Limit, Text};
 
 #[derive(Debug, Subcommand)]
@@ -131,6 +131,23 @@ pub(crate) enum KbFormat {
     Markdown,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum KbProfileArg {
+    /// Those of the configuration.
+    Default,
+    /// Those of the source document.
+    Seed,
+}
+
+impl From<KbProfileArg> for KbProfile {
+    fn from(profile: KbProfileArg) -> Self {
+        match profile {
+            KbProfileArg::Default => Self::Default,
+            KbProfileArg::Seed => Self::Seed,
+        }
+    }
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct SearchArgs {
     /// Words, an identifier, or a phrase in double quotes.
@@ -151,9 +168,9 @@ pub(crate) struct SearchArgs {
     /// Hits that are unlike each other.
     #[arg(long)]
     pub(crate) explore: bool,
-    /// The parameters to search with: default, or seed for those of the source document.
-    #[arg(long, default_value = "default")]
-    pub(crate) profile: String,
+    /// The parameters to search with.
+    #[arg(long, value_enum, default_value = "default")]
+    pub(crate) profile: KbProfileArg,
     /// Show what each stage gave each hit.
     #[arg(long)]
     pub(crate) explain: bool,

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use missiond_api::operations::board::TaskField;
 use missiond_core::{
-    BoardTaskStatus, Check, CliEngine, Clock, EngineeringPhase, Finish, Isolation, Limit, Priority,
-    SystemClock, TaskRef, Text, Timestamp,
+    BoardTaskStatus, Check, CliEngine, Clock, EngineeringPhase, Finish, Isolation, Limit,
+    MOST_CHECK_SECS, Permission, Priority, SystemClock, TaskRef, Text, Timestamp,
 };
 
 use super::duration::duration;
@@ -234,7 +234,7 @@ pub(crate) struct DraftArgs {
     pub(crate) model: Option<String>,
     /// What the agent may do without asking: ask, accept-edits, plan or bypass.
     #[arg(long)]
-    pub(crate) permission: Option<String>,
+    pub(crate) permission: Option<Permission>,
     /// The repository to work in.
     #[arg(long, value_name = "DIR")]
     pub(crate) repository: Option<PathBuf>,
@@ -258,7 +258,7 @@ pub(crate) struct DraftArgs {
     #[arg(long = "teardown", value_name = "COMMAND", value_parser = command)]
     pub(crate) teardown: Vec<Check>,
     /// Seconds each of these commands may take.
-    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=MOST_CHECK_SECS))]
     pub(crate) check_timeout: Option<u64>,
     /// How often it is tried before it fails.
     #[arg(long, value_name = "COUNT")]

@@ -10,7 +10,7 @@ use missiond_api::operations::code::{
     CodeSearch, CodeSearchParams, CodeShow, CodeShowParams, CodeStatus, CodeStatusParams,
     CodeStatusResult, CodeSymbol, Freshness,
 };
-use missiond_core::{List, Text};
+use missiond_core::{AbsolutePath, List, Text};
 
 use crate::args::{BeaconCommand, CodeArgs, CodeCommand};
 use crate::connect::Reach;
@@ -41,7 +41,7 @@ pub(super) fn run(args: CodeArgs, reach: &Reach, output: &mut Output) -> Result<
             let params = CodeSearchParams {
                 path,
                 query: parameter("the query", Text::new(query.join(" ")))?,
-                kind,
+                kind: kind.map(Into::into),
                 limit,
             };
             let found = {
@@ -113,7 +113,7 @@ pub(super) fn run(args: CodeArgs, reach: &Reach, output: &mut Output) -> Result<
 
 fn beacon(
     command: BeaconCommand,
-    path: String,
+    path: AbsolutePath,
     client: &mut Client,
     output: &mut Output,
 ) -> Result<(), Failure> {
@@ -157,7 +157,7 @@ fn beacon(
 /// Has the repository read; with `wait`, for as long as that takes.
 fn index(
     client: &mut Client,
-    path: String,
+    path: AbsolutePath,
     rebuild: bool,
     wait: bool,
     output: &Output,

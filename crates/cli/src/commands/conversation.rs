@@ -9,7 +9,7 @@ use missiond_api::operations::conversation::{
     ConversationTurnsParams, ConversationTurnsResult, SaidBy, ToolOutcome,
 };
 use missiond_api::operations::observe::Cost;
-use missiond_core::Text;
+use missiond_core::{AbsolutePath, Text};
 
 use crate::args::{ConversationCommand, WithinArgs};
 use crate::connect::Reach;
@@ -309,6 +309,6 @@ fn moment(at: &str) -> String {
     at.get(..16).unwrap_or(at).replace('T', " ")
 }
 
-fn project(within: &WithinArgs) -> Result<Option<String>, Failure> {
+fn project(within: &WithinArgs) -> Result<Option<AbsolutePath>, Failure> {
     within.project.as_deref().map(folder::past).transpose()
 }

@@ -14,7 +14,7 @@ use missiond_api::operations::compute::{ForegroundActivity, SlotForeground, Slot
 use missiond_api::{
     AccessFile, Client, EXECUTION_VARIABLE, Home, HookParams, HookSpool, METHOD_HOOK, Spooled,
 };
-use missiond_core::{CliEngine, Text};
+use missiond_core::{AbsolutePath, CliEngine, Text};
 use serde_json::value::to_raw_value;
 
 use super::agent_link::{AgentLink, LinkError};
@@ -85,9 +85,10 @@ fn report_foreground(engine: &CliEngine) -> Result<(), String> {
         return Ok(());
     };
     let cwd = std::env::current_dir().map_err(|error| error.to_string())?;
+    let cwd = AbsolutePath::new(cwd.display().to_string()).map_err(|error| error.to_string())?;
     let params = SlotForegroundParams {
         engine: engine.clone(),
-        cwd: cwd.display().to_string(),
+        cwd,
         conversation: report.conversation.and_then(|id| Text::new(id).ok()),
         does: match report.event {
             HookEvent::ConversationStarted | HookEvent::TurnEnded => ForegroundActivity::Idle,

@@ -123,7 +123,7 @@ fn search(args: SearchArgs, client: &mut Client, output: &mut Output) -> Result<
         scope: args.scope,
         categories: args.categories,
         explore: args.explore,
-        profile: Some(args.profile),
+        profile: Some(args.profile.into()),
         limit: Some(args.limit),
         offset: args.offset,
     };

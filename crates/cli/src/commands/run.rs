@@ -42,7 +42,7 @@ pub(super) fn run(args: RunArgs, reach: &Reach, output: &mut Output) -> Result<E
     let cwd = folder::or_this(args.cwd.as_deref())?;
     let params = ExecutionStartParams {
         engine: args.engine,
-        cwd: cwd.display().to_string(),
+        cwd,
         prompt: Some(parameter(
             "the prompt",
             Text::new(text_or_stdin(args.prompt)?),

@@ -111,7 +111,7 @@ fn spawn(args: SpawnArgs, client: &mut Client, output: &mut Output) -> Result<()
         argv: args.argv,
         engine: args.engine,
         name: args.name,
-        cwd: Some(cwd.display().to_string()),
+        cwd: Some(cwd),
         env: variables(&args.env)?,
         columns: args.size.0.into(),
         rows: args.size.1.into(),

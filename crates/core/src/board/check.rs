@@ -9,7 +9,7 @@ use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::DEFAULT_CHECK_TIMEOUT_SECS;
+use super::{DEFAULT_CHECK_TIMEOUT_SECS, MOST_CHECK_SECS};
 
 /// A command that prepares, verifies or tidies up. Never a shell's: the first
 /// word is a program, the rest are its arguments. Written in full, or as the
@@ -20,10 +20,12 @@ pub struct Check {
     pub name: Option<String>,
     pub run: Vec<String>,
     #[serde(default = "default_timeout")]
+    #[schemars(range(min = 1, max = MOST_CHECK_SECS))]
     pub timeout_secs: u64,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
     #[serde(default)]
+    #[schemars(range(min = i32::MIN, max = i32::MAX))]
     pub expected_exit: i32,
 }
 

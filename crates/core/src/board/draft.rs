@@ -7,12 +7,15 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::touches::LONGEST_TOUCH;
 use super::{
-    BoardTask, Budget, Check, DEFAULT_MAX_ATTEMPTS, Finish, InvalidTouch, Isolation, Priority,
-    TaskNumber, check_touch,
+    BoardTask, Budget, Check, DEFAULT_MAX_ATTEMPTS, Finish, InvalidTouch, Isolation,
+    MOST_CHECK_SECS, Priority, TaskNumber, check_touch,
 };
 use crate::machines::Machine;
-use crate::{BoardTaskId, BoardTaskStatus, CliEngine, EngineeringPhase, Timestamp};
+use crate::{
+    BoardTaskId, BoardTaskStatus, CliEngine, EngineeringPhase, MAX_EXACT, Permission, Timestamp,
+};
 
 /// What a task is to be. Every field may be left out; a title must come from
 /// somewhere.
@@ -34,11 +37,14 @@ pub struct TaskDraft {
     pub priority: Option<Priority>,
     /// The place among tasks of the same priority: smaller comes first.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = LEAST_RANK, max = MOST_RANK))]
     pub rank: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = MOST_OF_A_LIST), inner(length(min = 1, max = LONGEST_LABEL)))]
     pub labels: Option<Vec<String>>,
     /// Globs of the paths it will change, relative to the repository.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = MOST_OF_A_LIST), inner(length(min = 1, max = LONGEST_TOUCH)))]
     pub touches: Option<Vec<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub due: Option<Timestamp>,
@@ -50,7 +56,7 @@ pub struct TaskDraft {
     pub args: Option<Vec<String>>,
     /// What the agent may do without asking.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub permission: Option<String>,
+    pub permission: Option<Permission>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// The repository to work in, absolute.
@@ -101,23 +107,27 @@ pub enum DraftError {
     RelativeRepository(String),
     #[error("the repository's path is not text: {0}")]
     UnspeakableRepository(String),
-    #[error("`{0}` is not a label: use 1 to 64 characters without line breaks")]
+    #[error("`{0}` is not a label: use 1 to {LONGEST_LABEL} characters without line breaks")]
     BadLabel(String),
-    #[error("`{0}` is not a permission: use ask, accept-edits, plan or bypass")]
-    BadPermission(String),
     #[error(transparent)]
     BadTouch(#[from] InvalidTouch),
     #[error("a {what} has no command: write the program and its arguments")]
     EmptyCommand { what: &'static str },
-    #[error("the {what} `{command}` may take 0 seconds: give it at least one")]
-    NoTime { what: &'static str, command: String },
+    #[error("the {what} `{command}` may take {seconds} seconds: give it 1 to {MOST_CHECK_SECS}")]
+    BadTime {
+        what: &'static str,
+        command: String,
+        seconds: u64,
+    },
+    #[error("a task may use 0 to {MAX_EXACT} tokens, not {0}")]
+    BadTokens(u64),
     #[error("a task is tried 1 to {MOST_ATTEMPTS} times, not {0}")]
     BadAttempts(u32),
     #[error("the task has no phase: leave `phases` out, or name at least one")]
     NoPhase,
     #[error("the phases must follow each other: {0} cannot come right after {1}")]
     PhaseOrder(EngineeringPhase, EngineeringPhase),
-    #[error("the rank is not a number")]
+    #[error("the rank must be a number from {LEAST_RANK} to {MOST_RANK}")]
     BadRank,
     #[error("there are {count} {what}, {most} are allowed")]
     TooMany {
@@ -127,13 +137,14 @@ pub enum DraftError {
     },
 }
 
-/// What an agent may be allowed to do without asking.
-const PERMISSIONS: [&str; 4] = ["ask", "accept-edits", "plan", "bypass"];
-
 const MOST_ATTEMPTS: u32 = 100;
 const MOST_TITLE: usize = 500;
 const MOST_DESCRIPTION: usize = 256 * 1024;
 const MOST_OF_A_LIST: usize = 200;
+const LONGEST_LABEL: usize = 64;
+/// Beyond these, ranks are no longer told apart by whole numbers.
+const MOST_RANK: f64 = MAX_EXACT as f64;
+const LEAST_RANK: f64 = -MOST_RANK;
 
 impl TaskDraft {
     /// This draft, with what it leaves out taken from `below`.
@@ -174,14 +185,16 @@ impl TaskDraft {
         {
             return Err(DraftError::BadAttempts(self.max_attempts.unwrap_or(0)));
         }
-        if let Some(permission) = &self.permission
-            && !PERMISSIONS.contains(&permission.as_str())
+        if self
+            .rank
+            .is_some_and(|rank| !(LEAST_RANK..=MOST_RANK).contains(&rank))
         {
-            let permission = permission.chars().take(64).collect();
-            return Err(DraftError::BadPermission(permission));
-        }
-        if self.rank.is_some_and(|rank| !rank.is_finite()) {
             return Err(DraftError::BadRank);
+        }
+        if let Some(tokens) = self.budget.and_then(|budget| budget.tokens)
+            && tokens > MAX_EXACT as u64
+        {
+            return Err(DraftError::BadTokens(tokens));
         }
         match &self.repository {
             None if self.isolation != Some(Isolation::None) => Err(DraftError::NoRepository),
@@ -220,9 +233,10 @@ impl TaskDraft {
         few("labels", labels)?;
         few("touches", touches)?;
         for label in labels {
-            let long = label.chars().count() > 64;
+            let long = label.chars().count() > LONGEST_LABEL;
             if label.trim().is_empty() || long || label.chars().any(char::is_control) {
-                return Err(DraftError::BadLabel(label.chars().take(64).collect()));
+                let shown = label.chars().take(LONGEST_LABEL).collect();
+                return Err(DraftError::BadLabel(shown));
             }
         }
         for glob in touches {
@@ -240,9 +254,12 @@ impl TaskDraft {
                 if command.run.first().is_none_or(|program| program.is_empty()) {
                     return Err(DraftError::EmptyCommand { what });
                 }
-                if command.timeout_secs == 0 {
-                    let command = command.label();
-                    return Err(DraftError::NoTime { what, command });
+                if !(1..=MOST_CHECK_SECS).contains(&command.timeout_secs) {
+                    return Err(DraftError::BadTime {
+                        what,
+                        command: command.label(),
+                        seconds: command.timeout_secs,
+                    });
                 }
             }
         }
@@ -335,7 +352,7 @@ impl BoardTask {
             due: self.due,
             engine: self.engine.clone(),
             args: any(&self.args),
-            permission: self.permission.clone(),
+            permission: self.permission,
             model: self.model.clone(),
             repository: self.repository.clone(),
             isolation: (self.isolation != Isolation::Worktree).then_some(self.isolation),
@@ -395,6 +412,25 @@ mod tests {
             error,
             "a check has no command: write the program and its arguments"
         );
+        let timed = |seconds| TaskDraft {
+            checks: Some(vec![Check {
+                timeout_secs: seconds,
+                ..Check::of(vec!["true".into()])
+            }]),
+            ..titled("x")
+        };
+        assert_eq!(timed(MOST_CHECK_SECS).check(), Ok(()));
+        let error = timed(0).check().unwrap_err().to_string();
+        assert!(error.starts_with("the check `true` may take 0 seconds"));
+        assert!(timed(MOST_CHECK_SECS + 1).check().is_err());
+        let ranked = |rank| TaskDraft {
+            rank: Some(rank),
+            ..titled("x")
+        };
+        assert_eq!(ranked(-1.5).check(), Ok(()));
+        for rank in [f64::NAN, f64::INFINITY, -1e300] {
+            assert_eq!(ranked(rank).check(), Err(DraftError::BadRank));
+        }
         let backwards = TaskDraft {
             phases: Some(vec![EngineeringPhase::Plan, EngineeringPhase::Investigate]),
             ..titled("x")

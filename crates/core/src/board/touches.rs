@@ -6,6 +6,9 @@
 //! everything beneath it. Two tasks that could meet never run together; two
 //! that could not may have to wait for each other in rare cases.
 
+/// The longest glob, in bytes.
+pub(super) const LONGEST_TOUCH: usize = 1024;
+
 /// The glob cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidTouch {
@@ -13,7 +16,7 @@ pub enum InvalidTouch {
     Empty,
     #[error("`{0}` leaves the repository: write a path within it, like src/**")]
     Outside(String),
-    #[error("`{0}…` is longer than 1024 characters")]
+    #[error("`{0}…` is longer than {LONGEST_TOUCH} characters")]
     TooLong(String),
 }
 
@@ -23,7 +26,7 @@ pub fn check_touch(glob: &str) -> Result<(), InvalidTouch> {
         return Err(InvalidTouch::Empty);
     }
     // Overlap is decided in the product of two lengths.
-    if glob.len() > 1024 {
+    if glob.len() > LONGEST_TOUCH {
         return Err(InvalidTouch::TooLong(glob.chars().take(40).collect()));
     }
     let outside = glob.starts_with('/') || glob.split('/').any(|part| part == "..");

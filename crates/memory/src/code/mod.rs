@@ -50,8 +50,6 @@ pub enum CodeMapError {
     Store(#[from] StoreError),
     #[error("{0} was not indexed yet: `mission code index` does it")]
     NotIndexed(String),
-    #[error("the path must be absolute: {0}")]
-    Relative(String),
     #[error("{0} is being read right now: forget it when that is done")]
     Busy(String),
     #[error(transparent)]
@@ -154,17 +152,14 @@ impl CodeMaps {
         Ok(known.await)
     }
 
-    /// The repository `path` lies in.
+    /// The repository that the absolute `path` lies in.
     pub async fn repository(
         &self,
-        path: &str,
+        path: &Path,
         unindexed: Unindexed,
     ) -> Result<Arc<Repository>, CodeMapError> {
-        if !Path::new(path).is_absolute() {
-            return Err(CodeMapError::Relative(path.chars().take(200).collect()));
-        }
         let given = path.to_owned();
-        let mut checkout = blocking(move || Checkout::of(Path::new(&given))).await?;
+        let mut checkout = blocking(move || Checkout::of(&given)).await?;
         let host = self.shared.host.clone();
         let known = self
             .shared

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use missiond_core::{BoardTaskId, CliEngine, ConversationId, SaidBy, Timestamp};
+use missiond_core::{AbsolutePath, BoardTaskId, CliEngine, ConversationId, SaidBy, Timestamp};
 use missiond_knowledge::Profile;
 use missiond_knowledge::snippet::{SNIPPET_TOKENS, Snippet, snippet};
 use missiond_knowledge::tokens::{exact_parts, plain, tokens};
@@ -11,7 +11,7 @@ use missiond_runtime::blocking;
 use missiond_store::conversations::items::{self, CallRow, MessageRow};
 use missiond_store::conversations::{self, ConversationRow};
 
-use super::show::role_of;
+use super::show::{project_named, role_of};
 use super::{ConversationError, Conversations};
 
 /// Candidates whose texts are compared with what the query quotes.
@@ -23,8 +23,8 @@ pub struct SearchQuery {
     /// Words, names, or a phrase in quotes.
     pub query: String,
     pub engine: Option<CliEngine>,
-    /// A folder of the project, absolute.
-    pub project: Option<String>,
+    /// A folder of the project.
+    pub project: Option<AbsolutePath>,
     pub task: Option<BoardTaskId>,
     /// Said at or after this moment.
     pub since: Option<Timestamp>,
@@ -128,7 +128,7 @@ impl Conversations {
         check_query(&query)?;
         let scope = Scope {
             engine: asked.engine,
-            project: self.project_named(asked.project).await?,
+            project: project_named(asked.project).await,
             task: asked.task,
             since: asked.since,
             until: asked.until,

@@ -1,13 +1,12 @@
 //! Listing conversations and looking into one.
 
 use std::fmt;
-use std::path::PathBuf;
 use std::str::FromStr;
 
 use missiond_config::UsageConfig;
 use missiond_core::{
-    BoardTaskId, CliEngine, Conversation, ConversationId, ConversationItem, ConversationTurn,
-    ExecutionId, SaidBy, Timestamp, TokenCounts, ToolOutcome,
+    AbsolutePath, BoardTaskId, CliEngine, Conversation, ConversationId, ConversationItem,
+    ConversationTurn, ExecutionId, SaidBy, Timestamp, TokenCounts, ToolOutcome,
 };
 use missiond_runtime::blocking;
 use missiond_store::conversations::items::{self, CallRow, EventRow, MessageRow, Window};
@@ -30,8 +29,8 @@ const SHORTEST_NAME: usize = 4;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ListQuery {
     pub engine: Option<CliEngine>,
-    /// A folder of the project, absolute.
-    pub project: Option<String>,
+    /// A folder of the project.
+    pub project: Option<AbsolutePath>,
     pub task: Option<BoardTaskId>,
     pub execution: Option<ExecutionId>,
     /// Something was said at or after this moment.
@@ -121,7 +120,7 @@ impl Conversations {
         let limit = query.limit;
         let filter = ConversationFilter {
             engine: query.engine,
-            project: self.project_named(query.project).await?,
+            project: project_named(query.project).await,
             task: query.task,
             execution: query.execution,
             since: query.since,
@@ -240,23 +239,12 @@ impl Conversations {
             _ => Err(ConversationError::Several(shown)),
         }
     }
+}
 
-    /// The project a person means by a folder.
-    pub(super) async fn project_named(
-        &self,
-        folder: Option<String>,
-    ) -> Result<Option<String>, ConversationError> {
-        let Some(folder) = folder else {
-            return Ok(None);
-        };
-        let path = PathBuf::from(&folder);
-        if !path.is_absolute() {
-            let shown: String = folder.chars().take(200).collect();
-            let message = format!("`project` must be an absolute path, not `{shown}`");
-            return Err(ConversationError::Invalid(message));
-        }
-        Ok(Some(blocking(move || project_of(&path)).await))
-    }
+/// The project a person means by a folder.
+pub(super) async fn project_named(folder: Option<AbsolutePath>) -> Option<String> {
+    let folder = folder?;
+    Some(blocking(move || project_of(folder.as_path())).await)
 }
 
 /// Part of a conversation, within what an answer may hold.

@@ -3,8 +3,9 @@
 use missiond_api::ApiError;
 use missiond_api::operations::knowledge::{
     KbCategoryCount, KbChange, KbConflict, KbDraft, KbEmbedding, KbEntry, KbEntryView, KbGcEntry,
-    KbHit, KbListed, KbMapResult, KbNamed, KbPassed, KbPoint, KbProposal, KbRemembered, KbScores,
-    KbSearchParams, KbSearchResult, KbStatsReport, MAX_DETAIL, MAX_LABELS, MAX_NAME, MAX_SUMMARY,
+    KbHit, KbListed, KbMapResult, KbNamed, KbPassed, KbPoint, KbProfile, KbProposal, KbRemembered,
+    KbScores, KbSearchParams, KbSearchResult, KbStatsReport, MAX_DETAIL, MAX_LABELS, MAX_NAME,
+    MAX_SUMMARY,
 };
 use missiond_knowledge::transfer::{
     Draft, LONGEST_DETAIL, LONGEST_KEY, LONGEST_SUMMARY, MOST_LABELS,
@@ -28,16 +29,8 @@ pub(super) fn error(error: &KnowledgeError) -> ApiError {
     ApiError::new(error.code(), error.to_string())
 }
 
-pub(super) fn query(params: KbSearchParams) -> Result<SearchQuery, ApiError> {
-    let profile = match params.profile.as_deref() {
-        None | Some("default") => SearchProfile::Configured,
-        Some("seed") => SearchProfile::Seed,
-        Some(name) => {
-            let message = format!("`{name}` is no profile: one of default, seed");
-            return Err(ApiError::invalid_params(message));
-        }
-    };
-    Ok(SearchQuery {
+pub(super) fn query(params: KbSearchParams) -> SearchQuery {
+    SearchQuery {
         query: params.query.into_string(),
         scope: params.scope,
         categories: params.categories,
@@ -46,10 +39,13 @@ pub(super) fn query(params: KbSearchParams) -> Result<SearchQuery, ApiError> {
         } else {
             Mode::Relevance
         },
-        profile,
+        profile: match params.profile {
+            None | Some(KbProfile::Default) => SearchProfile::Configured,
+            Some(KbProfile::Seed) => SearchProfile::Seed,
+        },
         limit: params.limit,
         offset: params.offset.to_usize(),
-    })
+    }
 }
 
 pub(super) fn search_result(answer: SearchAnswer) -> KbSearchResult {

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use missiond_core::{BoardTask, BoardTaskId, Note, Priority, TaskNumber};
+use missiond_core::{BoardTask, BoardTaskId, Note, Permission, Priority, TaskNumber};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -55,7 +55,7 @@ pub(super) fn task_values(task: &BoardTask) -> Result<Vec<Value>, StoreError> {
         task.due.into(),
         task.engine.as_ref().map(|engine| engine.name()).into(),
         json(&task.args)?,
-        task.permission.as_ref().into(),
+        task.permission.map(Permission::as_str).into(),
         task.model.as_ref().into(),
         path(task.repository.as_ref())?,
         task.isolation.as_str().into(),
@@ -97,7 +97,7 @@ pub(super) fn task(row: &Row) -> Result<BoardTask, StoreError> {
         due: row.get(12)?,
         engine: row.parse_optional(13)?,
         args: from_json(row, 14)?,
-        permission: row.get(15)?,
+        permission: row.parse_optional(15)?,
         model: row.get(16)?,
         repository: row.get::<Option<String>>(17)?.map(PathBuf::from),
         isolation: row.parse(18)?,

@@ -16,7 +16,7 @@ use missiond_api::operations::code::{
 use missiond_api::{Client, Home};
 use missiond_console::failure::{Failure, parameter};
 use missiond_console::output::{Output, Progress};
-use missiond_core::{ErrorCode, Limit};
+use missiond_core::{AbsolutePath, ErrorCode, Limit};
 use missiond_embedding::ModelSpec;
 use missiond_embedding::install::is_installed;
 use serde::Deserialize;
@@ -198,7 +198,7 @@ fn read(
     rebuild: bool,
 ) -> Result<(CodeStatusResult, Duration), Failure> {
     let mut params = CodeIndexParams {
-        path: path.display().to_string(),
+        path: absolute(path)?,
         wait: true,
         rebuild,
     };
@@ -294,7 +294,7 @@ fn search(
     query: &str,
 ) -> Result<(Vec<String>, Duration), Failure> {
     let params = CodeSearchParams {
-        path: path.display().to_string(),
+        path: absolute(path)?,
         query: parameter("query", query.parse())?,
         kind: None,
         limit: HITS,
@@ -315,13 +315,17 @@ fn search(
 
 fn draw(client: &mut Client, path: &Path) -> Result<Duration, Failure> {
     let params = CodeMapParams {
-        path: path.display().to_string(),
+        path: absolute(path)?,
         tokens: Limit::of::<4_000>(),
         focus: Vec::new(),
     };
     let began = Instant::now();
     client.call::<CodeMap>(&params)?;
     Ok(began.elapsed())
+}
+
+fn absolute(path: &Path) -> Result<AbsolutePath, Failure> {
+    parameter("path", AbsolutePath::new(path.display().to_string()))
 }
 
 fn path_of(number: u32) -> PathBuf {

@@ -32,8 +32,8 @@ use missiond_api::operations::compute::{SlotList, SlotListParams};
 use missiond_api::operations::execution::{ExecutionList, ExecutionListParams, ExecutionSummary};
 use missiond_api::{Client, Home};
 use missiond_core::{
-    BoardTaskStatus, CliEngine, ErrorCode, Question, QuestionOrigin, Seq, TaskNumber, TaskRef,
-    Text, TimelineEvent,
+    BoardTaskStatus, CliEngine, ErrorCode, Question, QuestionOrigin, QuestionRef, Seq, TaskNumber,
+    TaskRef, Text, TimelineEvent,
 };
 use serde::Serialize;
 
@@ -348,7 +348,7 @@ fn answer(
             continue;
         };
         let number = question.number.to_string();
-        let since = *asked.entry(number.clone()).or_insert_with(Instant::now);
+        let since = *asked.entry(number).or_insert_with(Instant::now);
         if since.elapsed() < READING_TIME {
             continue;
         }
@@ -356,7 +356,7 @@ fn answer(
         let chosen = offered.or_else(|| question.options.first());
         let answer = Text::new(chosen.map_or(ANSWER, String::as_str));
         client.call::<QuestionAnswer>(&QuestionAnswerParams {
-            question: number,
+            question: QuestionRef::Number(question.number),
             answer: parameter("the answer", answer)?,
             by: Text::new("demo").ok(),
             grant: None,

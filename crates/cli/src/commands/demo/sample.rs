@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use missiond_core::{Check, CliEngine, ErrorCode, TaskDraft};
+use missiond_core::{Check, CliEngine, ErrorCode, Permission, TaskDraft};
 
 use crate::failure::Failure;
 
@@ -133,7 +133,7 @@ impl Stage {
             touches: Some(vec![format!("lib/{}.sh", task.name)]),
             engine: engine.cloned().or(rehearsal),
             args: engine.is_none().then(|| vec![script.display().to_string()]),
-            permission: engine.map(|_| "accept-edits".to_owned()),
+            permission: engine.map(|_| Permission::AcceptEdits),
             checks: Some(vec![check]),
             labels: Some(vec!["demo".to_owned()]),
             ..TaskDraft::default()

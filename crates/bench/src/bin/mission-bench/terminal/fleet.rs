@@ -11,8 +11,8 @@ use missiond_api::operations::compute::{
     SlotSpawnParams, SlotSummary,
 };
 use missiond_api::{Client, Home, SubscribeParams};
-use missiond_console::failure::Failure;
-use missiond_core::{BoundedOr, CliEngine, ErrorCode, Event, PtyState, SlotId};
+use missiond_console::failure::{Failure, parameter};
+use missiond_core::{AbsolutePath, BoundedOr, CliEngine, ErrorCode, Event, PtyState, SlotId};
 use missiond_pty::host::HostFiles;
 
 use super::emulation::ENGINE;
@@ -85,11 +85,13 @@ impl<'w> Fleet<'w> {
         let engine: CliEngine = ENGINE
             .parse()
             .map_err(|_| Failure::new(ErrorCode::Internal, format!("no engine {ENGINE}")))?;
+        let notes = AbsolutePath::new(self.notes.display().to_string());
+        let notes = parameter("the folder of the notes", notes)?;
         let params = SlotSpawnParams {
             argv,
             engine: Some(engine),
             name: None,
-            cwd: Some(self.notes.display().to_string()),
+            cwd: Some(notes),
             env: BTreeMap::new(),
             columns: BoundedOr::default(),
             rows: BoundedOr::default(),
