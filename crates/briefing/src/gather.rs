@@ -244,7 +244,12 @@ async fn map(
         id: None,
         source: Source::Map,
         title: "what this repository defines".to_owned(),
-        origin: format!("{root}, {} of {} files", drawn.files_shown, drawn.files),
+        origin: format!(
+            "{}, {} of {} files",
+            directory.main.display(),
+            drawn.files_shown,
+            drawn.files
+        ),
         at: repository.status().checked_at,
         relevance: 1.0,
         text: drawn.text,
