@@ -30,6 +30,14 @@ pub enum Spooled {
     Full,
 }
 
+/// Reports that are being handed over.
+#[derive(Debug, Default)]
+pub struct SpoolBatch {
+    pub hooks: Vec<HookParams>,
+    /// The file as it was read: reports have numbers, so no two are the same.
+    text: Vec<u8>,
+}
+
 impl HookSpool {
     /// Of the execution whose access file is in this folder.
     #[must_use]
@@ -70,44 +78,56 @@ impl HookSpool {
         &self,
         mut take: impl FnMut(HookParams) -> Result<(), E>,
     ) -> Result<usize, E> {
-        let mut taken = 0;
-        for hook in self.begin_handing()? {
+        let mut batch = self.begin_batch()?;
+        let hooks = std::mem::take(&mut batch.hooks);
+        let taken = hooks.len();
+        for hook in hooks {
             take(hook)?;
-            taken += 1;
         }
-        self.end_handing()?;
+        self.finish_batch(&batch)?;
         Ok(taken)
     }
 
     /// What is to be handed over, set apart so that new reports do not mix in.
     /// What an earlier hand-over did not finish comes first.
-    pub fn begin_handing(&self) -> io::Result<Vec<HookParams>> {
+    pub fn begin_batch(&self) -> io::Result<SpoolBatch> {
         let _lock = self.lock()?;
         let handing = self.path("hooks.handing");
         if !handing.exists() {
             match fs::rename(self.path("hooks.spool"), &handing) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    return Ok(SpoolBatch::default());
+                }
                 renamed => renamed?,
             }
         }
-        let mut text = Vec::new();
-        File::open(handing)?
-            .take(SPOOL_LIMIT)
-            .read_to_end(&mut text)?;
+        let text = self.handing()?;
         let lines = text.split(|&byte| byte == b'\n');
         // A line that was cut by a crash is no report.
-        Ok(lines
+        let hooks = lines
             .filter_map(|line| serde_json::from_slice(line).ok())
-            .collect())
+            .collect();
+        Ok(SpoolBatch { hooks, text })
     }
 
-    /// All of it was handed over.
-    pub fn end_handing(&self) -> io::Result<()> {
+    /// All of it was handed over. Others may have handed over the same meanwhile and
+    /// set the next apart: that stays.
+    pub fn finish_batch(&self, batch: &SpoolBatch) -> io::Result<()> {
         let _lock = self.lock()?;
-        match fs::remove_file(self.path("hooks.handing")) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            removed => removed,
+        let gone = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
+        match self.handing() {
+            Ok(text) if text == batch.text => fs::remove_file(self.path("hooks.handing")),
+            Err(error) if !gone(&error) => Err(error),
+            _ => Ok(()),
         }
+    }
+
+    fn handing(&self) -> io::Result<Vec<u8>> {
+        let mut text = Vec::new();
+        File::open(self.path("hooks.handing"))?
+            .take(SPOOL_LIMIT)
+            .read_to_end(&mut text)?;
+        Ok(text)
     }
 
     /// The file of the numbers, locked until it is closed.
@@ -182,6 +202,21 @@ mod tests {
         spool.keep(&hook(3, "x")).unwrap();
         assert_eq!(handed(&spool), [1, 2]);
         assert_eq!(handed(&spool), [3]);
+    }
+
+    #[test]
+    fn a_late_end_of_one_hand_over_leaves_the_next_batch() {
+        let folder = tempfile::tempdir().unwrap();
+        let spool = HookSpool::in_folder(folder.path());
+        spool.keep(&hook(1, "x")).unwrap();
+        let slow = spool.begin_batch().unwrap();
+        assert_eq!(handed(&spool), [1]);
+        spool.keep(&hook(2, "x")).unwrap();
+        let set_apart = spool.begin_batch().unwrap();
+        assert_eq!(set_apart.hooks[0].sequence, 2);
+        spool.finish_batch(&slow).unwrap();
+        assert_eq!(handed(&spool), [2]);
+        spool.finish_batch(&set_apart).unwrap();
     }
 
     #[test]

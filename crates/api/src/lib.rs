@@ -38,7 +38,7 @@ pub use execution::{
     OversizedParams,
 };
 pub use home::{Home, HomeError};
-pub use hook_spool::{HookSpool, Spooled};
+pub use hook_spool::{HookSpool, SpoolBatch, Spooled};
 pub use missiond_net::{Frame, FrameDecoder, MAX_FRAME};
 pub use openapi::openapi;
 pub use operation::{Cost, Domain, Effect, Operation, OperationSpec, Reach};

@@ -27,16 +27,17 @@ pub(super) async fn ingest(context: &Context, run: &Arc<Run>) {
 async fn ingest_from(spool: HookSpool, run: &Arc<Run>) -> Result<(), ExecutionError> {
     let unreadable = |error: std::io::Error| ExecutionError::Invalid(error.to_string());
     let reading = spool.clone();
-    let waiting = blocking(move || reading.begin_handing()).await;
-    for HookParams { sequence, report } in waiting.map_err(unreadable)? {
+    let batch = blocking(move || reading.begin_batch()).await;
+    let batch = batch.map_err(unreadable)?;
+    for HookParams { sequence, report } in &batch.hooks {
         // Another version's report is not worth losing the others.
         let Ok(report) = serde_json::from_str::<HookReport>(report.get()) else {
             continue;
         };
-        for seen in facts::of_hook(sequence, &report) {
+        for seen in facts::of_hook(*sequence, &report) {
             run.observe(seen).await?;
         }
     }
-    let ended = blocking(move || spool.end_handing()).await;
+    let ended = blocking(move || spool.finish_batch(&batch)).await;
     ended.map_err(unreadable)
 }

@@ -119,7 +119,7 @@ impl From<semantic::Evidence> for Evidence {
         Self {
             rule: evidence.rule,
             source: evidence.source,
-            row: evidence.row.map(place),
+            row: evidence.row.map(cell_index),
             text: evidence.text,
         }
     }
@@ -138,7 +138,7 @@ impl From<semantic::Dialog> for Dialog {
             tool: dialog.tool,
             arguments: dialog.arguments,
             options: options.collect(),
-            selected: dialog.selected.map(place),
+            selected: dialog.selected.map(cell_index),
             layout: match dialog.layout {
                 semantic::DialogLayout::List => "list",
                 semantic::DialogLayout::Buttons => "buttons",

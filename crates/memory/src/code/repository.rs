@@ -358,7 +358,10 @@ impl Repository {
                 TraceContext::root(),
             );
         }
-        reading.await.map_err(|_| CodeMapError::Panicked)??;
+        match reading.await {
+            Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+            read => read.map_err(|_| CodeMapError::Panicked)??,
+        };
         pass.beyond = progress.beyond.load(Ordering::Relaxed);
         pass.took = began.elapsed();
         let (id, now) = (self.id, self.shared.clock.now());
