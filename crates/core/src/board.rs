@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     AttemptId, BoardTaskId, BoardTaskStatus, CliEngine, DaemonId, EngineeringPhase, ExecutionId,
-    FencingToken, List, MAX_EXACT, Permission, SlotId, Text, Timestamp,
+    FencingToken, List, Permission, SlotId, Text, Timestamp,
 };
 
 pub use check::Check;
@@ -97,12 +97,15 @@ pub struct BoardTask {
     pub finished_at: Option<Timestamp>,
 }
 
+/// A budget beyond this is none.
+pub(crate) const MOST_TOKENS: u64 = 1_000_000_000;
+
 /// The most a task may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Budget {
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 0, max = MAX_EXACT))]
+    #[schemars(range(min = 0, max = MOST_TOKENS))]
     pub tokens: Option<u64>,
 }
 

@@ -381,6 +381,7 @@ mod tests {
             ("remove worktrees", "worktree_clean"),
             ("wait for an event", "timeline_wait"),
             ("give up a task", "board_cancel"),
+            ("cancel a task", "board_cancel"),
         ] {
             assert!(
                 best(query).contains(&expected),

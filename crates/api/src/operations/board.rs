@@ -54,7 +54,7 @@ operations! {
 
     BoardCancel = "board_cancel" (Destructive, "board"):
         BoardCancelParams => BoardTask,
-        "Cancel a task; what its agent still writes is refused.";
+        "Cancel a task and give it up; what its agent still writes is refused.";
 
     BoardImport = "board_import" (Additive, "board"):
         BoardImportParams => Imported,

@@ -160,7 +160,6 @@ pub struct CodeSearchParams {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SymbolKind {
-    /// A file, or a named part of one.
     Module,
     Class,
     Struct,

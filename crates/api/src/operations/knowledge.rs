@@ -99,7 +99,7 @@ pub struct KbSearchParams {
     /// Hits that are unlike each other rather than the nearest ones.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub explore: bool,
-    /// The parameters to search with; `default` when left out.
+    /// `default` when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<KbProfile>,
     /// What the configuration says when left out, 10 at first.
@@ -110,13 +110,12 @@ pub struct KbSearchParams {
     pub offset: BoundedOr<0, 1000, 0>,
 }
 
-/// Which parameters a search has.
+// Which parameters a search has: those of the configuration, or those of the source
+// document. Documented by the field alone: this is in the list every agent reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum KbProfile {
-    /// Those of the configuration.
     Default,
-    /// Those of the source document.
     Seed,
 }
 

@@ -11,9 +11,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{DEFAULT_CHECK_TIMEOUT_SECS, MOST_CHECK_SECS};
 
-/// A command that prepares, verifies or tidies up. Never a shell's: the first
-/// word is a program, the rest are its arguments. Written in full, or as the
-/// list of its words when everything else is as usual.
+/// A program and its arguments, never a line for a shell. The list of its words will
+/// do when everything else is as usual.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 pub struct Check {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -25,7 +24,6 @@ pub struct Check {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
     #[serde(default)]
-    #[schemars(range(min = i32::MIN, max = i32::MAX))]
     pub expected_exit: i32,
 }
 

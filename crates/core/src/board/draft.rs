@@ -10,12 +10,10 @@ use serde::{Deserialize, Serialize};
 use super::touches::LONGEST_TOUCH;
 use super::{
     BoardTask, Budget, Check, DEFAULT_MAX_ATTEMPTS, Finish, InvalidTouch, Isolation,
-    MOST_CHECK_SECS, Priority, TaskNumber, check_touch,
+    MOST_CHECK_SECS, MOST_TOKENS, Priority, TaskNumber, check_touch,
 };
 use crate::machines::Machine;
-use crate::{
-    BoardTaskId, BoardTaskStatus, CliEngine, EngineeringPhase, MAX_EXACT, Permission, Timestamp,
-};
+use crate::{BoardTaskId, BoardTaskStatus, CliEngine, EngineeringPhase, Permission, Timestamp};
 
 /// What a task is to be. Every field may be left out; a title must come from
 /// somewhere.
@@ -46,6 +44,7 @@ pub struct TaskDraft {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = MOST_OF_A_LIST), inner(length(min = 1, max = LONGEST_TOUCH)))]
     pub touches: Option<Vec<String>>,
+    /// When it is to be done, as RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub due: Option<Timestamp>,
     /// Which agent CLI; any when left out.
@@ -119,7 +118,7 @@ pub enum DraftError {
         command: String,
         seconds: u64,
     },
-    #[error("a task may use 0 to {MAX_EXACT} tokens, not {0}")]
+    #[error("a task may use 0 to {MOST_TOKENS} tokens, not {0}")]
     BadTokens(u64),
     #[error("a task is tried 1 to {MOST_ATTEMPTS} times, not {0}")]
     BadAttempts(u32),
@@ -142,8 +141,8 @@ const MOST_TITLE: usize = 500;
 const MOST_DESCRIPTION: usize = 256 * 1024;
 const MOST_OF_A_LIST: usize = 200;
 const LONGEST_LABEL: usize = 64;
-/// Beyond these, ranks are no longer told apart by whole numbers.
-const MOST_RANK: f64 = MAX_EXACT as f64;
+/// Far beyond what dragging gives, and far below what a number tells apart.
+const MOST_RANK: f64 = 1e9;
 const LEAST_RANK: f64 = -MOST_RANK;
 
 impl TaskDraft {
@@ -192,7 +191,7 @@ impl TaskDraft {
             return Err(DraftError::BadRank);
         }
         if let Some(tokens) = self.budget.and_then(|budget| budget.tokens)
-            && tokens > MAX_EXACT as u64
+            && tokens > MOST_TOKENS
         {
             return Err(DraftError::BadTokens(tokens));
         }

@@ -114,9 +114,9 @@ fn prepare(spec: &LaunchSpec, files: &HostFiles) -> Result<Host, String> {
             ..CastSource::default()
         }),
     };
-    // A header has whole seconds: the rest of the second is in the times after it.
-    let begun = Duration::from_nanos(now.subsec_nanos().into());
-    let recorder = Recorder::create(&spec.recording, &header, begun, spec.limits);
+    // A header has whole seconds, so time zero of the recording is one.
+    let time_zero = Duration::from_secs(now.as_secs());
+    let recorder = Recorder::create(&spec.recording, &header, now - time_zero, spec.limits);
     let recorder = recorder.map_err(|error| {
         let path = spec.recording.display();
         format!("the recording {path} cannot be written: {error}")
@@ -142,7 +142,7 @@ fn prepare(spec: &LaunchSpec, files: &HostFiles) -> Result<Host, String> {
         program_pid,
         program_start_ticks: crate::process_start(program_pid),
         cgroup: cgroup.as_ref().map(|cgroup| cgroup.path().to_owned()),
-        started_at_us: i64::try_from(now.as_micros()).unwrap_or(i64::MAX),
+        started_at_us: i64::try_from(time_zero.as_micros()).unwrap_or(i64::MAX),
         exited: None,
     };
     if let Err(error) = files.write(&record) {
