@@ -5,7 +5,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use missiond_knowledge::masking::mask;
-use missiond_knowledge::snippet::snippet;
+use missiond_knowledge::snippet::{SNIPPET_TOKENS, snippet};
 use missiond_knowledge::tokens::{exact_parts, tokens};
 use missiond_knowledge::transfer::{read_jsonl, read_markdown, write_jsonl};
 
@@ -13,7 +13,7 @@ fuzz_target!(|data: &[u8]| {
     let text = String::from_utf8_lossy(data);
     let query = tokens(&text);
     let _ = exact_parts(&text);
-    let shown = snippet(&text, &query);
+    let shown = snippet(&text, &query, SNIPPET_TOKENS);
     for (start, end) in shown.highlights {
         assert!(shown.text.get(start..end).is_some());
     }
