@@ -8,7 +8,7 @@
 use std::collections::HashSet;
 
 use crate::index::{CodeIndex, NodeRef};
-use crate::symbol::{ContentHash, Symbol, SymbolKind};
+use crate::symbol::{ContentHash, Symbol, SymbolKind, are_akin};
 use crate::words::words;
 
 /// Less alike than this is not the same code.
@@ -98,7 +98,7 @@ pub fn follow(anchor: &Anchor, index: &CodeIndex) -> FollowOutcome {
     }
     let is_file = is_file(anchor);
     let akin =
-        |node: &&NodeRef| node.symbol.kind.is_akin_to(anchor.kind) && node.is_file() == is_file;
+        |node: &&NodeRef| are_akin(node.symbol.kind, anchor.kind) && node.is_file() == is_file;
     for (kind, same) in [
         (
             MatchKind::Moved,
@@ -143,7 +143,7 @@ fn in_place(anchor: &Anchor, index: &CodeIndex) -> Option<BeaconMatch> {
             *node.path == *anchor.path
                 && node.symbol.name == anchor.name
                 && node.symbol.container == anchor.container
-                && node.symbol.kind.is_akin_to(anchor.kind)
+                && are_akin(node.symbol.kind, anchor.kind)
                 && node.is_file() == is_file(anchor)
         })
         .collect();
@@ -180,7 +180,7 @@ fn by_likeness(anchor: &Anchor, index: &CodeIndex, is_file: bool) -> FollowOutco
     let mut candidates: Vec<_> = index
         .alike(&wanted, COMPARED)
         .into_iter()
-        .filter(|node| node.symbol.kind.is_akin_to(anchor.kind) && node.is_file() == is_file)
+        .filter(|node| are_akin(node.symbol.kind, anchor.kind) && node.is_file() == is_file)
         .map(|node| Suggestion {
             alike: likeness(anchor, &node),
             node,

@@ -3,93 +3,27 @@
 use std::fmt;
 use std::str::FromStr;
 
+pub use missiond_core::SymbolKind;
+use missiond_os::hex;
 use sha2::{Digest, Sha256};
 
 use crate::language::Language;
 use crate::source::{Skip, Stamp};
 
-/// What kind of thing a name stands for, across languages.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum SymbolKind {
-    /// A file, or a named part of one: a Rust `mod`, a namespace, a Ruby module.
-    Module,
-    Class,
-    Struct,
-    Enum,
-    Trait,
-    Interface,
-    Type,
-    Function,
-    Method,
-    Macro,
-    Constant,
+/// Whether one kind can become the other without being another thing: a function
+/// that moves into a class is a method.
+#[must_use]
+pub(crate) const fn are_akin(one: SymbolKind, other: SymbolKind) -> bool {
+    family(one) == family(other)
 }
 
-impl SymbolKind {
-    pub const ALL: &'static [Self] = &[
-        Self::Module,
-        Self::Class,
-        Self::Struct,
-        Self::Enum,
-        Self::Trait,
-        Self::Interface,
-        Self::Type,
-        Self::Function,
-        Self::Method,
-        Self::Macro,
-        Self::Constant,
-    ];
-
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Module => "module",
-            Self::Class => "class",
-            Self::Struct => "struct",
-            Self::Enum => "enum",
-            Self::Trait => "trait",
-            Self::Interface => "interface",
-            Self::Type => "type",
-            Self::Function => "function",
-            Self::Method => "method",
-            Self::Macro => "macro",
-            Self::Constant => "constant",
-        }
-    }
-
-    /// Whether one can become the other without being another thing: a function
-    /// that moves into a class is a method.
-    #[must_use]
-    pub const fn is_akin_to(self, other: Self) -> bool {
-        self.family() == other.family()
-    }
-
-    const fn family(self) -> u8 {
-        match self {
-            Self::Module => 0,
-            Self::Class | Self::Struct | Self::Enum | Self::Type => 1,
-            Self::Trait | Self::Interface => 2,
-            Self::Function | Self::Method | Self::Macro => 3,
-            Self::Constant => 4,
-        }
-    }
-}
-
-impl fmt::Display for SymbolKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl FromStr for SymbolKind {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let found = Self::ALL.iter().find(|kind| kind.as_str() == text);
-        found.copied().ok_or_else(|| {
-            let names: Vec<_> = Self::ALL.iter().map(|kind| kind.as_str()).collect();
-            format!("no kind is called `{text}`: use {}", names.join(", "))
-        })
+const fn family(kind: SymbolKind) -> u8 {
+    match kind {
+        SymbolKind::Module => 0,
+        SymbolKind::Class | SymbolKind::Struct | SymbolKind::Enum | SymbolKind::Type => 1,
+        SymbolKind::Trait | SymbolKind::Interface => 2,
+        SymbolKind::Function | SymbolKind::Method | SymbolKind::Macro => 3,
+        SymbolKind::Constant => 4,
     }
 }
 
@@ -125,7 +59,7 @@ impl ContentHash {
 
 impl fmt::Display for ContentHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        f.write_str(&hex::encode(&self.0))
     }
 }
 
@@ -133,16 +67,8 @@ impl FromStr for ContentHash {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let no_hash = || format!("`{text}` is no content hash");
-        if text.len() != 32 || !text.is_ascii() {
-            return Err(no_hash());
-        }
-        let mut half = [0; 16];
-        for (byte, digits) in half.iter_mut().zip(text.as_bytes().chunks(2)) {
-            let digits = std::str::from_utf8(digits).map_err(|_| no_hash())?;
-            *byte = u8::from_str_radix(digits, 16).map_err(|_| no_hash())?;
-        }
-        Ok(Self(half))
+        let half = hex::decode_array(text).map(Self);
+        half.ok_or_else(|| format!("`{text}` is no content hash"))
     }
 }
 

@@ -26,6 +26,7 @@ mod permission;
 mod question;
 mod quoted;
 mod slot_name;
+mod symbol_kind;
 mod trace;
 mod usage;
 
@@ -72,5 +73,6 @@ pub use question::{
 };
 pub use quoted::{excerpt, one_line};
 pub use slot_name::{InvalidSlotName, SlotName};
+pub use symbol_kind::{InvalidSymbolKind, SymbolKind};
 pub use trace::{InvalidTraceId, SpanId, TraceContext, TraceId};
 pub use usage::{Cost, TokenCounts};

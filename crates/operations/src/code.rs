@@ -10,7 +10,7 @@ use missiond_api::operations::code::{
     CodeIndex, CodeIndexParams, CodeList, CodeListResult, CodeMap, CodeMapParams, CodeMapResult,
     CodeRepository, CodeSearch, CodeSearchParams, CodeSearchResult, CodeShow, CodeShowParams,
     CodeShowResult, CodeStatus, CodeStatusParams, CodeStatusResult, CodeSymbol, Freshness,
-    PassReport, ShownSymbol, SkippedFile, SymbolKind,
+    PassReport, ShownSymbol, SkippedFile,
 };
 use missiond_codemap::{Anchor, CodeError, FollowOutcome, MapRequest, Match, NodeRef, read_source};
 use missiond_context::estimated_tokens;
@@ -80,7 +80,7 @@ async fn status(call: Call, params: CodeStatusParams) -> Result<CodeStatusResult
 }
 
 async fn search(call: Call, params: CodeSearchParams) -> Result<CodeSearchResult, ApiError> {
-    let kind = params.kind.map(symbol_kind);
+    let kind = params.kind;
     let limit = params.limit.to_usize();
     let repository = open(&call, &params.path, Unindexed::AcceptCheckouts).await?;
     let query = params.query.as_str().to_owned();
@@ -184,23 +184,6 @@ async fn show(call: Call, params: CodeShowParams) -> Result<CodeShowResult, ApiE
         found: shown.await.map_err(|error| of_map(&error))?,
         count,
     })
-}
-
-const fn symbol_kind(kind: SymbolKind) -> missiond_codemap::SymbolKind {
-    use missiond_codemap::SymbolKind as Kind;
-    match kind {
-        SymbolKind::Module => Kind::Module,
-        SymbolKind::Class => Kind::Class,
-        SymbolKind::Struct => Kind::Struct,
-        SymbolKind::Enum => Kind::Enum,
-        SymbolKind::Trait => Kind::Trait,
-        SymbolKind::Interface => Kind::Interface,
-        SymbolKind::Type => Kind::Type,
-        SymbolKind::Function => Kind::Function,
-        SymbolKind::Method => Kind::Method,
-        SymbolKind::Macro => Kind::Macro,
-        SymbolKind::Constant => Kind::Constant,
-    }
 }
 
 fn lines_of(text: &str, node: &NodeRef) -> String {
@@ -511,17 +494,4 @@ fn of_map(error: &CodeMapError) -> ApiError {
         CodeMapError::Unread(_) | CodeMapError::Panicked => ErrorCode::Internal,
     };
     ApiError::new(code, error.to_string())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_kind_of_symbol_has_the_same_word_in_a_call_and_in_a_map() {
-        for kind in missiond_codemap::SymbolKind::ALL {
-            let asked: SymbolKind = serde_json::from_value(kind.as_str().into()).unwrap();
-            assert_eq!(symbol_kind(asked), *kind);
-        }
-    }
 }

@@ -1,7 +1,7 @@
 //! The code map: searching, reading and mapping what a repository defines, and
 //! beacons in it.
 
-use missiond_core::{AbsolutePath, Limit, List, Text, Timestamp};
+use missiond_core::{AbsolutePath, Limit, List, SymbolKind, Text, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -154,23 +154,6 @@ pub struct CodeSearchParams {
     /// At most so many.
     #[serde(default)]
     pub limit: Limit<50, 10>,
-}
-
-/// What kind of thing a name stands for, across languages.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum SymbolKind {
-    Module,
-    Class,
-    Struct,
-    Enum,
-    Trait,
-    Interface,
-    Type,
-    Function,
-    Method,
-    Macro,
-    Constant,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -2,9 +2,8 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, ValueEnum};
-use missiond_api::operations::code::SymbolKind;
-use missiond_core::{Limit, Text};
+use clap::{Args, Subcommand};
+use missiond_core::{Limit, SymbolKind, Text};
 
 #[derive(Debug, Args)]
 pub(crate) struct CodeArgs {
@@ -46,7 +45,7 @@ Examples:
         query: Vec<String>,
         /// Only this kind.
         #[arg(long, value_enum)]
-        kind: Option<SymbolKindArg>,
+        kind: Option<SymbolKind>,
         /// At most so many hits, up to 50.
         #[arg(long, default_value_t)]
         limit: Limit<50, 10>,
@@ -77,40 +76,6 @@ Examples:
     /// Beacons: names for code that follow it when it moves.
     #[command(subcommand)]
     Beacon(BeaconCommand),
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum SymbolKindArg {
-    /// A file, or a named part of one.
-    Module,
-    Class,
-    Struct,
-    Enum,
-    Trait,
-    Interface,
-    Type,
-    Function,
-    Method,
-    Macro,
-    Constant,
-}
-
-impl From<SymbolKindArg> for SymbolKind {
-    fn from(kind: SymbolKindArg) -> Self {
-        match kind {
-            SymbolKindArg::Module => Self::Module,
-            SymbolKindArg::Class => Self::Class,
-            SymbolKindArg::Struct => Self::Struct,
-            SymbolKindArg::Enum => Self::Enum,
-            SymbolKindArg::Trait => Self::Trait,
-            SymbolKindArg::Interface => Self::Interface,
-            SymbolKindArg::Type => Self::Type,
-            SymbolKindArg::Function => Self::Function,
-            SymbolKindArg::Method => Self::Method,
-            SymbolKindArg::Macro => Self::Macro,
-            SymbolKindArg::Constant => Self::Constant,
-        }
-    }
 }
 
 #[derive(Debug, Subcommand)]

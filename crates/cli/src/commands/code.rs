@@ -41,7 +41,7 @@ pub(super) fn run(args: CodeArgs, reach: &Reach, output: &mut Output) -> Result<
             let params = CodeSearchParams {
                 path,
                 query: parameter("the query", Text::new(query.join(" ")))?,
-                kind: kind.map(Into::into),
+                kind,
                 limit,
             };
             let found = {
