@@ -12,6 +12,7 @@ pub mod conversation;
 pub mod execution;
 pub mod knowledge;
 pub mod observe;
+pub mod overview;
 pub mod review;
 pub mod system;
 pub mod tools;
