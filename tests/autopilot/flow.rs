@@ -460,3 +460,49 @@ fn a_worktree_has_only_the_folders_its_repository_says() {
     assert_eq!(field.on_main("large/file"), "x", "the rest is not lost");
     assert_eq!(field.on_main("wanted/more"), "x");
 }
+
+/// From the card to the merge, whoever had a hand in it: one chain, in which every
+/// event but the first names the one that caused it.
+#[test]
+fn the_story_of_a_task_is_one_causal_chain() {
+    let field = Field::new();
+    let checks = json!({"checks": [{"run": ["test", "-s", "a.txt"]}]});
+    let task = field.task("told", &writes("a.txt", "x"), checks);
+    field.wait_status(&task, "done");
+    field.wait_for_quiet();
+    let kind = |event: &Value| event["event"]["type"].as_str().unwrap().to_owned();
+    let all = field.home.events();
+    let created = all.iter().find(|one| kind(one) == "board_task_created");
+    let params = json!({"trace_id": created.unwrap()["trace_id"]});
+    let mut chain = Vec::new();
+    wait_for("the slot to be closed in the chain", || {
+        let answer = field.home.call("timeline_trace", &params);
+        chain = answer["events"].as_array().unwrap().clone();
+        chain.iter().any(|one| kind(one) == "slot_closed")
+    });
+    let parent = |of: &str| {
+        let event = chain.iter().find(|one| kind(one) == of);
+        let event = event.unwrap_or_else(|| panic!("{of} is not in the chain"));
+        let above = chain
+            .iter()
+            .find(|one| one["span_id"] == event["parent_span_id"]);
+        above.map(kind)
+    };
+    assert_eq!(parent("board_task_created"), None);
+    for (event, cause) in [
+        ("board_task_claimed", "board_task_created"),
+        ("execution_started", "board_task_claimed"),
+        ("checks_finished", "board_task_claimed"),
+        ("slot_created", "execution_started"),
+        ("message_delivery", "execution_started"),
+        ("execution_signal", "execution_started"),
+        ("execution_ended", "execution_started"),
+        ("slot_closed", "slot_created"),
+    ] {
+        assert_eq!(
+            parent(event).as_deref(),
+            Some(cause),
+            "the cause of {event}"
+        );
+    }
+}

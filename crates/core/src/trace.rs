@@ -8,6 +8,8 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::ids::{Id, Kind};
+
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not a {what}: expected {digits} hexadecimal digits, not all zero")]
 pub struct InvalidTraceId {
@@ -96,6 +98,20 @@ hex_id!(
     "span id"
 );
 
+impl TraceId {
+    /// The chain of a thing. An id made by us is never zero.
+    fn of<K: Kind>(begun: Id<K>) -> Self {
+        Self(begun.uuid().as_u128().max(1))
+    }
+}
+
+impl SpanId {
+    /// The beginning of a thing: the random half of its id.
+    fn of<K: Kind>(begun: Id<K>) -> Self {
+        Self(begun.uuid().as_u64_pair().1.max(1))
+    }
+}
+
 /// Where an event stands in its causal chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct TraceContext {
@@ -115,6 +131,27 @@ impl TraceContext {
         }
     }
 
+    /// The beginning of a thing that goes on for long, such as a task: whoever knows
+    /// its id knows its chain, also after a restart, and nobody has to keep it.
+    #[must_use]
+    pub fn of<K: Kind>(begun: Id<K>) -> Self {
+        Self {
+            trace_id: TraceId::of(begun),
+            span_id: SpanId::of(begun),
+            parent_span_id: None,
+        }
+    }
+
+    /// The beginning of a thing that `self` caused and that others continue.
+    #[must_use]
+    pub fn began<K: Kind>(&self, begun: Id<K>) -> Self {
+        Self {
+            trace_id: self.trace_id,
+            span_id: SpanId::of(begun),
+            parent_span_id: Some(self.span_id),
+        }
+    }
+
     /// Continues the chain: what comes next was caused by `self`.
     #[must_use]
     pub fn child(&self) -> Self {
@@ -129,6 +166,7 @@ impl TraceContext {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{AttemptId, BoardTaskId};
 
     #[test]
     fn a_child_shares_the_trace_and_names_its_parent() {
@@ -137,6 +175,19 @@ mod tests {
         assert_eq!(child.trace_id, root.trace_id);
         assert_eq!(child.parent_span_id, Some(root.span_id));
         assert_ne!(child.span_id, root.span_id);
+    }
+
+    #[test]
+    fn the_chain_of_a_thing_follows_from_its_id() {
+        let (task, attempt) = (BoardTaskId::generate(), AttemptId::generate());
+        let created = TraceContext::of(task);
+        assert_eq!(created, TraceContext::of(task));
+        assert_eq!(created.parent_span_id, None);
+        let claimed = created.began(attempt);
+        assert_eq!(claimed, TraceContext::of(task).began(attempt));
+        assert_eq!(claimed.trace_id, created.trace_id);
+        assert_eq!(claimed.parent_span_id, Some(created.span_id));
+        assert_ne!(claimed.span_id, created.span_id);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use missiond_core::{BoardTaskId, ExecutionId, ObservationId, SlotId};
+use missiond_core::{BoardTaskId, ExecutionId, ObservationId, SlotId, TraceContext};
 use missiond_journal::ExecutionState;
 use missiond_journal::catalogue::MessageContent;
 use missiond_runtime::blocking;
@@ -37,6 +37,11 @@ impl Executions {
     /// Those that this daemon follows.
     pub fn running_here(&self) -> Vec<ExecutionId> {
         self.context.runs().keys().copied().collect()
+    }
+
+    /// Where a run began, while this daemon follows it.
+    pub fn trace(&self, execution: ExecutionId) -> Option<TraceContext> {
+        self.context.run(execution).map(|run| run.trace())
     }
 
     /// Whether its journal is this home's.

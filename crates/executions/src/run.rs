@@ -15,7 +15,8 @@ use missiond_journal::catalogue::{SignalType, limits};
 use missiond_journal::record::{EffectStatus, OwnerEffect, OwnerEffectKind};
 use missiond_journal::{
     Acknowledgement, Confidence, ExecutionState, Journal, JournalError, MessageAcknowledgement,
-    NewMessage, NewObservation, ObservationKey, Observed, Outcome, OwnerEntity, Source, Text,
+    NewMessage, NewObservation, ObservationKey, Observed, Outcome, OwnerEntity, OwnerRef, Source,
+    Text,
 };
 use missiond_runtime::{Supervisor, blocking};
 use missiond_timeline::Timeline;
@@ -67,6 +68,8 @@ pub struct Run {
     pub(super) engine: CliEngine,
     journal: Arc<Journal>,
     timeline: Timeline,
+    /// Its beginning, which causes all that it tells.
+    trace: TraceContext,
     clock: Arc<dyn Clock>,
     supervisor: Supervisor,
     /// What the timeline knows. Held while something is recorded and told, so
@@ -103,6 +106,14 @@ impl Published {
     }
 }
 
+/// A run for a task continues the chain of the task, another one begins its own.
+fn trace_of(execution: ExecutionId, owner: &OwnerRef) -> TraceContext {
+    match (owner.entity, owner.id.parse::<BoardTaskId>()) {
+        (OwnerEntity::Task, Ok(task)) => TraceContext::of(task).began(execution),
+        _ => TraceContext::of(execution),
+    }
+}
+
 impl Run {
     pub(super) fn new(
         slot: SlotId,
@@ -112,11 +123,16 @@ impl Run {
         supervisor: Supervisor,
     ) -> Result<(Self, UnboundedReceiver<Notice>), JournalError> {
         let (notices, received) = unbounded_channel();
-        let (engine, told) = journal.peek(|state| (state.engine.clone(), Published::of(state)))?;
+        let id = journal.execution();
+        let (engine, told, trace) = journal.peek(|state| {
+            let trace = trace_of(id, &state.owner);
+            (state.engine.clone(), Published::of(state), trace)
+        })?;
         let run = Self {
-            id: journal.execution(),
+            id,
             slot,
             engine,
+            trace,
             journal: Arc::new(journal),
             timeline,
             clock,
@@ -232,13 +248,18 @@ impl Run {
         self.publish(&mut told).await;
     }
 
+    /// Where it began; what it causes is a child of this.
+    pub fn trace(&self) -> TraceContext {
+        self.trace
+    }
+
     pub(super) fn now(&self) -> Timestamp {
         self.clock.now()
     }
 
     pub(super) async fn record(&self, event: Event) -> bool {
         let kind = event.kind();
-        let recorded = self.timeline.record(event, TraceContext::root()).await;
+        let recorded = self.timeline.record(event, self.trace.child()).await;
         if let Err(error) = &recorded {
             tracing::error!(execution = %self.id, kind, %error, "event not recorded on timeline");
         }

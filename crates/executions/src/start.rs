@@ -296,7 +296,13 @@ impl Context {
             engine: run.engine.clone(),
             cwd: prepared.cwd.display().to_string(),
         };
-        self.timeline.record(started, trace).await?;
+        // The attempt, where there is one, stands between the task and its run.
+        let begun = if trace.trace_id == run.trace().trace_id {
+            trace.began(run.id)
+        } else {
+            run.trace()
+        };
+        self.timeline.record(started, begun).await?;
         let (folder, plan) = (prepared.folder, prepared.plan);
         let (argv, additions) = (plan.argv.clone(), plan.environment.clone());
         let launch_folder = folder.clone();
@@ -317,7 +323,7 @@ impl Context {
             env: prepared.env.into_iter().chain(additions).collect(),
             size: prepared.size,
         };
-        let open = self.slots.spawn(new, trace.child()).await?;
+        let open = self.slots.spawn(new, begun.child()).await?;
         let pid = open.record.program_pid;
         run.observe(facts::of_process(Process::Started { pid }))
             .await?;

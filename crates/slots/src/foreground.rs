@@ -91,13 +91,15 @@ impl Slots {
         };
         let ForegroundEvent::Is(state) = report.event else {
             if let Some(session) = known.take_if(|session| same(session)) {
-                self.context.close(session.slot.id, "it has left").await?;
+                self.context
+                    .close(session.slot.id, "it has left", trace)
+                    .await?;
             }
             return Ok(known.clone());
         };
         if let Some(other) = known.take_if(|session| !same(session)) {
             let reason = "another session has taken its place";
-            self.context.close(other.slot.id, reason).await?;
+            self.context.close(other.slot.id, reason, trace).await?;
         }
         let now = self.context.clock.now();
         let session = match known.take() {
@@ -153,7 +155,9 @@ impl Slots {
                         && session.voice == ForegroundVoice::Connection
                 });
                 if let Some(session) = left {
-                    self.context.close(session.slot.id, "it has left").await?;
+                    self.context
+                        .close(session.slot.id, "it has left", trace)
+                        .await?;
                 }
                 return Ok(());
             }
@@ -165,7 +169,7 @@ impl Slots {
             });
             if let Some(other) = other {
                 let reason = "another session has taken its place";
-                self.context.close(other.slot.id, reason).await?;
+                self.context.close(other.slot.id, reason, trace).await?;
             }
             if known.is_none() {
                 *known = Some(Foreground {
@@ -204,9 +208,11 @@ impl Slots {
     /// What is in its place is not known any more.
     pub(super) async fn forget_foreground(&self) {
         if let Some(session) = self.foreground.lock().await.take() {
-            let closed = self
-                .context
-                .close(session.slot.id, "the daemon has stopped");
+            let closed = self.context.close(
+                session.slot.id,
+                "the daemon has stopped",
+                TraceContext::root(),
+            );
             if let Err(error) = closed.await {
                 tracing::warn!(%error, "foreground slot not closed in database");
             }
@@ -236,7 +242,7 @@ impl Context {
             .await?
             .filter(|slot| slot.kind == SlotKind::Foreground);
         if let Some(stale) = stale {
-            self.close(stale.id, "its daemon is gone").await?;
+            self.close(stale.id, "its daemon is gone", trace).await?;
         }
         let row = slot.clone();
         self.db

@@ -238,7 +238,11 @@ impl Slots {
         let ours = |slot: &Slot| !shared || Recording::exists(&recording(&context.home, slot.id));
         for slot in open.iter().filter(|slot| !hosted(slot) && ours(slot)) {
             context
-                .close(slot.id, "its terminal is gone: was the machine restarted?")
+                .close(
+                    slot.id,
+                    "its terminal is gone: was the machine restarted?",
+                    TraceContext::of(slot.id),
+                )
                 .await?;
         }
         Ok(())
@@ -276,7 +280,7 @@ impl Slots {
             name: slot.name.clone(),
             engine: slot.engine.clone(),
         };
-        let open = self.follow(slot, record, live::Beginning::New);
+        let open = self.follow(slot, record, live::Beginning::New(trace));
         context.timeline.record(created, trace).await?;
         Ok(open)
     }
@@ -483,7 +487,7 @@ impl Context {
     }
 
     /// Records the end of a slot, once.
-    async fn close(&self, id: SlotId, reason: &str) -> Result<(), SlotsError> {
+    async fn close(&self, id: SlotId, reason: &str, trace: TraceContext) -> Result<(), SlotsError> {
         let known = self.db.read(move |tx| Box::pin(slots::get(tx, id))).await?;
         if known.is_none_or(|slot| slot.closed_at.is_some()) {
             return Ok(());
@@ -492,7 +496,7 @@ impl Context {
             slot: id,
             reason: reason.to_owned(),
         };
-        self.timeline.record(closed, TraceContext::root()).await?;
+        self.timeline.record(closed, trace).await?;
         let now = self.clock.now();
         self.db
             .write(move |tx| Box::pin(slots::close(tx, id, now)))

@@ -41,7 +41,8 @@ const RECONNECT: Duration = Duration::from_millis(50);
 /// Whether the program was just started or was running before this daemon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Beginning {
-    New,
+    /// By what `SlotCreated` says.
+    New(TraceContext),
     Found,
 }
 
@@ -69,7 +70,12 @@ pub(super) async fn follow(
         // What it shows has stood there since; only now is it told.
         session.advance_to(recording_time(&context, &record), &mut Vec::new());
     }
+    let trace = match beginning {
+        Beginning::New(created) => created,
+        Beginning::Found => TraceContext::of(id),
+    };
     let mut live = Live {
+        trace,
         published: session.reader().current().state,
         asked: None,
         session,
@@ -138,6 +144,8 @@ struct Live {
     slot: Slot,
     record: HostRecord,
     files: HostFiles,
+    /// What causes all that is told of the slot.
+    trace: TraceContext,
     session: Session,
     /// Number of the next byte of output.
     offset: u64,
@@ -321,7 +329,7 @@ impl Live {
             offset: self.offset - bytes.len() as u64,
             bytes: bytes.len() as u64,
         };
-        self.context.timeline.publish(output, TraceContext::root());
+        self.context.timeline.publish(output, self.trace.child());
     }
 
     /// Makes a checkpoint if one is due.

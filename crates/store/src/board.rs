@@ -56,11 +56,27 @@ impl Act {
             .map(|event| NewEvent {
                 at: self.now,
                 daemon: self.daemon,
-                trace: self.trace.child(),
+                trace: self.trace_of(&event),
                 event,
             })
             .collect();
         timeline::append(tx, &events).await.map(drop)
+    }
+
+    /// What happens to a task is caused by the task, and in an attempt by its claim:
+    /// the story of a task is one chain, whoever continues it.
+    fn trace_of(&self, event: &Event) -> TraceContext {
+        match *event {
+            Event::BoardTaskCreated { task, .. } => TraceContext::of(task),
+            Event::BoardTaskClaimed { task, attempt, .. } => TraceContext::of(task).began(attempt),
+            Event::ChecksFinished { task, attempt, .. } => {
+                TraceContext::of(task).began(attempt).child()
+            }
+            Event::BoardTaskUpdated { task, .. } | Event::BoardPhaseChanged { task, .. } => {
+                TraceContext::of(task).child()
+            }
+            _ => self.trace.child(),
+        }
     }
 }
 

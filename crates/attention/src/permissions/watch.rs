@@ -496,7 +496,9 @@ impl Watcher {
                 chosen: option.label.clone(),
                 by: verdict.rules.join(", "),
             };
-            let recorded = permissions.timeline.record(resolved, TraceContext::root());
+            let cause = execution.and_then(|execution| permissions.executions.trace(execution));
+            let trace = cause.map_or_else(TraceContext::root, |cause| cause.child());
+            let recorded = permissions.timeline.record(resolved, trace);
             if let Err(error) = recorded.await {
                 tracing::error!(slot = %self.slot, %error, "decision not recorded on timeline");
             }

@@ -112,6 +112,7 @@ impl Questions {
         trace: TraceContext,
     ) -> Result<QuestionId, QuestionError> {
         let new = bounded(new);
+        let cause = cause_of(&new.origin, &self.executions).unwrap_or(trace);
         let (daemon, now) = (self.daemon, self.clock.now());
         let raised = self
             .db
@@ -124,6 +125,7 @@ impl Questions {
                             task: question.origin.task(),
                             slot: question.origin.slot(),
                         };
+                        let trace = cause.began(question.id);
                         let event = event(daemon, now, trace, created);
                         timeline::append(tx, &[event]).await?;
                     }
@@ -238,6 +240,7 @@ impl Questions {
         trace: TraceContext,
     ) -> Result<Question, QuestionError> {
         let (daemon, now, by) = (self.daemon, self.clock.now(), by.to_owned());
+        let executions = Arc::clone(&self.executions);
         let closed = self
             .db
             .write(move |tx| {
@@ -247,12 +250,25 @@ impl Questions {
                         Closing::Answered { .. } => Event::QuestionAnswered { question: id, by },
                         Closing::Dismissed { .. } => Event::QuestionDismissed { question: id, by },
                     };
+                    let asked = cause_of(&closed.origin, &executions);
+                    let trace = asked.map_or(trace, |cause| cause.began(id).child());
                     timeline::append(tx, &[event(daemon, now, trace, told)]).await?;
                     Ok(closed)
                 })
             })
             .await?;
         Ok(closed)
+    }
+}
+
+/// What a question continues, as long as whoever asks is there.
+fn cause_of(origin: &QuestionOrigin, executions: &Executions) -> Option<TraceContext> {
+    match origin {
+        QuestionOrigin::Task { task, .. } => Some(TraceContext::of(*task)),
+        QuestionOrigin::NeedsInput { execution, .. } => executions.trace(*execution),
+        QuestionOrigin::Dialog { execution, .. } | QuestionOrigin::Tool { execution, .. } => {
+            executions.trace((*execution)?)
+        }
     }
 }
 

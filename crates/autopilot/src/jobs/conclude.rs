@@ -82,7 +82,7 @@ pub(super) async fn park(work: &Work, limit: &Limit) -> Result<(), JobError> {
     if let Err(error) = work
         .shared
         .timeline
-        .record(reached, TraceContext::root())
+        .record(reached, work.trace().child())
         .await
     {
         tracing::warn!(%error, "usage limit not recorded on timeline");
@@ -93,7 +93,7 @@ pub(super) async fn park(work: &Work, limit: &Limit) -> Result<(), JobError> {
 
 async fn record(work: &Work, event: Event) {
     let kind = event.kind();
-    let told = work.shared.timeline.record(event, TraceContext::root());
+    let told = work.shared.timeline.record(event, work.trace().child());
     if let Err(error) = told.await {
         tracing::warn!(kind, %error, "event not recorded on timeline");
     }

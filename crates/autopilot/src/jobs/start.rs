@@ -100,7 +100,7 @@ async fn start_in(
         trust_folder: true,
         size: DEFAULT_SIZE,
     };
-    let trace = missiond_core::TraceContext::root();
+    let trace = work.trace();
     match work.shared.executions.start(new, trace).await {
         Ok(_) => Ok(()),
         // Nothing was begun, and nothing will change by itself.

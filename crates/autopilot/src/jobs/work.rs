@@ -102,6 +102,11 @@ impl Work {
         }
     }
 
+    /// The claim, which causes whatever is done in the attempt.
+    pub(super) fn trace(&self) -> TraceContext {
+        TraceContext::of(self.task.id).began(self.attempt.id)
+    }
+
     /// Returns when it is not wanted any more; never, when nobody can say so.
     pub(super) async fn cancelled(&self) {
         let mut cancellation = self.cancellation.clone();

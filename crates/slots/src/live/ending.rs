@@ -56,7 +56,7 @@ impl Live {
             last_words,
         })
         .await;
-        self.context.close(id, reason).await
+        self.context.close(id, reason, self.trace.child()).await
     }
 
     /// What stood at the end of the screen of a program that failed.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use missiond_core::{Event, TraceContext};
+use missiond_core::Event;
 use missiond_pty::TimedReading;
 use missiond_semantic::{Dialog, DialogOption, Reading};
 
@@ -101,7 +101,7 @@ impl Live {
         let (slot, name) = (self.slot.id, self.slot.name.clone());
         let stalled = Event::SlotRecordingStalled { slot, name, why };
         let timeline = &self.context.timeline;
-        timeline.record(stalled, TraceContext::root()).await.is_ok()
+        timeline.record(stalled, self.trace.child()).await.is_ok()
     }
 
     pub(super) fn trouble(&self) -> Option<String> {
@@ -119,7 +119,7 @@ impl Live {
         if let Err(error) = self
             .context
             .timeline
-            .record(event, TraceContext::root())
+            .record(event, self.trace.child())
             .await
         {
             tracing::error!(slot = %self.slot.id, kind, %error, "event not recorded on timeline");
