@@ -33,7 +33,7 @@ pub use attempts::{
     claim_next, evidence, expire, finish, heartbeat, live_attempts, record_claim, record_evidence,
     record_location,
 };
-pub use graph::{Dependency, depend, dependencies, dependents, edges_among, undepend};
+pub use graph::{Dependency, depend, dependencies, dependents, edges_among, undepend, waiting_for};
 pub use ready::{ReadyLimits, Waiting, count_ready, ready, waiting, waits_of};
 pub use tasks::{
     Clearable, TaskEdit, TaskFilter, add, add_graph, add_note, block, by_number, cancel, children,

@@ -204,7 +204,11 @@ function Where({ question }: { question: Question }) {
       {slot ? <Link href={`/slots/${slot}`}>its terminal</Link> : null}
       {execution ? <Link href={`/executions/${execution}`}>its run</Link> : null}
       {question.task ? <Link href={`/board/${question.task}`}>its task</Link> : null}
-      {question.blocks > 1 ? <span className="quiet">{question.blocks} wait for this</span> : null}
+      {question.blocks > 0 ? (
+        <span className="quiet">
+          {question.blocks === 1 ? "1 task waits for this" : `${question.blocks} tasks wait for this`}
+        </span>
+      ) : null}
     </span>
   );
 }

@@ -29,10 +29,7 @@ pub(super) async fn about(
     attempt: &Attempt,
 ) -> Result<Question, JobError> {
     let id = task.id;
-    let waiting = shared
-        .db
-        .read(move |tx| Box::pin(board::dependents(tx, id)))
-        .await?;
+    let blocks = shared.questions.waiting_for(Some(id)).await?;
     let reason = attempt.reason.as_deref().unwrap_or("it is blocked");
     let number = task.number;
     let place = attempt.worktree.as_ref();
@@ -55,7 +52,7 @@ pub(super) async fn about(
             },
         )),
         options: Vec::new(),
-        blocks: 1 + u32::try_from(waiting.len()).unwrap_or(u32::MAX - 1),
+        blocks,
     };
     let asked = shared.questions.raise(new, TraceContext::root()).await?;
     Ok(shared.questions.find(QuestionRef::Id(asked)).await?)

@@ -123,6 +123,16 @@ fn show_one(output: &mut Output, question: &Question, tasks: &Tasks, now: Timest
     if question.status != QuestionStatus::Pending {
         return;
     }
+    if let QuestionOrigin::Dialog {
+        permission: Some(asked),
+        ..
+    } = &question.origin
+    {
+        let parts = [&asked.command, &asked.argument, &asked.path];
+        for part in parts.into_iter().flatten() {
+            output.line(format!("    {}", printable_line(part)));
+        }
+    }
     if let Some(context) = &question.context {
         let context = printable_line(context);
         let shown: String = context.chars().take(CONTEXT_SHOWN).collect();

@@ -93,6 +93,7 @@ macro_rules! for_each_store_case {
             an_effect_is_told_once,
             a_capability_is_known_by_its_hash_and_can_be_taken_back,
             board_a_diamond_opens_level_by_level,
+            board_who_waits_for_a_task_is_counted_without_it,
             board_a_cycle_is_refused_and_named,
             board_tasks_that_touch_the_same_paths_never_run_together,
             board_a_late_result_is_refused,
