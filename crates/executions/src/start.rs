@@ -11,6 +11,7 @@ use missiond_adapters::{
     find_program,
 };
 use missiond_api::EXECUTION_VARIABLE;
+use missiond_context::own_words;
 use missiond_core::{BoardTaskId, CliEngine, Event, ExecutionId, SlotId, SlotName, TraceContext};
 use missiond_journal::catalogue::{
     MCP_SERVER_NAME, Meaning, MessageContent, Process, Prompt, SignalType,
@@ -229,7 +230,7 @@ impl Context {
             // Typed before the first prompt, because arguments are for all to see.
             plan.files.push(PlannedFile {
                 path: folder.join(INSTRUCTIONS),
-                contents: marker::instructions(id, &key, &offered),
+                contents: own_words(&marker::instructions(id, &key, &offered)),
             });
         }
         let may = |dialog: &&StartupDialog| match dialog.question {

@@ -12,6 +12,7 @@ use missiond_api::operations::worktree::{
     WorktreeDiffParams,
 };
 use missiond_autopilot::worktrees::NamedWorktree;
+use missiond_context::own_words;
 use missiond_core::{Attempt, BoardTask, ErrorCode, ExecutionId, TaskRef, excerpt};
 use missiond_executions::ExecutionError;
 use missiond_journal::catalogue::{CommentSide, LineComment, Review};
@@ -347,7 +348,8 @@ fn worded(remark: Option<&str>, commit: Option<&str>, comments: &[ReviewComment]
         1 => " and comments on one line.",
         _ => " and comments on lines of it.",
     });
-    text.push_str(" Act on it, then say what you did about each point.\n");
+    text.push_str(" Act on it, then say what you did about each point.");
+    let mut text = own_words(&text);
     if let Some(remark) = remark {
         text.push_str(&format!("\n{remark}\n"));
     }
@@ -409,8 +411,10 @@ mod tests {
         ];
         let text = worded(Some("Good, nearly there."), Some("4f2a9c1"), &comments);
         let expected = "\
+==== From missiond ====
 A person has reviewed your work at commit 4f2a9c1 and comments on lines of it. Act on it, then say \
 what you did about each point.
+==== End of what missiond says ====
 
 Good, nearly there.
 
@@ -428,6 +432,8 @@ Good, nearly there.
    Then test it.
 ";
         assert_eq!(text, expected);
+        let said = missiond_context::speech_of(&text);
+        assert!(said.starts_with("Good, nearly there."), "{said}");
     }
 
     #[test]
