@@ -41,6 +41,7 @@ mod manifests;
 mod markers;
 mod mcp_servers;
 mod ollama;
+mod person;
 #[cfg(target_os = "linux")]
 mod power_loss;
 mod questions;
@@ -54,6 +55,8 @@ mod slot_kinds;
 mod slot_tools;
 mod slots;
 mod start_failures;
+mod status;
+mod status_watch;
 mod subscriptions;
 mod timeline_load;
 mod toolhub;

@@ -10,6 +10,7 @@ mod flow;
 mod lease;
 mod memory;
 mod overlap;
+mod overview;
 mod place;
 mod real;
 mod trouble;

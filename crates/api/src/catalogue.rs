@@ -3,7 +3,7 @@
 use crate::operation::{Operation, OperationSpec};
 use crate::operations::{
     access, attention, autopilot, board, code, communication, compute, context, conversation,
-    execution, knowledge, observe, overview, review, system, tools, worktree,
+    engines, execution, knowledge, observe, overview, review, system, tools, worktree,
 };
 
 /// Every operation there is.
@@ -60,6 +60,7 @@ pub const CATALOGUE: &[OperationSpec] = &[
     compute::SlotResize::SPEC,
     compute::SlotKill::SPEC,
     compute::SlotExplain::SPEC,
+    engines::EngineList::SPEC,
     execution::ExecutionStart::SPEC,
     execution::ExecutionList::SPEC,
     execution::ExecutionShow::SPEC,

@@ -8,6 +8,7 @@ mod conversation;
 mod daemon;
 mod duration;
 mod execution;
+mod groups;
 mod journal;
 mod kb;
 mod mcp;
@@ -20,9 +21,11 @@ mod web;
 mod worktree;
 
 use std::ffi::OsString;
+use std::io::Write;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use missiond_core::IncidentId;
 
 use crate::failure::EXIT_CODES;
@@ -35,6 +38,7 @@ pub(crate) use context::{ContextCommand, SkillCommand};
 pub(crate) use conversation::{ConversationCommand, WithinArgs};
 pub(crate) use daemon::{DaemonCommand, Level, LogsArgs, ServiceManager};
 pub(crate) use execution::{ExecutionCommand, HookArgs, RunArgs};
+use groups::meant_by;
 pub(crate) use journal::{JournalCommand, JournalFormat};
 pub(crate) use kb::{KbCommand, KbFormat, ModelCommand, RememberArgs, SearchArgs};
 pub(crate) use mcp::{
@@ -59,12 +63,10 @@ pub(crate) use worktree::WorktreeCommand;
     name = "mission",
     version,
     propagate_version = true,
-    subcommand_required = true,
-    arg_required_else_help = true,
     max_term_width = 100,
     after_help = format!("\
 Examples:
-  mission up                         start the daemon and say how it is
+  mission status --watch             see who works on what, and answer them
   mission run \"fix the bug\" --wait   give an agent work and watch it
   mission slot spawn -- claude       run any program, it outlives the daemon
   mission timeline tail              watch what happens
@@ -88,7 +90,29 @@ pub(crate) struct Cli {
     pub(crate) no_start: bool,
 
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: Option<Command>,
+}
+
+/// The command line as it is read and described.
+pub(crate) fn command() -> clap::Command {
+    groups::grouped(Cli::command())
+}
+
+/// Reads the command line; says what is wrong with it and ends otherwise.
+pub(crate) fn parse() -> Cli {
+    let matches = command().try_get_matches();
+    let read = matches.and_then(|matches| Cli::from_arg_matches(&matches));
+    read.unwrap_or_else(|error| {
+        if error.kind() == ErrorKind::InvalidSubcommand
+            && let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidSubcommand)
+            && let Some(hint) = meant_by(name)
+        {
+            let _ = error.print();
+            let _ = writeln!(std::io::stderr(), "\nhint: {hint}");
+            std::process::exit(error.exit_code());
+        }
+        error.exit()
+    })
 }
 
 #[derive(Debug, Subcommand)]
@@ -99,9 +123,27 @@ pub(crate) enum Command {
     /// Stop the daemon.
     #[command(after_help = "Example:\n  mission down")]
     Down,
-    /// Say what runs and what wants attention.
-    #[command(after_help = "Examples:\n  mission status\n  mission status --json | jq .database")]
-    Status,
+    /// Say who needs you, who works on what, and what was finished.
+    #[command(after_help = "\
+Examples:
+  mission status
+  mission status --watch
+  mission status --json | jq '.needs_you[].question'
+
+`mission daemon status` says where the daemon keeps its things.")]
+    Status(StatusArgs),
+    /// Show what agents changed: which tasks hold work, or the diff of one.
+    #[command(after_help = "\
+Examples:
+  mission review
+  mission review T-12
+  mission review T-12 --stat
+
+`mission worktree finish T-12` merges it.")]
+    Review(ReviewArgs),
+    /// Read the daemon's log; the same as `mission daemon logs`.
+    #[command(after_help = "Examples:\n  mission logs -n 20\n  mission logs --follow --level warn")]
+    Logs(LogsArgs),
     /// Tell the agents on this machine to use missiond: their configuration gets
     /// its MCP server.
     #[command(after_help = "\
@@ -270,9 +312,32 @@ Another program does it: `cargo build --release --package missiond-bench` builds
     /// Print completions for your shell.
     #[command(after_help = "Example:\n  mission completions zsh > ~/.zfunc/_mission")]
     Completions { shell: clap_complete::Shell },
+    /// Print the version.
+    #[command(after_help = "Example:\n  mission version")]
+    Version,
     /// Print the manual page.
     #[command(after_help = "Example:\n  mission man | man -l -")]
     Man,
+}
+
+#[derive(Debug, Default, Args)]
+pub(crate) struct StatusArgs {
+    /// Keep it on the whole terminal, up to date, with keys to answer (`?` lists them).
+    #[arg(long, short)]
+    pub(crate) watch: bool,
+    /// What is listed as finished counts as seen from now on.
+    #[arg(long, conflicts_with = "watch")]
+    pub(crate) seen: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReviewArgs {
+    /// A task (`T-12`), a branch, or the path of a worktree; all that hold work when
+    /// left out.
+    pub(crate) task: Option<String>,
+    /// Only which files, and how many lines of each.
+    #[arg(long, requires = "task")]
+    pub(crate) stat: bool,
 }
 
 #[derive(Debug, Subcommand)]

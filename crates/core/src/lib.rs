@@ -44,7 +44,7 @@ pub use context::{ContextItem, ContextOutcome, ContextSource, ContextTokens, Sou
 pub use conversation::{
     Conversation, ConversationItem, ConversationTurn, SaidBy, ToolOutcome, TurnLimit,
 };
-pub use engine::{CliEngine, InvalidEngineName};
+pub use engine::{CliEngine, InvalidEngineName, LoginState};
 pub use entity::{
     Anomaly, DaemonRun, Incident, IncidentState, Lease, RunEnd, Severity, Slot, SlotKind, Task,
 };

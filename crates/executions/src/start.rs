@@ -8,10 +8,12 @@ use std::sync::Arc;
 use missiond_adapters::{
     Adapter, Conversation, ConversationId, DetectError, Equipment, HookCommand, Launch, LaunchPlan,
     McpServer, PermissionMode, PlannedFile, ProgramSource, StartupDialog, StartupQuestion, adapter,
-    find_program,
+    find_program, known_engines,
 };
 use missiond_api::EXECUTION_VARIABLE;
-use missiond_core::{BoardTaskId, CliEngine, Event, ExecutionId, SlotId, SlotName, TraceContext};
+use missiond_core::{
+    BoardTaskId, CliEngine, Event, ExecutionId, SlotId, SlotName, TraceContext, nearest_name,
+};
 use missiond_journal::catalogue::{
     MCP_SERVER_NAME, Meaning, MessageContent, Process, Prompt, SignalType,
 };
@@ -410,10 +412,7 @@ fn program(
         ProgramSource::Installed => adapter.program().to_owned(),
         ProgramSource::FirstArgument => {
             if args.is_empty() {
-                return Err(ExecutionError::Invalid(format!(
-                    "there is no adapter for {}: say which program to run, after `--`",
-                    adapter.engine()
-                )));
+                return Err(ExecutionError::Invalid(unknown_engine(&adapter.engine())));
             }
             args.remove(0)
         }
@@ -429,6 +428,18 @@ fn program(
         program: name,
     })?;
     Ok((found, args))
+}
+
+/// An engine nobody knows and no program to run it with: most often a name that was
+/// mistyped.
+fn unknown_engine(engine: &CliEngine) -> String {
+    let known = known_engines();
+    let names = known.iter().map(CliEngine::name).chain(["rehearsal"]);
+    let meant = match nearest_name(engine.name(), names) {
+        Some(nearest) => format!("did you mean `{nearest}`? Otherwise say"),
+        None => "say".to_owned(),
+    };
+    format!("there is no adapter for {engine}: {meant} which program to run, after `--`")
 }
 
 /// The variables that hold a path. A secret is none and stays out.

@@ -1,6 +1,6 @@
 //! Handlers of the executions' operations.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use missiond_adapters::PermissionMode;
@@ -15,13 +15,14 @@ use missiond_api::operations::execution::{
 };
 use missiond_briefing::BriefingRequest;
 use missiond_core::{
-    Bounded, ErrorCode, ExecutionActivity, ExecutionAttention, ExecutionId, ExecutionLifecycle,
-    MAX_EXACT, SlotName, Text,
+    Bounded, CliEngine, ErrorCode, ExecutionActivity, ExecutionAttention, ExecutionId,
+    ExecutionLifecycle, MAX_EXACT, SlotName, Text, nearest_name,
 };
 use missiond_executions::{
     Accepted, Direction, ExecutionError, Identity, NewExecution, Owner, Part, Preamble, Shown,
 };
 use missiond_journal::{ExecutionState, Record, Sequence, Transport, narrate};
+use missiond_rehearsal::builtin_scripts;
 use missiond_slots::DEFAULT_SIZE;
 use missiond_store::executions::ExecutionFilter;
 
@@ -43,6 +44,7 @@ pub(super) fn register(operations: &mut Operations) {
 
 async fn start(call: Call, params: ExecutionStartParams) -> Result<ExecutionSummary, ApiError> {
     let cwd = PathBuf::from(params.cwd);
+    check_script(&params.engine, &params.args, &cwd)?;
     let preamble: Option<Arc<dyn Preamble>> = match &params.prompt {
         Some(prompt) if params.context && call.daemon.context.is_on() && cwd.is_dir() => {
             let wanted = BriefingRequest {
@@ -87,6 +89,31 @@ async fn start(call: Call, params: ExecutionStartParams) -> Result<ExecutionSumm
     let run = call.daemon.executions.start(new, call.trace).await;
     let id = run.map_err(|error| of_execution(&error))?.id;
     summary_of(&call, &id.to_string()).await
+}
+
+/// Refuses a rehearsal of a script that is not there, before anything is made.
+fn check_script(engine: &CliEngine, args: &[String], cwd: &Path) -> Result<(), ApiError> {
+    if engine.name() != "rehearsal" {
+        return Ok(());
+    }
+    let args = match args {
+        [_, command, rest @ ..] if command == "rehearse" => rest,
+        args => args,
+    };
+    let Some(script) = args.first().filter(|script| !script.starts_with('-')) else {
+        return Ok(());
+    };
+    let names = || builtin_scripts().iter().map(|script| script.name);
+    if names().any(|name| name == script) || cwd.join(script).exists() {
+        return Ok(());
+    }
+    let shown: String = script.chars().take(64).collect();
+    let hint = match nearest_name(&shown, names()) {
+        Some(nearest) => format!("did you mean `{nearest}`?"),
+        None => "`mission rehearse --list` lists those there are".to_owned(),
+    };
+    let message = format!("there is no script `{}`; {hint}", shown.escape_default());
+    Err(ApiError::invalid_params(message))
 }
 
 async fn list(call: Call, params: ExecutionListParams) -> Result<ExecutionPage, ApiError> {

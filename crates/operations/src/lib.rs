@@ -12,6 +12,7 @@ mod communication;
 mod compute;
 mod context;
 mod conversation;
+mod engines;
 mod execution;
 pub mod http_access;
 mod knowledge;
@@ -56,6 +57,7 @@ pub fn operations(daemon: Daemon) -> Arc<Operations> {
     compute::register(&mut operations);
     context::register(&mut operations);
     conversation::register(&mut operations);
+    engines::register(&mut operations);
     execution::register(&mut operations);
     knowledge::register(&mut operations);
     observe::register(&mut operations);

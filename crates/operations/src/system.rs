@@ -180,8 +180,11 @@ async fn control(call: Call, params: DaemonControlParams) -> Result<DaemonContro
 
 async fn config_show(call: Call, _: NoParams) -> Result<ConfigReport, ApiError> {
     let file = call.daemon.home.config_file();
+    let read = file.clone();
+    let loaded = missiond_runtime::blocking(move || Config::load(&read)).await;
     Ok(ConfigReport {
         file_exists: file.exists(),
+        file_error: loaded.err().map(|error| error.to_string()),
         file: file.display().to_string(),
         keys: config_keys(&call.daemon.config()),
     })

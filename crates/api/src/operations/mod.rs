@@ -9,6 +9,7 @@ pub mod communication;
 pub mod compute;
 pub mod context;
 pub mod conversation;
+pub mod engines;
 pub mod execution;
 pub mod knowledge;
 pub mod observe;

@@ -146,6 +146,9 @@ pub struct DaemonControlResult {
 pub struct ConfigReport {
     pub file: String,
     pub file_exists: bool,
+    /// Why the file as it is now is not in force.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file_error: Option<String>,
     pub keys: Vec<ConfigKey>,
 }
 

@@ -101,6 +101,32 @@ fn show(output: &mut Output, page: &QuestionPage, tasks: &Tasks) {
     for question in &page.questions {
         show_one(output, question, tasks, now);
     }
+    let pending = |one: &&Question| one.status == QuestionStatus::Pending;
+    let waiting: Vec<_> = page.questions.iter().filter(pending).collect();
+    if let Some(first) = waiting.first() {
+        output.line("");
+        how_to_answer(output, first, &waiting);
+    }
+}
+
+/// Said once, whatever is asked.
+fn how_to_answer(output: &mut Output, first: &Question, waiting: &[&Question]) {
+    let answer = match first.options.len() {
+        0 => "\"…\"",
+        _ => "1",
+    };
+    let number = first.number;
+    output.line(format!("Answer with `mission answer {number} {answer}`."));
+    let blocked = |one: &&&Question| matches!(one.origin, QuestionOrigin::Task { .. });
+    if let Some(task) = waiting.iter().find(blocked).and_then(|one| one.task) {
+        output.line(
+            "A task that cannot go on takes what its agent should know, `try again` or `give up`;",
+        );
+        output.line(format!(
+            "`mission task edit {task}` changes it, `mission worktree finish {task}` takes its \
+             work as it is."
+        ));
+    }
 }
 
 fn show_one(output: &mut Output, question: &Question, tasks: &Tasks, now: Timestamp) {

@@ -30,6 +30,11 @@ pub(super) fn run(
                     " (does not exist: all defaults)"
                 };
                 output.line(format!("# {}{origin}", report.file));
+                if let Some(error) = &report.file_error {
+                    let wrong = format!("# The file is invalid and not in force: {error}");
+                    let wrong = output.paint.apply(Style::Red, &wrong);
+                    output.line(wrong);
+                }
                 for key in &report.keys {
                     let line = format!("{} = {}", key.key, key.value);
                     let line = if key.value == key.default {

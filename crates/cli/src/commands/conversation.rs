@@ -114,7 +114,7 @@ fn list(output: &mut Output, listed: &ConversationListResult) {
             vec![
                 short(&one.session),
                 one.engine.to_string(),
-                moment(&one.last_at.to_string()),
+                one.last_at.for_people(),
                 one.turns.to_string(),
                 whose(one),
                 printable(&one.title),
@@ -249,7 +249,7 @@ fn search(output: &mut Output, found: &ConversationSearchResult) {
 
 fn turns(output: &mut Output, found: &ConversationTurnsResult) {
     for turn in &found.turns {
-        let at = moment(&turn.at.to_string());
+        let at = turn.at.for_people();
         let head = format!("{} · {at}", printable(&turn.source));
         let head = output.paint.apply(Style::Bold, &head);
         output.line(head);
@@ -275,7 +275,7 @@ fn describe_hit(output: &mut Output, hit: &ConversationHit) {
         hit.engine,
         short(&hit.session),
         hit.turn,
-        moment(&hit.at.to_string()),
+        hit.at.for_people(),
         printable(&hit.title)
     );
     let head = output.paint.apply(Style::Bold, &head);
@@ -303,10 +303,6 @@ fn whose(one: &Conversation) -> String {
 /// differ at their end.
 fn short(session: &str) -> String {
     printable(&session.chars().take(13).collect::<String>())
-}
-
-fn moment(at: &str) -> String {
-    at.get(..16).unwrap_or(at).replace('T', " ")
 }
 
 fn project(within: &WithinArgs) -> Result<Option<AbsolutePath>, Failure> {

@@ -28,10 +28,12 @@ mod model;
 mod permission;
 mod picture;
 mod rehearse;
+mod review;
 mod run;
 mod semantic;
 mod service;
 mod shell;
+mod signals;
 mod slot;
 mod status;
 mod task;
@@ -42,18 +44,24 @@ mod worktree;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use missiond_core::Bounded;
+use missiond_core::{Bounded, ErrorCode};
 
 use crate::args::ExecutionCommand;
 use crate::args::{Cli, Command};
 use crate::connect::Reach;
-use crate::failure::{Failure, parameter};
+use crate::failure::Failure;
 use crate::output::Output;
+use crate::term::duration;
 
 pub(crate) use attach::DetachKey;
 
 pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<ExitCode, Failure> {
-    match cli.command {
+    let start = !cli.no_start;
+    let Some(command) = cli.command else {
+        return status::bare(&Reach::from_env(start)?, output);
+    };
+    match command {
+        Command::Version => return shell::version(output),
         Command::Completions { shell } => return shell::completions(shell, output),
         Command::Man => return shell::man(output),
         Command::Semantic(command) => return semantic::run(&command, output),
@@ -71,11 +79,13 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<ExitCode, Failure> {
         Command::Bench(args) => return bench::run(&args, output),
         _ => {}
     }
-    let reach = Reach::from_args(&cli)?;
-    match cli.command {
+    let reach = Reach::from_env(start)?;
+    match command {
         Command::Up => status::up(&reach, output),
         Command::Down => daemon::stop(&reach, crate::process::Force::Ask, output),
-        Command::Status => status::status(&reach, output),
+        Command::Status(args) => status::status(&args, &reach, output),
+        Command::Review(args) => review::run(&args, &reach, output),
+        Command::Logs(args) => logs::logs(&args, &reach.home, output),
         Command::Init(args) => init::run(&args, &reach.home, output),
         Command::Doctor => doctor::doctor(&reach, output),
         Command::Daemon(command) => daemon::run(command, &reach, output),
@@ -106,6 +116,7 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<ExitCode, Failure> {
         }
         Command::Completions { .. }
         | Command::Man
+        | Command::Version
         | Command::Semantic(_)
         | Command::Journal(_)
         | Command::Model(_)
@@ -120,5 +131,14 @@ fn seconds<const MIN: i64, const MAX: i64>(
     time: Duration,
 ) -> Result<Bounded<MIN, MAX>, Failure> {
     let seconds = i64::try_from(time.as_secs()).unwrap_or(i64::MAX);
-    parameter(name, Bounded::new(seconds))
+    Bounded::new(seconds).map_err(|_| {
+        let said = |seconds: i64| duration(u64::try_from(seconds).unwrap_or(0));
+        let message = format!(
+            "{name}: {} is out of range: it is {} to {}",
+            duration(time.as_secs()),
+            said(MIN),
+            said(MAX)
+        );
+        Failure::new(ErrorCode::InvalidParams, message)
+    })
 }

@@ -119,7 +119,7 @@ fn row(rule: &PermissionRule) -> Vec<String> {
     let until = match (rule.in_force, rule.expires_at, rule.uses_left) {
         (false, _, Some(0)) => Some("used up".to_owned()),
         (false, _, _) => Some("expired".to_owned()),
-        (true, Some(at), None) => Some(at.to_string()),
+        (true, Some(at), None) => Some(at.for_people()),
         (true, Some(at), Some(uses)) => Some(format!("{at}, {uses} uses")),
         (true, None, Some(uses)) => Some(format!("{uses} uses")),
         (true, None, None) => None,

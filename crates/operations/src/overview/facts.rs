@@ -246,15 +246,14 @@ impl JournalFacts {
 async fn terminals(open: Vec<OpenSlot>) -> HashMap<SlotId, Terminal> {
     let look = |open: OpenSlot| async move {
         let (done, answer) = oneshot::channel();
-        let asked = open.commands.send(SlotCommand::Inspect(done)).await;
-        let looked = match asked {
-            // It was closed meanwhile.
-            Err(_) => return None,
-            Ok(()) => tokio::time::timeout(LOOK_WITHIN, answer).await,
+        let look = async {
+            open.commands.send(SlotCommand::Inspect(done)).await.ok()?;
+            answer.await.ok()
         };
-        let view = match looked {
-            Ok(Ok(view)) => Some(view),
-            Ok(Err(_)) => return None,
+        let view = match tokio::time::timeout(LOOK_WITHIN, look).await {
+            Ok(Some(view)) => Some(view),
+            // It was closed meanwhile.
+            Ok(None) => return None,
             Err(_) => None,
         };
         let (reading, work_line) = match view {

@@ -315,8 +315,8 @@ impl Maker<'_> {
     fn title_of(&self, row: &ExecutionRow) -> String {
         let usage = self.facts.usage.get(&row.id);
         let journal = self.facts.journals.get(&row.id);
-        let said = usage.and_then(|usage| usage.title.as_deref());
-        let said = said.or_else(|| journal.and_then(|one| one.first_prompt.as_deref()));
+        let said = journal.and_then(|one| one.first_prompt.as_deref());
+        let said = said.or_else(|| usage.and_then(|usage| usage.title.as_deref()));
         match said.and_then(|said| said.lines().find(|line| !line.trim().is_empty())) {
             Some(said) => said.trim().chars().take(LONGEST_TITLE).collect(),
             None => format!("{} in {}", row.engine, name_of(&row.cwd)),

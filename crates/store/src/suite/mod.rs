@@ -106,6 +106,8 @@ macro_rules! for_each_store_case {
             board_every_limit_explains_itself,
             board_random_changes_keep_the_graph_whole,
             board_work_taken_by_a_person_completes_its_task,
+            board_the_overview_reads_every_task_with_its_last_attempt,
+            what_was_seen_moves_forwards_only,
             the_mode_of_the_autopilot_is_kept_with_its_reason,
             a_parked_task_counts_how_often_it_went_on,
             a_conflict_is_counted_once_for_each_round,

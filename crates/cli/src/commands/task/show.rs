@@ -76,6 +76,20 @@ pub(super) fn ready(output: &mut Output, report: &ReadyReport) {
     }
 }
 
+/// How often it was tried. Failed checks are part of an attempt, and no failed attempt.
+fn attempts(details: &TaskDetails) -> String {
+    let task = &details.task;
+    let most = match task.max_attempts {
+        1 => "one that fails".to_owned(),
+        n => format!("{n} that fail"),
+    };
+    match (details.attempts.len(), task.tries) {
+        (0, _) => format!("none yet; given up after {most}"),
+        (all, 0) => format!("{all} so far; given up after {most}"),
+        (all, failed) => format!("{all} so far, {failed} failed; given up after {most}"),
+    }
+}
+
 pub(super) fn details(output: &mut Output, details: &TaskDetails) {
     let task = &details.task;
     let title = format!("{}  {}", task.number, printable(&task.title));
@@ -141,10 +155,7 @@ pub(super) fn details(output: &mut Output, details: &TaskDetails) {
             field(name, &check(command));
         }
     }
-    field(
-        "attempts",
-        &format!("{} of {} failed", task.tries, task.max_attempts),
-    );
+    field("attempts", &attempts(details));
     field("added", &ago(task.created_at, now));
     let links = details.parent.iter().map(|link| ("part of", link));
     let links = links.chain(details.depends_on.iter().map(|link| ("after", link)));

@@ -80,7 +80,10 @@ pub async fn board_attempts_back_off_and_end_at_the_cap(url: DbUrl) {
         assert_eq!(task.not_before, Some(until));
         assert_eq!(ready(&db, now).await, [""; 0]);
         let refused = try_claim(&db, id, "w", now).await.unwrap_err().to_string();
-        assert!(refused.starts_with("T-1 tried again at "), "{refused}");
+        assert!(
+            refused.starts_with("T-1 will be tried again at "),
+            "{refused}"
+        );
         now = until;
         assert_eq!(ready(&db, now).await, ["flaky"]);
     }
