@@ -86,6 +86,8 @@ fn status_says_who_asks_how_to_answer_and_what_came_of_it() {
     assert_eq!(line["title"], "Add square roots");
     assert_eq!(line["engine"], "rehearsal");
     assert_eq!(line["holds_place"], false);
+    assert_eq!(line["activity"], "Asks: may it run pip install numpy?");
+    assert_eq!(line["last_line"], Value::Null, "a dialog is no work");
     let question = &line["question"];
     assert_eq!(
         (&question["allows"], &question["options"][0]),

@@ -8,8 +8,8 @@ use futures::future::join_all;
 use missiond_api::ApiError;
 use missiond_autopilot::StepUnderWay;
 use missiond_core::{
-    Attempt, AttemptId, BoardTask, BoardTaskId, DeliveryStatus, ExecutionId, Question, SlotId,
-    Timestamp,
+    Attempt, AttemptId, BoardTask, BoardTaskId, DeliveryStatus, ExecutionId, PtyState, Question,
+    SlotId, Timestamp,
 };
 use missiond_journal::ExecutionState;
 use missiond_journal::record::CurrentTarget;
@@ -89,6 +89,10 @@ pub(super) struct Terminal {
 }
 
 impl Terminal {
+    pub(super) fn state(&self) -> Option<PtyState> {
+        self.reading.as_ref().map(|reading| reading.state)
+    }
+
     /// Since when it is in its state.
     pub(super) fn since(&self) -> Timestamp {
         let began = Timestamp::from_micros(self.open.record.started_at_us);

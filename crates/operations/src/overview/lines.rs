@@ -122,7 +122,8 @@ impl Maker<'_> {
             self.asked.insert(question.number.0);
             let mut line = line.clone();
             line.kind = OverviewKind::Asks;
-            line.activity = words::asks(&question.question);
+            line.activity = words::asks_for(question);
+            line.last_line = None;
             line.since = question.asked_at;
             line.question = Some(offered(question));
             lines.push(line);
@@ -165,7 +166,8 @@ impl Maker<'_> {
             None => None,
         };
         let words = journal.and_then(|journal| journal.last_words.clone());
-        let asks = kind == OverviewKind::Asks;
+        // A dialog is no work; what it asks is on the line.
+        let asks = terminal.and_then(Terminal::state) == Some(PtyState::Confirming);
         OverviewLine {
             kind,
             title,
@@ -268,7 +270,7 @@ impl Maker<'_> {
             }
         };
         line.kind = OverviewKind::Question;
-        line.activity = words::asks(&question.question);
+        line.activity = words::asks_for(question);
         line.since = question.asked_at;
         line.question = Some(offered(question));
         line
@@ -383,7 +385,7 @@ fn of_agent(
         };
         return (OverviewKind::Works, activity.to_owned());
     };
-    let state = terminal.reading.as_ref().map(|reading| reading.state);
+    let state = terminal.state();
     let kind = match state {
         Some(PtyState::Idle) if journal.is_none_or(|journal| !journal.waits_for_words) => {
             OverviewKind::Idle

@@ -1,6 +1,6 @@
 //! What an agent does, in plain words.
 
-use missiond_core::PtyState;
+use missiond_core::{PtyState, Question, QuestionOrigin};
 use missiond_journal::catalogue::TargetKind;
 use missiond_journal::record::CurrentTarget;
 use missiond_semantic::{Reading, ToolLine, ToolPhase};
@@ -55,6 +55,27 @@ pub(super) fn activity(
 pub(super) fn asks(question: &str) -> String {
     let line = question.lines().find(|line| !line.trim().is_empty());
     format!("Asks: {}", cut(line.unwrap_or(question)))
+}
+
+/// What a question asks: of a permission, what would be done.
+pub(super) fn asks_for(question: &Question) -> String {
+    let QuestionOrigin::Dialog { permission, .. } = &question.origin else {
+        return asks(&question.question);
+    };
+    let Some(asked) = permission else {
+        return asks(&question.question);
+    };
+    let may = match (&asked.command, &asked.path, &asked.tool) {
+        (Some(command), ..) => format!("may it run {command}?"),
+        (None, Some(path), Some(tool)) => format!("may it {} {path}?", tool.to_lowercase()),
+        (None, Some(path), None) => format!("may it use {path}?"),
+        (None, None, Some(tool)) => match &asked.argument {
+            Some(argument) => format!("may it use {tool}: {argument}?"),
+            None => format!("may it use {tool}?"),
+        },
+        (None, None, None) => return asks(&question.question),
+    };
+    asks(&may)
 }
 
 fn idle(journal: Option<&JournalFacts>, owner: Owner) -> &'static str {

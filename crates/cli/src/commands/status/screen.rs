@@ -219,7 +219,7 @@ fn details(overview: &OverviewReport, view: &View<'_>, columns: usize) -> Vec<Ro
         Some(task) => format!("{task} {}", line.title),
         None => line.title.clone(),
     };
-    for text in wrapped(&title, columns) {
+    for text in wrapped(&one_line(&title), columns) {
         rows.push(Row::styled(Style::Bold, text));
     }
     rows.push(Row::plain(""));
@@ -249,7 +249,7 @@ fn details(overview: &OverviewReport, view: &View<'_>, columns: usize) -> Vec<Ro
     if let Some(question) = &line.question {
         rows.push(Row::plain(""));
         let asked = format!("{}: {}", question.number, question.question);
-        for text in wrapped(&asked, columns) {
+        for text in wrapped(&one_line(&asked), columns) {
             rows.push(Row::styled(Style::Yellow, text));
         }
         for (at, option) in question.options.iter().enumerate() {
@@ -265,7 +265,7 @@ fn details(overview: &OverviewReport, view: &View<'_>, columns: usize) -> Vec<Ro
 
 /// A text cut at its blanks into rows of so many columns.
 fn wrapped(text: &str, columns: usize) -> Vec<String> {
-    let text = printable(&one_line(text));
+    let text = printable(text);
     let mut rows = vec![String::new()];
     for word in text.split_inclusive(' ') {
         let last = rows.len() - 1;

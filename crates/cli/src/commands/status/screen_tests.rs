@@ -60,7 +60,7 @@ fn every_size_and_name_fits() {
                 let picture = picture(&overview, columns, rows, 1);
                 assert_eq!(picture.len(), usize::from(rows));
                 for row in picture {
-                    assert!(row.width() <= columns.into(), "{columns}: {row}");
+                    assert!(row.width() <= usize::from(columns), "{columns}: {row}");
                 }
             }
         }
