@@ -11,7 +11,7 @@ import { Trouble } from "../parts/Loaded";
 import { say } from "../parts/toasts";
 import { Findings } from "./Findings";
 import { Item } from "./Item";
-import { headline } from "./waiting";
+import { headline } from "./AnswerButtons";
 
 interface Props {
   question: Question;
