@@ -13,8 +13,8 @@ export function useShortcuts(shortcuts: Shortcuts, active = true): void {
     const pressed = (event: KeyboardEvent) => {
       if (event.defaultPrevented || isTyping(event) || document.querySelector("dialog[open]")) return;
       const name = keyName(event);
-      const whole = chord ? `${chord} ${name}` : name;
-      const action = current.current[whole] ?? current.current[name];
+      // The second key of a chord means nothing by itself: `g n` is no `n`.
+      const action = current.current[chord ? `${chord} ${name}` : name];
       chord = name === "g" && !chord ? "g" : "";
       if (!action) return;
       event.preventDefault();

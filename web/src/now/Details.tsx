@@ -1,0 +1,47 @@
+// What is behind a line, shown when it is asked for.
+
+import { Link } from "wouter";
+
+import { Findings } from "../attention/Findings";
+import { QuestionDetails } from "../attention/QuestionDetails";
+import { useAction, useOpenQuestions } from "../daemon/queries";
+import type { OverviewLine } from "../generated/operations";
+import { exactly } from "../parts/time";
+import { complain, say } from "../parts/toasts";
+
+export function Details({ line, said }: { line: OverviewLine; said: string }) {
+  const questions = useOpenQuestions();
+  const open = questions.data?.questions.find((each) => each.number === line.question?.number);
+  return (
+    <div className="row-details">
+      {open ? (
+        <QuestionDetails question={open} said={said} />
+      ) : (
+        <div className="details-body">
+          {line.task && (line.kind === "blocked" || line.kind === "failed") ? <Findings task={line.task} /> : null}
+          <p className="details-foot">
+            <span className="quiet">Started {exactly(line.started_at)}</span>
+            {line.task ? <Link href={`/board/${line.task}`}>Task {line.task}</Link> : null}
+            {line.execution ? <Link href={`/executions/${line.execution}`}>Run</Link> : null}
+            {line.slot ? <Link href={`/slots/${line.slot}`}>Terminal</Link> : null}
+            {line.kind === "blocked" && line.task ? <GiveUp task={line.task} /> : null}
+          </p>
+        </div>
+      )}
+    </div>
+  );
+}
+
+function GiveUp({ task }: { task: string }) {
+  const cancel = useAction("board_cancel", () => say(`${task} is given up.`, "rest"));
+  return (
+    <button
+      type="button"
+      className="button plain small danger"
+      disabled={cancel.isPending}
+      onClick={() => cancel.mutate({ task, reason: "given up by a person" }, { onError: complain })}
+    >
+      Give up
+    </button>
+  );
+}
