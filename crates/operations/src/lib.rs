@@ -20,6 +20,7 @@ pub mod logging;
 mod observe;
 pub mod reload;
 mod review;
+mod run_facts;
 pub mod runs;
 pub mod sampler;
 mod screenshot;
