@@ -3,7 +3,7 @@
 use crate::operation::{Operation, OperationSpec};
 use crate::operations::{
     access, attention, autopilot, board, code, communication, compute, context, conversation,
-    execution, knowledge, observe, review, system, tools, worktree,
+    execution, knowledge, observe, overview, review, system, tools, worktree,
 };
 
 /// Every operation there is.
@@ -93,6 +93,8 @@ pub const CATALOGUE: &[OperationSpec] = &[
     system::OperationFind::SPEC,
     system::IncidentList::SPEC,
     system::IncidentResolve::SPEC,
+    overview::Overview::SPEC,
+    overview::OverviewSeen::SPEC,
     observe::DaemonLogs::SPEC,
     observe::StatsHistory::SPEC,
     observe::UsageReport::SPEC,

@@ -18,6 +18,7 @@ mod knowledge;
 pub mod log_reader;
 pub mod logging;
 mod observe;
+mod overview;
 pub mod reload;
 mod review;
 mod run_facts;
@@ -59,6 +60,7 @@ pub fn operations(daemon: Daemon) -> Arc<Operations> {
     execution::register(&mut operations);
     knowledge::register(&mut operations);
     observe::register(&mut operations);
+    overview::register(&mut operations);
     review::register(&mut operations);
     screenshot::register(&mut operations);
     system::register(&mut operations);

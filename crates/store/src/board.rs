@@ -15,6 +15,7 @@ mod attempts;
 mod graph;
 mod ready;
 mod rows;
+mod standing;
 mod tasks;
 mod worktrees;
 
@@ -35,6 +36,11 @@ pub use attempts::{
 };
 pub use graph::{Dependency, depend, dependencies, dependents, edges_among, undepend};
 pub use ready::{ReadyLimits, Waiting, count_ready, ready, waiting, waits_of};
+pub(crate) use rows::placeholders;
+pub use standing::{
+    LastRound, OpenTasks, finished_after, last_attempts, last_rounds, open_tasks, standing,
+    tasks_with,
+};
 pub use tasks::{
     Clearable, TaskEdit, TaskFilter, add, add_graph, add_note, block, by_number, cancel, children,
     complete, count, edit, export_page, find, get, list, notes, retry, set_phase,
