@@ -4,18 +4,22 @@ import { Link } from "wouter";
 
 import { Findings } from "../attention/Findings";
 import { QuestionDetails } from "../attention/QuestionDetails";
-import { useAction, useOpenQuestions } from "../daemon/queries";
-import type { OverviewLine } from "../generated/operations";
+import { useAction } from "../daemon/queries";
+import type { OverviewLine, Question } from "../generated/operations";
 import { exactly } from "../parts/time";
 import { complain, say } from "../parts/toasts";
 
-export function Details({ line, said }: { line: OverviewLine; said: string }) {
-  const questions = useOpenQuestions();
-  const open = questions.data?.questions.find((each) => each.number === line.question?.number);
+interface Props {
+  line: OverviewLine;
+  question: Question | undefined;
+  said: string;
+}
+
+export function Details({ line, question, said }: Props) {
   return (
     <div className="row-details">
-      {open ? (
-        <QuestionDetails question={open} said={said} />
+      {question ? (
+        <QuestionDetails question={question} said={said} />
       ) : (
         <div className="details-body">
           {line.task && (line.kind === "blocked" || line.kind === "failed") ? <Findings task={line.task} /> : null}
@@ -23,7 +27,7 @@ export function Details({ line, said }: { line: OverviewLine; said: string }) {
             <span className="quiet">Started {exactly(line.started_at)}</span>
             {line.task ? <Link href={`/board/${line.task}`}>Task {line.task}</Link> : null}
             {line.execution ? <Link href={`/executions/${line.execution}`}>Run</Link> : null}
-            {line.slot ? <Link href={`/slots/${line.slot}`}>Terminal</Link> : null}
+            {line.slot ? <Link href={`/slots/${encodeURIComponent(line.slot)}`}>Terminal</Link> : null}
             {line.kind === "blocked" && line.task ? <GiveUp task={line.task} /> : null}
           </p>
         </div>

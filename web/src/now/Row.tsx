@@ -5,9 +5,9 @@ import { memo, useState } from "react";
 import { Link } from "wouter";
 
 import { useShortcuts } from "../app/shortcuts";
-import { AnswerButtons } from "../attention/AnswerButtons";
-import { useAction, useOpenQuestions } from "../daemon/queries";
-import type { CheckState, Incident, OverviewKind, OverviewLine } from "../generated/operations";
+import { AnswerButtons, headline } from "../attention/AnswerButtons";
+import { useAction } from "../daemon/queries";
+import type { CheckState, Incident, OverviewKind, OverviewLine, Question } from "../generated/operations";
 import { CostOf, TokenSum } from "../parts/cost";
 import { EngineMark } from "../parts/engine";
 import { Mark, type Tone } from "../parts/marks";
@@ -16,7 +16,7 @@ import { Ago, Lasting } from "../parts/time";
 import { complain, say } from "../parts/toasts";
 import { Details } from "./Details";
 import { Message } from "./Message";
-import { addressOf, type Entry } from "./overview";
+import { addressOf, type Entry, useQuestion } from "./overview";
 
 const KINDS: Record<OverviewKind, { tone: Tone; word: string; busy?: boolean }> = {
   asks: { tone: "wait", word: "asks" },
@@ -51,7 +51,7 @@ export const Row = memo(function Row({ entry, selected, open, toggle }: Props) {
       {entry.kind === "incident" ? (
         <IncidentRow incident={entry.incident} selected={selected} />
       ) : (
-        <LineRow line={entry.line} selected={selected} open={open} toggle={() => toggle(entry.key)} />
+        <AnyLine line={entry.line} selected={selected} open={open} toggle={() => toggle(entry.key)} />
       )}
     </li>
   );
@@ -64,10 +64,19 @@ interface LineProps {
   toggle: () => void;
 }
 
-function LineRow({ line, selected, open, toggle }: LineProps) {
+/** Only a line with a question looks for more of it: most of hundreds have none. */
+function AnyLine(props: LineProps) {
+  return props.line.question ? <AskingLine {...props} number={props.line.question.number} /> : <LineRow {...props} />;
+}
+
+function AskingLine({ number, ...props }: LineProps & { number: number }) {
+  return <LineRow {...props} question={useQuestion(number)} />;
+}
+
+function LineRow({ line, selected, open, toggle, question }: LineProps & { question?: Question | undefined }) {
   const [writing, setWriting] = useState(false);
   const address = addressOf(line);
-  const says = sentenceOf(line);
+  const says = sentenceOf(line, question);
   return (
     <>
       <Mark {...KINDS[line.kind]} />
@@ -99,7 +108,7 @@ function LineRow({ line, selected, open, toggle }: LineProps) {
       </div>
       <Facts line={line} />
       <div className="row-actions">
-        <Actions line={line} selected={selected} write={() => setWriting(true)} />
+        <Actions line={line} selected={selected} question={question} write={() => setWriting(true)} />
       </div>
       <button type="button" className="button plain small row-more" aria-expanded={open} onClick={toggle}>
         <svg width="10" height="10" viewBox="0 0 10 10" aria-hidden="true">
@@ -108,15 +117,15 @@ function LineRow({ line, selected, open, toggle }: LineProps) {
         <span className="visually-hidden">Details of {line.task ?? line.title}</span>
       </button>
       {writing && line.execution ? <Message execution={line.execution} close={() => setWriting(false)} /> : null}
-      {open ? <Details line={line} said={says} /> : null}
+      {open ? <Details line={line} question={question} said={says} /> : null}
     </>
   );
 }
 
-/** What goes on; of a question what is asked, once. */
-function sentenceOf({ activity, question }: OverviewLine): string {
-  if (!question || question.allows || activity.includes(question.question)) return activity;
-  return question.question;
+/** What goes on; of a question what is asked, once and in full. */
+function sentenceOf({ kind, activity, question }: OverviewLine, full: Question | undefined): string {
+  if (!question || kind === "blocked" || kind === "review") return activity;
+  return `Asks: ${full ? headline(full) : question.question}`;
 }
 
 function Facts({ line }: { line: OverviewLine }) {
@@ -172,11 +181,12 @@ function Checks({ checks: { passed, failed, round } }: { checks: CheckState }) {
 interface ActionsProps {
   line: OverviewLine;
   selected: boolean;
+  question: Question | undefined;
   write: () => void;
 }
 
-function Actions({ line, selected, write }: ActionsProps) {
-  if (line.question) return <Answers line={line} selected={selected} />;
+function Actions({ line, selected, question, write }: ActionsProps) {
+  if (line.question) return <AnswerButtons question={line.question} open={question} keys={selected} box="closed" />;
   const speaks = line.execution && (line.kind === "works" || line.kind === "idle" || line.kind === "asks");
   switch (line.kind) {
     case "review":
@@ -190,14 +200,6 @@ function Actions({ line, selected, write }: ActionsProps) {
     default:
       return speaks ? <Speak selected={selected} write={write} idle={line.kind === "idle"} /> : null;
   }
-}
-
-function Answers({ line, selected }: { line: OverviewLine; selected: boolean }) {
-  const questions = useOpenQuestions();
-  const { question } = line;
-  if (!question) return null;
-  const open = questions.data?.questions.find((each) => each.number === question.number);
-  return <AnswerButtons question={question} open={open} keys={selected} box="closed" />;
 }
 
 function Retry({ task, selected }: { task: string; selected: boolean }) {

@@ -6,7 +6,7 @@ import { useRef } from "react";
 
 import { call } from "../daemon/call";
 import { useOperation } from "../daemon/queries";
-import type { Incident, OverviewKind, OverviewLine, OverviewReport } from "../generated/operations";
+import type { Incident, OverviewKind, OverviewLine, OverviewReport, Question, QuestionPage } from "../generated/operations";
 
 /** As many lines of a group as anybody looks through. */
 const PARAMS = { limit: 200 };
@@ -24,6 +24,16 @@ export function useNeedsYou(): number {
     select: (report: OverviewReport) => report.needs_you.length,
   });
   return data ?? 0;
+}
+
+/** A question with where it comes from; a line of the overview has only its words. */
+export function useQuestion(number: number): Question | undefined {
+  const { data } = useQuery({
+    queryKey: ["question_list", { all: false }],
+    queryFn: ({ signal }) => call("question_list", { all: false }, signal),
+    select: (page: QuestionPage) => page.questions.find((each) => each.number === number),
+  });
+  return data;
 }
 
 export type Group = "needs" | "working" | "finished";
@@ -93,5 +103,5 @@ export function addressOf(line: OverviewLine): string | undefined {
   if (line.kind === "review" && line.task) return `/review/${line.task}`;
   if (line.task) return `/board/${line.task}`;
   if (line.execution) return `/executions/${line.execution}`;
-  return line.slot ? `/slots/${line.slot}` : undefined;
+  return line.slot ? `/slots/${encodeURIComponent(line.slot)}` : undefined;
 }
