@@ -291,5 +291,6 @@ test("two hundred agents: rows that did not change are left alone, and nothing s
     return { changed, shift };
   });
   expect([...new Set(seen.changed)]).toEqual(["T-200"]);
-  expect(seen.shift).toBe(0);
+  // Of a changed sentence the words behind it move within their line, and no line does.
+  expect(seen.shift).toBeLessThan(0.001);
 });

@@ -13,9 +13,11 @@ interface Props {
   line: OverviewLine;
   question: Question | undefined;
   said: string;
+  /** Opens the box for a message. */
+  write: () => void;
 }
 
-export function Details({ line, question, said }: Props) {
+export function Details({ line, question, said, write }: Props) {
   return (
     <div className="row-details">
       {question ? (
@@ -28,6 +30,11 @@ export function Details({ line, question, said }: Props) {
             {line.task ? <Link href={`/board/${line.task}`}>Task {line.task}</Link> : null}
             {line.execution ? <Link href={`/executions/${line.execution}`}>Run</Link> : null}
             {line.slot ? <Link href={`/slots/${encodeURIComponent(line.slot)}`}>Terminal</Link> : null}
+            {line.execution && !line.ended_at && line.kind !== "blocked" && line.kind !== "review" ? (
+              <button type="button" className="button small" onClick={write}>
+                Message
+              </button>
+            ) : null}
             {line.kind === "blocked" && line.task ? <GiveUp task={line.task} /> : null}
           </p>
         </div>

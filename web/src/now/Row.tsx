@@ -117,7 +117,7 @@ function LineRow({ line, selected, open, toggle, question }: LineProps & { quest
         <span className="visually-hidden">Details of {line.task ?? line.title}</span>
       </button>
       {writing && line.execution ? <Message execution={line.execution} close={() => setWriting(false)} /> : null}
-      {open ? <Details line={line} question={question} said={says} /> : null}
+      {open ? <Details line={line} question={question} said={says} write={() => setWriting(true)} /> : null}
     </>
   );
 }
