@@ -148,7 +148,7 @@ function Groups({ report, entries }: { report: OverviewReport; entries: Entries 
 function Seen({ report }: { report: OverviewReport }) {
   const seen = useAction("overview_seen");
   return (
-    <>
+    <span className="now-seen">
       {report.seen_at ? (
         <span className="quiet now-since">
           you looked <Ago at={report.seen_at} />
@@ -162,7 +162,7 @@ function Seen({ report }: { report: OverviewReport }) {
       >
         Mark as seen
       </button>
-    </>
+    </span>
   );
 }
 
