@@ -1,7 +1,7 @@
 // The first view: who needs you, who works on what, and what was finished since
 // you looked. One line each, answered in place and by keys alone.
 
-import { useEffect, useRef, useState } from "react";
+import { useCallback, useDeferredValue, useEffect, useRef, useState } from "react";
 import { Link, useLocation, useSearchParams } from "wouter";
 
 import { Bar } from "../app/Menu";
@@ -9,7 +9,7 @@ import { useShortcuts } from "../app/shortcuts";
 import { call } from "../daemon/call";
 import { useAction, useOperation } from "../daemon/queries";
 import type { OverviewReport } from "../generated/operations";
-import { Loaded, Nothing } from "../parts/Loaded";
+import { Lines, Loaded, Nothing } from "../parts/Loaded";
 import { Ago } from "../parts/time";
 import { complain } from "../parts/toasts";
 import { AutopilotSwitch } from "./AutopilotSwitch";
@@ -21,7 +21,9 @@ import "./now.css";
 export function Now() {
   const overview = useOverview();
   const incidents = useOperation("incident_list", { state: "open" });
-  const entries = useEntries(overview.data, incidents.data?.incidents ?? []);
+  // Hundreds of lines are drawn between frames, not in one of them.
+  const newest = useEntries(overview.data, incidents.data?.incidents);
+  const entries = useDeferredValue(newest);
   useSeenOnLeaving(overview.data);
   return (
     <>
@@ -40,7 +42,10 @@ export function Now() {
       </Bar>
       <div className="view now-view" tabIndex={0}>
         <Loaded of={overview} lines={10}>
-          {(report) => (entries.all.length === 0 ? <NothingGoesOn report={report} /> : <Groups report={report} entries={entries} />)}
+          {(report) => {
+            if (newest.all.length === 0) return <NothingGoesOn report={report} />;
+            return entries.all.length === 0 ? <Lines count={10} /> : <Groups report={report} entries={entries} />;
+          }}
         </Loaded>
       </div>
     </>
@@ -78,7 +83,8 @@ function Groups({ report, entries }: { report: OverviewReport; entries: Entries 
     const entry = all[Math.max(0, Math.min(index, all.length - 1))];
     if (entry) setSearch({ at: entry.key }, { replace: true });
   };
-  const toggle = (key: string) => setOpen((before) => (before === key ? null : key));
+  // The same function all along, so that a line that did not change is left alone.
+  const toggle = useCallback((key: string) => setOpen((before) => (before === key ? null : key)), []);
   const go = () => {
     const address = here?.kind === "line" ? addressOf(here.line) : here ? "/system/incidents" : undefined;
     if (address) navigate(address);

@@ -1,7 +1,7 @@
 // One agent, task, question or incident: what it is, what goes on, what it took,
 // and the buttons that move it on.
 
-import { memo, useState } from "react";
+import { memo, useRef, useState } from "react";
 import { Link } from "wouter";
 
 import { useShortcuts } from "../app/shortcuts";
@@ -17,6 +17,7 @@ import { complain, say } from "../parts/toasts";
 import { Details } from "./Details";
 import { Message } from "./Message";
 import { addressOf, type Entry, useQuestion } from "./overview";
+import { useNear } from "./useNear";
 
 const KINDS: Record<OverviewKind, { tone: Tone; word: string; busy?: boolean }> = {
   asks: { tone: "wait", word: "asks" },
@@ -39,21 +40,30 @@ interface Props {
 }
 
 export const Row = memo(function Row({ entry, selected, open, toggle }: Props) {
+  // What needs a person is never left out, and what one looks at closely neither.
+  const [place, near] = useNear<HTMLLIElement>(entry.group === "needs");
+  const shown = useRef<Entry>(undefined);
+  if (near || selected || open) shown.current = entry;
   const tone = entry.kind === "incident" ? incidentTone(entry.incident) : KINDS[entry.line.kind].tone;
   return (
     <li
+      ref={place}
       className={selected ? "now-row selected" : "now-row"}
       data-row={entry.key}
       data-kind={entry.kind === "incident" ? "incident" : entry.line.kind}
       data-tone={tone}
       aria-current={selected ? "true" : undefined}
     >
-      {entry.kind === "incident" ? (
-        <IncidentRow incident={entry.incident} selected={selected} />
-      ) : (
-        <AnyLine line={entry.line} selected={selected} open={open} toggle={() => toggle(entry.key)} />
-      )}
+      {shown.current ? <Body entry={shown.current} selected={selected} open={open} toggle={toggle} /> : null}
     </li>
+  );
+});
+
+const Body = memo(function Body({ entry, selected, open, toggle }: Props) {
+  return entry.kind === "incident" ? (
+    <IncidentRow incident={entry.incident} selected={selected} />
+  ) : (
+    <AnyLine line={entry.line} selected={selected} open={open} toggle={() => toggle(entry.key)} />
   );
 });
 

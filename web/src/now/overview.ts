@@ -2,7 +2,7 @@
 // same object for as long as they say the same.
 
 import { useQuery } from "@tanstack/react-query";
-import { useRef } from "react";
+import { useMemo, useRef } from "react";
 
 import { call } from "../daemon/call";
 import { useOperation } from "../daemon/queries";
@@ -75,15 +75,25 @@ export interface Entries {
  * The entries of a report. One that says what it said before is the same object,
  * so that its row is not drawn anew when another joins or leaves.
  */
-export function useEntries(report: OverviewReport | undefined, incidents: Incident[]): Entries {
-  const known = useRef(new Map<string, { said: string; entry: Entry }>());
-  const next = new Map<string, { said: string; entry: Entry }>();
+export function useEntries(report: OverviewReport | undefined, incidents: Incident[] | undefined): Entries {
+  const known = useRef<Known>(new Map());
+  return useMemo(() => {
+    const { entries, known: now } = entriesOf(report, incidents ?? [], known.current);
+    known.current = now;
+    return entries;
+  }, [report, incidents]);
+}
+
+type Known = Map<string, { said: string; entry: Entry }>;
+
+function entriesOf(report: OverviewReport | undefined, incidents: Incident[], before: Known) {
+  const known: Known = new Map();
   const keep = (entry: Entry): Entry => {
     const id = `${entry.group} ${entry.key}`;
     const said = JSON.stringify(entry);
-    const before = known.current.get(id);
-    const kept = before?.said === said ? before : { said, entry };
-    next.set(id, kept);
+    const last = before.get(id);
+    const kept = last?.said === said ? last : { said, entry };
+    known.set(id, kept);
     return kept.entry;
   };
   const lines = (group: Group, list: OverviewLine[] = []) =>
@@ -94,8 +104,7 @@ export function useEntries(report: OverviewReport | undefined, incidents: Incide
   ].sort((a, b) => orderOf(a) - orderOf(b));
   const working = lines("working", report?.working);
   const finished = lines("finished", report?.finished);
-  known.current = next;
-  return { needs, working, finished, all: [...needs, ...working, ...finished] };
+  return { entries: { needs, working, finished, all: [...needs, ...working, ...finished] }, known };
 }
 
 /** Where a line leads. */
