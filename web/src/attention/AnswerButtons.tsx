@@ -43,8 +43,8 @@ export function AnswerButtons({ question, open, keys = false, box = "open" }: Pr
       {keys ? <AnswerKeys what={what} give={give} write={() => setWriting(true)} /> : null}
       {what.pair ? (
         <span className="answer-buttons">
-          <Answer choice={what.pair[0]} primary busy={busy} give={give} />
-          <Answer choice={what.pair[1]} busy={busy} give={give} />
+          <Answer choice={what.pair[0]} primary keys={keys} busy={busy} give={give} />
+          <Answer choice={what.pair[1]} keys={keys} busy={busy} give={give} />
           {what.others.length > 0 ? (
             <button
               type="button"
@@ -61,7 +61,7 @@ export function AnswerButtons({ question, open, keys = false, box = "open" }: Pr
       {what.others.length > 0 && (!what.pair || more) ? (
         <span className="answer-buttons">
           {what.others.map((choice) => (
-            <Answer key={choice.key} choice={choice} busy={busy} give={give} />
+            <Answer key={choice.key} choice={choice} keys={keys} busy={busy} give={give} />
           ))}
           {what.words && !showsBox ? (
             <button type="button" className="button plain" disabled={busy} onClick={() => setWriting(true)}>
@@ -78,11 +78,13 @@ export function AnswerButtons({ question, open, keys = false, box = "open" }: Pr
 interface AnswerProps {
   choice: Choice;
   primary?: boolean;
+  /** Its key works, and is shown. */
+  keys: boolean;
   busy: boolean;
   give: (text: string) => void;
 }
 
-function Answer({ choice, primary, busy, give }: AnswerProps) {
+function Answer({ choice, primary, keys, busy, give }: AnswerProps) {
   return (
     <button
       type="button"
@@ -91,7 +93,7 @@ function Answer({ choice, primary, busy, give }: AnswerProps) {
       title={choice.label === choice.option ? undefined : choice.option}
       onClick={() => give(choice.option)}
     >
-      {choice.key <= 9 ? <kbd>{choice.key}</kbd> : null}
+      {keys && choice.key <= 9 ? <kbd>{choice.key}</kbd> : null}
       <span>{choice.label}</span>
     </button>
   );

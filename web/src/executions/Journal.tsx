@@ -68,13 +68,16 @@ function Story({ run, moment, choose }: Props) {
       {story.map((happening, index) => (
         <Item key={happening.sequence} at={happening.at} kind={happening.title} here={index === here} choose={choose}>
           <p className="prose record-text">
-            <Prose text={happening.text} />
+            <Prose text={withoutBackground(happening.text)} />
           </p>
         </Item>
       ))}
     </ol>
   );
 }
+
+/** What was asked, without what the daemon told beside it: that is on the task's page. */
+const withoutBackground = (text: string): string => text.split(/\n=+ Background, gathered by/)[0]?.trimEnd() ?? text;
 
 const SENT = new Set(["prompt", "answer", "nudge", "review", "checkpoint"]);
 

@@ -128,14 +128,11 @@ function Facts({ slot, run }: { slot: SlotSummary; run: ExecutionSummary | undef
           {Math.round(reading.confidence * 100)} % sure, by {reading.authority}
         </span>
       </p>
-      <p>
-        <Prose text={reading.reason} />
-      </p>
-      {reading.waiting_for ? (
+      {reading.state === "confirming" ? null : (
         <p>
-          Waits for: <Prose text={reading.waiting_for} />
+          <Prose text={reading.reason} />
         </p>
-      ) : null}
+      )}
       {slot.trouble ? (
         <p className="trouble" role="alert">
           {slot.trouble}

@@ -1,15 +1,16 @@
 // Every slot with its live terminal, what it is taken to be doing, and why.
 
+import { useMemo } from "react";
 import { Link } from "wouter";
 
 import { Bar } from "../app/Menu";
 import { useRemembered } from "../app/remember";
 import { OpenQuestions } from "../attention/AnswerButtons";
-import { useOperation } from "../daemon/queries";
+import { useOpenQuestions, useOperation } from "../daemon/queries";
 import type { ExecutionSummary, SlotSummary } from "../generated/operations";
 import { EngineMark } from "../parts/engine";
 import { Loaded, Nothing } from "../parts/Loaded";
-import { slotTone, SlotMark, type Tone } from "../parts/marks";
+import { Mark, slotTone, SlotMark, type Tone } from "../parts/marks";
 import { Prose } from "../parts/Prose";
 import { Ago, Lasting } from "../parts/time";
 import { useRunsBySlot } from "./runs";
@@ -23,6 +24,7 @@ export function Slots() {
   const [closed, setClosed] = useRemembered("slots.closed", false);
   const slots = useOperation("slot_list", { all: closed }, { placeholder: "keep" });
   const runs = useRunsBySlot();
+  const asking = useAsking();
   return (
     <>
       <Bar title="Slots">
@@ -46,7 +48,10 @@ export function Slots() {
       <div className="view" tabIndex={0}>
         <Loaded of={slots}>
           {({ slots: all }) => {
-            const open = byNeed(all.filter((slot) => !slot.closed_at));
+            const open = byNeed(
+              all.filter((slot) => !slot.closed_at),
+              asking,
+            );
             const gone = all.filter((slot) => slot.closed_at);
             return (
               <div className="stack">
@@ -54,7 +59,7 @@ export function Slots() {
                 <ul className="slots" style={{ "--tile": SIZES[size] } as React.CSSProperties}>
                   {open.map((slot) => (
                     <li key={slot.slot}>
-                      <Tile slot={slot} run={runs.get(slot.slot)} />
+                      <Tile slot={slot} run={runs.get(slot.slot)} asks={asking.has(slot.slot)} />
                     </li>
                   ))}
                 </ul>
@@ -86,18 +91,31 @@ function NoSlots() {
 /** Those that ask first, then those that work, those that wait for work, and the rest. */
 const NEED: Record<Tone, number> = { wait: 0, bad: 1, work: 2, good: 3, rest: 3 };
 
-function byNeed(slots: SlotSummary[]): SlotSummary[] {
-  return slots.toSorted(
-    (a, b) =>
-      NEED[slotTone(a.reading.state)] - NEED[slotTone(b.reading.state)] || b.created_at.localeCompare(a.created_at),
+function byNeed(slots: SlotSummary[], asking: Set<string>): SlotSummary[] {
+  const need = (slot: SlotSummary) => (asking.has(slot.slot) ? 0 : NEED[slotTone(slot.reading.state)]);
+  return slots.toSorted((a, b) => need(a) - need(b) || b.created_at.localeCompare(a.created_at));
+}
+
+/** The slots whose agents ask something, by a dialog or in words. */
+function useAsking(): Set<string> {
+  const questions = useOpenQuestions();
+  return useMemo(
+    () => new Set(questions.data?.questions.flatMap(({ origin }) => ("slot" in origin ? [origin.slot] : []))),
+    [questions.data],
   );
 }
 
-function Tile({ slot, run }: { slot: SlotSummary; run: ExecutionSummary | undefined }) {
+interface TileProps {
+  slot: SlotSummary;
+  run: ExecutionSummary | undefined;
+  asks: boolean;
+}
+
+function Tile({ slot, run, asks }: TileProps) {
   const { reading } = slot;
   const name = run?.title ?? slot.name;
   return (
-    <article className="tile" data-tone={slotTone(reading.state)} data-slot={slot.name}>
+    <article className="tile" data-tone={asks ? "wait" : slotTone(reading.state)} data-slot={slot.name}>
       <header>
         <EngineMark engine={slot.engine} bare />
         {run?.task ? (
@@ -108,7 +126,7 @@ function Tile({ slot, run }: { slot: SlotSummary; run: ExecutionSummary | undefi
         <Link href={`/slots/${slot.slot}`} className="tile-name one-line" title={name === slot.name ? undefined : `${name} (${slot.name})`}>
           {name}
         </Link>
-        <SlotMark state={reading.state} title={reading.reason} />
+        {asks ? <Mark tone="wait" word="asks" /> : <SlotMark state={reading.state} title={reading.reason} />}
       </header>
       <Link href={`/slots/${slot.slot}`} aria-hidden="true" tabIndex={-1} className="tile-screen">
         <Screen slot={slot.slot} label={`Terminal of ${slot.name}`} />
@@ -119,7 +137,7 @@ function Tile({ slot, run }: { slot: SlotSummary; run: ExecutionSummary | undefi
         </span>
         {run ? <Lasting from={run.started_at} to={run.ended_at} /> : <Ago at={slot.created_at} />}
       </p>
-      {slotTone(reading.state) === "wait" ? <OpenQuestions of={{ slot: slot.slot }} /> : null}
+      {asks ? <OpenQuestions of={{ slot: slot.slot }} /> : null}
     </article>
   );
 }

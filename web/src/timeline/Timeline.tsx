@@ -167,7 +167,7 @@ function Events({ details, category, kind, trace, open }: EventsProps) {
               <Line
                 event={event}
                 about={names.about(event.event)}
-                sentence={names.question(event.event) ?? names.named(tell(event).sentence)}
+                sentence={names.said(event)}
                 here={event.trace_id === trace}
                 open={opened}
               />
@@ -204,10 +204,10 @@ const Line = memo(function Line({ event, about, sentence, here, open }: LineProp
         {kindOf(event.event)}
       </span>
       <span className="event-about one-line" title={about}>
-        {about}
+        {about && told.href ? <Link href={told.href}>{about}</Link> : about}
       </span>
       <span className="event-words">
-        {told.href ? (
+        {told.href && !about ? (
           <Link href={told.href}>
             <Prose text={sentence} />
           </Link>

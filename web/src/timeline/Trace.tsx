@@ -60,7 +60,7 @@ function Branch({ nodes, began }: { nodes: Node[]; began: number }) {
       {nodes.map(({ event, children }) => {
         const told = tell(event);
         const about = names.about(event.event);
-        const sentence = names.question(event.event) ?? names.named(told.sentence);
+        const sentence = names.said(event) || about || told.sentence;
         return (
           <li key={event.span_id}>
             <p>
@@ -70,7 +70,7 @@ function Branch({ nodes, began }: { nodes: Node[]; began: number }) {
               <span className="quiet mono">+{duration(new Date(event.at).getTime() - began)}</span>
             </p>
             <p className="branch-words">
-              {about ? <span className="quiet">{about}: </span> : null}
+              {about && about !== sentence ? <span className="quiet">{about}: </span> : null}
               {told.href ? <Link href={told.href}>{sentence}</Link> : sentence}
             </p>
             {children.length > 0 ? <Branch nodes={children} began={began} /> : null}

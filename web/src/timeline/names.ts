@@ -5,19 +5,26 @@ import { useMemo } from "react";
 import { headline } from "../attention/AnswerButtons";
 import { useBoardTasks } from "../board/useBoard";
 import { useOperation } from "../daemon/queries";
-import type { Event } from "../generated/operations";
+import type { Event, TimelineEvent } from "../generated/operations";
+import { tell } from "./sentences";
 
 export interface Names {
   /** What an event is about. */
   about: (event: Event) => string | undefined;
-  /** What is asked, where an event is about a question. */
-  question: (event: Event) => string | undefined;
-  /** A sentence with names in the place of ids. */
-  named: (sentence: string) => string;
+  /** What happened, beside the word for it and what it is about; maybe nothing more. */
+  said: (event: TimelineEvent) => string;
 }
 
 /** How ids are written: what they are of, and a long word. */
 const ID = /\b[a-z]+_[0-9a-z]{20,}\b/g;
+
+/** Kinds whose one word says all, once it is known what they are about. */
+const SAID_BY_KIND = new Set<Event["type"]>([
+  "board_task_created",
+  "board_task_updated",
+  "board_task_claimed",
+  "execution_ended",
+]);
 
 export function useNames(): Names {
   const board = useBoardTasks();
@@ -43,13 +50,18 @@ export function useNames(): Names {
         const id = task ?? (ofQuestion?.task ? taskOf.get(ofQuestion.task) : undefined);
         return [id, execution, slot].map((each) => (each ? names.get(each) : undefined)).find(Boolean);
       },
-      question: (event) => {
-        const found = "question" in event && event.type.startsWith("question_") ? asked.get(event.question) : undefined;
-        if (!found) return undefined;
-        const text = headline(found);
-        return event.type === "question_answered" && found.answer ? `${text} — ${found.answer}` : text;
+      said: (told) => {
+        const { event } = told;
+        const question = "question" in event && event.type.startsWith("question_") ? asked.get(event.question) : undefined;
+        if (question) {
+          const text = headline(question);
+          return event.type === "question_answered" && question.answer ? `${text} ${question.answer}` : text;
+        }
+        const { task, execution } = event as Record<string, string | undefined>;
+        // What it is about and what became of it stand before it already.
+        if (SAID_BY_KIND.has(event.type) && names.has(task ?? execution ?? "")) return "";
+        return tell(told).sentence.replace(ID, (id) => names.get(id) ?? id);
       },
-      named: (sentence) => sentence.replace(ID, (id) => names.get(id) ?? id),
     };
   }, [board.data, slots.data, runs.data, questions.data]);
 }

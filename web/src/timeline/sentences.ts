@@ -28,7 +28,6 @@ const STORY = new Set<Event["type"]>([
   "question_created",
   "question_answered",
   "question_dismissed",
-  "input_requested",
   "slot_anomaly_found",
   "execution_ended",
   "execution_access_refused",
