@@ -1,6 +1,8 @@
 // The first view: who needs a person, who works on what, what was finished. What
 // waits is dealt with in place and by keys alone.
 
+import AxeBuilder from "@axe-core/playwright";
+
 import { manyAgents, playAgents } from "./agents";
 import { expect, type Stage, test } from "./stage";
 
@@ -294,3 +296,25 @@ test("two hundred agents: rows that did not change are left alone, and nothing s
   // Of a changed sentence the words behind it move within their line, and no line does.
   expect(seen.shift).toBeLessThan(0.001);
 });
+
+const LOOKS = [
+  { name: "light", viewport: { width: 1280, height: 800 }, colorScheme: "light" },
+  { name: "dark", viewport: { width: 1280, height: 800 }, colorScheme: "dark" },
+  { name: "a phone", viewport: { width: 390, height: 844 }, colorScheme: "light" },
+] as const;
+
+for (const { name, ...look } of LOOKS) {
+  test(`every kind of line is in order in ${name}`, async ({ stage, browser }) => {
+    const context = await browser.newContext({ ...look, reducedMotion: "reduce" });
+    const page = await context.newPage();
+    await playAgents(page, 12);
+    await page.goto(await stage.link());
+    await expect(page.locator('[data-group="needs"] .now-row')).toHaveCount(5);
+    await page.locator('[data-kind="works"] .row-more').first().click();
+    const axe = new AxeBuilder({ page }).setLegacyMode().options({ resultTypes: ["violations"] });
+    const { violations } = await axe.analyze();
+    expect(violations.map(({ id, nodes }) => `${id} at ${nodes.map((node) => node.target).join(", ")}`)).toEqual([]);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)).toBeLessThanOrEqual(0);
+    await context.close();
+  });
+}

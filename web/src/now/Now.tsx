@@ -18,6 +18,9 @@ import { Row } from "./Row";
 import { Today, Waiting } from "./Today";
 import "./now.css";
 
+/** So many lines of a group are drawn wherever they are; more only where one looks. */
+const ALWAYS = 40;
+
 export function Now() {
   const overview = useOverview();
   const incidents = useOperation("incident_list", { state: "open" });
@@ -104,8 +107,15 @@ function Groups({ report, entries }: { report: OverviewReport; entries: Entries 
 
   const rows = (part: Entry[]) => (
     <ol className="now-rows">
-      {part.map((entry) => (
-        <Row key={`${entry.group} ${entry.key}`} entry={entry} selected={entry === here} open={entry.key === open} toggle={toggle} />
+      {part.map((entry, index) => (
+        <Row
+          key={`${entry.group} ${entry.key}`}
+          entry={entry}
+          selected={entry === here}
+          open={entry.key === open}
+          toggle={toggle}
+          far={entry.group !== "needs" && index >= ALWAYS}
+        />
       ))}
     </ol>
   );

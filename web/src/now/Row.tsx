@@ -39,9 +39,8 @@ interface Props {
   toggle: (key: string) => void;
 }
 
-export const Row = memo(function Row({ entry, selected, open, toggle }: Props) {
-  // What needs a person is never left out, and what one looks at closely neither.
-  const [place, near] = useNear<HTMLLIElement>(entry.group === "needs");
+export const Row = memo(function Row({ entry, selected, open, toggle, far }: Props & { far: boolean }) {
+  const [place, near] = useNear<HTMLLIElement>(!far);
   const shown = useRef<Entry>(undefined);
   if (near || selected || open) shown.current = entry;
   const tone = entry.kind === "incident" ? incidentTone(entry.incident) : KINDS[entry.line.kind].tone;

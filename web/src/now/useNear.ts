@@ -21,10 +21,10 @@ function watch(element: Element, tell: (near: boolean) => void): () => void {
   };
 }
 
-/** With `always` it counts as near from the beginning and is not watched. */
+/** With `always` it counts as near and is not watched. */
 export function useNear<E extends Element>(always: boolean): [RefObject<E | null>, boolean] {
   const place = useRef<E>(null);
-  const [near, setNear] = useState(always);
+  const [near, setNear] = useState(false);
   useEffect(() => (always || !place.current ? undefined : watch(place.current, setNear)), [always]);
-  return [place, near];
+  return [place, always || near];
 }
