@@ -70,6 +70,7 @@ test("who works on what is one line each, and what is finished is marked as seen
   const { executions } = await stage.call("execution_list", { all: false });
   const told = async () => (await stage.call("execution_show", { execution: executions[0]?.execution ?? "" })).timeline;
   await expect.poll(async () => JSON.stringify(await told())).toContain("Mind the rocks");
+  await expect(board.getByLabel("Message to the agent")).toHaveCount(0);
 
   await board.keyboard.press("Enter");
   await expect(board).toHaveURL(new RegExp(`/board/${number}$`));

@@ -250,7 +250,7 @@ test("the page can be walked through by keyboard, and says where one is", async 
 });
 
 /** Words of a dialect that nobody knows who comes from Linear or GitHub. */
-const DIALECT = /Leave it|Put it on the board|Read again|Closed too|Ended too|End it|Mark this moment|waits for you/;
+const DIALECT = /Leave it|Put it on the board|Read again|Closed too|Ended too|End it|Mark this moment/;
 
 test("labels are in plain words, and the width is used", async ({ stage, board }) => {
   await board.setViewportSize({ width: 1600, height: 900 });
