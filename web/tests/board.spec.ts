@@ -44,20 +44,20 @@ test("the whole demo, watched and answered from the page", async ({ stage, page 
   await expect(page.getByText(/checks ran [23] times/)).toBeVisible();
 });
 
-test("a task made on the page is on the board, and can be changed and given up", async ({ stage, board }) => {
+test("a task made on the page is on the board, and can be changed and cancelled", async ({ stage, board }) => {
   await board.keyboard.press("g");
   await board.keyboard.press("b");
   await board.keyboard.press("n");
-  await board.getByLabel("What is to be done, in one line").fill("Write the parser");
-  await board.getByLabel("Checks that prove it done").fill("cargo test --package parser");
-  await board.getByRole("button", { name: "Put it on the board" }).click();
+  await board.getByRole("textbox", { name: "Title" }).fill("Write the parser");
+  await board.getByLabel("Checks, one command a line").fill("cargo test --package parser");
+  await board.getByRole("button", { name: "Create" }).click();
   await expect(board.getByRole("heading", { name: "Write the parser" })).toBeVisible();
   const { task } = await stage.call("board_show", { task: "T-1" });
   expect(task.checks.map((check) => check.run)).toEqual([["cargo", "test", "--package", "parser"]]);
   await board.getByLabel("A note on the task").fill("Mind the includes.");
   await board.getByRole("button", { name: "Add", exact: true }).click();
   await expect(board.getByText("Mind the includes.")).toBeVisible();
-  await board.getByRole("button", { name: "Give up" }).click();
+  await board.getByRole("button", { name: "Cancel task" }).click();
   await expect(board.locator(".task-head").getByText("failed")).toBeVisible();
 });
 

@@ -227,7 +227,7 @@ test("the page can be walked through by keyboard, and says where one is", async 
   await expect(board).toHaveTitle("Board · mission");
   await board.keyboard.press("n");
   await expect(board.getByRole("dialog", { name: "New task" })).toBeVisible();
-  await expect(board.getByLabel("What is to be done, in one line")).toBeFocused();
+  await expect(board.getByRole("textbox", { name: "Title" })).toBeFocused();
 });
 
 test("it can be installed", async ({ stage, board }) => {

@@ -2,8 +2,9 @@
 
 use crate::operation::{Operation, OperationSpec};
 use crate::operations::{
-    access, attention, autopilot, board, code, communication, compute, context, conversation,
-    execution, knowledge, observe, review, system, tools, worktree,
+    access, attention, autopilot, board, code, communication, compute, context, conversation, demo,
+    execution, knowledge, observe, overview, proposal, repository, review, search, system, tools,
+    worktree,
 };
 
 /// Every operation there is.
@@ -20,6 +21,12 @@ pub const CATALOGUE: &[OperationSpec] = &[
     board::BoardCancel::SPEC,
     board::BoardImport::SPEC,
     board::BoardExport::SPEC,
+    proposal::BoardPropose::SPEC,
+    proposal::BoardAddSteps::SPEC,
+    repository::RepositoryList::SPEC,
+    repository::RepositoryShow::SPEC,
+    search::Search::SPEC,
+    demo::DemoStart::SPEC,
     context::ContextPreview::SPEC,
     context::ContextShow::SPEC,
     context::SkillList::SPEC,
@@ -93,6 +100,8 @@ pub const CATALOGUE: &[OperationSpec] = &[
     system::OperationFind::SPEC,
     system::IncidentList::SPEC,
     system::IncidentResolve::SPEC,
+    overview::Overview::SPEC,
+    overview::OverviewSeen::SPEC,
     observe::DaemonLogs::SPEC,
     observe::StatsHistory::SPEC,
     observe::UsageReport::SPEC,

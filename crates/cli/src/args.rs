@@ -12,6 +12,7 @@ mod journal;
 mod kb;
 mod mcp;
 mod rehearse;
+mod search;
 mod semantic;
 mod slot;
 mod task;
@@ -41,11 +42,12 @@ pub(crate) use mcp::{
     ImportFrom, InitArgs, KeepArgs, McpAddArgs, McpArgs, McpCommand, McpServeArgs,
 };
 pub(crate) use rehearse::RehearseArgs;
+pub(crate) use search::FindArgs;
 pub(crate) use semantic::{ReadingArgs, SemanticCommand};
 pub(crate) use slot::{AttachArgs, PictureArgs, SlotCommand, SpawnArgs};
 pub(crate) use task::{
     AddArgs, DraftArgs, EditArgs, ExportFormatArg, ImportArgs, ImportFormatArg, ListArgs,
-    TaskCommand,
+    ProposeArgs, TaskCommand,
 };
 pub(crate) use timeline::TimelineCommand;
 pub(crate) use web::{OpenArgs, TokenCommand};
@@ -148,6 +150,13 @@ With --wait the exit code says how it went:
     /// The board: tasks with dependencies, what is ready and what waits for what.
     #[command(subcommand)]
     Task(TaskCommand),
+    /// Find tasks, runs, questions, knowledge, code, conversations and commits by their words.
+    #[command(after_help = "\
+Examples:
+  mission search divide
+  mission search \"lost update\" --kind task,commit
+  mission search T-12 --json")]
+    Search(FindArgs),
     /// Watch five tasks being done by agents, from claim to merge, in half a minute.
     ///
     /// In a folder of its own, with a daemon and a small repository of its own:

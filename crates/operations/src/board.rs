@@ -34,7 +34,7 @@ pub(super) fn register(operations: &mut Operations) {
     operations.add::<BoardExport, _, _>(export);
 }
 
-async fn add(call: Call, params: BoardAddParams) -> Result<TaskAdded, ApiError> {
+pub(super) async fn add(call: Call, params: BoardAddParams) -> Result<TaskAdded, ApiError> {
     let request = TaskRequest {
         draft: params.task,
         template: params.template,
@@ -252,7 +252,7 @@ fn conflict(message: String) -> ApiError {
     ApiError::new(ErrorCode::Conflict, message)
 }
 
-fn of_board(error: &BoardError) -> ApiError {
+pub(super) fn of_board(error: &BoardError) -> ApiError {
     ApiError::new(error.code(), error.to_string())
 }
 

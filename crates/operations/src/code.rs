@@ -79,7 +79,10 @@ async fn status(call: Call, params: CodeStatusParams) -> Result<CodeStatusResult
     described(&call, &repository, None).await
 }
 
-async fn search(call: Call, params: CodeSearchParams) -> Result<CodeSearchResult, ApiError> {
+pub(super) async fn search(
+    call: Call,
+    params: CodeSearchParams,
+) -> Result<CodeSearchResult, ApiError> {
     let kind = params.kind;
     let limit = params.limit.to_usize();
     let repository = open(&call, &params.path, Unindexed::AcceptCheckouts).await?;

@@ -14,6 +14,7 @@ mod attempt_rows;
 mod attempts;
 mod graph;
 mod ready;
+mod repositories;
 mod rows;
 mod tasks;
 mod worktrees;
@@ -35,6 +36,7 @@ pub use attempts::{
 };
 pub use graph::{Dependency, depend, dependencies, dependents, edges_among, undepend};
 pub use ready::{ReadyLimits, Waiting, count_ready, ready, waiting, waits_of};
+pub use repositories::{RepositoryTasks, repositories};
 pub use tasks::{
     Clearable, TaskEdit, TaskFilter, add, add_graph, add_note, block, by_number, cancel, children,
     complete, count, edit, export_page, find, get, list, notes, retry, set_phase,

@@ -78,13 +78,15 @@ const INCIDENTS: OperationName[] = ["incident_list", "daemon_status"];
 const CHANGED_BY: Partial<Record<OperationName, OperationName[]>> = {
   question_answer: QUESTIONS,
   question_dismiss: QUESTIONS,
-  board_add: BOARD,
+  board_add: [...BOARD, "repository_list"],
+  board_add_steps: [...BOARD, "repository_list"],
+  demo_start: [...BOARD, "repository_list"],
   board_edit: BOARD,
   board_note: ["board_show"],
   board_retry: BOARD,
   board_cancel: BOARD,
   board_decompose: BOARD,
-  autopilot_set: ["autopilot_show"],
+  autopilot_set: ["autopilot_show", "board_ready"],
   execution_message: EXECUTIONS,
   execution_answer: [...EXECUTIONS, ...QUESTIONS],
   execution_interrupt: EXECUTIONS,
@@ -105,7 +107,7 @@ const CHANGED_BY: Partial<Record<OperationName, OperationName[]>> = {
   kb_forget: [...KNOWLEDGE, "kb_get"],
   kb_decide: KNOWLEDGE,
   kb_gc: [...KNOWLEDGE, "kb_get"],
-  code_index: CODE,
+  code_index: [...CODE, "repository_list"],
   beacon_set: ["beacon_list", "code_search", "code_show"],
   beacon_remove: ["beacon_list", "code_search", "code_show"],
   daemon_control: ["config_show", "daemon_status"],
@@ -162,6 +164,7 @@ function changedBy(event: TimelineEvent["event"]): OperationName[] {
     case "kb_conflict_detected":
       return KNOWLEDGE;
     case "code_indexed":
+      return [...CODE, "repository_list"];
     case "beacon_moved":
     case "beacon_lost":
       return CODE;

@@ -144,6 +144,9 @@ pub struct TaskSummary {
     pub engine: Option<CliEngine>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub labels: Vec<String>,
+    /// The repository it is done in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repository: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub due: Option<Timestamp>,
     /// Why it is blocked or failed.
@@ -163,6 +166,10 @@ impl From<&BoardTask> for TaskSummary {
             priority: task.priority,
             engine: task.engine.clone(),
             labels: task.labels.clone(),
+            repository: task
+                .repository
+                .as_ref()
+                .map(|path| path.display().to_string()),
             due: task.due,
             blocked: task.blocked.clone(),
             updated_at: task.updated_at,

@@ -11,7 +11,7 @@ use missiond_core::{
     TaskNumber, TraceContext,
 };
 use missiond_exchange::{Card, ImportError, Standing};
-use missiond_os::files;
+use missiond_os::{expand_home, files};
 use missiond_runtime::blocking;
 use missiond_store::board::{self as store, History, ImportedStatus, NewBoardTask};
 use missiond_store::{StoreError, Tx};
@@ -249,6 +249,7 @@ fn tasks_of(cards: Vec<Card>, defaults: &TaskDraft) -> Result<Vec<NewBoardTask>,
             below.repository = None;
         }
         draft = draft.over(below);
+        draft.repository = draft.repository.map(|path| expand_home(&path));
         if let Some(repository) = draft.repository.clone() {
             let known = match of_repository.get(&repository) {
                 Some(known) => known.clone(),

@@ -7,7 +7,9 @@ mod decompose;
 mod error;
 mod exchange;
 mod fill;
+mod propose;
 mod queries;
+mod repository_checks;
 mod vet;
 
 use std::sync::Arc;
@@ -17,6 +19,7 @@ use missiond_core::{
     BoardTask, BoardTaskId, Clock, DaemonId, EngineeringPhase, Note, NoteText, TaskDraft, TaskRef,
     TraceContext, Wait,
 };
+use missiond_os::expand_home;
 use missiond_store::board::{self as store, Act, NewBoardTask, ReadyLimits, TaskEdit};
 use missiond_store::{MissionDb, StoreError, Tx};
 use missiond_timeline::Timeline;
@@ -24,8 +27,10 @@ use missiond_timeline::Timeline;
 pub use decompose::Part;
 pub use error::BoardError;
 pub use exchange::{Again, Imported, ReadCards, Source};
-pub use fill::sparse_paths;
+pub use fill::{sparse_paths, template_names};
+pub use propose::Proposal;
 pub use queries::{Details, Graph, Readiness};
+pub use repository_checks::{FittingCheck, fitting_checks};
 
 /// A handle to the board.
 #[derive(Debug)]
@@ -129,9 +134,12 @@ impl Board {
     pub async fn edit(
         &self,
         task: TaskRef,
-        change: Change,
+        mut change: Change,
         trace: TraceContext,
     ) -> Result<BoardTask, BoardError> {
+        if let Some(repository) = &mut change.edit.set.repository {
+            *repository = expand_home(repository);
+        }
         self.vet_change(task, &change.edit).await?;
         let act = self.act(trace);
         let edited = self.db.write(move |tx| {

@@ -69,6 +69,16 @@ Examples:
         #[arg(long)]
         dot: bool,
     },
+    /// Read a plan in plain words as tasks: lists, numbered lines, "then", "and".
+    ///
+    /// Only says what it would be, unless --add puts it on the board.
+    #[command(after_help = "\
+Examples:
+  mission task propose \"add divide, then document it and release 1.2\"
+  mission task propose --add \"$(cat PLAN.md)\"
+  mission task propose --template chore \"1. bump the version
+2. write the changelog (after 1)\"")]
+    Propose(ProposeArgs),
     /// Divide a task into steps, all of them or none.
     ///
     /// The steps are parts of the task, and it waits for all of them; what it
@@ -362,4 +372,19 @@ fn due(text: &str) -> Result<Timestamp, String> {
              now, like 90m, 24h or 7d"
                 .to_owned()
         })
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ProposeArgs {
+    /// The plan; read from standard input when it is `-`.
+    pub(crate) text: String,
+    /// The repository to work in; the one this folder is in when left out.
+    #[arg(long)]
+    pub(crate) repository: Option<PathBuf>,
+    /// A template for every task that names none.
+    #[arg(long)]
+    pub(crate) template: Option<String>,
+    /// Put the tasks on the board, all of them or none.
+    #[arg(long)]
+    pub(crate) add: bool,
 }

@@ -29,6 +29,7 @@ mod permission;
 mod picture;
 mod rehearse;
 mod run;
+mod search;
 mod semantic;
 mod service;
 mod shell;
@@ -92,6 +93,7 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<ExitCode, Failure> {
         Command::Token(command) => web::token(command, &reach, output),
         Command::Autopilot(command) => autopilot::run(command, &reach, output),
         Command::Slot(command) => slot::run(command, &reach, output),
+        Command::Search(args) => search::run(args, &reach, output),
         Command::Task(command) => task::run(command, &reach, output),
         Command::Worktree(command) => worktree::run(command, &reach, output),
         Command::Code(args) => code::run(args, &reach, output),

@@ -4,7 +4,6 @@
 //! else is the product at work, and is left there to be looked at.
 
 mod interrupt;
-mod sample;
 mod view;
 
 use std::collections::BTreeMap;
@@ -37,8 +36,9 @@ use missiond_core::{
 };
 use serde::Serialize;
 
+use missiond_operations::demo::{self, SampleError, Stage, TASKS};
+
 use self::interrupt::Interrupt;
-use self::sample::{Stage, TASKS};
 use self::view::View;
 use crate::args::DemoArgs;
 use crate::failure::{Failure, parameter};
@@ -61,7 +61,7 @@ pub(super) fn run(args: &DemoArgs, output: &mut Output) -> Result<ExitCode, Fail
     }
     let interrupt = Interrupt::listen()?;
     let folder = fresh_folder(&Home::from_env()?)?;
-    let stage = Stage::build(&folder)?;
+    let stage = Stage::build(&folder).map_err(|error| of_sample(&error))?;
     let root = folder.join("home");
     let home = Home::under(&root);
     let started = start_daemon(&root);
@@ -147,19 +147,11 @@ fn fresh_folder(home: &Home) -> Result<PathBuf, Failure> {
         let folder = tempfile::Builder::new().prefix("mission-demo-").tempdir()?;
         return Ok(folder.keep());
     }
-    std::fs::create_dir_all(&demos)?;
-    for number in 1..10_000 {
-        let folder = demos.join(number.to_string());
-        let mut builder = std::fs::DirBuilder::new();
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        match builder.create(&folder) {
-            Ok(()) => return Ok(folder),
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
-    let message = format!("{} is full of demos: remove some", demos.display());
-    Err(Failure::new(ErrorCode::Conflict, message))
+    demo::fresh_folder(&demos).map_err(|error| of_sample(&error))
+}
+
+fn of_sample(error: &SampleError) -> Failure {
+    Failure::new(error.code(), error.to_string())
 }
 
 fn start_daemon(root: &Path) -> Result<(), Failure> {

@@ -3,6 +3,7 @@
 mod draft;
 mod exchange;
 mod graph;
+mod propose;
 mod show;
 
 use std::path::Path;
@@ -58,6 +59,7 @@ pub(super) fn run(
                 }
             });
         }
+        TaskCommand::Propose(args) => propose::propose(args, client, output)?,
         TaskCommand::Decompose { task, steps, file } => {
             decompose(task, &steps, file.as_deref(), client, output)?;
         }

@@ -7,7 +7,50 @@ use std::process::Command;
 
 use missiond_core::{Check, CliEngine, ErrorCode, Permission, TaskDraft};
 
-use crate::failure::Failure;
+/// Why the sample could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum SampleError {
+    #[error("cannot write {}: {error}", path.display())]
+    Write { path: PathBuf, error: io::Error },
+    #[error("git cannot be run: {0}; the demo needs git in PATH")]
+    NoGit(io::Error),
+    #[error("git {args} failed: {why}")]
+    Git { args: String, why: String },
+    #[error("{} is full of demos: remove some", .0.display())]
+    Full(PathBuf),
+}
+
+impl SampleError {
+    #[must_use]
+    pub const fn code(&self) -> ErrorCode {
+        match self {
+            Self::Write { .. } => ErrorCode::StorageUnavailable,
+            Self::NoGit(_) => ErrorCode::NotFound,
+            Self::Git { .. } => ErrorCode::Internal,
+            Self::Full(_) => ErrorCode::Conflict,
+        }
+    }
+}
+
+/// A new folder among the demos, which only its owner can read.
+pub fn fresh_folder(demos: &Path) -> Result<PathBuf, SampleError> {
+    let refused = |path: &Path, error| SampleError::Write {
+        path: path.to_owned(),
+        error,
+    };
+    std::fs::create_dir_all(demos).map_err(|error| refused(demos, error))?;
+    for number in 1..10_000 {
+        let folder = demos.join(number.to_string());
+        let mut builder = std::fs::DirBuilder::new();
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        match builder.create(&folder) {
+            Ok(()) => return Ok(folder),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(refused(&folder, error)),
+        }
+    }
+    Err(SampleError::Full(demos.to_owned()))
+}
 
 const FILES: [(&str, &str); 12] = [
     ("README.md", include_str!("sample/README.md")),
@@ -25,18 +68,19 @@ const FILES: [(&str, &str); 12] = [
 ];
 
 /// A task of the demo.
-pub(super) struct DemoTask {
+#[derive(Debug)]
+pub struct DemoTask {
     /// Its name, which is also that of its test and its script.
-    pub(super) name: &'static str,
-    pub(super) title: &'static str,
+    pub name: &'static str,
+    pub title: &'static str,
     description: &'static str,
     /// Names of tasks that must be done first.
-    pub(super) after: &'static [&'static str],
+    pub after: &'static [&'static str],
     script: &'static str,
 }
 
 /// In an order in which each comes after those it depends on.
-pub(super) const TASKS: [DemoTask; 5] = [
+pub const TASKS: [DemoTask; 5] = [
     DemoTask {
         name: "version",
         title: "Say which version it is",
@@ -78,15 +122,15 @@ pub(super) const TASKS: [DemoTask; 5] = [
 
 /// Where the parts of one demo are.
 #[derive(Debug, Clone)]
-pub(super) struct Stage {
-    pub(super) folder: PathBuf,
-    pub(super) repository: PathBuf,
+pub struct Stage {
+    pub folder: PathBuf,
+    pub repository: PathBuf,
     scripts: PathBuf,
 }
 
 impl Stage {
     /// Writes everything below a folder that is made for it.
-    pub(super) fn build(folder: &Path) -> Result<Self, Failure> {
+    pub fn build(folder: &Path) -> Result<Self, SampleError> {
         let stage = Self {
             folder: folder.to_owned(),
             repository: folder.join("greet"),
@@ -118,7 +162,7 @@ impl Stage {
     }
 
     /// A task as it is put on the board.
-    pub(super) fn draft(&self, task: &DemoTask, engine: Option<&CliEngine>) -> TaskDraft {
+    pub fn draft(&self, task: &DemoTask, engine: Option<&CliEngine>) -> TaskDraft {
         let rehearsal: Option<CliEngine> = "rehearsal".parse().ok();
         let script = self.scripts.join(format!("{}.yaml", task.name));
         let mut check = Check::of(vec!["sh".to_owned(), "tests/run.sh".to_owned()]);
@@ -141,40 +185,35 @@ impl Stage {
     }
 
     /// Whether all tests pass on the branch everything was merged into.
-    pub(super) fn tests_pass(&self) -> bool {
+    pub fn tests_pass(&self) -> bool {
         let mut tests = Command::new("sh");
         tests.arg("tests/run.sh").current_dir(&self.repository);
         tests.output().is_ok_and(|output| output.status.success())
     }
 }
 
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
+fn write(path: &Path, text: &str) -> Result<(), SampleError> {
     let written = (|| -> io::Result<()> {
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder)?;
         }
         std::fs::write(path, text)
     })();
-    written.map_err(|error| {
-        let message = format!("cannot write {}: {error}", path.display());
-        Failure::new(ErrorCode::StorageUnavailable, message)
+    written.map_err(|error| SampleError::Write {
+        path: path.to_owned(),
+        error,
     })
 }
 
-fn git(folder: &Path, args: &[&str]) -> Result<(), Failure> {
-    let output = Command::new("git")
-        .args(args)
-        .current_dir(folder)
-        .env("LC_ALL", "C")
-        .output()
-        .map_err(|error| {
-            let message = format!("git cannot be run: {error}");
-            Failure::new(ErrorCode::NotFound, message).hint("the demo needs git in PATH")
-        })?;
+fn git(folder: &Path, args: &[&str]) -> Result<(), SampleError> {
+    let mut command = Command::new("git");
+    command.args(args).current_dir(folder).env("LC_ALL", "C");
+    let output = command.output().map_err(SampleError::NoGit)?;
     if output.status.success() {
         return Ok(());
     }
-    let why = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-    let message = format!("git {} failed: {why}", args.join(" "));
-    Err(Failure::new(ErrorCode::Internal, message))
+    Err(SampleError::Git {
+        args: args.join(" "),
+        why: String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+    })
 }
