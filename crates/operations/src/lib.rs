@@ -19,6 +19,7 @@ mod knowledge;
 pub mod log_reader;
 pub mod logging;
 mod observe;
+mod overview;
 mod proposal;
 pub mod reload;
 mod repository;
@@ -65,6 +66,7 @@ pub fn operations(daemon: Daemon) -> Arc<Operations> {
     observe::register(&mut operations);
     proposal::register(&mut operations);
     repository::register(&mut operations);
+    overview::register(&mut operations);
     review::register(&mut operations);
     screenshot::register(&mut operations);
     search::register(&mut operations);

@@ -16,6 +16,7 @@ mod graph;
 mod ready;
 mod repositories;
 mod rows;
+mod standing;
 mod tasks;
 mod worktrees;
 
@@ -37,6 +38,11 @@ pub use attempts::{
 pub use graph::{Dependency, depend, dependencies, dependents, edges_among, undepend};
 pub use ready::{ReadyLimits, Waiting, count_ready, ready, waiting, waits_of};
 pub use repositories::{RepositoryTasks, repositories};
+pub(crate) use rows::placeholders;
+pub use standing::{
+    LastRound, OpenTasks, finished_after, last_attempts, last_rounds, open_tasks, standing,
+    tasks_with,
+};
 pub use tasks::{
     Clearable, TaskEdit, TaskFilter, add, add_graph, add_note, block, by_number, cancel, children,
     complete, count, edit, export_page, find, get, list, notes, retry, set_phase,

@@ -184,7 +184,7 @@ pub(super) async fn get_for_update(
 }
 
 /// `$from, $from+1 …` for so many parameters.
-pub(super) fn placeholders(from: usize, count: usize) -> String {
+pub(crate) fn placeholders(from: usize, count: usize) -> String {
     let places: Vec<_> = (from..from + count)
         .map(|place| format!("${place}"))
         .collect();

@@ -277,6 +277,12 @@ const HOLDINGS: &[Holding] = &[
         ask: "SELECT endpoint FROM knowledge_models",
         answer: &["http://127.0.0.1:11434"],
     },
+    Holding {
+        since: 20,
+        write: "INSERT INTO overview_seen (id, at) VALUES (1, 9)",
+        ask: "SELECT CAST(at AS text) FROM overview_seen",
+        answer: &["9"],
+    },
 ];
 
 pub async fn every_earlier_version_upgrades_and_keeps_its_data(url: DbUrl) {
@@ -432,6 +438,7 @@ async fn wipe(db: &MissionDb) {
             "DROP TABLE transcript_cursors",
             "DROP TABLE prompt_snapshots",
             "DROP TABLE code_vectors",
+            "DROP TABLE overview_seen",
             "DROP TABLE stats_samples",
             "DROP TABLE knowledge_inbox",
             "DROP TABLE knowledge_vectors",
