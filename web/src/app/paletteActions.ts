@@ -4,6 +4,7 @@
 import { useMemo } from "react";
 import { useLocation } from "wouter";
 
+import type { BoardDialog } from "../board/Board";
 import { useAction, useOperation } from "../daemon/queries";
 import { signOut } from "../daemon/session";
 import type { AutopilotMode } from "../generated/operations";
@@ -47,12 +48,18 @@ export function usePaletteActions(): Action[] {
       if (next === "stopped" && works > 0 && !window.confirm(`Stopping ends ${ends} on tasks.`)) return;
       set.mutate({ mode: next, reason: "from the palette" }, { onError: complain });
     };
+    // On the board, what it is narrowed to stays.
+    const open = (dialog: BoardDialog) => {
+      const search = new URLSearchParams(location === "/board" ? window.location.search : "");
+      search.set("new", dialog);
+      navigate(`/board?${search}`);
+    };
     return [
       ...ofTask,
       ...ofRun,
-      { name: "New task", also: "add create", key: "n", run: () => navigate("/board?new=task") },
-      { name: "Plan tasks", also: "new several sentence propose", run: () => navigate("/board?new=plan") },
-      { name: "Start an agent", also: "new run terminal", run: () => navigate("/board?new=agent") },
+      { name: "New task", also: "add create", key: "n", run: () => open("task") },
+      { name: "Plan tasks", also: "new several sentence propose", run: () => open("plan") },
+      { name: "Start an agent", also: "new run terminal", run: () => open("agent") },
       ...MODES.filter(([each]) => each !== mode).map(([each, name, also]) => ({
         name,
         also,
@@ -69,7 +76,7 @@ export function usePaletteActions(): Action[] {
         : []),
       { name: "Sign this browser out", also: "log out", run: () => void signOut().then(() => window.location.reload()) },
     ];
-  }, [autopilot.data, ofTask, ofRun, navigate, set.mutate]);
+  }, [autopilot.data, ofTask, ofRun, location, navigate, set.mutate]);
 }
 
 function useTaskActions(number: string | undefined): Action[] {

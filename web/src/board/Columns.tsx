@@ -53,6 +53,7 @@ const Laid = memo(function Laid({ cards, left, selected, select }: Props) {
   const isPhone = useIsPhone();
   const of = (name: ColumnName) => cards.filter((card) => card.column === name);
   const shown = ordered(isPhone).filter((column) => !(column.seldom || isPhone) || of(column.name).length > 0);
+  if (shown.length === 0) return <p className="quiet column-empty">No task fits the filter.</p>;
   return (
     <>
       {isPhone && shown.length > 1 ? (

@@ -22,6 +22,7 @@ export function Live({ task, attempt }: { task: string; attempt: Attempt }) {
   return (
     <section className="live" aria-label="The agent at work">
       <Head attempt={attempt} work={work} />
+      {work?.last_line ? <p className="quiet one-line">{work.last_line}</p> : null}
       <Asked task={task} />
       <div className="live-body">
         <div className="live-terminal">

@@ -162,6 +162,7 @@ impl Stage {
     }
 
     /// A task as it is put on the board.
+    #[must_use]
     pub fn draft(&self, task: &DemoTask, engine: Option<&CliEngine>) -> TaskDraft {
         let rehearsal: Option<CliEngine> = "rehearsal".parse().ok();
         let script = self.scripts.join(format!("{}.yaml", task.name));
@@ -185,6 +186,7 @@ impl Stage {
     }
 
     /// Whether all tests pass on the branch everything was merged into.
+    #[must_use]
     pub fn tests_pass(&self) -> bool {
         let mut tests = Command::new("sh");
         tests.arg("tests/run.sh").current_dir(&self.repository);

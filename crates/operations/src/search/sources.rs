@@ -128,12 +128,12 @@ pub(super) async fn questions(call: &Call, words: &Words) -> Result<Vec<SearchHi
         .await
         .map_err(|error| ApiError::new(error.code(), error.to_string()))?;
     let fits = |question: &missiond_core::Question| {
-        let id = format!("Q-{}", question.number);
+        let id = question.number.to_string();
         let answer = question.answer.as_deref().unwrap_or_default();
         words.all_in(&[&id, &question.question, answer])
     };
     let hit = |question: missiond_core::Question| {
-        let id = format!("Q-{}", question.number);
+        let id = question.number.to_string();
         let answered = question.answer.map(|answer| format!("Answered: {answer}"));
         SearchHit {
             kind: SearchKind::Question,
