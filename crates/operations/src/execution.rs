@@ -26,6 +26,7 @@ use missiond_slots::DEFAULT_SIZE;
 use missiond_store::executions::ExecutionFilter;
 
 use crate::call::{Call, Operations};
+use crate::run_facts::{RunFacts, facts_of, failure, first_prompt, repository_name, tokens};
 
 /// An answer is one frame; what a record says is in it once.
 const MOST_RECORD_BYTES: usize = 700_000;
@@ -98,7 +99,7 @@ async fn list(call: Call, params: ExecutionListParams) -> Result<ExecutionPage, 
     };
     let shown = call.daemon.executions.list(filter).await;
     let shown = shown.map_err(|error| of_execution(&error))?;
-    let executions = shown.iter().map(|shown| summary(&call, shown)).collect();
+    let executions = summaries(&call, &shown).await?;
     Ok(ExecutionPage { executions })
 }
 
@@ -109,7 +110,7 @@ async fn show(call: Call, params: ExecutionParams) -> Result<ExecutionDetails, A
         .as_ref()
         .map_err(|trouble| ApiError::new(ErrorCode::StorageCorrupt, trouble.clone()))?;
     Ok(ExecutionDetails {
-        summary: summary(&call, &shown),
+        summary: summary(&call, &shown).await?,
         owner: state.owner.to_string(),
         signals: match state.transport {
             Transport::McpTool => "mcp_tool",
@@ -119,13 +120,6 @@ async fn show(call: Call, params: ExecutionParams) -> Result<ExecutionDetails, A
         .to_owned(),
         journal: call.daemon.executions.journal_location(shown.row.id),
         records: state.head.0,
-        tokens: Tokens {
-            requests: state.telemetry.requests,
-            input: state.telemetry.input_tokens,
-            output: state.telemetry.output_tokens,
-            cache_read: state.telemetry.cache_read_tokens,
-            cache_write: state.telemetry.cache_write_tokens,
-        },
         questions: questions(state),
         messages: messages(state),
         timeline: state
@@ -269,19 +263,37 @@ async fn shown(call: &Call, reference: &str) -> Result<Shown, ApiError> {
 
 async fn summary_of(call: &Call, reference: &str) -> Result<ExecutionSummary, ApiError> {
     let shown = shown(call, reference).await?;
-    Ok(summary(call, &shown))
+    summary(call, &shown).await
 }
 
-fn summary(call: &Call, shown: &Shown) -> ExecutionSummary {
+async fn summary(call: &Call, shown: &Shown) -> Result<ExecutionSummary, ApiError> {
+    let facts = facts_of(call, std::slice::from_ref(shown)).await?;
+    Ok(summary_with(call, shown, &facts))
+}
+
+async fn summaries(call: &Call, shown: &[Shown]) -> Result<Vec<ExecutionSummary>, ApiError> {
+    let facts = facts_of(call, shown).await?;
+    let one = |shown| summary_with(call, shown, &facts);
+    Ok(shown.iter().map(one).collect())
+}
+
+fn summary_with(call: &Call, shown: &Shown, facts: &RunFacts) -> ExecutionSummary {
     let row = &shown.row;
     let state = shown.state.as_ref();
     let open = call.daemon.slots.find(&row.slot.to_string());
+    let task = facts.tasks.get(&row.id);
+    let folder = task.and_then(|task| task.repository.as_deref());
     ExecutionSummary {
         execution: row.id,
         engine: row.engine.clone(),
         slot: row.slot,
         slot_name: open.map(|open| open.slot.name),
+        task: task.map(|task| task.number),
+        title: task
+            .map(|task| task.title.clone())
+            .or_else(|| state.ok().and_then(first_prompt)),
         cwd: row.cwd.display().to_string(),
+        repository: repository_name(folder.unwrap_or(&row.cwd)),
         lifecycle: state.map_or(ExecutionLifecycle::Terminated, |state| state.lifecycle),
         attention: state.map_or(ExecutionAttention::None, |state| state.attention),
         activity: state.map_or(ExecutionActivity::Unknown, |state| state.activity),
@@ -293,6 +305,9 @@ fn summary(call: &Call, shown: &Shown) -> ExecutionSummary {
         waiting_messages: state.map_or(0, |state| state.undelivered().count()),
         started_at: row.started_at,
         ended_at: row.ended_at,
+        failure: state.ok().and_then(|state| failure(state)),
+        tokens: state.map_or_else(|_| Tokens::default(), |state| tokens(state)),
+        cost: facts.cost(call, row.id),
         conversation: row.conversation.clone(),
         trouble: state.err().cloned(),
     }

@@ -24,6 +24,7 @@ mod proposal;
 pub mod reload;
 mod repository;
 mod review;
+mod run_facts;
 pub mod runs;
 pub mod sampler;
 mod screenshot;

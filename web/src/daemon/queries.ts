@@ -56,16 +56,19 @@ export function useAction<O extends OperationName>(
   return useMutation<Result<O>, Error, Params<O>>({
     mutationFn: (params: Params<O>) => call(operation, params),
     onSuccess: (result, params) => {
-      touch(CHANGED_BY[operation] ?? []);
+      const changed = CHANGED_BY[operation] ?? [];
+      // Who has just pressed a button sees at once what came of it.
+      for (const each of changed) readAt.delete(each);
+      touch(changed);
       then?.(result, params);
     },
   });
 }
 
-const BOARD: OperationName[] = ["board_list", "board_show", "board_ready", "board_graph", "autopilot_show"];
-const QUESTIONS: OperationName[] = ["question_list", "daemon_status"];
-const SLOTS: OperationName[] = ["slot_list", "slot_explain"];
-const EXECUTIONS: OperationName[] = ["execution_list", "execution_show", "execution_journal"];
+const BOARD: OperationName[] = ["board_list", "board_show", "board_ready", "board_graph", "autopilot_show", "overview"];
+const QUESTIONS: OperationName[] = ["question_list", "daemon_status", "overview"];
+const SLOTS: OperationName[] = ["slot_list", "slot_explain", "overview"];
+const EXECUTIONS: OperationName[] = ["execution_list", "execution_show", "execution_journal", "overview"];
 const TOOLS: OperationName[] = ["mcp_server_list", "mcp_tool_list"];
 // Not `kb_get`, which counts as use: an entry left open would seem useful for
 // everything that is remembered meanwhile. Its page looks whether it must be.
@@ -86,7 +89,8 @@ const CHANGED_BY: Partial<Record<OperationName, OperationName[]>> = {
   board_retry: BOARD,
   board_cancel: BOARD,
   board_decompose: BOARD,
-  autopilot_set: ["autopilot_show", "board_ready"],
+  autopilot_set: ["autopilot_show", "board_ready", "overview"],
+  overview_seen: ["overview"],
   execution_message: EXECUTIONS,
   execution_answer: [...EXECUTIONS, ...QUESTIONS],
   execution_interrupt: EXECUTIONS,
@@ -154,7 +158,7 @@ function changedBy(event: TimelineEvent["event"]): OperationName[] {
       return EXECUTIONS;
     case "autopilot_changed":
     case "usage_limit_reached":
-      return ["autopilot_show", "board_ready"];
+      return ["autopilot_show", "board_ready", "overview"];
     case "incident_opened":
     case "incident_resolved":
       return INCIDENTS;
@@ -188,6 +192,9 @@ function changedBy(event: TimelineEvent["event"]): OperationName[] {
 
 /** Reads of one operation are at least this far apart, however much happens. */
 const PAUSE_MS = 250;
+/** What says everything at once takes the daemon longer, and is read less often. */
+const PAUSES: Partial<Record<OperationName, number>> = { overview: 1000 };
+const readAt = new Map<OperationName, number>();
 const waiting = new Set<OperationName>();
 let pause: ReturnType<typeof setTimeout> | undefined;
 
@@ -208,6 +215,8 @@ function flush(): void {
     // end, because cancelling it each time would never show anything in a busy
     // hour, and the next one comes after it.
     if (queries.isFetching({ queryKey: [operation] }) > 0) continue;
+    if (Date.now() - (readAt.get(operation) ?? 0) < (PAUSES[operation] ?? 0)) continue;
+    readAt.set(operation, Date.now());
     waiting.delete(operation);
     void queries.invalidateQueries({ queryKey: [operation] });
   }

@@ -20,6 +20,17 @@ export function Tokens({ tokens }: { tokens: TokenCounts }) {
   );
 }
 
+/** What went in and came out, as one figure. */
+export function TokenSum({ tokens }: { tokens: TokenCounts }) {
+  const sum = tokens.input + tokens.cache_read + tokens.cache_write + tokens.output;
+  if (sum === 0) return null;
+  return (
+    <span title={`${(sum - tokens.output).toLocaleString()} in, ${tokens.output.toLocaleString()} out`}>
+      {short(sum)} tokens
+    </span>
+  );
+}
+
 export function CostOf({ cost }: { cost: Cost }) {
   const unpriced = cost.unpriced ?? [];
   const missing = `${unpriced.join(", ")} has no price in usage.prices`;

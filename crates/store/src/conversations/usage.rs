@@ -1,7 +1,9 @@
 //! What the requests of conversations used, by model, which is what a price
 //! belongs to, and what transcripts themselves say it cost.
 
-use missiond_core::{BoardTaskId, ConversationId, Timestamp};
+use std::collections::BTreeMap;
+
+use missiond_core::{BoardTaskId, ConversationId, ExecutionId, Timestamp};
 
 use crate::token_usage::{SUMS, Used, used};
 use crate::{Row, StoreError, Tx, Value};
@@ -110,6 +112,36 @@ pub async fn since(tx: &mut Tx<'_>, moment: Timestamp) -> Result<ByModel, StoreE
     );
     let rows = tx.query(&sql, &[moment.into()]).await?;
     rows.iter().map(|row| used(row, row.get(4)?)).collect()
+}
+
+/// What an execution used, and what its transcripts say that it cost.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct UsedByExecution {
+    pub models: ByModel,
+    pub reported_cost: Option<u64>,
+}
+
+/// What each execution used in whose conversations something was said since a moment.
+pub async fn by_execution(
+    tx: &mut Tx<'_>,
+    moment: Timestamp,
+) -> Result<BTreeMap<ExecutionId, UsedByExecution>, StoreError> {
+    let sql = format!(
+        "SELECT {SUMS}, model, execution, cast(sum(cost) AS bigint) FROM conversation_usage \
+         JOIN conversations ON conversations.id = conversation_usage.conversation \
+         WHERE conversations.last_at >= $1 AND execution IS NOT NULL \
+         GROUP BY execution, model ORDER BY execution, model"
+    );
+    let mut found: BTreeMap<ExecutionId, UsedByExecution> = BTreeMap::new();
+    for row in tx.query(&sql, &[moment.into()]).await? {
+        let one = found.entry(row.parse(5)?).or_default();
+        one.models.push(used(&row, row.get(4)?)?);
+        let cost: Option<i64> = row.get(6)?;
+        if let Some(cost) = cost.and_then(|cost| u64::try_from(cost).ok()) {
+            *one.reported_cost.get_or_insert(0) += cost;
+        }
+    }
+    Ok(found)
 }
 
 /// What the conversations of a task used since a moment.
