@@ -38,9 +38,8 @@ test("a stranger goes from an empty home to a merged task without a terminal", a
   const asking = async () => (await stage.call("question_list", { all: false })).questions.map((each) => each.task);
   await expect.poll(asking, { timeout: 60_000 }).toContain("T-2");
   await board.locator('.card[data-task="T-2"]').click();
-  const dialog = board.locator(".asked-here");
-  await dialog.getByRole("button").first().click();
-  await expect(dialog).toHaveCount(0);
+  await board.getByRole("button", { name: "Allow once" }).click();
+  await expect(board.locator(".open-question")).toHaveCount(0);
   await expect.poll(asking, { timeout: 60_000 }).toContain("T-4");
   await board.goto(`${await stage.address()}/board/T-4`);
   await board.getByRole("button", { name: "three exclamation marks" }).click();
@@ -264,9 +263,7 @@ test("an agent is watched, told, answered and interrupted on the page of its tas
   await expect(board.getByText("The agent is told to stop what it does.")).toBeVisible();
   await live.getByLabel("A message to the agent").fill("Now the other half, please.");
   await live.getByRole("button", { name: "Send", exact: true }).click();
-  const asked = live.locator(".asked-here");
-  await expect(asked).toBeVisible();
-  await asked.getByRole("button").first().click();
+  await live.getByRole("button", { name: "Allow once" }).click();
   await expect(board.locator(".task-head").getByText("done", { exact: true })).toBeVisible();
   await expect(live).toHaveCount(0);
   expect(await stage.git("show", "main:lib/half.sh")).toBe("echo half\necho whole\n");

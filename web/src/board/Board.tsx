@@ -8,17 +8,18 @@ import { Bar } from "../app/Menu";
 import { useShortcuts } from "../app/shortcuts";
 import { useOpenQuestions, useOperation } from "../daemon/queries";
 import type { TaskSummary } from "../generated/operations";
+import { AutopilotSwitch } from "../now/AutopilotSwitch";
 import { Lines, Loaded } from "../parts/Loaded";
 import { DEMO, FirstSteps } from "../start/FirstSteps";
 import { named } from "../start/RepositoryField";
 import { StartAgent } from "../start/StartAgent";
-import { Autopilot } from "./Autopilot";
 import { Bulk } from "./Bulk";
 import { Columns } from "./Columns";
 import { cardsOf, type Filter, fits, idleReason, nameOf } from "./cards";
 import { NewTask } from "./NewTask";
 import { Plan } from "./Plan";
 import { useBoardTasks, useReady, useWork } from "./useBoard";
+import "../now/now.css";
 import "./board.css";
 
 const Graph = lazy(() => import("./Graph").then((module) => ({ default: module.Graph })));
@@ -84,7 +85,13 @@ export function Board() {
             ))}
           </select>
         ) : null}
-        <Autopilot />
+        {autopilot.data ? (
+          <AutopilotSwitch
+            mode={autopilot.data.mode}
+            agents={autopilot.data.attempts.length}
+            most={autopilot.data.max_agents}
+          />
+        ) : null}
         <input
           className="field board-search"
           type="search"

@@ -13,7 +13,7 @@ import {
 import { Link } from "wouter";
 
 import type { OverviewLine, TaskSummary } from "../generated/operations";
-import { AttentionMark, taskTone } from "../parts/marks";
+import { Mark, taskTone } from "../parts/marks";
 import { Ago, Lasting } from "../parts/time";
 import { type Card, COLUMNS, type ColumnName, type ColumnSpec, nameOf, PHONE_ORDER } from "./cards";
 import { moveBetween } from "./reorder";
@@ -210,7 +210,7 @@ const TaskCard = memo(
       >
         <span className="card-top">
           <span className="number">{task.number}</span>
-          {asks && column !== "blocked" ? <AttentionMark attention="awaiting_operator" /> : null}
+          {asks && column !== "blocked" ? <Mark tone="wait" word="asks" /> : null}
           {task.priority === "normal" ? null : (
             <span className="tag" data-tone={task.priority === "low" ? "rest" : "wait"}>
               {task.priority}

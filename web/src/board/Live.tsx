@@ -4,10 +4,11 @@
 import { type FormEvent, useState } from "react";
 import { Link } from "wouter";
 
-import { useAction, useOpenQuestions, useOperation } from "../daemon/queries";
-import type { Attempt, ChangedLine, OverviewLine, Question } from "../generated/operations";
+import { OpenQuestions } from "../attention/AnswerButtons";
+import { useAction, useOperation } from "../daemon/queries";
+import type { Attempt, ChangedLine, OverviewLine } from "../generated/operations";
 import { CostOf } from "../parts/cost";
-import { AttentionMark, Mark } from "../parts/marks";
+import { Mark } from "../parts/marks";
 import { Lasting } from "../parts/time";
 import { complain, say } from "../parts/toasts";
 import { Terminal } from "../slots/Terminal";
@@ -23,7 +24,7 @@ export function Live({ task, attempt }: { task: string; attempt: Attempt }) {
     <section className="live" aria-label="The agent at work">
       <Head attempt={attempt} work={work} />
       {work?.last_line ? <p className="quiet one-line">{work.last_line}</p> : null}
-      <Asked task={task} />
+      <OpenQuestions of={{ task }} keys />
       <div className="live-body">
         <div className="live-terminal">
           {slot ? (
@@ -70,65 +71,6 @@ function Head({ attempt, work }: { attempt: Attempt; work: OverviewLine | undefi
         </span>
       ) : null}
     </p>
-  );
-}
-
-/** What a person is asked about the task, with the answers. */
-export function Asked({ task }: { task: string }) {
-  const questions = useOpenQuestions();
-  const asked = questions.data?.questions.filter((question) => question.task === task) ?? [];
-  return asked.map((question) => <AskedOne key={question.id} question={question} />);
-}
-
-function AskedOne({ question }: { question: Question }) {
-  const [text, setText] = useState("");
-  const answer = useAction("question_answer", () => {
-    setText("");
-    say(`Q-${question.number} is answered.`);
-  });
-  const give = (words: string) => answer.mutate({ question: `Q-${question.number}`, answer: words }, { onError: complain });
-  const options = question.options ?? [];
-  return (
-    <div className="panel asked-here" role="group" aria-label={question.question}>
-      <p>
-        <AttentionMark attention="awaiting_operator" />{" "}
-        <Link href={`/attention?at=Q-${question.number}`}>{question.question}</Link>
-      </p>
-      <div className="options">
-        {options.map((option) => (
-          <button
-            key={option}
-            type="button"
-            className="button"
-            disabled={answer.isPending}
-            onClick={() => give(option)}
-          >
-            {option}
-          </button>
-        ))}
-      </div>
-      {options.length === 0 ? (
-        <form
-          className="words"
-          onSubmit={(event) => {
-            event.preventDefault();
-            if (text.trim()) give(text.trim());
-          }}
-        >
-          <textarea
-            className="field"
-            rows={2}
-            aria-label={`Answer: ${question.question}`}
-            placeholder="Your answer…"
-            value={text}
-            onChange={(event) => setText(event.target.value)}
-          />
-          <button type="submit" className="button primary" disabled={answer.isPending || !text.trim()}>
-            Answer
-          </button>
-        </form>
-      ) : null}
-    </div>
   );
 }
 

@@ -6,6 +6,7 @@ import { Link, useLocation, useParams, useSearchParams } from "wouter";
 
 import { Bar } from "../app/Menu";
 import { useShortcuts } from "../app/shortcuts";
+import { OpenQuestions } from "../attention/AnswerButtons";
 import { useAction, useOpenQuestions, useOperation } from "../daemon/queries";
 import type { BoardTask, Note, TaskDetails, TaskLink } from "../generated/operations";
 import { Loaded } from "../parts/Loaded";
@@ -15,7 +16,7 @@ import { complain } from "../parts/toasts";
 import { Attempts } from "./Attempts";
 import { nameOf } from "./cards";
 import { EditTask } from "./EditTask";
-import { Asked, Live } from "./Live";
+import { Live } from "./Live";
 import { TaskActions } from "./TaskActions";
 import "./board.css";
 
@@ -96,7 +97,7 @@ function Details({ details }: { details: TaskDetails }) {
             {wait.sentence}
           </p>
         ))}
-        {working ? null : <Asked task={task.number} />}
+        {working ? null : <OpenQuestions of={{ task: task.number }} keys />}
       </header>
       {working ? <Live task={task.number} attempt={working} /> : null}
       <div className="task-body">

@@ -5,6 +5,7 @@ import { useMemo } from "react";
 
 import { call } from "../daemon/call";
 import { useOperation } from "../daemon/queries";
+import { useOverview } from "../now/overview";
 import type { BoardTaskStatus, OverviewLine, TaskSummary } from "../generated/operations";
 
 const PAGE = 500;
@@ -48,7 +49,7 @@ export const useReady = () => useOperation("board_ready", { limit: 200 });
 
 /** What the agent of each task does now, by the number of the task. */
 export function useWork(): Map<string, OverviewLine> {
-  const overview = useOperation("overview", { limit: 500 });
+  const overview = useOverview();
   return useMemo(() => {
     const lines = [...(overview.data?.needs_you ?? []), ...(overview.data?.working ?? [])];
     return new Map(lines.flatMap((line) => (line.task ? [[line.task, line] as const] : [])));
