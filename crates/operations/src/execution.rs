@@ -291,7 +291,7 @@ fn summary_with(call: &Call, shown: &Shown, facts: &RunFacts) -> ExecutionSummar
         task: task.map(|task| task.number),
         title: task
             .map(|task| task.title.clone())
-            .or_else(|| state.ok().and_then(first_prompt)),
+            .or_else(|| state.ok().and_then(|state| first_prompt(state))),
         cwd: row.cwd.display().to_string(),
         repository: repository_name(folder.unwrap_or(&row.cwd)),
         lifecycle: state.map_or(ExecutionLifecycle::Terminated, |state| state.lifecycle),

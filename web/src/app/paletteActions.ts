@@ -70,7 +70,7 @@ export function usePaletteActions(): Action[] {
         also: "theme",
         run: () => chooseTheme(each),
       })),
-      { name: "Open the settings", also: "configuration preferences", run: () => navigate("/system/configuration") },
+      { name: "Show the configuration", also: "settings preferences", run: () => navigate("/system/configuration") },
       ...(canAskForNotifications()
         ? [{ name: "Notify me when something waits", run: () => void askForNotifications() }]
         : []),

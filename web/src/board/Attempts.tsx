@@ -126,7 +126,7 @@ export function EvidenceList({ evidence, open }: { evidence: Evidence[]; open: b
                 {each.commit ? ` on ${each.commit.slice(0, 8)}` : ""}
               </span>
             </summary>
-            <pre className="output" tabIndex={0} role="region" aria-label={`Output of ${each.check}`}>
+            <pre className="output" tabIndex={0} role="region" aria-label={`Output of ${each.check}, round ${each.round}`}>
               {each.tail || "No output."}
             </pre>
           </details>

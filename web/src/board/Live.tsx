@@ -28,7 +28,7 @@ export function Live({ task, attempt }: { task: string; attempt: Attempt }) {
       <div className="live-body">
         <div className="live-terminal">
           {slot ? (
-            <Terminal slot={slot} />
+            <Terminal slot={slot} talk={false} />
           ) : (
             <p className="quiet">{attempt.slot ? "Its terminal is closed." : "Its terminal opens when the agent starts."}</p>
           )}

@@ -162,7 +162,7 @@ pub(super) fn show(output: &mut Output, details: &ExecutionDetails) {
     if let Some(progress) = &summary.progress {
         field("progress", progress);
     }
-    let tokens = details.tokens;
+    let tokens = details.summary.tokens;
     if tokens.requests > 0 {
         let text = format!(
             "{} in, {} out, {} from cache, in {} requests",
