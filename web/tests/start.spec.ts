@@ -47,7 +47,7 @@ test("a stranger goes from an empty home to a merged task without a terminal", a
 
   // A repository of one's own, and the checks that fit it.
   await board.goto(`${await stage.address()}/board`);
-  await board.getByText("First steps").click();
+  await board.locator("summary", { hasText: "First steps" }).click();
   await expect(step("Play the demo")).toHaveAttribute("data-done", "true");
   await expect(step("Turn the autopilot on")).toHaveAttribute("data-done", "true");
   await steps.getByRole("combobox", { name: "Folder" }).selectOption("Another folder…");
@@ -65,8 +65,8 @@ test("a stranger goes from an empty home to a merged task without a terminal", a
   const form = board.getByRole("dialog", { name: "New task" });
   await form.getByRole("textbox", { name: "Title" }).fill("Say which version it is");
   // The sample is called the same, so the folder of each is said.
-  await expect(form.getByLabel("Repository").locator("option", { hasText: "greet (" })).toHaveCount(2);
-  await form.getByLabel("Repository").selectOption(stage.repository);
+  await expect(form.getByLabel("Repository", { exact: true }).locator("option", { hasText: "greet (" })).toHaveCount(2);
+  await form.getByLabel("Repository", { exact: true }).selectOption(stage.repository);
   await form.getByRole("combobox", { name: "Agent" }).selectOption("rehearsal");
   await form.getByLabel("Script of the rehearsal").fill(stage.script("version"));
   await form.getByLabel("Checks, one command a line").fill("sh tests/run.sh version");
@@ -87,7 +87,7 @@ test("a new task says everything a task can say, and is changed in the same form
   const form = board.getByRole("dialog", { name: "New task" });
   await form.getByRole("textbox", { name: "Title" }).fill("Add a language");
   await form.getByLabel("Description").fill("French first.");
-  await form.getByLabel("Repository").selectOption(stage.repository);
+  await form.getByLabel("Repository", { exact: true }).selectOption(stage.repository);
   // What is in the repository proposes its check.
   await expect(form.getByLabel("Checks, one command a line")).toHaveValue("sh tests/run.sh");
   await form.getByRole("combobox", { name: "Agent" }).selectOption("codex");
@@ -118,7 +118,7 @@ test("a new task says everything a task can say, and is changed in the same form
     repository: stage.repository,
     engine: "codex",
     model: "gpt-5",
-    permission: "accept_edits",
+    permission: "accept-edits",
     priority: "high",
     isolation: "worktree",
     finish: "branch",
@@ -202,11 +202,15 @@ test("an agent and a terminal are started from the page", async ({ stage, board 
   await sheet.getByRole("combobox", { name: "Agent" }).selectOption("rehearsal");
   await sheet.getByLabel("Script of the rehearsal").fill("hello");
   await sheet.getByLabel("Permission").selectOption("Plan only");
-  await sheet.getByLabel("Folder").fill(join(stage.folder, "nowhere"));
+  await sheet.getByRole("textbox", { name: "Folder" }).fill(join(stage.folder, "nowhere"));
   await expect(sheet.getByText(/there is no folder/)).toBeVisible();
-  await sheet.getByLabel("Folder").fill(stage.repository);
+  await sheet.getByRole("textbox", { name: "Folder" }).fill(stage.repository);
   await expect(sheet.getByText(/on main/)).toBeVisible();
   await inOrder(board, "start-agent-light");
+  await sheet.getByRole("button", { name: "Start", exact: true }).click();
+  // What the daemon refuses is said in the form, which stays as it was.
+  await expect(sheet.getByRole("alert")).toContainText("no permission mode");
+  await sheet.getByLabel("Permission").selectOption("Ask first");
   await sheet.getByRole("button", { name: "Start", exact: true }).click();
   await expect(board).toHaveURL(/\/executions\//);
   const { executions } = await stage.call("execution_list", { all: true });

@@ -37,9 +37,10 @@ impl Repository {
         for word in words {
             command = command.arg(format!("--grep={word}"));
         }
-        let answer = command.at_most(MOST_BYTES).run().await?;
+        // The git folder it runs in has a file of the name HEAD.
+        let answer = command.arg("--").at_most(MOST_BYTES).run().await?;
         // A repository without a commit has nothing to be found.
-        if answer.code == Some(128) {
+        if answer.code == Some(128) && answer.stderr.contains("bad revision") {
             return Ok(Vec::new());
         }
         let output = String::from_utf8_lossy(&answer.success()?).into_owned();

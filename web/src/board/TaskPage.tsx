@@ -119,7 +119,7 @@ function Facts({ details }: { details: TaskDetails }) {
   const rows: [string, ReactNode][] = [
     ["Priority", task.priority],
     ["Phase", task.phases.length > 1 ? `${task.phase} of ${task.phases.join(", ")}` : task.phase],
-    ["Agent", [task.engine ?? "any", task.model, task.permission?.replaceAll("_", " ")].filter(Boolean).join(", ")],
+    ["Agent", [task.engine ?? "any", task.model, task.permission?.replaceAll("-", " ")].filter(Boolean).join(", ")],
     ["Repository", task.repository ? <code>{task.repository}</code> : null],
     ["Isolation", task.isolation],
     ["Start from", task.base ? <code>{task.base}</code> : null],

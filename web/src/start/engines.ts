@@ -1,17 +1,19 @@
 // The agent CLIs there are a way to start, and what each takes.
 
+import type { Permission } from "../generated/operations";
+
 /** Those that missiond knows, in the order people look for them. */
 export const ENGINES = ["claude", "codex", "gemini", "opencode", "rehearsal"] as const;
 
 /** An engine that follows a script instead of a model. */
 export const REHEARSAL = "rehearsal";
 
-export const PERMISSIONS = [
+export const PERMISSIONS: { value: Permission; name: string; says: string }[] = [
   { value: "ask", name: "Ask first", says: "It asks before it edits or runs anything." },
-  { value: "accept_edits", name: "Accept edits", says: "It edits files by itself and asks before it runs commands." },
+  { value: "accept-edits", name: "Accept edits", says: "It edits files by itself and asks before it runs commands." },
   { value: "plan", name: "Plan only", says: "It reads and plans, and changes nothing." },
   { value: "bypass", name: "Allow everything", says: "It never asks. Use it only where nothing can be broken." },
-] as const;
+];
 
 /** A line as a program and its arguments; quotes hold words together. */
 export function words(line: string): string[] {
