@@ -59,7 +59,7 @@ export function NewTask({ close, repository }: Props) {
         <TaskForm fields={fields} change={setFields} isNew />
         {add.error ? <Trouble error={add.error} /> : null}
         <div className="actions">
-          <label className="check start-now">
+          <label className="tick start-now">
             <input type="checkbox" checked={now} onChange={(event) => setNow(event.target.checked)} />
             Start now
           </label>

@@ -7,6 +7,7 @@ import { recall, remember } from "../app/remember";
 import { useAction } from "../daemon/queries";
 import type { RepositorySummary, Step } from "../generated/operations";
 import { Trouble } from "../parts/Loaded";
+import { Prose } from "../parts/Prose";
 import { Sheet } from "../parts/Sheet";
 import { say } from "../parts/toasts";
 import { type AgentChoice, AgentFields } from "../start/AgentFields";
@@ -122,7 +123,7 @@ export function Plan({ close, repository }: { close: () => void; repository?: st
       <form onSubmit={create}>
         {(propose.data?.notes ?? []).map((note) => (
           <p key={note} className="field-says">
-            {note}
+            <Prose text={note} />
           </p>
         ))}
         <ol className="plan" aria-label="Proposed tasks">

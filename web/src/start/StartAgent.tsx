@@ -117,7 +117,7 @@ export function StartAgent({ close, folder }: Props) {
             />
           </label>
           {terminal ? null : (
-            <label className="check">
+            <label className="tick">
               <input type="checkbox" checked={trusted} onChange={(event) => setTrusted(event.target.checked)} />
               Trust this folder when the agent asks
             </label>
