@@ -39,16 +39,25 @@ fn a_plan_read_by_mcp_becomes_tasks_of_the_board() {
     let shown = home.call("board_show", &json!({ "task": "T-3" }));
     assert_eq!(shown["task"]["title"], "Release 1.2");
     assert_eq!(shown["depends_on"][0]["number"], "T-1");
+    let added = home.json(&[
+        "task",
+        "propose",
+        "--add",
+        "--repository",
+        path,
+        "- polish\n- rest",
+    ]);
+    assert_eq!(added["tasks"][1]["title"], "Rest", "{added}");
     let mut bad = steps.clone();
     bad[2]["depends_on"] = json!(["nobody"]);
     let refused = agent.call("board_add_steps", json!({ "steps": bad }));
     assert!(refused.is_err(), "{refused:?}");
     let listed = home.call("board_list", &json!({}));
-    assert_eq!(listed["total"], 3, "all of them or none");
+    assert_eq!(listed["total"], 5, "all of them or none");
 
     let known = agent.done("repository_list", json!({}));
     assert_eq!(known["repositories"][0]["path"], path, "{known}");
-    assert_eq!(known["repositories"][0]["open_tasks"], 3);
+    assert_eq!(known["repositories"][0]["open_tasks"], 5);
 }
 
 #[test]

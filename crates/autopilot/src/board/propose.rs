@@ -8,7 +8,7 @@ mod read;
 
 use std::path::{Path, PathBuf};
 
-use missiond_core::{Check, TaskDraft};
+use missiond_core::{Check, Isolation, TaskDraft};
 use missiond_runtime::blocking;
 
 use self::read::{ReadStep, read_plan};
@@ -86,6 +86,9 @@ fn propose(
             named.or_else(|| template.map(str::to_owned)),
         )?
         .draft;
+        if draft.repository.is_none() && draft.isolation.is_none() {
+            draft.isolation = Some(Isolation::None);
+        }
         if draft.checks.is_none() {
             draft.checks = check
                 .as_ref()

@@ -377,6 +377,7 @@ fn due(text: &str) -> Result<Timestamp, String> {
 #[derive(Debug, Args)]
 pub(crate) struct ProposeArgs {
     /// The plan; read from standard input when it is `-`.
+    #[arg(allow_hyphen_values = true)]
     pub(crate) text: String,
     /// The repository to work in; the one this folder is in when left out.
     #[arg(long)]
