@@ -111,6 +111,7 @@ pub const CATALOGUE: &[OperationSpec] = &[
     worktree::WorktreeDiff::SPEC,
     review::ReviewSend::SPEC,
     worktree::WorktreeFinish::SPEC,
+    worktree::WorktreeDiscard::SPEC,
     worktree::WorktreeClean::SPEC,
 ];
 

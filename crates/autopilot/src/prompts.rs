@@ -183,6 +183,7 @@ mod tests {
             commit: None,
             at: missiond_core::Timestamp::from_micros(0),
             millis: 3,
+            note: None,
         };
         let text = of_checks(&[said("lint", true, 0), said("sh test.sh", false, 1)], 2, 3);
         assert!(text.contains("The check `sh test.sh` ended with exit code 1. It said"));

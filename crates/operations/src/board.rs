@@ -6,13 +6,13 @@ use missiond_api::operations::board::{
     BoardAdd, BoardAddParams, BoardCancel, BoardCancelParams, BoardDecompose, BoardDecomposeParams,
     BoardEdit, BoardEditParams, BoardExport, BoardExportParams, BoardGraph, BoardGraphParams,
     BoardImport, BoardImportParams, BoardList, BoardListParams, BoardNote, BoardNoteParams,
-    BoardReady, BoardReadyParams, BoardRetry, BoardShow, BoardTaskParams, Decomposed, Exported,
-    GraphNode, GraphReport, Imported, ReadyReport, TaskAdded, TaskDetails, TaskField, TaskLink,
-    TaskPage, TaskSummary, WaitingTask,
+    BoardReady, BoardReadyParams, BoardRetry, BoardRetryParams, BoardShow, BoardTaskParams,
+    Decomposed, Exported, GraphNode, GraphReport, Imported, ReadyReport, TaskAdded, TaskDetails,
+    TaskField, TaskLink, TaskPage, TaskSummary, WaitingTask,
 };
 use missiond_autopilot::board::{Again, BoardError, Change, Part, Source, TaskRequest};
 use missiond_core::{BoardTask, ErrorCode, Note, Text, Wait};
-use missiond_store::board::{Clearable, Dependency, ReadyLimits, TaskEdit, TaskFilter};
+use missiond_store::board::{Clearable, Dependency, ReadyLimits, RetryFrom, TaskEdit, TaskFilter};
 
 use crate::call::{Call, Operations};
 
@@ -37,6 +37,7 @@ pub(super) fn register(operations: &mut Operations) {
 async fn add(call: Call, params: BoardAddParams) -> Result<TaskAdded, ApiError> {
     let request = TaskRequest {
         draft: params.task,
+        review: call.daemon.config().autopilot.review,
         template: params.template,
         parent: params.parent,
         depends_on: params.depends_on,
@@ -178,11 +179,17 @@ async fn note(call: Call, params: BoardNoteParams) -> Result<Note, ApiError> {
     noted.map_err(|error| of_board(&error))
 }
 
-async fn retry(call: Call, params: BoardTaskParams) -> Result<BoardTask, ApiError> {
-    let retried = call.daemon.board.retry(params.task, call.trace).await;
+async fn retry(call: Call, params: BoardRetryParams) -> Result<BoardTask, ApiError> {
+    let from = if params.fresh {
+        RetryFrom::Scratch
+    } else {
+        RetryFrom::LastAttempt
+    };
+    let retried = call.daemon.board.retry(params.task, from, call.trace).await;
+    call.daemon.autopilot.wake();
     retried.map_err(|error| match error.illegal_move() {
         Some(illegal) => conflict(format!(
-            "{} is {}: only what is blocked or failed is tried again",
+            "{} is {}: only what is blocked, failed or in review is tried again",
             params.task, illegal.from
         )),
         None => of_board(&error),

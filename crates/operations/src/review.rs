@@ -12,7 +12,9 @@ use missiond_api::operations::worktree::{
     WorktreeDiffParams,
 };
 use missiond_autopilot::worktrees::NamedWorktree;
-use missiond_core::{Attempt, BoardTask, ErrorCode, ExecutionId, TaskRef, excerpt};
+use missiond_core::{
+    Attempt, BoardTask, BoardTaskStatus, ErrorCode, ExecutionId, TaskRef, excerpt,
+};
 use missiond_executions::ExecutionError;
 use missiond_journal::catalogue::{CommentSide, LineComment, Review};
 use missiond_journal::{List, OutOfBounds, Text};
@@ -292,7 +294,11 @@ async fn addressee(call: &Call, to: &str) -> Result<ExecutionId, ApiError> {
         let found = found.map_err(|error| ApiError::new(error.code(), error.to_string()))?;
         return Ok(found.id);
     };
-    let (_, attempts) = attempts_of(call, task).await?;
+    let (task, attempts) = attempts_of(call, task).await?;
+    // The agent of work in review leaves: it would not get to what it is told.
+    if task.status == BoardTaskStatus::Review {
+        return Err(nobody(to));
+    }
     let mut newest = attempts.iter().rev();
     newest
         .find_map(|attempt| attempt.execution)

@@ -31,13 +31,13 @@ use crate::{StoreError, Tx};
 pub use attempts::{
     AttemptLocation, EndedAttempt, adopt, attempt, attempt_of_execution, attempts, claim,
     claim_next, evidence, expire, finish, heartbeat, live_attempts, record_claim, record_evidence,
-    record_location,
+    record_location, submit,
 };
 pub use graph::{Dependency, depend, dependencies, dependents, edges_among, undepend};
 pub use ready::{ReadyLimits, Waiting, count_ready, ready, waiting, waits_of};
 pub use tasks::{
-    Clearable, TaskEdit, TaskFilter, add, add_graph, add_note, block, by_number, cancel, children,
-    complete, count, edit, export_page, find, get, list, notes, retry, set_phase,
+    Clearable, RetryFrom, TaskEdit, TaskFilter, add, add_graph, add_note, block, by_number, cancel,
+    children, complete, count, edit, export_page, find, get, list, notes, retry, set_phase,
 };
 pub use worktrees::{attempt_on, attempts_in};
 

@@ -13,7 +13,6 @@ use crate::diff_text::{Change, Entry, Hunk, PatchLimits, parse_list, parse_patch
 use crate::error::WorkspaceError;
 use crate::git::GitCall;
 use crate::repository::Repository;
-use crate::status;
 use crate::worktree::Worktree;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,6 +49,35 @@ pub struct DiffLimits {
     /// A file with more changed lines is shown only if it is asked for.
     pub file_lines: u64,
     pub patch: PatchLimits,
+}
+
+/// How much was changed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DiffSize {
+    pub files: u64,
+    pub additions: u64,
+    pub deletions: u64,
+}
+
+/// Counts everything and reads nothing.
+const COUNTED: DiffLimits = DiffLimits {
+    files: 0,
+    file_lines: 0,
+    patch: PatchLimits {
+        lines: 0,
+        bytes: 0,
+        line_chars: 0,
+    },
+};
+
+impl From<Diff> for DiffSize {
+    fn from(diff: Diff) -> Self {
+        Self {
+            files: diff.files.len() as u64 + diff.files_left_out,
+            additions: diff.additions,
+            deletions: diff.deletions,
+        }
+    }
 }
 
 /// New files beyond these are not looked at: nobody reads them one by one.
@@ -89,6 +117,11 @@ impl Worktree {
         Ok(Diff { base, head, ..diff })
     }
 
+    /// How much that is.
+    pub async fn size(&self) -> Result<DiffSize, WorkspaceError> {
+        Ok(self.diff(&[], COUNTED).await?.into())
+    }
+
     /// The last commit that this worktree and its base have in common.
     async fn merge_base(&self, head: &str) -> Result<String, WorkspaceError> {
         let began = self.base_commit().to_owned();
@@ -110,6 +143,11 @@ impl Worktree {
 }
 
 impl Repository {
+    /// How much is different between two commits.
+    pub async fn size(&self, base: &str, head: &str) -> Result<DiffSize, WorkspaceError> {
+        Ok(self.diff(base, head, &[], COUNTED).await?.into())
+    }
+
     /// What is different between two commits, for work whose worktree is gone.
     pub async fn diff(
         &self,
@@ -262,9 +300,7 @@ impl IndexCopy {
         };
         let own = worktree.admin().join("index");
         copy_with_time(&own, &copy.path).map_err(WorkspaceError::io(&own))?;
-        let mut untracked = status::changes(worktree.git(), worktree.path())
-            .await?
-            .untracked;
+        let mut untracked = worktree.changes().await?.untracked;
         // A repository inside is listed as a folder; git would note only that it
         // is there.
         untracked.retain(|path| !bytes(path).ends_with(b"/"));

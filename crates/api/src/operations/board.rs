@@ -49,8 +49,9 @@ operations! {
         "Write a note on a task.";
 
     BoardRetry = "board_retry" (Idempotent, "board"; Agent):
-        BoardTaskParams => BoardTask,
-        "Open a blocked or failed task again, with its count of attempts at zero.";
+        BoardRetryParams => BoardTask,
+        "Have a task tried again that is blocked, failed or in review, with its count of attempts \
+         at zero; from scratch if asked. Refused while it is worked on.";
 
     BoardCancel = "board_cancel" (Destructive, "board"):
         BoardCancelParams => BoardTask,
@@ -78,6 +79,17 @@ pub struct BoardAddParams {
     /// Tasks that must be done first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<TaskRef>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BoardRetryParams {
+    /// Its number, like T-1, or its id.
+    pub task: TaskRef,
+    /// Begin from scratch, in a new worktree from the base. Without this the next
+    /// attempt goes on with what the last one left.
+    #[serde(default)]
+    pub fresh: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

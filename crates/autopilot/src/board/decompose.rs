@@ -102,6 +102,7 @@ fn inherited(parent: &BoardTask) -> TaskDraft {
         isolation: Some(parent.isolation),
         base: parent.base.clone(),
         finish: Some(parent.finish),
+        review: Some(parent.review),
         setup: Some(parent.setup.clone()),
         teardown: Some(parent.teardown.clone()),
         ..TaskDraft::default()

@@ -316,6 +316,10 @@ async fn cards_of(tx: &mut Tx<'_>) -> Result<Vec<Card>, StoreError> {
                 BoardTaskStatus::Done => Standing::Done,
                 BoardTaskStatus::Failed => Standing::Failed { reason },
                 BoardTaskStatus::Blocked => Standing::Blocked { reason },
+                // The work itself is in no file, so nobody else can merge it.
+                BoardTaskStatus::Review => Standing::Blocked {
+                    reason: "its work was ready for review where it was exported".to_owned(),
+                },
             },
             created_at: Some(task.created_at),
             finished_at: task.finished_at,

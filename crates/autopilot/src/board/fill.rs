@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use missiond_api::Home;
-use missiond_core::{Check, CliEngine, Finish, Isolation, TaskDraft};
+use missiond_core::{Check, CliEngine, Finish, Isolation, ReviewGate, TaskDraft};
 use missiond_runtime::blocking;
 use missiond_yaml::{Node, Value};
 use serde::Deserialize;
@@ -32,6 +32,7 @@ struct Defaults {
     teardown: Option<Vec<Check>>,
     isolation: Option<Isolation>,
     finish: Option<Finish>,
+    review: Option<ReviewGate>,
     base: Option<String>,
     engine: Option<CliEngine>,
     /// Folders to check out in worktrees; everything when left out.
@@ -46,6 +47,7 @@ impl Defaults {
             teardown: self.teardown,
             isolation: self.isolation,
             finish: self.finish,
+            review: self.review,
             base: self.base,
             engine: self.engine,
             ..TaskDraft::default()

@@ -14,10 +14,10 @@ use std::sync::Arc;
 
 use missiond_api::Home;
 use missiond_core::{
-    BoardTask, BoardTaskId, Clock, DaemonId, EngineeringPhase, Note, NoteText, TaskDraft, TaskRef,
-    TraceContext, Wait,
+    BoardTask, BoardTaskId, Clock, DaemonId, EngineeringPhase, Note, NoteText, ReviewGate,
+    TaskDraft, TaskRef, TraceContext, Wait,
 };
-use missiond_store::board::{self as store, Act, NewBoardTask, ReadyLimits, TaskEdit};
+use missiond_store::board::{self as store, Act, NewBoardTask, ReadyLimits, RetryFrom, TaskEdit};
 use missiond_store::{MissionDb, StoreError, Tx};
 use missiond_timeline::Timeline;
 
@@ -41,6 +41,8 @@ pub struct Board {
 #[derive(Debug, Clone, Default)]
 pub struct TaskRequest {
     pub draft: TaskDraft,
+    /// When neither the task nor its repository says.
+    pub review: ReviewGate,
     pub template: Option<String>,
     pub parent: Option<TaskRef>,
     pub depends_on: Vec<TaskRef>,
@@ -97,7 +99,8 @@ impl Board {
         limits: ReadyLimits,
         trace: TraceContext,
     ) -> Result<Added, BoardError> {
-        let filled = fill::fill(&self.home, request.draft, request.template).await?;
+        let mut filled = fill::fill(&self.home, request.draft, request.template).await?;
+        filled.draft.review.get_or_insert(request.review);
         filled.draft.check()?;
         let mut warnings = filled.warnings;
         warnings.extend(vet::vet(&filled.draft).await?);
@@ -191,12 +194,18 @@ impl Board {
         Ok(noted.await?)
     }
 
-    pub async fn retry(&self, task: TaskRef, trace: TraceContext) -> Result<BoardTask, BoardError> {
+    /// Has a task tried again, with what it left or from scratch.
+    pub async fn retry(
+        &self,
+        task: TaskRef,
+        from: RetryFrom,
+        trace: TraceContext,
+    ) -> Result<BoardTask, BoardError> {
         let act = self.act(trace);
         let retried = self.db.write(move |tx| {
             Box::pin(async move {
                 let id = store::find(tx, task).await?.id;
-                store::retry(tx, id, &act).await
+                store::retry(tx, id, from, &act).await
             })
         });
         Ok(retried.await?)

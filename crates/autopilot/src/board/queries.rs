@@ -162,6 +162,7 @@ async fn everything(tx: &mut Tx<'_>, all: bool) -> Result<(Vec<BoardTask>, u64),
         vec![
             BoardTaskStatus::Open,
             BoardTaskStatus::Running,
+            BoardTaskStatus::Review,
             BoardTaskStatus::Blocked,
         ]
     };

@@ -49,6 +49,7 @@ fn attempt(number: u32, outcome: Outcome) -> Attempt {
         outcome: Some(outcome),
         reason: None,
         check_rounds: 0,
+        abandoned: false,
         started_at: at(0),
         ended_at: Some(at(9)),
     }
@@ -67,6 +68,7 @@ fn evidence(round: u32, check: &str, exit: i32, tail: &str) -> Evidence {
         commit: Some(format!("c{round}")),
         at: at(u64::from(round)),
         millis: 1,
+        note: None,
     }
 }
 

@@ -139,7 +139,8 @@ async fn follow(shared: &Shared, task: &BoardTask, answer: &str, by: &str) -> Re
         .db
         .write(move |tx| Box::pin(autopilot::unpark(tx, id)))
         .await?;
-    shared.board.retry(reference, trace).await?;
+    let from = board::RetryFrom::LastAttempt;
+    shared.board.retry(reference, from, trace).await?;
     shared.wake();
     Ok(())
 }

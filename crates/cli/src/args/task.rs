@@ -6,7 +6,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use missiond_api::operations::board::TaskField;
 use missiond_core::{
     BoardTaskStatus, Check, CliEngine, Clock, EngineeringPhase, Finish, Isolation, Limit,
-    MOST_CHECK_SECS, Permission, Priority, SystemClock, TaskRef, Text, Timestamp,
+    MOST_CHECK_SECS, Permission, Priority, ReviewGate, SystemClock, TaskRef, Text, Timestamp,
 };
 
 use super::duration::duration;
@@ -99,11 +99,17 @@ standard input.")]
         /// The note; `-` reads it from standard input.
         text: String,
     },
-    /// Open a blocked or failed task again.
-    #[command(after_help = "Example:\n  mission task retry T-1")]
+    /// Have a task tried again that is blocked, failed or in review.
+    #[command(after_help = "\
+Examples:
+  mission task retry T-1
+  mission task retry T-1 --fresh")]
     Retry {
         /// Its number, like T-1, or its id.
         task: TaskRef,
+        /// From scratch, in a new worktree from the base; what was tried stays.
+        #[arg(long)]
+        fresh: bool,
     },
     /// Cancel a task.
     #[command(after_help = "Example:\n  mission task cancel T-1 --reason \"not needed\"")]
@@ -244,9 +250,12 @@ pub(crate) struct DraftArgs {
     /// What the work starts from: a branch, a tag or a commit.
     #[arg(long, value_name = "REF")]
     pub(crate) base: Option<String>,
-    /// What becomes of verified work: merge, rebase, branch or patch.
+    /// What becomes of verified work: merge, squash, rebase, branch or patch.
     #[arg(long)]
     pub(crate) finish: Option<Finish>,
+    /// Whether a person looks at verified work first: merge_at_once or after_approval.
+    #[arg(long)]
+    pub(crate) review: Option<ReviewGate>,
     /// A command that must succeed before the task is done; may be given again. Words are
     /// split as a shell does; no shell runs.
     #[arg(long = "check", value_name = "COMMAND", value_parser = command)]

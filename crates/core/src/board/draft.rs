@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::touches::LONGEST_TOUCH;
 use super::{
     BoardTask, Budget, Check, DEFAULT_MAX_ATTEMPTS, Finish, InvalidTouch, Isolation,
-    MOST_CHECK_SECS, MOST_TOKENS, Priority, TaskNumber, check_touch,
+    MOST_CHECK_SECS, MOST_TOKENS, Priority, ReviewGate, TaskNumber, check_touch,
 };
 use crate::machines::Machine;
 use crate::{BoardTaskId, BoardTaskStatus, CliEngine, EngineeringPhase, Permission, Timestamp};
@@ -69,6 +69,10 @@ pub struct TaskDraft {
     /// What becomes of verified work.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub finish: Option<Finish>,
+    /// Whether a person looks at verified work before it is merged; as the repository
+    /// and the configuration say when left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub review: Option<ReviewGate>,
     /// Commands that must succeed before the task counts as done.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checks: Option<Vec<Check>>,
@@ -166,6 +170,7 @@ impl TaskDraft {
             isolation: self.isolation.or(below.isolation),
             base: self.base.or(below.base),
             finish: self.finish.or(below.finish),
+            review: self.review.or(below.review),
             checks: self.checks.or(below.checks),
             setup: self.setup.or(below.setup),
             teardown: self.teardown.or(below.teardown),
@@ -323,6 +328,7 @@ impl BoardTask {
             isolation: draft.isolation.unwrap_or_default(),
             base: draft.base,
             finish: draft.finish.unwrap_or_default(),
+            review: draft.review.unwrap_or_default(),
             checks: draft.checks.unwrap_or_default(),
             setup: draft.setup.unwrap_or_default(),
             teardown: draft.teardown.unwrap_or_default(),
@@ -357,6 +363,7 @@ impl BoardTask {
             isolation: (self.isolation != Isolation::Worktree).then_some(self.isolation),
             base: self.base.clone(),
             finish: (self.finish != Finish::Merge).then_some(self.finish),
+            review: (self.review != ReviewGate::MergeAtOnce).then_some(self.review),
             checks: any(&self.checks),
             setup: any(&self.setup),
             teardown: any(&self.teardown),
@@ -457,6 +464,7 @@ mod tests {
             labels: Some(vec!["a b".into()]),
             checks: Some(vec![Check::of(vec!["true".into()])]),
             finish: Some(Finish::Patch),
+            review: Some(ReviewGate::AfterApproval),
             ..titled("it's \"quoted\"")
         };
         let now = Timestamp::from_micros(7);

@@ -60,6 +60,9 @@ impl fmt::Display for Wait {
             Self::Dependency { task, status } => match status {
                 BoardTaskStatus::Open => write!(f, "waits for {task}"),
                 BoardTaskStatus::Running => write!(f, "waits for {task}, which is running"),
+                BoardTaskStatus::Review => {
+                    write!(f, "waits for {task}, which waits for your review")
+                }
                 BoardTaskStatus::Failed => {
                     write!(
                         f,
@@ -142,6 +145,10 @@ mod tests {
         };
         let sentences = [
             (dependency(BoardTaskStatus::Open), "waits for T-12"),
+            (
+                dependency(BoardTaskStatus::Review),
+                "waits for T-12, which waits for your review",
+            ),
             (
                 dependency(BoardTaskStatus::Failed),
                 "waits for T-12, which failed: retry it or drop the dependency",

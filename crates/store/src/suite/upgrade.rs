@@ -277,6 +277,12 @@ const HOLDINGS: &[Holding] = &[
         ask: "SELECT endpoint FROM knowledge_models",
         answer: &["http://127.0.0.1:11434"],
     },
+    Holding {
+        since: 18,
+        write: "UPDATE board_tasks SET review = 'after_approval'",
+        ask: "SELECT review FROM board_tasks",
+        answer: &["after_approval"],
+    },
 ];
 
 pub async fn every_earlier_version_upgrades_and_keeps_its_data(url: DbUrl) {

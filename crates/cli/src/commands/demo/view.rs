@@ -118,6 +118,7 @@ impl View {
             let (mark, style) = match task.status {
                 BoardTaskStatus::Open => ("·", Style::Dim),
                 BoardTaskStatus::Running => ("●", Style::Cyan),
+                BoardTaskStatus::Review => ("◆", Style::Yellow),
                 BoardTaskStatus::Done => ("✓", Style::Green),
                 BoardTaskStatus::Failed | BoardTaskStatus::Blocked => ("✗", Style::Red),
             };
@@ -150,6 +151,7 @@ impl View {
             Event::BoardTaskUpdated { task, status } => {
                 let words = match status {
                     BoardTaskStatus::Done => "is verified, merged and done",
+                    BoardTaskStatus::Review => "is verified and ready for review",
                     BoardTaskStatus::Failed => "has failed",
                     BoardTaskStatus::Blocked => "is blocked: a person is asked",
                     BoardTaskStatus::Open | BoardTaskStatus::Running => return None,
@@ -201,6 +203,7 @@ fn checks(count: u32) -> String {
 fn doing(task: &TaskSummary, snapshot: &Snapshot) -> String {
     match task.status {
         BoardTaskStatus::Open => return "waits".to_owned(),
+        BoardTaskStatus::Review => return "ready for review".to_owned(),
         BoardTaskStatus::Done => return "done".to_owned(),
         BoardTaskStatus::Failed | BoardTaskStatus::Blocked => {
             return printable(task.blocked.as_deref().unwrap_or("stopped"));

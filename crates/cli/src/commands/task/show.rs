@@ -117,7 +117,12 @@ pub(super) fn details(output: &mut Output, details: &TaskDetails) {
     match task.isolation {
         Isolation::None => field("works in", "no repository"),
         Isolation::Worktree | Isolation::Shared => {
-            let place = format!("{}{base}, then {}", task.isolation, task.finish);
+            let review = if task.is_reviewed() {
+                ", after a review"
+            } else {
+                ""
+            };
+            let place = format!("{}{base}, then {}{review}", task.isolation, task.finish);
             field("works in", &place);
         }
     }
@@ -242,7 +247,13 @@ fn attempt_lines(attempt: &Attempt, now: Timestamp) -> Vec<String> {
 fn evidence_lines(said: &Evidence, paint: Paint) -> Vec<String> {
     let ran = said.timed_out || said.exit.is_some() || said.signal.is_some();
     if said.passed && !ran {
-        return vec![format!("round {}: {}", said.round, printable(&said.tail))];
+        let mut lines = vec![format!("round {}: {}", said.round, printable(&said.tail))];
+        lines.extend(
+            said.note
+                .iter()
+                .map(|note| format!("  {}", printable(note))),
+        );
+        return lines;
     }
     let how = match (said.timed_out, said.exit, said.signal) {
         (true, ..) => "took too long".to_owned(),
@@ -263,6 +274,11 @@ fn evidence_lines(said: &Evidence, paint: Paint) -> Vec<String> {
         said.millis
     );
     let mut lines = vec![head];
+    lines.extend(
+        said.note
+            .iter()
+            .map(|note| format!("  {}", printable(note))),
+    );
     if !said.passed {
         let tail: Vec<_> = said.tail.lines().collect();
         let shown = tail.len().saturating_sub(8);
