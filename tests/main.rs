@@ -19,6 +19,7 @@ mod conversations;
 mod crash;
 mod database_journals;
 mod documents;
+mod ecosystems;
 mod effects;
 mod embedding;
 mod execution_access;

@@ -12,6 +12,7 @@ mod memory;
 mod overlap;
 mod place;
 mod real;
+mod review;
 mod trouble;
 
 use std::path::{Path, PathBuf};

@@ -119,6 +119,16 @@ fn worktrees_by_mcp_are_those_of_git() {
         );
     }
     assert_eq!(listed["worktrees"].as_array().unwrap().len(), 2);
+    std::fs::write(held.path().join("loose"), "l\n").unwrap();
+    let shown = agent.done("worktree_discard", json!({ "worktree": "mission/held" }));
+    assert_eq!(
+        (&shown["done"], &shown["removed"]),
+        (&json!(false), &json!(["loose"]))
+    );
+    assert!(held.path().join("loose").exists());
+    let discard = json!({ "worktree": "mission/held", "confirmed": true });
+    agent.done("worktree_discard", discard);
+    assert!(!held.path().join("loose").exists());
     agent.done(
         "worktree_finish",
         json!({ "worktree": "mission/held", "confirmed": true }),
