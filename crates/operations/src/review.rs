@@ -30,6 +30,7 @@ use crate::call::{Call, Operations, of_store};
 const LIMITS: DiffLimits = DiffLimits {
     files: 400,
     file_lines: 1_500,
+    context: 3,
     patch: PatchLimits {
         lines: 5_000,
         bytes: 300_000,
@@ -48,10 +49,14 @@ pub(super) fn register(operations: &mut Operations) {
 
 async fn diff(call: Call, params: WorktreeDiffParams) -> Result<WorktreeChanges, ApiError> {
     let only: Vec<PathBuf> = params.files.iter().map(PathBuf::from).collect();
+    let limits = DiffLimits {
+        context: params.context.to_u32(),
+        ..LIMITS
+    };
     let named = call.daemon.worktrees.named(&params.worktree).await;
     let changes = match named.map_err(|error| of_store(&error))? {
-        Some(named) => of_worktree(named, &only).await?,
-        None => of_branch(&call, &params.worktree, &only).await?,
+        Some(named) => of_worktree(named, &only, limits).await?,
+        None => of_branch(&call, &params.worktree, &only, limits).await?,
     };
     for path in params.files.iter() {
         if !changes.files.iter().any(|file| file.path == *path) {
@@ -63,9 +68,13 @@ async fn diff(call: Call, params: WorktreeDiffParams) -> Result<WorktreeChanges,
     Ok(changes)
 }
 
-async fn of_worktree(named: NamedWorktree, only: &[PathBuf]) -> Result<WorktreeChanges, ApiError> {
+async fn of_worktree(
+    named: NamedWorktree,
+    only: &[PathBuf],
+    limits: DiffLimits,
+) -> Result<WorktreeChanges, ApiError> {
     let worktree = named.worktree.map_err(|error| of_workspace(&error))?;
-    let diff = worktree.diff(only, LIMITS).await;
+    let diff = worktree.diff(only, limits).await;
     let diff = diff.map_err(|error| of_workspace(&error))?;
     Ok(WorktreeChanges {
         path: Some(worktree.path().display().to_string()),
@@ -78,7 +87,12 @@ async fn of_worktree(named: NamedWorktree, only: &[PathBuf]) -> Result<WorktreeC
 
 /// What is left of an attempt whose worktree was removed: its branch, or the
 /// commit that its checks last ran on.
-async fn of_branch(call: &Call, name: &str, only: &[PathBuf]) -> Result<WorktreeChanges, ApiError> {
+async fn of_branch(
+    call: &Call,
+    name: &str,
+    only: &[PathBuf],
+    limits: DiffLimits,
+) -> Result<WorktreeChanges, ApiError> {
     let left = newest_attempt(call, name.to_owned()).await;
     let left = left.map_err(|error| of_store(&error))?;
     let left = left.ok_or_else(|| super::worktree::unknown(name))?;
@@ -92,7 +106,7 @@ async fn of_branch(call: &Call, name: &str, only: &[PathBuf]) -> Result<Worktree
     let (base, heads) = (base.clone(), [attempt.branch.clone(), left.checked]);
     let mut gone = None;
     for head in heads.into_iter().flatten() {
-        match repository.diff(&base, &head, only, LIMITS).await {
+        match repository.diff(&base, &head, only, limits).await {
             Ok(diff) => {
                 return Ok(WorktreeChanges {
                     branch: attempt.branch.clone(),

@@ -48,6 +48,8 @@ pub struct DiffLimits {
     pub files: usize,
     /// A file with more changed lines is shown only if it is asked for.
     pub file_lines: u64,
+    /// How many unchanged lines are shown before and behind each change.
+    pub context: u32,
     pub patch: PatchLimits,
 }
 
@@ -63,6 +65,7 @@ pub struct DiffSize {
 const COUNTED: DiffLimits = DiffLimits {
     files: 0,
     file_lines: 0,
+    context: 0,
     patch: PatchLimits {
         lines: 0,
         bytes: 0,
@@ -86,13 +89,12 @@ const UNTRACKED: usize = 5_000;
 const NAMES_BYTES: usize = 256 << 10;
 
 /// Whatever the person has set, a difference looks the same.
-const PLAIN: [&str; 11] = [
+const PLAIN: [&str; 10] = [
     "--no-color",
     "--no-ext-diff",
     "--no-textconv",
     "--find-renames",
     "--diff-algorithm=histogram",
-    "--unified=3",
     "--inter-hunk-context=0",
     "--src-prefix=a/",
     "--dst-prefix=b/",
@@ -199,7 +201,8 @@ async fn compare(
         .map(|path| literal(path))
         .collect();
     if !names.is_empty() {
-        let command = call("show what was changed").args(["--patch", "--"]);
+        let context = format!("--unified={}", limits.context);
+        let command = call("show what was changed").args(["--patch", &context, "--"]);
         let command = command.args(names).at_most(patch_bytes(limits));
         attach_hunks(&mut files, &command.output().await?, limits.patch);
     }

@@ -1,7 +1,7 @@
 //! Worktrees of attempts: what is in them, bringing it back, removing them.
 
 use missiond_core::{
-    BoardTaskStatus, CheckVerdict, CliEngine, Finish, List, TaskNumber, Text, Timestamp,
+    BoardTaskStatus, BoundedOr, CheckVerdict, CliEngine, Finish, List, TaskNumber, Text, Timestamp,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -107,6 +107,9 @@ pub struct WorktreeDiffParams {
     /// shown as far as an answer goes. All when left out.
     #[serde(default)]
     pub files: List<String, 0, 50>,
+    /// How many unchanged lines are shown before and behind each change.
+    #[serde(default)]
+    pub context: BoundedOr<0, 5000, 3>,
 }
 
 /// What was changed since the work left its base.
