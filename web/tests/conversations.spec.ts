@@ -42,7 +42,7 @@ test("what was said is found, read and priced", async ({ stage, board }) => {
   // Both are there without a reload: the run's and the person's own.
   await expect(board.getByRole("link", { name: "Where do the pelicans live?" })).toBeVisible();
   const own = board.locator(".talk", { hasText: "think aloud" });
-  await expect(own).toContainText("your own");
+  await expect(own).toContainText("yours");
   await expect(own).toContainText("$0.02");
   await expect(board.locator(".talk", { hasText: "pelicans" })).toContainText("$0.01");
   await board.screenshot({ path: "screenshots/conversations-list.png" });
@@ -51,8 +51,8 @@ test("what was said is found, read and priced", async ({ stage, board }) => {
   await board.getByLabel("Agent").selectOption("claude");
   await expect(board.locator(".talk")).toHaveCount(1);
   await expect(board).toHaveURL(/engine=claude/);
-  await board.getByLabel("Since when").selectOption("The last day");
-  await board.getByRole("button", { name: "All" }).click();
+  await board.getByLabel("Time", { exact: true }).selectOption("Last day");
+  await board.getByRole("button", { name: "Clear filters" }).click();
   await expect(board.locator(".talk")).toHaveCount(2);
 
   // By its words, from the palette, with the words marked.
@@ -62,9 +62,9 @@ test("what was said is found, read and priced", async ({ stage, board }) => {
   await expect(board.locator(".talk-said mark").first()).toBeVisible();
   await expect(board.locator(".talk-hit", { hasText: "I counted seven" })).toBeVisible();
   await board.screenshot({ path: "screenshots/conversations-found.png" });
-  await board.getByLabel("What was said").fill("xylophone");
+  await board.getByLabel("Search conversations").fill("xylophone");
   await board.keyboard.press("Enter");
-  await expect(board.getByRole("heading", { name: "Nobody said that" })).toBeVisible();
+  await expect(board.getByRole("heading", { name: "Nothing found" })).toBeVisible();
   await board.goBack();
   await board.goto(`${address}/conversations?q=counted`);
   await board.locator(".talk-hit a").first().click();
@@ -79,11 +79,11 @@ test("what was said is found, read and priced", async ({ stage, board }) => {
   await expect(call.getByRole("region")).toHaveCount(0);
   await call.locator("summary").focus();
   await board.keyboard.press("Enter");
-  await expect(call.getByRole("region", { name: /^What came out/ })).toContainText("seven pelicans");
+  await expect(call.getByRole("region", { name: /^Output of/ })).toContainText("seven pelicans");
   await board.screenshot({ path: "screenshots/conversation.png" });
 
   // To the run and back.
-  await board.getByRole("link", { name: "its journal and terminal" }).click();
+  await board.getByRole("link", { name: "journal and terminal" }).click();
   await expect(board).toHaveURL(new RegExp(execution));
   await board.getByRole("link", { name: "Conversation", exact: true }).click();
   await expect(board.getByRole("heading", { name: "Turn 1" })).toBeVisible();
@@ -101,9 +101,9 @@ test("what was said is found, read and priced", async ({ stage, board }) => {
   // What is no part of the talk is there for whoever wants it, with its label.
   await board.goto(`${address}/conversations?engine=claude`);
   await board.getByRole("link", { name: "think aloud" }).click();
-  await expect(board.getByRole("region", { name: "Turn 2" })).toContainText("1 message that is not talk");
+  await expect(board.getByRole("region", { name: "Turn 2" })).toContainText("1 message hidden as noise");
   await expect(board.getByText("/context")).toHaveCount(0);
-  await board.getByRole("button", { name: "What is not talk" }).click();
+  await board.getByRole("button", { name: "Show noise" }).click();
   await expect(board.locator(".message", { hasText: "/context" }).locator(".tag")).toHaveText("command");
   await expect(board.locator(".call .mark")).toHaveText("failed");
   await expect(board.locator(".talk-side")).toContainText("as the program counts it");
@@ -115,5 +115,5 @@ test("what was said is found, read and priced", async ({ stage, board }) => {
 
 test("without a conversation it says how there will be one", async ({ board, stage }) => {
   await board.goto(`${await stage.address()}/conversations`);
-  await expect(board.getByRole("heading", { name: "Nobody has talked yet" })).toBeVisible();
+  await expect(board.getByRole("heading", { name: "No conversations yet" })).toBeVisible();
 });

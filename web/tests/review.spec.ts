@@ -1,8 +1,10 @@
 // Work looked at from the page: what was changed, what is said about it, and
 // bringing it back.
 
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+
+import { AxeBuilder } from "@axe-core/playwright";
 
 import { expect, type Stage, test } from "./stage";
 
@@ -28,6 +30,24 @@ async function underReview(stage: Stage): Promise<string> {
   await expect.poll(async () => (await stage.call("question_list", { all: false })).questions.length).toBe(1);
   return task;
 }
+
+/** Where the agent of a task works. */
+async function folderOf(stage: Stage, task: string): Promise<string> {
+  const { attempts } = await stage.call("board_show", { task });
+  return attempts.at(-1)?.worktree ?? "";
+}
+
+function write(folder: string, path: string, text: string): void {
+  mkdirSync(dirname(join(folder, path)), { recursive: true });
+  writeFileSync(join(folder, path), text);
+}
+
+/** A file in Python, one function a piece, of which some say otherwise than usual. */
+const functions = (count: number, otherwise: Record<number, string> = {}): string =>
+  Array.from({ length: count }, (_, number) => {
+    const body = otherwise[number] ?? `return ${number}`;
+    return `def answer_${number}():\n    """Says ${number}."""\n    ${body}\n\n`;
+  }).join("");
 
 /** A file of the worktree, which may be on its branch alone by now. */
 async function readWhenThere(path: string, otherwise: () => Promise<string>): Promise<string> {
@@ -148,3 +168,135 @@ test("a review of work whose agent is gone becomes a note, and the task is tried
   expect(notes.at(-1)?.text).toBe("Do not leave half-way.");
   expect(card.status).toBe("open");
 });
+
+test("a change is read in colour, side by side, and with what stands around it", async ({ stage, board }) => {
+  await stage.makeRepository();
+  write(stage.repository, "src/answers.py", functions(40));
+  await stage.git("add", "--all");
+  await stage.git("-c", "user.name=t", "-c", "user.email=t@localhost", "commit", "--quiet", "-m", "answers");
+  const task = await underReview(stage);
+  const folder = await folderOf(stage, task);
+  write(folder, "src/answers.py", functions(40, { 5: 'return "five"', 30: "raise ValueError(30)" }));
+  write(folder, "web/page.ts", "export const title: string = `answers`;\n");
+  await board.goto(`${await stage.address()}/review/${task}`);
+  const python = board.getByRole("region", { name: "src/answers.py", exact: true });
+
+  // Told apart by what the words are, in each language.
+  await expect(python.locator(".added .hl-string", { hasText: '"five"' })).toBeVisible();
+  await expect(python.locator(".added .hl-keyword", { hasText: "raise" })).toBeVisible();
+  const page = board.getByRole("region", { name: "web/page.ts", exact: true });
+  await expect(page.locator(".hl-keyword", { hasText: "export" })).toBeVisible();
+  await board.screenshot({ path: "screenshots/review-unified.png" });
+
+  // What is between the hunks is opened from either side, or all of it.
+  await expect(python).not.toContainText("def answer_20()");
+  await python.getByRole("button", { name: "Show 20 lines from line 27", exact: true }).click();
+  await expect(python).toContainText("def answer_8()");
+  await expect(python).not.toContainText("def answer_20()");
+  await python.getByRole("button", { name: "Show 20 lines up to line 119", exact: true }).click();
+  await expect(python).toContainText("def answer_27()");
+  await expect(python).not.toContainText("def answer_39()");
+  await python.getByRole("button", { name: "Show 20 more lines" }).click();
+  await expect(python).toContainText("def answer_34()");
+  await python.getByRole("button", { name: "Whole file" }).click();
+  await expect(python.locator("tr.line")).toHaveCount(162);
+  await expect(python.getByRole("button", { name: /Show|all \d+ lines/ })).toHaveCount(0);
+  await python.getByRole("button", { name: "Changes only" }).click();
+  await expect(python).not.toContainText("def answer_20()");
+
+  // Beside each other, remembered, with comments on either side.
+  await board.keyboard.press("s");
+  const changed = python.locator("tr.pair", { hasText: "raise ValueError" });
+  await expect(changed.locator("td.removed.code")).toContainText("return 30");
+  await expect(changed.locator("td.added.code")).toContainText("raise ValueError(30)");
+  await changed.getByRole("button", { name: "Comment on removed line 123" }).click();
+  await board.getByLabel("Comment on line 123").fill("Why not as before?");
+  await board.keyboard.press("Control+Enter");
+  await expect(python.locator(".said")).toContainText("Why not as before?");
+  await board.reload();
+  await expect(board.getByRole("button", { name: /Side by side/ })).toHaveAttribute("aria-pressed", "true");
+  await expect(changed.locator("td.added.code")).toContainText("raise ValueError(30)");
+  await board.screenshot({ path: "screenshots/review-split.png" });
+});
+
+test("a file that was viewed is folded until it changes again", async ({ stage, board }) => {
+  const task = await underReview(stage);
+  const folder = await folderOf(stage, task);
+  await board.goto(`${await stage.address()}/review/${task}`);
+  const readme = board.getByRole("region", { name: "README.md", exact: true });
+  const version = board.getByRole("region", { name: "lib/version.sh", exact: true });
+  await expect(readme).toContainText("greets");
+  await board.keyboard.press("v");
+  await expect(readme.getByLabel("Viewed")).toBeChecked();
+  await expect(readme).not.toContainText("greets");
+  await expect(version).toContainText("echo two");
+  await expect(board.getByRole("navigation", { name: "Changed files" })).toContainText("1 of 2 viewed");
+
+  // The keys have gone on to the next file; the mark outlives the page.
+  await board.keyboard.press("v");
+  await expect(version.getByLabel("Viewed")).toBeChecked();
+  await board.reload();
+  await expect(version.getByLabel("Viewed")).toBeChecked();
+  await readme.getByRole("button", { name: "Expand README.md" }).click();
+  await expect(readme).toContainText("greets");
+
+  write(folder, "lib/version.sh", "echo three\n");
+  await board.keyboard.press("r");
+  await expect(version).toContainText("echo three");
+  await expect(version.getByLabel("Viewed")).not.toBeChecked();
+  await expect(readme.getByLabel("Viewed")).toBeChecked();
+});
+
+test("a change of 5,000 lines in many files is read to its end", async ({ stage, board }) => {
+  const task = await underReview(stage);
+  const folder = await folderOf(stage, task);
+  for (let number = 10; number < 22; number++) {
+    write(folder, `src/part_${number % 3}/module_${number}.py`, functions(100));
+  }
+  await board.goto(`${await stage.address()}/review/${task}`);
+  const last = board.getByRole("region", { name: "src/part_2/module_20.py", exact: true });
+  await expect(last).toContainText("def answer_99()");
+  await last.scrollIntoViewIfNeeded();
+  await expect(last.locator(".hl-keyword").first()).toBeVisible();
+
+  // The files are a tree that can be narrowed, and each is a press away.
+  const files = board.getByRole("navigation", { name: "Changed files" });
+  await expect(files.locator("summary", { hasText: "part_1" })).toBeVisible();
+  await board.getByLabel("Filter files").fill("part_0 18");
+  await expect(files.getByRole("button")).toHaveCount(1);
+  await files.getByRole("button", { name: /module_18/ }).click();
+  const wanted = board.getByRole("region", { name: "src/part_0/module_18.py", exact: true });
+  await expect(wanted).toBeInViewport();
+  await board.getByRole("button", { name: "Collapse src/part_0/module_18.py" }).click();
+  await expect(wanted.locator("tr")).toHaveCount(0);
+
+  await board.locator(".view").focus();
+  for (const key of ["n", "n", "n", "j", "j", "k"]) await board.keyboard.press(key);
+  await expect(board.locator("tr.here")).toBeInViewport();
+  await expect(board.locator("tr.here")).toContainText("Says 0");
+  await board.keyboard.press("s");
+  await expect(board.locator(".gutter.here")).toHaveCount(1);
+  await board.keyboard.press("j");
+  await expect(board.locator(".gutter.here")).toBeInViewport();
+});
+
+for (const theme of ["light", "dark"] as const) {
+  test(`a review has no fault that axe knows, ${theme}`, async ({ stage, page }) => {
+    const task = await underReview(stage);
+    const folder = await folderOf(stage, task);
+    write(folder, "src/answers.py", functions(3, { 1: "x = [1, None]  # why" }));
+    write(folder, "page.html", '<p class="a">one &amp; two</p>\n');
+    await page.emulateMedia({ colorScheme: theme });
+    await stage.signIn(page);
+    for (const [name, width, split] of [["wide", 1440, false], ["split", 1440, true], ["phone", 390, false]] as const) {
+      await page.setViewportSize({ width, height: width < 500 ? 844 : 900 });
+      await page.goto(`${await stage.address()}/review/${task}`);
+      const pressed = page.getByRole("button", { name: /Side by side/ });
+      if ((await pressed.getAttribute("aria-pressed")) !== String(split)) await page.keyboard.press("s");
+      await expect(page.locator(".hl-comment").first()).toBeVisible();
+      const { violations } = await new AxeBuilder({ page }).analyze();
+      expect(violations.map((each) => `${each.id}: ${each.nodes.map((node) => node.html).join(" | ")}`)).toEqual([]);
+      await page.screenshot({ path: `screenshots/review-${name}-${theme}.png` });
+    }
+  });
+}

@@ -5,11 +5,11 @@ import { Link } from "wouter";
 
 import { useOperation } from "../daemon/queries";
 import type { ConversationHit } from "../generated/operations";
-import { Marked } from "../parts/Marked";
 import { Loaded, Nothing } from "../parts/Loaded";
 import { Pages } from "../parts/Pages";
 import { Ago } from "../parts/time";
 import { folderName, type Within } from "./Conversations";
+import { type Part, readable } from "./readable";
 
 const PAGE = 20;
 
@@ -37,22 +37,22 @@ export function Found({ query, within, from, go }: Props) {
             </p>
           ) : null}
           {hits.length === 0 ? (
-            <Nothing title="Nobody said that">
+            <Nothing title="Nothing found">
               <p>
-                {searched.toLocaleString()} messages and tool calls were looked at. Other words may
-                find it; what stands in quotes is found to the letter.
+                {searched.toLocaleString()} messages and tool calls were searched. Try other words; a
+                phrase in quotes is found to the letter.
               </p>
             </Nothing>
           ) : (
             <section className="section">
               <h2>
-                Found{" "}
+                Results{" "}
                 <span className="quiet">in {searched.toLocaleString()} messages and tool calls</span>
               </h2>
               <ol className="hits">
-                {hits.map((hit) => (
+                {grouped(hits).map(({ hit, parts, again }) => (
                   <li key={`${hit.conversation}-${hit.place}`}>
-                    <Hit hit={hit} />
+                    <Hit hit={hit} parts={parts} again={again} />
                   </li>
                 ))}
               </ol>
@@ -65,11 +65,33 @@ export function Found({ query, within, from, go }: Props) {
   );
 }
 
-function Hit({ hit }: { hit: ConversationHit }) {
+interface Group {
+  hit: ConversationHit;
+  parts: Part[];
+  /** The places of the same conversation where the same is said again. */
+  again: ConversationHit[];
+}
+
+/** An edit that is tried, asked about and done again says the same each time: it is one hit. */
+function grouped(hits: ConversationHit[]): Group[] {
+  const groups = new Map<string, Group>();
+  for (const hit of hits) {
+    const parts = readable(hit.snippet, hit.highlights, Boolean(hit.tool));
+    const said = parts.map((part) => part.text).join("").replace(/\s+/g, " ").trim();
+    const key = `${hit.conversation} ${hit.role} ${hit.tool ?? ""} ${said}`;
+    const known = groups.get(key);
+    if (known) known.again.push(hit);
+    else groups.set(key, { hit, parts, again: [] });
+  }
+  return [...groups.values()];
+}
+
+function Hit({ hit, parts, again }: Group) {
+  const to = (each: ConversationHit) => `/conversations/${each.conversation}?at=${each.place}`;
   return (
     <article className="talk-hit">
       <p className="talk-said" data-role={hit.role}>
-        <Marked text={hit.snippet} ranges={hit.highlights} />
+        {parts.map((part, index) => (part.marked ? <mark key={index}>{part.text}</mark> : part.text))}
       </p>
       <p className="talk-facts quiet">
         <span>
@@ -82,9 +104,19 @@ function Hit({ hit }: { hit: ConversationHit }) {
           ) : null}
         </span>
         <span>
-          in <Link href={`/conversations/${hit.conversation}?at=${hit.place}`}>{hit.title || "a conversation"}</Link>,
-          turn {hit.turn}
+          in <Link href={to(hit)}>{hit.title || "a conversation"}</Link>, turn {hit.turn}
         </span>
+        {again.length > 0 ? (
+          <span>
+            and {again.length === 1 ? "once" : `${again.length} times`} more:{" "}
+            {again.map((each, index) => (
+              <span key={each.place}>
+                {index > 0 ? ", " : ""}
+                <Link href={to(each)}>turn {each.turn}</Link>
+              </span>
+            ))}
+          </span>
+        ) : null}
         <span className="mono" title={hit.project}>
           {folderName(hit.project)}
         </span>

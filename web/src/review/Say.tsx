@@ -56,7 +56,8 @@ export function Say({ draft, change, clear, remove, changes, status, run }: Prop
         <ToTask draft={draft} clear={clear} changes={changes} status={status} />
       )}
       <p className="quiet review-keys">
-        <kbd>j</kbd> <kbd>k</kbd> line, <kbd>n</kbd> <kbd>p</kbd> file, <kbd>c</kbd> comment
+        <kbd>j</kbd> <kbd>k</kbd> line, <kbd>n</kbd> <kbd>p</kbd> file, <kbd>c</kbd> comment, <kbd>v</kbd> viewed,{" "}
+        <kbd>x</kbd> collapse, <kbd>s</kbd> side by side
       </p>
     </section>
   );
