@@ -206,7 +206,7 @@ test("a change is read in colour, side by side, and with what stands around it",
 
   // Beside each other, remembered, with comments on either side.
   await board.keyboard.press("s");
-  const changed = python.locator("tr.pair", { hasText: "raise ValueError" });
+  const changed = python.locator("tr.beside", { hasText: "raise ValueError" });
   await expect(changed.locator("td.removed.code")).toContainText("return 30");
   await expect(changed.locator("td.added.code")).toContainText("raise ValueError(30)");
   await changed.getByRole("button", { name: "Comment on removed line 123" }).click();
@@ -254,7 +254,8 @@ test("a change of 5,000 lines in many files is read to its end", async ({ stage,
     write(folder, `src/part_${number % 3}/module_${number}.py`, functions(100));
   }
   await board.goto(`${await stage.address()}/review/${task}`);
-  const last = board.getByRole("region", { name: "src/part_2/module_20.py", exact: true });
+  const file = (path: string) => board.locator(`[data-file="${path}"]`);
+  const last = file("src/part_2/module_20.py");
   await expect(last).toContainText("def answer_99()");
   await last.scrollIntoViewIfNeeded();
   await expect(last.locator(".hl-keyword").first()).toBeVisible();
@@ -265,7 +266,7 @@ test("a change of 5,000 lines in many files is read to its end", async ({ stage,
   await board.getByLabel("Filter files").fill("part_0 18");
   await expect(files.getByRole("button")).toHaveCount(1);
   await files.getByRole("button", { name: /module_18/ }).click();
-  const wanted = board.getByRole("region", { name: "src/part_0/module_18.py", exact: true });
+  const wanted = file("src/part_0/module_18.py");
   await expect(wanted).toBeInViewport();
   await board.getByRole("button", { name: "Collapse src/part_0/module_18.py" }).click();
   await expect(wanted.locator("tr")).toHaveCount(0);

@@ -189,8 +189,8 @@ function PairRow({ pair, file, colours, ...noting }: RowProps & { pair: Pair }) 
     if (!line) {
       return (
         <>
-          <td className="gutter none" />
-          <td className="code none" />
+          <td className="gutter absent" />
+          <td className="code absent" />
         </>
       );
     }
@@ -212,7 +212,7 @@ function PairRow({ pair, file, colours, ...noting }: RowProps & { pair: Pair }) 
   };
   return (
     <>
-      <tr className="line pair">
+      <tr className="line beside">
         {side(pair.old, "old")}
         {side(pair.new, "new")}
       </tr>
