@@ -96,7 +96,7 @@ test("comments on lines reach the agent as one message, and the page shows what 
   // Nothing is lost by a reload.
   await board.reload();
   await expect(board.locator(".draft li")).toHaveCount(2);
-  await board.getByRole("button", { name: "Send to the agent" }).click();
+  await board.getByRole("button", { name: "Send to agent" }).click();
   await expect(board.getByText("The review is on its way")).toBeVisible();
   await expect(board.locator(".draft li")).toHaveCount(0);
   await expect(board.locator(".sent")).toContainText("2 comments");
@@ -114,42 +114,133 @@ test("comments on lines reach the agent as one message, and the page shows what 
   expect(told).toContain("lib/version.sh, line 2");
 });
 
-test("work is merged from the page, after what it would do is shown", async ({ stage, board }) => {
+/** An agent that writes a file and says that it is done, whatever the checks say. */
+const CLAIMS = [
+  "rehearsal: 1",
+  "startup: 0.1",
+  "turns:",
+  "  - uses: always",
+  "    steps:",
+  "      - write: {file: lib/version.sh, text: \"echo one\\n\"}",
+  "      - signal: {type: completed_claim, payload: {summary: Done.}}",
+].join("\n");
+
+const PASSES = { run: ["true"], timeout_secs: 5 };
+const FAILS = { run: ["sh", "-c", "echo nothing is right; exit 3"], name: "right", timeout_secs: 5 };
+
+/** A task whose agent has ended, by what its checks say. */
+async function ended(stage: Stage, checks: (typeof PASSES)[], status: string): Promise<string> {
   await stage.makeRepository();
-  const script = [
-    "rehearsal: 1",
-    "startup: 0.1",
-    "turns:",
-    "  - uses: always",
-    "    steps:",
-    "      - write: {file: lib/version.sh, text: \"echo one\\n\"}",
-    "      - signal: {type: completed_claim, payload: {summary: Done.}}",
-  ].join("\n");
-  // Its checks never pass, so a person has to decide.
-  const task = await stage.task("version", {
-    args: [stage.script("stubborn", script)],
-    checks: [{ run: ["false"], timeout_secs: 5 }],
-    max_attempts: 1,
-  });
+  const claims = stage.script("claims", CLAIMS);
+  const task = await stage.task("version", { args: [claims], checks, max_attempts: 1, finish: "branch" });
   await stage.autopilot("running");
-  await expect.poll(async () => (await stage.call("board_show", { task })).task.status).toBe("blocked");
-  await expect.poll(async () => (await stage.call("worktree_list", {})).worktrees[0]?.standing).toBe("holds_work");
+  await expect.poll(async () => (await stage.call("board_show", { task })).task.status).toBe(status);
+  await stage.autopilot("paused");
+  return task;
+}
+
+test("verified work is listed as ready for review and squashed with a message", async ({ stage, board }) => {
+  const task = await ended(stage, [PASSES], "review");
   await board.keyboard.press("g");
   await board.keyboard.press("r");
-  await board.getByRole("link", { name: new RegExp(task) }).click();
-  await expect(board.getByRole("region", { name: "lib/version.sh" })).toContainText("echo one");
-  await expect(board.locator(".review-side")).toContainText("exit 1");
+  const ready = board.getByRole("list", { name: "Ready for review" });
+  const item = ready.getByRole("listitem").filter({ hasText: "Add the command version" });
+  for (const fact of [task, "greet", "rehearsal", "check passes", "1 file", "+1", "now"]) {
+    await expect(item).toContainText(fact);
+  }
+  await board.screenshot({ path: "screenshots/review-list.png" });
+  await board.getByLabel("Filter").fill("nothing like it");
+  await expect(board.getByRole("heading", { name: "No work matches the filter" })).toBeVisible();
+  await board.getByLabel("Filter").fill(`${task.toLowerCase()} greet`);
+  await item.getByRole("link", { name: "Add the command version" }).click();
+
+  await expect(board.getByRole("region", { name: "Checks" })).toContainText("The check passes.");
+  const before = (await stage.git("rev-parse", "main")).trim();
+  await board.keyboard.press("m");
+  const sheet = board.getByRole("dialog", { name: "Merge" });
+  await expect(sheet).toContainText(/Adds \d+ commits? of mission\/\S+ to main, with a merge commit/);
+  await expect(sheet).toContainText(`${task} is done with that.`);
+  await sheet.getByLabel("Squash into one commit").check();
+  await expect(sheet).toContainText("Adds one commit to main");
+  await expect(sheet.getByLabel("Commit message")).toHaveValue(`${task}: Add the command version`);
+  await sheet.getByLabel("Commit message").fill("version: print it\n\nAsked for by everybody.");
+  await board.screenshot({ path: "screenshots/review-merge.png" });
+  expect((await stage.git("rev-parse", "main")).trim()).toBe(before);
+  await sheet.getByRole("button", { name: "Squash into main" }).click();
+  await expect(board.getByText(/Merged into main at/)).toBeVisible();
+  expect(await stage.git("show", "main:lib/version.sh")).toBe("echo one\n");
+  expect(await stage.git("log", "-1", "--format=%B", "main")).toContain("version: print it\n\nAsked for by everybody.");
+  expect((await stage.git("rev-parse", "main~1")).trim()).toBe(before);
+  expect((await stage.call("board_show", { task })).task.status).toBe("done");
+  await expect(board.getByRole("button", { name: /Merge/ })).toHaveCount(0);
+});
+
+test("red work says so before anything else, and is merged only by a second press", async ({ stage, board }) => {
+  const task = await ended(stage, [PASSES, FAILS], "blocked");
+  await board.goto(`${await stage.address()}/review`);
+  const item = board.getByRole("list", { name: "Needs a decision" }).getByRole("listitem");
+  await expect(item).toContainText("Checks fail");
+  await expect(item).toContainText("1 of 2 checks fail");
+  await item.getByRole("link", { name: "Add the command version" }).click();
+
+  const verdict = board.getByRole("alert", { name: "Checks" });
+  await expect(verdict).toContainText("1 of 2 checks fails.");
+  await expect(verdict.getByRole("region", { name: /Output of right/ }).first()).toContainText("nothing is right");
+  const rounds = verdict.locator(".earlier");
+  await expect(rounds).toContainText(/earlier rounds?/);
+  await expect(rounds.getByRole("heading").first()).toBeHidden();
+  await board.screenshot({ path: "screenshots/review-red.png" });
+
   const before = await stage.git("rev-parse", "main");
   await board.keyboard.press("m");
-  const sheet = board.getByRole("dialog", { name: "Bring the work back" });
-  await expect(sheet).toContainText(/bring \d+ commits?, without a conflict/);
-  await expect(sheet).toContainText(`${task} is done`);
+  const sheet = board.getByRole("dialog", { name: "Merge" });
+  await sheet.getByLabel("Merge commit").check();
+  await expect(sheet.getByRole("alert")).toContainText("A check fails: right");
+  const merge = sheet.getByRole("button", { name: "Merge although checks fail" });
+  await expect(merge).toHaveClass(/danger/);
+  await expect(sheet.locator(".primary")).toHaveCount(0);
+  await board.screenshot({ path: "screenshots/review-merge-red.png" });
+  await merge.click();
+  const yes = sheet.getByRole("button", { name: "Yes, merge red work" });
+  await expect(yes).toBeVisible();
   expect(await stage.git("rev-parse", "main")).toBe(before);
-  await board.screenshot({ path: "screenshots/review-merge.png" });
-  await sheet.getByRole("button", { name: "Merge", exact: true }).click();
-  await expect(board.getByText(/main has the work at/)).toBeVisible();
+  // The daemon does not take it from a page that is in a hurry either.
+  await expect(stage.call("worktree_finish", { worktree: task, how: "merge", confirmed: true })).rejects.toThrow(/fail/);
+  await yes.click();
+  await expect(board.getByText(/Merged into main at/)).toBeVisible();
   expect(await stage.git("show", "main:lib/version.sh")).toBe("echo one\n");
   expect((await stage.call("board_show", { task })).task.status).toBe("done");
+});
+
+test("what is not committed is named, and discarded by a second press", async ({ stage, board }) => {
+  const task = await ended(stage, [PASSES, FAILS], "blocked");
+  const folder = await folderOf(stage, task);
+  write(folder, "lib/version.sh", "echo half-way\n");
+  write(folder, "left-over.log", "rubbish\n");
+  await board.goto(`${await stage.address()}/review/${task}`);
+  const notice = board.locator(".view .uncommitted");
+  await expect(notice).toContainText("2 files are not committed: lib/version.sh, left-over.log.");
+  await notice.getByRole("button", { name: "Discard uncommitted changes" }).click();
+  expect(readFileSync(join(folder, "left-over.log"), "utf8")).toBe("rubbish\n");
+  await notice.getByRole("button", { name: "Yes, discard them for good" }).click();
+  await expect(board.getByText("Discarded the changes of 2 files.")).toBeVisible();
+  await expect(notice).toHaveCount(0);
+  expect(readFileSync(join(folder, "lib/version.sh"), "utf8")).toBe("echo one\n");
+  await expect(board.getByRole("region", { name: "left-over.log" })).toHaveCount(0);
+});
+
+test("work in review is sent back with comments, and tried again", async ({ stage, board }) => {
+  const task = await ended(stage, [PASSES], "review");
+  await board.goto(`${await stage.address()}/review/${task}`);
+  await board.keyboard.press("j");
+  await board.keyboard.press("c");
+  await board.keyboard.type("Say two as well.");
+  await board.keyboard.press("Control+Enter");
+  await board.getByRole("button", { name: "Send back with comments" }).click();
+  await expect(board.getByText(`${task} is sent back`)).toBeVisible();
+  const { task: card, notes } = await stage.call("board_show", { task });
+  expect(card.status).toBe("open");
+  expect(notes.at(-1)?.text).toContain("lib/version.sh, line 1:\n> echo one\nSay two as well.");
 });
 
 test("a review of work whose agent is gone becomes a note, and the task is tried again", async ({ stage, board }) => {
@@ -160,10 +251,10 @@ test("a review of work whose agent is gone becomes a note, and the task is tried
   await expect.poll(async () => (await stage.call("board_show", { task })).task.status).toMatch(/blocked|failed/);
   await stage.autopilot("paused");
   await board.goto(`${await stage.address()}/review/${task}`);
-  await expect(board.getByText("Its agent does not run any more")).toBeVisible();
+  await expect(board.getByText("Its agent has ended")).toBeVisible();
   await board.getByLabel("A remark on all of it").fill("Do not leave half-way.");
-  await board.getByRole("button", { name: "Note it and try again" }).click();
-  await expect(board.getByText(`${task} is tried again`)).toBeVisible();
+  await board.getByRole("button", { name: "Send back with comments" }).click();
+  await expect(board.getByText(`${task} is sent back`)).toBeVisible();
   const { task: card, notes } = await stage.call("board_show", { task });
   expect(notes.at(-1)?.text).toBe("Do not leave half-way.");
   expect(card.status).toBe("open");
@@ -292,8 +383,10 @@ for (const theme of ["light", "dark"] as const) {
     for (const [name, width, split] of [["wide", 1440, false], ["split", 1440, true], ["phone", 390, false]] as const) {
       await page.setViewportSize({ width, height: width < 500 ? 844 : 900 });
       await page.goto(`${await stage.address()}/review/${task}`);
-      const pressed = page.getByRole("button", { name: /Side by side/ });
-      if ((await pressed.getAttribute("aria-pressed")) !== String(split)) await page.keyboard.press("s");
+      await expect(page.locator(".diff").first()).toBeVisible();
+      const pressed = (await page.locator(".diff.split").count()) > 0;
+      if (pressed !== split && width > 500) await page.keyboard.press("s");
+      await expect(page.locator(".diff.split").first()).toBeVisible({ visible: split });
       await expect(page.locator(".hl-comment").first()).toBeVisible();
       const { violations } = await new AxeBuilder({ page }).analyze();
       expect(violations.map((each) => `${each.id}: ${each.nodes.map((node) => node.html).join(" | ")}`)).toEqual([]);

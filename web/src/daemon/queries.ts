@@ -98,6 +98,7 @@ const CHANGED_BY: Partial<Record<OperationName, OperationName[]>> = {
   mcp_tool_call: ["mcp_server_list"],
   review_send: EXECUTIONS,
   worktree_finish: ["worktree_list", "worktree_diff", ...BOARD],
+  worktree_discard: ["worktree_list", "worktree_diff"],
   worktree_clean: ["worktree_list"],
   permission_add: ["permission_list"],
   permission_remove: ["permission_list"],

@@ -166,13 +166,12 @@ function Line({ line, file, colours, ...noting }: RowProps & { line: ChangedLine
   const spot = spotOf(file, line);
   const here = sameSpot(noting.here, spot);
   const kind = kindOf(line);
+  const number = <LineNumber line={line} spot={spot} here={here} begin={noting.begin} />;
   return (
     <>
       <tr className={here ? `line ${kind} here` : `line ${kind}`}>
-        <td className="gutter">{line.new == null ? null : line.old}</td>
-        <td className="gutter">
-          <LineNumber line={line} spot={spot} here={here} begin={noting.begin} />
-        </td>
+        <td className="gutter">{spot.side === "old" ? number : line.old}</td>
+        <td className="gutter">{spot.side === "new" ? number : null}</td>
         <td className="code mono">
           <Text line={line} colours={colours} />
         </td>

@@ -1,7 +1,7 @@
 // The work of one attempt: what its checks say, what was changed, what you have to
 // say about it, and merging it.
 
-import { useState } from "react";
+import { useState, useSyncExternalStore } from "react";
 import { Link, useParams } from "wouter";
 
 import { Bar } from "../app/Menu";
@@ -19,12 +19,17 @@ export function ReviewPage() {
   const worktree = decodeURIComponent(params.worktree ?? "");
   const changes = useOperation("worktree_diff", { worktree }, { fresh: true });
   const [merging, setMerging] = useState(false);
-  const [split, setSplit] = useRemembered("review.split", false);
+  const [wanted, setSplit] = useRemembered("review.split", false);
+  const wide = useWide();
+  const split = wanted && wide;
   const data = changes.data;
+  const task = useOperation("board_show", { task: data?.task ?? "" }, { enabled: Boolean(data?.task) });
+  // Of work whose worktree is removed, only what waits for a review can be merged.
+  const mergeable = Boolean(data?.path) || task.data?.task.status === "review";
   useShortcuts({
     r: () => void changes.refetch(),
-    m: () => setMerging(data !== undefined && !data.in_use),
-    s: () => setSplit(!split),
+    m: () => setMerging(mergeable && !data?.in_use),
+    s: () => setSplit(!wanted),
   });
   return (
     <>
@@ -36,7 +41,7 @@ export function ReviewPage() {
           </>
         }
         action={
-          data ? (
+          data && mergeable ? (
             <button
               type="button"
               className="button primary"
@@ -49,16 +54,26 @@ export function ReviewPage() {
           ) : null
         }
       >
-        <button type="button" className="button" aria-pressed={split} onClick={() => setSplit(!split)}>
-          Side by side <kbd>s</kbd>
-        </button>
+        {wide ? (
+          <button type="button" className="button" aria-pressed={split} onClick={() => setSplit(!split)}>
+            Side by side <kbd>s</kbd>
+          </button>
+        ) : null}
         <button type="button" className="button" disabled={changes.isFetching} onClick={() => void changes.refetch()}>
           Refresh <kbd>r</kbd>
         </button>
       </Bar>
       <div className="view" tabIndex={0}>
         <Loaded of={changes} lines={14}>
-          {(changed) => <Work worktree={worktree} changes={changed} readAt={changes.dataUpdatedAt} split={split} />}
+          {(changed) => (
+            <Work
+              worktree={worktree}
+              changes={changed}
+              readAt={changes.dataUpdatedAt}
+              split={split}
+              refresh={() => void changes.refetch()}
+            />
+          )}
         </Loaded>
       </div>
       {merging ? (
@@ -73,3 +88,15 @@ export function ReviewPage() {
     </>
   );
 }
+
+/** Where two columns of source can be read beside each other. */
+const WIDE = matchMedia("(min-width: 46rem)");
+
+const useWide = (): boolean =>
+  useSyncExternalStore(
+    (changed) => {
+      WIDE.addEventListener("change", changed);
+      return () => WIDE.removeEventListener("change", changed);
+    },
+    () => WIDE.matches,
+  );

@@ -10,6 +10,7 @@ import { Nothing } from "../parts/Loaded";
 import { clock } from "../parts/time";
 import { DiffFile } from "./DiffFile";
 import { PIECE } from "./DiffLines";
+import { Discard } from "./Discard";
 import { type DraftComment, useDraft, withComment } from "./draft";
 import { FileTree } from "./FileTree";
 import { Say } from "./Say";
@@ -23,9 +24,10 @@ interface Props {
   changes: WorktreeChanges;
   readAt: number;
   split: boolean;
+  refresh: () => void;
 }
 
-export function Work({ worktree, changes, readAt, split }: Props) {
+export function Work({ worktree, changes, readAt, split, refresh }: Props) {
   const { draft, change, clear } = useDraft(worktree);
   const { viewed, setViewed } = useViewed(worktree, changes);
   // What was viewed is folded until it is opened by hand, and the other way round.
@@ -138,6 +140,7 @@ export function Work({ worktree, changes, readAt, split }: Props) {
           none={task.data.task.checks.length === 0}
         />
       ) : null}
+      {changes.path && !changes.in_use ? <Discard worktree={worktree} discarded={refresh} /> : null}
       <div className="review-body">
         <div className="stack review-files" ref={files}>
           {changes.files.length === 0 ? (

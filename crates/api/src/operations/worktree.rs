@@ -79,6 +79,9 @@ pub struct WorktreeSummary {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub updated_at: Option<Timestamp>,
     pub standing: WorktreeStanding,
+    /// Where its work is, when nothing would be lost with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub landed: Option<WorktreeLanding>,
     /// What it holds, who uses it, or why it cannot be read.
     pub reason: String,
 }
@@ -95,6 +98,19 @@ pub enum WorktreeStanding {
     /// Nothing would be lost with it.
     Removable,
     Unreadable,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WorktreeLanding {
+    /// Nothing was committed in it.
+    NoChanges,
+    /// The branch it started from has its work.
+    Merged,
+    /// Its work is left on its branch.
+    Branch,
+    /// Its work is in a patch file.
+    Patch,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -1,6 +1,6 @@
 //! A worktree in few words: whose it is, what it holds, and how it stands.
 
-use missiond_api::operations::worktree::{WorktreeStanding, WorktreeSummary};
+use missiond_api::operations::worktree::{WorktreeLanding, WorktreeStanding, WorktreeSummary};
 use missiond_autopilot::worktrees::{WorktreeEntry, WorktreeState};
 use missiond_core::{BoardTaskStatus, CliEngine};
 use missiond_workspace::{Landed, Removal};
@@ -42,7 +42,18 @@ pub(super) fn summary(found: &WorktreeEntry, usual_engine: &CliEngine) -> Worktr
         checks: found.checks.clone(),
         updated_at: moments.flatten(),
         standing,
+        landed: seen.ok().and_then(|seen| landing(&seen.landed)),
         reason,
+    }
+}
+
+fn landing(landed: &Landed) -> Option<WorktreeLanding> {
+    match landed {
+        Landed::Nothing => Some(WorktreeLanding::NoChanges),
+        Landed::Merged { .. } => Some(WorktreeLanding::Merged),
+        Landed::OnBranch => Some(WorktreeLanding::Branch),
+        Landed::InPatch => Some(WorktreeLanding::Patch),
+        Landed::Nowhere => None,
     }
 }
 
