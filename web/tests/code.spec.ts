@@ -39,6 +39,10 @@ test("a repository is read, searched and mapped, and a beacon follows its code",
   await hit.getByRole("link", { name: "collect_expired" }).click();
   await expect(board.getByRole("region", { name: "Source of collect_expired" })).toContainText("renew_lease(lease)");
 
+  const source = board.getByRole("region", { name: "Source of collect_expired" });
+  await expect(source.locator(".hl-keyword", { hasText: "pub" }).first()).toBeVisible();
+  await board.screenshot({ path: "screenshots/code-symbol.png" });
+
   await board.getByRole("button", { name: "Set a beacon" }).click();
   await board.getByLabel("Name", { exact: true }).fill("lease collection");
   await board.getByLabel("Note").fill("Nothing may be lost here.");

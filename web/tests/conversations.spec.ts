@@ -113,6 +113,32 @@ test("what was said is found, read and priced", async ({ stage, board }) => {
   await expect(board.getByRole("alert")).toContainText("nothing-of-that-name");
 });
 
+test("what was said to a tool is found as text, and the same call once", async ({ stage, board }) => {
+  const call = `      - run: {argv: ["sh", "-c", "echo 'a \\"heron\\" stands in the reeds'"]}`;
+  const script = ["rehearsal: 1", "turns:", "  - steps:", call, call, call, "      - say: They stand still."].join("\n");
+  await stage.makeRepository();
+  await stage.call("execution_start", {
+    engine: "rehearsal",
+    cwd: stage.repository,
+    args: [stage.script("herons", script)],
+    prompt: "Look at the reeds",
+    name: "birder",
+    trust_folder: true,
+  });
+  const hits = async () => (await stage.call("conversation_search", { query: "heron stands" })).hits;
+  await expect.poll(async () => (await hits()).filter((hit) => hit.tool).length).toBe(3);
+  await board.goto(`${await stage.address()}/conversations?q=heron+stands`);
+  const hit = board.locator(".talk-hit").filter({ has: board.locator("code") });
+  await expect(hit).toHaveCount(1);
+  await expect(hit.locator(".talk-said")).toContainText('a "heron" stands in the reeds');
+  await expect(hit.locator(".talk-said")).not.toContainText(/[{}]|\\/);
+  await expect(hit.locator("mark").first()).toHaveText("heron");
+  await expect(hit).toContainText("2 times more");
+  await board.screenshot({ path: "screenshots/conversations-tool.png" });
+  await hit.getByRole("link", { name: "turn 1" }).first().click();
+  await expect(board.locator(".said .here")).toContainText("heron");
+});
+
 test("without a conversation it says how there will be one", async ({ board, stage }) => {
   await board.goto(`${await stage.address()}/conversations`);
   await expect(board.getByRole("heading", { name: "No conversations yet" })).toBeVisible();
