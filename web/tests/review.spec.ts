@@ -89,7 +89,7 @@ test("comments on lines reach the agent as one message, and the page shows what 
   await expect(board.locator("form.said-inner textarea")).toBeFocused();
   await board.keyboard.type("Leave this line.");
   await board.keyboard.press("Control+Enter");
-  await board.getByLabel("A remark on all of it").fill("Nearly there.");
+  await board.getByLabel("Overall comment").fill("Nearly there.");
 
   await board.screenshot({ path: "screenshots/review-comments.png" });
 
@@ -212,6 +212,44 @@ test("red work says so before anything else, and is merged only by a second pres
   expect((await stage.call("board_show", { task })).task.status).toBe("done");
 });
 
+test("two attempts at a task are compared, and one is kept", async ({ stage, board }) => {
+  const task = await ended(stage, [PASSES], "review");
+  // The same agent does it otherwise the next time.
+  const otherwise = CLAIMS.replace("echo one", "echo 1").replace(
+    "      - signal:",
+    "      - write: {file: docs/version.md, text: \"# Version\\n\"}\n      - signal:",
+  );
+  stage.script("claims", otherwise);
+  await stage.call("board_retry", { task, fresh: true });
+  await stage.autopilot("running");
+  await expect.poll(async () => (await stage.call("board_show", { task })).attempts.length).toBe(2);
+  await expect.poll(async () => (await stage.call("board_show", { task })).task.status).toBe("review");
+  await board.goto(`${await stage.address()}/review/${task}`);
+  await board.getByLabel("Compare with").selectOption(`${task}, attempt 1`);
+
+  const [one, two] = [1, 2].map((number) => board.getByRole("region", { name: `${task}, attempt ${number}` }));
+  await expect(two!).toContainText("2 files");
+  await expect(two!).toContainText("check passes");
+  await expect(one!).toContainText("1 file");
+  const files = board.getByRole("region", { name: "Files of both" });
+  await expect(files.getByRole("row", { name: /docs\/version.md/ })).toContainText("only one");
+  const row = board.getByRole("region", { name: "Difference in lib/version.sh" }).locator("tr.beside");
+  await expect(row.locator(".removed.code")).toContainText("echo 1");
+  await expect(row.locator(".added.code")).toContainText("echo one");
+  const { violations } = await new AxeBuilder({ page: board }).analyze();
+  expect(violations.map((each) => `${each.id}: ${each.nodes.map((node) => node.html).join(" | ")}`)).toEqual([]);
+  await board.screenshot({ path: "screenshots/review-compare.png" });
+
+  await one!.getByRole("button", { name: "Keep this one" }).click();
+  await board.getByRole("dialog", { name: "Merge" }).getByRole("button", { name: "Merge into main" }).click();
+  await expect(board.getByText(/Merged into main at/)).toBeVisible();
+  expect(await stage.git("show", "main:lib/version.sh")).toBe("echo one\n");
+  expect((await stage.call("board_show", { task })).task.status).toBe("done");
+  // What was not kept is not lost.
+  const { attempts } = await stage.call("board_show", { task });
+  expect(await stage.git("show", `${attempts[1]?.branch}:docs/version.md`)).toBe("# Version\n");
+});
+
 test("what is not committed is named, and discarded by a second press", async ({ stage, board }) => {
   const task = await ended(stage, [PASSES, FAILS], "blocked");
   const folder = await folderOf(stage, task);
@@ -252,7 +290,7 @@ test("a review of work whose agent is gone becomes a note, and the task is tried
   await stage.autopilot("paused");
   await board.goto(`${await stage.address()}/review/${task}`);
   await expect(board.getByText("Its agent has ended")).toBeVisible();
-  await board.getByLabel("A remark on all of it").fill("Do not leave half-way.");
+  await board.getByLabel("Overall comment").fill("Do not leave half-way.");
   await board.getByRole("button", { name: "Send back with comments" }).click();
   await expect(board.getByText(`${task} is sent back`)).toBeVisible();
   const { task: card, notes } = await stage.call("board_show", { task });

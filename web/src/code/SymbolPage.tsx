@@ -24,7 +24,7 @@ export function SymbolPage({ root }: { root: string }) {
             <Fresh of={freshness} />
             {count > 1 ? (
               <p className="quiet">
-                {count} things are called <code>{wanted}</code>
+                {count} symbols are named <code>{wanted}</code>
                 {count > found.length ? `; the first ${found.length} are shown` : ""}.
               </p>
             ) : null}
@@ -97,7 +97,7 @@ function Source({ symbol }: { symbol: ShownSymbol }) {
 /** The lines of an outline are `   12  signature`, indented by what they are in. */
 function Outline({ root, symbol }: { root: string; symbol: ShownSymbol }) {
   const lines = symbol.source.split("\n").filter((line) => line.trim());
-  if (lines.length === 0) return <p className="quiet">It defines nothing that has a name.</p>;
+  if (lines.length === 0) return <p className="quiet">It defines no symbols.</p>;
   return (
     <ul className="outline">
       {lines.map((line) => {

@@ -5,10 +5,8 @@ import { memo, useCallback, useMemo, useState } from "react";
 
 import { useOperation } from "../daemon/queries";
 import type { ChangedFile, FileChange } from "../generated/operations";
-import { languageOf } from "../highlight/languages";
-import { useHighlighted } from "../highlight/useHighlighted";
 import { Lines, Trouble } from "../parts/Loaded";
-import { type Colours, DiffPiece, hasSpot, type Noting, piecesOf } from "./DiffLines";
+import { DiffPiece, hasSpot, type Noting, piecesOf } from "./DiffLines";
 import {
   before,
   CONTEXT,
@@ -20,6 +18,7 @@ import {
   segmentsOf,
   STEP,
 } from "./segments";
+import { useColours } from "./useColours";
 
 interface Props extends Noting {
   worktree: string;
@@ -38,7 +37,7 @@ const WORDS: Record<FileChange, string> = {
   deleted: "deleted",
   modified: "",
   renamed: "renamed",
-  retyped: "became another kind of file",
+  retyped: "type changed",
 };
 
 export const DiffFile = memo(function DiffFile(props: Props) {
@@ -99,10 +98,10 @@ export const DiffFile = memo(function DiffFile(props: Props) {
           {wide.error ? <Trouble error={wide.error} retry={() => void wide.refetch()} /> : null}
           {file.truncated ? (
             <p className="diff-note">
-              {whole ? "There is more of it than can be shown." : "It is not shown whole because it is large."}{" "}
+              {whole ? "There is more of it than can be shown." : "A large file, not shown whole."}{" "}
               {whole ? null : (
                 <button type="button" className="button small" onClick={() => setWhole(true)}>
-                  Show it
+                  Show all
                 </button>
               )}
             </p>
@@ -134,10 +133,10 @@ function Body(props: BodyProps) {
   const { file, wider, opened, open, split, room, context, canOpen } = props;
   const segments = useMemo(() => segmentsOf(file.hunks, wider?.hunks, opened), [file, wider, opened]);
   const pieces = useMemo(() => segments.map((segment) => piecesOf(segment, split)), [segments, split]);
-  const colours = useColours(file.path, segments, room > 0);
-  if (file.binary) return <p className="diff-note quiet">It is no text, so its lines cannot be shown.</p>;
+  const colours = useColours(file.path, room > 0 ? segments : undefined);
+  if (file.binary) return <p className="diff-note quiet">Binary file.</p>;
   if (file.hunks.length === 0 && !file.truncated) {
-    return <p className="diff-note quiet">{file.change === "renamed" ? "Only its name changed." : "It has no lines."}</p>;
+    return <p className="diff-note quiet">{file.change === "renamed" ? "Only its name changed." : "Empty file."}</p>;
   }
   const atEnd = wider ? reachesEnd(wider.hunks, context) && isLast(wider, segments) : reachesEnd(file.hunks, CONTEXT);
   const last = segments.at(-1)?.lines.findLast((line) => line.new != null)?.new;
@@ -226,23 +225,4 @@ function Gap({ gap, first, open }: { gap: Range | undefined; first: boolean; ope
       )}
     </>
   );
-}
-
-/** Both sides of each part are read as text of their own: neither has the other's lines in it. */
-function useColours(path: string, segments: Segment[], wanted: boolean): Colours | undefined {
-  const found = useHighlighted(languageOf(path), wanted && segments.length > 0 ? segments : undefined, () =>
-    segments.flatMap(({ lines }) => [
-      lines.filter((line) => line.old != null).map((line) => line.text).join("\n"),
-      lines.filter((line) => line.new != null).map((line) => line.text).join("\n"),
-    ]),
-  );
-  return useMemo(() => {
-    if (!found) return undefined;
-    const colours: Colours = { old: new Map(), new: new Map() };
-    segments.forEach(({ lines }, index) => {
-      lines.filter((line) => line.old != null).forEach((line, at) => colours.old.set(line.old ?? 0, found[2 * index]?.[at] ?? []));
-      lines.filter((line) => line.new != null).forEach((line, at) => colours.new.set(line.new ?? 0, found[2 * index + 1]?.[at] ?? []));
-    });
-    return colours;
-  }, [found, segments]);
 }

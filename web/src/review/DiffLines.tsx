@@ -9,6 +9,7 @@ import { Highlighted } from "../highlight/useHighlighted";
 import { KeptComment, WriteComment } from "./Comment";
 import type { DraftComment } from "./draft";
 import { type Pair, pairsOf, sameSpot, type Segment, type Spot, spotOf } from "./segments";
+import type { Colours } from "./useColours";
 
 export const PIECE = 64;
 
@@ -18,7 +19,8 @@ export interface Noting {
   here: Spot | undefined;
   /** The line that is being commented on, if it is among these. */
   writing: Spot | undefined;
-  begin: (spot: Spot) => void;
+  /** Nothing where lines cannot be commented on. */
+  begin: ((spot: Spot) => void) | undefined;
   cancel: () => void;
   save: (spot: Spot, quote: string, text: string) => void;
   remove: (id: number) => void;
@@ -48,12 +50,6 @@ export function hasSpot(piece: Piece, spot: Spot | undefined): boolean {
   const has = (line: ChangedLine | undefined) =>
     line !== undefined && (spot.side === "old" ? line.new == null && line.old === spot.line : line.new === spot.line);
   return piece.lines?.some(has) ?? piece.pairs?.some((pair) => has(pair.old) || has(pair.new)) ?? false;
-}
-
-/** The runs of a line, by its number on its side. */
-export interface Colours {
-  old: Map<number, number[]>;
-  new: Map<number, number[]>;
 }
 
 interface Props extends Noting {
@@ -136,7 +132,15 @@ interface RowProps extends Noting {
   colours: Colours | undefined;
 }
 
-function LineNumber({ line, spot, here, begin }: { line: ChangedLine; spot: Spot; here: boolean; begin: (spot: Spot) => void }) {
+interface LineNumberProps {
+  line: ChangedLine;
+  spot: Spot;
+  here: boolean;
+  begin: Noting["begin"];
+}
+
+function LineNumber({ line, spot, here, begin }: LineNumberProps) {
+  if (!begin) return line.new ?? line.old;
   return (
     <button
       type="button"

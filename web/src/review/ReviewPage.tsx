@@ -2,13 +2,15 @@
 // say about it, and merging it.
 
 import { useState, useSyncExternalStore } from "react";
-import { Link, useParams } from "wouter";
+import { Link, useParams, useSearchParams } from "wouter";
 
 import { Bar } from "../app/Menu";
 import { useRemembered } from "../app/remember";
 import { useShortcuts } from "../app/shortcuts";
 import { useOperation } from "../daemon/queries";
 import { Loaded } from "../parts/Loaded";
+import { Compare } from "./Compare";
+import { CompareWith } from "./CompareWith";
 import { Merge } from "./Merge";
 import { Work } from "./Work";
 import "../board/board.css";
@@ -16,7 +18,13 @@ import "./review.css";
 
 export function ReviewPage() {
   const params = useParams<{ worktree: string }>();
+  const [search] = useSearchParams();
   const worktree = decodeURIComponent(params.worktree ?? "");
+  const other = search.get("with");
+  return other ? <Compare first={worktree} second={other} /> : <Page worktree={worktree} />;
+}
+
+function Page({ worktree }: { worktree: string }) {
   const changes = useOperation("worktree_diff", { worktree }, { fresh: true });
   const [merging, setMerging] = useState(false);
   const [wanted, setSplit] = useRemembered("review.split", false);
@@ -54,6 +62,7 @@ export function ReviewPage() {
           ) : null
         }
       >
+        {data ? <CompareWith changes={data} task={task.data} /> : null}
         {wide ? (
           <button type="button" className="button" aria-pressed={split} onClick={() => setSplit(!split)}>
             Side by side <kbd>s</kbd>

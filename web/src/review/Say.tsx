@@ -45,8 +45,8 @@ export function Say({ draft, change, clear, remove, changes, status, run }: Prop
       <textarea
         className="field"
         rows={4}
-        aria-label="A remark on all of it"
-        placeholder="A remark on all of it…"
+        aria-label="Overall comment"
+        placeholder="Overall comment…"
         value={draft.remark}
         onChange={(event) => change((before) => ({ ...before, remark: event.target.value }))}
       />
