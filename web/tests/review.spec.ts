@@ -145,7 +145,7 @@ test("verified work is listed as ready for review and squashed with a message", 
   await board.keyboard.press("r");
   const ready = board.getByRole("list", { name: "Ready for review" });
   const item = ready.getByRole("listitem").filter({ hasText: "Add the command version" });
-  for (const fact of [task, "greet", "rehearsal", "check passes", "1 file", "+1", "now"]) {
+  for (const fact of [task, "greet", "rehearsal", "check passed", "1 file", "+1", "now"]) {
     await expect(item).toContainText(fact);
   }
   await board.screenshot({ path: "screenshots/review-list.png" });
@@ -154,7 +154,7 @@ test("verified work is listed as ready for review and squashed with a message", 
   await board.getByLabel("Filter").fill(`${task.toLowerCase()} greet`);
   await item.getByRole("link", { name: "Add the command version" }).click();
 
-  await expect(board.getByRole("region", { name: "Checks" })).toContainText("The check passes.");
+  await expect(board.getByRole("region", { name: "Checks" })).toContainText("The check passed.");
   const before = (await stage.git("rev-parse", "main")).trim();
   await board.keyboard.press("m");
   const sheet = board.getByRole("dialog", { name: "Merge" });
@@ -179,12 +179,12 @@ test("red work says so before anything else, and is merged only by a second pres
   const task = await ended(stage, [PASSES, FAILS], "blocked");
   await board.goto(`${await stage.address()}/review`);
   const item = board.getByRole("list", { name: "Needs a decision" }).getByRole("listitem");
-  await expect(item).toContainText("Checks fail");
-  await expect(item).toContainText("1 of 2 checks fail");
+  await expect(item).toContainText("Task blocked");
+  await expect(item).toContainText("1 of 2 checks failed");
   await item.getByRole("link", { name: "Add the command version" }).click();
 
   const verdict = board.getByRole("alert", { name: "Checks" });
-  await expect(verdict).toContainText("1 of 2 checks fails.");
+  await expect(verdict).toContainText("1 of 2 checks failed.");
   await expect(verdict.getByRole("region", { name: /Output of right/ }).first()).toContainText("nothing is right");
   const rounds = verdict.locator(".earlier");
   await expect(rounds).toContainText(/earlier rounds?/);
@@ -195,7 +195,7 @@ test("red work says so before anything else, and is merged only by a second pres
   await board.keyboard.press("m");
   const sheet = board.getByRole("dialog", { name: "Merge" });
   await sheet.getByLabel("Merge commit").check();
-  await expect(sheet.getByRole("alert")).toContainText("A check fails: right");
+  await expect(sheet.getByRole("alert")).toContainText("A check failed: right");
   const merge = sheet.getByRole("button", { name: "Merge although checks fail" });
   await expect(merge).toHaveClass(/danger/);
   await expect(sheet.locator(".primary")).toHaveCount(0);
@@ -229,7 +229,7 @@ test("two attempts at a task are compared, and one is kept", async ({ stage, boa
 
   const [one, two] = [1, 2].map((number) => board.getByRole("region", { name: `${task}, attempt ${number}` }));
   await expect(two!).toContainText("2 files");
-  await expect(two!).toContainText("check passes");
+  await expect(two!).toContainText("check passed");
   await expect(one!).toContainText("1 file");
   const files = board.getByRole("region", { name: "Files of both" });
   await expect(files.getByRole("row", { name: /docs\/version.md/ })).toContainText("only one");

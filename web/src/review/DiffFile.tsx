@@ -115,8 +115,8 @@ export const DiffFile = memo(function DiffFile(props: Props) {
 export function Counts({ additions, deletions }: { additions: number; deletions: number }) {
   return (
     <span className="counts number">
-      {additions > 0 ? <span className="plus">+{additions}</span> : null}
-      {deletions > 0 ? <span className="minus">−{deletions}</span> : null}
+      {additions > 0 ? <span className="plus">+{additions.toLocaleString()}</span> : null}
+      {deletions > 0 ? <span className="minus">−{deletions.toLocaleString()}</span> : null}
     </span>
   );
 }
@@ -192,7 +192,7 @@ function Gap({ gap, first, open }: { gap: Range | undefined; first: boolean; ope
   if (hidden <= STEP) {
     return (
       <button type="button" className="button plain small" onClick={() => open(gap)}>
-        Show {hidden === 1 ? "the line" : `the ${hidden} lines`} between
+        Show {hidden === 1 ? "the line" : `the ${hidden} lines`} {first ? "above" : "between"}
       </button>
     );
   }

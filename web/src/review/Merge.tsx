@@ -94,7 +94,7 @@ function Red({ verdict }: { verdict: CheckVerdict }) {
   return (
     <div className="trouble" role="alert">
       <span>
-        <strong>{verdict.failed === 1 ? "A check fails:" : `${verdict.failed} checks fail:`}</strong>{" "}
+        <strong>{verdict.failed === 1 ? "A check failed:" : `${verdict.failed} checks failed:`}</strong>{" "}
         {verdict.failed_checks.map((check, index) => (
           <span key={check}>
             {index > 0 ? ", " : ""}

@@ -31,9 +31,9 @@ export function Review() {
       >
         <input
           type="search"
-          className="field"
+          className="field review-filter"
           aria-label="Filter"
-          placeholder="Filter by title, task, repository, agent"
+          placeholder="Filter by title, task, agent…"
           value={filter}
           onChange={(event) => setFilter(event.target.value)}
         />
@@ -118,7 +118,7 @@ function Groups({ worktrees, filter }: { worktrees: WorktreeSummary[]; filter: s
 }
 
 function Item({ worktree }: { worktree: WorktreeSummary }) {
-  const [tone, word] = stateOf(worktree);
+  const state = stateOf(worktree);
   const name = worktree.title ?? worktree.branch ?? worktree.path.split("/").slice(-2).join("/");
   return (
     <article className="review-item">
@@ -128,7 +128,7 @@ function Item({ worktree }: { worktree: WorktreeSummary }) {
         ) : (
           <Link href={`/review/${encodeURIComponent(worktree.branch ?? worktree.path)}`}>{name}</Link>
         )}
-        <Mark tone={tone} word={word} busy={worktree.standing === "in_use"} />
+        {state ? <Mark tone={state[0]} word={state[1]} /> : null}
       </p>
       <p className="review-item-facts quiet">
         {worktree.task ? <Link href={`/board/${worktree.task}`}>{worktree.task}</Link> : null}
@@ -160,18 +160,17 @@ const LANDED: Record<WorktreeLanding, [Tone, string]> = {
   patch: ["rest", "Patch written"],
 };
 
-function stateOf({ standing, landed, status, checks }: WorktreeSummary): [Tone, string] {
+/** What the heading of its group does not say. */
+function stateOf({ standing, landed, status }: WorktreeSummary): [Tone, string] | undefined {
   switch (standing) {
     case "ready_for_review":
-      return ["good", "Ready for review"];
     case "in_use":
-      return ["work", "In progress"];
+      return undefined;
     case "unreadable":
       return ["bad", "Cannot be read"];
     case "removable":
-      return landed ? LANDED[landed] : ["rest", "Nothing to review"];
+      return landed ? LANDED[landed] : undefined;
     case "holds_work":
-      if (checks && checks.failed > 0) return ["bad", "Checks fail"];
       return status === "failed" || status === "blocked" ? ["wait", `Task ${status}`] : ["wait", "Not merged"];
   }
 }
@@ -179,7 +178,7 @@ function stateOf({ standing, landed, status, checks }: WorktreeSummary): [Tone, 
 export function Checks({ verdict }: { verdict: CheckVerdict | null | undefined }) {
   if (!verdict) return <span>no checks ran</span>;
   const all = verdict.passed + verdict.failed;
-  if (verdict.failed === 0) return <Mark tone="good" word={all === 1 ? "check passes" : `${all} checks pass`} />;
-  const word = all === 1 ? "check fails" : `${verdict.failed} of ${all} checks fail`;
+  if (verdict.failed === 0) return <Mark tone="good" word={all === 1 ? "check passed" : `${all} checks passed`} />;
+  const word = all === 1 ? "check failed" : `${verdict.failed} of ${all} checks failed`;
   return <Mark tone="bad" word={word} title={verdict.failed_checks.join("\n")} />;
 }

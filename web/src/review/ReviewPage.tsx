@@ -12,6 +12,7 @@ import { Loaded } from "../parts/Loaded";
 import { Compare } from "./Compare";
 import { CompareWith } from "./CompareWith";
 import { Merge } from "./Merge";
+import { roundsOf } from "./Verdict";
 import { Work } from "./Work";
 import "../board/board.css";
 import "./review.css";
@@ -33,6 +34,10 @@ function Page({ worktree }: { worktree: string }) {
   const data = changes.data;
   const task = useOperation("board_show", { task: data?.task ?? "" }, { enabled: Boolean(data?.task) });
   // Of work whose worktree is removed, only what waits for a review can be merged.
+  // The board tells the evidence of the last attempt only.
+  const isLast = data !== undefined && task.data?.attempts.at(-1)?.number === data.attempt;
+  const last = isLast ? roundsOf(task.data?.evidence ?? [])[0] : undefined;
+  const red = last !== undefined && last.failed.length > 0;
   const mergeable = Boolean(data?.path) || task.data?.task.status === "review";
   useShortcuts({
     r: () => void changes.refetch(),
@@ -52,7 +57,7 @@ function Page({ worktree }: { worktree: string }) {
           data && mergeable ? (
             <button
               type="button"
-              className="button primary"
+              className={red ? "button danger" : "button primary"}
               disabled={Boolean(data.in_use)}
               title={data.in_use ?? undefined}
               onClick={() => setMerging(true)}

@@ -87,11 +87,11 @@ export function Verdict({ evidence, head, none }: Props) {
 }
 
 function headline({ checks, failed }: Round): string {
-  if (failed.length === 0) return checks.length === 1 ? "The check passes." : `All ${checks.length} checks pass.`;
-  if (checks.length === 1) return "The check fails.";
+  if (failed.length === 0) return checks.length === 1 ? "The check passed." : `All ${checks.length} checks passed.`;
+  if (checks.length === 1) return "The check failed.";
   return failed.length === checks.length
-    ? `All ${checks.length} checks fail.`
-    : `${failed.length} of ${checks.length} checks ${failed.length === 1 ? "fails" : "fail"}.`;
+    ? `All ${checks.length} checks failed.`
+    : `${failed.length} of ${checks.length} checks failed.`;
 }
 
 function CheckList({ checks, open }: { checks: Evidence[]; open: boolean }) {
