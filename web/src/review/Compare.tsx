@@ -72,6 +72,7 @@ function Side({ name, changes, keep }: { name: string; changes: WorktreeChanges;
   const attempt = task.data?.attempts.find((each) => each.number === changes.attempt);
   const summary = list.data?.worktrees.find((each) => each.branch != null && each.branch === changes.branch);
   const talk = talks.data?.conversations.find((each) => each.execution != null && each.execution === attempt?.execution);
+  const obstacle = obstacleOf(changes, summary);
   const label = changes.task ? `${changes.task}${changes.attempt ? `, attempt ${changes.attempt}` : ""}` : name;
   return (
     <section className="panel compare-side" aria-label={label}>
@@ -83,14 +84,22 @@ function Side({ name, changes, keep }: { name: string; changes: WorktreeChanges;
       <button
         type="button"
         className="button primary"
-        disabled={Boolean(changes.in_use) || changes.files.length === 0}
-        title={changes.in_use ?? undefined}
+        disabled={obstacle !== undefined}
+        title={obstacle}
         onClick={() => keep(name)}
       >
         Keep this one…
       </button>
     </section>
   );
+}
+
+/** Why it cannot be kept by a press. */
+function obstacleOf(changes: WorktreeChanges, summary: WorktreeSummary | undefined): string | undefined {
+  if (changes.in_use) return changes.in_use;
+  if (changes.files.length === 0) return "It changed nothing";
+  // Only what the daemon lists can be merged by it.
+  return changes.path || summary ? undefined : "Its worktree is removed: merge its branch with git";
 }
 
 interface SideFactsProps {
