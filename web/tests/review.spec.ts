@@ -23,8 +23,14 @@ const ASKS = [
   "      - signal: {type: completed_claim, payload: {summary: Mended.}}",
 ].join("\n");
 
-async function underReview(stage: Stage): Promise<string> {
+/** A task whose agent waits; these files are in the repository before it begins. */
+async function underReview(stage: Stage, files: Record<string, string> = {}): Promise<string> {
   await stage.makeRepository();
+  if (Object.keys(files).length > 0) {
+    for (const [path, text] of Object.entries(files)) write(stage.repository, path, text);
+    await stage.git("add", "--all");
+    await stage.git("-c", "user.name=t", "-c", "user.email=t@localhost", "commit", "--quiet", "-m", "more");
+  }
   const task = await stage.task("version", { args: [stage.script("asks", ASKS)], checks: [], finish: "branch" });
   await stage.autopilot("running");
   await expect.poll(async () => (await stage.call("question_list", { all: false })).questions.length).toBe(1);
@@ -273,6 +279,7 @@ test("what is not committed is named, and discarded by a second press", async ({
 test("work in review is sent back with comments, and tried again", async ({ stage, board }) => {
   const task = await ended(stage, [PASSES], "review");
   await board.goto(`${await stage.address()}/review/${task}`);
+  await expect(board.getByRole("region", { name: "lib/version.sh" })).toContainText("echo one");
   await board.keyboard.press("j");
   await board.keyboard.press("c");
   await board.keyboard.type("Say two as well.");
@@ -302,11 +309,7 @@ test("a review of work whose agent is gone becomes a note, and the task is tried
 });
 
 test("a change is read in colour, side by side, and with what stands around it", async ({ stage, board }) => {
-  await stage.makeRepository();
-  write(stage.repository, "src/answers.py", functions(40));
-  await stage.git("add", "--all");
-  await stage.git("-c", "user.name=t", "-c", "user.email=t@localhost", "commit", "--quiet", "-m", "answers");
-  const task = await underReview(stage);
+  const task = await underReview(stage, { "src/answers.py": functions(40) });
   const folder = await folderOf(stage, task);
   write(folder, "src/answers.py", functions(40, { 5: 'return "five"', 30: "raise ValueError(30)" }));
   write(folder, "web/page.ts", "export const title: string = `answers`;\n");

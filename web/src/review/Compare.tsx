@@ -140,6 +140,7 @@ function SideFacts({ changes, attempt, summary, talk }: SideFactsProps) {
         <>
           <dt>Cost</dt>
           <dd>
+            {usedNothing(talk) ? <span className="quiet">not reported</span> : null}
             <Tokens tokens={talk.tokens} /> <CostOf cost={talk.cost} />
           </dd>
         </>
@@ -153,6 +154,9 @@ function SideFacts({ changes, attempt, summary, talk }: SideFactsProps) {
     </dl>
   );
 }
+
+const usedNothing = ({ tokens }: Conversation): boolean =>
+  tokens.input + tokens.output + tokens.cache_read + tokens.cache_write === 0;
 
 interface ComparedFile {
   path: string;

@@ -10,6 +10,8 @@ export interface Round {
   checks: Evidence[];
   failed: Evidence[];
   commit: string | undefined;
+  /** What became of the files that the checks wrote. */
+  note: string | undefined;
   at: string;
 }
 
@@ -22,6 +24,7 @@ export function roundsOf(evidence: Evidence[]): Round[] {
       checks,
       failed: checks.filter((each) => !each.passed),
       commit: checks.find((each) => each.commit)?.commit ?? undefined,
+      note: checks.find((each) => each.note)?.note ?? undefined,
       at: checks.at(-1)?.at ?? "",
     };
   });
@@ -69,6 +72,7 @@ export function Verdict({ evidence, head, none }: Props) {
         </span>
       </p>
       <CheckList checks={last.checks} open />
+      {last.note ? <p className="quiet">{last.note}</p> : null}
       {earlier.length > 0 ? (
         <details className="earlier">
           <summary>{earlier.length === 1 ? "1 earlier round" : `${earlier.length} earlier rounds`}</summary>
