@@ -437,4 +437,29 @@ for (const theme of ["light", "dark"] as const) {
       await page.screenshot({ path: `screenshots/review-${name}-${theme}.png` });
     }
   });
+
+  test(`the list and the merge of red work have no fault that axe knows, ${theme}`, async ({ stage, page }) => {
+    const task = await ended(stage, [PASSES, FAILS], "blocked");
+    write(await folderOf(stage, task), "left-over.log", "rubbish\n");
+    await page.emulateMedia({ colorScheme: theme });
+    await stage.signIn(page);
+    const faultless = async (name: string) => {
+      const { violations } = await new AxeBuilder({ page }).analyze();
+      expect(violations.map((each) => `${each.id}: ${each.nodes.map((node) => node.html).join(" | ")}`)).toEqual([]);
+      await page.screenshot({ path: `screenshots/review-${name}-${theme}.png` });
+    };
+    for (const [name, width] of [["wide", 1440], ["phone", 390]] as const) {
+      await page.setViewportSize({ width, height: width < 500 ? 844 : 900 });
+      await page.goto(`${await stage.address()}/review`);
+      await expect(page.getByRole("link", { name: "Add the command version" })).toBeVisible();
+      await faultless(`list-${name}`);
+      await page.goto(`${await stage.address()}/review/${task}`);
+      await expect(page.locator(".view .uncommitted")).toBeVisible();
+      await expect(page.getByRole("alert", { name: "Checks" })).toBeVisible();
+      await faultless(`red-${name}`);
+      await page.getByRole("button", { name: /^Merge/ }).click();
+      await expect(page.getByRole("dialog").getByText("Discard uncommitted changes")).toBeVisible();
+      await faultless(`merge-red-${name}`);
+    }
+  });
 }

@@ -46,6 +46,7 @@ export const slotTone = (state: PtyState): Tone => SLOT[state].tone;
 const TASK: Record<BoardTaskStatus, Said> = {
   open: { tone: "rest", word: "open" },
   running: { tone: "work", word: "running", busy: true },
+  review: { tone: "wait", word: "ready for review" },
   done: { tone: "good", word: "done" },
   failed: { tone: "bad", word: "failed" },
   blocked: { tone: "wait", word: "blocked" },
