@@ -219,6 +219,20 @@ test("red work says so before anything else, and is merged only by a second pres
   await expect(board.getByText(/Merged into main at/)).toBeVisible();
   expect(await stage.git("show", "main:lib/version.sh")).toBe("echo one\n");
   expect((await stage.call("board_show", { task })).task.status).toBe("done");
+  await board.goto(`${await stage.address()}/review`);
+  await expect(board.getByRole("list", { name: "Nothing to review" })).toContainText("Merged");
+});
+
+test("work that came to nothing is not said to be merged", async ({ stage, board }) => {
+  await stage.makeRepository();
+  const script = stage.script("idle", "rehearsal: 1\nturns:\n  - steps:\n      - exit: 1\n");
+  const task = await stage.task("version", { args: [script], max_attempts: 1 });
+  await stage.autopilot("running");
+  await expect.poll(async () => (await stage.call("board_show", { task })).task.status).toMatch(/blocked|failed/);
+  await board.goto(`${await stage.address()}/review`);
+  const list = board.getByRole("list", { name: "Nothing to review" });
+  await expect(list).toContainText("No changes");
+  await expect(list).not.toContainText(/Merged|brought/);
 });
 
 test("two attempts at a task are compared, and one is kept", async ({ stage, board }) => {
@@ -267,6 +281,11 @@ test("what is not committed is named, and discarded by a second press", async ({
   await board.goto(`${await stage.address()}/review/${task}`);
   const notice = board.locator(".view .uncommitted");
   await expect(notice).toContainText("2 files are not committed: lib/version.sh, left-over.log.");
+  await board.keyboard.press("m");
+  const sheet = board.getByRole("dialog", { name: "Merge" });
+  await expect(sheet).toContainText("then the work can be merged");
+  await expect(sheet.getByRole("button", { name: /Merge/ })).toHaveCount(0);
+  await board.keyboard.press("Escape");
   await notice.getByRole("button", { name: "Discard uncommitted changes" }).click();
   expect(readFileSync(join(folder, "left-over.log"), "utf8")).toBe("rubbish\n");
   await notice.getByRole("button", { name: "Yes, discard them for good" }).click();

@@ -6,9 +6,17 @@ import { useState } from "react";
 import { useAction, useOperation } from "../daemon/queries";
 import { complain, say } from "../parts/toasts";
 
+const useUncommitted = (worktree: string) => useOperation("worktree_discard", { worktree, confirmed: false }, { fresh: true });
+
+/** Whether something in the worktree is not committed. */
+export function useDirty(worktree: string): boolean {
+  const { data } = useUncommitted(worktree);
+  return data !== undefined && data.restored.length + data.removed.length > 0;
+}
+
 export function Discard({ worktree, discarded }: { worktree: string; discarded: () => void }) {
   const [sure, setSure] = useState(false);
-  const preview = useOperation("worktree_discard", { worktree, confirmed: false }, { fresh: true });
+  const preview = useUncommitted(worktree);
   const discard = useAction("worktree_discard", ({ restored, removed }) => {
     const count = restored.length + removed.length;
     say(`Discarded the changes of ${count} ${count === 1 ? "file" : "files"}.`);

@@ -8,7 +8,7 @@ import type { CheckVerdict, Finish, FinishResult, WorktreeFinished } from "../ge
 import { Loaded } from "../parts/Loaded";
 import { Sheet } from "../parts/Sheet";
 import { complain, say } from "../parts/toasts";
-import { Discard } from "./Discard";
+import { Discard, useDirty } from "./Discard";
 
 const WAYS: [Finish, string][] = [
   ["merge", "Merge commit"],
@@ -30,6 +30,7 @@ export function Merge({ worktree, close }: { worktree: string; close: () => void
     say(became(done));
     close();
   });
+  const dirty = useDirty(worktree);
   const way = how ?? preview.data?.how ?? "merge";
   return (
     <Sheet title="Merge" close={close}>
@@ -51,40 +52,44 @@ export function Merge({ worktree, close }: { worktree: string; close: () => void
         ))}
       </fieldset>
       <Discard worktree={worktree} discarded={() => void preview.refetch()} />
-      <Loaded of={preview} lines={3}>
-        {(foreseen) => {
-          const red = foreseen.checks && foreseen.checks.failed > 0 ? foreseen.checks : undefined;
-          const ready = !finish.isPending && !preview.isFetching && !preview.isError && brings(foreseen.result);
-          const own = message ?? usualMessage(foreseen);
-          const go = () => {
-            if (red && sure !== way) return setSure(way);
-            const worded = hasMessage(way) && own.trim() ? { message: own } : {};
-            const despite = red ? { despite_failed_checks: true } : {};
-            finish.mutate({ ...params, ...worded, ...despite, confirmed: true }, { onError: complain });
-          };
-          return (
-            <>
-              {red ? <Red verdict={red} /> : null}
-              {foreseen.checks ? null : <p className="notice">No check has run on this work.</p>}
-              {hasMessage(way) ? (
-                <label>
-                  Commit message
-                  <textarea className="field mono" rows={3} value={own} onChange={(event) => setMessage(event.target.value)} />
-                </label>
-              ) : null}
-              <p className="merge-does">{sentence(foreseen, way)}</p>
-              <div className="actions">
-                <button type="button" className="button plain" onClick={close}>
-                  Cancel
-                </button>
-                <button type="button" className={red ? "button danger" : "button primary"} disabled={!ready} onClick={go}>
-                  {label(way, foreseen.into, red !== undefined, sure === way)}
-                </button>
-              </div>
-            </>
-          );
-        }}
-      </Loaded>
+      {dirty && preview.isError ? (
+        <p className="merge-does">Discard this, or commit it in the worktree: then the work can be merged.</p>
+      ) : (
+        <Loaded of={preview} lines={3}>
+          {(foreseen) => {
+            const red = foreseen.checks && foreseen.checks.failed > 0 ? foreseen.checks : undefined;
+            const ready = !finish.isPending && !preview.isFetching && !preview.isError && brings(foreseen.result);
+            const own = message ?? usualMessage(foreseen);
+            const go = () => {
+              if (red && sure !== way) return setSure(way);
+              const worded = hasMessage(way) && own.trim() ? { message: own } : {};
+              const despite = red ? { despite_failed_checks: true } : {};
+              finish.mutate({ ...params, ...worded, ...despite, confirmed: true }, { onError: complain });
+            };
+            return (
+              <>
+                {red ? <Red verdict={red} /> : null}
+                {foreseen.checks ? null : <p className="notice">No check has run on this work.</p>}
+                {hasMessage(way) ? (
+                  <label>
+                    Commit message
+                    <textarea className="field mono" rows={3} value={own} onChange={(event) => setMessage(event.target.value)} />
+                  </label>
+                ) : null}
+                <p className="merge-does">{sentence(foreseen, way)}</p>
+                <div className="actions">
+                  <button type="button" className="button plain" onClick={close}>
+                    Cancel
+                  </button>
+                  <button type="button" className={red ? "button danger" : "button primary"} disabled={!ready} onClick={go}>
+                    {label(way, foreseen.into, red !== undefined, sure === way)}
+                  </button>
+                </div>
+              </>
+            );
+          }}
+        </Loaded>
+      )}
     </Sheet>
   );
 }
