@@ -49,6 +49,7 @@ mod requests;
 mod review;
 mod screenshots;
 mod semantic;
+mod settings;
 mod shared_database;
 mod slot_kinds;
 mod slot_tools;

@@ -2,8 +2,8 @@
 
 use crate::operation::{Operation, OperationSpec};
 use crate::operations::{
-    access, attention, autopilot, board, code, communication, compute, context, conversation,
-    execution, knowledge, observe, review, system, tools, worktree,
+    access, attention, autopilot, board, code, communication, compute, config, context,
+    conversation, execution, knowledge, observe, review, system, tools, worktree,
 };
 
 /// Every operation there is.
@@ -90,6 +90,9 @@ pub const CATALOGUE: &[OperationSpec] = &[
     system::DaemonStats::SPEC,
     system::DaemonControl::SPEC,
     system::ConfigShow::SPEC,
+    config::ConfigSet::SPEC,
+    config::ConfigHistory::SPEC,
+    config::ConfigUndo::SPEC,
     system::OperationFind::SPEC,
     system::IncidentList::SPEC,
     system::IncidentResolve::SPEC,
@@ -102,6 +105,8 @@ pub const CATALOGUE: &[OperationSpec] = &[
     access::TokenRevoke::SPEC,
     tools::McpServerList::SPEC,
     tools::McpServerControl::SPEC,
+    tools::McpServerAdd::SPEC,
+    tools::McpServerRemove::SPEC,
     tools::McpToolList::SPEC,
     tools::McpToolCall::SPEC,
     tools::McpPromptList::SPEC,

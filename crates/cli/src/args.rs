@@ -128,6 +128,15 @@ byte for byte. A file that was changed since is left alone.")]
     /// The configuration and its keys.
     #[command(subcommand)]
     Config(ConfigCommand),
+    /// What agents used and what it cost, by day, engine, model and task.
+    #[command(after_help = "\
+Examples:
+  mission usage
+  mission usage --days 30 --json
+
+Costs are by the vendors' list prices of the days that are printed with them; a
+subscription has none. `usage.prices` of the configuration comes before a list.")]
+    Usage(UsageArgs),
     /// Give an agent work, in a slot of its own and with a journal.
     #[command(after_help = "\
 Examples:
@@ -303,6 +312,45 @@ pub(crate) enum ConfigCommand {
     },
     /// Print where the configuration file is.
     Path,
+    /// Set a key: the value is checked, written into the file and, where the key
+    /// allows it, in force at once.
+    #[command(after_help = "\
+Examples:
+  mission config set autopilot.max_agents 2
+  mission config set autopilot.quiet_hours '[\"22:00-06:30\"]'
+  mission config set finish branch --repository ~/project")]
+    Set {
+        key: String,
+        /// As JSON; what is no JSON is a text.
+        value: String,
+        /// Set it in .mission/config.toml of this repository.
+        #[arg(long, value_name = "FOLDER")]
+        repository: Option<PathBuf>,
+    },
+    /// Take a key out of the file, so that it has its default.
+    #[command(after_help = "Example:\n  mission config unset autopilot.max_agents")]
+    Unset {
+        key: String,
+        /// Take it out of .mission/config.toml of this repository.
+        #[arg(long, value_name = "FOLDER")]
+        repository: Option<PathBuf>,
+    },
+    /// List what was changed with `set`, on the page or in the list of MCP servers.
+    #[command(after_help = "Example:\n  mission config history")]
+    History,
+    /// Take back a change.
+    #[command(after_help = "Example:\n  mission config undo 3")]
+    Undo {
+        /// Its number, as `mission config history` prints it.
+        change: u64,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct UsageArgs {
+    /// The last so many days, with today; a day is one of UTC.
+    #[arg(long, default_value_t = 14, value_name = "N")]
+    pub(crate) days: u32,
 }
 
 /// What another program is given as it is.

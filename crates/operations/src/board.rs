@@ -15,6 +15,7 @@ use missiond_core::{BoardTask, ErrorCode, Note, Text, Wait};
 use missiond_store::board::{Clearable, Dependency, ReadyLimits, TaskEdit, TaskFilter};
 
 use crate::call::{Call, Operations};
+use crate::observe;
 
 /// The most of a title a graph shows.
 const GRAPH_TITLE: usize = 80;
@@ -65,8 +66,14 @@ async fn list(call: Call, params: BoardListParams) -> Result<TaskPage, ApiError>
     };
     let listed = call.daemon.board.list(filter, params.parent).await;
     let (tasks, total) = listed.map_err(|error| of_board(&error))?;
+    let mut summaries = summaries(&tasks);
+    let ids = summaries.iter().map(|task| task.id).collect();
+    let mut usage = observe::of_tasks(&call, ids).await?;
+    for task in &mut summaries {
+        task.usage = usage.remove(&task.id);
+    }
     Ok(TaskPage {
-        tasks: summaries(&tasks),
+        tasks: summaries,
         total,
     })
 }
@@ -78,7 +85,10 @@ async fn show(call: Call, params: BoardTaskParams) -> Result<TaskDetails, ApiErr
         .details(params.task, limits(&call).await?)
         .await;
     let found = found.map_err(|error| of_board(&error))?;
+    let id = found.task.id;
+    let usage = observe::of_tasks(&call, vec![id]).await?.remove(&id);
     Ok(TaskDetails {
+        usage,
         parent: found.parent.as_ref().map(link),
         children: found.children.iter().map(link).collect(),
         depends_on: found.depends_on.into_iter().map(link_to).collect(),

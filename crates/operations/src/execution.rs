@@ -26,6 +26,7 @@ use missiond_slots::DEFAULT_SIZE;
 use missiond_store::executions::ExecutionFilter;
 
 use crate::call::{Call, Operations};
+use crate::observe;
 
 /// An answer is one frame; what a record says is in it once.
 const MOST_RECORD_BYTES: usize = 700_000;
@@ -98,8 +99,15 @@ async fn list(call: Call, params: ExecutionListParams) -> Result<ExecutionPage, 
     };
     let shown = call.daemon.executions.list(filter).await;
     let shown = shown.map_err(|error| of_execution(&error))?;
-    let executions = shown.iter().map(|shown| summary(&call, shown)).collect();
-    Ok(ExecutionPage { executions })
+    let ids = shown.iter().map(|shown| shown.row.id).collect();
+    let mut usage = observe::of_executions(&call, ids).await?;
+    let summarized = shown.iter().map(|shown| ExecutionSummary {
+        usage: usage.remove(&shown.row.id),
+        ..summary(&call, shown)
+    });
+    Ok(ExecutionPage {
+        executions: summarized.collect(),
+    })
 }
 
 async fn show(call: Call, params: ExecutionParams) -> Result<ExecutionDetails, ApiError> {
@@ -108,8 +116,13 @@ async fn show(call: Call, params: ExecutionParams) -> Result<ExecutionDetails, A
         .state
         .as_ref()
         .map_err(|trouble| ApiError::new(ErrorCode::StorageCorrupt, trouble.clone()))?;
+    let id = shown.row.id;
+    let usage = observe::of_executions(&call, vec![id]).await?.remove(&id);
     Ok(ExecutionDetails {
-        summary: summary(&call, &shown),
+        summary: ExecutionSummary {
+            usage,
+            ..summary(&call, &shown)
+        },
         owner: state.owner.to_string(),
         signals: match state.transport {
             Transport::McpTool => "mcp_tool",
@@ -295,6 +308,7 @@ fn summary(call: &Call, shown: &Shown) -> ExecutionSummary {
         ended_at: row.ended_at,
         conversation: row.conversation.clone(),
         trouble: state.err().cloned(),
+        usage: None,
     }
 }
 

@@ -23,6 +23,7 @@ mod review;
 pub mod runs;
 pub mod sampler;
 mod screenshot;
+pub mod settings;
 pub mod state;
 mod system;
 pub mod toolhub;
@@ -60,6 +61,7 @@ pub fn operations(daemon: Daemon) -> Arc<Operations> {
     observe::register(&mut operations);
     review::register(&mut operations);
     screenshot::register(&mut operations);
+    settings::register(&mut operations);
     system::register(&mut operations);
     tools::register(&mut operations);
     worktree::register(&mut operations);

@@ -9,6 +9,7 @@ use missiond_core::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::observe::Usage;
 use super::operations;
 
 pub use missiond_core::{ExportFormat, ImportFormat};
@@ -149,6 +150,9 @@ pub struct TaskSummary {
     /// Why it is blocked or failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocked: Option<String>,
+    /// What its agents used so far; absent when nothing is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
     pub updated_at: Timestamp,
 }
 
@@ -165,6 +169,7 @@ impl From<&BoardTask> for TaskSummary {
             labels: task.labels.clone(),
             due: task.due,
             blocked: task.blocked.clone(),
+            usage: None,
             updated_at: task.updated_at,
         }
     }
@@ -192,6 +197,9 @@ pub struct TaskDetails {
     pub attempts: Vec<Attempt>,
     /// What the checks of the newest attempt said last.
     pub evidence: Vec<Evidence>,
+    /// What its agents used so far; absent when nothing is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
 }
 
 /// Another task, as far as one needs to know.

@@ -10,6 +10,7 @@ use missiond_core::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::observe::Usage;
 use super::operations;
 
 pub use missiond_core::Permission;
@@ -144,6 +145,9 @@ pub struct ExecutionSummary {
     /// last resort, not the truth.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trouble: Option<String>,
+    /// What it used so far, as its transcript says; absent when that says nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

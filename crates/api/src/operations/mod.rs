@@ -7,6 +7,7 @@ pub mod board;
 pub mod code;
 pub mod communication;
 pub mod compute;
+pub mod config;
 pub mod context;
 pub mod conversation;
 pub mod execution;

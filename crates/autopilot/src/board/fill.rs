@@ -89,6 +89,11 @@ pub fn sparse_paths(repository: &Path) -> Result<Vec<String>, BoardError> {
     Ok(read_defaults(repository)?.sparse)
 }
 
+/// Whether a text can be the `.mission/config.toml` of a repository.
+pub fn check_repository_config(file: &Path, text: &str) -> Result<(), BoardError> {
+    from_toml::<Defaults>(file, text).map(drop)
+}
+
 /// What the repository says, or nothing when it says nothing.
 pub(super) fn repository_defaults(repository: &Path) -> Result<TaskDraft, BoardError> {
     Ok(read_defaults(repository)?.draft())

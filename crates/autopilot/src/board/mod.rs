@@ -24,7 +24,7 @@ use missiond_timeline::Timeline;
 pub use decompose::Part;
 pub use error::BoardError;
 pub use exchange::{Again, Imported, ReadCards, Source};
-pub use fill::sparse_paths;
+pub use fill::{check_repository_config, sparse_paths};
 pub use queries::{Details, Graph, Readiness};
 
 /// A handle to the board.

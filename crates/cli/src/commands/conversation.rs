@@ -8,7 +8,6 @@ use missiond_api::operations::conversation::{
     ConversationShow, ConversationShowParams, ConversationShowResult, ConversationTurns,
     ConversationTurnsParams, ConversationTurnsResult, SaidBy, ToolOutcome,
 };
-use missiond_api::operations::observe::Cost;
 use missiond_core::{AbsolutePath, Text};
 
 use crate::args::{ConversationCommand, WithinArgs};
@@ -140,7 +139,7 @@ fn show(output: &mut Output, shown: &ConversationShowResult, all: bool) {
         one.tool_calls,
         one.tokens.input + one.tokens.cache_read + one.tokens.cache_write,
         one.tokens.output,
-        cost(&one.cost),
+        super::usage::cost(&one.cost),
         whose(one)
     ));
     if let Some(diagnostic) = &one.diagnostic {
@@ -161,23 +160,6 @@ fn show(output: &mut Output, shown: &ConversationShowResult, all: bool) {
     }
     if let Some(next) = shown.next {
         output.notice(&format!("It goes on: --after {next}"));
-    }
-}
-
-/// What it cost in dollars, or that it has no price.
-fn cost(cost: &Cost) -> String {
-    let dollars = |micros: u64| format!("${}.{:02}", micros / 1_000_000, micros / 10_000 % 100);
-    if let (None, Some(told)) = (cost.microdollars, cost.told_microdollars) {
-        return format!("{} by its own count", dollars(told));
-    }
-    match (cost.microdollars, cost.unpriced.as_slice()) {
-        (None, []) => "no cost".to_owned(),
-        (None, _) => "no price".to_owned(),
-        (Some(micros), []) => dollars(micros),
-        (Some(micros), models) => {
-            let models = printable(&models.join(", "));
-            format!("{} without {models}, which has no price", dollars(micros))
-        }
     }
 }
 

@@ -36,6 +36,7 @@ mod slot;
 mod status;
 mod task;
 mod timeline;
+mod usage;
 mod web;
 mod worktree;
 
@@ -82,6 +83,7 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<ExitCode, Failure> {
         Command::Timeline(command) => timeline::run(command, &reach, output),
         Command::Incident(command) => incident::run(&command, &reach, output),
         Command::Config(command) => config::run(command, &reach, output),
+        Command::Usage(args) => usage::run(&args, &reach, output),
         Command::Run(args) => run::run(args, &reach, output),
         Command::Execution(command) => execution::run(command, &reach, output),
         Command::Inbox(args) => attention::inbox(&args, &reach, output),

@@ -125,6 +125,7 @@ pub(super) fn fit(record: Record) -> Option<Item> {
                 output: count(usage.output),
                 cache_read: count(usage.cache_read),
                 cache_write: count(usage.cache_write),
+                cache_write_1h: count(usage.cache_write_1h),
                 at: Timestamp::from_micros(0),
             })
         }
