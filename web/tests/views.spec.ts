@@ -108,7 +108,7 @@ async function furnish(stage: Stage): Promise<[string, string][]> {
     ["system-incidents", "/system/incidents"],
     ["system-permissions", "/system/permissions"],
     ["system-access", "/system/access"],
-    ["system-configuration", "/system/configuration"],
+    ["system-settings", "/system/settings"],
   ];
 }
 

@@ -74,6 +74,8 @@ const CODE: OperationName[] = ["code_list", "code_status", "code_search", "code_
 const CONVERSATIONS: OperationName[] = ["conversation_list", "conversation_show", "conversation_search"];
 const INCIDENTS: OperationName[] = ["incident_list", "daemon_status"];
 
+const SETTINGS: OperationName[] = ["config_show", "config_history"];
+
 /** What our own actions change, read again without waiting for the event. */
 const CHANGED_BY: Partial<Record<OperationName, OperationName[]>> = {
   question_answer: QUESTIONS,
@@ -94,6 +96,12 @@ const CHANGED_BY: Partial<Record<OperationName, OperationName[]>> = {
   slot_spawn: SLOTS,
   incident_resolve: INCIDENTS,
   mcp_server_control: ["mcp_server_list"],
+  mcp_server_add: [...TOOLS, "config_history"],
+  mcp_server_remove: [...TOOLS, "config_history"],
+  config_set: [...SETTINGS, "usage_report", "permission_list"],
+  config_undo: [...SETTINGS, "usage_report", "permission_list", "mcp_server_list"],
+  token_create: ["token_list"],
+  token_revoke: ["token_list"],
   mcp_pin: TOOLS,
   mcp_tool_call: ["mcp_server_list"],
   review_send: EXECUTIONS,
@@ -170,6 +178,8 @@ function changedBy(event: TimelineEvent["event"]): OperationName[] {
     case "config_reloaded":
       // Prices may have changed.
       return ["config_show", "usage_report", ...CONVERSATIONS];
+    case "config_changed":
+      return [...SETTINGS, "mcp_server_list"];
     case "config_rejected":
       return ["config_show"];
     case "mcp_tools_listed":

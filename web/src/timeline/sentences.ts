@@ -114,6 +114,11 @@ function sentenceOf(event: Event): { sentence: string; tone: Tone } {
       return { sentence: `process ${event.pid} on ${event.host} ended without closing`, tone: "bad" };
     case "config_reloaded":
       return { sentence: event.changed.join(", ") || "nothing changed", tone: "good" };
+    case "config_changed":
+      return {
+        sentence: `${event.key}: ${event.old ?? "not set"} → ${event.new ?? "not set"}${event.undoes ? `, undoes change ${event.undoes}` : ""}`,
+        tone: "work",
+      };
     case "config_rejected":
     case "manifest_rejected":
       return { sentence: event.error, tone: "bad" };
