@@ -46,6 +46,25 @@ fn the_bench_of_terminals_prints_every_metric_and_leaves_nothing_running() {
 }
 
 #[test]
+fn the_bench_of_context_tells_less_and_more_of_it_related_with_the_bar() {
+    let home = TestHome::new();
+    let report = home.json(&["bench", "context", "--conversations", "120"]);
+    assert_eq!(report["bench"], "context");
+    assert_eq!(report["conditions"]["tasks"], 30);
+    let metric = |name: &str| report["metrics"][name].as_f64().unwrap();
+    assert!(metric("tokens") > 0.0, "{report}");
+    assert!(metric("tokens") < metric("tokens_without_bar"), "{report}");
+    let share = metric("related_share");
+    assert!(share > metric("related_share_without_bar"), "{report}");
+    for name in ["own_words_told", "own_words_told_without_bar"] {
+        assert!(metric(name).abs() < f64::EPSILON, "{report}");
+    }
+    for name in ["context_tokens", "recall_at_8", "silent_share"] {
+        assert!(metric(name) >= 0.0, "{report}");
+    }
+}
+
+#[test]
 fn the_bench_of_the_board_claims_nothing_twice() {
     let home = TestHome::new();
     let args = ["bench", "board", "--quick", "--claims", "128"];

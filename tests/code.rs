@@ -136,6 +136,23 @@ fn beacon(listed: &Value, name: &str) -> String {
 }
 
 #[test]
+fn a_name_that_no_symbol_has_is_said_before_what_is_similar() {
+    let shop = Shop::new();
+    let found = shop.code(&["search", "TokenGate"]);
+    assert_eq!(found["unknown_names"], json!(["TokenGate"]), "{found}");
+    assert!(!found["hits"].as_array().unwrap().is_empty(), "{found}");
+    let path = shop.root.display().to_string();
+    let args = ["code", "--path", path.as_str(), "search", "TokenGate"];
+    let shown = text(&shop.home.mission(&args).stdout);
+    assert!(
+        shown.starts_with("No symbol of that name: `TokenGate`. These are similar:\n"),
+        "{shown}"
+    );
+    let known = shop.code(&["search", "check_token"]);
+    assert_eq!(known["unknown_names"], Value::Null, "{known}");
+}
+
+#[test]
 fn repositories_that_were_read_are_listed() {
     let shop = Shop::new();
     let listed = || shop.home.json(&["call", "code_list", "{}"])["repositories"].clone();

@@ -12,6 +12,9 @@ fn every_command_speaks_json_when_asked() {
     let commands: &[&[&str]] = &[
         &["up"],
         &["status"],
+        &["review"],
+        &["kb", "list"],
+        &["version"],
         &["doctor"],
         &["daemon", "start"],
         &["daemon", "status"],
@@ -238,6 +241,11 @@ fn the_doctor_lists_the_agent_clis_with_their_versions() {
     let doctor = home
         .command(&["--json", "doctor"])
         .env("PATH", format!("{}:/usr/bin:/bin", programs.display()))
+        .env("HOME", &programs)
+        .env("ANTHROPIC_API_KEY", "a key")
+        .env_remove("OPENAI_API_KEY")
+        .env_remove("CODEX_API_KEY")
+        .env_remove("CODEX_HOME")
         .output()
         .unwrap();
     let findings: Value = serde_json::from_slice(&doctor.stdout).unwrap();
@@ -254,9 +262,15 @@ fn the_doctor_lists_the_agent_clis_with_their_versions() {
     let place = |name: &str| programs.join(name).display().to_string();
     let expected = [
         ("ok", format!("claude 2.1.325 ({})", place("claude"))),
-        ("ok", format!("codex 0.166.0 ({})", place("codex"))),
         (
-            "ok",
+            "warning",
+            format!(
+                "codex 0.166.0 ({}): no log-in was found; run `codex` once and log in",
+                place("codex")
+            ),
+        ),
+        (
+            "not_installed",
             "gemini is not installed: no program `gemini` in PATH".to_owned(),
         ),
         (
@@ -266,4 +280,135 @@ fn the_doctor_lists_the_agent_clis_with_their_versions() {
     ];
     let expected = expected.map(|(verdict, detail)| (verdict.to_owned(), detail));
     assert_eq!(agents, expected);
+}
+
+#[test]
+fn the_doctor_warns_when_no_agent_can_run_and_fails_where_nothing_can_be_made() {
+    let home = TestHome::new();
+    let doctor = |home_folder: &str| {
+        let output = home
+            .command(&["doctor"])
+            .env("PATH", "/usr/bin:/bin")
+            .env("MISSION_HOME", home_folder)
+            .output()
+            .unwrap();
+        (output.status.code(), text(&output.stdout))
+    };
+    let (code, said) = doctor(home.path().to_str().unwrap());
+    assert_eq!(code, Some(0), "a warning is no failure: {said}");
+    assert!(
+        said.contains("none of the agent CLIs is installed"),
+        "{said}"
+    );
+    assert!(
+        said.contains("npm install -g") && said.contains("mission demo"),
+        "{said}"
+    );
+    assert!(!said.contains("ok    agent CLI"), "{said}");
+    for impossible in ["/proc/nothing/here", "/dev/null/here"] {
+        let (code, said) = doctor(impossible);
+        assert_eq!(code, Some(1), "{said}");
+        assert!(said.contains("FAIL  data folder"), "{said}");
+        assert!(said.contains("FAIL  database"), "{said}");
+    }
+}
+
+#[test]
+fn the_bare_name_says_where_one_is() {
+    let home = TestHome::new();
+    let bare = home.mission(&[]);
+    assert_eq!(bare.status.code(), Some(0));
+    let said = text(&bare.stdout);
+    for words in ["mission demo", "mission run", "mission open"] {
+        assert!(said.contains(words), "{said}");
+    }
+    assert_eq!(home.json(&[])["state"], "stopped");
+    home.start();
+    let bare = home.mission(&[]);
+    assert_eq!(bare.status.code(), Some(0));
+    let said = text(&bare.stdout);
+    assert!(said.contains("The daemon is running"), "{said}");
+}
+
+#[test]
+fn a_name_from_elsewhere_leads_to_the_command() {
+    let home = TestHome::new();
+    for (name, command) in [
+        ("board", "mission open"),
+        ("ui", "mission open"),
+        ("agents", "mission status"),
+        ("ls", "mission status"),
+        ("start", "mission up"),
+        ("stop", "mission down"),
+        ("diff", "mission review"),
+    ] {
+        let (code, said) = home.failure(&[name]);
+        assert_eq!(code, 2, "{said}");
+        let hint = said.split("hint: ").nth(1).unwrap_or_default();
+        assert!(hint.contains(command), "{name}: {said}");
+    }
+    let version = text(&home.mission(&["version"]).stdout);
+    assert_eq!(version, format!("mission {}", env!("CARGO_PKG_VERSION")));
+    let help = text(&home.mission(&["help"]).stdout);
+    assert!(help.contains("Have work done:\n  run"), "{help}");
+    home.start();
+    let logs = text(&home.mission(&["logs"]).stdout);
+    assert!(logs.contains("daemon"), "{logs}");
+}
+
+#[test]
+fn a_mistyped_engine_or_script_is_refused_with_the_nearest_name() {
+    let home = TestHome::started();
+    let run = |more: &[&str]| {
+        let folder = home.path().to_str().unwrap();
+        home.failure(&[&["run", "hi", "--cwd", folder, "--engine"], more].concat())
+    };
+    let (code, said) = run(&["claud"]);
+    assert_eq!(code, 2, "{said}");
+    assert!(said.contains("did you mean `claude`?"), "{said}");
+    let (code, said) = run(&["rehearsal", "--", "helo"]);
+    assert_eq!(code, 2, "{said}");
+    assert!(said.contains("did you mean `hello`?"), "{said}");
+    let missing = home
+        .command(&["run", "hi", "--cwd", home.path().to_str().unwrap()])
+        .env("PATH", "/nowhere")
+        .output()
+        .unwrap();
+    // The daemon has a path of its own; where claude is installed there is no refusal.
+    if !missing.status.success() {
+        let said = text(&missing.stderr);
+        assert!(
+            said.contains("--engine rehearsal") && said.contains("npm install"),
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn an_invalid_configuration_file_is_said_to_be_one() {
+    let home = TestHome::started();
+    home.write_config("[autopilot]\nmax_agentz = 3\n");
+    let shown = text(&home.mission(&["config", "show"]).stdout);
+    assert!(shown.contains("invalid and not in force"), "{shown}");
+    assert!(shown.contains("max_agentz"), "{shown}");
+}
+
+#[test]
+fn a_time_beyond_its_range_says_the_range_in_words() {
+    let home = TestHome::started();
+    let (code, said) = home.failure(&["token", "create", "ci", "--expires", "4000d"]);
+    assert_eq!(code, 2, "{said}");
+    assert!(said.contains("it is 1 s to 3650 d"), "{said}");
+}
+
+#[test]
+fn switching_the_autopilot_off_says_what_becomes_of_the_agents() {
+    let home = TestHome::started();
+    let before = text(&home.mission(&["autopilot", "status"]).stdout);
+    assert!(before.contains("nobody has switched it on yet"), "{before}");
+    let stopped = text(&home.mission(&["autopilot", "stop"]).stdout);
+    assert_eq!(
+        stopped,
+        "The autopilot is stopped. No agent of a task runs."
+    );
 }

@@ -253,7 +253,13 @@ fn a_client_of_the_older_era_is_served_on_the_same_connection() {
         }
     }
     let operations = home.json(&["call", "--list"]);
-    assert_eq!(listed, names(&operations), "all means all");
+    let all = operations.as_array().unwrap().iter();
+    let theirs: Vec<_> = all
+        .filter(|one| one["reach"] != "person")
+        .cloned()
+        .collect();
+    let theirs = names(&Value::Array(theirs));
+    assert_eq!(listed, theirs, "all but what is for a person alone");
     // The lists may change: the older era is told without asking.
     home.write_config("[mcp]\ntoolsets = [\"board\"]\n");
     home.json(&["daemon", "reload"]);

@@ -158,6 +158,70 @@ fn what_was_said_in_one_run_the_next_is_told_without_what_was_told() {
 }
 
 #[test]
+fn a_conversation_is_told_only_if_it_passes_the_bar_that_entries_pass() {
+    let stage = Stage::new();
+    let say = |text: &str| format!("  - steps:\n      - say: {text}\n");
+    for (asked, answer) in [
+        (
+            "document every function of the service",
+            "Each has a comment now.",
+        ),
+        (
+            "mend the parser of the service",
+            "It read one line too many.",
+        ),
+        ("rename a flag of the service", "It is called quiet now."),
+        ("how do we deploy", "With make ship, behind the VPN."),
+    ] {
+        run(&stage, &say(answer), &[], asked);
+    }
+    for (key, text) in [
+        ("staging-db", "The staging database listens on port 6543"),
+        ("ship", "A deploy of the service wants the VPN"),
+    ] {
+        stage.home.json(&["kb", "remember", text, "--key", key]);
+    }
+    let folder = stage.file("").display().to_string();
+    let preview = |prompt: &str| {
+        let args = [
+            "context",
+            "preview",
+            prompt,
+            "--engine",
+            "rehearsal",
+            "--cwd",
+            &folder,
+        ];
+        stage.home.json(&args)
+    };
+    let outcomes = |view: &Value, source: &str| -> Vec<(String, String)> {
+        let items = items(view, source).into_iter().map(|item| {
+            let text = |name: &str| item[name].as_str().unwrap().to_owned();
+            (text("title"), text("outcome"))
+        });
+        items.collect()
+    };
+    wait_for("the conversations to be taken in", || {
+        outcomes(&preview("parser, document, deploy, rename"), "history").len() == 4
+    });
+    let view = preview("deploy the service");
+    let told = |source: &str| -> Vec<String> {
+        let told = outcomes(&view, source).into_iter();
+        told.filter(|(_, outcome)| outcome == "given")
+            .map(|(title, _)| title)
+            .collect()
+    };
+    assert_eq!(told("history"), ["how do we deploy"], "{view}");
+    assert_eq!(told("entries"), ["ship"], "{view}");
+    // Without a bar both sources tell whatever they find.
+    stage.home.write_config("[context]\nrelevance = 0\n");
+    stage.home.json(&["daemon", "reload"]);
+    let all = outcomes(&preview("deploy the service"), "history");
+    assert!(all.iter().all(|(_, outcome)| outcome == "given"), "{all:?}");
+    assert_eq!(all.len(), 4, "{all:?}");
+}
+
+#[test]
 fn what_does_not_fit_is_cut_with_its_reason_and_nobody_is_told_when_it_is_off() {
     let stage = Stage::new();
     for number in 0..12 {

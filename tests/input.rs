@@ -289,3 +289,33 @@ fn an_answer_is_given_up_when_somebody_types_meanwhile() {
     wait_for_text(&home, "❯ 3. No");
     assert_eq!(written(&home.path().join("taken")), "");
 }
+
+#[test]
+fn an_echo_of_the_terminal_is_no_sign_that_anybody_reads() {
+    let home = TestHome::started();
+    let spawn = |name: &str, script: &str| {
+        let folder = home.path().to_str().unwrap();
+        home.json(&[
+            "slot", "spawn", "--name", name, "--cwd", folder, "--", "sh", "-c", script,
+        ]);
+    };
+    spawn("deaf", "echo ready; sleep 600");
+    spawn(
+        "reads",
+        "echo ready; while read line; do echo \"got <$line>\"; done",
+    );
+    for slot in ["deaf", "reads"] {
+        wait_for("it to be ready", || {
+            home.json(&["slot", "read", slot])["lines"][0] == "ready"
+        });
+    }
+    let deaf = home.json(&["slot", "send", "deaf", "hello"]);
+    assert_eq!(deaf["landed"], "unconfirmed", "{deaf}");
+    let reads = home.json(&["slot", "send", "reads", "hello"]);
+    assert_eq!(reads["landed"], "confirmed", "{reads}");
+    let said = crate::harness::text(&home.mission(&["slot", "send", "deaf", "again"]).stdout);
+    assert!(
+        said.starts_with("Typed; whether it was read cannot be told"),
+        "{said}"
+    );
+}

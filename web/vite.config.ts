@@ -14,6 +14,8 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
   },
+  // Its languages are files of their own, loaded when they are needed.
+  worker: { format: "es" },
   server: daemon
     ? { proxy: { "/api": { target: daemon, ws: true, changeOrigin: true } } }
     : {},

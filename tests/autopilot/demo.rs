@@ -7,6 +7,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use crate::harness::{TestHome, text, wait_for, wait_for_exit};
+use crate::person::Person;
 
 #[test]
 fn the_demo_ends_with_every_task_verified_and_leaves_nothing_running() {
@@ -66,6 +67,33 @@ fn the_demo_ends_with_every_task_verified_and_leaves_nothing_running() {
         .map(|task| task["status"].clone())
         .collect();
     assert_eq!(kinds, ["done"; 5]);
+}
+
+#[test]
+fn a_demo_on_a_terminal_shows_its_page_and_keeps_it_while_one_looks() {
+    let home = TestHome::new();
+    let mut person = Person::runs(&home, (150, 40), &["demo"], &[]);
+    person.waits_for("in a browser on this machine");
+    let link = {
+        let shown = person.sees();
+        let link = shown.lines().find(|line| line.contains("http://127.0.0.1"));
+        link.unwrap().trim().to_owned()
+    };
+    person.waits_for("“Say goodbye” is claimed");
+    person.waits_for("Press Enter to end the demo.");
+    let inside = Home::under(&home.home().data_dir().join("demos/1/home"));
+    assert!(missiond_daemon::Instance::is_held(&inside).unwrap());
+    // The page is still served.
+    let address = link
+        .trim_start_matches("http://")
+        .split('/')
+        .next()
+        .unwrap();
+    assert!(std::net::TcpStream::connect(address).is_ok(), "{link}");
+    person.types("\r");
+    assert!(wait_for_exit(&mut person.child).success());
+    person.waits_for("mission open");
+    assert!(!missiond_daemon::Instance::is_held(&inside).unwrap());
 }
 
 #[test]

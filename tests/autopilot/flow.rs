@@ -227,12 +227,10 @@ fn a_conflict_goes_back_to_the_agent_once_and_then_to_the_person() {
             let asked = &inbox["questions"][0];
             let text = format!("{}\n{}", asked["question"], asked["context"]);
             assert!(text.contains("list.txt"), "{text}");
-            for help in [
-                "mission task edit",
-                "mission task retry",
-                "mission worktree finish",
-            ] {
-                assert!(text.contains(help), "{text}");
+            let shown = field.home.mission(&["inbox"]).stdout;
+            let shown = String::from_utf8(shown).unwrap();
+            for help in ["mission task edit", "try again", "mission worktree finish"] {
+                assert!(shown.contains(help), "{shown}");
             }
             assert_eq!(
                 field.on_main("list.txt"),
@@ -495,8 +493,7 @@ fn the_story_of_a_task_is_one_causal_chain() {
         ("checks_finished", "board_task_claimed"),
         ("slot_created", "execution_started"),
         ("message_delivery", "execution_started"),
-        ("execution_signal", "execution_started"),
-        ("execution_ended", "execution_started"),
+        ("execution_state_changed", "execution_started"),
         ("slot_closed", "slot_created"),
     ] {
         assert_eq!(

@@ -10,8 +10,10 @@ mod flow;
 mod lease;
 mod memory;
 mod overlap;
+mod overview;
 mod place;
 mod real;
+mod review;
 mod trouble;
 
 use std::path::{Path, PathBuf};

@@ -95,6 +95,12 @@ fn a_slot_and_a_run_by_mcp_are_real_processes() {
     let run = started["execution"].as_str().unwrap().to_owned();
     let listed = agent.done("execution_list", json!({}));
     assert_eq!(listed["executions"][0]["execution"], json!(run));
+    // It is known by what it was asked and by where it works.
+    wait_for("the run to be called by its prompt", || {
+        home.call("execution_list", &json!({}))["executions"][0]["title"] == json!("hi")
+    });
+    let repository = &listed["executions"][0]["repository"];
+    assert_eq!(repository["path"], json!(home.path()));
     let shown = home.call("execution_show", &json!({ "execution": run }));
     assert_eq!(shown["execution"], json!(run));
     let by_mcp = agent.done("execution_show", json!({ "execution": run }));

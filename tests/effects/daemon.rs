@@ -131,15 +131,45 @@ fn the_daemon_by_mcp_is_the_same_daemon() {
 }
 
 #[test]
-fn who_is_let_in_by_mcp_comes_in_over_http() {
+fn what_is_for_a_person_is_refused_by_mcp_and_seen_by_it() {
+    let home = TestHome::started();
+    let mut agent = Agent::start(&home, &["--toolset", "all"]);
+    let refused = |answer: Value| assert_eq!(answer["isError"], true, "{answer}");
+    let set = json!({ "key": "log.level", "value": "debug" });
+    refused(agent.call("config_set", set.clone()));
+    let server = json!({ "name": "mine", "command": "cat" });
+    refused(agent.call("mcp_server_add", server.clone()));
+    assert_eq!(
+        agent.done("config_history", json!({}))["changes"],
+        json!([])
+    );
+    home.call("config_set", &set);
+    home.call("mcp_server_add", &server);
+    refused(agent.call("mcp_server_remove", json!({ "server": "mine" })));
+    refused(agent.call("config_undo", json!({ "change": 1 })));
+    let changes = agent.done("config_history", json!({}));
+    assert_eq!(changes, home.call("config_history", &json!({})));
+    assert_eq!(changes["changes"][0]["key"], "servers.mine", "{changes}");
+    let file = std::fs::read_to_string(home.home().config_file()).unwrap();
+    assert!(file.contains("debug"), "{file}");
+}
+
+#[test]
+fn who_is_let_in_comes_in_over_http_and_is_sent_away_by_mcp() {
     let home = TestHome::started();
     let http = Http::of(&home);
     let mut agent = Agent::start(&home, &["--toolset", "access"]);
-    let made = agent.done("token_create", json!({ "name": "ci" }));
+    for kept in [
+        agent.call("token_create", json!({ "name": "ci" })),
+        agent.call("web_login", json!({})),
+    ] {
+        assert_eq!(kept["isError"], true, "{kept}");
+    }
+    let made = home.call("token_create", &json!({ "name": "ci" }));
     let token = made["token"].as_str().unwrap().to_owned();
     let comes_in = || http.call(&token, "health", &json!({})).status;
     assert_eq!(comes_in(), 200);
-    let link = agent.done("web_login", json!({}))["link"].clone();
+    let link = home.call("web_login", &json!({}))["link"].clone();
     let (_, code) = link.as_str().unwrap().split_once("/login#").unwrap();
     assert_eq!(http.show_code(code).status, 204);
     let listed = agent.done("token_list", json!({}));

@@ -6,17 +6,19 @@ mod agents;
 mod daemon;
 mod knowledge;
 mod memory;
+mod start;
 mod work;
 
 use std::collections::BTreeSet;
 
 use missiond_api::CATALOGUE;
 
-const STORIES: [&str; 5] = [
+const STORIES: [&str; 6] = [
     include_str!("agents.rs"),
     include_str!("daemon.rs"),
     include_str!("knowledge.rs"),
     include_str!("memory.rs"),
+    include_str!("start.rs"),
     include_str!("work.rs"),
 ];
 

@@ -119,6 +119,16 @@ fn worktrees_by_mcp_are_those_of_git() {
         );
     }
     assert_eq!(listed["worktrees"].as_array().unwrap().len(), 2);
+    std::fs::write(held.path().join("loose"), "l\n").unwrap();
+    let shown = agent.done("worktree_discard", json!({ "worktree": "mission/held" }));
+    assert_eq!(
+        (&shown["done"], &shown["removed"]),
+        (&json!(false), &json!(["loose"]))
+    );
+    assert!(held.path().join("loose").exists());
+    let discard = json!({ "worktree": "mission/held", "confirmed": true });
+    agent.done("worktree_discard", discard);
+    assert!(!held.path().join("loose").exists());
     agent.done(
         "worktree_finish",
         json!({ "worktree": "mission/held", "confirmed": true }),
@@ -133,4 +143,33 @@ fn worktrees_by_mcp_are_those_of_git() {
         json!({ "worktrees": ["mission/free"], "confirmed": true }),
     );
     assert!(!free.path().exists() && held.path().exists());
+}
+
+#[test]
+fn the_overview_by_mcp_is_that_of_the_command_line() {
+    let home = TestHome::started();
+    let mut agent = Agent::start(&home, &["--toolset", "all"]);
+    let asked = json!({ "argv": ["sh", "-c", "echo here; exec sleep 600"], "name": "one" });
+    agent.done("slot_spawn", asked);
+    let by_mcp = agent.done("overview", json!({}));
+    let by_hand = home.json(&["status"]);
+    assert_eq!(by_mcp["working"][0]["slot"], "one");
+    assert_eq!(by_hand["working"][0]["slot"], "one");
+    let until = by_mcp["at"].clone();
+    let seen = agent.done("overview_seen", json!({ "until": until }));
+    assert_eq!(home.json(&["status"])["seen_at"], seen["seen_at"]);
+    let engines = agent.done("engine_list", json!({}));
+    let names: Vec<_> = engines["engines"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["engine"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["claude", "codex", "gemini", "opencode"]);
+    assert!(
+        engines["engines"][0]["install"]
+            .as_str()
+            .unwrap()
+            .contains("npm install")
+    );
 }

@@ -182,7 +182,7 @@ fn a_token_expires() {
 }
 
 #[test]
-fn what_lets_others_in_is_on_the_socket_alone() {
+fn what_lets_others_in_is_for_a_person_alone() {
     let home = TestHome::started();
     let http = Http::of(&home);
     let token = token(&home, "ci");

@@ -9,4 +9,4 @@ mod operations;
 mod socket;
 mod terminal;
 
-pub(crate) use client::{Http, Login};
+pub(crate) use client::{Http, Login, token};

@@ -6,7 +6,7 @@ self.addEventListener("activate", (event) => event.waitUntil(self.clients.claim(
 
 self.addEventListener("notificationclick", (event) => {
   event.notification.close();
-  const address = event.notification.data || "/attention";
+  const address = event.notification.data || "/";
   event.waitUntil(
     self.clients.matchAll({ type: "window" }).then(async (pages) => {
       const [page] = pages;

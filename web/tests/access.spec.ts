@@ -8,7 +8,7 @@ import { expect, test } from "./stage";
 test("a link signs in once, and the session outlives the daemon", async ({ stage, page, browser }) => {
   const link = await stage.link();
   await page.goto(link);
-  await expect(page.getByRole("heading", { name: "Nothing waits for you" })).toBeVisible();
+  await expect(page.getByRole("heading", { name: "First steps" })).toBeVisible();
   expect(page.url()).not.toContain("#");
 
   const other = await browser.newContext();

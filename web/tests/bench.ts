@@ -12,6 +12,7 @@ import { join } from "node:path";
 import AxeBuilder from "@axe-core/playwright";
 import { type Browser, chromium, type TestInfo } from "@playwright/test";
 
+import { playAgents } from "./agents";
 import { failed, figure, notMeasured, report } from "./figures";
 import { isInstalled, lighthouse } from "./lighthouse";
 import { expect, type Stage, test } from "./stage";
@@ -23,7 +24,7 @@ const BYTES_PER_SECOND = 100_000;
 const WATCHED_MS = 15_000;
 /** An hour at five events a second. */
 const EVENTS = 18_000;
-const VIEWS = ["attention", "board", "slots", "executions", "review", "knowledge", "code", "conversations", "timeline", "tools", "system"];
+const VIEWS = ["", "board", "slots", "executions", "review", "knowledge", "code", "conversations", "timeline", "tools", "system"];
 const WINDOW = { width: 1440, height: 900 };
 
 /** On a busy machine things take long, and are still to be measured. */
@@ -69,8 +70,8 @@ measure("first view, cold", async ({ stage, browser }) => {
     const context = await browser.newContext({ storageState: state, viewport: WINDOW });
     const page = await context.newPage();
     await page.addInitScript(observe);
-    await page.goto(`${address}/attention`);
-    await seen(page.getByRole("heading", { name: "Nothing waits for you" })).toBeVisible();
+    await page.goto(address);
+    await seen(page.getByRole("heading", { name: /^No agent works/ })).toBeVisible();
     ready.push(await page.evaluate(() => (window as unknown as Watched).ready));
     loaded = await page.evaluate(() => {
       const entries = performance.getEntriesByType("resource") as PerformanceResourceTiming[];
@@ -103,6 +104,29 @@ function told(what: string, { longest, usual, over100, rate, task }: Frames, aim
   figure(`${what}: frames a second`, rate, "");
   figure(`${what}: longest task of the page`, task, "ms");
 }
+
+const AGENTS = 200;
+
+measure("two hundred agents on the first view", async ({ stage, browser }) => {
+  const context = await signedIn(stage, browser);
+  const page = await context.newPage();
+  await playAgents(page, AGENTS);
+  await page.mouse.move(700, 400);
+  await page.goto(await stage.address());
+  await seen(page.locator('[data-group="working"] .now-row')).toHaveCount(AGENTS);
+  const { task } = await stage.call("board_add", { task: { title: "A task that changes", isolation: "none" } });
+  const watched = await frames(page, async () => {
+    const began = Date.now();
+    for (let number = 0; Date.now() - began < WATCHED_MS; number++) {
+      await stage.call("board_edit", { task: task.number, set: { labels: [`change-${number}`] } });
+      // Through all of them, as who looks for one does.
+      await page.mouse.wheel(0, number % 40 < 20 ? 400 : -400);
+      await new Promise((done) => setTimeout(done, 45));
+    }
+  });
+  told(`${AGENTS} agents on the first view, all of them changing`, watched, 100);
+  await context.close();
+});
 
 measure("a thousand tasks and twenty busy terminals", async ({ stage, browser }) => {
   const lines = Array.from({ length: TASKS }, (_, index) =>
@@ -245,10 +269,11 @@ measure("accessibility and good practice, by view", async ({ stage, browser }) =
       ],
     ];
     const missing = practice.filter(([, holds]) => !holds).map(([name]) => name);
-    figure(`${view}: rules of axe that hold`, axe.passes.length, "");
-    figure(`${view}: rules of axe that are broken`, axe.violations.length, "", 0);
-    figure(`${view}: good practice that is missing`, missing.length, "", 0);
-    for (const name of [...missing, ...axe.violations.map((violation) => violation.id)]) console.log(`  ${view}: ${name}`);
+    const name = view || "now";
+    figure(`${name}: rules of axe that hold`, axe.passes.length, "");
+    figure(`${name}: rules of axe that are broken`, axe.violations.length, "", 0);
+    figure(`${name}: good practice that is missing`, missing.length, "", 0);
+    for (const broken of [...missing, ...axe.violations.map((violation) => violation.id)]) console.log(`  ${view || "now"}: ${broken}`);
   }
   figure("errors on the console", complaints.length, "", 0);
   for (const complaint of complaints) console.log(`  ${complaint}`);
@@ -272,9 +297,9 @@ measure("what Lighthouse says, by view", async ({ stage, info }) => {
   for (const view of VIEWS) {
     const verdict = await lighthouse(`${address}/${view}`, port);
     for (const [category, score] of Object.entries(verdict.scores)) {
-      figure(`lighthouse, ${view}: ${category}`, score, "of 100");
+      figure(`lighthouse, ${view || "now"}: ${category}`, score, "of 100");
     }
-    for (const audit of verdict.failed) console.log(`  ${view}: ${audit}`);
+    for (const audit of verdict.failed) console.log(`  ${view || "now"}: ${audit}`);
   }
   await context.close();
   rmSync(folder, { recursive: true, force: true });

@@ -26,15 +26,21 @@ test("a run is read along, answered and spoken to", async ({ stage, board }) => 
     engine: "rehearsal",
     cwd: stage.repository,
     args: [script],
-    prompt: "Begin",
+    prompt: "Begin the journey\nat the pier",
     name: "talker",
     trust_folder: true,
   });
   await board.keyboard.press("g");
   await board.keyboard.press("e");
-  await board.getByRole("link", { name: "talker" }).click();
+  // It is called by how its prompt begins, with its repository beside it.
+  const row = board.getByRole("row", { name: /Begin the journey/ });
+  await expect(row.getByText("greet")).toBeVisible();
+  await row.getByRole("link", { name: "Begin the journey" }).click();
   await expect(board).toHaveURL(new RegExp(execution));
   await expect(board.locator(".journal")).toContainText("The lighthouse is lit.");
+  // What it was asked is told once, though its transcript repeats it.
+  const asked = board.locator(".record", { hasText: "at the pier" });
+  await expect(asked).toHaveCount(1);
   await board.getByRole("button", { name: "north" }).click();
   await expect(board.locator(".journal")).toContainText("Northward then.");
   await board.getByLabel("A message to the agent").fill("Mind the rocks");
@@ -66,4 +72,34 @@ test("a run is read along, answered and spoken to", async ({ stage, board }) => 
   await board.getByLabel("A message to the agent").fill("Still there?");
   await board.keyboard.press("Enter");
   await expect(board.locator(".journal")).toContainText("Still there?");
+});
+
+test("runs are named by their task, in one word of state, with the reason of a failure", async ({ stage, board }) => {
+  await stage.makeRepository();
+  await stage.task("version");
+  await stage.autopilot("running");
+  await expect.poll(async () => (await stage.call("board_show", { task: "T-1" })).task.status).toBe("done");
+  await stage.autopilot("stopped");
+  const script = stage.script("falls", "rehearsal: 1\nstartup: 0.1\nturns:\n  - steps:\n      - exit: 3\n");
+  const { execution } = await stage.call("execution_start", {
+    engine: "rehearsal",
+    cwd: stage.repository,
+    args: [script],
+    prompt: "Fall down the stairs",
+    trust_folder: true,
+  });
+  const ended = async () => (await stage.call("execution_show", { execution })).lifecycle;
+  await expect.poll(ended).toBe("failed");
+  await board.keyboard.press("g");
+  await board.keyboard.press("e");
+  const fallen = board.getByRole("row", { name: /Fall down the stairs/ });
+  await expect(fallen.locator(".mark")).toHaveText("failed");
+  await expect(fallen.locator(".run-failure")).toContainText("3");
+  const task = board.getByRole("row", { name: /Add the command version/ });
+  await expect(task.getByRole("link", { name: "T-1" })).toHaveAttribute("href", "/board/T-1");
+  await expect(task).toContainText("greet");
+  await board.getByLabel("Filter runs").fill("version");
+  await expect(fallen).toHaveCount(0);
+  await task.getByRole("link", { name: "Add the command version" }).click();
+  await expect(board.getByRole("link", { name: "T-1 Add the command version" })).toBeVisible();
 });

@@ -6,19 +6,19 @@ import { expect, test } from "./stage";
 test("what is remembered is found, says why, is said anew and forgotten", async ({ stage, board }) => {
   await board.keyboard.press("g");
   await board.keyboard.press("k");
-  await expect(board.getByRole("heading", { name: "Nothing has been remembered yet" })).toBeVisible();
+  await expect(board.getByRole("heading", { name: "No knowledge yet" })).toBeVisible();
   await board.keyboard.press("n");
-  await board.getByLabel("What is known, in one sentence").fill("The release needs a VPN – Prüfung bestanden");
-  await board.getByLabel("Everything else about it").fill("Ask ops for the profile; see deploy_release.");
+  await board.getByLabel("Summary, in one sentence").fill("The release needs a VPN – Prüfung bestanden");
+  await board.getByLabel("Details").fill("Ask ops for the profile; see deploy_release.");
   await board.getByLabel("Category").last().selectOption("ops");
-  await board.getByLabel("Key, to change it under").fill("release-vpn");
-  await board.getByRole("button", { name: "Remember it" }).click();
+  await board.getByLabel("Key", { exact: true }).fill("release-vpn");
+  await board.getByRole("button", { name: "Save" }).click();
   await expect(board.getByRole("heading", { name: "The release needs a VPN – Prüfung bestanden" })).toBeVisible();
   await expect(board.getByRole("complementary", { name: "Where it comes from" }).getByText("web board")).toBeVisible();
 
   await board.keyboard.press("e");
-  await board.getByLabel("What is known, in one sentence").fill("The release needs no VPN any more");
-  await board.getByRole("button", { name: "Keep as a new revision" }).click();
+  await board.getByLabel("Summary, in one sentence").fill("The release needs no VPN any more");
+  await board.getByRole("button", { name: "Save" }).click();
   await expect(board.locator("del", { hasText: "needs a VPN" })).toBeVisible();
   await expect(board.locator("ins", { hasText: "no VPN any more" })).toBeVisible();
   const { entry, history } = await stage.call("kb_get", { entry: "release-vpn" });
@@ -31,15 +31,15 @@ test("what is remembered is found, says why, is said anew and forgotten", async 
   await board.keyboard.press("Enter");
   const hit = board.locator(".hit", { hasText: "no VPN any more" });
   await expect(hit.locator("mark", { hasText: "deploy_release" })).toBeVisible();
-  await board.getByRole("button", { name: "Show why each is here" }).click();
+  await board.getByRole("button", { name: "Show scores" }).click();
   await expect(hit.getByLabel("Why it is here")).toContainText("1st by words");
   await expect(hit.getByLabel("Why it is here")).toContainText("100 % of the names");
 
   await hit.getByRole("link").click();
   await board.getByRole("button", { name: "Forget" }).click();
-  await expect(board.getByText("out of use: forgotten")).toBeVisible();
+  await expect(board.getByText("archived: forgotten")).toBeVisible();
   expect((await stage.call("kb_search", { query: "deploy_release" })).hits).toEqual([]);
-  await board.getByRole("button", { name: "Bring it back" }).click();
+  await board.getByRole("button", { name: "Restore" }).click();
   await expect(board.getByRole("button", { name: "Forget" })).toBeVisible();
   expect((await stage.call("kb_search", { query: "deploy_release" })).hits).toHaveLength(1);
 });
@@ -65,7 +65,7 @@ test("an open entry shows what an agent says anew, and is not used by what is sa
   expect(reads).toHaveLength(2);
 
   await stage.call("kb_forget", { entry: entry.id });
-  await expect(board.getByText("out of use: forgotten")).toBeVisible();
+  await expect(board.getByText("archived: forgotten")).toBeVisible();
   await stage.call("kb_remember", { ...said, summary: "The build takes 5 minutes" });
   await expect(board.getByRole("heading", { name: "The build takes 5 minutes" })).toBeVisible();
 });
@@ -77,7 +77,7 @@ test("proposals are accepted and refused, and contradictions settled", async ({ 
   await expect(board.getByRole("list", { name: "Proposals" }).getByRole("listitem")).toHaveCount(2);
   await board.keyboard.press("a");
   await expect(board.locator(".proposal")).toHaveCount(1);
-  await board.getByRole("button", { name: "Refuse" }).click();
+  await board.getByRole("button", { name: "Reject" }).click();
   await expect(board.getByRole("heading", { name: "Nothing waits to be accepted" })).toBeVisible();
   const { entries } = await stage.call("kb_list", {});
   expect(entries.map((entry) => entry.summary)).toEqual(["The build takes 4 minutes"]);
@@ -87,7 +87,7 @@ test("proposals are accepted and refused, and contradictions settled", async ({ 
   const conflict = board.getByRole("list", { name: "Conflicts" });
   await expect(conflict.getByText("The build takes 9 minutes")).toBeVisible();
   await conflict.getByRole("button", { name: "Forget the older" }).click();
-  await expect(board.getByRole("heading", { name: "Nothing contradicts anything" })).toBeVisible();
+  await expect(board.getByRole("heading", { name: "No conflicts" })).toBeVisible();
   const left = await stage.call("kb_list", {});
   expect(left.entries.map((entry) => entry.key)).toEqual(["slow"]);
 });
@@ -95,8 +95,8 @@ test("proposals are accepted and refused, and contradictions settled", async ({ 
 test("what will have aged is shown before anything is done", async ({ stage, board }) => {
   await stage.call("kb_remember", { summary: "A trace of last night", category: "debug", tier: "machine" });
   await board.goto(`${await stage.address()}/knowledge/unused`);
-  await expect(board.getByRole("heading", { name: "Nothing has aged unused" })).toBeVisible();
-  await board.getByLabel("Judged as it will be").selectOption("365");
+  await expect(board.getByRole("heading", { name: "Nothing is unused" })).toBeVisible();
+  await board.getByLabel("As of").selectOption("365");
   await expect(board.getByRole("list", { name: "Unused" }).getByText("A trace of last night")).toBeVisible();
   expect((await stage.call("kb_list", {})).entries).toHaveLength(1);
 });

@@ -64,8 +64,8 @@ test("what begins to wait is told once to who looks elsewhere, and leads there",
   await expect.poll(() => looks(page)).toBe(3);
   expect(await shown(page)).toEqual([{ title: "mission", body: "Run: make test" }]);
   await press(context);
-  await expect(page).toHaveURL(/\/attention\?at=Q-2$/);
-  await expect(page.locator(".item.selected")).toContainText("make test");
+  await expect(page).toHaveURL(/\/\?at=Q-2$/);
+  await expect(page.locator(".now-row.selected")).toContainText("make test");
   await expect.poll(() => shown(page)).toEqual([]);
 });
 
@@ -105,7 +105,7 @@ test.describe("without a worker", () => {
       const { told } = window as unknown as { told: Notification[] };
       told[0]?.dispatchEvent(new Event("click"));
     });
-    await expect(page).toHaveURL(/\/attention$/);
-    await expect(page.locator(".item")).toHaveCount(2);
+    await expect(page).toHaveTitle(/Now/);
+    await expect(page.locator('.now-row[data-kind="asks"]')).toHaveCount(2);
   });
 });

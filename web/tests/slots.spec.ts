@@ -36,6 +36,36 @@ test("why a slot is read as it is, and its end", async ({ stage, board }) => {
   await expect(board.locator(".slot-state").getByText("idle")).toBeVisible();
   await expect(board.getByText("read by rehearsal")).toBeVisible();
   board.once("dialog", (dialog) => void dialog.accept());
-  await board.getByRole("button", { name: "End it" }).click();
-  await expect(board.getByText("Closed", { exact: true })).toBeVisible();
+  await board.getByRole("button", { name: "Stop" }).click();
+  await expect(board.getByText("Ended", { exact: true })).toBeVisible();
+});
+
+const ASKS = "rehearsal: 1\nstartup: 0.1\nturns:\n  - steps:\n      - ask: {tool: Run, args: make install}\n";
+
+test("those that ask come first and are answered in the tile", async ({ stage, board }) => {
+  await stage.rehearse("asks", stage.script("asks", ASKS), "go");
+  await expect.poll(async () => (await stage.call("question_list", { all: false })).questions.length).toBe(1);
+  await stage.spawn("shell", ["sh"]);
+  await board.keyboard.press("g");
+  await board.keyboard.press("s");
+  await expect(board.locator(".tile")).toHaveCount(2);
+  await expect(board.locator(".tile").first()).toHaveAttribute("data-slot", "asks");
+  const asked = board.locator(".tile").first().locator(".open-question");
+  await asked.getByRole("button", { name: "Deny" }).click();
+  await expect(asked).toHaveCount(0);
+});
+
+test.describe("at phone width", () => {
+  test.use({ viewport: { width: 390, height: 844 } });
+
+  test("a tile shows letters that can be read", async ({ stage, page }) => {
+    const { slot } = await stage.spawn("shell", ["sh"]);
+    await page.goto(await stage.link());
+    await page.goto(`${await stage.address()}/slots`);
+    const canvas = page.locator('[data-slot="shell"] canvas');
+    await stage.call("slot_send", { slot, text: "echo a$((20+1))z", submit: true, when: "now", force: true });
+    await expect(canvas).toContainText("a21z");
+    const columns = 120;
+    expect(((await canvas.boundingBox())?.width ?? 0) / columns).toBeGreaterThan(6);
+  });
 });

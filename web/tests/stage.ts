@@ -14,7 +14,7 @@ import { DaemonSocket } from "./socket";
 
 const run = promisify(execFile);
 const mission = process.env.MISSION ?? resolve("../target/debug/mission");
-const sample = resolve("../crates/cli/src/commands/demo/sample");
+const sample = resolve("../crates/rehearsal/src/sample");
 
 interface Demo {
   stage: Stage;

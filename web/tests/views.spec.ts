@@ -74,7 +74,7 @@ async function furnish(stage: Stage): Promise<[string, string][]> {
   await expect.poll(async () => (await listed()).conversations.length).toBe(1);
   const own = (await listed()).conversations[0]?.id;
   return [
-    ["attention", "/attention"],
+    ["now", "/"],
     ["board", "/board"],
     ["graph", "/board?as=graph"],
     ["task", "/board/T-1"],
@@ -108,7 +108,7 @@ async function furnish(stage: Stage): Promise<[string, string][]> {
     ["system-incidents", "/system/incidents"],
     ["system-permissions", "/system/permissions"],
     ["system-access", "/system/access"],
-    ["system-configuration", "/system/configuration"],
+    ["system-settings", "/system/settings"],
   ];
 }
 
@@ -184,8 +184,8 @@ for (const { name, rules, ...look } of LOOKS) {
     const page = await context.newPage();
     page.on("pageerror", (error) => problems.push(error.message));
     await stage.signIn(page).catch(async () => {
-      // At phone width the rail is behind a button.
-      await expect(page.getByRole("button", { name: "Views" })).toBeVisible();
+      // At phone width the rail is behind a button of the bar below.
+      await expect(page.getByRole("navigation", { name: "Main views" })).toBeVisible();
     });
     for (const [view, path] of views) {
       await page.goto(address + path);
@@ -215,19 +215,56 @@ async function violations(page: Page, rules: Rules) {
 
 test("the page can be walked through by keyboard, and says where one is", async ({ board }) => {
   await board.keyboard.press("?");
-  await expect(board.getByRole("dialog", { name: "Keys" })).toBeVisible();
+  const keys = board.getByRole("dialog", { name: "Keys" });
+  await expect(keys.getByRole("heading", { level: 3 })).toHaveText([
+    "Everywhere",
+    "Views",
+    "Now",
+    "Board",
+    "Review",
+    "Knowledge",
+  ]);
+  for (const does of ["The same, also while you type", "Comment on the line", "Accept a proposal"]) {
+    await expect(keys.getByText(does)).toBeVisible();
+  }
   await board.keyboard.press("Escape");
   await board.keyboard.press("Control+k");
   await expect(board.getByRole("combobox", { name: /Go to/ })).toBeFocused();
-  await board.keyboard.type("system");
+  await board.keyboard.type("settings");
   await board.keyboard.press("Enter");
-  await expect(board).toHaveTitle("System · mission");
+  await expect(board).toHaveTitle("Settings · mission");
   await board.keyboard.press("g");
   await board.keyboard.press("b");
   await expect(board).toHaveTitle("Board · mission");
   await board.keyboard.press("n");
   await expect(board.getByRole("dialog", { name: "New task" })).toBeVisible();
-  await expect(board.getByLabel("What is to be done, in one line")).toBeFocused();
+  await expect(board.getByRole("textbox", { name: "Title" })).toBeFocused();
+  await board.keyboard.press("Escape");
+  // The second key of a chord does nothing by itself.
+  await board.keyboard.press("g");
+  await board.keyboard.press("n");
+  await expect(board).toHaveTitle("Now · mission");
+  await expect(board.getByRole("dialog")).toHaveCount(0);
+  const rail = board.getByRole("navigation", { name: "Views" });
+  await expect(rail.getByRole("heading")).toHaveText(["Work", "Memory", "System"]);
+  await expect(rail.locator("a svg")).toHaveCount(11);
+});
+
+/** Words of a dialect that nobody knows who comes from Linear or GitHub. */
+const DIALECT = /Leave it|Put it on the board|Read again|Closed too|Ended too|End it|Mark this moment/;
+
+test("labels are in plain words, and the width is used", async ({ stage, board }) => {
+  await board.setViewportSize({ width: 1600, height: 900 });
+  await stage.spawn("shell", ["sh"]);
+  const address = await stage.address();
+  for (const path of ["/", "/slots", "/executions", "/timeline"]) {
+    await board.goto(address + path);
+    await settled(board);
+    expect(await board.locator("main").innerText()).not.toMatch(DIALECT);
+  }
+  await board.goto(address);
+  const row = await board.locator(".now-row").first().boundingBox();
+  expect((row?.x ?? 0) + (row?.width ?? 0)).toBeGreaterThan(1600 * 0.95);
 });
 
 test("it can be installed", async ({ stage, board }) => {

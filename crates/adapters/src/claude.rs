@@ -294,6 +294,7 @@ fn of_assistant(entry: &Value) -> Vec<TranscriptFact> {
                 output: number(&usage["output_tokens"]),
                 cache_read: number(&usage["cache_read_input_tokens"]),
                 cache_write: number(&usage["cache_creation_input_tokens"]),
+                cache_write_1h: number(&usage["cache_creation"]["ephemeral_1h_input_tokens"]),
             },
         });
     }
@@ -416,6 +417,7 @@ mod tests {
                         output: 5,
                         cache_read: 3,
                         cache_write: 0,
+                        cache_write_1h: 0,
                     },
                 },
             ]

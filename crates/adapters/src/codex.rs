@@ -173,6 +173,7 @@ impl Adapter for Codex {
                         output: number(&usage["output_tokens"]),
                         cache_read: cached,
                         cache_write: number(&usage["cache_write_input_tokens"]),
+                        cache_write_1h: 0,
                     },
                 }]
             }

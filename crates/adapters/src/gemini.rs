@@ -234,6 +234,7 @@ fn of_answer(entry: &Value, said: Option<String>) -> Vec<TranscriptFact> {
                 output: number(&tokens["output"]) + number(&tokens["thoughts"]),
                 cache_read: cached,
                 cache_write: 0,
+                cache_write_1h: 0,
             },
         });
     }
@@ -484,6 +485,7 @@ mod tests {
                         output: 7,
                         cache_read: 40,
                         cache_write: 0,
+                        cache_write_1h: 0,
                     },
                 },
             ]

@@ -214,6 +214,7 @@ fn of_step(line: &Value, part: &Value) -> Vec<TranscriptFact> {
             output: number(&tokens["output"]) + number(&tokens["reasoning"]),
             cache_read: number(&tokens["cache"]["read"]),
             cache_write: number(&tokens["cache"]["write"]),
+            cache_write_1h: 0,
         },
     }];
     if part["reason"] != "tool-calls" {
@@ -307,6 +308,7 @@ mod tests {
                 output: 21,
                 cache_read: 3,
                 cache_write: 4,
+                cache_write_1h: 0,
             },
         };
         assert_eq!(facts(step, "assistant"), [used, TranscriptFact::TurnEnded]);

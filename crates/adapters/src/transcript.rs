@@ -60,6 +60,9 @@ pub struct TokenUsage {
     pub output: u64,
     pub cache_read: u64,
     pub cache_write: u64,
+    /// Those of `cache_write` that stay for an hour.
+    #[serde(default)]
+    pub cache_write_1h: u64,
 }
 
 /// The text of a value that is a string or a list of text blocks.

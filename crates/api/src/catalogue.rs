@@ -2,8 +2,9 @@
 
 use crate::operation::{Operation, OperationSpec};
 use crate::operations::{
-    access, attention, autopilot, board, code, communication, compute, context, conversation,
-    execution, knowledge, observe, review, system, tools, worktree,
+    access, attention, autopilot, board, code, communication, compute, config, context,
+    conversation, demo, engines, execution, knowledge, observe, overview, proposal, repository,
+    review, search, system, tools, worktree,
 };
 
 /// Every operation there is.
@@ -20,6 +21,12 @@ pub const CATALOGUE: &[OperationSpec] = &[
     board::BoardCancel::SPEC,
     board::BoardImport::SPEC,
     board::BoardExport::SPEC,
+    proposal::BoardPropose::SPEC,
+    proposal::BoardAddSteps::SPEC,
+    repository::RepositoryList::SPEC,
+    repository::RepositoryShow::SPEC,
+    search::Search::SPEC,
+    demo::DemoStart::SPEC,
     context::ContextPreview::SPEC,
     context::ContextShow::SPEC,
     context::SkillList::SPEC,
@@ -60,6 +67,7 @@ pub const CATALOGUE: &[OperationSpec] = &[
     compute::SlotResize::SPEC,
     compute::SlotKill::SPEC,
     compute::SlotExplain::SPEC,
+    engines::EngineList::SPEC,
     execution::ExecutionStart::SPEC,
     execution::ExecutionList::SPEC,
     execution::ExecutionShow::SPEC,
@@ -90,9 +98,14 @@ pub const CATALOGUE: &[OperationSpec] = &[
     system::DaemonStats::SPEC,
     system::DaemonControl::SPEC,
     system::ConfigShow::SPEC,
+    config::ConfigSet::SPEC,
+    config::ConfigHistory::SPEC,
+    config::ConfigUndo::SPEC,
     system::OperationFind::SPEC,
     system::IncidentList::SPEC,
     system::IncidentResolve::SPEC,
+    overview::Overview::SPEC,
+    overview::OverviewSeen::SPEC,
     observe::DaemonLogs::SPEC,
     observe::StatsHistory::SPEC,
     observe::UsageReport::SPEC,
@@ -102,6 +115,8 @@ pub const CATALOGUE: &[OperationSpec] = &[
     access::TokenRevoke::SPEC,
     tools::McpServerList::SPEC,
     tools::McpServerControl::SPEC,
+    tools::McpServerAdd::SPEC,
+    tools::McpServerRemove::SPEC,
     tools::McpToolList::SPEC,
     tools::McpToolCall::SPEC,
     tools::McpPromptList::SPEC,
@@ -111,6 +126,7 @@ pub const CATALOGUE: &[OperationSpec] = &[
     worktree::WorktreeDiff::SPEC,
     review::ReviewSend::SPEC,
     worktree::WorktreeFinish::SPEC,
+    worktree::WorktreeDiscard::SPEC,
     worktree::WorktreeClean::SPEC,
 ];
 

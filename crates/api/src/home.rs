@@ -98,6 +98,12 @@ impl Home {
         self.config.join("config.toml")
     }
 
+    /// What was changed in the files of the configuration through the daemon.
+    #[must_use]
+    pub fn config_history(&self) -> PathBuf {
+        self.data.join("config_history.jsonl")
+    }
+
     #[must_use]
     pub fn data_dir(&self) -> &Path {
         &self.data

@@ -8,7 +8,8 @@ use serde_json::{Map, Value, json};
 
 use crate::{CATALOGUE, OperationSpec, Reach};
 
-/// The document of this build. Operations of the socket alone are not in it.
+/// The document of this build. Operations that are for a person alone are not
+/// in it: a program cannot call them.
 #[must_use]
 pub fn openapi() -> Value {
     let mut settings = SchemaSettings::draft2020_12();

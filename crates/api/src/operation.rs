@@ -62,9 +62,10 @@ impl Effect {
 #[serde(rename_all = "snake_case")]
 pub enum Reach {
     Anywhere,
-    /// By the user of this machine on the daemon's socket alone: it lets others
-    /// in, so whoever was let in over the network must not have it.
-    Socket,
+    /// By a person alone, at the command line or on a page that is logged in: it
+    /// lets others in or changes what may be done, so neither a program with a token
+    /// nor an agent has it.
+    Person,
 }
 
 /// What a call uses beside the message and its answer, for whoever chooses

@@ -1,13 +1,15 @@
 //! What a task that is over has taught, as candidates for the knowledge base.
 //!
-//! Rules over plain facts, without a model: what was verified, a check that
-//! failed and what it took to pass, a question a person answered in words. Each
-//! candidate says where it comes from, is bounded in size and goes into the
-//! inbox, where a person or a rule decides about it. What agents and programs
-//! wrote is quoted as their words, never as what is so.
+//! Rules over plain facts, without a model. A candidate is what another task may
+//! need: what a check said when it failed and what was done about it, and what a
+//! person decided when an agent asked. That a task is done, or that its checks
+//! passed, is on the board and teaches nothing; neither does a failure that said
+//! nothing. Each candidate says where it comes from, is bounded in size and goes
+//! into the inbox, where a person or a rule decides about it. What agents and
+//! programs wrote is quoted as their words, never as what is so.
 
 use missiond_core::{
-    Attempt, AuthorTier, BoardTask, EntryCategory, Evidence, Outcome, Question, QuestionOrigin,
+    Attempt, AuthorTier, BoardTask, EntryCategory, Evidence, Question, QuestionOrigin,
     QuestionStatus,
 };
 use missiond_knowledge::transfer::{Draft, LONGEST_KEY};
@@ -36,45 +38,12 @@ pub(super) struct Finished {
 
 /// What there is to learn from it.
 pub(super) fn candidates(finished: &Finished) -> Vec<Draft> {
-    let mut found: Vec<Draft> = verified(finished).into_iter().collect();
-    found.extend(fixes(finished).into_iter().take(MOST));
-    found.extend(answers(finished).take(MOST));
-    found
+    let fixes = fixes(finished).into_iter().take(MOST);
+    fixes.chain(answers(finished).take(MOST)).collect()
 }
 
-fn verified(finished: &Finished) -> Option<Draft> {
-    let is_verified = |(attempt, _): &&(Attempt, _)| attempt.outcome == Some(Outcome::Verified);
-    let (attempt, evidence) = finished.attempts.iter().rev().find(is_verified)?;
-    let task = &finished.task;
-    let passed: Vec<_> = last_round(evidence).filter(|one| one.passed).collect();
-    let by = match passed.len() {
-        0 => "it has no checks".to_owned(),
-        count => format!("{count} of its checks passed"),
-    };
-    let title = excerpt(&task.title, IN_SUMMARY);
-    let mut detail = String::new();
-    for one in &passed {
-        let check = excerpt(&one.check, IN_SUMMARY);
-        detail.push_str(&format!("passed: {check}\n"));
-    }
-    if let Some(commit) = passed.iter().find_map(|one| one.commit.as_deref()) {
-        detail.push_str(&format!("commit: {commit}\n"));
-    }
-    if let Some(claim) = &attempt.claim {
-        let said = excerpt(&claim.text, IN_DETAIL);
-        detail.push_str(&format!("the agent said: {said}\n"));
-    }
-    let summary = format!("{} \"{title}\" is done: {by}", task.number);
-    let draft = draft(finished, attempt, "outcome", EntryCategory::Feature);
-    Some(Draft {
-        summary,
-        detail,
-        ..draft
-    })
-}
-
-/// Checks that failed in one round and passed in a later one, of the same
-/// attempt or the next.
+/// Checks that failed in one round, said why, and passed in a later one, of the
+/// same attempt or the next.
 fn fixes(finished: &Finished) -> Vec<Draft> {
     let mut failing: Vec<&Evidence> = Vec::new();
     let mut found = Vec::new();
@@ -87,7 +56,9 @@ fn fixes(finished: &Finished) -> Vec<Draft> {
                 (false, Some(_)) | (true, None) => {}
                 (true, Some(place)) => {
                     let failed = failing.remove(place);
-                    found.push(fix(finished, attempt, failed, one, found.len()));
+                    if !failed.tail.trim().is_empty() {
+                        found.push(fix(finished, attempt, failed, one, found.len()));
+                    }
                 }
             }
         }
@@ -121,6 +92,10 @@ fn fix(
         if let Some(commit) = commit {
             detail.push_str(&format!("{what} at commit {commit}\n"));
         }
+    }
+    if let Some(claim) = &attempt.claim {
+        let said = excerpt(&claim.text, IN_DETAIL);
+        detail.push_str(&format!("the agent said of its change: {said}\n"));
     }
     let summary = format!(
         "while {} was worked on, the check `{check}` {how}{} and passed after a change",
@@ -157,7 +132,9 @@ fn answers(finished: &Finished) -> impl Iterator<Item = Draft> {
             let by = excerpt(by, LONGEST_KEY / 4);
             let asked = excerpt(&question.question, IN_SUMMARY);
             let mut detail = format!("{by} answered: {}\n", excerpt(answer, IN_DETAIL));
-            if let Some(context) = &question.context {
+            // What stands around a dialog is what its program shows, not what was decided.
+            let is_dialog = matches!(question.origin, QuestionOrigin::Dialog { .. });
+            if let Some(context) = question.context.as_ref().filter(|_| !is_dialog) {
                 detail.push_str(&format!("context: {}\n", excerpt(context, IN_DETAIL)));
             }
             let what = format!("answer/{}", question.number);
@@ -190,11 +167,6 @@ fn draft(finished: &Finished, attempt: &Attempt, what: &str, category: EntryCate
         tier: AuthorTier::Machine,
         ..Draft::default()
     }
-}
-
-fn last_round(evidence: &[Evidence]) -> impl Iterator<Item = &Evidence> {
-    let last = evidence.iter().map(|one| one.round).max();
-    evidence.iter().filter(move |one| Some(one.round) == last)
 }
 
 /// The beginning of a text, as text.

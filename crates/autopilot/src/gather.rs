@@ -229,6 +229,7 @@ fn execution_facts(state: &ExecutionState, keys: &Keys) -> ExecutionFacts {
             output: state.telemetry.output_tokens,
             cache_read: state.telemetry.cache_read_tokens,
             cache_write: state.telemetry.cache_write_tokens,
+            cache_write_1h: 0,
         },
     }
 }

@@ -25,10 +25,11 @@ pub mod view;
 mod watch;
 pub mod worktrees;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
-use missiond_core::TraceContext;
+use missiond_core::{AttemptId, TraceContext};
 use missiond_runtime::{Component, StartError, Supervisor, Tasks};
 use missiond_store::StoreError;
 use missiond_store::board::ReadyLimits;
@@ -37,7 +38,7 @@ use parking_lot::MutexGuard;
 use shared::Shared;
 
 pub use mode::ModeError;
-pub use shared::{Parts, Remembered};
+pub use shared::{Doing, Parts, Remembered, StepUnderWay};
 pub use view::Mode;
 
 /// The way to the autopilot of this daemon.
@@ -75,6 +76,11 @@ impl Autopilot {
     /// The limits in force now, for whoever asks what is ready.
     pub async fn limits_in_force(&self) -> Result<ReadyLimits, StoreError> {
         self.shared.limits_in_force().await
+    }
+
+    /// What this daemon does for attempts at the moment, beside waiting for agents.
+    pub fn steps_under_way(&self) -> HashMap<AttemptId, StepUnderWay> {
+        self.shared.steps().clone()
     }
 
     /// What the memory stage found last.

@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 
+use missiond_context::{own_words, with_own_words};
 use missiond_core::{Attempt, BoardTask, EngineeringPhase, Evidence, Isolation, Note};
 
 /// How much of the end of a failed check's output an agent is shown.
@@ -32,7 +33,8 @@ pub(super) enum AttemptOrigin {
     Inherited,
 }
 
-/// The text that begins a phase.
+/// The text that begins a phase: what people ask for, then what the autopilot says
+/// about it, within its own lines so that nobody takes it for their words.
 pub(super) fn of_phase(
     task: &BoardTask,
     attempt: &Attempt,
@@ -41,52 +43,42 @@ pub(super) fn of_phase(
     origin: AttemptOrigin,
 ) -> String {
     let first = task.phases.first() == Some(&task.phase);
-    let mut text = String::new();
+    let mut request = format!("{}: {}", task.number, task.title);
+    let mut own: Vec<String> = Vec::new();
+    if first && origin != AttemptOrigin::Resumed {
+        if !task.description.trim().is_empty() {
+            let _ = write!(request, "\n\n{}", task.description.trim());
+        }
+        own.extend(of_worktree(task, attempt));
+    }
     match (first, origin) {
-        (true, AttemptOrigin::Fresh) => task_text(&mut text, task, attempt),
-        (true, AttemptOrigin::Inherited) => {
-            task_text(&mut text, task, attempt);
-            text.push_str(
-                "\n\nAn earlier attempt left its work in this folder: look at it first, then go on.",
-            );
-        }
-        (_, AttemptOrigin::Resumed) => {
-            let _ = write!(
-                text,
-                "{}: go on with your task, {}.",
-                task.number, task.title
-            );
-        }
-        (false, _) => {
-            let _ = write!(text, "{}: the next step.", task.number);
-        }
+        (true, AttemptOrigin::Fresh) => {}
+        (true, AttemptOrigin::Inherited) => own.push(
+            "An earlier attempt left its work in this folder: look at it first, then go on."
+                .to_owned(),
+        ),
+        (_, AttemptOrigin::Resumed) => own.push("Please go on with your task.".to_owned()),
+        (false, _) => own.push("This is the next step.".to_owned()),
     }
     if let Some(reason) = before.and_then(|before| before.reason.as_deref()) {
-        let _ = write!(text, "\n\nThe last attempt ended because {reason}.");
+        own.push(format!("The last attempt ended because {reason}."));
     }
     let shown = notes.len().saturating_sub(SHOWN_NOTES);
     for note in &notes[shown..] {
-        let _ = write!(text, "\n\nNote by {}: {}", note.author, note.text);
+        let _ = write!(request, "\n\nNote by {}: {}", note.author, note.text);
     }
-    text.push_str("\n\n");
-    text.push_str(ask_of(task, first));
-    text
+    own.push(ask_of(task, first).to_owned());
+    with_own_words(&request, &own.join("\n\n"))
 }
 
-fn task_text(text: &mut String, task: &BoardTask, attempt: &Attempt) {
-    let _ = write!(text, "{}: {}", task.number, task.title);
-    if !task.description.trim().is_empty() {
-        let _ = write!(text, "\n\n{}", task.description.trim());
-    }
-    if task.isolation == Isolation::Worktree
-        && let Some(branch) = &attempt.branch
-    {
-        let _ = write!(
-            text,
-            "\n\nYou are in a git worktree of your own, on the branch {branch}. Stay on it; what \
-             you leave here is committed and brought back for you."
-        );
-    }
+fn of_worktree(task: &BoardTask, attempt: &Attempt) -> Option<String> {
+    let branch = attempt.branch.as_ref()?;
+    (task.isolation == Isolation::Worktree).then(|| {
+        format!(
+            "You are in a git worktree of your own, on the branch {branch}. Stay on it; what you \
+             leave here is committed and brought back for you."
+        )
+    })
 }
 
 /// What is to be done in a phase, and how to say that it is.
@@ -152,16 +144,17 @@ pub(super) fn of_checks(evidence: &[Evidence], round: u32, rounds: u32) -> Strin
             n => format!("After {n} more failures a person is asked."),
         }
     );
-    text
+    own_words(&text)
 }
 
 /// What an agent is told about a merge that conflicts.
 pub(super) fn of_conflict(into: &str, files: &str) -> String {
-    format!(
+    let text = format!(
         "Your work is good by itself, but others have changed the same files on {into} meanwhile:\n\
          \n{files}\n\nRun `git merge {into}` in your worktree, resolve the conflicts so that both \
          changes keep their meaning, commit, and report completed_claim again."
-    )
+    );
+    own_words(&text)
 }
 
 #[cfg(test)]
@@ -183,12 +176,64 @@ mod tests {
             commit: None,
             at: missiond_core::Timestamp::from_micros(0),
             millis: 3,
+            note: None,
         };
         let text = of_checks(&[said("lint", true, 0), said("sh test.sh", false, 1)], 2, 3);
         assert!(text.contains("The check `sh test.sh` ended with exit code 1. It said"));
         assert!(!text.contains("lint"), "{text}");
         assert!(text.contains("last line\n\nMend it"), "{text}");
-        assert!(text.ends_with("After one more failure a person is asked."));
+        assert!(text.contains("After one more failure a person is asked.\n===="));
         assert!(text.len() < SHOWN_TAIL + 400);
+    }
+
+    #[test]
+    fn nothing_the_autopilot_says_is_taken_for_a_persons_words() {
+        let at = missiond_core::Timestamp::from_micros(0);
+        let draft = missiond_core::TaskDraft {
+            title: Some("Say goodbye".to_owned()),
+            description: Some("In every language.".to_owned()),
+            repository: Some("/src/greeter".into()),
+            ..missiond_core::TaskDraft::default()
+        };
+        let id = missiond_core::BoardTaskId::generate();
+        let number = missiond_core::TaskNumber(7);
+        let task = BoardTask::drafted(id, number, draft, at).unwrap();
+        let attempt = Attempt {
+            id: AttemptId::generate(),
+            task: id,
+            number: 2,
+            token: missiond_core::FencingToken(1),
+            holder: "here".to_owned(),
+            daemon: missiond_core::DaemonId::generate(),
+            slot: None,
+            execution: None,
+            worktree: None,
+            branch: Some("mission/T-7".to_owned()),
+            abandoned: false,
+            base_commit: None,
+            claim: None,
+            outcome: None,
+            reason: Some("the agent was lost".to_owned()),
+            check_rounds: 0,
+            started_at: at,
+            ended_at: None,
+        };
+        let asked = "T-7: Say goodbye\n\nIn every language.";
+        for (origin, said) in [
+            (AttemptOrigin::Fresh, asked),
+            (AttemptOrigin::Inherited, asked),
+            (AttemptOrigin::Resumed, "T-7: Say goodbye"),
+        ] {
+            let text = of_phase(&task, &attempt, &[], Some(&attempt), origin);
+            assert_eq!(
+                missiond_context::speech_of(&text),
+                said,
+                "{origin:?}: {text}"
+            );
+            assert!(text.contains("because the agent was lost."), "{text}");
+        }
+        for text in [of_checks(&[], 1, 3), of_conflict("main", "a.txt")] {
+            assert_eq!(missiond_context::speech_of(&text), "", "{text}");
+        }
     }
 }

@@ -24,7 +24,7 @@ use super::memory;
 use super::view::{Action, Busy, Ending, Hours, Mode, Rules, Snapshot};
 use super::watch::Watches;
 use crate::board::BoardError;
-use crate::shared::Shared;
+use crate::shared::{Doing, Shared, StepUnderWay};
 
 const TICK: Duration = Duration::from_millis(500);
 /// The same while nothing is under way and nothing may begin.
@@ -122,6 +122,8 @@ impl Runner {
     /// What this home's last daemon had under way is this one's now, under a new
     /// token: whatever the old one still tries to write is too late.
     async fn recover(&mut self) {
+        // Those of a loop that panicked are nobody's any more.
+        self.shared.steps().clear();
         loop {
             match self.adopt().await {
                 Ok(()) => break,
@@ -231,7 +233,7 @@ impl Runner {
             let work = Work::new(shared, view.task.clone(), view.attempt.clone());
             if let (Busy::No, Some(claim)) = (busy, claim) {
                 // On record before anything follows from it.
-                self.begin(work, |work| jobs::record_claim(work, claim));
+                self.begin(work, Doing::Other, |work| jobs::record_claim(work, claim));
                 continue;
             }
             works.insert(id, work);
@@ -263,7 +265,8 @@ impl Runner {
                 }
                 Action::For(id, step) => {
                     if let Some(work) = works.remove(&id) {
-                        self.begin(work, |work| jobs::run_step(work, step));
+                        let doing = step.doing();
+                        self.begin(work, doing, |work| jobs::run_step(work, step));
                     }
                 }
             }
@@ -322,7 +325,7 @@ impl Runner {
         });
     }
 
-    fn begin<J>(&mut self, mut work: Work, job: impl FnOnce(Work) -> J)
+    fn begin<J>(&mut self, mut work: Work, doing: Doing, job: impl FnOnce(Work) -> J)
     where
         J: Future<Output = Report> + Send + 'static,
     {
@@ -330,6 +333,9 @@ impl Runner {
         let (cancellation, receiver) = watch::channel(Cancellation::NotRequested);
         work.cancellation = receiver;
         self.busy.insert(id, UnderWay { task, cancellation });
+        let since = self.shared.clock.now();
+        let step = StepUnderWay { doing, since };
+        self.shared.steps().insert(id, step);
         let (subject, left) = (Some(work.task.number.to_string()), work.clone());
         self.spawn(subject, job(work), move |why| {
             let why = format!("a step panicked: {why}");
@@ -431,10 +437,12 @@ impl Runner {
             }
             Report::Taken(id, Ok(())) => {
                 self.busy.remove(&id);
+                self.shared.steps().remove(&id);
                 self.failures.remove(&id);
             }
             Report::Taken(id, Err(failed)) => {
                 self.busy.remove(&id);
+                self.shared.steps().remove(&id);
                 self.put_off(id, *failed);
             }
         }
@@ -454,7 +462,9 @@ impl Runner {
         if failure.times >= MOST_FAILURES {
             self.failures.remove(&id);
             let why = failed.why;
-            self.begin(failed.work, |work| jobs::give_up(Failed { work, why }));
+            self.begin(failed.work, Doing::Other, |work| {
+                jobs::give_up(Failed { work, why })
+            });
         }
     }
 

@@ -1,14 +1,14 @@
 //! What the parts of the autopilot work with: the components it directs, and the
 //! little that its jobs and its loop have in common.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use missiond_api::Home;
 use missiond_attention::questions::Questions;
 use missiond_briefing::ContextPipeline;
 use missiond_config::Config;
-use missiond_core::{Clock, DaemonId, Timestamp};
+use missiond_core::{AttemptId, Clock, DaemonId, Timestamp};
 use missiond_executions::Executions;
 use missiond_memory::knowledge::{Knowledge, Tended};
 use missiond_runtime::Supervisor;
@@ -45,6 +45,27 @@ pub struct Remembered {
     pub tended: Tended,
 }
 
+/// What the daemon itself does for an attempt at the moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StepUnderWay {
+    pub doing: Doing,
+    pub since: Timestamp,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Doing {
+    /// Makes the place the agent works in.
+    Prepare,
+    /// Starts the agent.
+    Start,
+    /// Runs the checks.
+    Check { round: u32 },
+    /// Brings the work to where it belongs.
+    Integrate,
+    /// Something that takes no time worth telling of.
+    Other,
+}
+
 /// The parts, and what jobs and loop share.
 #[derive(Debug)]
 pub(crate) struct Shared {
@@ -57,6 +78,7 @@ pub(crate) struct Shared {
     /// Names of slots that agents are being started in.
     names: Mutex<HashSet<String>>,
     remembered: Mutex<Option<Remembered>>,
+    steps: Mutex<HashMap<AttemptId, StepUnderWay>>,
 }
 
 impl std::ops::Deref for Shared {
@@ -76,6 +98,7 @@ impl Shared {
             integrating: tokio::sync::Mutex::default(),
             names: Mutex::default(),
             remembered: Mutex::default(),
+            steps: Mutex::default(),
         }
     }
 
@@ -91,6 +114,11 @@ impl Shared {
 
     pub(crate) fn names(&self) -> MutexGuard<'_, HashSet<String>> {
         self.names.lock()
+    }
+
+    /// What is done for attempts at the moment.
+    pub(crate) fn steps(&self) -> MutexGuard<'_, HashMap<AttemptId, StepUnderWay>> {
+        self.steps.lock()
     }
 
     /// What the memory stage found last.

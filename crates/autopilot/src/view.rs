@@ -8,6 +8,8 @@ use missiond_core::{
     ExecutionLifecycle, Outcome, Timestamp,
 };
 
+use crate::shared::Doing;
+
 /// How much the autopilot does by itself. Stored, so that it survives a crash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
@@ -231,6 +233,19 @@ pub(super) enum Step {
     },
     /// End its agent at once and give its task back.
     Stop,
+}
+
+impl Step {
+    /// What of it is worth telling a person who looks on.
+    pub(super) const fn doing(&self) -> Doing {
+        match self {
+            Self::Prepare => Doing::Prepare,
+            Self::Start => Doing::Start,
+            Self::Check { round } => Doing::Check { round: *round },
+            Self::Integrate => Doing::Integrate,
+            _ => Doing::Other,
+        }
+    }
 }
 
 impl View {

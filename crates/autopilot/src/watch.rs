@@ -78,7 +78,8 @@ impl Watch {
     }
 }
 
-fn works(activity: ExecutionActivity) -> bool {
+/// Whether an agent that does this is at work.
+pub(super) fn works(activity: ExecutionActivity) -> bool {
     !matches!(
         activity,
         ExecutionActivity::Idle | ExecutionActivity::Unknown

@@ -1,7 +1,7 @@
 //! What was said in earlier conversations in the project about what the agent is
 //! asked.
 
-use missiond_context::{Candidate, Length, Source, one_line, request_of};
+use missiond_context::{Candidate, Length, Source, one_line};
 use missiond_core::TurnLimit;
 use missiond_memory::conversations::PastTurn;
 
@@ -32,14 +32,14 @@ pub(super) async fn history(
         let own = format!("conversation {short},");
         turns.retain(|turn| !turn.source.contains(&own));
     }
-    let count = turns.len().max(1) as f32;
-    let candidates = turns.iter().enumerate().map(|(at, turn)| Candidate {
+    let best = turns.iter().map(|turn| turn.relevance).fold(0.0, f32::max);
+    let candidates = turns.iter().map(|turn| Candidate {
         id: None,
         source: Source::History,
         title: title(turn),
         origin: turn.source.clone(),
         at: Some(turn.at),
-        relevance: 1.0 - at as f32 / (2.0 * count),
+        relevance: beside(turn.relevance, best),
         text: turn_text(turn),
         length: Length::MayBeShortened,
         known: None,
@@ -47,8 +47,18 @@ pub(super) async fn history(
     Ok(candidates.collect())
 }
 
+/// Where something is plainly about the request, what has less than half as much to do
+/// with it is not.
+fn beside(relevance: f32, best: f32) -> f32 {
+    if relevance * 2.0 < best {
+        0.0
+    } else {
+        relevance
+    }
+}
+
 fn title(turn: &PastTurn) -> String {
-    let request = one_line(request_of(&turn.prompt));
+    let request = one_line(&turn.prompt);
     if request.chars().count() > LONGEST_TITLE {
         request.chars().take(LONGEST_TITLE).chain(['…']).collect()
     } else {
@@ -56,10 +66,14 @@ fn title(turn: &PastTurn) -> String {
     }
 }
 
-/// A turn without what its agent was told beside the request.
 fn turn_text(turn: &PastTurn) -> String {
-    let request = request_of(&turn.prompt).trim();
-    let mut text = format!("Asked: {request}\nAnswered: {}\n", turn.answer.trim());
+    let request = turn.prompt.trim();
+    let mut text = String::new();
+    for (who, said) in [("Asked", request), ("Answered", turn.answer.trim())] {
+        if !said.is_empty() {
+            text.push_str(&format!("{who}: {said}\n"));
+        }
+    }
     if turn.failed > 0 {
         text.push_str(&format!(
             "{} of {} tool calls failed or were denied.\n",

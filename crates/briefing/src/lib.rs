@@ -176,6 +176,7 @@ impl ContextPipeline {
                 None => budget as usize,
             },
             now,
+            least_relevance: config.context.relevance as f32 / 100.0,
         };
         let chosen = tokio::task::spawn_blocking(move || assemble(candidates, request)).await;
         let assembly = match chosen {

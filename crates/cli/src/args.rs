@@ -8,10 +8,12 @@ mod conversation;
 mod daemon;
 mod duration;
 mod execution;
+mod groups;
 mod journal;
 mod kb;
 mod mcp;
 mod rehearse;
+mod search;
 mod semantic;
 mod slot;
 mod task;
@@ -20,9 +22,11 @@ mod web;
 mod worktree;
 
 use std::ffi::OsString;
+use std::io::Write;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use missiond_core::IncidentId;
 
 use crate::failure::EXIT_CODES;
@@ -35,17 +39,19 @@ pub(crate) use context::{ContextCommand, SkillCommand};
 pub(crate) use conversation::{ConversationCommand, WithinArgs};
 pub(crate) use daemon::{DaemonCommand, Level, LogsArgs, ServiceManager};
 pub(crate) use execution::{ExecutionCommand, HookArgs, RunArgs};
+use groups::meant_by;
 pub(crate) use journal::{JournalCommand, JournalFormat};
 pub(crate) use kb::{KbCommand, KbFormat, ModelCommand, RememberArgs, SearchArgs};
 pub(crate) use mcp::{
     ImportFrom, InitArgs, KeepArgs, McpAddArgs, McpArgs, McpCommand, McpServeArgs,
 };
 pub(crate) use rehearse::RehearseArgs;
+pub(crate) use search::FindArgs;
 pub(crate) use semantic::{ReadingArgs, SemanticCommand};
 pub(crate) use slot::{AttachArgs, PictureArgs, SlotCommand, SpawnArgs};
 pub(crate) use task::{
     AddArgs, DraftArgs, EditArgs, ExportFormatArg, ImportArgs, ImportFormatArg, ListArgs,
-    TaskCommand,
+    ProposeArgs, TaskCommand,
 };
 pub(crate) use timeline::TimelineCommand;
 pub(crate) use web::{OpenArgs, TokenCommand};
@@ -59,12 +65,10 @@ pub(crate) use worktree::WorktreeCommand;
     name = "mission",
     version,
     propagate_version = true,
-    subcommand_required = true,
-    arg_required_else_help = true,
     max_term_width = 100,
     after_help = format!("\
 Examples:
-  mission up                         start the daemon and say how it is
+  mission status --watch             see who works on what, and answer them
   mission run \"fix the bug\" --wait   give an agent work and watch it
   mission slot spawn -- claude       run any program, it outlives the daemon
   mission timeline tail              watch what happens
@@ -88,7 +92,29 @@ pub(crate) struct Cli {
     pub(crate) no_start: bool,
 
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: Option<Command>,
+}
+
+/// The command line as it is read and described.
+pub(crate) fn command() -> clap::Command {
+    groups::grouped(Cli::command())
+}
+
+/// Reads the command line; says what is wrong with it and ends otherwise.
+pub(crate) fn parse() -> Cli {
+    let matches = command().try_get_matches();
+    let read = matches.and_then(|matches| Cli::from_arg_matches(&matches));
+    read.unwrap_or_else(|error| {
+        if error.kind() == ErrorKind::InvalidSubcommand
+            && let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidSubcommand)
+            && let Some(hint) = meant_by(name)
+        {
+            let _ = error.print();
+            let _ = writeln!(std::io::stderr(), "\nhint: {hint}");
+            std::process::exit(error.exit_code());
+        }
+        error.exit()
+    })
 }
 
 #[derive(Debug, Subcommand)]
@@ -99,9 +125,27 @@ pub(crate) enum Command {
     /// Stop the daemon.
     #[command(after_help = "Example:\n  mission down")]
     Down,
-    /// Say what runs and what wants attention.
-    #[command(after_help = "Examples:\n  mission status\n  mission status --json | jq .database")]
-    Status,
+    /// Say who needs you, who works on what, and what was finished.
+    #[command(after_help = "\
+Examples:
+  mission status
+  mission status --watch
+  mission status --json | jq '.needs_you[].question'
+
+`mission daemon status` says where the daemon keeps its things.")]
+    Status(StatusArgs),
+    /// Show what agents changed: which tasks hold work, or the diff of one.
+    #[command(after_help = "\
+Examples:
+  mission review
+  mission review T-12
+  mission review T-12 --stat
+
+`mission worktree finish T-12` merges it.")]
+    Review(ReviewArgs),
+    /// Read the daemon's log; the same as `mission daemon logs`.
+    #[command(after_help = "Examples:\n  mission logs -n 20\n  mission logs --follow --level warn")]
+    Logs(LogsArgs),
     /// Tell the agents on this machine to use missiond: their configuration gets
     /// its MCP server.
     #[command(after_help = "\
@@ -128,6 +172,15 @@ byte for byte. A file that was changed since is left alone.")]
     /// The configuration and its keys.
     #[command(subcommand)]
     Config(ConfigCommand),
+    /// What agents used and what it cost, by day, engine, model and task.
+    #[command(after_help = "\
+Examples:
+  mission usage
+  mission usage --days 30 --json
+
+Costs are by the vendors' list prices of the days that are printed with them; a
+subscription has none. `usage.prices` of the configuration comes before a list.")]
+    Usage(UsageArgs),
     /// Give an agent work, in a slot of its own and with a journal.
     #[command(after_help = "\
 Examples:
@@ -148,6 +201,13 @@ With --wait the exit code says how it went:
     /// The board: tasks with dependencies, what is ready and what waits for what.
     #[command(subcommand)]
     Task(TaskCommand),
+    /// Find tasks, runs, questions, knowledge, code, conversations and commits by their words.
+    #[command(after_help = "\
+Examples:
+  mission search divide
+  mission search \"lost update\" --kind task,commit
+  mission search T-12 --json")]
+    Search(FindArgs),
     /// Watch five tasks being done by agents, from claim to merge, in half a minute.
     ///
     /// In a folder of its own, with a daemon and a small repository of its own:
@@ -270,9 +330,32 @@ Another program does it: `cargo build --release --package missiond-bench` builds
     /// Print completions for your shell.
     #[command(after_help = "Example:\n  mission completions zsh > ~/.zfunc/_mission")]
     Completions { shell: clap_complete::Shell },
+    /// Print the version.
+    #[command(after_help = "Example:\n  mission version")]
+    Version,
     /// Print the manual page.
     #[command(after_help = "Example:\n  mission man | man -l -")]
     Man,
+}
+
+#[derive(Debug, Default, Args)]
+pub(crate) struct StatusArgs {
+    /// Keep it on the whole terminal, up to date, with keys to answer (`?` lists them).
+    #[arg(long, short)]
+    pub(crate) watch: bool,
+    /// What is listed as finished counts as seen from now on.
+    #[arg(long, conflicts_with = "watch")]
+    pub(crate) seen: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReviewArgs {
+    /// A task (`T-12`), a branch, or the path of a worktree; all that hold work when
+    /// left out.
+    pub(crate) task: Option<String>,
+    /// Only which files, and how many lines of each.
+    #[arg(long, requires = "task")]
+    pub(crate) stat: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -303,6 +386,45 @@ pub(crate) enum ConfigCommand {
     },
     /// Print where the configuration file is.
     Path,
+    /// Set a key: the value is checked, written into the file and, where the key
+    /// allows it, in force at once.
+    #[command(after_help = "\
+Examples:
+  mission config set autopilot.max_agents 2
+  mission config set autopilot.quiet_hours '[\"22:00-06:30\"]'
+  mission config set finish branch --repository ~/project")]
+    Set {
+        key: String,
+        /// As JSON; what is no JSON is a text.
+        value: String,
+        /// Set it in .mission/config.toml of this repository.
+        #[arg(long, value_name = "FOLDER")]
+        repository: Option<PathBuf>,
+    },
+    /// Take a key out of the file, so that it has its default.
+    #[command(after_help = "Example:\n  mission config unset autopilot.max_agents")]
+    Unset {
+        key: String,
+        /// Take it out of .mission/config.toml of this repository.
+        #[arg(long, value_name = "FOLDER")]
+        repository: Option<PathBuf>,
+    },
+    /// List what was changed with `set`, on the page or in the list of MCP servers.
+    #[command(after_help = "Example:\n  mission config history")]
+    History,
+    /// Take back a change.
+    #[command(after_help = "Example:\n  mission config undo 3")]
+    Undo {
+        /// Its number, as `mission config history` prints it.
+        change: u64,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct UsageArgs {
+    /// The last so many days, with today; a day is one of UTC.
+    #[arg(long, default_value_t = 14, value_name = "N")]
+    pub(crate) days: u32,
 }
 
 /// What another program is given as it is.

@@ -2,7 +2,6 @@
 
 use missiond_api::{Client, ClientError, Home};
 
-use crate::args::Cli;
 use crate::failure::Failure;
 use crate::output::{Output, Progress};
 use crate::process;
@@ -15,10 +14,11 @@ pub(crate) struct Reach {
 }
 
 impl Reach {
-    pub(crate) fn from_args(cli: &Cli) -> Result<Self, Failure> {
+    /// The home of the environment; `start` says whether a daemon may be started.
+    pub(crate) fn from_env(start: bool) -> Result<Self, Failure> {
         Ok(Self {
             home: Home::from_env()?,
-            start: !cli.no_start,
+            start,
         })
     }
 

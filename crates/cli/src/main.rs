@@ -9,14 +9,12 @@ mod process;
 
 use std::process::ExitCode;
 
-use clap::Parser;
 use missiond_console::{failure, output, term};
 
-use args::Cli;
 use output::Output;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = args::parse();
     let mut output = Output::new(cli.json);
     match commands::run(cli, &mut output) {
         Ok(code) => code,

@@ -271,6 +271,19 @@ impl CodeIndex {
         Ok(hits.into_iter().filter_map(hit).collect())
     }
 
+    /// The names in a query, written as code writes them, that nothing has.
+    #[must_use]
+    pub fn unknown_names(&self, query: &str) -> Vec<String> {
+        let names = Query::parse(query).map(|query| query.names);
+        let unknown = |name: &Name| self.named(name).is_empty();
+        let written = |name: Name| match name.qualifier.as_str() {
+            "" => name.name,
+            qualifier => format!("{qualifier}::{}", name.name),
+        };
+        let names = names.unwrap_or_default().into_iter();
+        names.filter(unknown).map(written).collect()
+    }
+
     /// The nodes a person names: `path`, `path:line`, `name`, `qualified::name`,
     /// or `path:name`. Those that fit best alone.
     #[must_use]

@@ -3,9 +3,11 @@
 //!
 //! A file that uses a name leans on the files that define it, the more so the
 //! rarer the name and the more often it is used. Names that are defined in many
-//! places (`new`, `run`) say little and count little.
+//! places (`new`, `run`) say little and count little. A method is mostly meant
+//! where its type is named as well: `is_empty` is used everywhere, and almost
+//! nowhere beside the one type of the repository that happens to have it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::index::{CodeIndex, NodeRef, is_test_path};
@@ -14,6 +16,8 @@ use crate::symbol::SymbolKind;
 
 /// A name defined in more files than this connects nothing.
 const COMMON: usize = 10;
+/// What a use of a method counts where its type is not named.
+const TYPE_UNNAMED: f64 = 0.25;
 const DAMPING: f64 = 0.85;
 const ROUNDS: usize = 30;
 
@@ -42,41 +46,29 @@ impl Ranks {
             files.filter_map(|file| Some((&file.path, file.read.as_ref().ok()?)))
         };
         let files: Vec<_> = read().map(|(path, _)| Arc::clone(path)).collect();
-        let mut definers: Vec<Vec<u32>> = vec![Vec::new(); index.names.len()];
-        for (number, (_, file)) in read().enumerate() {
-            for node in file.nodes.iter().skip(1) {
-                let Some(node) = &index.nodes[*node as usize] else {
-                    continue;
-                };
-                if let Some(name) = index.names.get(&node.symbol.name)
-                    && is_seen_elsewhere(node)
-                {
-                    let definers = &mut definers[name as usize];
-                    if definers.last() != Some(&(number as u32)) {
-                        definers.push(number as u32);
-                    }
-                }
-            }
-        }
         let families: Vec<_> = read().map(|(_, file)| family(file.language)).collect();
+        let used: Vec<HashSet<u32>> = read()
+            .map(|(_, file)| file.references.iter().map(|(name, _)| *name).collect())
+            .collect();
+        let definitions = Definitions::of(index, &families, &used);
         let mut edges = Vec::with_capacity(files.len());
         let mut uses = vec![Vec::new(); files.len()];
         for (number, (path, file)) in read().enumerate() {
             let caution = if is_test_path(path) { 0.2 } else { 1.0 };
             let mut leans: HashMap<u32, f64> = HashMap::new();
             for (name, count) in &file.references {
-                let definers = &definers[*name as usize];
-                if definers.is_empty() || definers.len() > COMMON {
+                let Some(defined) = definitions.meant_in(number as u32, *name) else {
                     continue;
-                }
+                };
                 let weight = caution
                     * distinctiveness(index.names.spelled(*name))
                     * f64::from(*count).sqrt()
-                    / definers.len() as f64;
-                for definer in definers {
-                    let other = *definer as usize;
+                    / f64::from(defined.definitions);
+                for definer in &defined.definers {
+                    let other = definer.file as usize;
                     if other != number && families[other] == families[number] {
-                        *leans.entry(*definer).or_default() += weight;
+                        let weight = weight * definer.meant(&used[number]);
+                        *leans.entry(definer.file).or_default() += weight;
                         uses[other].push((*name, number as u32, weight));
                     }
                 }
@@ -157,6 +149,128 @@ impl Ranks {
             Some(name) => standing.names.get(&(*file, name)).copied().unwrap_or(0.0),
         }
     }
+}
+
+/// Who defines each name.
+struct Definitions {
+    by_name: Vec<DefinedName>,
+}
+
+/// Where a name is defined.
+#[derive(Default)]
+struct DefinedName {
+    /// All of them, also those that no other file can mean.
+    definitions: u32,
+    /// Files that define it; within one of these the name means that one.
+    in_files: HashSet<u32>,
+    /// Files that define it for others, in order.
+    definers: Vec<Definer>,
+}
+
+/// A file that defines a name for others.
+struct Definer {
+    file: u32,
+    /// The types whose method it is; none when something else has the name too.
+    types: Option<Vec<u32>>,
+    /// Of the files that use the name, the share that names one of the types.
+    together: f64,
+}
+
+impl Definer {
+    /// How likely a file with these names means this definition, 0 to 1.
+    fn meant(&self, used: &HashSet<u32>) -> f64 {
+        match &self.types {
+            None => 1.0,
+            Some(types) if types.iter().any(|name| used.contains(name)) => self.together,
+            Some(_) => self.together * TYPE_UNNAMED,
+        }
+    }
+}
+
+impl Definitions {
+    fn of(index: &CodeIndex, families: &[Language], used: &[HashSet<u32>]) -> Self {
+        let mut by_name: Vec<DefinedName> = Vec::new();
+        by_name.resize_with(index.names.len(), DefinedName::default);
+        let read = index
+            .files
+            .values()
+            .filter_map(|file| file.read.as_ref().ok());
+        for (number, file) in (0_u32..).zip(read) {
+            for node in file.nodes.iter().skip(1) {
+                let Some(node) = &index.nodes[*node as usize] else {
+                    continue;
+                };
+                let Some(name) = index.names.get(&node.symbol.name) else {
+                    continue;
+                };
+                let defined = &mut by_name[name as usize];
+                defined.definitions += 1;
+                defined.in_files.insert(number);
+                if is_seen_elsewhere(node) {
+                    defined.add(number, types_of(index, node));
+                }
+            }
+        }
+        for (name, defined) in (0_u32..).zip(&mut by_name) {
+            if defined.definers.is_empty() || defined.definers.len() > COMMON {
+                defined.definers.clear();
+                continue;
+            }
+            let is_user = |(file, used): &(usize, &HashSet<u32>)| {
+                used.contains(&name) && !defined.in_files.contains(&(*file as u32))
+            };
+            let users: Vec<_> = used.iter().enumerate().filter(is_user).collect();
+            for definer in &mut defined.definers {
+                let family = families[definer.file as usize];
+                let users = users.iter().filter(|(file, _)| families[*file] == family);
+                let names_type = |used: &HashSet<u32>| {
+                    let types = definer.types.iter().flatten();
+                    types.into_iter().any(|name| used.contains(name))
+                };
+                let (all, together) = users.fold((0_u32, 0_u32), |(all, together), (_, used)| {
+                    (all + 1, together + u32::from(names_type(used)))
+                });
+                definer.together = f64::from(together) / f64::from(all.max(1));
+            }
+        }
+        Self { by_name }
+    }
+
+    /// Where a name is defined that a file uses; nothing when that says nothing, or
+    /// the file means its own.
+    fn meant_in(&self, file: u32, name: u32) -> Option<&DefinedName> {
+        let defined = &self.by_name[name as usize];
+        (!defined.definers.is_empty() && !defined.in_files.contains(&file)).then_some(defined)
+    }
+}
+
+impl DefinedName {
+    fn add(&mut self, file: u32, types: Option<Vec<u32>>) {
+        match self.definers.last_mut().filter(|last| last.file == file) {
+            Some(last) => match (&mut last.types, types) {
+                (Some(known), Some(types)) => known.extend(types),
+                (known, _) => *known = None,
+            },
+            None => self.definers.push(Definer {
+                file,
+                types,
+                together: 0.0,
+            }),
+        }
+    }
+}
+
+/// The names by which the type of a method is meant; none for what is no method.
+fn types_of(index: &CodeIndex, node: &NodeRef) -> Option<Vec<u32>> {
+    if node.symbol.kind != SymbolKind::Method || node.symbol.container.is_empty() {
+        return None;
+    }
+    let parts = node
+        .symbol
+        .container
+        .split(|c: char| !c.is_alphanumeric() && c != '_');
+    let named = parts.filter(|part| part.len() > 1);
+    Some(named.filter_map(|part| index.names.get(part)).collect())
 }
 
 /// Languages that can use each other's names.

@@ -1,7 +1,7 @@
 //! The map of a repository within a budget: the symbols that the rest leans on
 //! most, under their files, as text that fits.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use crate::index::{CodeIndex, NodeRef, is_test_path};
@@ -51,6 +51,12 @@ impl CodeIndex {
         }
         let ranks = self.ranks();
         let standing = ranks.from(&focus);
+        // What is leaned on a name in a file, several definitions of it share.
+        let mut sharing: HashMap<(&str, &str), f64> = HashMap::new();
+        for node in self.all().filter(|node| !node.is_file()) {
+            let named = (&*node.path, node.symbol.name.as_str());
+            *sharing.entry(named).or_default() += 1.0;
+        }
         let mut ranked: Vec<(f64, &NodeRef)> = self
             .all()
             .filter(|node| !node.is_file())
@@ -58,7 +64,8 @@ impl CodeIndex {
                 let of_file = ranks.standing(&standing, &node.path, None);
                 let name = self.names.get(&node.symbol.name);
                 let of_name = name.map_or(0.0, |name| {
-                    ranks.standing(&standing, &node.path, Some(name))
+                    let share = sharing.get(&(&*node.path, node.symbol.name.as_str()));
+                    ranks.standing(&standing, &node.path, Some(name)) / share.unwrap_or(&1.0)
                 });
                 let weight = prominence(node);
                 (weight * (of_name + 0.01 * of_file), node)

@@ -8,7 +8,9 @@ use missiond_guard::permissions::{Effect, PathPattern, Pattern, Rule, Scope};
 use missiond_net::http::check_private;
 use serde::{Deserialize, Serialize};
 
-use crate::keys::{InvalidValue, section};
+use crate::keys::{InvalidValue, key_types, section};
+
+key_types! { Tables: Vec<PermissionRuleConfig>; }
 
 section! {
     pub struct PermissionsConfig: "permissions." {

@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use missiond_core::{CliEngine, SlotName};
+use missiond_core::{CliEngine, ReviewGate, SlotName};
 use serde::{Deserialize, Serialize};
 
-use crate::keys::{InvalidValue, section};
+use crate::keys::{InvalidValue, key_types, section};
 use crate::quiet_hours::QuietHours;
+
+key_types! { Tables: Vec<SlotConfig>; }
 
 section! {
     pub struct AutopilotConfig: "autopilot." {
@@ -19,6 +21,10 @@ section! {
         /// Agents of one engine that may work on tasks at once, for example
         /// `["claude=2"]`.
         live engine_limits: Vec<String> = Vec::new();
+        /// Whether a person looks at verified work before it is merged, for tasks and
+        /// repositories that do not say: `merge_at_once` or `after_approval`.
+        live review: ReviewGate = ReviewGate::MergeAtOnce,
+            one of ["merge_at_once", "after_approval"];
         /// Rounds of checks an attempt may fail before a person is asked.
         live check_rounds: u32 = 3, in 1..=100;
         /// Rounds of failed checks in a row without a change by the agent before a person

@@ -13,6 +13,9 @@ section! {
         /// Tokens of what an agent is told beside its first prompt at most; estimated on
         /// the safe side.
         live tokens: u32 = 4000, in 100..=ContextTokens::LARGEST.to_u32();
+        /// How much an entry or a conversation must have to do with what is asked to be
+        /// told, in hundredths; 0 tells whatever is found.
+        live relevance: u32 = 25, in 0..=100;
         /// Milliseconds the start of an agent waits for what there is to tell; a source
         /// that takes longer is left out.
         live deadline_ms: u64 = 1500, in 10..=20_000;

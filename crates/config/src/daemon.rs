@@ -6,7 +6,9 @@ use std::time::Duration;
 use missiond_store::DbUrl;
 use serde::{Deserialize, Serialize};
 
-use crate::keys::{InvalidValue, section};
+use crate::keys::{InvalidValue, key_types, section};
+
+key_types! { Text: JournalKeeping, LogLevel; }
 
 section! {
     pub struct DatabaseConfig: "database." {
@@ -20,7 +22,7 @@ section! {
     pub struct JournalConfig: "journal." {
         /// Where the journals of new executions are kept: `files` (one each, in the data
         /// folder) or `database`. Those that are there stay where they are.
-        restart store: JournalKeeping = JournalKeeping::Files;
+        restart store: JournalKeeping = JournalKeeping::Files, one of ["files", "database"];
     }
 }
 
@@ -66,7 +68,8 @@ impl IpcConfig {
 section! {
     pub struct LogConfig: "log." {
         /// The least severe lines to write: error, warn, info, debug or trace.
-        live level: LogLevel = LogLevel::Info;
+        live level: LogLevel = LogLevel::Info,
+            one of ["error", "warn", "info", "debug", "trace"];
         /// Size at which a log file is set aside, in MB.
         restart max_file_mb: u64 = 10, in 1..=1000;
         /// Log files to keep, the one being written included.

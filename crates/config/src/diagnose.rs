@@ -28,6 +28,12 @@ impl ConfigError {
             message,
         }
     }
+
+    /// What is wrong, without the file and the line.
+    #[must_use]
+    pub fn sentence(&self) -> &str {
+        &self.message
+    }
 }
 
 impl fmt::Display for ConfigError {

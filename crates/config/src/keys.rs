@@ -17,6 +17,9 @@ pub struct KeySpec {
     pub key: &'static str,
     pub reload: Reload,
     pub range: Option<Range>,
+    pub kind: KeyKind,
+    /// The words it takes, when it takes no others.
+    pub choices: &'static [&'static str],
     /// What it means, without its range.
     pub sentence: &'static str,
 }
@@ -35,6 +38,43 @@ pub enum Reload {
 pub struct Range {
     pub min: f64,
     pub max: f64,
+}
+
+/// What kind of value a key takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyKind {
+    Boolean,
+    Integer,
+    Number,
+    Text,
+    /// Of texts or numbers.
+    List,
+    /// A list of tables.
+    Tables,
+}
+
+/// The type of a key, by the kind of its values. A section says it of its own types
+/// with `key_types!`.
+pub(crate) trait KeyType {
+    const KIND: KeyKind;
+}
+
+macro_rules! key_types {
+    ($($kind:ident: $($Type:ty),+;)+) => {
+        $($(impl $crate::keys::KeyType for $Type {
+            const KIND: $crate::keys::KeyKind = $crate::keys::KeyKind::$kind;
+        })+)+
+    };
+}
+
+pub(crate) use key_types;
+
+key_types! {
+    Boolean: bool;
+    Integer: u32, u64;
+    Number: f64;
+    Text: String, std::net::SocketAddr, missiond_core::CliEngine, missiond_core::ReviewGate;
+    List: Vec<String>, [f64; 2];
 }
 
 impl KeySpec {
@@ -126,20 +166,23 @@ impl InvalidValue {
 ///         /// The sentence that `mission config keys` prints; the range is added to it.
 ///         live max_connections: u32 = 512, in 1..=10_000;
 ///         restart another: bool = false;
+///         live level: Level = Level::Info, one of ["info", "debug"];
 ///         sections { inner: InnerConfig }
 ///     }
 /// }
 /// ```
 ///
 /// `live` and `restart` are the two cases of [`Reload`]. A default is any expression,
-/// a range any inclusive range of numbers. Sections within come last.
+/// a range any inclusive range of numbers; a test holds the words of a choice against
+/// the type. Sections within come last.
 macro_rules! section {
     (
         $(#[$attribute:meta])*
         pub struct $Section:ident: $prefix:literal {
             $(
                 $(#[doc = $sentence:literal])+
-                $reload:ident $key:ident: $Type:ty = $default:expr $(, in $range:expr)?;
+                $reload:ident $key:ident: $Type:ty = $default:expr
+                    $(, in $range:expr)? $(, one of $choices:expr)?;
             )*
             $(sections { $($inner:ident: $Inner:ty),+ $(,)? })?
         }
@@ -170,6 +213,8 @@ macro_rules! section {
                     key: concat!($prefix, stringify!($key)),
                     reload: $crate::keys::section!(@reload $reload),
                     range: $crate::keys::section!(@range $($range)?),
+                    kind: <$Type as $crate::keys::KeyType>::KIND,
+                    choices: $crate::keys::section!(@choices $($choices)?),
                     sentence: concat!($($sentence),+).trim_ascii(),
                 });)*
                 $($(<$Inner>::declare(keys);)+)?
@@ -192,6 +237,8 @@ macro_rules! section {
     (@reload live) => { $crate::keys::Reload::Live };
     (@reload restart) => { $crate::keys::Reload::Restart };
     (@range) => { None };
+    (@choices) => { &[] };
+    (@choices $choices:expr) => { &$choices };
     (@range $range:expr) => { Some($crate::keys::Range::new($range)) };
 }
 

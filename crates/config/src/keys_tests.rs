@@ -159,3 +159,26 @@ fn a_description_ends_with_the_range() {
         assert!(whole, "{}: {}", spec.key, spec.sentence);
     }
 }
+
+#[test]
+fn the_words_of_a_choice_are_those_its_type_takes() {
+    let choices = KEYS.iter().filter(|spec| !spec.choices.is_empty());
+    let mut known = 0;
+    for spec in choices {
+        for word in spec.choices {
+            let parsed = parse(&format!("{} = \"{word}\"\n", spec.key));
+            let needs_more = |error: &String| !error.contains("unknown variant");
+            assert!(parsed.as_ref().err().is_none_or(needs_more), "{parsed:?}");
+        }
+        let error = parse(&format!("{} = \"another\"\n", spec.key)).unwrap_err();
+        // Serde lists what the type takes.
+        let (_, listed) = error.split_once("expected ").unwrap();
+        assert_eq!(
+            listed.matches('`').count() / 2,
+            spec.choices.len(),
+            "{error}"
+        );
+        known += 1;
+    }
+    assert_eq!(known, 5);
+}

@@ -8,7 +8,7 @@ use missiond_knowledge::profile::DEFAULT_PAGE;
 use missiond_knowledge::{Context, Fusion, Profile};
 use serde::{Deserialize, Serialize};
 
-use crate::keys::{InvalidValue, section};
+use crate::keys::{InvalidValue, key_types, section};
 
 /// What embeds entries of knowledge.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,11 +23,14 @@ pub enum EmbeddingProvider {
     Off,
 }
 
+key_types! { Text: EmbeddingProvider, FusionKind; }
+
 section! {
     pub struct KnowledgeConfig: "knowledge." {
         /// What embeds entries: `embedded` (a model in the daemon), `ollama`, `openai`
         /// (any endpoint with that interface) or `off`.
-        restart embedding: EmbeddingProvider = EmbeddingProvider::Embedded;
+        restart embedding: EmbeddingProvider = EmbeddingProvider::Embedded,
+            one of ["embedded", "ollama", "openai", "off"];
         /// The name of the model. Empty means gte-small, with Ollama qwen3-embedding.
         restart model: String = String::new();
         /// Where the endpoint is, for example `http://127.0.0.1:8080/v1`. Empty means
@@ -101,7 +104,7 @@ section! {
         /// Hits on a page when nobody says otherwise.
         restart page: u32 = DEFAULT_PAGE as u32, in 1..=HitLimit::LARGEST.to_u32();
         /// How words and meaning become one order: by `scores`, or by `ranks`.
-        restart fusion: FusionKind = FusionKind::Scores;
+        restart fusion: FusionKind = FusionKind::Scores, one of ["scores", "ranks"];
         /// By ranks: what the place among words counts.
         restart rank_keyword: f64 = ranks()[0], in SHARE;
         /// By ranks: what the place by meaning counts.

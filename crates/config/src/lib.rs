@@ -16,6 +16,8 @@ mod daemon;
 mod diagnose;
 #[cfg(test)]
 mod documents_tests;
+mod edit;
+pub mod history;
 mod http;
 mod keys;
 #[cfg(test)]
@@ -42,8 +44,9 @@ pub use daemon::{
     OtlpConfig, RecordingConfig, TimelineConfig,
 };
 pub use diagnose::ConfigError;
+pub use edit::{EditError, change, set, shown, value_at};
 pub use http::HttpConfig;
-pub use keys::{KeySpec, Range, Reload};
+pub use keys::{KeyKind, KeySpec, Range, Reload};
 pub use knowledge::{EmbeddingProvider, KnowledgeConfig, SearchConfig};
 pub use mcp::{McpClientConfig, McpConfig};
 pub use usage::{PriceConfig, UsageConfig};
@@ -94,6 +97,9 @@ pub struct KeyValue {
     pub spec: &'static KeySpec,
     pub value: String,
     pub default: String,
+    /// The same as data.
+    pub json: serde_json::Value,
+    pub default_json: serde_json::Value,
 }
 
 /// No configuration file of ours comes near this.
@@ -136,6 +142,8 @@ impl Config {
             spec,
             value: values.shown(spec.key),
             default: defaults.shown(spec.key),
+            json: values.json(spec.key),
+            default_json: defaults.json(spec.key),
         };
         KEYS.iter().map(describe).collect()
     }
@@ -162,16 +170,28 @@ impl Values {
             .fold(self.0.as_ref(), |value, part| value?.get(part))
     }
 
-    /// The value of a key as it would stand in the file, but without passwords.
-    fn shown(&self, key: &str) -> String {
-        match self.get(key) {
-            Some(toml::Value::String(url)) if key == "database.url" && !url.is_empty() => {
+    /// The value of a key, but without passwords.
+    fn public(&self, key: &str) -> Option<toml::Value> {
+        match self.get(key)? {
+            toml::Value::String(url) if key == "database.url" && !url.is_empty() => {
                 let shown = url.parse::<DbUrl>().map(|url| url.to_string());
-                toml::Value::String(shown.unwrap_or_default()).to_string()
+                Some(toml::Value::String(shown.unwrap_or_default()))
             }
-            Some(value) => value.to_string(),
-            None => String::new(),
+            value => Some(value.clone()),
         }
+    }
+
+    /// As it would stand in the file.
+    fn shown(&self, key: &str) -> String {
+        self.public(key)
+            .map_or(String::new(), |value| value.to_string())
+    }
+
+    fn json(&self, key: &str) -> serde_json::Value {
+        let value = self.public(key);
+        value
+            .and_then(|value| serde_json::to_value(value).ok())
+            .unwrap_or_default()
     }
 }
 

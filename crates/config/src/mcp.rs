@@ -4,7 +4,9 @@
 use missiond_api::Toolsets;
 use serde::{Deserialize, Serialize};
 
-use crate::keys::{InvalidValue, section};
+use crate::keys::{InvalidValue, key_types, section};
+
+key_types! { Tables: Vec<McpClientConfig>; }
 
 section! {
     #[derive(Eq)]

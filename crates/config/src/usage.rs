@@ -1,16 +1,20 @@
-//! What tokens cost. There is no price that is not given here: they change, and
-//! a subscription has none.
+//! What tokens cost a person, where that is not what the vendors list: list prices
+//! come with the program (`memory/data/prices.toml`), and a model that is named here
+//! has the price it has here.
 
 use serde::{Deserialize, Serialize};
 
-use crate::keys::{InvalidValue, section};
+use crate::keys::{InvalidValue, key_types, section};
+
+key_types! { Tables: Vec<PriceConfig>; }
 
 section! {
     pub struct UsageConfig: "usage." {
         /// What tokens cost: `[[usage.prices]]` with `model` (its name in transcripts, or
         /// how it begins with a `*` behind), `input`, `output` and, if they differ from
-        /// `input`, `cache_read` and `cache_write`, in US dollars for a million tokens. A
-        /// model that is not here has no price.
+        /// `input`, `cache_read`, `cache_write` and `cache_write_1h` (what stays in the
+        /// cache for an hour), in US dollars for a million tokens. A model that is not
+        /// here has its list price, if the program knows one.
         live prices: Vec<PriceConfig> = Vec::new();
     }
 }
@@ -29,6 +33,9 @@ pub struct PriceConfig {
     /// As `input` when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_write: Option<f64>,
+    /// Of what stays in the cache for an hour; as `cache_write` when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_write_1h: Option<f64>,
 }
 
 /// Nobody asks for more: a sum of costs stays a number.
@@ -75,6 +82,7 @@ impl UsageConfig {
                 Some(price.output),
                 price.cache_read,
                 price.cache_write,
+                price.cache_write_1h,
             ];
             for dollars in dollars.into_iter().flatten() {
                 if !(0.0..=MAX_PRICE).contains(&dollars) {

@@ -84,7 +84,7 @@ impl Output {
         let format = |cells: &[String]| {
             let mut line = String::new();
             for (cell, width) in cells.iter().zip(&widths) {
-                let cell = truncate(cell, *width);
+                let cell = fitted(cell, *width);
                 line.push_str(&cell);
                 line.extend(std::iter::repeat_n(' ', width - cell.width() + 2));
             }
@@ -148,7 +148,7 @@ fn shrink_columns(widths: &mut [usize], room: usize) {
 }
 
 /// What fits into so many columns of the screen, with a mark where more was.
-fn truncate(cell: &str, width: usize) -> String {
+pub fn fitted(cell: &str, width: usize) -> String {
     if cell.width() <= width {
         return cell.to_owned();
     }
@@ -236,8 +236,8 @@ mod tests {
         let mut narrow = [4, 9];
         shrink_columns(&mut narrow, 10);
         assert_eq!(narrow, [4, 8], "what is left can still be read");
-        assert_eq!(truncate("Say goodbye", 6), "Say g…");
-        assert_eq!(truncate("Say", 6), "Say");
+        assert_eq!(fitted("Say goodbye", 6), "Say g…");
+        assert_eq!(fitted("Say", 6), "Say");
     }
 
     #[test]
@@ -250,7 +250,7 @@ mod tests {
             ("e\u{301}tude", 5, "e\u{301}tude"),
             ("e\u{301}tude", 4, "e\u{301}tu…"),
         ] {
-            let shown_cell = truncate(cell, width);
+            let shown_cell = fitted(cell, width);
             assert_eq!(shown_cell, shown);
             assert!(shown_cell.width() <= width);
         }

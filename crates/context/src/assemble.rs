@@ -21,18 +21,18 @@ use crate::quote::{self, Extent, clean, one_line};
 pub const MOST_CANDIDATES: usize = 300;
 /// No more of a text is looked at; beyond any budget.
 const LONGEST_TEXT: usize = 256 * 1024;
-/// Below this a candidate has too little to do with what is asked, beside the best
-/// of its source.
-const LEAST_RELEVANCE: f32 = 0.25;
 /// A beginning shorter than this many tokens is not worth its heading.
 const SHORTEST_BEGINNING: usize = 60;
 
 /// How much may be said, and when it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Request {
     /// Tokens of the whole text, frame and headings included.
     pub budget: usize,
     pub now: Timestamp,
+    /// Below this a candidate has too little to do with what is asked, whatever its
+    /// source.
+    pub least_relevance: f32,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -224,7 +224,9 @@ impl<'c> Choice<'c> {
                 {
                     Selection::Out(Reason::NothingElse)
                 }
-                None if candidate.relevance.is_nan() || candidate.relevance < LEAST_RELEVANCE => {
+                None if candidate.relevance.is_nan()
+                    || candidate.relevance < request.least_relevance =>
+                {
                     Selection::Out(Reason::Unrelated)
                 }
                 None => Selection::Open,

@@ -85,7 +85,8 @@ pub struct Candidate {
     pub origin: String,
     /// When it was last known to be so.
     pub at: Option<Timestamp>,
-    /// 0 to 1, among the candidates of its source.
+    /// How much it has to do with what is asked, 0 to 1. Sources differ in how they
+    /// know; what they call too little is below the same number.
     pub relevance: f32,
     pub text: String,
     pub length: Length,

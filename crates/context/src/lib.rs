@@ -16,5 +16,8 @@ mod skill;
 pub use assemble::{Assembly, Item, MOST_CANDIDATES, Outcome, Reason, Request, assemble};
 pub use candidate::{Candidate, Length, Source};
 pub use estimate::estimated_tokens;
-pub use quote::{BEGIN, END, QUOTE, clean, one_line, request_of};
+pub use quote::{
+    BEGIN, END, END_OWN, QUOTE, clean, is_frame_line, one_line, own_words, request_of, speech_of,
+    with_own_words,
+};
 pub use skill::{LARGEST_SKILL, Skill, SkillError};

@@ -25,7 +25,7 @@ use crate::{
 };
 
 pub use check::Check;
-pub use choice::{Finish, Isolation, Priority, UnknownChoice};
+pub use choice::{Finish, Isolation, Priority, ReviewGate, UnknownChoice};
 pub use draft::{DraftError, TaskDraft};
 pub use format::{ExportFormat, ImportFormat};
 pub use number::{InvalidTaskRef, TaskNumber, TaskRef};
@@ -50,6 +50,17 @@ pub const DEFAULT_MAX_ATTEMPTS: u32 = 3;
 
 /// The most of a check's output that is kept.
 pub const EVIDENCE_TAIL_BYTES: usize = 8 * 1024;
+
+impl BoardTask {
+    /// Whether its verified work waits for a person instead of being merged: because
+    /// one wants to look, or because the work is left on its branch.
+    #[must_use]
+    pub fn is_reviewed(&self) -> bool {
+        self.isolation == Isolation::Worktree
+            && (self.review == ReviewGate::AfterApproval
+                || matches!(self.finish, Finish::Branch | Finish::Patch))
+    }
+}
 
 /// A card on the board.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -81,6 +92,9 @@ pub struct BoardTask {
     /// What the work starts from; the repository's own branch when absent.
     pub base: Option<String>,
     pub finish: Finish,
+    /// Whether a person looks at it before it is merged.
+    #[serde(default)]
+    pub review: ReviewGate,
     pub checks: Vec<Check>,
     pub setup: Vec<Check>,
     pub teardown: Vec<Check>,
@@ -139,6 +153,9 @@ pub struct Attempt {
     pub reason: Option<String>,
     /// How often the checks ran.
     pub check_rounds: u32,
+    /// The task was begun from scratch after it: later attempts take nothing of it.
+    #[serde(default)]
+    pub abandoned: bool,
     pub started_at: Timestamp,
     pub ended_at: Option<Timestamp>,
 }
@@ -160,6 +177,56 @@ pub struct Evidence {
     pub commit: Option<String>,
     pub at: Timestamp,
     pub millis: u64,
+    /// Of the round: which files were not taken for work, and which of those that the
+    /// checks wrote were put back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+/// What the last round of checks of an attempt came to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CheckVerdict {
+    pub round: u32,
+    pub passed: u32,
+    pub failed: u32,
+    /// The names of those that failed.
+    pub failed_checks: Vec<String>,
+    /// The commit they ran on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    pub at: Timestamp,
+}
+
+impl CheckVerdict {
+    /// Of what all rounds said; nothing when none ran.
+    #[must_use]
+    pub fn of(evidence: &[Evidence]) -> Option<Self> {
+        let round = evidence.iter().map(|said| said.round).max()?;
+        let last = || evidence.iter().filter(|said| said.round == round);
+        let failed: Vec<_> = last().filter(|said| !said.passed).collect();
+        let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        Some(Self {
+            round,
+            passed: count(last().count() - failed.len()),
+            failed: count(failed.len()),
+            failed_checks: failed.iter().map(|said| said.check.clone()).collect(),
+            commit: last().find_map(|said| said.commit.clone()),
+            at: last().map(|said| said.at).max()?,
+        })
+    }
+
+    /// The checks that failed, named for a sentence; nothing when all passed.
+    #[must_use]
+    pub fn red(&self) -> Option<String> {
+        const NAMED: usize = 5;
+        let names = self.failed_checks.iter().take(NAMED);
+        let mut names: Vec<_> = names.map(|name| format!("`{name}`")).collect();
+        let more = self.failed_checks.len().saturating_sub(NAMED);
+        if more > 0 {
+            names.push(format!("{more} more"));
+        }
+        (self.failed > 0).then(|| names.join(", "))
+    }
 }
 
 /// Something written on a card.
@@ -183,6 +250,36 @@ pub fn backoff(tries: u32) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_last_round_is_the_verdict() {
+        let said = |round, check: &str, passed| Evidence {
+            attempt: AttemptId::generate(),
+            round,
+            check: check.to_owned(),
+            exit: None,
+            signal: None,
+            timed_out: false,
+            passed,
+            tail: String::new(),
+            commit: Some(format!("c{round}")),
+            at: Timestamp::from_micros(i64::from(round)),
+            millis: 1,
+            note: None,
+        };
+        assert_eq!(CheckVerdict::of(&[]), None);
+        let rounds = [
+            said(1, "test", false),
+            said(2, "test", false),
+            said(2, "lint", true),
+        ];
+        let verdict = CheckVerdict::of(&rounds).unwrap();
+        assert_eq!((verdict.round, verdict.passed, verdict.failed), (2, 1, 1));
+        assert_eq!(verdict.commit.as_deref(), Some("c2"));
+        assert_eq!(verdict.red().as_deref(), Some("`test`"));
+        let green = CheckVerdict::of(&[said(1, "test", false), said(2, "test", true)]);
+        assert_eq!(green.unwrap().red(), None);
+    }
 
     #[test]
     fn the_wait_between_attempts_doubles_up_to_five_minutes() {

@@ -49,6 +49,26 @@ impl Timestamp {
         Self::from_micros(self.0.saturating_sub(micros))
     }
 
+    /// For people, on this machine's clock: the time of a moment of today, date and
+    /// time of any other.
+    #[must_use]
+    pub fn for_people(self) -> String {
+        self.seen_from(&jiff::Zoned::now())
+    }
+
+    fn seen_from(self, now: &jiff::Zoned) -> String {
+        let Ok(at) = jiff::Timestamp::from_microsecond(self.0) else {
+            return self.to_string();
+        };
+        let at = at.to_zoned(now.time_zone().clone());
+        let form = if at.date() == now.date() {
+            "%H:%M"
+        } else {
+            "%Y-%m-%d %H:%M"
+        };
+        at.strftime(form).to_string()
+    }
+
     /// How long after `earlier` this is; zero when it is not after it.
     #[must_use]
     pub fn since(self, earlier: Self) -> Duration {
@@ -152,6 +172,15 @@ mod tests {
             let time = Timestamp::from_micros(micros);
             prop_assert_eq!(time.to_string().parse::<Timestamp>().unwrap(), time);
         }
+    }
+
+    #[test]
+    fn people_read_the_time_of_today_and_the_date_of_other_days() {
+        let now: jiff::Zoned = "2026-01-04T12:00+02:00[+02:00]".parse().unwrap();
+        let seen = |text: &str| text.parse::<Timestamp>().unwrap().seen_from(&now);
+        assert_eq!(seen("2026-01-04T07:05:59Z"), "09:05");
+        assert_eq!(seen("2026-01-03T21:59:59Z"), "2026-01-03 23:59");
+        assert_eq!(seen("2026-01-03T22:00:00Z"), "00:00");
     }
 
     #[test]

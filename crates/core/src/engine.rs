@@ -18,6 +18,18 @@ pub enum CliEngine {
     Other(EngineName),
 }
 
+/// Whether an agent CLI is logged in, as far as can be told without asking it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LoginState {
+    /// It has what it logs in with.
+    Known,
+    /// Nothing tells.
+    Unknown,
+    /// It has to be logged in first.
+    Absent,
+}
+
 /// A manifest's name: lower-case letters, digits, `-`, `_` and `.`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct EngineName(String);

@@ -409,6 +409,14 @@ events! {
         Persistent
         ConfigReloaded = "config_reloaded" { changed: Vec<String>, needs_restart: Vec<String> }
         Persistent
+        /// A person changed a setting through the daemon; values are without passwords.
+        /// `key` is that of the configuration, `servers.NAME` of the list of MCP
+        /// servers, or a field of a repository's own configuration.
+        ConfigChanged = "config_changed" {
+            change: u64, key: String, repository: Option<String>, old: Option<String>,
+            new: Option<String>, undoes: Option<u64>,
+        }
+        Persistent
         ConfigRejected = "config_rejected" { error: String }
         Persistent
         /// A manifest of the person's own is in force as it is now, or gone.

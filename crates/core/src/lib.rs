@@ -32,11 +32,11 @@ mod usage;
 
 pub use access::{AccessKind, UnknownAccessKind};
 pub use board::{
-    Attempt, BoardTask, Budget, BudgetScope, Check, Claim, ClaimKind, Consequence,
+    Attempt, BoardTask, Budget, BudgetScope, Check, CheckVerdict, Claim, ClaimKind, Consequence,
     DEFAULT_CHECK_TIMEOUT_SECS, DEFAULT_MAX_ATTEMPTS, DraftError, EVIDENCE_TAIL_BYTES, Evidence,
     ExportFormat, Finish, ImportFormat, InvalidTaskRef, InvalidTouch, Isolation, MOST_CHECK_SECS,
-    Note, NoteText, Outcome, Parts, Priority, TaskDraft, TaskNumber, TaskRef, UnknownChoice, Wait,
-    backoff, check_touch, touches_overlap,
+    Note, NoteText, Outcome, Parts, Priority, ReviewGate, TaskDraft, TaskNumber, TaskRef,
+    UnknownChoice, Wait, backoff, check_touch, touches_overlap,
 };
 pub use bounded::{AbsolutePath, Bounded, BoundedOr, Limit, List, MAX_EXACT, OutOfBounds, Text};
 pub use clock::{Clock, ManualClock, SystemClock, Timestamp};
@@ -44,7 +44,7 @@ pub use context::{ContextItem, ContextOutcome, ContextSource, ContextTokens, Sou
 pub use conversation::{
     Conversation, ConversationItem, ConversationTurn, SaidBy, ToolOutcome, TurnLimit,
 };
-pub use engine::{CliEngine, InvalidEngineName};
+pub use engine::{CliEngine, InvalidEngineName, LoginState};
 pub use entity::{
     Anomaly, DaemonRun, Incident, IncidentState, Lease, RunEnd, Severity, Slot, SlotKind, Task,
 };

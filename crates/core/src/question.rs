@@ -118,7 +118,7 @@ pub struct Question {
     /// The answers that are offered; empty when words are wanted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<String>,
-    /// How many agents or tasks cannot go on without the answer.
+    /// How many tasks cannot begin without the answer, beside the one that asks.
     pub blocks: u32,
     pub asked_at: Timestamp,
     pub status: QuestionStatus,
@@ -135,11 +135,11 @@ pub struct Question {
 }
 
 impl Question {
-    /// How much it wants an answer: the time it has waited, once for each that
-    /// waits with it.
+    /// How much it wants an answer: the time it has waited, once for who asks and
+    /// once for each that waits with it.
     #[must_use]
     pub fn weight(&self, now: Timestamp) -> u128 {
-        now.since(self.asked_at).as_micros() * u128::from(self.blocks.max(1))
+        now.since(self.asked_at).as_micros() * (1 + u128::from(self.blocks))
     }
 }
 
@@ -312,6 +312,7 @@ mod tests {
         let after = |seconds| asked_at.plus(Duration::from_secs(seconds));
         assert!(question(1).weight(after(60)) > question(1).weight(after(30)));
         assert!(question(4).weight(after(30)) > question(1).weight(after(60)));
-        assert_eq!(question(0).weight(after(9)), question(1).weight(after(9)));
+        assert!(question(1).weight(after(9)) > question(0).weight(after(9)));
+        assert!(question(0).weight(after(9)) > 0, "who asks waits too");
     }
 }

@@ -12,7 +12,8 @@ pub struct TokenCounts {
     pub cache_write: u64,
 }
 
-/// What tokens cost, by the prices of the configuration and as transcripts say.
+/// What tokens cost, by the prices of the configuration or of the vendors' lists, and
+/// as transcripts say.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Cost {
     /// In millionths of a US dollar, for the models that have a price; absent
@@ -23,7 +24,8 @@ pub struct Cost {
     /// model costs: each conversation as a whole, whenever that was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub told_microdollars: Option<u64>,
-    /// Models without a price in `usage.prices`, whose tokens are not in it.
+    /// Models without a price, neither in `usage.prices` nor in a list that the
+    /// program knows; their tokens are not in it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unpriced: Vec<String>,
 }

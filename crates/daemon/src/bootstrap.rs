@@ -29,6 +29,7 @@ use missiond_memory::knowledge::Knowledge;
 use missiond_operations::http_access::HttpAccess;
 use missiond_operations::logging::Logging;
 use missiond_operations::runs::ThisRun;
+use missiond_operations::settings::Settings;
 use missiond_operations::state::{Daemon, DaemonState, VERSION};
 use missiond_operations::toolhub::Toolhub;
 use missiond_operations::{operations, sampler};
@@ -368,6 +369,7 @@ fn pipelines(base: Base, gateways: Gateways) -> Result<Daemon, StartError> {
         notifications,
         toolhub: gateways.toolhub,
         http_access: gateways.http_access,
+        settings: Settings::new(&base.home),
         consumers: Mutex::new(None),
         http: Mutex::new(None),
         shutdown: base.shutdown,

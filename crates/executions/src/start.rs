@@ -8,10 +8,13 @@ use std::sync::Arc;
 use missiond_adapters::{
     Adapter, Conversation, ConversationId, DetectError, Equipment, HookCommand, Launch, LaunchPlan,
     McpServer, PermissionMode, PlannedFile, ProgramSource, StartupDialog, StartupQuestion, adapter,
-    find_program,
+    find_program, known_engines,
 };
 use missiond_api::EXECUTION_VARIABLE;
-use missiond_core::{BoardTaskId, CliEngine, Event, ExecutionId, SlotId, SlotName, TraceContext};
+use missiond_context::own_words;
+use missiond_core::{
+    BoardTaskId, CliEngine, Event, ExecutionId, SlotId, SlotName, TraceContext, nearest_name,
+};
 use missiond_journal::catalogue::{
     MCP_SERVER_NAME, Meaning, MessageContent, Process, Prompt, SignalType,
 };
@@ -229,7 +232,7 @@ impl Context {
             // Typed before the first prompt, because arguments are for all to see.
             plan.files.push(PlannedFile {
                 path: folder.join(INSTRUCTIONS),
-                contents: marker::instructions(id, &key, &offered),
+                contents: own_words(&marker::instructions(id, &key, &offered)),
             });
         }
         let may = |dialog: &&StartupDialog| match dialog.question {
@@ -416,10 +419,7 @@ fn program(
         ProgramSource::Installed => adapter.program().to_owned(),
         ProgramSource::FirstArgument => {
             if args.is_empty() {
-                return Err(ExecutionError::Invalid(format!(
-                    "there is no adapter for {}: say which program to run, after `--`",
-                    adapter.engine()
-                )));
+                return Err(ExecutionError::Invalid(unknown_engine(&adapter.engine())));
             }
             args.remove(0)
         }
@@ -435,6 +435,18 @@ fn program(
         program: name,
     })?;
     Ok((found, args))
+}
+
+/// An engine nobody knows and no program to run it with: most often a name that was
+/// mistyped.
+fn unknown_engine(engine: &CliEngine) -> String {
+    let known = known_engines();
+    let names = known.iter().map(CliEngine::name).chain(["rehearsal"]);
+    let meant = match nearest_name(engine.name(), names) {
+        Some(nearest) => format!("did you mean `{nearest}`? Otherwise say"),
+        None => "say".to_owned(),
+    };
+    format!("there is no adapter for {engine}: {meant} which program to run, after `--`")
 }
 
 /// The variables that hold a path. A secret is none and stays out.

@@ -50,11 +50,17 @@ pub fn sentence(body: &RecordBody) -> String {
             )
         ),
         RecordBody::Observation(observation) => of_observation(observation),
-        RecordBody::Decision(decision) => format!(
-            "{}: {}",
-            spaced(&word(&decision.verdict)),
-            decision.reason.sentence()
-        ),
+        RecordBody::Decision(decision) => {
+            let verdict = spaced(&word(&decision.verdict));
+            let reason = decision.reason.sentence();
+            let first = |text: &str| text.split([':', ';', ',', ' ']).next().map(str::to_owned);
+            // Most reasons begin with the verdict.
+            if first(&verdict) == first(reason) {
+                reason.to_owned()
+            } else {
+                format!("{verdict}: {reason}")
+            }
+        }
         RecordBody::StateChanged(change) => of_change(change),
         RecordBody::ActivityUpdated(update) => of_update(update),
         RecordBody::OwnerEffect(effect) => {

@@ -23,6 +23,8 @@ pub enum Noise {
     Command,
     /// What the CLI tells its model by itself.
     Program,
+    /// What missiond tells the agent by itself: how to work, what its checks found.
+    Instructions,
     /// Stands for a conversation that was shortened: everything in it was said
     /// before.
     Summary,
@@ -42,6 +44,7 @@ impl Noise {
         match self {
             Self::Command => "command",
             Self::Program => "program",
+            Self::Instructions => "instructions",
             Self::Summary => "summary",
             Self::Failure => "failure",
             Self::Overlong => "overlong",

@@ -37,7 +37,7 @@ impl TermWeights {
     /// Adds the terms of a text, each occurrence counting `weight`.
     pub fn add(&mut self, tokens: &[Token], weight: f32) {
         for token in tokens {
-            *self.weights.entry(key(token)).or_default() += weight;
+            *self.weights.entry(term_key(token)).or_default() += weight;
             if !matches!(token.kind, TermKind::Identifier | TermKind::Character) {
                 self.length += weight;
             }
@@ -138,6 +138,11 @@ impl Postings {
         self.weights.push(weight);
     }
 
+    /// How many documents have the term.
+    fn living(&self) -> f32 {
+        self.docs.len() as f32 - self.removed as f32
+    }
+
     /// Bounds the postings in these places.
     fn extremes(&self, from: usize, to: usize) -> Extremes {
         if self.blocks.is_empty() || from >= to {
@@ -226,7 +231,7 @@ impl KeywordIndex {
         let mut lists = Vec::new();
         let mut whole = 0.0;
         for token in tokens {
-            let name = key(token);
+            let name = term_key(token);
             let number = self.terms.get(&name).copied();
             if !seen.insert(name) {
                 continue;
@@ -241,10 +246,8 @@ impl KeywordIndex {
                 continue;
             }
             let postings = number.map(|number| &self.postings[number as usize]);
-            let containing = postings.map_or(0.0, |postings| {
-                postings.docs.len() as f32 - postings.removed as f32
-            });
-            let rarity = (1.0 + (self.live as f32 - containing + 0.5) / (containing + 0.5)).ln();
+            let containing = postings.map_or(0.0, Postings::living);
+            let rarity = rarity(self.live, containing);
             whole += rarity.max(0.0) * importance;
             let Some(postings) = postings else {
                 continue;
@@ -275,6 +278,14 @@ impl KeywordIndex {
         query
     }
 
+    /// How rare a term is among at least so many documents; one that no document has
+    /// is as rare as one of a single document.
+    pub(crate) fn rarity(&self, term: &str, documents: usize) -> f32 {
+        let number = self.terms.get(term);
+        let living = number.map_or(0.0, |&number| self.postings[number as usize].living());
+        rarity(self.live.max(documents), living.max(1.0))
+    }
+
     /// The documents that contain this identifier as it is written.
     pub fn with_identifier(&self, identifier: &str) -> impl Iterator<Item = DocNo> {
         let number = self.terms.get(&format!("={identifier}"));
@@ -283,6 +294,10 @@ impl KeywordIndex {
             .copied()
             .filter(|&doc| !self.removed[doc as usize])
     }
+}
+
+fn rarity(documents: usize, containing: f32) -> f32 {
+    (1.0 + (documents as f32 - containing + 0.5) / (containing + 0.5)).ln()
 }
 
 /// A query against one index.
@@ -539,7 +554,7 @@ fn seek(docs: &[DocNo], from: usize, doc: DocNo) -> usize {
 
 /// Identifiers have names of their own, so that `db` the word and `db` the
 /// identifier count apart.
-fn key(token: &Token) -> String {
+pub(crate) fn term_key(token: &Token) -> String {
     match token.kind {
         TermKind::Identifier => format!("={}", token.term),
         TermKind::Word | TermKind::Character | TermKind::Filler => token.term.clone(),

@@ -20,6 +20,7 @@ pub mod search;
 mod sign_bits;
 mod simd;
 pub mod snippet;
+pub mod telling;
 pub mod tokens;
 pub mod transfer;
 pub mod utility;

@@ -6,3 +6,4 @@ pub mod code;
 pub mod conversations;
 pub mod cost;
 pub mod knowledge;
+pub mod prices;

@@ -28,7 +28,18 @@ async fn login(call: Call, _: NoParams) -> Result<LoginLink, ApiError> {
     };
     let (code, expires_at) = call.daemon.http_access.login_code()?;
     let link = format!("http://{}/login#{}", near(address), code.reveal());
-    Ok(LoginLink { link, expires_at })
+    let hosts = &call.daemon.config().http.hosts;
+    let listening = (!address.ip().is_loopback() && !address.ip().is_unspecified())
+        .then(|| format!("http://{address}"));
+    // Nobody knows whether a name is served by a proxy with TLS; whoever has one that
+    // others can reach should.
+    let named = hosts.iter().map(|host| format!("https://{host}"));
+    let elsewhere = listening.into_iter().chain(named).collect();
+    Ok(LoginLink {
+        link,
+        elsewhere,
+        expires_at,
+    })
 }
 
 async fn create(call: Call, params: TokenCreateParams) -> Result<TokenCreated, ApiError> {

@@ -9,7 +9,7 @@ use missiond_api::operations::attention::permission::{
 };
 use missiond_api::operations::attention::{
     GrantParams, GrantScope, MAX_PATTERN, PermissionAddParams, PermissionAddResult,
-    PermissionDecision, PermissionEffect, PermissionListParams, PermissionPage,
+    PermissionDecision, PermissionEffect, PermissionListParams, PermissionPage, PermissionPart,
     PermissionRemoveParams, PermissionRemoveResult, PermissionRule, PermissionSource,
     PermissionSubject, PermissionTestParams, PermissionVerdict, QuestionAnswer,
     QuestionAnswerParams, QuestionAnswerResult, QuestionDismiss, QuestionDismissParams,
@@ -223,10 +223,29 @@ async fn permission_test(
     };
     let verdict = call.daemon.permissions.decide(&request).await;
     let verdict = verdict.map_err(|error| of_question(&error))?;
+    let mut parts = Vec::new();
+    if let Some(Argument::Command(command)) = &request.argument {
+        let commands = missiond_guard::permissions::command_parts(command);
+        for command in commands.into_iter().filter(|part| part != command) {
+            let alone = Request {
+                argument: Some(Argument::Command(command.clone())),
+                ..request.clone()
+            };
+            let verdict = call.daemon.permissions.decide(&alone).await;
+            let verdict = verdict.map_err(|error| of_question(&error))?;
+            parts.push(PermissionPart {
+                command,
+                effect: effect(verdict.effect),
+                rules: verdict.rules,
+                reason: verdict.reason,
+            });
+        }
+    }
     Ok(PermissionVerdict {
         effect: effect(verdict.effect),
         rules: verdict.rules,
         reason: verdict.reason,
+        parts,
     })
 }
 

@@ -18,7 +18,7 @@ pub(super) fn register(operations: &mut Operations) {
     operations.add::<AutopilotSet, _, _>(set);
 }
 
-async fn show(call: Call, _: NoParams) -> Result<AutopilotReport, ApiError> {
+pub(super) async fn show(call: Call, _: NoParams) -> Result<AutopilotReport, ApiError> {
     let rows = read(&call).await.map_err(|error| of_store(&error))?;
     Ok(report(&call, rows))
 }

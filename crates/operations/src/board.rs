@@ -6,15 +6,16 @@ use missiond_api::operations::board::{
     BoardAdd, BoardAddParams, BoardCancel, BoardCancelParams, BoardDecompose, BoardDecomposeParams,
     BoardEdit, BoardEditParams, BoardExport, BoardExportParams, BoardGraph, BoardGraphParams,
     BoardImport, BoardImportParams, BoardList, BoardListParams, BoardNote, BoardNoteParams,
-    BoardReady, BoardReadyParams, BoardRetry, BoardShow, BoardTaskParams, Decomposed, Exported,
-    GraphNode, GraphReport, Imported, ReadyReport, TaskAdded, TaskDetails, TaskField, TaskLink,
-    TaskPage, TaskSummary, WaitingTask,
+    BoardReady, BoardReadyParams, BoardRetry, BoardRetryParams, BoardShow, BoardTaskParams,
+    Decomposed, Exported, GraphNode, GraphReport, Imported, ReadyReport, TaskAdded, TaskDetails,
+    TaskField, TaskLink, TaskPage, TaskSummary, WaitingTask,
 };
 use missiond_autopilot::board::{Again, BoardError, Change, Part, Source, TaskRequest};
 use missiond_core::{BoardTask, ErrorCode, Note, Text, Wait};
-use missiond_store::board::{Clearable, Dependency, ReadyLimits, TaskEdit, TaskFilter};
+use missiond_store::board::{Clearable, Dependency, ReadyLimits, RetryFrom, TaskEdit, TaskFilter};
 
 use crate::call::{Call, Operations};
+use crate::observe;
 
 /// The most of a title a graph shows.
 const GRAPH_TITLE: usize = 80;
@@ -34,9 +35,10 @@ pub(super) fn register(operations: &mut Operations) {
     operations.add::<BoardExport, _, _>(export);
 }
 
-async fn add(call: Call, params: BoardAddParams) -> Result<TaskAdded, ApiError> {
+pub(super) async fn add(call: Call, params: BoardAddParams) -> Result<TaskAdded, ApiError> {
     let request = TaskRequest {
         draft: params.task,
+        review: call.daemon.config().autopilot.review,
         template: params.template,
         parent: params.parent,
         depends_on: params.depends_on,
@@ -65,8 +67,14 @@ async fn list(call: Call, params: BoardListParams) -> Result<TaskPage, ApiError>
     };
     let listed = call.daemon.board.list(filter, params.parent).await;
     let (tasks, total) = listed.map_err(|error| of_board(&error))?;
+    let mut summaries = summaries(&tasks);
+    let ids = summaries.iter().map(|task| task.id).collect();
+    let mut usage = observe::of_tasks(&call, ids).await?;
+    for task in &mut summaries {
+        task.usage = usage.remove(&task.id);
+    }
     Ok(TaskPage {
-        tasks: summaries(&tasks),
+        tasks: summaries,
         total,
     })
 }
@@ -78,7 +86,10 @@ async fn show(call: Call, params: BoardTaskParams) -> Result<TaskDetails, ApiErr
         .details(params.task, limits(&call).await?)
         .await;
     let found = found.map_err(|error| of_board(&error))?;
+    let id = found.task.id;
+    let usage = observe::of_tasks(&call, vec![id]).await?.remove(&id);
     Ok(TaskDetails {
+        usage,
         parent: found.parent.as_ref().map(link),
         children: found.children.iter().map(link).collect(),
         depends_on: found.depends_on.into_iter().map(link_to).collect(),
@@ -178,11 +189,17 @@ async fn note(call: Call, params: BoardNoteParams) -> Result<Note, ApiError> {
     noted.map_err(|error| of_board(&error))
 }
 
-async fn retry(call: Call, params: BoardTaskParams) -> Result<BoardTask, ApiError> {
-    let retried = call.daemon.board.retry(params.task, call.trace).await;
+async fn retry(call: Call, params: BoardRetryParams) -> Result<BoardTask, ApiError> {
+    let from = if params.fresh {
+        RetryFrom::Scratch
+    } else {
+        RetryFrom::LastAttempt
+    };
+    let retried = call.daemon.board.retry(params.task, from, call.trace).await;
+    call.daemon.autopilot.wake();
     retried.map_err(|error| match error.illegal_move() {
         Some(illegal) => conflict(format!(
-            "{} is {}: only what is blocked or failed is tried again",
+            "{} is {}: only what is blocked, failed or in review is tried again",
             params.task, illegal.from
         )),
         None => of_board(&error),
@@ -252,7 +269,7 @@ fn conflict(message: String) -> ApiError {
     ApiError::new(ErrorCode::Conflict, message)
 }
 
-fn of_board(error: &BoardError) -> ApiError {
+pub(super) fn of_board(error: &BoardError) -> ApiError {
     ApiError::new(error.code(), error.to_string())
 }
 

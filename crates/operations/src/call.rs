@@ -95,24 +95,18 @@ impl Operations {
         debug_assert!(before.is_none(), "{name} has two handlers");
     }
 
-    /// As [`Operations::call`], for somebody who is not on the socket. What lets
-    /// others in is not there for them.
-    pub async fn call_remote(
-        &self,
-        name: &str,
-        params: Option<Box<RawValue>>,
-        asker: Asker,
-    ) -> Result<Box<RawValue>, ApiError> {
-        Self::check_remote(name)?;
-        self.call_reporting(name, params, asker, Reporter::default())
-            .await
-    }
-
-    /// Refuses what is there on the socket alone.
-    pub fn check_remote(name: &str) -> Result<(), ApiError> {
-        let mut near = CATALOGUE.iter().filter(|spec| spec.reach == Reach::Socket);
-        if near.any(|spec| spec.name == name) {
-            let message = format!("`{name}` is there on the daemon's socket only");
+    /// Refuses what is for a person alone.
+    fn check_asker(name: &str, asker: Asker) -> Result<(), ApiError> {
+        let who = match asker {
+            Asker::Person => return Ok(()),
+            Asker::Program => "a program with a token",
+            Asker::Agent => "an agent",
+        };
+        let mut kept = CATALOGUE.iter().filter(|spec| spec.reach == Reach::Person);
+        if kept.any(|spec| spec.name == name) {
+            let message = format!(
+                "`{name}` is for a person, not for {who}: use the command line or the page"
+            );
             return Err(ApiError::new(ErrorCode::Forbidden, message));
         }
         Ok(())
@@ -139,6 +133,7 @@ impl Operations {
         let Some((&name, handler)) = self.handlers.get_key_value(name) else {
             return Err(unknown(name));
         };
+        Self::check_asker(name, asker)?;
         let started = Instant::now();
         let trace = TraceContext::root();
         let call = Call {

@@ -79,21 +79,24 @@ async fn status(call: Call, params: CodeStatusParams) -> Result<CodeStatusResult
     described(&call, &repository, None).await
 }
 
-async fn search(call: Call, params: CodeSearchParams) -> Result<CodeSearchResult, ApiError> {
+pub(super) async fn search(
+    call: Call,
+    params: CodeSearchParams,
+) -> Result<CodeSearchResult, ApiError> {
     let kind = params.kind;
     let limit = params.limit.to_usize();
     let repository = open(&call, &params.path, Unindexed::AcceptCheckouts).await?;
     let query = params.query.as_str().to_owned();
     let meant = repository.meant(&query).await;
     let vectors_used = meant.is_some();
-    let asked = call
-        .daemon
-        .code
-        .ask(&repository, move |index| match &meant {
+    let asked = call.daemon.code.ask(&repository, move |index| {
+        let hits = match &meant {
             Some(meant) => meant.with(|alike| index.search_by(&query, kind, limit, Some(alike))),
             None => index.search(&query, kind, limit),
-        });
-    let (fresh, hits) = asked.await.map_err(|error| of_map(&error))?;
+        };
+        (hits, index.unknown_names(&query))
+    });
+    let (fresh, (hits, unknown_names)) = asked.await.map_err(|error| of_map(&error))?;
     let hits = hits.map_err(|error| of_map(&error.into()))?;
     let seen = located_beacons(&repository).await?;
     let beacons = seen
@@ -115,6 +118,7 @@ async fn search(call: Call, params: CodeSearchParams) -> Result<CodeSearchResult
     Ok(CodeSearchResult {
         root: repository.root(),
         freshness: freshness(fresh),
+        unknown_names,
         hits: hits.into_iter().map(hit).collect(),
         beacons,
         vectors_used,

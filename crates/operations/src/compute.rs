@@ -78,7 +78,7 @@ async fn spawn(call: Call, params: SlotSpawnParams) -> Result<SlotSummary, ApiEr
     }
 }
 
-async fn list(call: Call, params: SlotListParams) -> Result<SlotPage, ApiError> {
+pub(super) async fn list(call: Call, params: SlotListParams) -> Result<SlotPage, ApiError> {
     let mut found = Vec::new();
     for open in call.daemon.slots.open() {
         // One that closes meanwhile is no longer open.

@@ -44,7 +44,7 @@ async fn show(
         .map_err(|error| convert::error(&error))
 }
 
-async fn search(
+pub(super) async fn search(
     call: Call,
     params: ConversationSearchParams,
 ) -> Result<ConversationSearchResult, ApiError> {

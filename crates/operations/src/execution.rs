@@ -1,6 +1,6 @@
 //! Handlers of the executions' operations.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use missiond_adapters::PermissionMode;
@@ -15,17 +15,19 @@ use missiond_api::operations::execution::{
 };
 use missiond_briefing::BriefingRequest;
 use missiond_core::{
-    Bounded, ErrorCode, ExecutionActivity, ExecutionAttention, ExecutionId, ExecutionLifecycle,
-    MAX_EXACT, SlotName, Text,
+    Bounded, CliEngine, ErrorCode, ExecutionActivity, ExecutionAttention, ExecutionId,
+    ExecutionLifecycle, MAX_EXACT, SlotName, Text, nearest_name,
 };
 use missiond_executions::{
     Accepted, Direction, ExecutionError, Identity, NewExecution, Owner, Part, Preamble, Shown,
 };
 use missiond_journal::{ExecutionState, Record, Sequence, Transport, narrate};
+use missiond_rehearsal::builtin_scripts;
 use missiond_slots::DEFAULT_SIZE;
 use missiond_store::executions::ExecutionFilter;
 
 use crate::call::{Call, Operations};
+use crate::run_facts::{RunFacts, facts_of, failure, first_prompt, repository_name, tokens};
 
 /// An answer is one frame; what a record says is in it once.
 const MOST_RECORD_BYTES: usize = 700_000;
@@ -43,6 +45,7 @@ pub(super) fn register(operations: &mut Operations) {
 
 async fn start(call: Call, params: ExecutionStartParams) -> Result<ExecutionSummary, ApiError> {
     let cwd = PathBuf::from(params.cwd);
+    check_script(&params.engine, &params.args, &cwd)?;
     let preamble: Option<Arc<dyn Preamble>> = match &params.prompt {
         Some(prompt) if params.context && call.daemon.context.is_on() && cwd.is_dir() => {
             let wanted = BriefingRequest {
@@ -89,6 +92,31 @@ async fn start(call: Call, params: ExecutionStartParams) -> Result<ExecutionSumm
     summary_of(&call, &id.to_string()).await
 }
 
+/// Refuses a rehearsal of a script that is not there, before anything is made.
+fn check_script(engine: &CliEngine, args: &[String], cwd: &Path) -> Result<(), ApiError> {
+    if engine.name() != "rehearsal" {
+        return Ok(());
+    }
+    let args = match args {
+        [_, command, rest @ ..] if command == "rehearse" => rest,
+        args => args,
+    };
+    let Some(script) = args.first().filter(|script| !script.starts_with('-')) else {
+        return Ok(());
+    };
+    let names = || builtin_scripts().iter().map(|script| script.name);
+    if names().any(|name| name == script) || cwd.join(script).exists() {
+        return Ok(());
+    }
+    let shown: String = script.chars().take(64).collect();
+    let hint = match nearest_name(&shown, names()) {
+        Some(nearest) => format!("did you mean `{nearest}`?"),
+        None => "`mission rehearse --list` lists those there are".to_owned(),
+    };
+    let message = format!("there is no script `{}`; {hint}", shown.escape_default());
+    Err(ApiError::invalid_params(message))
+}
+
 async fn list(call: Call, params: ExecutionListParams) -> Result<ExecutionPage, ApiError> {
     let limit = params.limit.to_u32();
     let filter = if params.all {
@@ -98,7 +126,7 @@ async fn list(call: Call, params: ExecutionListParams) -> Result<ExecutionPage, 
     };
     let shown = call.daemon.executions.list(filter).await;
     let shown = shown.map_err(|error| of_execution(&error))?;
-    let executions = shown.iter().map(|shown| summary(&call, shown)).collect();
+    let executions = summaries(&call, &shown).await?;
     Ok(ExecutionPage { executions })
 }
 
@@ -109,7 +137,7 @@ async fn show(call: Call, params: ExecutionParams) -> Result<ExecutionDetails, A
         .as_ref()
         .map_err(|trouble| ApiError::new(ErrorCode::StorageCorrupt, trouble.clone()))?;
     Ok(ExecutionDetails {
-        summary: summary(&call, &shown),
+        summary: summary(&call, &shown).await?,
         owner: state.owner.to_string(),
         signals: match state.transport {
             Transport::McpTool => "mcp_tool",
@@ -119,13 +147,6 @@ async fn show(call: Call, params: ExecutionParams) -> Result<ExecutionDetails, A
         .to_owned(),
         journal: call.daemon.executions.journal_location(shown.row.id),
         records: state.head.0,
-        tokens: Tokens {
-            requests: state.telemetry.requests,
-            input: state.telemetry.input_tokens,
-            output: state.telemetry.output_tokens,
-            cache_read: state.telemetry.cache_read_tokens,
-            cache_write: state.telemetry.cache_write_tokens,
-        },
         questions: questions(state),
         messages: messages(state),
         timeline: state
@@ -269,19 +290,37 @@ async fn shown(call: &Call, reference: &str) -> Result<Shown, ApiError> {
 
 async fn summary_of(call: &Call, reference: &str) -> Result<ExecutionSummary, ApiError> {
     let shown = shown(call, reference).await?;
-    Ok(summary(call, &shown))
+    summary(call, &shown).await
 }
 
-fn summary(call: &Call, shown: &Shown) -> ExecutionSummary {
+async fn summary(call: &Call, shown: &Shown) -> Result<ExecutionSummary, ApiError> {
+    let facts = facts_of(call, std::slice::from_ref(shown)).await?;
+    Ok(summary_with(call, shown, &facts))
+}
+
+async fn summaries(call: &Call, shown: &[Shown]) -> Result<Vec<ExecutionSummary>, ApiError> {
+    let facts = facts_of(call, shown).await?;
+    let one = |shown| summary_with(call, shown, &facts);
+    Ok(shown.iter().map(one).collect())
+}
+
+fn summary_with(call: &Call, shown: &Shown, facts: &RunFacts) -> ExecutionSummary {
     let row = &shown.row;
     let state = shown.state.as_ref();
     let open = call.daemon.slots.find(&row.slot.to_string());
+    let task = facts.tasks.get(&row.id);
+    let folder = task.and_then(|task| task.repository.as_deref());
     ExecutionSummary {
         execution: row.id,
         engine: row.engine.clone(),
         slot: row.slot,
         slot_name: open.map(|open| open.slot.name),
+        task: task.map(|task| task.number),
+        title: task
+            .map(|task| task.title.clone())
+            .or_else(|| state.ok().and_then(|state| first_prompt(state))),
         cwd: row.cwd.display().to_string(),
+        repository: repository_name(folder.unwrap_or(&row.cwd)),
         lifecycle: state.map_or(ExecutionLifecycle::Terminated, |state| state.lifecycle),
         attention: state.map_or(ExecutionAttention::None, |state| state.attention),
         activity: state.map_or(ExecutionActivity::Unknown, |state| state.activity),
@@ -293,6 +332,9 @@ fn summary(call: &Call, shown: &Shown) -> ExecutionSummary {
         waiting_messages: state.map_or(0, |state| state.undelivered().count()),
         started_at: row.started_at,
         ended_at: row.ended_at,
+        failure: state.ok().and_then(|state| failure(state)),
+        tokens: state.map_or_else(|_| Tokens::default(), |state| tokens(state)),
+        cost: facts.cost(call, row.id),
         conversation: row.conversation.clone(),
         trouble: state.err().cloned(),
     }

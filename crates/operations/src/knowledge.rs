@@ -38,7 +38,7 @@ pub(super) fn register(operations: &mut Operations) {
     operations.add::<KbReembed, _, _>(reembed);
 }
 
-async fn search(call: Call, params: KbSearchParams) -> Result<KbSearchResult, ApiError> {
+pub(super) async fn search(call: Call, params: KbSearchParams) -> Result<KbSearchResult, ApiError> {
     let found = call.daemon.knowledge.search(convert::query(params)).await;
     found
         .map(convert::search_result)

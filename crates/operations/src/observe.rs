@@ -6,14 +6,15 @@ use std::time::Duration;
 use missiond_api::ApiError;
 use missiond_api::operations::observe::{
     BudgetOf, BudgetUsage, DaemonLogs, DaemonLogsParams, DayUsage, EngineUsage, LogPage,
-    ModelUsage, SlotUsage, StatsHistory, StatsHistoryParams, StatsHistoryReport, StatsKind,
-    StatsSeries, TaskUsage, UsageReport, UsageReportParams, UsageTotals, UsedTokens,
+    ModelUsage, PriceSource, SlotUsage, StatsHistory, StatsHistoryParams, StatsHistoryReport,
+    StatsKind, StatsSeries, TaskUsage, Usage, UsageReport, UsageReportParams, UsageTotals,
+    UsedTokens,
 };
 use missiond_config::UsageConfig;
 use missiond_core::{BoardTask, BoardTaskId, CliEngine, ErrorCode, Text, Timestamp};
-use missiond_memory::cost;
+use missiond_memory::{cost, prices};
 use missiond_runtime::blocking;
-use missiond_store::conversations::usage::{self as of_conversations, ByModel};
+use missiond_store::conversations::usage::{self as of_conversations, ByModel, Spent};
 use missiond_store::stats_samples::{self, Sample, mean};
 use missiond_store::token_usage::{self, Tokens, Used, day_of};
 use missiond_store::{StoreError, board};
@@ -138,6 +139,7 @@ struct UsedByTask {
 /// What the store keeps of usage since a day.
 struct Rows {
     days: Vec<Used<(Timestamp, CliEngine)>>,
+    cost_of_days: BTreeMap<(Timestamp, CliEngine), Spent>,
     tasks: Vec<UsedByTask>,
     slots: Vec<Used<String>>,
     models: ByModel,
@@ -171,6 +173,7 @@ async fn usage(call: Call, params: UsageReportParams) -> Result<UsageTotals, Api
                 }
                 Ok::<_, StoreError>(Rows {
                     days: token_usage::by_day(tx, day_of(since)).await?,
+                    cost_of_days: of_conversations::by_day(tx, first_day).await?,
                     tasks,
                     slots: token_usage::by_slot(tx, day_of(since), MOST_NAMED).await?,
                     models: of_conversations::since(tx, first_day).await?,
@@ -186,18 +189,29 @@ async fn usage(call: Call, params: UsageReportParams) -> Result<UsageTotals, Api
     let budgets = budgets(&call, &rows);
     let config = call.daemon.config();
     let mut total = UsedTokens::default();
-    let mut engines: BTreeMap<CliEngine, UsedTokens> = BTreeMap::new();
+    let mut engines: BTreeMap<CliEngine, Usage> = BTreeMap::new();
     for day in &rows.days {
         add(&mut total, day.tokens);
-        add(engines.entry(day.of.1.clone()).or_default(), day.tokens);
+        let engine = engines.entry(day.of.1.clone()).or_insert_with(no_usage);
+        add(&mut engine.tokens, day.tokens);
     }
+    for ((_, engine), spent) in &rows.cost_of_days {
+        let engine = engines.entry(engine.clone()).or_insert_with(no_usage);
+        let cost = cost::of(&config.usage, &spent.models, spent.reported_cost);
+        cost::join(&mut engine.cost, cost);
+    }
+    let days = days(rows.days, &rows.cost_of_days, &config.usage);
     Ok(UsageTotals {
         since: first_day,
         total,
-        days: rows.days.into_iter().map(of_day).collect(),
+        days,
         engines: engines
             .into_iter()
-            .map(|(engine, tokens)| EngineUsage { engine, tokens })
+            .map(|(engine, Usage { tokens, cost })| EngineUsage {
+                engine,
+                tokens,
+                cost,
+            })
             .collect(),
         tasks: rows
             .tasks
@@ -212,6 +226,7 @@ async fn usage(call: Call, params: UsageReportParams) -> Result<UsageTotals, Api
             .map(|model| of_model(model, &config.usage))
             .collect(),
         budgets,
+        prices: price_sources(),
     })
 }
 
@@ -242,13 +257,72 @@ fn budgets(call: &Call, rows: &Rows) -> Vec<BudgetUsage> {
     budgets
 }
 
-fn of_day(used: Used<(Timestamp, CliEngine)>) -> DayUsage {
-    let (day, engine) = used.of;
-    DayUsage {
+/// What was used on each day by each engine, with what that cost. A transcript may
+/// tell of a day of which the daemon itself counted nothing.
+fn days(
+    used: Vec<Used<(Timestamp, CliEngine)>>,
+    spent: &BTreeMap<(Timestamp, CliEngine), Spent>,
+    prices: &UsageConfig,
+) -> Vec<DayUsage> {
+    let mut days: BTreeMap<_, Usage> = BTreeMap::new();
+    for used in used {
+        let day = days.entry(used.of).or_insert_with(no_usage);
+        add(&mut day.tokens, used.tokens);
+    }
+    for (of, spent) in spent {
+        let day = days.entry(of.clone()).or_insert_with(no_usage);
+        day.cost = cost::of(prices, &spent.models, spent.reported_cost);
+    }
+    let one = |((day, engine), Usage { tokens, cost })| DayUsage {
         day,
         engine,
-        tokens: used_tokens(used.tokens),
+        tokens,
+        cost,
+    };
+    days.into_iter().map(one).collect()
+}
+
+fn no_usage() -> Usage {
+    Usage {
+        tokens: UsedTokens::default(),
+        cost: missiond_core::Cost::default(),
     }
+}
+
+/// What each of some tasks used so far.
+pub(crate) async fn of_tasks(
+    call: &Call,
+    tasks: Vec<BoardTaskId>,
+) -> Result<BTreeMap<BoardTaskId, Usage>, ApiError> {
+    let read = call.daemon.db.read(move |tx| {
+        Box::pin(async move {
+            let used = token_usage::of_tasks(tx, &tasks).await?;
+            let spent = of_conversations::of_tasks(tx, &tasks).await?;
+            Ok::<_, StoreError>((used, spent))
+        })
+    });
+    let (used, spent) = read.await.map_err(|error| of_store(&error))?;
+    let config = call.daemon.config();
+    let mut tasks: BTreeMap<_, Usage> = BTreeMap::new();
+    for used in used {
+        let task = tasks.entry(used.of).or_insert_with(no_usage);
+        add(&mut task.tokens, used.tokens);
+    }
+    for (of, spent) in spent {
+        let task = tasks.entry(of).or_insert_with(no_usage);
+        task.cost = cost::of(&config.usage, &spent.models, spent.reported_cost);
+    }
+    Ok(tasks)
+}
+
+/// Where the list prices come from.
+fn price_sources() -> Vec<PriceSource> {
+    let source = |source: &prices::PriceSource| PriceSource {
+        vendor: source.vendor.clone(),
+        as_of: source.as_of.clone(),
+        page: source.page.clone(),
+    };
+    prices::list().sources.iter().map(source).collect()
 }
 
 fn of_task(of: UsedByTask, prices: &UsageConfig) -> TaskUsage {

@@ -44,7 +44,10 @@ async fn reload_manifests(
     }
 }
 
-async fn reload_config(daemon: &Daemon, trace: TraceContext) -> Result<Reloaded, ConfigError> {
+pub(crate) async fn reload_config(
+    daemon: &Daemon,
+    trace: TraceContext,
+) -> Result<Reloaded, ConfigError> {
     let file = daemon.home.config_file();
     // A small local file; the blocking read is shorter than a thread hop.
     let result = Config::load(&file);

@@ -12,7 +12,10 @@ use missiond_api::operations::worktree::{
     WorktreeDiffParams,
 };
 use missiond_autopilot::worktrees::NamedWorktree;
-use missiond_core::{Attempt, BoardTask, ErrorCode, ExecutionId, TaskRef, excerpt};
+use missiond_context::own_words;
+use missiond_core::{
+    Attempt, BoardTask, BoardTaskStatus, ErrorCode, ExecutionId, TaskRef, excerpt,
+};
 use missiond_executions::ExecutionError;
 use missiond_journal::catalogue::{CommentSide, LineComment, Review};
 use missiond_journal::{List, OutOfBounds, Text};
@@ -28,6 +31,7 @@ use crate::call::{Call, Operations, of_store};
 const LIMITS: DiffLimits = DiffLimits {
     files: 400,
     file_lines: 1_500,
+    context: 3,
     patch: PatchLimits {
         lines: 5_000,
         bytes: 300_000,
@@ -46,10 +50,14 @@ pub(super) fn register(operations: &mut Operations) {
 
 async fn diff(call: Call, params: WorktreeDiffParams) -> Result<WorktreeChanges, ApiError> {
     let only: Vec<PathBuf> = params.files.iter().map(PathBuf::from).collect();
+    let limits = DiffLimits {
+        context: params.context.to_u32(),
+        ..LIMITS
+    };
     let named = call.daemon.worktrees.named(&params.worktree).await;
     let changes = match named.map_err(|error| of_store(&error))? {
-        Some(named) => of_worktree(named, &only).await?,
-        None => of_branch(&call, &params.worktree, &only).await?,
+        Some(named) => of_worktree(named, &only, limits).await?,
+        None => of_branch(&call, &params.worktree, &only, limits).await?,
     };
     for path in params.files.iter() {
         if !changes.files.iter().any(|file| file.path == *path) {
@@ -61,9 +69,13 @@ async fn diff(call: Call, params: WorktreeDiffParams) -> Result<WorktreeChanges,
     Ok(changes)
 }
 
-async fn of_worktree(named: NamedWorktree, only: &[PathBuf]) -> Result<WorktreeChanges, ApiError> {
+async fn of_worktree(
+    named: NamedWorktree,
+    only: &[PathBuf],
+    limits: DiffLimits,
+) -> Result<WorktreeChanges, ApiError> {
     let worktree = named.worktree.map_err(|error| of_workspace(&error))?;
-    let diff = worktree.diff(only, LIMITS).await;
+    let diff = worktree.diff(only, limits).await;
     let diff = diff.map_err(|error| of_workspace(&error))?;
     Ok(WorktreeChanges {
         path: Some(worktree.path().display().to_string()),
@@ -76,7 +88,12 @@ async fn of_worktree(named: NamedWorktree, only: &[PathBuf]) -> Result<WorktreeC
 
 /// What is left of an attempt whose worktree was removed: its branch, or the
 /// commit that its checks last ran on.
-async fn of_branch(call: &Call, name: &str, only: &[PathBuf]) -> Result<WorktreeChanges, ApiError> {
+async fn of_branch(
+    call: &Call,
+    name: &str,
+    only: &[PathBuf],
+    limits: DiffLimits,
+) -> Result<WorktreeChanges, ApiError> {
     let left = newest_attempt(call, name.to_owned()).await;
     let left = left.map_err(|error| of_store(&error))?;
     let left = left.ok_or_else(|| super::worktree::unknown(name))?;
@@ -90,7 +107,7 @@ async fn of_branch(call: &Call, name: &str, only: &[PathBuf]) -> Result<Worktree
     let (base, heads) = (base.clone(), [attempt.branch.clone(), left.checked]);
     let mut gone = None;
     for head in heads.into_iter().flatten() {
-        match repository.diff(&base, &head, only, LIMITS).await {
+        match repository.diff(&base, &head, only, limits).await {
             Ok(diff) => {
                 return Ok(WorktreeChanges {
                     branch: attempt.branch.clone(),
@@ -292,7 +309,11 @@ async fn addressee(call: &Call, to: &str) -> Result<ExecutionId, ApiError> {
         let found = found.map_err(|error| ApiError::new(error.code(), error.to_string()))?;
         return Ok(found.id);
     };
-    let (_, attempts) = attempts_of(call, task).await?;
+    let (task, attempts) = attempts_of(call, task).await?;
+    // The agent of work in review leaves: it would not get to what it is told.
+    if task.status == BoardTaskStatus::Review {
+        return Err(nobody(to));
+    }
     let mut newest = attempts.iter().rev();
     newest
         .find_map(|attempt| attempt.execution)
@@ -347,7 +368,8 @@ fn worded(remark: Option<&str>, commit: Option<&str>, comments: &[ReviewComment]
         1 => " and comments on one line.",
         _ => " and comments on lines of it.",
     });
-    text.push_str(" Act on it, then say what you did about each point.\n");
+    text.push_str(" Act on it, then say what you did about each point.");
+    let mut text = own_words(&text);
     if let Some(remark) = remark {
         text.push_str(&format!("\n{remark}\n"));
     }
@@ -409,8 +431,10 @@ mod tests {
         ];
         let text = worded(Some("Good, nearly there."), Some("4f2a9c1"), &comments);
         let expected = "\
+==== From missiond ====
 A person has reviewed your work at commit 4f2a9c1 and comments on lines of it. Act on it, then say \
 what you did about each point.
+==== End of what missiond says ====
 
 Good, nearly there.
 
@@ -428,6 +452,8 @@ Good, nearly there.
    Then test it.
 ";
         assert_eq!(text, expected);
+        let said = missiond_context::speech_of(&text);
+        assert!(said.starts_with("Good, nearly there."), "{said}");
     }
 
     #[test]

@@ -45,6 +45,7 @@ pub struct DaemonState {
     pub autopilot: Arc<missiond_autopilot::Autopilot>,
     pub toolhub: Arc<crate::toolhub::Toolhub>,
     pub http_access: crate::http_access::HttpAccess,
+    pub settings: crate::settings::Settings,
     pub consumers: Mutex<Option<Consumers>>,
     pub http: Mutex<Option<std::net::SocketAddr>>,
     pub shutdown: Shutdown,

@@ -3,13 +3,13 @@
 use missiond_api::ApiError;
 use missiond_api::operations::NoParams;
 use missiond_api::operations::system::{
-    ConfigKey, ConfigReport, ConfigShow, ConsumerStatus, ControlAction, DaemonControl,
+    ConfigKey, ConfigKind, ConfigReport, ConfigShow, ConsumerStatus, ControlAction, DaemonControl,
     DaemonControlParams, DaemonControlResult, DaemonState, DaemonStats, DaemonStatus,
     DatabaseStatus, Health, HealthReport, IncidentList, IncidentListParams, IncidentPage,
     IncidentResolve, IncidentResolveParams, IncidentResolveResult, OperationFind,
     OperationFindParams, OperationFound, OperationsFound, StatsReport, StatusReport,
 };
-use missiond_config::{Config, KeyValue, Reload};
+use missiond_config::{Config, KeyKind, KeyValue, Reload};
 use missiond_core::{ErrorCode, Event, IncidentState};
 use missiond_runtime::Stage;
 use missiond_store::incidents::{self, IncidentFilter};
@@ -180,10 +180,23 @@ async fn control(call: Call, params: DaemonControlParams) -> Result<DaemonContro
 
 async fn config_show(call: Call, _: NoParams) -> Result<ConfigReport, ApiError> {
     let file = call.daemon.home.config_file();
+    let read = file.clone();
+    let loaded = missiond_runtime::blocking(move || Config::load(&read)).await;
+    let running = call.daemon.config();
+    let mut keys = config_keys(&running);
+    if let Ok(written) = &loaded {
+        for waiting in written.describe() {
+            let same_key = keys.iter_mut().find(|key| key.key == waiting.spec.key);
+            if let Some(key) = same_key.filter(|key| !key.reloads && key.data != waiting.json) {
+                key.waiting = Some(waiting.json);
+            }
+        }
+    }
     Ok(ConfigReport {
         file_exists: file.exists(),
+        file_error: loaded.err().map(|error| error.to_string()),
         file: file.display().to_string(),
-        keys: config_keys(&call.daemon.config()),
+        keys,
     })
 }
 
@@ -196,6 +209,25 @@ pub fn config_keys(config: &Config) -> Vec<ConfigKey> {
         default: key.default,
         description: key.spec.description(),
         reloads: key.spec.reload == Reload::Live,
+        kind: match key.spec.kind {
+            KeyKind::Boolean => ConfigKind::Boolean,
+            KeyKind::Integer => ConfigKind::Integer,
+            KeyKind::Number => ConfigKind::Number,
+            KeyKind::Text => ConfigKind::Text,
+            KeyKind::List => ConfigKind::List,
+            KeyKind::Tables => ConfigKind::Tables,
+        },
+        data: key.json,
+        default_data: key.default_json,
+        choices: key
+            .spec
+            .choices
+            .iter()
+            .map(|&word| word.to_owned())
+            .collect(),
+        min: key.spec.range.map(|range| range.min),
+        max: key.spec.range.map(|range| range.max),
+        waiting: None,
     };
     config.describe().into_iter().map(key).collect()
 }

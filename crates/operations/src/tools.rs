@@ -6,17 +6,18 @@ use std::time::{Duration, Instant};
 use missiond_api::ApiError;
 use missiond_api::operations::tools::{
     McpPin, McpPinParams, McpPinResult, McpPromptGet, McpPromptGetParams, McpPromptGetResult,
-    McpPromptList, McpPromptListParams, McpPromptListResult, McpServerControl,
-    McpServerControlParams, McpServerControlResult, McpServerList, McpServerListParams,
-    McpServerListResult, McpToolCall, McpToolCallParams, McpToolCallResult, McpToolList,
+    McpPromptList, McpPromptListParams, McpPromptListResult, McpServerAdd, McpServerAddParams,
+    McpServerChanged, McpServerControl, McpServerControlParams, McpServerControlResult,
+    McpServerList, McpServerListParams, McpServerListResult, McpServerRemove,
+    McpServerRemoveParams, McpToolCall, McpToolCallParams, McpToolCallResult, McpToolList,
     McpToolListParams, McpToolListResult,
 };
-use missiond_core::{ErrorCode, Event, TraceContext};
+use missiond_core::{ErrorCode, Event, Text, TraceContext};
 use missiond_timeline::Timeline;
-use missiond_toolhub::{Progress, progress_channel};
+use missiond_toolhub::{Progress, ServerEntry, ServerName, progress_channel};
 
 use crate::call::{Call, Operations};
-use crate::toolhub;
+use crate::{settings, toolhub};
 
 /// What is left of the time of a request for the answer to be said: the hub
 /// then says itself that time ran out, and takes back what it asked.
@@ -25,6 +26,8 @@ const LAST_WORDS: Duration = Duration::from_millis(500);
 pub(super) fn register(operations: &mut Operations) {
     operations.add::<McpServerList, _, _>(servers);
     operations.add::<McpServerControl, _, _>(control);
+    operations.add::<McpServerAdd, _, _>(add_server);
+    operations.add::<McpServerRemove, _, _>(remove_server);
     operations.add::<McpToolList, _, _>(tools);
     operations.add::<McpToolCall, _, _>(call_tool);
     operations.add::<McpPromptList, _, _>(prompts);
@@ -35,6 +38,32 @@ pub(super) fn register(operations: &mut Operations) {
 fn limit(call: &Call) -> Duration {
     let whole = call.daemon.config().ipc.request_timeout();
     whole.saturating_sub(LAST_WORDS).max(whole / 2)
+}
+
+async fn add_server(call: Call, params: McpServerAddParams) -> Result<McpServerChanged, ApiError> {
+    let name = server_name(&params.name)?;
+    let entry = ServerEntry {
+        command: params.command.map(Text::into_string),
+        args: params.args,
+        pass_env: params.env,
+        url: params.url.map(Text::into_string),
+        ..ServerEntry::default()
+    };
+    let change = settings::change_servers(&call, name, Some(entry)).await?;
+    Ok(McpServerChanged { change })
+}
+
+async fn remove_server(
+    call: Call,
+    params: McpServerRemoveParams,
+) -> Result<McpServerChanged, ApiError> {
+    let name = server_name(&params.server)?;
+    let change = settings::change_servers(&call, name, None).await?;
+    Ok(McpServerChanged { change })
+}
+
+fn server_name(name: &str) -> Result<ServerName, ApiError> {
+    ServerName::new(name).map_err(|error| ApiError::invalid_params(error.to_string()))
 }
 
 async fn servers(call: Call, params: McpServerListParams) -> Result<McpServerListResult, ApiError> {

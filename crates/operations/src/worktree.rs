@@ -1,81 +1,166 @@
 //! Handlers of the worktrees' operations.
 
+mod summary;
+
 use missiond_api::ApiError;
 use missiond_api::operations::NoParams;
 use missiond_api::operations::worktree::{
-    FinishResult, WorktreeClean, WorktreeCleanParams, WorktreeFinish, WorktreeFinishParams,
-    WorktreeFinished, WorktreeList, WorktreePage, WorktreeStanding, WorktreeSummary,
-    WorktreesCleaned,
+    FinishResult, WorktreeClean, WorktreeCleanParams, WorktreeDiscard, WorktreeDiscardParams,
+    WorktreeDiscarded, WorktreeFinish, WorktreeFinishParams, WorktreeFinished, WorktreeList,
+    WorktreePage, WorktreeStanding, WorktreeSummary, WorktreesCleaned,
 };
-use missiond_autopilot::worktrees::WorktreeEntry;
-use missiond_core::{BoardTaskId, BoardTaskStatus, ErrorCode, Finish};
+use missiond_autopilot::worktrees::{WorktreeEntry, reattach};
+use missiond_core::{
+    BoardTask, BoardTaskId, BoardTaskStatus, CheckVerdict, CliEngine, ErrorCode, Finish, Text,
+};
 use missiond_workspace::{
-    FinishPlan, FinishPreview, Finished, Removal, WorkspaceError, named_files,
+    FinishPlan, FinishPreview, Finished, WorkspaceError, Worktree, named_files,
 };
 
 use crate::call::{Call, Operations, of_store};
+use summary::summary;
 
 pub(super) fn register(operations: &mut Operations) {
     operations.add::<WorktreeList, _, _>(list);
     operations.add::<WorktreeFinish, _, _>(finish);
+    operations.add::<WorktreeDiscard, _, _>(discard);
     operations.add::<WorktreeClean, _, _>(clean);
 }
 
 async fn list(call: Call, _: NoParams) -> Result<WorktreePage, ApiError> {
     let found = all(&call).await?;
-    let worktrees = found.iter().map(summary).collect();
+    let engine = usual_engine(&call);
+    let worktrees = found.iter().map(|found| summary(found, &engine)).collect();
     Ok(WorktreePage { worktrees })
 }
 
 async fn finish(call: Call, params: WorktreeFinishParams) -> Result<WorktreeFinished, ApiError> {
     let found = named(all(&call).await?, &params.worktree)?;
-    if let Some(user) = &found.user {
-        let message = format!("{} is in use: {user}", found.path.display());
-        return Err(ApiError::new(ErrorCode::Conflict, message));
+    expect_unused(&found)?;
+    let summarized = summary(&found, &usual_engine(&call));
+    if params.confirmed && !params.despite_failed_checks {
+        expect_green(&summarized)?;
     }
-    let worktree = summary(&found);
-    let task = found.attempt.as_ref().map(|(_, task)| task);
+    let task = found.attempt.as_ref().map(|(_, task)| task.clone());
+    let task = task.as_ref();
     // Its work is what the task asks for: whoever takes it has the task done.
     let completes = task.filter(|task| task.status != BoardTaskStatus::Done);
     let completes = completes.map(|task| (task.id, task.number));
-    let seen = found.seen.map_err(|error| of_workspace(&error))?;
-    let into = match params
-        .into
-        .or_else(|| seen.worktree.base().map(str::to_owned))
-    {
+    let worktree = opened(found).await?;
+    let into = match params.into.or_else(|| worktree.base().map(str::to_owned)) {
         Some(into) => into,
         None => {
             let message = "the work started from no branch: say which one it goes into";
             return Err(ApiError::invalid_params(message));
         }
     };
-    let how = params
-        .how
-        .or(task.map(|task| task.finish))
-        .unwrap_or(Finish::Merge);
+    let how = params.how.unwrap_or_else(|| usual_finish(task));
+    let title = task.map(|task| format!("{}: {}", task.number, task.title));
     let plan = FinishPlan {
         how,
         into: into.clone(),
-        message: task.map(|task| format!("{}: {}", task.number, task.title)),
+        message: params.message.map(Text::into_string).or(title),
     };
     let result = if params.confirmed {
-        done(&seen.worktree, &plan).await?
+        done(&worktree, &plan).await?
     } else {
-        preview(&seen.worktree, &plan).await?
+        preview(&worktree, &plan).await?
     };
     // Where nothing was made, nothing is done with it either.
     let completes = completes.filter(|_| result != FinishResult::NothingToBring);
     if let (true, Some((task, _))) = (params.confirmed, completes) {
         complete(&call, task, outcome_sentence(&result, &into)).await?;
     }
+    // As after a merge without review: what is merged needs no place any more.
+    let reviewed = task.is_some_and(|task| task.status == BoardTaskStatus::Review);
+    if reviewed && matches!(result, FinishResult::Merged { .. }) {
+        let path = worktree.path().to_owned();
+        if let Err(error) = worktree.remove().await {
+            tracing::warn!(path = %path.display(), %error, "worktree of merged work not removed");
+        }
+    }
     Ok(WorktreeFinished {
         done: params.confirmed,
-        worktree,
+        checks: summarized.checks.clone(),
+        worktree: summarized,
         how,
         into,
         result,
         completes: completes.map(|(_, number)| number),
     })
+}
+
+/// How work is brought back when nobody says: as its task wants it, and merged when
+/// it was left for a review.
+fn usual_finish(task: Option<&BoardTask>) -> Finish {
+    match task {
+        Some(task) if task.status == BoardTaskStatus::Review => match task.finish {
+            Finish::Branch | Finish::Patch => Finish::Merge,
+            finish => finish,
+        },
+        Some(task) => task.finish,
+        None => Finish::Merge,
+    }
+}
+
+fn expect_unused(found: &WorktreeEntry) -> Result<(), ApiError> {
+    let Some(user) = &found.user else {
+        return Ok(());
+    };
+    let message = format!("{} is in use: {user}", found.path.display());
+    Err(ApiError::new(ErrorCode::Conflict, message))
+}
+
+/// Red work is not merged by mistake.
+fn expect_green(worktree: &WorktreeSummary) -> Result<(), ApiError> {
+    let Some(red) = worktree.checks.as_ref().and_then(CheckVerdict::red) else {
+        return Ok(());
+    };
+    let name = match (worktree.task, &worktree.branch) {
+        (Some(task), _) => task.to_string(),
+        (None, Some(branch)) => branch.clone(),
+        (None, None) => worktree.path.clone(),
+    };
+    let message = format!(
+        "the checks of {name} fail: {red}; send it back with `mission task retry`, or finish it \
+         with `--despite-failed-checks` (despite_failed_checks)"
+    );
+    Err(ApiError::new(ErrorCode::Conflict, message))
+}
+
+/// The worktree, made again when only the branch of reviewed work is left.
+async fn opened(found: WorktreeEntry) -> Result<Worktree, ApiError> {
+    let opened = match (found.seen, found.branch_left, &found.attempt) {
+        (Ok(seen), _, _) => Ok(seen.worktree),
+        (Err(_), Some(_), Some((attempt, task))) => reattach(attempt, task).await,
+        (Err(error), _, _) => Err(error),
+    };
+    opened.map_err(|error| of_workspace(&error))
+}
+
+async fn discard(call: Call, params: WorktreeDiscardParams) -> Result<WorktreeDiscarded, ApiError> {
+    let found = named(all(&call).await?, &params.worktree)?;
+    expect_unused(&found)?;
+    let worktree = summary(&found, &usual_engine(&call));
+    let opened = opened(found).await?;
+    let discarded = if params.confirmed {
+        opened.discard().await
+    } else {
+        opened.uncommitted().await
+    };
+    let discarded = discarded.map_err(|error| of_workspace(&error))?;
+    let text = |path: &std::path::PathBuf| path.to_string_lossy().into_owned();
+    Ok(WorktreeDiscarded {
+        done: params.confirmed,
+        worktree,
+        restored: discarded.changed.iter().map(text).collect(),
+        removed: discarded.removed.iter().map(text).collect(),
+    })
+}
+
+/// The engine of tasks that name none.
+fn usual_engine(call: &Call) -> CliEngine {
+    call.daemon.config().autopilot.engine.clone()
 }
 
 /// What became of the work, for a note on its task.
@@ -150,6 +235,7 @@ fn conflict(
 }
 
 async fn clean(call: Call, params: WorktreeCleanParams) -> Result<WorktreesCleaned, ApiError> {
+    let engine = usual_engine(&call);
     let mut found = all(&call).await?;
     if !params.worktrees.is_empty() {
         for name in &params.worktrees {
@@ -165,7 +251,7 @@ async fn clean(call: Call, params: WorktreeCleanParams) -> Result<WorktreesClean
         kept: Vec::new(),
     };
     for found in found {
-        let mut worktree = summary(&found);
+        let mut worktree = summary(&found, &engine);
         if worktree.standing != WorktreeStanding::Removable {
             cleaned.kept.push(worktree);
             continue;
@@ -200,6 +286,12 @@ fn named(found: Vec<WorktreeEntry>, name: &str) -> Result<WorktreeEntry, ApiErro
         .into_iter()
         .filter(|found| found.is_called(name))
         .collect();
+    // Of a task that was begun again from scratch, the last one is meant.
+    let began = |found: &WorktreeEntry| found.attempt.as_ref().map(|(a, _)| a.started_at);
+    called.sort_by_key(began);
+    if called.iter().all(|found| found.attempt.is_some()) {
+        called.drain(..called.len().saturating_sub(1));
+    }
     if called.len() > 1 {
         let paths: Vec<_> = called
             .iter()
@@ -218,35 +310,6 @@ pub(super) fn unknown(name: &str) -> ApiError {
     let name: String = name.chars().take(200).collect();
     let message = format!("there is no worktree `{name}`: `mission worktree list` shows them");
     ApiError::new(ErrorCode::NotFound, message)
-}
-
-fn summary(found: &WorktreeEntry) -> WorktreeSummary {
-    let seen = found.seen.as_ref();
-    let (standing, reason) = match (&found.user, seen) {
-        (Some(user), _) => (WorktreeStanding::InUse, user.clone()),
-        (None, Err(error)) => (WorktreeStanding::Unreadable, error.to_string()),
-        (None, Ok(seen)) => match &seen.removal {
-            Removal::Safe => (
-                WorktreeStanding::Removable,
-                "holds nothing of its own".to_owned(),
-            ),
-            holds => (WorktreeStanding::HoldsWork, format!("holds {holds}")),
-        },
-    };
-    let worktree = seen.ok().map(|seen| &seen.worktree);
-    let attempt = found.attempt.as_ref();
-    WorktreeSummary {
-        path: found.path.display().to_string(),
-        repository: worktree.map(|w| w.repository().main_path().display().to_string()),
-        branch: worktree.map(|worktree| worktree.branch().to_owned()),
-        base: worktree.and_then(|worktree| worktree.base().map(str::to_owned)),
-        commits: seen.map_or(0, |seen| seen.commits),
-        task: attempt.map(|(_, task)| task.number),
-        title: attempt.map(|(_, task)| task.title.clone()),
-        attempt: attempt.map(|(attempt, _)| attempt.number),
-        standing,
-        reason,
-    }
 }
 
 pub(super) fn of_workspace(error: &WorkspaceError) -> ApiError {

@@ -11,8 +11,10 @@ compile_error!("missiond is for Unix: it needs pseudo-terminals, process groups 
 pub mod environment;
 pub mod files;
 pub mod hex;
+mod home_path;
 mod host;
 pub mod processes;
 pub mod programs;
 
+pub use home_path::expand_home;
 pub use host::host_name;

@@ -181,6 +181,11 @@ impl Session {
         self.reader.read_instant(self.terminal.screen(), at)
     }
 
+    /// The last line of the program's work, without what draws the screen.
+    pub fn work_line(&mut self) -> Option<String> {
+        self.reader.work_line(self.terminal.screen())
+    }
+
     /// Whether everything written so far has been read.
     #[must_use]
     pub fn is_settled(&self) -> bool {

@@ -12,6 +12,7 @@ mod keys;
 mod mcp;
 mod records;
 mod report;
+pub mod sample;
 mod script;
 mod session;
 mod signal;

@@ -1,6 +1,7 @@
 //! Reports in the agent's output, for when its instructions ask for them. What
 //! to print is read from the instructions themselves, as a model would read it.
 
+use missiond_context::END_OWN;
 use serde_json::{Value, json};
 
 /// What a report begins with.
@@ -33,6 +34,9 @@ impl Reporter {
             key: field("key")?,
             sent: 0,
         };
+        // They are among what missiond says for itself, which ends here too.
+        let rest = rest.trim_start();
+        let rest = rest.strip_prefix(END_OWN).unwrap_or(rest);
         Some((reporter, rest.trim_start()))
     }
 
@@ -55,7 +59,7 @@ mod tests {
     fn the_instructions_are_read_and_the_prompt_is_what_follows() {
         let prompt = format!(
             "Print one line that begins with {PREFIX} and:\n- \"execution\": \"exec_1\"\n\
-             - \"key\": \"00ff\"\n{END}\n\ndo it"
+             - \"key\": \"00ff\"\n{END}\n{END_OWN}\n\ndo it"
         );
         let (mut reporter, rest) = Reporter::instructed(&prompt).unwrap();
         assert_eq!(rest, "do it");

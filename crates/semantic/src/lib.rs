@@ -21,6 +21,7 @@ mod request;
 mod rule;
 mod screen;
 mod tool;
+mod work_line;
 
 pub use catalogue::{Catalogue, GENERIC};
 pub use dialog::{Dialog, DialogLayout, DialogOption};

@@ -20,6 +20,7 @@ use crate::reading::{Authority, Reading};
 use crate::region::{RegionId, Regions};
 use crate::rule::{Condition, Fact, Past, Rule, View};
 use crate::screen::Screen;
+use crate::work_line::find_work_line;
 
 #[derive(Debug, Clone)]
 pub struct Reader {
@@ -207,6 +208,13 @@ impl Reader {
             dialog: asks.then(|| view.dialog().cloned()).flatten(),
             prompt: find_prompt(&manifest.input.prompts, screen, &regions),
         }
+    }
+
+    /// The last line of the program's work, without what draws the screen.
+    #[must_use]
+    pub fn work_line(&self, screen: &Screen) -> Option<String> {
+        let regions = Regions::find(&self.manifest.regions, screen);
+        find_work_line(&self.manifest, screen, &regions)
     }
 
     fn past(&self) -> Past {

@@ -14,7 +14,9 @@ mod attempt_rows;
 mod attempts;
 mod graph;
 mod ready;
+mod repositories;
 mod rows;
+mod standing;
 mod tasks;
 mod worktrees;
 
@@ -31,13 +33,19 @@ use crate::{StoreError, Tx};
 pub use attempts::{
     AttemptLocation, EndedAttempt, adopt, attempt, attempt_of_execution, attempts, claim,
     claim_next, evidence, expire, finish, heartbeat, live_attempts, record_claim, record_evidence,
-    record_location,
+    record_location, submit,
 };
-pub use graph::{Dependency, depend, dependencies, dependents, edges_among, undepend};
+pub use graph::{Dependency, depend, dependencies, dependents, edges_among, undepend, waiting_for};
 pub use ready::{ReadyLimits, Waiting, count_ready, ready, waiting, waits_of};
+pub use repositories::{RepositoryTasks, repositories};
+pub(crate) use rows::placeholders;
+pub use standing::{
+    LastRound, OpenTasks, finished_after, last_attempts, last_rounds, open_tasks, standing,
+    tasks_with,
+};
 pub use tasks::{
-    Clearable, TaskEdit, TaskFilter, add, add_graph, add_note, block, by_number, cancel, children,
-    complete, count, edit, export_page, find, get, list, notes, retry, set_phase,
+    Clearable, RetryFrom, TaskEdit, TaskFilter, add, add_graph, add_note, block, by_number, cancel,
+    children, complete, count, edit, export_page, find, get, list, notes, retry, set_phase,
 };
 pub use worktrees::{attempt_on, attempts_in};
 

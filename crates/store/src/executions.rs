@@ -121,9 +121,10 @@ pub async fn list(
     rows.iter().map(decode).collect()
 }
 
-const COLUMNS: &str = "id, slot, engine, cwd, conversation, transcript, started_at, ended_at";
+pub(crate) const COLUMNS: &str =
+    "id, slot, engine, cwd, conversation, transcript, started_at, ended_at";
 
-fn decode(row: &Row) -> Result<ExecutionRow, StoreError> {
+pub(crate) fn decode(row: &Row) -> Result<ExecutionRow, StoreError> {
     Ok(ExecutionRow {
         id: row.parse(0)?,
         slot: row.parse(1)?,

@@ -47,6 +47,7 @@ pub mod journals;
 pub mod knowledge;
 pub mod leases;
 mod migrate;
+pub mod overview;
 pub mod permissions;
 mod postgres;
 #[cfg(feature = "private-postgres")]

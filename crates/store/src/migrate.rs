@@ -45,6 +45,9 @@ pub(crate) const MIGRATIONS: &[Migration] = migrations! {
     15 "0015_code_vectors",
     16 "0016_told_costs",
     17 "0017_trust",
+    18 "0018_review",
+    19 "0019_overview",
+    20 "0020_hour_long_cache_writes",
 };
 
 /// Where the record of applied migrations is kept.

@@ -15,6 +15,8 @@ pub struct Tokens {
     pub output: u64,
     pub cache_read: u64,
     pub cache_write: u64,
+    /// Those of `cache_write` that stay for an hour, where a transcript says so.
+    pub cache_write_1h: u64,
 }
 
 /// Whose tokens they are.
@@ -53,7 +55,7 @@ pub const fn end_of_day(at: Timestamp) -> Timestamp {
     Timestamp::from_micros((day_of(at) + 1) * MICROS_OF_DAY)
 }
 
-const MICROS_OF_DAY: i64 = 24 * 60 * 60 * 1_000_000;
+pub(crate) const MICROS_OF_DAY: i64 = 24 * 60 * 60 * 1_000_000;
 
 /// What counts against a budget: everything but what came from a cache.
 const COUNTED: &str = "cast(coalesce(sum(input_tokens + output_tokens + cache_write_tokens), 0) \
@@ -224,6 +226,25 @@ pub async fn by_task(
     rows.iter().map(one).collect()
 }
 
+/// What each of some tasks used in all.
+pub async fn of_tasks(
+    tx: &mut Tx<'_>,
+    tasks: &[BoardTaskId],
+) -> Result<Vec<Used<BoardTaskId>>, StoreError> {
+    if tasks.is_empty() {
+        return Ok(Vec::new());
+    }
+    let places: Vec<_> = (1..=tasks.len()).map(|place| format!("${place}")).collect();
+    let sql = format!(
+        "SELECT {SUMS}, task FROM token_usage WHERE task IN ({}) GROUP BY task",
+        places.join(", ")
+    );
+    let params: Vec<_> = tasks.iter().map(|task| Value::written(*task)).collect();
+    let rows = tx.query(&sql, &params).await?;
+    let one = |row: &crate::Row| used(row, row.parse(4)?);
+    rows.iter().map(one).collect()
+}
+
 /// The slots that used most since a day, by name, the most first.
 pub async fn by_slot(
     tx: &mut Tx<'_>,
@@ -255,6 +276,7 @@ pub(crate) fn used<T>(row: &crate::Row, of: T) -> Result<Used<T>, StoreError> {
         output: count(1)?,
         cache_read: count(2)?,
         cache_write: count(3)?,
+        cache_write_1h: 0,
     };
     Ok(Used { of, tokens })
 }

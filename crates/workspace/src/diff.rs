@@ -13,7 +13,6 @@ use crate::diff_text::{Change, Entry, Hunk, PatchLimits, parse_list, parse_patch
 use crate::error::WorkspaceError;
 use crate::git::GitCall;
 use crate::repository::Repository;
-use crate::status;
 use crate::worktree::Worktree;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,7 +48,39 @@ pub struct DiffLimits {
     pub files: usize,
     /// A file with more changed lines is shown only if it is asked for.
     pub file_lines: u64,
+    /// How many unchanged lines are shown before and behind each change.
+    pub context: u32,
     pub patch: PatchLimits,
+}
+
+/// How much was changed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DiffSize {
+    pub files: u64,
+    pub additions: u64,
+    pub deletions: u64,
+}
+
+/// Counts everything and reads nothing.
+const COUNTED: DiffLimits = DiffLimits {
+    files: 0,
+    file_lines: 0,
+    context: 0,
+    patch: PatchLimits {
+        lines: 0,
+        bytes: 0,
+        line_chars: 0,
+    },
+};
+
+impl From<Diff> for DiffSize {
+    fn from(diff: Diff) -> Self {
+        Self {
+            files: diff.files.len() as u64 + diff.files_left_out,
+            additions: diff.additions,
+            deletions: diff.deletions,
+        }
+    }
 }
 
 /// New files beyond these are not looked at: nobody reads them one by one.
@@ -58,13 +89,12 @@ const UNTRACKED: usize = 5_000;
 const NAMES_BYTES: usize = 256 << 10;
 
 /// Whatever the person has set, a difference looks the same.
-const PLAIN: [&str; 11] = [
+const PLAIN: [&str; 10] = [
     "--no-color",
     "--no-ext-diff",
     "--no-textconv",
     "--find-renames",
     "--diff-algorithm=histogram",
-    "--unified=3",
     "--inter-hunk-context=0",
     "--src-prefix=a/",
     "--dst-prefix=b/",
@@ -89,6 +119,11 @@ impl Worktree {
         Ok(Diff { base, head, ..diff })
     }
 
+    /// How much that is.
+    pub async fn size(&self) -> Result<DiffSize, WorkspaceError> {
+        Ok(self.diff(&[], COUNTED).await?.into())
+    }
+
     /// The last commit that this worktree and its base have in common.
     async fn merge_base(&self, head: &str) -> Result<String, WorkspaceError> {
         let began = self.base_commit().to_owned();
@@ -110,6 +145,11 @@ impl Worktree {
 }
 
 impl Repository {
+    /// How much is different between two commits.
+    pub async fn size(&self, base: &str, head: &str) -> Result<DiffSize, WorkspaceError> {
+        Ok(self.diff(base, head, &[], COUNTED).await?.into())
+    }
+
     /// What is different between two commits, for work whose worktree is gone.
     pub async fn diff(
         &self,
@@ -161,7 +201,8 @@ async fn compare(
         .map(|path| literal(path))
         .collect();
     if !names.is_empty() {
-        let command = call("show what was changed").args(["--patch", "--"]);
+        let context = format!("--unified={}", limits.context);
+        let command = call("show what was changed").args(["--patch", &context, "--"]);
         let command = command.args(names).at_most(patch_bytes(limits));
         attach_hunks(&mut files, &command.output().await?, limits.patch);
     }
@@ -262,9 +303,7 @@ impl IndexCopy {
         };
         let own = worktree.admin().join("index");
         copy_with_time(&own, &copy.path).map_err(WorkspaceError::io(&own))?;
-        let mut untracked = status::changes(worktree.git(), worktree.path())
-            .await?
-            .untracked;
+        let mut untracked = worktree.changes().await?.untracked;
         // A repository inside is listed as a folder; git would note only that it
         // is there.
         untracked.retain(|path| !bytes(path).ends_with(b"/"));

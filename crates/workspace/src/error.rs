@@ -49,7 +49,11 @@ pub enum WorkspaceError {
     #[error("{} is no worktree that missiond made", .0.display())]
     NotOurs(PathBuf),
 
-    #[error("{} has changes that are not committed: {}; commit them first", path.display(), named_files(files))]
+    #[error(
+        "somebody has written into {} since its work was committed: {}; commit that there, or \
+         throw it away with `mission worktree discard {}`",
+        path.display(), named_files(files), path.display()
+    )]
     Uncommitted { path: PathBuf, files: Vec<PathBuf> },
     #[error("{} is in the middle of {operation}: finish or abort it first", path.display())]
     InProgress {

@@ -21,7 +21,7 @@ pub struct FinishPlan {
     pub how: Finish,
     /// The branch the work goes into.
     pub into: String,
-    /// Of the merge commit; without one, which branch was merged.
+    /// Of the one commit of a merge or a squash; without one, which branch it was.
     pub message: Option<String>,
 }
 
@@ -73,12 +73,15 @@ impl Worktree {
         if let Some(begun) = &record.finishing {
             undo_interrupted_move(self.repository(), begun).await?;
         }
+        if record.checking.is_some() {
+            self.end_checks().await?;
+        }
         let head = self.finishable().await?;
         if head == record.base_commit {
             return Ok(Finished::NothingToMerge);
         }
         match plan.how {
-            Finish::Merge | Finish::Rebase => {
+            Finish::Merge | Finish::Rebase | Finish::Squash => {
                 if let Some(commit) = self.commit_in_target(plan, &head).await? {
                     self.record_finished(plan, &head, Some(commit.clone()))?;
                     return Ok(Finished::Merged { commit });
@@ -109,7 +112,7 @@ impl Worktree {
             return Ok(FinishPreview::NothingToMerge);
         }
         let target = self.repository().branch_tip(&plan.into).await?;
-        if matches!(plan.how, Finish::Merge | Finish::Rebase) {
+        if matches!(plan.how, Finish::Merge | Finish::Rebase | Finish::Squash) {
             if self.commit_in_target(plan, &head).await?.is_some() {
                 return Ok(FinishPreview::Already);
             }
@@ -169,7 +172,7 @@ impl Worktree {
     /// The commit that is finished: everything is committed, on our branch.
     pub(crate) async fn finishable(&self) -> Result<String, WorkspaceError> {
         self.expect_on_branch().await?;
-        let files = crate::status::changes(self.git(), self.path()).await?.all();
+        let files = self.changes().await?.all();
         if !files.is_empty() {
             return Err(WorkspaceError::Uncommitted {
                 path: self.path().to_owned(),
@@ -217,7 +220,8 @@ impl Worktree {
     ) -> Result<MergeOutcome, WorkspaceError> {
         match plan.how {
             Finish::Rebase => self.rebase(tip, head).await,
-            _ => self.merge(plan, tip, head).await,
+            Finish::Squash => self.merge(plan, &[tip], tip, head).await,
+            _ => self.merge(plan, &[tip, head], tip, head).await,
         }
     }
 

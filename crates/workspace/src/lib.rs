@@ -6,6 +6,7 @@
 //! no database: everything that must outlive a crash is kept by git, or in a
 //! small record beside what git keeps.
 
+mod build_output;
 mod command;
 mod diff;
 pub mod diff_text;
@@ -16,6 +17,7 @@ mod in_progress;
 mod include;
 mod index_lock;
 mod listing;
+mod log;
 mod merge;
 mod merge_target;
 mod patch;
@@ -26,23 +28,26 @@ mod recovery;
 mod removal;
 mod replay;
 mod repository;
+mod restore;
 mod status;
 mod tail;
 mod target;
 mod worktree;
 
 pub use command::{Command, CommandResult, Ending, Leftovers, run};
-pub use diff::{Diff, DiffLimits, FileDiff};
+pub use diff::{Diff, DiffLimits, DiffSize, FileDiff};
 pub use error::{WorkspaceError, named_files};
 pub use finish::{FinishPlan, FinishPreview, Finished};
 pub use git::{Git, GitVersion, OLDEST_GIT};
 pub use in_progress::InProgress;
 pub use listing::{WorktreeEntry, worktrees};
+pub use log::Commit;
 pub use merge_target::TargetMerge;
 pub use missiond_core::Finish;
 pub use prepare::WorktreePlan;
 pub use process_tree::end_strays;
 pub use removal::Removal;
 pub use repository::Repository;
-pub use status::WorktreeStatus;
-pub use worktree::Worktree;
+pub use restore::Restored;
+pub use status::{Landed, WorktreeStatus};
+pub use worktree::{Committed, Worktree};

@@ -6,10 +6,12 @@ use crate::git::paths;
 use crate::worktree::Worktree;
 
 impl Worktree {
-    /// A merge commit of the target and the work.
+    /// One commit that has the target and the work, with these parents: both for a
+    /// merge, the target alone for a squash.
     pub(crate) async fn merge(
         &self,
         plan: &FinishPlan,
+        parents: &[&str],
         tip: &str,
         head: &str,
     ) -> Result<MergeOutcome, WorkspaceError> {
@@ -22,7 +24,8 @@ impl Worktree {
             None => format!("Merge branch '{}'", self.branch()),
         };
         let command = self.identified(self.call("make the merge commit")).await?;
-        let command = command.args(["commit-tree", &tree, "-p", tip, "-p", head, "-F", "-"]);
+        let command = command.args(["commit-tree", &tree, "-F", "-"]);
+        let command = command.args(parents.iter().flat_map(|parent| ["-p", parent]));
         Ok(MergeOutcome::At(command.input(message).text().await?))
     }
 

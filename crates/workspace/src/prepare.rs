@@ -74,6 +74,46 @@ impl Repository {
         }
     }
 
+    /// Makes a worktree that is gone again, on the branch it left, which must still be
+    /// there. Its base is what the first one was given.
+    pub async fn reattach(
+        &self,
+        path: &Path,
+        branch: &str,
+        base: Option<&str>,
+        base_commit: &str,
+    ) -> Result<Worktree, WorkspaceError> {
+        let path = self.resolve_path(path)?;
+        let lock = self.lock().await?;
+        let plan = WorktreePlan::new(path.clone(), branch.to_owned());
+        if let Some(worktree) = self.find_existing(&path, &plan).await? {
+            return Ok(worktree);
+        }
+        if self.branch_tip(branch).await?.is_none() {
+            return Err(WorkspaceError::NoSuchTarget(branch.to_owned()));
+        }
+        let command = self.git().call(self.path(), "make the worktree again");
+        let command = command.args(["worktree", "add", "--quiet", "--force"]);
+        let command = command.arg(&path).arg(branch).holding(&lock)?;
+        command.output().await?;
+        let admin = admin_of(self, &path)?;
+        let admin = admin.ok_or_else(|| WorkspaceError::NotOurs(path.clone()))?;
+        let base = match base {
+            Some(base) => self.branch_tip(base).await?.map(|_| base.to_owned()),
+            None => self.current_branch().await?,
+        };
+        let record = Record {
+            branch: branch.to_owned(),
+            base,
+            base_commit: base_commit.to_owned(),
+            finishing: None,
+            finished: None,
+            checking: None,
+        };
+        record.write(&admin)?;
+        Ok(Worktree::of(self.clone(), path, admin, record))
+    }
+
     /// Whether a worktree could start from this base, or without one from the
     /// branch the checkout is on.
     pub async fn can_start_from(&self, base: Option<&str>) -> Result<(), WorkspaceError> {
@@ -248,6 +288,7 @@ impl Repository {
             base_commit: base_commit.to_owned(),
             finishing: None,
             finished: None,
+            checking: None,
         };
         record.write(&admin)?;
         Ok(Worktree::of(self.clone(), path.to_owned(), admin, record))

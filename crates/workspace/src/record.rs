@@ -27,6 +27,17 @@ pub(crate) struct Record {
     pub(crate) finishing: Option<Finishing>,
     #[serde(default)]
     pub(crate) finished: Option<FinishRecord>,
+    /// Written before checks run, so that what they leave is put back whatever
+    /// happens meanwhile.
+    #[serde(default)]
+    pub(crate) checking: Option<Checking>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Checking {
+    pub(crate) commit: String,
+    /// What was not committed and was there, each as [`text`].
+    pub(crate) there: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -116,7 +127,7 @@ pub(crate) fn replace(path: &Path, content: &[u8]) -> Result<(), WorkspaceError>
 }
 
 /// Not every path is text, and JSON is; bytes that are none are escaped.
-fn text(path: &Path) -> String {
+pub(crate) fn text(path: &Path) -> String {
     use std::os::unix::ffi::OsStrExt;
     path.as_os_str().as_bytes().escape_ascii().to_string()
 }

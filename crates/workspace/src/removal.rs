@@ -1,7 +1,8 @@
 //! Removing a worktree, and what forbids it.
 //!
 //! Nothing that exists only in the worktree is ever deleted: changes, new files,
-//! commits that nobody else has. Files that git ignores are not work and go.
+//! commits that nobody else has. Files that git ignores and build output are not work
+//! and go.
 
 use std::fmt;
 use std::os::unix::ffi::OsStrExt;
@@ -91,9 +92,11 @@ impl Worktree {
         let command = self.repository().call("remove the worktree");
         let command = command.args(["worktree", "remove"]);
         // Without force git looks once more for itself; where there is a
-        // submodule it would refuse whatever it finds.
+        // submodule it would refuse whatever it finds, and it takes build output
+        // that nobody ignores for work.
         let submodules = !self.links().await?.is_empty() || self.admin().join("modules").exists();
-        let command = if submodules {
+        let build_output = !self.changes_and_build_output().await?.1.is_empty();
+        let command = if submodules || build_output {
             command.args(["--force"])
         } else {
             command

@@ -1,11 +1,11 @@
 //! What is in a worktree that is not yet elsewhere.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 use crate::error::WorkspaceError;
-use crate::git::Git;
+use crate::git::{Git, GitCall};
 use crate::in_progress::InProgress;
 use crate::worktree::Worktree;
 
@@ -26,6 +26,22 @@ pub struct WorktreeStatus {
     pub in_progress: Option<InProgress>,
 }
 
+/// Where the work of a worktree is besides it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Landed {
+    /// Nothing was committed since the base.
+    Nothing,
+    /// This branch has it.
+    Merged {
+        into: String,
+    },
+    /// It was handed over on its branch.
+    OnBranch,
+    /// It was handed over as a file.
+    InPatch,
+    Nowhere,
+}
+
 impl WorktreeStatus {
     #[must_use]
     pub fn is_clean(&self) -> bool {
@@ -35,7 +51,7 @@ impl WorktreeStatus {
 
 impl Worktree {
     pub async fn status(&self) -> Result<WorktreeStatus, WorkspaceError> {
-        let changes = changes(self.git(), self.path()).await?;
+        let changes = self.changes().await?;
         let head = self.head().await?;
         let record = self.record()?;
         let base = match &record.base {
@@ -66,13 +82,40 @@ impl Worktree {
     }
 }
 
+impl Worktree {
+    /// Where what is committed here went.
+    pub fn landed(&self, status: &WorktreeStatus) -> Result<Landed, WorkspaceError> {
+        if status.head == status.base_commit {
+            return Ok(Landed::Nothing);
+        }
+        let finished = self.record()?.finished;
+        Ok(match finished.filter(|done| done.head == status.head) {
+            Some(done) if done.commit.is_some() => Landed::Merged { into: done.into },
+            Some(done) if done.how == missiond_core::Finish::Patch => Landed::InPatch,
+            Some(_) => Landed::OnBranch,
+            None => match self.base() {
+                Some(base) if status.merged_into_base => Landed::Merged {
+                    into: base.to_owned(),
+                },
+                _ => Landed::Nowhere,
+            },
+        })
+    }
+}
+
 #[derive(Debug, Default)]
 pub(crate) struct Changes {
     pub(crate) changed: Vec<PathBuf>,
+    /// Those of the changed ones that are another repository.
+    pub(crate) submodules: Vec<PathBuf>,
     pub(crate) untracked: Vec<PathBuf>,
 }
 
 impl Changes {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.changed.is_empty() && self.untracked.is_empty()
+    }
+
     pub(crate) fn all(mut self) -> Vec<PathBuf> {
         self.changed.append(&mut self.untracked);
         self.changed
@@ -81,8 +124,22 @@ impl Changes {
 
 /// What differs from the last commit in a checkout.
 pub(crate) async fn changes(git: &Git, folder: &Path) -> Result<Changes, WorkspaceError> {
-    let command = git.call(folder, "compare the files with the last commit");
-    let output = command
+    changes_by(git.call(folder, COMPARE)).await
+}
+
+/// The same without new files that this setting of git excludes.
+pub(crate) async fn changes_excluding(
+    git: &Git,
+    folder: &Path,
+    excludes: &OsStr,
+) -> Result<Changes, WorkspaceError> {
+    changes_by(git.call(folder, COMPARE).arg("-c").arg(excludes)).await
+}
+
+const COMPARE: &str = "compare the files with the last commit";
+
+async fn changes_by(call: GitCall) -> Result<Changes, WorkspaceError> {
+    let output = call
         .args(["status", "--porcelain=v2", "-z", "--no-renames"])
         .args(["--untracked-files=all", "--ignore-submodules=none"])
         .output()
@@ -120,7 +177,14 @@ fn parse(output: &[u8]) -> Changes {
         let path = PathBuf::from(OsString::from_vec(path.to_vec()));
         match entry.first() {
             Some(b'?') => changes.untracked.push(path),
-            _ => changes.changed.push(path),
+            _ => {
+                // `1 <XY> <sub> …`: the third field of a submodule begins with an S.
+                let mut fields = entry.split(|byte| *byte == b' ');
+                if fields.nth(2).is_some_and(|field| field.starts_with(b"S")) {
+                    changes.submodules.push(path.clone());
+                }
+                changes.changed.push(path);
+            }
         }
     }
     changes

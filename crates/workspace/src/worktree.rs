@@ -22,6 +22,15 @@ pub struct Worktree {
     base_commit: String,
 }
 
+/// What [`Worktree::commit_all`] did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Committed {
+    /// Nothing when there was nothing to commit.
+    pub commit: Option<String>,
+    /// New files of caches and builds that git was not told to ignore.
+    pub left_out: Vec<PathBuf>,
+}
+
 impl Worktree {
     /// The worktree at this path, if it is one of ours.
     pub async fn open(path: &Path) -> Result<Self, WorkspaceError> {
@@ -98,39 +107,49 @@ impl Worktree {
     }
 
     /// Commits every change and every new file that git does not ignore, on the
-    /// branch that was made for it. Nothing when there is nothing to commit. Another
-    /// repository inside is left out: git would record only that it is there.
-    pub async fn commit_all(&self, message: &str) -> Result<Option<String>, WorkspaceError> {
+    /// branch that was made for it. Build output that nobody ignored is left out, and
+    /// so is another repository inside: git would record only that it is there. What
+    /// checks left that were cut off is put back first.
+    pub async fn commit_all(&self, message: &str) -> Result<Committed, WorkspaceError> {
         self.expect_settled()?;
+        self.end_checks().await?;
         self.expect_on_branch().await?;
         self.expect_unlocked()?;
-        let command = self
-            .call("stage the changes")
-            .args(["add", "--all", "--", "."]);
-        let embedded = self.embedded_repositories().await?;
-        let left_out = embedded.iter().map(|path| {
+        let (changes, left_out) = self.changes_and_build_output().await?;
+        if changes.is_empty() {
+            return Ok(Committed {
+                commit: None,
+                left_out,
+            });
+        }
+        let excludes = self.write_excludes(&left_out).await?;
+        let command = self.call("stage the changes").arg("-c").arg(excludes);
+        let command = command.args(["add", "--all", "--", "."]);
+        // Every file is listed by itself; only a repository is listed as a folder.
+        let is_repository = |path: &&PathBuf| path.as_os_str().as_bytes().ends_with(b"/");
+        let embedded = changes.untracked.iter().filter(is_repository);
+        let embedded = embedded.map(|path| {
             let mut pathspec = OsString::from(":(exclude,top,literal)");
             pathspec.push(path);
             pathspec
         });
-        command.args(left_out).output().await?;
+        command.args(embedded).output().await?;
         let command = self.call("look for staged changes");
         let answer = command.args(["diff", "--cached", "--quiet"]).run().await?;
         if answer.code == Some(0) {
-            return Ok(None);
+            return Ok(Committed {
+                commit: None,
+                left_out,
+            });
         }
         let command = self.identified(self.call("commit the changes")).await?;
         let command = command.args(["commit", "--quiet", "--no-verify"]);
         let command = command.args(["--cleanup=whitespace", "--allow-empty-message", "--file=-"]);
         command.input(message).output().await?;
-        self.head().await.map(Some)
-    }
-
-    async fn embedded_repositories(&self) -> Result<Vec<PathBuf>, WorkspaceError> {
-        let mut untracked = status::changes(self.git(), &self.path).await?.untracked;
-        // Every file is listed by itself; only a repository is listed as a folder.
-        untracked.retain(|path| path.as_os_str().as_bytes().ends_with(b"/"));
-        Ok(untracked)
+        Ok(Committed {
+            commit: Some(self.head().await?),
+            left_out,
+        })
     }
 
     pub(crate) fn git(&self) -> &Git {

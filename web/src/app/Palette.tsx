@@ -1,13 +1,12 @@
-// One field to go anywhere and do the few things that belong to no view.
+// One field to go anywhere, do anything the page can, and find anything that is
+// known: what stands in the page is found at once, the rest is asked of the daemon.
 
 import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 import { useLocation } from "wouter";
 
-import { useAction, useOperation } from "../daemon/queries";
-import { signOut } from "../daemon/session";
-import { complain, say } from "../parts/toasts";
-import { askForNotifications, canAskForNotifications } from "./notifications";
-import { chooseTheme, theme } from "./theme";
+import { useOperation } from "../daemon/queries";
+import type { SearchHit, SearchKind } from "../generated/operations";
+import { type Action, usePaletteActions } from "./paletteActions";
 import { VIEWS } from "./views";
 
 interface Entry {
@@ -23,11 +22,12 @@ export function Palette({ close }: { close: () => void }) {
   const [typed, setTyped] = useState("");
   const [at, setAt] = useState(0);
   const entries = useEntries();
-  const [, navigate] = useLocation();
-  const found = useMemo(
-    () => [...search(entries, typed), ...elsewhere(typed, navigate)],
-    [entries, typed, navigate],
-  );
+  const remote = useFound(typed);
+  const found = useMemo(() => {
+    const here = search(entries, typed);
+    const known = new Set(here.map((entry) => entry.id));
+    return [...here, ...remote.entries.filter((entry) => !known.has(entry.id))];
+  }, [entries, typed, remote.entries]);
   const selected = Math.min(at, Math.max(found.length - 1, 0));
 
   useEffect(() => {
@@ -57,9 +57,9 @@ export function Palette({ close }: { close: () => void }) {
         role="combobox"
         aria-expanded="true"
         aria-controls="palette-list"
-        aria-label="Go to a view, a task, a slot, or do something"
+        aria-label="Go to anything, do anything, find anything"
         aria-activedescendant={found[selected] ? `palette-${found[selected].id}` : undefined}
-        placeholder="Go to a view, a task, a slot…"
+        placeholder="Go to, do or find…"
         value={typed}
         onChange={(event) => {
           setTyped(event.target.value);
@@ -88,77 +88,101 @@ export function Palette({ close }: { close: () => void }) {
           </li>
         ))}
       </ul>
+      <p className="palette-says" role="status">
+        {remote.says || (found.length === 0 && typed.trim() ? "Nothing was found." : "")}
+      </p>
     </dialog>
   );
 }
 
 function useEntries(): Entry[] {
   const [, navigate] = useLocation();
-  const tasks = useOperation("board_list", { offset: 0, limit: 500 });
+  const actions = usePaletteActions();
   const slots = useOperation("slot_list", { all: false });
-  const autopilot = useAction("autopilot_set", (report) => say(`The autopilot is ${report.mode}.`));
-  return useMemo(() => {
-    const switchTo = (mode: "running" | "paused" | "draining") =>
-      autopilot.mutate({ mode, reason: "from the board" }, { onError: complain });
-    const nextTheme = theme() === "dark" ? "light" : theme() === "light" ? "system" : "dark";
-    const actions: [string, () => void][] = [
-      ["Run the autopilot", () => switchTo("running")],
-      ["Pause the autopilot", () => switchTo("paused")],
-      ["Drain the autopilot", () => switchTo("draining")],
-      [`Use ${nextTheme === "system" ? "the system's colours" : `${nextTheme} colours`}`, () => chooseTheme(nextTheme)],
-      ["Sign this browser out", () => void signOut().then(() => location.reload())],
-    ];
-    if (canAskForNotifications()) {
-      actions.push(["Notify me when something waits", () => void askForNotifications()]);
-    }
-    return [
+  const tasks = useOperation("board_list", { offset: 0, limit: 500 });
+  return useMemo(
+    () => [
+      ...actions.map((action: Action) => ({
+        id: `do-${action.name.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-")}`,
+        words: `${action.name} ${action.also ?? ""}`,
+        label: action.name,
+        where: action.key ?? "do",
+        run: action.run,
+      })),
       ...VIEWS.map((view) => ({
-        id: view.path.slice(1),
-        words: view.name,
-        label: view.name,
+        id: `view${view.path.replaceAll("/", "-")}`,
+        words: `${view.name} go to`,
+        label: `Go to ${view.name}`,
         where: `g ${view.key}`,
         run: () => navigate(view.path),
       })),
-      ...actions.map(([name, run], index) => ({ id: `do-${index}`, words: name, label: name, where: "do", run })),
       ...(slots.data?.slots ?? []).map((slot) => ({
         id: slot.slot,
         words: `${slot.name} ${slot.engine}`,
         label: slot.name,
-        where: "slot",
+        where: "terminal",
         run: () => navigate(`/slots/${slot.slot}`),
       })),
       ...(tasks.data?.tasks ?? []).map((task) => ({
-        id: task.number,
+        id: `task-${task.number}`,
         words: `${task.number} ${task.title}`,
         label: (
           <>
             <span className="number">{task.number}</span> {task.title}
           </>
         ),
-        where: task.status,
+        where: `task, ${task.status}`,
         run: () => navigate(`/board/${task.number}`),
       })),
-    ];
-  }, [tasks.data, slots.data, navigate, autopilot.mutate]);
+    ],
+    [actions, slots.data, tasks.data, navigate],
+  );
 }
 
-/** What is not listed here can be looked for where it is. */
-function elsewhere(typed: string, navigate: (to: string) => void): Entry[] {
-  const words = typed.trim();
-  if (!words) return [];
-  const places = [
-    ["knowledge", "/knowledge/find"],
-    ["code", "/code/search"],
-    ["conversations", "/conversations"],
-  ] as const;
-  const whole = { knowledge: "what is known", code: "the code", conversations: "what was said" };
-  return places.map(([name, path]) => ({
-    id: `find-${name}`,
-    words,
-    label: `Find “${words}” in ${whole[name]}`,
-    where: name,
-    run: () => navigate(`${path}?${new URLSearchParams({ q: words })}`),
-  }));
+const KINDS: Record<SearchKind, string> = {
+  task: "task",
+  run: "run",
+  question: "question",
+  knowledge: "knowledge",
+  code: "code",
+  conversation: "conversation",
+  commit: "commit",
+};
+
+/** What the daemon finds, once nobody types on. */
+function useFound(typed: string): { entries: Entry[]; says: string } {
+  const [, navigate] = useLocation();
+  const [query, setQuery] = useState("");
+  useEffect(() => {
+    const timer = setTimeout(() => setQuery(typed.trim()), 200);
+    return () => clearTimeout(timer);
+  }, [typed]);
+  const asked = query.length >= 2;
+  const result = useOperation("search", { query: query || "-", limit: 20 }, { enabled: asked, fresh: true });
+  return useMemo(() => {
+    if (!asked || typed.trim() !== query) return { entries: [], says: typed.trim().length >= 2 ? "Searching…" : "" };
+    if (result.error) return { entries: [], says: result.error.message };
+    if (!result.data) return { entries: [], says: "Searching…" };
+    const entries = result.data.hits.map((hit) => entryOf(hit, navigate));
+    const failed = (result.data.failed ?? []).map((one) => `${KINDS[one.kind]} (${one.reason})`);
+    return { entries, says: failed.length > 0 ? `Not searched: ${failed.join(", ")}.` : "" };
+  }, [asked, typed, query, result.data, result.error, navigate]);
+}
+
+function entryOf(hit: SearchHit, navigate: (to: string) => void): Entry {
+  const title = hit.kind === "knowledge" || hit.kind === "conversation" || hit.kind === "run" ? "" : hit.id;
+  return {
+    id: hit.kind === "task" ? `task-${hit.id}` : `${hit.kind}-${hit.id}`.replaceAll(/[^\w-]+/g, "-"),
+    words: hit.title,
+    label: (
+      <>
+        {title ? <span className="number">{title}</span> : null} {hit.title}
+        {hit.detail ? <span className="quiet"> {hit.detail}</span> : null}
+      </>
+    ),
+    where: KINDS[hit.kind],
+    run: () => navigate(hit.link),
+  };
 }
 
 /** Every typed word must begin a word of the entry or be part of it. */

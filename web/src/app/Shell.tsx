@@ -3,34 +3,28 @@
 import { Suspense, useEffect, useState, useSyncExternalStore } from "react";
 import { Link, Redirect, Route, Switch, useLocation, useSearch } from "wouter";
 
-import { waitingCount } from "../attention/waiting";
 import { live } from "../daemon/live";
-import { useOpenQuestions, useOperation } from "../daemon/queries";
+import { useNeedsYou } from "../now/overview";
 import { Boundary } from "../parts/Boundary";
 import { Brand } from "../parts/Brand";
 import { Lines, Nothing } from "../parts/Loaded";
 import { Toasts } from "../parts/toasts";
+import { Icon } from "./icons";
 import { Keys } from "./Keys";
-import { Menu } from "./Menu";
 import { useNotificationPress, useNotifications } from "./notifications";
 import { Palette } from "./Palette";
-import { recall, remember } from "./remember";
 import { useShortcuts } from "./shortcuts";
-import { PAGES, VIEWS } from "./views";
+import { GROUPS, PAGES, type View, viewAt, VIEWS } from "./views";
 
 export function Shell() {
   const [location, navigate] = useLocation();
-  const search = useSearch();
   const [menu, setMenu] = useState(false);
   const [palette, setPalette] = useState(false);
   const [keys, setKeys] = useState(false);
 
   useEffect(() => {
-    if (location !== "/") remember("place", search ? `${location}?${search}` : location);
-  }, [location, search]);
-  useEffect(() => {
     setMenu(false);
-    const view = VIEWS.find((each) => location.startsWith(each.path));
+    const view = viewAt(location);
     document.title = view ? `${view.name} · mission` : "mission";
   }, [location]);
 
@@ -40,14 +34,14 @@ export function Shell() {
     "mod+k": () => setPalette(true),
     "/": () => setPalette(true),
     "?": () => setKeys(true),
+    "g a": () => navigate("/"),
     ...Object.fromEntries(VIEWS.map((view) => [`g ${view.key}`, () => navigate(view.path)])),
   });
 
   return (
     <div className="shell">
       <Rail open={menu} onPalette={() => setPalette(true)} onClose={() => setMenu(false)} />
-      <Menu.Provider value={{ open: menu, toggle: () => setMenu(!menu) }}>
-        <main className="main" id="main">
+      <main className="main" id="main">
           <Connection />
           <Boundary key={location}>
             <Suspense fallback={<Opening />}>
@@ -58,15 +52,14 @@ export function Shell() {
                 {VIEWS.map((view) => (
                   <Route key={view.path} path={view.path} component={view.component} />
                 ))}
-                <Route path="/">
-                  <Redirect to={recall("place", "/attention")} replace />
+                <Route path="/attention">
+                  <ToNow />
                 </Route>
                 <Route>
                   <div className="view" tabIndex={0}>
                     <Nothing title="There is nothing here">
                       <p>
-                        The address leads nowhere. <Link href="/attention">What waits for you</Link> is a good place to
-                        begin.
+                        The address leads nowhere. <Link href="/">Now</Link> is a good place to begin.
                       </p>
                     </Nothing>
                   </div>
@@ -74,8 +67,8 @@ export function Shell() {
               </Switch>
             </Suspense>
           </Boundary>
-        </main>
-      </Menu.Provider>
+      </main>
+      <BottomBar more={() => setMenu(!menu)} open={menu} />
       {palette ? <Palette close={() => setPalette(false)} /> : null}
       {keys ? <Keys close={() => setKeys(false)} /> : null}
       <Toasts />
@@ -83,16 +76,21 @@ export function Shell() {
   );
 }
 
-function Rail({ open, onPalette, onClose }: { open: boolean; onPalette: () => void; onClose: () => void }) {
+/** What waits for a person was once a view of its own: its links go on working. */
+function ToNow() {
+  const search = useSearch();
+  return <Redirect to={search ? `/?${search}` : "/"} replace />;
+}
+
+interface RailProps {
+  open: boolean;
+  onPalette: () => void;
+  onClose: () => void;
+}
+
+function Rail({ open, onPalette, onClose }: RailProps) {
   const [location] = useLocation();
-  const questions = useOpenQuestions();
-  const blocked = useOperation("board_list", { offset: 0, status: ["blocked", "failed"] });
-  const slots = useOperation("slot_list", { all: false });
-  const waits = waitingCount(questions.data, blocked.data);
-  const counts: Record<string, { count: number; urgent: boolean }> = {
-    "/attention": { count: waits, urgent: true },
-    "/slots": { count: slots.data?.slots.length ?? 0, urgent: false },
-  };
+  const waits = useNeedsYou();
   useEffect(() => {
     const title = document.title.replace(/^\(\d+\) /, "");
     document.title = waits > 0 ? `(${waits}) ${title}` : title;
@@ -101,35 +99,67 @@ function Rail({ open, onPalette, onClose }: { open: boolean; onPalette: () => vo
     <>
       {open ? <div className="rail-shade" onClick={onClose} /> : null}
       <header className={open ? "rail open" : "rail"}>
-        <Link href="/attention" className="brand-link" aria-label="mission: what waits for you">
+        <Link href="/" className="brand-link" aria-label="mission: now">
           <Brand />
         </Link>
+        <button type="button" className="rail-button rail-find" onClick={onPalette}>
+          <Icon name="search" />
+          <span>Go to…</span>
+          <kbd>/</kbd>
+        </button>
         <nav aria-label="Views">
-          <ul>
-            {VIEWS.map((view) => {
-              const here = location.startsWith(view.path);
-              const said = counts[view.path];
-              return (
-                <li key={view.path}>
-                  <Link href={view.path} aria-current={here ? "page" : undefined}>
-                    {view.name}
-                    {said && said.count > 0 ? (
-                      <span className={said.urgent ? "count urgent" : "count"}>{said.count}</span>
-                    ) : null}
-                  </Link>
-                </li>
-              );
-            })}
-          </ul>
+          {GROUPS.map((group) => (
+            <section key={group} aria-labelledby={`rail-${group}`}>
+              <h2 id={`rail-${group}`}>{group}</h2>
+              <ul>
+                {VIEWS.filter((view) => view.group === group).map((view) => (
+                  <li key={view.path}>
+                    <ViewLink view={view} waits={waits} here={viewAt(location) === view} />
+                  </li>
+                ))}
+              </ul>
+            </section>
+          ))}
         </nav>
         <div className="rail-foot">
-          <button type="button" className="rail-button" onClick={onPalette}>
-            Go to… <kbd>/</kbd>
-          </button>
           <LiveMark />
         </div>
       </header>
     </>
+  );
+}
+
+function ViewLink({ view, waits, here }: { view: View; waits: number; here: boolean }) {
+  return (
+    <Link href={view.path} aria-current={here ? "page" : undefined} title={`g ${view.key}`}>
+      <Icon name={view.icon} />
+      <span>{view.name}</span>
+      {view.path === "/" && waits > 0 ? (
+        <span className="count urgent">
+          {waits}
+          <span className="visually-hidden"> need you</span>
+        </span>
+      ) : null}
+    </Link>
+  );
+}
+
+const IN_REACH = ["/", "/board", "/review"];
+
+/** At phone width: what one goes to most, in reach of a thumb. */
+function BottomBar({ more, open }: { more: () => void; open: boolean }) {
+  const [location] = useLocation();
+  const waits = useNeedsYou();
+  return (
+    <nav className="bottom-bar" aria-label="Main views">
+      {VIEWS.filter((view) => IN_REACH.includes(view.path)).map((view) => (
+        <ViewLink key={view.path} view={view} waits={waits} here={viewAt(location) === view} />
+      ))}
+      <button type="button" aria-expanded={open} onClick={more}>
+        <Icon name="more" />
+        <span>More</span>
+      </button>
+    </nav>
   );
 }
 

@@ -13,8 +13,10 @@ export function useShortcuts(shortcuts: Shortcuts, active = true): void {
     const pressed = (event: KeyboardEvent) => {
       if (event.defaultPrevented || isTyping(event) || document.querySelector("dialog[open]")) return;
       const name = keyName(event);
-      const whole = chord ? `${chord} ${name}` : name;
-      const action = current.current[whole] ?? current.current[name];
+      // Enter on what has the focus presses that.
+      if (name === "Enter" && (event.target as HTMLElement | null)?.closest("a, button, summary")) return;
+      // The second key of a chord means nothing by itself: `g n` is no `n`.
+      const action = current.current[chord ? `${chord} ${name}` : name];
       chord = name === "g" && !chord ? "g" : "";
       if (!action) return;
       event.preventDefault();

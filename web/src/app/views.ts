@@ -3,8 +3,9 @@
 
 import { type ComponentType, lazy, type LazyExoticComponent } from "react";
 
-import { Attention } from "../attention/Attention";
 import { Board } from "../board/Board";
+import { Now } from "../now/Now";
+import type { IconName } from "./icons";
 
 type Loadable = ComponentType | LazyExoticComponent<ComponentType>;
 
@@ -13,6 +14,8 @@ export interface View {
   name: string;
   /** After `g`. */
   key: string;
+  group: "Work" | "Memory" | "System";
+  icon: IconName;
   component: Loadable;
 }
 
@@ -39,18 +42,25 @@ const Tools = lazy(() => import("../tools/Tools").then((module) => ({ default: m
 const System = lazy(() => import("../system/System").then((module) => ({ default: module.System })));
 
 export const VIEWS: View[] = [
-  { path: "/attention", name: "Attention", key: "a", component: Attention },
-  { path: "/board", name: "Board", key: "b", component: Board },
-  { path: "/slots", name: "Slots", key: "s", component: Slots },
-  { path: "/executions", name: "Runs", key: "e", component: Executions },
-  { path: "/review", name: "Review", key: "r", component: Review },
-  { path: "/knowledge", name: "Knowledge", key: "k", component: Knowledge },
-  { path: "/code", name: "Code", key: "c", component: Code },
-  { path: "/conversations", name: "Conversations", key: "v", component: Conversations },
-  { path: "/timeline", name: "Timeline", key: "t", component: Timeline },
-  { path: "/tools", name: "Tools", key: "o", component: Tools },
-  { path: "/system", name: "System", key: "y", component: System },
+  { path: "/", name: "Now", key: "n", group: "Work", icon: "now", component: Now },
+  { path: "/board", name: "Board", key: "b", group: "Work", icon: "board", component: Board },
+  { path: "/review", name: "Review", key: "r", group: "Work", icon: "review", component: Review },
+  { path: "/executions", name: "Runs", key: "e", group: "Work", icon: "runs", component: Executions },
+  { path: "/slots", name: "Slots", key: "s", group: "Work", icon: "slots", component: Slots },
+  { path: "/knowledge", name: "Knowledge", key: "k", group: "Memory", icon: "knowledge", component: Knowledge },
+  { path: "/code", name: "Code", key: "c", group: "Memory", icon: "code", component: Code },
+  { path: "/conversations", name: "Conversations", key: "v", group: "Memory", icon: "conversations", component: Conversations },
+  { path: "/timeline", name: "Timeline", key: "t", group: "System", icon: "timeline", component: Timeline },
+  { path: "/tools", name: "Tools", key: "o", group: "System", icon: "tools", component: Tools },
+  { path: "/system", name: "Settings", key: "y", group: "System", icon: "settings", component: System },
 ];
+
+export const GROUPS: View["group"][] = ["Work", "Memory", "System"];
+
+/** The view an address belongs to; every address begins like that of the first. */
+export function viewAt(location: string): View | undefined {
+  return VIEWS.find((view) => (view.path === "/" ? location === "/" : location.startsWith(view.path)));
+}
 
 /** Pages within a view, found before the view itself. */
 export const PAGES: { path: string; component: Loadable }[] = [

@@ -2,6 +2,7 @@
 // failed after it.
 
 import { useOperation } from "../daemon/queries";
+import { Prose } from "../parts/Prose";
 
 export function Findings({ task }: { task: string }) {
   const details = useOperation("board_show", { task });
@@ -13,7 +14,7 @@ export function Findings({ task }: { task: string }) {
     <>
       {claim ? (
         <p className="quiet">
-          Its agent claimed <em>{claim.kind}</em>: {claim.text}
+          The agent says: <Prose text={claim.text} />
         </p>
       ) : null}
       {failed.map((each) => (
@@ -21,10 +22,13 @@ export function Findings({ task }: { task: string }) {
           <figcaption className="quiet">
             <code>{each.check}</code>{" "}
             {each.timed_out ? "took too long" : `ended with ${each.exit ?? `signal ${each.signal}`}`}, round {each.round}
+            {each.tail ? null : ", without output"}
           </figcaption>
-          <pre className="output" tabIndex={0} role="region" aria-label={`Output of ${each.check}`}>
-            {each.tail || "It wrote nothing."}
-          </pre>
+          {each.tail ? (
+            <pre className="output" tabIndex={0} role="region" aria-label={`Output of ${each.check}`}>
+              {each.tail}
+            </pre>
+          ) : null}
         </figure>
       ))}
     </>

@@ -20,7 +20,12 @@ export function Attempts({ details }: { details: TaskDetails }) {
       <ol className="attempts">
         {attempts.map((attempt, index) => (
           <li key={attempt.id}>
-            <AttemptPanel attempt={attempt} evidence={index === 0 ? details.evidence : []} newest={index === 0} />
+            <AttemptPanel
+              attempt={attempt}
+              evidence={index === 0 ? details.evidence : []}
+              newest={index === 0}
+              said={details.task.blocked ?? undefined}
+            />
           </li>
         ))}
       </ol>
@@ -28,7 +33,15 @@ export function Attempts({ details }: { details: TaskDetails }) {
   );
 }
 
-function AttemptPanel({ attempt, evidence, newest }: { attempt: Attempt; evidence: Evidence[]; newest: boolean }) {
+interface PanelProps {
+  attempt: Attempt;
+  evidence: Evidence[];
+  newest: boolean;
+  /** What the head of the page has said already. */
+  said: string | undefined;
+}
+
+function AttemptPanel({ attempt, evidence, newest, said }: PanelProps) {
   return (
     <div className="panel attempt">
       <p className="attempt-head">
@@ -64,7 +77,7 @@ function AttemptPanel({ attempt, evidence, newest }: { attempt: Attempt; evidenc
           ) : (
             <Mark tone="work" word={attempt.check_rounds > 0 ? "checking" : "under way"} busy />
           )}
-          {attempt.reason ? <p className="prose">{attempt.reason}</p> : null}
+          {attempt.reason && !said?.includes(attempt.reason) ? <p className="prose">{attempt.reason}</p> : null}
           {attempt.check_rounds > 0 ? (
             <p className="quiet">
               checks ran {attempt.check_rounds} {attempt.check_rounds === 1 ? "time" : "times"}
@@ -106,15 +119,15 @@ export function EvidenceList({ evidence, open }: { evidence: Evidence[]; open: b
         <li key={`${each.round}-${each.check}`}>
           <details open={open && !each.passed}>
             <summary>
-              <Mark tone={each.passed ? "good" : "bad"} word={each.passed ? "passed" : said(each)} />
+              <Mark tone={each.passed ? "good" : "bad"} word={each.passed ? "passed" : ended(each)} />
               <code className="one-line">{each.check}</code>
               <span className="quiet">
                 round {each.round}, {duration(each.millis)}
                 {each.commit ? ` on ${each.commit.slice(0, 8)}` : ""}
               </span>
             </summary>
-            <pre className="output" tabIndex={0} role="region" aria-label={`Output of ${each.check}`}>
-              {each.tail || "It wrote nothing."}
+            <pre className="output" tabIndex={0} role="region" aria-label={`Output of ${each.check}, round ${each.round}`}>
+              {each.tail || "No output."}
             </pre>
           </details>
         </li>
@@ -123,7 +136,7 @@ export function EvidenceList({ evidence, open }: { evidence: Evidence[]; open: b
   );
 }
 
-function said(evidence: Evidence): string {
+function ended(evidence: Evidence): string {
   if (evidence.timed_out) return "took too long";
   return evidence.exit === null || evidence.exit === undefined ? `signal ${evidence.signal}` : `exit ${evidence.exit}`;
 }

@@ -1,54 +1,97 @@
-// The board: every task in the column its facts put it in, or as a graph.
+// The board: every task in the column its facts put it in, or as a graph; of all
+// repositories, or of the one in the address.
 
 import { lazy, Suspense, useMemo, useState } from "react";
 
 import { useNarrowed } from "../app/address";
 import { Bar } from "../app/Menu";
 import { useShortcuts } from "../app/shortcuts";
-import { useOpenQuestions } from "../daemon/queries";
-import { Lines, Loaded, Nothing } from "../parts/Loaded";
-import { Autopilot } from "./Autopilot";
+import { useOpenQuestions, useOperation } from "../daemon/queries";
+import type { TaskSummary } from "../generated/operations";
+import { AutopilotSwitch } from "../now/AutopilotSwitch";
+import { Lines, Loaded } from "../parts/Loaded";
+import { DEMO, FirstSteps } from "../start/FirstSteps";
+import { named } from "../start/RepositoryField";
+import { StartAgent } from "../start/StartAgent";
+import { Bulk } from "./Bulk";
 import { Columns } from "./Columns";
-import { cardsOf, type Filter, fits } from "./cards";
+import { cardsOf, type Filter, fits, idleReason, nameOf } from "./cards";
 import { NewTask } from "./NewTask";
-import { useBoardTasks, useReady } from "./useBoard";
+import { Plan } from "./Plan";
+import { useBoardTasks, useReady, useWork } from "./useBoard";
+import "../now/now.css";
 import "./board.css";
 
 const Graph = lazy(() => import("./Graph").then((module) => ({ default: module.Graph })));
 
+/** The dialogs of the board, by their name in the address. */
+export type BoardDialog = "task" | "plan" | "agent";
+
 export function Board() {
   const [search, narrow] = useNarrowed();
-  const [adding, setAdding] = useState(false);
+  const [selected, setSelected] = useState<Set<string>>();
   const board = useBoardTasks();
   const ready = useReady();
   const questions = useOpenQuestions();
+  const work = useWork();
+  const autopilot = useOperation("autopilot_show", {});
   const asGraph = search.get("as") === "graph";
   const filter: Filter = {
     words: search.get("words") ?? "",
     label: search.get("label") ?? "",
     engine: search.get("engine") ?? "",
     priority: search.get("priority") ?? "",
+    repository: search.get("repo") ?? "",
   };
   const set = (name: string, value: string) => narrow({ [name]: value });
+  const open = (dialog: BoardDialog) => set("new", dialog);
+  const close = () => set("new", "");
   useShortcuts({
-    n: () => setAdding(true),
+    n: () => open("task"),
     f: () => document.querySelector<HTMLInputElement>(".board-search")?.focus(),
   });
   const tasks = board.data?.tasks;
   const labels = useMemo(() => distinct(tasks?.flatMap((task) => task.labels ?? [])), [tasks]);
   const engines = useMemo(() => distinct(tasks?.flatMap((task) => task.engine ?? [])), [tasks]);
+  const repositories = useMemo(() => repositoriesOf(tasks ?? []), [tasks]);
+  const idle = autopilot.data
+    ? idleReason(autopilot.data.mode, autopilot.data.attempts.length, autopilot.data.max_agents)
+    : undefined;
+  const proposed = filter.repository ? { repository: filter.repository } : {};
+  const dialog = search.get("new");
 
   return (
     <>
       <Bar
         title="Board"
         action={
-          <button type="button" className="button primary" onClick={() => setAdding(true)}>
+          <button type="button" className="button primary" onClick={() => open("task")}>
             New task <kbd>n</kbd>
           </button>
         }
       >
-        <Autopilot />
+        {repositories.length > 0 || filter.repository ? (
+          <select
+            className="field"
+            aria-label="Repository"
+            value={filter.repository}
+            onChange={(event) => set("repo", event.target.value)}
+          >
+            <option value="">All repositories</option>
+            {repositories.map((repository) => (
+              <option key={repository.path} value={repository.path}>
+                {named(repository, repositories)}
+              </option>
+            ))}
+          </select>
+        ) : null}
+        {autopilot.data ? (
+          <AutopilotSwitch
+            mode={autopilot.data.mode}
+            agents={autopilot.data.attempts.length}
+            most={autopilot.data.max_agents}
+          />
+        ) : null}
         <input
           className="field board-search"
           type="search"
@@ -58,7 +101,7 @@ export function Board() {
           onChange={(event) => set("words", event.target.value)}
         />
         <Choice name="Label" value={filter.label} choices={labels} choose={(value) => set("label", value)} />
-        <Choice name="Engine" value={filter.engine} choices={engines} choose={(value) => set("engine", value)} />
+        <Choice name="Agent" value={filter.engine} choices={engines} choose={(value) => set("engine", value)} />
         <Choice
           name="Priority"
           value={filter.priority}
@@ -73,12 +116,27 @@ export function Board() {
         >
           Graph
         </button>
+        {asGraph || !tasks?.length ? null : (
+          <button
+            type="button"
+            className="button"
+            aria-pressed={selected !== undefined}
+            onClick={() => setSelected(selected ? undefined : new Set())}
+          >
+            Select
+          </button>
+        )}
+        <button type="button" className="button" onClick={() => open("plan")}>
+          Plan tasks
+        </button>
       </Bar>
       <div className="view flush board-view">
         <Loaded of={board} lines={12}>
           {(whole) =>
             whole.tasks.length === 0 ? (
-              <EmptyBoard add={() => setAdding(true)} />
+              <div className="view" tabIndex={0}>
+                <FirstSteps newTask={() => open("task")} />
+              </div>
             ) : asGraph ? (
               <Suspense fallback={<Lines count={8} />}>
                 <Graph filter={filter} tasks={whole.tasks} />
@@ -86,42 +144,52 @@ export function Board() {
             ) : (
               <Loaded of={ready} lines={12}>
                 {(report) => (
+                  <>
+                    {whole.tasks.every((task) => task.labels?.includes(DEMO)) ? (
+                      <details className="first-steps-fold">
+                        <summary>First steps</summary>
+                        <FirstSteps newTask={() => open("task")} />
+                      </details>
+                    ) : null}
                   <Columns
                     cards={cardsOf(
                       whole.tasks.filter((task) => fits(task, filter)),
                       report,
                       questions.data?.questions ?? [],
+                      work,
+                      idle,
                     )}
                     left={whole.left}
+                    selected={selected}
+                    select={setSelected}
                   />
+                  </>
                 )}
               </Loaded>
             )
           }
         </Loaded>
+        {selected ? (
+          <Bulk
+            tasks={(tasks ?? []).filter((task) => selected.has(task.id))}
+            clear={() => setSelected(new Set())}
+          />
+        ) : null}
       </div>
-      {adding ? <NewTask close={() => setAdding(false)} /> : null}
+      {dialog === "task" ? <NewTask close={close} {...proposed} /> : null}
+      {dialog === "plan" ? <Plan close={close} {...proposed} /> : null}
+      {dialog === "agent" ? (
+        <StartAgent close={close} {...(filter.repository ? { folder: filter.repository } : {})} />
+      ) : null}
     </>
   );
 }
 
-function EmptyBoard({ add }: { add: () => void }) {
-  return (
-    <div className="view" tabIndex={0}>
-      <Nothing title="There are no tasks yet">
-        <p>
-          A task says what is to be done, where, and which checks prove it. Agents are given tasks in the order of the
-          board, as soon as what they depend on is done.
-        </p>
-        <button type="button" className="button primary" onClick={add}>
-          New task <kbd>n</kbd>
-        </button>
-        <p className="quiet">
-          From a terminal: <code>mission task add "Write the parser"</code>
-        </p>
-      </Nothing>
-    </div>
-  );
+/** Those that tasks of the board are done in, by name. */
+function repositoriesOf(tasks: TaskSummary[]): { name: string; path: string }[] {
+  return distinct(tasks.flatMap((task) => task.repository ?? []))
+    .map((path) => ({ path, name: nameOf(path) }))
+    .sort((a, b) => a.name.localeCompare(b.name));
 }
 
 interface ChoiceProps {

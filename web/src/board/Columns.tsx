@@ -1,37 +1,93 @@
 // The columns and their cards. Cards of tasks that have not begun are ordered by
 // dragging, or by Alt with the arrow keys.
 
-import { type DragEvent, type KeyboardEvent, memo, useDeferredValue, useRef, useState } from "react";
+import {
+  type DragEvent,
+  type KeyboardEvent,
+  memo,
+  useDeferredValue,
+  useEffect,
+  useRef,
+  useState,
+} from "react";
 import { Link } from "wouter";
 
-import type { TaskSummary } from "../generated/operations";
-import { AttentionMark, taskTone } from "../parts/marks";
-import { Ago } from "../parts/time";
-import { type Card, COLUMNS, type ColumnName } from "./cards";
+import type { OverviewLine, TaskSummary } from "../generated/operations";
+import { Mark, taskTone } from "../parts/marks";
+import { Ago, Lasting } from "../parts/time";
+import { type Card, COLUMNS, type ColumnName, type ColumnSpec, nameOf, PHONE_ORDER } from "./cards";
 import { moveBetween } from "./reorder";
+import { CheckMark, tokensOf } from "./work";
+
+interface Props {
+  cards: Card[];
+  left: number;
+  /** Ids of the cards that are chosen; nothing while nobody chooses. */
+  selected: Set<string> | undefined;
+  select: (selected: Set<string>) => void;
+}
 
 /**
  * A thousand cards are gone through in pieces, between frames: whoever types a
  * filter or scrolls comes first.
  */
-export function Columns({ cards, left }: { cards: Card[]; left: number }) {
-  return <Laid cards={useDeferredValue(cards)} left={left} />;
+export function Columns(props: Props) {
+  return <Laid {...props} cards={useDeferredValue(props.cards)} />;
 }
 
-const Laid = memo(function Laid({ cards, left }: { cards: Card[]; left: number }) {
+const phone = window.matchMedia("(max-width: 46rem)");
+
+/** Whether there is room for one column only. */
+function useIsPhone(): boolean {
+  const [is, set] = useState(phone.matches);
+  useEffect(() => {
+    const changed = () => set(phone.matches);
+    phone.addEventListener("change", changed);
+    return () => phone.removeEventListener("change", changed);
+  }, []);
+  return is;
+}
+
+const Laid = memo(function Laid({ cards, left, selected, select }: Props) {
   const board = useRef<HTMLDivElement>(null);
+  const isPhone = useIsPhone();
+  const of = (name: ColumnName) => cards.filter((card) => card.column === name);
+  const shown = ordered(isPhone).filter((column) => !(column.seldom || isPhone) || of(column.name).length > 0);
+  if (shown.length === 0) return <p className="quiet column-empty">No task fits the filter.</p>;
   return (
-    <div ref={board} className="columns" onKeyDown={(event) => moveFocus(event, board.current)}>
-      {COLUMNS.map((column) => {
-        const own = cards.filter((card) => card.column === column.name);
-        const always = column.name !== "failed" && column.name !== "blocked";
-        return always || own.length > 0 ? (
-          <Column key={column.name} {...column} cards={own} left={column.name === "done" ? left : 0} />
-        ) : null;
-      })}
-    </div>
+    <>
+      {isPhone && shown.length > 1 ? (
+        <nav className="column-tabs" aria-label="Columns">
+          {shown.map((column) => (
+            <button
+              key={column.name}
+              type="button"
+              className="button small"
+              onClick={() => board.current?.querySelector(`[data-column="${column.name}"]`)?.scrollIntoView()}
+            >
+              {column.title} <span className="quiet">{of(column.name).length}</span>
+            </button>
+          ))}
+        </nav>
+      ) : null}
+      <div ref={board} className="columns" onKeyDown={(event) => moveFocus(event, board.current)}>
+        {shown.map((column) => (
+          <Column
+            key={column.name}
+            {...column}
+            cards={of(column.name)}
+            left={column.name === "done" ? left : 0}
+            selected={selected}
+            select={select}
+          />
+        ))}
+      </div>
+    </>
   );
 });
+
+const ordered = (isPhone: boolean): ColumnSpec[] =>
+  isPhone ? PHONE_ORDER.flatMap((name) => COLUMNS.filter((column) => column.name === name)) : COLUMNS;
 
 interface ColumnProps {
   name: ColumnName;
@@ -39,11 +95,13 @@ interface ColumnProps {
   empty: string;
   cards: Card[];
   left: number;
+  selected: Set<string> | undefined;
+  select: (selected: Set<string>) => void;
 }
 
 const ORDERED: ColumnName[] = ["waiting", "ready"];
 
-function Column({ name, title, empty, cards, left }: ColumnProps) {
+function Column({ name, title, empty, cards, left, selected, select }: ColumnProps) {
   const ordered = ORDERED.includes(name);
   const [over, setOver] = useState<string>();
   const drop = (event: DragEvent, at: number) => {
@@ -77,7 +135,7 @@ function Column({ name, title, empty, cards, left }: ColumnProps) {
         {cards.map((card, index) => (
           <li
             key={card.task.id}
-            className={over === card.task.id ? "drop-here" : undefined}
+            className={[over === card.task.id ? "drop-here" : "", selected ? "selectable" : ""].join(" ").trim() || undefined}
             onDragEnter={() => ordered && setOver(card.task.id)}
             onDrop={(event) => {
               event.stopPropagation();
@@ -85,10 +143,24 @@ function Column({ name, title, empty, cards, left }: ColumnProps) {
             }}
             onDragEnd={() => setOver(undefined)}
           >
+            {selected ? (
+              <input
+                type="checkbox"
+                aria-label={`Select ${card.task.number}`}
+                checked={selected.has(card.task.id)}
+                onChange={(event) => {
+                  const next = new Set(selected);
+                  if (event.target.checked) next.add(card.task.id);
+                  else next.delete(card.task.id);
+                  select(next);
+                }}
+              />
+            ) : null}
             <TaskCard
               task={card.task}
               waits={card.waits.join("; ")}
               asks={card.asks}
+              work={card.work}
               column={name}
               ordered={ordered}
             />
@@ -114,13 +186,15 @@ interface CardProps {
   task: TaskSummary;
   waits: string;
   asks: boolean;
+  work: OverviewLine | undefined;
   column: ColumnName;
   ordered: boolean;
 }
 
 const TaskCard = memo(
-  function TaskCard({ task, waits, asks, column, ordered }: CardProps) {
+  function TaskCard({ task, waits, asks, work, column, ordered }: CardProps) {
     const why = task.blocked ?? waits;
+    const runs = column === "running" ? work : undefined;
     return (
       <Link
         href={`/board/${task.number}`}
@@ -136,7 +210,7 @@ const TaskCard = memo(
       >
         <span className="card-top">
           <span className="number">{task.number}</span>
-          {asks ? <AttentionMark attention="awaiting_operator" /> : null}
+          {asks && column !== "blocked" ? <Mark tone="wait" word="asks" /> : null}
           {task.priority === "normal" ? null : (
             <span className="tag" data-tone={task.priority === "low" ? "rest" : "wait"}>
               {task.priority}
@@ -144,21 +218,23 @@ const TaskCard = memo(
           )}
           {task.phase === "execute" ? null : <span className="tag">{task.phase}</span>}
           <span className="card-time">
-            <Ago at={task.updated_at} />
+            {runs ? <Lasting from={runs.started_at} /> : <Ago at={task.updated_at} />}
           </span>
         </span>
         <span className="card-title">{task.title}</span>
+        {runs ? <span className="card-work one-line">{runs.activity}</span> : null}
         {why ? <span className="card-why">{why}</span> : null}
-        {(task.labels?.length ?? 0) > 0 || task.engine ? (
-          <span className="card-tags">
-            {task.engine ? <span className="quiet">{task.engine}</span> : null}
-            {task.labels?.map((label) => (
-              <span key={label} className="tag">
-                {label}
-              </span>
-            ))}
-          </span>
-        ) : null}
+        <span className="card-tags">
+          {task.repository ? <span className="tag card-repository">{nameOf(task.repository)}</span> : null}
+          {task.engine ? <span className="quiet">{task.engine}</span> : null}
+          {task.labels?.map((label) => (
+            <span key={label} className="tag">
+              {label}
+            </span>
+          ))}
+          {runs?.checks ? <CheckMark checks={runs.checks} /> : null}
+          {runs && tokensOf(runs) ? <span className="quiet card-tokens">{tokensOf(runs)}</span> : null}
+        </span>
       </Link>
     );
   },
@@ -169,7 +245,9 @@ const TaskCard = memo(
     before.task.updated_at === after.task.updated_at &&
     before.task.priority === after.task.priority &&
     before.task.blocked === after.task.blocked &&
-    before.task.title === after.task.title,
+    before.task.title === after.task.title &&
+    before.task.labels?.join() === after.task.labels?.join() &&
+    JSON.stringify(before.work) === JSON.stringify(after.work),
 );
 
 /** h, j, k and l go from card to card. */

@@ -1,95 +1,98 @@
-// A new task: what is to be done, where, and what proves it.
+// A new task: what is to be done, where, by whom, and what proves it; or a plan in
+// plain words that becomes several.
 
 import { type FormEvent, useState } from "react";
 import { useLocation } from "wouter";
 
 import { recall, remember } from "../app/remember";
-import { useAction } from "../daemon/queries";
-import type { Priority, TaskDraft } from "../generated/operations";
+import { call } from "../daemon/call";
+import { useAction, useOperation } from "../daemon/queries";
 import { Trouble } from "../parts/Loaded";
 import { Sheet } from "../parts/Sheet";
-import { say } from "../parts/toasts";
+import { complain, say } from "../parts/toasts";
+import { rankOnTop } from "./reorder";
+import { TaskForm } from "./TaskForm";
+import { draftOf, EMPTY, numbersOf, type TaskFields } from "./taskDraft";
 
-export function NewTask({ close }: { close: () => void }) {
+interface Props {
+  close: () => void;
+  /** The repository that is proposed; the last one when left out. */
+  repository?: string;
+}
+
+export function NewTask({ close, repository }: Props) {
   const [, navigate] = useLocation();
-  const [repository, setRepository] = useState(() => recall("repository", ""));
+  const [fields, setFields] = useState<TaskFields>(() => ({
+    ...EMPTY,
+    repository: repository ?? recall("repository", ""),
+    agent: { ...EMPTY.agent, engine: recall("engine", "") },
+  }));
+  const [now, setNow] = useState(false);
+  const autopilot = useOperation("autopilot_show", {});
+  const run = useAction("autopilot_set", () => say("The autopilot runs."));
   const add = useAction("board_add", ({ task, warnings }) => {
-    remember("repository", repository);
-    say(warnings?.[0] ? `${task.number} is on the board. ${warnings[0]}` : `${task.number} is on the board.`);
+    remember("repository", fields.repository);
+    remember("engine", fields.agent.engine);
+    say(warnings?.[0] ? `${task.number} is created. ${warnings[0]}` : `${task.number} is created.`);
+    if (now && autopilot.data?.mode !== "running") {
+      run.mutate({ mode: "running", reason: `${task.number} was to start now` }, { onError: complain });
+    }
     close();
     navigate(`/board/${task.number}`);
   });
 
-  const submit = (event: FormEvent<HTMLFormElement>) => {
+  const submit = async (event: FormEvent) => {
     event.preventDefault();
-    const form = new FormData(event.currentTarget);
-    const text = (name: string) => String(form.get(name) ?? "").trim();
-    const checks = text("checks").split("\n").map(words).filter((run) => run.length > 0);
-    const draft: TaskDraft = {
-      title: text("title"),
-      ...(text("description") ? { description: text("description") } : {}),
-      priority: text("priority") as Priority,
-      ...(repository.trim() ? { repository: repository.trim() } : { isolation: "none" as const }),
-      ...(checks.length > 0 ? { checks: checks.map((run) => ({ run })) } : {}),
-    };
-    const after = text("after").split(/[\s,]+/).filter(Boolean);
-    add.mutate({ task: draft, ...(after.length > 0 ? { depends_on: after } : {}) });
+    const draft = draftOf(fields);
+    const after = numbersOf(fields.after);
+    const top = now ? await onTop(fields.priority) : {};
+    add.mutate({
+      task: { ...draft, ...top },
+      ...(after.length > 0 ? { depends_on: after } : {}),
+      ...(fields.template ? { template: fields.template } : {}),
+    });
   };
 
   return (
     <Sheet title="New task" close={close}>
-      <form onSubmit={submit}>
-        <label>
-          What is to be done, in one line
-          <input className="field" name="title" required maxLength={500} autoFocus />
-        </label>
-        <label>
-          All an agent needs to know
-          <textarea className="field" name="description" rows={5} />
-        </label>
-        <label>
-          Repository to work in, its whole path; none when left empty
-          <input
-            className="field mono"
-            value={repository}
-            placeholder="/home/you/project"
-            onChange={(event) => setRepository(event.target.value)}
-          />
-        </label>
-        <label>
-          Checks that prove it done, one command a line
-          <textarea className="field mono" name="checks" rows={2} placeholder="cargo test" />
-        </label>
-        <div className="pair">
-          <label>
-            Priority
-            <select className="field" name="priority" defaultValue="normal">
-              <option>urgent</option>
-              <option>high</option>
-              <option>normal</option>
-              <option>low</option>
-            </select>
-          </label>
-          <label>
-            After these tasks
-            <input className="field mono" name="after" placeholder="T-1 T-2" />
-          </label>
-        </div>
+      <form onSubmit={(event) => void submit(event)}>
+        <TaskForm fields={fields} change={setFields} isNew />
         {add.error ? <Trouble error={add.error} /> : null}
         <div className="actions">
+          <label className="tick start-now">
+            <input type="checkbox" checked={now} onChange={(event) => setNow(event.target.checked)} />
+            Start now
+          </label>
           <button type="button" className="button plain" onClick={close}>
-            Leave it
+            Cancel
           </button>
           <button type="submit" className="button primary" disabled={add.isPending}>
-            Put it on the board
+            Create
           </button>
         </div>
+        {now ? <StartNow mode={autopilot.data?.mode} /> : null}
       </form>
     </Sheet>
   );
 }
 
-/** A line as a program and its arguments; quotes hold words together. */
-function words(line: string): string[] {
-  return [...line.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map((found) => found[1] ?? found[2] ?? found[3] ?? "");
+/** What "start now" will do beside creating it. */
+function StartNow({ mode }: { mode: string | undefined }) {
+  const ready = useOperation("board_ready", { limit: 200 });
+  const others = ready.data?.ready_total ?? 0;
+  if (mode === undefined || mode === "running") {
+    return <p className="field-says">It goes to the top of the board and starts when an agent is free.</p>;
+  }
+  const also = others === 0 ? "" : others === 1 ? "; 1 ready task starts too" : `; ${others} ready tasks start too`;
+  return (
+    <p className="field-says bad">
+      The autopilot is {mode}. This turns it on{also}.
+    </p>
+  );
+}
+
+/** The place before every other task that has not begun. */
+async function onTop(own: TaskFields["priority"]) {
+  const { tasks } = await call("board_list", { status: ["open"], offset: 0, limit: 1 });
+  return rankOnTop(own, tasks[0]);
 }

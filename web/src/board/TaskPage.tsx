@@ -1,25 +1,31 @@
-// One task: what it says, what it waits for, and every attempt with the agent's
-// claim beside what the daemon found.
+// One task: what it says, what it waits for, its agent while one works on it, and
+// every attempt with the agent's claim beside what the daemon found.
 
 import { type FormEvent, type ReactNode, useState } from "react";
-import { Link, useLocation, useParams } from "wouter";
+import { Link, useLocation, useParams, useSearchParams } from "wouter";
 
 import { Bar } from "../app/Menu";
 import { useShortcuts } from "../app/shortcuts";
+import { OpenQuestions } from "../attention/AnswerButtons";
 import { useAction, useOpenQuestions, useOperation } from "../daemon/queries";
 import type { BoardTask, Note, TaskDetails, TaskLink } from "../generated/operations";
 import { Loaded } from "../parts/Loaded";
-import { AttentionMark, TaskMark } from "../parts/marks";
+import { TaskMark } from "../parts/marks";
 import { Ago } from "../parts/time";
-import { complain, say } from "../parts/toasts";
+import { complain } from "../parts/toasts";
 import { Attempts } from "./Attempts";
+import { nameOf } from "./cards";
 import { EditTask } from "./EditTask";
+import { Live } from "./Live";
+import { TaskActions } from "./TaskActions";
 import "./board.css";
 
 export function TaskPage() {
   const { task: number = "" } = useParams<{ task: string }>();
   const details = useOperation("board_show", { task: number });
-  const [editing, setEditing] = useState(false);
+  const [search, setSearch] = useSearchParams();
+  const editing = search.has("edit");
+  const setEditing = (is: boolean) => setSearch(is ? { edit: "" } : {}, { replace: true });
   const [, navigate] = useLocation();
   useShortcuts({ e: () => setEditing(true), Escape: () => navigate("/board") });
   return (
@@ -38,14 +44,20 @@ export function TaskPage() {
           </Link>
         ) : null}
         {details.data ? <ReviewLink details={details.data} /> : null}
-        {details.data ? <Actions task={details.data.task} edit={() => setEditing(true)} /> : null}
+        {details.data ? <TaskActions task={details.data.task} edit={() => setEditing(true)} /> : null}
       </Bar>
       <div className="view" tabIndex={0}>
         <Loaded of={details} lines={10}>
           {(data) => <Details details={data} />}
         </Loaded>
       </div>
-      {editing && details.data ? <EditTask task={details.data.task} close={() => setEditing(false)} /> : null}
+      {editing && details.data ? (
+        <EditTask
+          task={details.data.task}
+          after={details.data.depends_on.map((link) => link.number)}
+          close={() => setEditing(false)}
+        />
+      ) : null}
     </>
   );
 }
@@ -59,60 +71,35 @@ function ReviewLink({ details }: { details: TaskDetails }) {
   );
 }
 
-function Actions({ task, edit }: { task: BoardTask; edit: () => void }) {
-  const retry = useAction("board_retry", () => say(`${task.number} is open again.`));
-  const cancel = useAction("board_cancel", () => say(`${task.number} is given up.`, "rest"));
-  const over = task.status === "done" || task.status === "failed";
-  return (
-    <>
-      {task.status === "blocked" || task.status === "failed" ? (
-        <button
-          type="button"
-          className="button primary"
-          disabled={retry.isPending}
-          onClick={() => retry.mutate({ task: task.number }, { onError: complain })}
-        >
-          Try again
-        </button>
-      ) : null}
-      {over ? null : (
-        <button type="button" className="button" onClick={edit}>
-          Edit <kbd>e</kbd>
-        </button>
-      )}
-      {over ? null : (
-        <button
-          type="button"
-          className="button plain danger"
-          disabled={cancel.isPending}
-          onClick={() => {
-            const sure =
-              task.status !== "running" || window.confirm(`An agent works on ${task.number}. Giving it up ends the agent.`);
-            if (sure) cancel.mutate({ task: task.number, reason: "given up on the board" }, { onError: complain });
-          }}
-        >
-          Give up
-        </button>
-      )}
-    </>
-  );
-}
-
 function Details({ details }: { details: TaskDetails }) {
   const { task } = details;
+  const questions = useOpenQuestions();
+  const asked = questions.data?.questions.some((question) => question.task === task.number) ?? false;
+  const newest = details.attempts.at(-1);
+  const working = newest && !newest.ended_at ? newest : undefined;
+  // Why it is blocked is said once: by the question if there is one, else here.
+  const waits = details.waits.filter((wait) => wait.wait !== "blocked");
   return (
     <article className="task">
       <header className="task-head">
-        <TaskMark status={task.status} />
+        <p className="task-marks">
+          <TaskMark status={task.status} />
+          {task.repository ? (
+            <Link className="tag" href={`/board?repo=${encodeURIComponent(task.repository)}`}>
+              {nameOf(task.repository)}
+            </Link>
+          ) : null}
+        </p>
         <h2 className="task-title">{task.title}</h2>
-        {task.blocked ? <p className="task-why">{task.blocked}</p> : null}
-        <Asked number={task.number} />
-        {details.waits.map((wait) => (
+        {task.blocked && !asked ? <p className="task-why">{task.blocked}</p> : null}
+        {waits.map((wait) => (
           <p key={wait.sentence} className="task-why">
             {wait.sentence}
           </p>
         ))}
+        {working ? null : <OpenQuestions of={{ task: task.number }} keys />}
       </header>
+      {working ? <Live task={task.number} attempt={working} /> : null}
       <div className="task-body">
         <div className="stack">
           {task.description ? <p className="prose">{task.description}</p> : null}
@@ -127,35 +114,23 @@ function Details({ details }: { details: TaskDetails }) {
   );
 }
 
-/** What a person is asked about it, and where to answer. */
-function Asked({ number }: { number: string }) {
-  const questions = useOpenQuestions();
-  const asked = questions.data?.questions.filter((question) => question.task === number) ?? [];
-  return asked.map((question) => (
-    <p key={question.id} className="task-why">
-      <AttentionMark attention="awaiting_operator" />{" "}
-      <Link href={`/attention?at=Q-${question.number}`}>{question.question}</Link>
-    </p>
-  ));
-}
-
 function Facts({ details }: { details: TaskDetails }) {
   const { task } = details;
   const rows: [string, ReactNode][] = [
     ["Priority", task.priority],
     ["Phase", task.phases.length > 1 ? `${task.phase} of ${task.phases.join(", ")}` : task.phase],
-    ["Agent", [task.engine ?? "any", task.model, task.permission].filter(Boolean).join(", ")],
+    ["Agent", [task.engine ?? "any", task.model, task.permission?.replaceAll("-", " ")].filter(Boolean).join(", ")],
     ["Repository", task.repository ? <code>{task.repository}</code> : null],
-    ["Where", task.isolation],
-    ["Starts from", task.base ? <code>{task.base}</code> : null],
-    ["Afterwards", task.finish],
-    ["Failed tries", `${task.tries}, at most ${task.max_attempts}`],
+    ["Isolation", task.isolation],
+    ["Start from", task.base ? <code>{task.base}</code> : null],
+    ["When verified", task.finish],
+    ["Failed attempts", `${task.tries} of at most ${task.max_attempts}`],
     ["Budget", task.budget?.tokens ? `${task.budget.tokens.toLocaleString()} tokens` : null],
     ["Touches", task.touches.length > 0 ? <code>{task.touches.join(" ")}</code> : null],
     ["Labels", task.labels.length > 0 ? task.labels.join(", ") : null],
     ["Due", task.due ? <Ago at={task.due} /> : null],
-    ["Made", <Ago key="made" at={task.created_at} />],
-    ["Over", task.finished_at ? <Ago at={task.finished_at} /> : null],
+    ["Created", <Ago key="created" at={task.created_at} />],
+    ["Finished", task.finished_at ? <Ago at={task.finished_at} /> : null],
   ];
   return (
     <>
@@ -173,8 +148,8 @@ function Facts({ details }: { details: TaskDetails }) {
       <Commands name="Setup" commands={task.setup} />
       <Links name="Part of" links={details.parent ? [details.parent] : []} />
       <Links name="Parts" links={details.children} />
-      <Links name="Comes after" links={details.depends_on} />
-      <Links name="Comes before" links={details.dependents} />
+      <Links name="After" links={details.depends_on} />
+      <Links name="Before" links={details.dependents} />
     </>
   );
 }

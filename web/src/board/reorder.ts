@@ -36,6 +36,11 @@ async function placeOf(task: TaskSummary | undefined): Promise<Place | undefined
   return { priority: whole.priority, rank: whole.rank };
 }
 
+/** Where a new task stands before this one, the first of the board. */
+export async function rankOnTop(own: Priority, first: TaskSummary | undefined): Promise<Partial<Place>> {
+  return rankBetween(own, undefined, await placeOf(first)) ?? {};
+}
+
 const ORDER: Priority[] = ["urgent", "high", "normal", "low"];
 
 export function rankBetween(own: Priority, above: Place | undefined, below: Place | undefined): Place | undefined {

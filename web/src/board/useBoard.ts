@@ -1,15 +1,19 @@
-// The whole board, however many pages it has.
+// The whole board, however many pages it has, and what its agents do now.
 
 import { useQuery } from "@tanstack/react-query";
+import { useMemo } from "react";
 
 import { call } from "../daemon/call";
 import { useOperation } from "../daemon/queries";
-import type { BoardTaskStatus, TaskSummary } from "../generated/operations";
+import { useOverview } from "../now/overview";
+import type { BoardTaskStatus, OverviewLine, TaskSummary } from "../generated/operations";
 
 const PAGE = 500;
 /** Beyond this nobody looks at cards one by one; the filters find the rest. */
 const MOST_OPEN = 3000;
 const MOST_OVER = 500;
+
+const OVER: BoardTaskStatus[] = ["done", "failed"];
 
 export interface BoardTasks {
   tasks: TaskSummary[];
@@ -32,14 +36,22 @@ export function useBoardTasks() {
   return useQuery({
     queryKey: ["board_list", "whole"],
     queryFn: async ({ signal }): Promise<BoardTasks> => {
-      const [open, over] = await Promise.all([
-        pages(["open", "running", "blocked"], MOST_OPEN, signal),
-        pages(["done", "failed"], MOST_OVER, signal),
-      ]);
+      const [open, over] = await Promise.all([pages(NOT_OVER, MOST_OPEN, signal), pages(OVER, MOST_OVER, signal)]);
       over.tasks.sort((a, b) => b.updated_at.localeCompare(a.updated_at));
       return { tasks: [...open.tasks, ...over.tasks], left: over.left };
     },
   });
 }
 
+const NOT_OVER: BoardTaskStatus[] = ["open", "running", "blocked", "review"];
+
 export const useReady = () => useOperation("board_ready", { limit: 200 });
+
+/** What the agent of each task does now, by the number of the task. */
+export function useWork(): Map<string, OverviewLine> {
+  const overview = useOverview();
+  return useMemo(() => {
+    const lines = [...(overview.data?.needs_you ?? []), ...(overview.data?.working ?? [])];
+    return new Map(lines.flatMap((line) => (line.task ? [[line.task, line] as const] : [])));
+  }, [overview.data]);
+}

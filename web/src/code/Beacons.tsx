@@ -15,7 +15,7 @@ import { SetBeacon } from "./SetBeacon";
 export function Beacons({ root }: { root: string }) {
   const [setting, setSetting] = useState(false);
   const list = useOperation("beacon_list", { path: root });
-  const remove = useAction("beacon_remove", ({ removed }) => say(`The beacon ${removed} is gone.`, "rest"));
+  const remove = useAction("beacon_remove", ({ removed }) => say(`The beacon ${removed} is removed.`, "rest"));
   return (
     <div className="stack code">
       <p>
@@ -28,7 +28,7 @@ export function Beacons({ root }: { root: string }) {
           <>
             <Fresh of={freshness} />
             {beacons.length === 0 ? (
-              <Nothing title="There are no beacons">
+              <Nothing title="No beacons">
                 <p>
                   A beacon is a name for pieces of code that follows them when they move, are renamed or edited. Agents
                   find code by it too.
@@ -89,11 +89,11 @@ export function BeaconLine({ root, beacon, remove }: { root: string; beacon: Bea
 }
 
 const STANDINGS: Record<BeaconStanding, { tone: Tone; word: string }> = {
-  unchanged: { tone: "good", word: "as it was set" },
-  edited: { tone: "good", word: "edited in its place" },
+  unchanged: { tone: "good", word: "unchanged" },
+  edited: { tone: "good", word: "edited" },
   moved: { tone: "work", word: "moved" },
   renamed: { tone: "work", word: "renamed" },
-  alike: { tone: "wait", word: "known by its likeness" },
+  alike: { tone: "wait", word: "similar code" },
   lost: { tone: "bad", word: "lost" },
 };
 

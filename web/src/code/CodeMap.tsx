@@ -48,13 +48,13 @@ export function CodeMap({ root }: { root: string }) {
         <input
           className="field mono"
           type="search"
-          aria-label="Files or folders to look from"
-          placeholder="Looked at from, like src/store"
+          aria-label="Focus on files or folders"
+          placeholder="Focus on files or folders, like src/store"
           value={text}
           onChange={(event) => setText(event.target.value)}
         />
         <button type="submit" className="button">
-          Draw
+          Show
         </button>
         {map.data?.text ? (
           <button
@@ -76,7 +76,7 @@ export function CodeMap({ root }: { root: string }) {
           <>
             <Fresh of={drawn.freshness} />
             {drawn.unknown_focus && drawn.unknown_focus.length > 0 ? (
-              <p className="notice">No file fits {drawn.unknown_focus.join(", ")}.</p>
+              <p className="notice">No file matches {drawn.unknown_focus.join(", ")}.</p>
             ) : null}
             {drawn.text ? (
               <>

@@ -21,7 +21,7 @@ export function CodeSearch({ root }: { root: string }) {
       <SearchBox
         query={query}
         ask={(text) => narrow({ repo: root, q: text })}
-        label="What is to be found in the code"
+        label="Search code"
         placeholder="A name, or where something is done"
       >
         <select
@@ -30,7 +30,7 @@ export function CodeSearch({ root }: { root: string }) {
           value={kind ?? ""}
           onChange={(event) => narrow({ repo: root, kind: event.target.value })}
         >
-          <option value="">Every kind</option>
+          <option value="">All kinds</option>
           {KINDS.map((each) => (
             <option key={each}>{each}</option>
           ))}
@@ -39,7 +39,7 @@ export function CodeSearch({ root }: { root: string }) {
       {query ? (
         <Hits root={root} query={query} kind={kind} />
       ) : (
-        <Nothing title="What are you looking for?">
+        <Nothing title="Search by name or in plain words">
           <p>
             A name as the code writes it comes first: <code>renew_lease</code>, <code>Store.open</code>,{" "}
             <code>src/main.rs:12</code>. Anything else is found by words, such as “where are expired leases collected”.
@@ -74,7 +74,7 @@ function Hits({ root, query, kind }: { root: string; query: string; kind: Symbol
             </section>
           ) : null}
           {hits.length === 0 ? (
-            <Nothing title="Nothing is called that">
+            <Nothing title="Nothing found">
               <p>Plain words are looked for in names, signatures, comments and bodies.</p>
             </Nothing>
           ) : (
@@ -105,7 +105,7 @@ function Hit({ root, hit }: { root: string; hit: CodeHit }) {
           {hit.name}
         </Link>
         {hit.matched === "words" ? null : (
-          <span className="quiet">{hit.matched === "meaning" ? "by what it means" : "by its name"}</span>
+          <span className="quiet">{hit.matched === "meaning" ? "by meaning" : "by name"}</span>
         )}
         <span className="code-place">
           <Place root={root} path={hit.path} line={hit.first_line} />

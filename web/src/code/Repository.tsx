@@ -13,7 +13,7 @@ import { Fresh } from "./place";
 export function Repository({ root }: { root: string }) {
   const status = useOperation("code_status", { path: root }, { refetchInterval: 5000 });
   const read = useAction("code_index", (now) =>
-    say(now.freshness.state === "updating" ? "It is being read." : "It is up to date."),
+    say(now.freshness.state === "updating" ? "It is being indexed." : "It is up to date."),
   );
   const again = (rebuild: boolean) => read.mutate({ path: root, rebuild, wait: false }, { onError: complain });
   return (
@@ -21,10 +21,10 @@ export function Repository({ root }: { root: string }) {
       <Loaded of={status}>{(known) => <Known status={known} />}</Loaded>
       <p className="ask">
         <button type="button" className="button" disabled={read.isPending} onClick={() => again(false)}>
-          Bring it up to date
+          Update
         </button>
         <button type="button" className="button plain" disabled={read.isPending} onClick={() => again(true)}>
-          Forget it and read everything again
+          Rebuild from scratch
         </button>
       </p>
     </div>
@@ -40,14 +40,14 @@ function Known({ status }: { status: CodeStatusResult }) {
       <dl className="facts">
         <dt>Folder</dt>
         <dd className="mono">{status.root}</dd>
-        <dt>Holds</dt>
+        <dt>Size</dt>
         <dd>
           {status.files.toLocaleString("en")} files, {status.symbols.toLocaleString("en")} symbols,{" "}
           {status.lines.toLocaleString("en")} lines
         </dd>
         {status.checked_at ? (
           <>
-            <dt>Looked at</dt>
+            <dt>Last checked</dt>
             <dd>
               <Ago at={status.checked_at} />
             </dd>
@@ -63,7 +63,7 @@ function Known({ status }: { status: CodeStatusResult }) {
         ) : null}
         {status.beyond_limit > 0 ? (
           <>
-            <dt>Too many</dt>
+            <dt>Not indexed</dt>
             <dd>{status.beyond_limit} files are beyond the limit and not read</dd>
           </>
         ) : null}
@@ -86,7 +86,7 @@ function Known({ status }: { status: CodeStatusResult }) {
       </section>
       {status.skipped_count > 0 ? (
         <details className="section">
-          <summary>Left out, {status.skipped_count}</summary>
+          <summary>Skipped files ({status.skipped_count})</summary>
           <ul className="skipped">
             {status.skipped.map((file) => (
               <li key={file.path}>
@@ -116,10 +116,10 @@ export function NewRepository({ first }: { first: boolean }) {
     if (path) read.mutate({ path, wait: true, rebuild: false });
   };
   return (
-    <Nothing title={first ? "No repository has been read yet" : "Another repository"}>
+    <Nothing title={first ? "No repository is indexed yet" : "Add a repository"}>
       <p>
         The code map knows what a repository defines, where, and what leans on what. Nothing has to be prepared: name a
-        folder on the daemon's machine, and the whole checkout it lies in is read.
+        folder on the daemon's machine, and the whole checkout it lies in is indexed.
       </p>
       <form className="ask new-repository" onSubmit={submit}>
         <input
@@ -138,7 +138,7 @@ export function NewRepository({ first }: { first: boolean }) {
           ))}
         </datalist>
         <button type="submit" className="button primary" disabled={read.isPending}>
-          {read.isPending ? "Reading…" : "Read it"}
+          {read.isPending ? "Indexing…" : "Index"}
         </button>
       </form>
       {read.error ? <Trouble error={read.error} /> : null}

@@ -31,11 +31,11 @@ export function SetBeacon({ root, symbols, close }: { root: string; symbols: str
     <Sheet title="Set a beacon" close={close}>
       <form onSubmit={submit}>
         <label>
-          What it is called
+          Name
           <input className="field" name="name" required maxLength={100} autoFocus />
         </label>
         <label>
-          The code it stands for, one a line: a name, or its place
+          Code, one per line: a name or path:line
           <textarea
             className="field mono"
             name="symbols"
@@ -46,16 +46,16 @@ export function SetBeacon({ root, symbols, close }: { root: string; symbols: str
           />
         </label>
         <label>
-          Why it is worth knowing
+          Note
           <textarea className="field" name="note" maxLength={2000} rows={2} />
         </label>
         {set.error ? <Trouble error={set.error} /> : null}
         <div className="actions">
           <button type="button" className="button plain" onClick={close}>
-            Leave it
+            Cancel
           </button>
           <button type="submit" className="button primary" disabled={set.isPending}>
-            Set it
+            Save
           </button>
         </div>
       </form>

@@ -1,11 +1,13 @@
 // Everything of one name: its source as it is on the disk now, with its lines. A
 // file is shown by what it defines.
 
-import { useState } from "react";
+import { Fragment, useState } from "react";
 import { Link, useSearchParams } from "wouter";
 
 import { useOperation } from "../daemon/queries";
 import type { ShownSymbol } from "../generated/operations";
+import { languageCalled } from "../highlight/languages";
+import { Highlighted, useHighlighted } from "../highlight/useHighlighted";
 import { Loaded } from "../parts/Loaded";
 import { Fresh, isWholeFile, Place, symbolAddress } from "./place";
 import { SetBeacon } from "./SetBeacon";
@@ -22,7 +24,7 @@ export function SymbolPage({ root }: { root: string }) {
             <Fresh of={freshness} />
             {count > 1 ? (
               <p className="quiet">
-                {count} things are called <code>{wanted}</code>
+                {count} symbols are named <code>{wanted}</code>
                 {count > found.length ? `; the first ${found.length} are shown` : ""}.
               </p>
             ) : null}
@@ -72,12 +74,22 @@ function Shown({ root, symbol }: { root: string; symbol: ShownSymbol }) {
 
 function Source({ symbol }: { symbol: ShownSymbol }) {
   const lines = symbol.source.split("\n");
+  const runs = useHighlighted(languageCalled(symbol.language), symbol, () => [symbol.source])?.[0];
   return (
     <div className="source" role="region" aria-label={`Source of ${symbol.name}`} tabIndex={0}>
       <pre aria-hidden="true" className="line-numbers">
         {lines.map((_, index) => symbol.first_line + index).join("\n")}
       </pre>
-      <pre>{symbol.source}</pre>
+      <pre>
+        {runs
+          ? lines.map((line, index) => (
+              <Fragment key={index}>
+                {index > 0 ? "\n" : null}
+                <Highlighted text={line} runs={runs[index]} />
+              </Fragment>
+            ))
+          : symbol.source}
+      </pre>
     </div>
   );
 }
@@ -85,7 +97,7 @@ function Source({ symbol }: { symbol: ShownSymbol }) {
 /** The lines of an outline are `   12  signature`, indented by what they are in. */
 function Outline({ root, symbol }: { root: string; symbol: ShownSymbol }) {
   const lines = symbol.source.split("\n").filter((line) => line.trim());
-  if (lines.length === 0) return <p className="quiet">It defines nothing that has a name.</p>;
+  if (lines.length === 0) return <p className="quiet">It defines no symbols.</p>;
   return (
     <ul className="outline">
       {lines.map((line) => {

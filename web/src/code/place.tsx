@@ -27,8 +27,8 @@ export function Fresh({ of }: { of: Freshness }) {
   return (
     <p className="quiet" role="status">
       {of.state === "updating"
-        ? `The files are being read, ${of.read} of ${of.to_read}. What was not reached is as it was before.`
-        : "Nobody has looked at the files since."}
+        ? `Indexing, ${of.read} of ${of.to_read} files; the rest is as of the last time.`
+        : "The files were not checked since the last index."}
     </p>
   );
 }

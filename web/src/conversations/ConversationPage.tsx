@@ -45,16 +45,16 @@ export function ConversationPage() {
           title="Commands of the program, what it tells its model by itself, requests that failed"
           onClick={() => setNoise(!noise)}
         >
-          What is not talk
+          Show noise
         </button>
         {said.hasPreviousPage ? (
           <Link className="button" href={`/conversations/${id}`}>
-            To the beginning
+            First turn
           </Link>
         ) : null}
         {said.hasNextPage ? (
           <Link className="button" href={`/conversations/${id}?at=end`}>
-            To the end
+            Last turn
           </Link>
         ) : null}
       </Bar>
@@ -70,11 +70,11 @@ export function ConversationPage() {
                   disabled={said.isFetchingPreviousPage}
                   onClick={() => void said.fetchPreviousPage()}
                 >
-                  What was said before
+                  Show earlier
                 </button>
               ) : null}
               {turns.length === 0 ? (
-                <Nothing title="Nothing was said in it">
+                <Nothing title="This conversation is empty">
                   <p>Its transcript has been found, and there is nothing in it yet.</p>
                 </Nothing>
               ) : null}
@@ -88,7 +88,7 @@ export function ConversationPage() {
                   disabled={said.isFetchingNextPage}
                   onClick={() => void said.fetchNextPage()}
                 >
-                  What was said then
+                  Show later
                 </button>
               ) : null}
             </div>
@@ -153,7 +153,7 @@ function TurnSection({ turn, noise, at }: { turn: Turn; noise: boolean; at: numb
       </ol>
       {hidden > 0 ? (
         <p className="quiet talk-hidden">
-          {counted(hidden, "message")} that {hidden === 1 ? "is" : "are"} not talk
+          {counted(hidden, "message")} hidden as noise
         </p>
       ) : null}
     </section>
@@ -173,13 +173,13 @@ function Facts({ conversation }: { conversation: Conversation }) {
         <>
           <dt>Run</dt>
           <dd>
-            <Link href={`/executions/${conversation.execution}`}>its journal and terminal</Link>
+            <Link href={`/executions/${conversation.execution}`}>journal and terminal</Link>
           </dd>
         </>
       ) : (
         <>
-          <dt>Whose</dt>
-          <dd>your own</dd>
+          <dt>Owner</dt>
+          <dd>you</dd>
         </>
       )}
       {conversation.task ? (
@@ -206,7 +206,7 @@ function Facts({ conversation }: { conversation: Conversation }) {
       <dd>
         <Lasting from={conversation.started_at} to={conversation.last_at} />
       </dd>
-      <dt>Said</dt>
+      <dt>Size</dt>
       <dd>
         {counted(conversation.turns, "turn")}, {counted(conversation.messages, "message")},{" "}
         {counted(conversation.tool_calls, "tool call")}

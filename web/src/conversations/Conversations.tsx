@@ -21,9 +21,9 @@ export interface Within {
 }
 
 const AGES = [
-  { days: 1, name: "The last day" },
-  { days: 7, name: "The last week" },
-  { days: 30, name: "The last month" },
+  { days: 1, name: "Last day" },
+  { days: 7, name: "Last week" },
+  { days: 30, name: "Last month" },
 ];
 
 export function Conversations() {
@@ -39,8 +39,8 @@ export function Conversations() {
           <SearchBox
             query={query}
             ask={(text) => narrow({ q: text })}
-            label="What was said"
-            placeholder={'Words that were said, or a "phrase"'}
+            label="Search conversations"
+            placeholder={'Words or a "phrase"'}
           >
             <Filters search={search} narrow={narrow} />
             {narrowed ? (
@@ -49,7 +49,7 @@ export function Conversations() {
                 className="button plain"
                 onClick={() => narrow({ engine: null, project: null, task: null, days: null })}
               >
-                All
+                Clear filters
               </button>
             ) : null}
           </SearchBox>
@@ -100,7 +100,7 @@ function Filters({ search, narrow }: { search: URLSearchParams; narrow: (changes
         value={value("engine")}
         onChange={(event) => narrow({ engine: event.target.value })}
       >
-        <option value="">Every agent</option>
+        <option value="">All agents</option>
         {choices("engine").map((engine) => (
           <option key={engine}>{engine}</option>
         ))}
@@ -111,7 +111,7 @@ function Filters({ search, narrow }: { search: URLSearchParams; narrow: (changes
         value={value("project")}
         onChange={(event) => narrow({ project: event.target.value })}
       >
-        <option value="">Every project</option>
+        <option value="">All projects</option>
         {choices("project").map((project) => (
           <option key={project} value={project}>
             {folderName(project)}
@@ -120,11 +120,11 @@ function Filters({ search, narrow }: { search: URLSearchParams; narrow: (changes
       </select>
       <select
         className="field"
-        aria-label="Since when"
+        aria-label="Time"
         value={value("days")}
         onChange={(event) => narrow({ days: event.target.value })}
       >
-        <option value="">At any time</option>
+        <option value="">Any time</option>
         {AGES.map(({ days, name }) => (
           <option key={days} value={days}>
             {name}

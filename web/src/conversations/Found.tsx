@@ -5,8 +5,8 @@ import { Link } from "wouter";
 
 import { useOperation } from "../daemon/queries";
 import type { ConversationHit } from "../generated/operations";
-import { Marked } from "../parts/Marked";
 import { Loaded, Nothing } from "../parts/Loaded";
+import { Marked } from "../parts/Marked";
 import { Pages } from "../parts/Pages";
 import { Ago } from "../parts/time";
 import { folderName, type Within } from "./Conversations";
@@ -37,16 +37,16 @@ export function Found({ query, within, from, go }: Props) {
             </p>
           ) : null}
           {hits.length === 0 ? (
-            <Nothing title="Nobody said that">
+            <Nothing title="Nothing found">
               <p>
-                {searched.toLocaleString()} messages and tool calls were looked at. Other words may
-                find it; what stands in quotes is found to the letter.
+                {searched.toLocaleString()} messages and tool calls were searched. Try other words; a
+                phrase in quotes is found to the letter.
               </p>
             </Nothing>
           ) : (
             <section className="section">
               <h2>
-                Found{" "}
+                Results{" "}
                 <span className="quiet">in {searched.toLocaleString()} messages and tool calls</span>
               </h2>
               <ol className="hits">
@@ -82,8 +82,7 @@ function Hit({ hit }: { hit: ConversationHit }) {
           ) : null}
         </span>
         <span>
-          in <Link href={`/conversations/${hit.conversation}?at=${hit.place}`}>{hit.title || "a conversation"}</Link>,
-          turn {hit.turn}
+          in <Link href={`/conversations/${hit.conversation}?at=${hit.place}`}>{hit.title || "a conversation"}</Link>, turn {hit.turn}
         </span>
         <span className="mono" title={hit.project}>
           {folderName(hit.project)}

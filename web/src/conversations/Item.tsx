@@ -72,7 +72,7 @@ function MessageItem({ item }: { item: Message }) {
       <p className="message-text">{long && !whole ? `${item.text.slice(0, LONG)}…` : item.text}</p>
       {long ? (
         <button type="button" className="button plain small" aria-expanded={whole} onClick={() => setWhole(!whole)}>
-          {whole ? "Show less" : "Show all of it"}
+          {whole ? "Show less" : "Show all"}
         </button>
       ) : null}
     </article>
@@ -98,12 +98,12 @@ function CallItem({ item }: { item: Call }) {
       </summary>
       {open ? (
         <div className="call-body">
-          <h3>What went in</h3>
-          <pre className="output" tabIndex={0} role="region" aria-label={`What went into ${item.tool}`}>
+          <h3>Input</h3>
+          <pre className="output" tabIndex={0} role="region" aria-label={`Input of ${item.tool}`}>
             {pretty(item.input)}
           </pre>
           <h3>
-            What came out {item.noise ? <Noise noise={item.noise} /> : null}{" "}
+            Output {item.noise ? <Noise noise={item.noise} /> : null}{" "}
             {item.cut ? (
               <span className="tag" title="An output is kept to 8 KB; the middle of this one is left out">
                 shortened
@@ -111,7 +111,7 @@ function CallItem({ item }: { item: Call }) {
             ) : null}
           </h3>
           {item.output ? (
-            <pre className="output" tabIndex={0} role="region" aria-label={`What came out of ${item.tool}`}>
+            <pre className="output" tabIndex={0} role="region" aria-label={`Output of ${item.tool}`}>
               {item.output}
             </pre>
           ) : (

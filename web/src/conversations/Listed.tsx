@@ -45,7 +45,7 @@ export function Listed({ within, narrowed }: { within: Within; narrowed: boolean
             disabled={list.isFetchingNextPage}
             onClick={() => void list.fetchNextPage()}
           >
-            Older ones
+            Show older
           </button>
         </p>
       ) : null}
@@ -57,7 +57,7 @@ function Talk({ talk, number }: { talk: Conversation; number: string | undefined
   return (
     <article className="talk">
       <Link className="talk-title" href={`/conversations/${talk.id}`}>
-        {talk.title || "Nothing was asked"}
+        {talk.title || "Untitled"}
       </Link>
       <p className="talk-facts quiet">
         <span>{talk.engine}</span>
@@ -65,7 +65,7 @@ function Talk({ talk, number }: { talk: Conversation; number: string | undefined
           {folderName(talk.project)}
         </span>
         {talk.task ? <Link href={`/board/${number ?? talk.task}`}>{number ?? "task"}</Link> : null}
-        {talk.execution ? <Link href={`/executions/${talk.execution}`}>run</Link> : <span>your own</span>}
+        {talk.execution ? <Link href={`/executions/${talk.execution}`}>run</Link> : <span>yours</span>}
         <span>{counted(talk.turns, "turn")}</span>
         {talk.tool_calls > 0 ? <span>{counted(talk.tool_calls, "tool call")}</span> : null}
         <Tokens tokens={talk.tokens} />
@@ -83,13 +83,13 @@ export const counted = (count: number, what: string) => `${count.toLocaleString(
 function Nobody({ narrowed }: { narrowed: boolean }) {
   if (narrowed) {
     return (
-      <Nothing title="No conversation fits">
+      <Nothing title="No conversation matches">
         <p>Another agent, project or time may have one.</p>
       </Nothing>
     );
   }
   return (
-    <Nothing title="Nobody has talked yet">
+    <Nothing title="No conversations yet">
       <p>
         What is said in a run of an agent is kept here by itself. Your own conversations with agent CLIs are taken in
         for the folders you name in the configuration:

@@ -56,16 +56,19 @@ export function useAction<O extends OperationName>(
   return useMutation<Result<O>, Error, Params<O>>({
     mutationFn: (params: Params<O>) => call(operation, params),
     onSuccess: (result, params) => {
-      touch(CHANGED_BY[operation] ?? []);
+      const changed = CHANGED_BY[operation] ?? [];
+      // Who has just pressed a button sees at once what came of it.
+      for (const each of changed) readAt.delete(each);
+      touch(changed);
       then?.(result, params);
     },
   });
 }
 
-const BOARD: OperationName[] = ["board_list", "board_show", "board_ready", "board_graph", "autopilot_show"];
-const QUESTIONS: OperationName[] = ["question_list", "daemon_status"];
-const SLOTS: OperationName[] = ["slot_list", "slot_explain"];
-const EXECUTIONS: OperationName[] = ["execution_list", "execution_show", "execution_journal"];
+const BOARD: OperationName[] = ["board_list", "board_show", "board_ready", "board_graph", "autopilot_show", "overview"];
+const QUESTIONS: OperationName[] = ["question_list", "daemon_status", "overview"];
+const SLOTS: OperationName[] = ["slot_list", "slot_explain", "overview"];
+const EXECUTIONS: OperationName[] = ["execution_list", "execution_show", "execution_journal", "overview"];
 const TOOLS: OperationName[] = ["mcp_server_list", "mcp_tool_list"];
 // Not `kb_get`, which counts as use: an entry left open would seem useful for
 // everything that is remembered meanwhile. Its page looks whether it must be.
@@ -74,17 +77,22 @@ const CODE: OperationName[] = ["code_list", "code_status", "code_search", "code_
 const CONVERSATIONS: OperationName[] = ["conversation_list", "conversation_show", "conversation_search"];
 const INCIDENTS: OperationName[] = ["incident_list", "daemon_status"];
 
+const SETTINGS: OperationName[] = ["config_show", "config_history"];
+
 /** What our own actions change, read again without waiting for the event. */
 const CHANGED_BY: Partial<Record<OperationName, OperationName[]>> = {
   question_answer: QUESTIONS,
   question_dismiss: QUESTIONS,
-  board_add: BOARD,
+  board_add: [...BOARD, "repository_list"],
+  board_add_steps: [...BOARD, "repository_list"],
+  demo_start: [...BOARD, "repository_list"],
   board_edit: BOARD,
   board_note: ["board_show"],
   board_retry: BOARD,
   board_cancel: BOARD,
   board_decompose: BOARD,
-  autopilot_set: ["autopilot_show"],
+  autopilot_set: ["autopilot_show", "board_ready", "overview"],
+  overview_seen: ["overview"],
   execution_message: EXECUTIONS,
   execution_answer: [...EXECUTIONS, ...QUESTIONS],
   execution_interrupt: EXECUTIONS,
@@ -94,10 +102,17 @@ const CHANGED_BY: Partial<Record<OperationName, OperationName[]>> = {
   slot_spawn: SLOTS,
   incident_resolve: INCIDENTS,
   mcp_server_control: ["mcp_server_list"],
+  mcp_server_add: [...TOOLS, "config_history"],
+  mcp_server_remove: [...TOOLS, "config_history"],
+  config_set: [...SETTINGS, "usage_report", "permission_list"],
+  config_undo: [...SETTINGS, "usage_report", "permission_list", "mcp_server_list"],
+  token_create: ["token_list"],
+  token_revoke: ["token_list"],
   mcp_pin: TOOLS,
   mcp_tool_call: ["mcp_server_list"],
   review_send: EXECUTIONS,
   worktree_finish: ["worktree_list", "worktree_diff", ...BOARD],
+  worktree_discard: ["worktree_list", "worktree_diff"],
   worktree_clean: ["worktree_list"],
   permission_add: ["permission_list"],
   permission_remove: ["permission_list"],
@@ -105,7 +120,7 @@ const CHANGED_BY: Partial<Record<OperationName, OperationName[]>> = {
   kb_forget: [...KNOWLEDGE, "kb_get"],
   kb_decide: KNOWLEDGE,
   kb_gc: [...KNOWLEDGE, "kb_get"],
-  code_index: CODE,
+  code_index: [...CODE, "repository_list"],
   beacon_set: ["beacon_list", "code_search", "code_show"],
   beacon_remove: ["beacon_list", "code_search", "code_show"],
   daemon_control: ["config_show", "daemon_status"],
@@ -152,7 +167,7 @@ function changedBy(event: TimelineEvent["event"]): OperationName[] {
       return EXECUTIONS;
     case "autopilot_changed":
     case "usage_limit_reached":
-      return ["autopilot_show", "board_ready"];
+      return ["autopilot_show", "board_ready", "overview"];
     case "incident_opened":
     case "incident_resolved":
       return INCIDENTS;
@@ -162,6 +177,7 @@ function changedBy(event: TimelineEvent["event"]): OperationName[] {
     case "kb_conflict_detected":
       return KNOWLEDGE;
     case "code_indexed":
+      return [...CODE, "repository_list"];
     case "beacon_moved":
     case "beacon_lost":
       return CODE;
@@ -170,6 +186,8 @@ function changedBy(event: TimelineEvent["event"]): OperationName[] {
     case "config_reloaded":
       // Prices may have changed.
       return ["config_show", "usage_report", ...CONVERSATIONS];
+    case "config_changed":
+      return [...SETTINGS, "mcp_server_list"];
     case "config_rejected":
       return ["config_show"];
     case "mcp_tools_listed":
@@ -185,6 +203,9 @@ function changedBy(event: TimelineEvent["event"]): OperationName[] {
 
 /** Reads of one operation are at least this far apart, however much happens. */
 const PAUSE_MS = 250;
+/** What says everything at once takes the daemon longer, and is read less often. */
+const PAUSES: Partial<Record<OperationName, number>> = { overview: 1000 };
+const readAt = new Map<OperationName, number>();
 const waiting = new Set<OperationName>();
 let pause: ReturnType<typeof setTimeout> | undefined;
 
@@ -205,6 +226,8 @@ function flush(): void {
     // end, because cancelling it each time would never show anything in a busy
     // hour, and the next one comes after it.
     if (queries.isFetching({ queryKey: [operation] }) > 0) continue;
+    if (Date.now() - (readAt.get(operation) ?? 0) < (PAUSES[operation] ?? 0)) continue;
+    readAt.set(operation, Date.now());
     waiting.delete(operation);
     void queries.invalidateQueries({ queryKey: [operation] });
   }

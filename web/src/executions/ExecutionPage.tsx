@@ -5,13 +5,18 @@ import { type FormEvent, lazy, Suspense, useState } from "react";
 import { Link, useParams } from "wouter";
 
 import { Bar } from "../app/Menu";
+import { OpenQuestions } from "../attention/AnswerButtons";
 import { useAction, useOperation } from "../daemon/queries";
 import type { ExecutionDetails } from "../generated/operations";
+import { CostOf, Tokens } from "../parts/cost";
+import { EngineMark } from "../parts/engine";
 import { Lines, Loaded } from "../parts/Loaded";
-import { AttentionMark, LifecycleMark } from "../parts/marks";
+import { Mark, runState } from "../parts/marks";
+import { Prose } from "../parts/Prose";
 import { Ago, Lasting } from "../parts/time";
 import { complain, say } from "../parts/toasts";
 import { Journal } from "./Journal";
+import { runName } from "./names";
 import "../slots/slots.css";
 import "./executions.css";
 
@@ -33,7 +38,8 @@ export function ExecutionPage() {
         title={
           <>
             <Link href="/executions">Runs</Link> <span className="quiet">/</span>{" "}
-            {details.data?.slot_name ?? details.data?.engine ?? "…"}
+            {details.data?.task ? <Link href={`/board/${details.data.task}`}>{details.data.task}</Link> : null}{" "}
+            {details.data ? runName(details.data) : "…"}
           </>
         }
       >
@@ -45,7 +51,7 @@ export function ExecutionPage() {
             <div className="run-page">
               <div className="stack">
                 <Head run={run} />
-                {run.questions.length > 0 ? <Asked run={run} /> : null}
+                <OpenQuestions of={{ execution: run.execution, slot: run.ended_at ? null : run.slot }} keys />
                 <Journal run={run} moment={played} choose={choose} />
                 {run.ended_at ? null : <Tell run={run} />}
               </div>
@@ -75,15 +81,19 @@ export function ExecutionPage() {
 }
 
 function Head({ run }: { run: ExecutionDetails }) {
+  const why = run.trouble ?? run.failure;
   return (
     <header className="run-head">
-      <LifecycleMark lifecycle={run.lifecycle} />
-      <AttentionMark attention={run.attention} />
-      {run.ended_at ? null : <span>{run.activity}</span>}
-      {run.progress ? <span className="quiet">{run.progress}</span> : null}
-      {run.trouble ? (
+      <Mark {...runState(run)} />
+      <EngineMark engine={run.engine} />
+      {run.progress ? (
+        <span className="quiet">
+          <Prose text={run.progress} />
+        </span>
+      ) : null}
+      {why ? (
         <p className="trouble" role="alert">
-          {run.trouble}
+          <Prose text={why} />
         </p>
       ) : null}
     </header>
@@ -91,8 +101,8 @@ function Head({ run }: { run: ExecutionDetails }) {
 }
 
 function Actions({ run }: { run: ExecutionDetails }) {
-  const interrupt = useAction("execution_interrupt", () => say("It is told to stop what it does.", "rest"));
-  const cancel = useAction("execution_cancel", () => say("The run is ended.", "rest"));
+  const interrupt = useAction("execution_interrupt", () => say("The agent was interrupted.", "rest"));
+  const cancel = useAction("execution_cancel", () => say("The run is stopped.", "rest"));
   return (
     <>
       <Link href={`/slots/${run.slot}`} className="button">
@@ -118,12 +128,12 @@ function Actions({ run }: { run: ExecutionDetails }) {
             className="button plain danger"
             disabled={cancel.isPending}
             onClick={() => {
-              if (window.confirm("End this run and every process it started?")) {
-                cancel.mutate({ execution: run.execution, reason: "ended on the board" }, { onError: complain });
+              if (window.confirm("Stop this run and every process it started?")) {
+                cancel.mutate({ execution: run.execution, reason: "stopped in the page" }, { onError: complain });
               }
             }}
           >
-            End it
+            Stop run
           </button>
         </>
       )}
@@ -131,54 +141,11 @@ function Actions({ run }: { run: ExecutionDetails }) {
   );
 }
 
-function Asked({ run }: { run: ExecutionDetails }) {
-  const answer = useAction("execution_answer", () => say("The answer is on its way."));
-  return (
-    <section className="section">
-      <h2>It asks</h2>
-      {run.questions.map((question) => (
-        <form
-          key={question.request}
-          className="panel asked"
-          onSubmit={(event: FormEvent<HTMLFormElement>) => {
-            event.preventDefault();
-            const text = String(new FormData(event.currentTarget).get("answer") ?? "").trim();
-            if (text) answer.mutate({ execution: run.execution, request: question.request, text }, { onError: complain });
-          }}
-        >
-          <p>{question.question}</p>
-          <div className="options">
-            {(question.choices ?? []).map((choice) => (
-              <button
-                key={choice}
-                type="button"
-                className="button"
-                disabled={answer.isPending}
-                onClick={() =>
-                  answer.mutate({ execution: run.execution, request: question.request, text: choice }, { onError: complain })
-                }
-              >
-                {choice}
-              </button>
-            ))}
-          </div>
-          <div className="words">
-            <textarea className="field" name="answer" rows={2} aria-label={`Answer: ${question.question}`} placeholder="Your answer…" />
-            <button type="submit" className="button primary" disabled={answer.isPending}>
-              Answer
-            </button>
-          </div>
-        </form>
-      ))}
-    </section>
-  );
-}
-
 function Tell({ run }: { run: ExecutionDetails }) {
   const [text, setText] = useState("");
   const send = useAction("execution_message", () => {
     setText("");
-    say("The message is queued; it is typed when the agent waits for one.");
+    say("Sent: the agent gets it as soon as it waits for a message.");
   });
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -198,50 +165,55 @@ function Tell({ run }: { run: ExecutionDetails }) {
         }}
       />
       <button type="submit" className="button primary" disabled={send.isPending || !text.trim()}>
-        Queue
+        Send
       </button>
     </form>
   );
 }
 
 function Facts({ run }: { run: ExecutionDetails }) {
-  const { tokens } = run;
   return (
     <dl className="facts">
-      <dt>Agent</dt>
-      <dd>{run.engine}</dd>
+      {run.task ? (
+        <>
+          <dt>Task</dt>
+          <dd>
+            <Link href={`/board/${run.task}`}>
+              {run.task} {run.title}
+            </Link>
+          </dd>
+        </>
+      ) : null}
+      <dt>Slot</dt>
+      <dd>
+        <Link href={`/slots/${run.slot}`}>{run.slot_name ?? "Recording"}</Link>
+      </dd>
+      <dt>Repository</dt>
+      <dd title={run.repository.path}>{run.repository.name}</dd>
       <dt>Folder</dt>
       <dd className="mono">{run.cwd}</dd>
-      <dt>Reports by</dt>
-      <dd>{run.signals.replaceAll("_", " ")}</dd>
-      <dt>Began</dt>
+      <dt>Started</dt>
       <dd>
         <Ago at={run.started_at} />
       </dd>
-      <dt>{run.ended_at ? "Took" : "For"}</dt>
+      <dt>{run.ended_at ? "Took" : "Running for"}</dt>
       <dd>
         <Lasting from={run.started_at} to={run.ended_at} />
       </dd>
-      {tokens.requests > 0 ? (
+      {run.tokens.requests > 0 ? (
         <>
           <dt>Tokens</dt>
           <dd>
-            {tokens.input.toLocaleString()} in, {tokens.output.toLocaleString()} out
-            <br />
-            <span className="quiet">
-              {tokens.cache_read.toLocaleString()} from the cache, {tokens.requests} requests
-            </span>
+            <Tokens tokens={run.tokens} /> <span className="quiet">{run.tokens.requests} requests</span>
+          </dd>
+          <dt>Cost</dt>
+          <dd>
+            <CostOf cost={run.cost} />
           </dd>
         </>
       ) : null}
-      {run.conversation ? (
-        <>
-          <dt>Conversation</dt>
-          <dd className="mono">
-            <Link href={`/conversations/${encodeURIComponent(run.conversation)}`}>{run.conversation}</Link>
-          </dd>
-        </>
-      ) : null}
+      <dt>Reports by</dt>
+      <dd>{run.signals.replaceAll("_", " ")}</dd>
       <dt>Journal</dt>
       <dd className="mono">{run.journal}</dd>
     </dl>

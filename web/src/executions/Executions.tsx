@@ -1,85 +1,125 @@
-// Runs of agents: what each is doing, whom it waits for, what it last said.
+// Runs of agents, by the name of what each works on: its state in a word, what it
+// used, and why it failed if it did.
 
+import { useMemo, useState } from "react";
 import { Link } from "wouter";
 
 import { Bar } from "../app/Menu";
 import { useRemembered } from "../app/remember";
 import { useOperation } from "../daemon/queries";
 import type { ExecutionSummary } from "../generated/operations";
+import { CostOf, TokenSum } from "../parts/cost";
+import { EngineMark } from "../parts/engine";
 import { Loaded, Nothing } from "../parts/Loaded";
-import { AttentionMark, LifecycleMark } from "../parts/marks";
+import { Mark, runState } from "../parts/marks";
+import { Prose } from "../parts/Prose";
 import { Ago, Lasting } from "../parts/time";
+import { runName } from "./names";
 import "./executions.css";
 
 export function Executions() {
   const [all, setAll] = useRemembered("executions.all", true);
+  const [words, setWords] = useState("");
   const executions = useOperation("execution_list", { all, ...(all ? { limit: 200 } : {}) }, { placeholder: "keep" });
   return (
     <>
       <Bar title="Runs">
+        <input
+          className="field"
+          type="search"
+          aria-label="Filter runs"
+          placeholder="Filter…"
+          value={words}
+          onChange={(event) => setWords(event.target.value)}
+        />
         <button type="button" className="button" aria-pressed={all} onClick={() => setAll(!all)}>
-          Ended too
+          Show ended
         </button>
       </Bar>
       <div className="view">
         <Loaded of={executions}>
-          {(page) => (page.executions.length === 0 ? <NoRuns /> : <Table runs={page.executions} />)}
+          {(page) => (page.executions.length === 0 ? <NoRuns all={all} /> : <Table runs={page.executions} words={words} />)}
         </Loaded>
       </div>
     </>
   );
 }
 
-function NoRuns() {
+function NoRuns({ all }: { all: boolean }) {
   return (
-    <Nothing title="No agent has run">
+    <Nothing title={all ? "No agent has run yet" : "No agent runs now"}>
       <p>
         A run is one agent from its start to its end, with a journal of everything it was told, said and did. The
-        autopilot starts one for each attempt at a task.
+        autopilot starts one for each attempt at a task; you can start one yourself:
       </p>
-      <pre className="output">mission execution start claude --prompt "Say hello"</pre>
+      <pre className="output">mission run "Explain this repository"</pre>
+      <p>
+        <Link href="/board">Open the board</Link>
+      </p>
     </Nothing>
   );
 }
 
-function Table({ runs }: { runs: ExecutionSummary[] }) {
+function Table({ runs, words }: { runs: ExecutionSummary[]; words: string }) {
+  const wanted = words.trim().toLowerCase();
+  const shown = useMemo(
+    () =>
+      runs.filter((run) =>
+        `${run.task ?? ""} ${runName(run)} ${run.repository.name} ${run.engine} ${run.slot_name ?? ""}`.toLowerCase().includes(wanted),
+      ),
+    [runs, wanted],
+  );
+  if (shown.length === 0) {
+    return (
+      <Nothing title="No run fits">
+        <p>None of the {runs.length} runs has “{words.trim()}” in its name, repository or agent.</p>
+      </Nothing>
+    );
+  }
   return (
     <div className="scroll-x" role="region" aria-label="Runs" tabIndex={0}>
       <table className="table paragraphs runs">
         <thead>
           <tr>
             <th>State</th>
+            <th>Run</th>
+            <th>Repository</th>
             <th>Agent</th>
-            <th>Folder</th>
-            <th>Doing</th>
-            <th>Began</th>
-            <th>Took</th>
+            <th className="number">Used</th>
+            <th>Started</th>
+            <th className="number">Took</th>
           </tr>
         </thead>
         <tbody>
-          {runs.map((run) => (
+          {shown.map((run) => (
             <tr key={run.execution}>
               <td>
-                <Link href={`/executions/${run.execution}`}>
-                  <LifecycleMark lifecycle={run.lifecycle} />
-                </Link>
+                <Mark {...runState(run)} />
+              </td>
+              <td className="run-name">
+                <p>
+                  {run.task ? (
+                    <Link href={`/board/${run.task}`} className="number">
+                      {run.task}
+                    </Link>
+                  ) : null}{" "}
+                  <Link href={`/executions/${run.execution}`}>{runName(run)}</Link>
+                </p>
+                <Why run={run} />
+              </td>
+              <td className="quiet" title={run.repository.path}>
+                {run.repository.name}
               </td>
               <td>
-                <Link href={`/executions/${run.execution}`}>{run.slot_name ?? run.engine}</Link>
-                {run.slot_name ? <span className="quiet"> {run.engine}</span> : null}
+                <EngineMark engine={run.engine} />
               </td>
-              <td className="mono quiet run-folder" title={run.cwd}>
-                {run.cwd.split("/").slice(-2).join("/")}
+              <td className="number run-used">
+                <TokenSum tokens={run.tokens} /> <CostOf cost={run.cost} />
               </td>
               <td>
-                <AttentionMark attention={run.attention} /> {run.ended_at ? null : run.activity}
-                {run.progress ? <span className="quiet"> {run.progress}</span> : null}
-                {run.trouble ? <span className="tag" data-tone="bad">{run.trouble}</span> : null}
-              </td>
-              <td data-name="began">
                 <Ago at={run.started_at} />
               </td>
-              <td data-name="took">
+              <td className="number">
                 <Lasting from={run.started_at} to={run.ended_at} />
               </td>
             </tr>
@@ -88,4 +128,21 @@ function Table({ runs }: { runs: ExecutionSummary[] }) {
       </table>
     </div>
   );
+}
+
+/** Why it failed, else how far it says it is. */
+function Why({ run }: { run: ExecutionSummary }) {
+  const failure = run.trouble ?? run.failure;
+  if (failure) {
+    return (
+      <p className="run-failure">
+        <Prose text={failure} />
+      </p>
+    );
+  }
+  return run.progress ? (
+    <p className="quiet">
+      <Prose text={run.progress} />
+    </p>
+  ) : null;
 }

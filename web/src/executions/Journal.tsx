@@ -2,12 +2,13 @@
 // record. The time of each leads to the terminal as it was then, and while the
 // recording plays, the journal shows where it is.
 
-import { useEffect, useRef, useState } from "react";
+import { useEffect, useMemo, useRef, useState } from "react";
 
 import { useRemembered } from "../app/remember";
 import { useOperation } from "../daemon/queries";
-import type { ExecutionDetails, JournalEntry, RecordKind } from "../generated/operations";
+import type { ExecutionDetails, Happening, JournalEntry, RecordKind } from "../generated/operations";
 import { Lines, Loaded, Trouble } from "../parts/Loaded";
+import { Prose } from "../parts/Prose";
 import { clock } from "../parts/time";
 import { useRecords } from "./records";
 
@@ -20,7 +21,7 @@ interface Props {
 
 /** What can be shown of a journal: which kinds of record. */
 const SHOWN = {
-  story: { name: "The story", kinds: [] },
+  story: { name: "Story", kinds: [] },
   all: { name: "Every record", kinds: [] },
   messages: { name: "Messages", kinds: ["message.accepted", "message.delivery"] },
   observations: { name: "Observations", kinds: ["observation.recorded"] },
@@ -59,17 +60,42 @@ export function Journal({ run, moment, choose }: Props) {
 }
 
 function Story({ run, moment, choose }: Props) {
-  const here = placeOf(run.timeline, moment);
-  if (run.timeline.length === 0) return <p className="quiet">Nothing has happened yet.</p>;
+  const story = useMemo(() => toldOnce(run.timeline), [run.timeline]);
+  const here = placeOf(story, moment);
+  if (story.length === 0) return <p className="quiet">Nothing has happened yet.</p>;
   return (
     <ol className="journal">
-      {run.timeline.map((happening, index) => (
+      {story.map((happening, index) => (
         <Item key={happening.sequence} at={happening.at} kind={happening.title} here={index === here} choose={choose}>
-          <p className="prose record-text">{happening.text}</p>
+          <p className="prose record-text">
+            <Prose text={withoutBackground(happening.text)} />
+          </p>
         </Item>
       ))}
     </ol>
   );
+}
+
+/** What was asked, without what the daemon told beside it: that is on the task's page. */
+const withoutBackground = (text: string): string => text.split(/\n=+ Background, gathered by/)[0]?.trimEnd() ?? text;
+
+const SENT = new Set(["prompt", "answer", "nudge", "review", "checkpoint"]);
+
+/**
+ * What was sent to the agent comes back in its transcript, with whatever it was
+ * told beside it: it is told once, as what was sent.
+ */
+function toldOnce(timeline: Happening[]): Happening[] {
+  const plain = (text: string) => text.replaceAll(/\s+/g, "").replace(/…$/, "");
+  const sent: string[] = [];
+  return timeline.filter(({ title, text }) => {
+    const words = plain(text);
+    if (SENT.has(title)) sent.push(words);
+    if (title !== "operator") return true;
+    const echoed = sent.findIndex((each) => each.startsWith(words) || words.includes(each) || text.endsWith("…"));
+    if (echoed >= 0) sent.splice(echoed, 1);
+    return echoed < 0;
+  });
 }
 
 function Everything({ run, kinds, moment, choose }: Props & { kinds: RecordKind[] }) {

@@ -15,7 +15,7 @@ export function Conflicts() {
       <Loaded of={conflicts}>
         {({ conflicts: all }) =>
           all.length === 0 ? (
-            <Nothing title="Nothing contradicts anything">
+            <Nothing title="No conflicts">
               <p>What is remembered is compared with what is known; two that cannot both hold are shown here.</p>
             </Nothing>
           ) : (
@@ -34,7 +34,7 @@ export function Conflicts() {
 }
 
 function Conflict({ conflict: { edge, newer, older } }: { conflict: KbConflict }) {
-  const forget = useAction("kb_forget", ({ summary }) => say(`Out of use: ${summary}`, "rest"));
+  const forget = useAction("kb_forget", ({ summary }) => say(`Archived: ${summary}`, "rest"));
   const side = (name: string, id: string, words: string) => (
     <section>
       <h2 className="side-name">The {name}</h2>

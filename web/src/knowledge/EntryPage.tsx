@@ -1,5 +1,5 @@
 // One entry: what it says, where that came from and how far it is believed, what
-// it said before, and how it stands to others.
+// it said before, and the entries related to it.
 
 import { useEffect, useState } from "react";
 import { Link, useParams } from "wouter";
@@ -60,7 +60,7 @@ function useEntry(id: string) {
 }
 
 function Actions({ entry, edit }: { entry: KbEntry; edit: () => void }) {
-  const forget = useAction("kb_forget", () => say("It is out of use and not found any more. It can be brought back.", "rest"));
+  const forget = useAction("kb_forget", () => say("It is archived and not found any more. It can be restored.", "rest"));
   const back = useAction("kb_remember", (result) => say(came(result).words));
   if (entry.archived_at) {
     const { summary, detail, key, category, labels, scope, source } = entry;
@@ -76,14 +76,14 @@ function Actions({ entry, edit }: { entry: KbEntry; edit: () => void }) {
           )
         }
       >
-        Bring it back
+        Restore
       </button>
     );
   }
   return (
     <>
       <button type="button" className="button" onClick={edit}>
-        Revise <kbd>e</kbd>
+        Edit <kbd>e</kbd>
       </button>
       <button
         type="button"
@@ -112,7 +112,7 @@ function Entry({ view: { entry, history, edges, others } }: { view: KbEntryView 
           ))}
           {entry.archived_at ? (
             <span className="tag" data-tone="wait">
-              out of use: {entry.archived_why}
+              archived: {entry.archived_why}
             </span>
           ) : null}
         </p>
@@ -121,7 +121,7 @@ function Entry({ view: { entry, history, edges, others } }: { view: KbEntryView 
         <div className="stack">
           {entry.detail ? <p className="prose">{entry.detail}</p> : null}
           <section className="section">
-            <h2>How it stands to others</h2>
+            <h2>Related entries</h2>
             {edges.length === 0 ? <p className="quiet">Nothing repeats, refines or contradicts it.</p> : null}
             <ul className="edges">
               {edges.map((edge) => {
@@ -134,15 +134,15 @@ function Entry({ view: { entry, history, edges, others } }: { view: KbEntryView 
                     </span>
                     <span>
                       <Link href={`/knowledge/entry/${out ? edge.to : edge.from}`}>
-                        {other?.summary ?? "an entry that is gone"}
+                        {other?.summary ?? "a deleted entry"}
                       </Link>
-                      {other?.archived ? <span className="quiet"> (out of use)</span> : null}
+                      {other?.archived ? <span className="quiet"> (archived)</span> : null}
                       <br />
                       <span className="quiet">
                         {edge.reason}, <Ago at={edge.at} />
                         {edge.ended_at ? (
                           <>
-                            ; over since <Ago at={edge.ended_at} />
+                            ; ended <Ago at={edge.ended_at} />
                           </>
                         ) : null}
                       </span>
@@ -161,35 +161,35 @@ function Entry({ view: { entry, history, edges, others } }: { view: KbEntryView 
 }
 
 const OUT: Record<EdgeKind, string> = {
-  prerequisite: "needs",
-  supersedes: "holds instead of",
+  prerequisite: "requires",
+  supersedes: "supersedes",
   contradicts: "contradicts",
-  refines: "says more than",
-  duplicate: "says the same as",
+  refines: "refines",
+  duplicate: "duplicates",
 };
 
 const IN: Record<EdgeKind, string> = {
-  prerequisite: "is needed by",
-  supersedes: "is replaced by",
-  contradicts: "is contradicted by",
-  refines: "is refined by",
-  duplicate: "is repeated by",
+  prerequisite: "required by",
+  supersedes: "superseded by",
+  contradicts: "contradicted by",
+  refines: "refined by",
+  duplicate: "duplicated by",
 };
 
 const TRUST: Record<AuthorTier, string> = {
-  machine: "a program: believed least",
+  machine: "a program: trusted least",
   agent: "an agent",
-  person: "a person: believed most",
+  person: "a person: trusted most",
 };
 
 function Provenance({ entry }: { entry: KbEntry }) {
   return (
     <aside className="task-side" aria-label="Where it comes from">
-      <Share name="Trust" share={entry.trust} says="how far its author is believed" />
+      <Share name="Trust" share={entry.trust} says="how far its author is trusted" />
       <Share name="Confidence" share={entry.confidence} says="what the entries around it leave of that" />
       <Share name="Utility" share={entry.utility} says="grows when it is fetched, cited, led to success" />
       <dl className="facts">
-        <dt>Said by</dt>
+        <dt>Author</dt>
         <dd>
           {entry.author === entry.tier ? "" : `${entry.author}, `}
           {TRUST[entry.tier]}
@@ -207,15 +207,15 @@ function Provenance({ entry }: { entry: KbEntry }) {
         ) : null}
         <dt>Project</dt>
         <dd>{entry.scope ?? "all"}</dd>
-        <dt>First said</dt>
+        <dt>Created</dt>
         <dd>
           <Ago at={entry.created_at} />
         </dd>
-        <dt>Known true</dt>
+        <dt>Last verified</dt>
         <dd>
           <Ago at={entry.verified_at} />
         </dd>
-        <dt>Used</dt>
+        <dt>Last used</dt>
         <dd>{entry.used_at ? <Ago at={entry.used_at} /> : "never"}</dd>
         <dt>Key</dt>
         <dd className="mono">{entry.key}</dd>
@@ -266,10 +266,10 @@ function History({ history }: { history: KbRevision[] }) {
 /** What a revision says otherwise than the one before it. */
 function Changes({ revision, before }: { revision: KbRevision; before: KbRevision | undefined }) {
   if (!before) {
-    return <p className="prose revision-words">{revision.detail || "Nothing more was said."}</p>;
+    return <p className="prose revision-words">{revision.detail || "No details."}</p>;
   }
   const changed = (["summary", "detail", "category"] as const).filter((part) => before[part] !== revision[part]);
-  if (changed.length === 0) return <p className="quiet revision-words">The same words, known again to be true.</p>;
+  if (changed.length === 0) return <p className="quiet revision-words">The same words, verified again.</p>;
   return (
     <div className="revision-words">
       {changed.map((part) => (

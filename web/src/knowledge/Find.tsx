@@ -1,5 +1,5 @@
 // Entries found by meaning and by words, each with what every stage of the search
-// gave it; without a question, those that were last known to be true.
+// gave it; without a question, those that were verified last.
 
 import { Link } from "wouter";
 
@@ -30,7 +30,7 @@ export function Find() {
       <SearchBox
         query={query}
         ask={(text) => narrow({ q: text })}
-        label="What is to be found"
+        label="Search knowledge"
         placeholder={'Words, an identifier, or a "phrase"'}
       >
         <select
@@ -61,7 +61,7 @@ export function Find() {
             aria-pressed={archived}
             onClick={() => narrow({ archived: archived ? null : "yes" })}
           >
-            Out of use
+            Archived
           </button>
         )}
       </SearchBox>
@@ -92,15 +92,15 @@ function Hits({ query, category, explore, from, go }: { query: string; category:
         <>
           {notice ? <p className="notice">{sentence(notice)}</p> : null}
           {hits.length === 0 ? (
-            <Nothing title="Nothing is known about that">
+            <Nothing title="Nothing found">
               <p>Other words may find it: names of files and functions are found to the letter.</p>
             </Nothing>
           ) : (
             <section className="section">
               <h2>
-                Found
+                Results
                 <button type="button" className="button plain small" aria-pressed={why} onClick={() => setWhy(!why)}>
-                  {why ? "Hide why" : "Show why each is here"}
+                  {why ? "Hide scores" : "Show scores"}
                 </button>
               </h2>
               <ol className="hits">
@@ -135,11 +135,11 @@ function Hit({ hit, place, why }: { hit: KbHit; place: number; why: boolean }) {
         <Category category={hit.category} />
         {hit.superseded_by ? (
           <Link className="tag" data-tone="wait" href={`/knowledge/entry/${hit.superseded_by}`}>
-            another holds instead
+            superseded
           </Link>
         ) : null}
         <span className="quiet">
-          from {hit.source}, {Math.round(hit.confidence * 100)} % sure, known true <Ago at={hit.verified_at} />
+          from {hit.source}, {Math.round(hit.confidence * 100)} % sure, verified <Ago at={hit.verified_at} />
         </span>
       </p>
       {why ? <Scores scores={hit.scores} /> : null}
@@ -163,7 +163,7 @@ function Latest({ category, archived, from, go }: { category: EntryCategory | ""
             <NothingKnown archived={archived} filtered={Boolean(category)} />
           ) : (
             <section className="section">
-              <h2>{archived ? "Out of use" : "Last known to be true"}</h2>
+              <h2>{archived ? "Archived" : "Recently verified"}</h2>
               <ul className="entries">
                 {entries.map((entry) => (
                   <li key={entry.id}>
@@ -196,7 +196,7 @@ function Counts({ stats }: { stats: KbStatsReport }) {
   const rest = stats.entries - embedding.embedded;
   return (
     <p className="quiet">
-      {stats.entries} {stats.entries === 1 ? "entry" : "entries"} in use, {stats.archived} out of use.{" "}
+      {stats.entries} {stats.entries === 1 ? "entry" : "entries"} in use, {stats.archived} archived.{" "}
       {embedding.notice
         ? `Found by words alone: ${embedding.notice}.`
         : embedding.serving
@@ -210,12 +210,12 @@ function Counts({ stats }: { stats: KbStatsReport }) {
 
 function NothingKnown({ archived, filtered }: { archived: boolean; filtered: boolean }) {
   if (filtered) return <Nothing title="Nothing of that category" />;
-  if (archived) return <Nothing title="Everything that was remembered is in use" />;
+  if (archived) return <Nothing title="Nothing is archived" />;
   return (
-    <Nothing title="Nothing has been remembered yet">
+    <Nothing title="No knowledge yet">
       <p>
-        What agents and people learn is kept here with where it came from, and given to those who need it. Remember
-        something with <kbd>n</kbd>, or bring notes from files:
+        What agents and people learn is kept here with where it came from, and given to those who need it. Add an
+        entry with <kbd>n</kbd>, or import notes from files:
       </p>
       <pre className="output">mission kb import docs/</pre>
     </Nothing>

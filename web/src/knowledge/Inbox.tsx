@@ -13,7 +13,7 @@ export function Inbox() {
   // No event tells of a proposal: it changes nothing until somebody decides.
   const inbox = useOperation("kb_inbox", {}, { refetchInterval: 15_000 });
   const decide = useAction("kb_decide", ({ remembered }) => {
-    if (!remembered) return say("Refused. It is not kept.", "rest");
+    if (!remembered) return say("Rejected. It is not kept.", "rest");
     const { words, tone } = came(remembered);
     say(words, tone);
   });
@@ -83,7 +83,7 @@ function Proposal({ proposal, first, busy, decide }: ProposalProps) {
           Accept {first ? <kbd>a</kbd> : null}
         </button>
         <button type="button" className="button plain" disabled={busy} onClick={() => decide("reject")}>
-          Refuse {first ? <kbd>x</kbd> : null}
+          Reject {first ? <kbd>x</kbd> : null}
         </button>
       </p>
     </article>

@@ -17,7 +17,7 @@ import { Unused } from "./Unused";
 import "./knowledge.css";
 
 const PARTS = [
-  { path: "find", name: "Find", component: Find },
+  { path: "find", name: "Search", component: Find },
   { path: "inbox", name: "Inbox", component: Inbox },
   { path: "conflicts", name: "Conflicts", component: Conflicts },
   { path: "map", name: "Map", component: Plane },
@@ -39,7 +39,7 @@ export function Knowledge() {
         title="Knowledge"
         action={
           <button type="button" className="button primary" onClick={() => setWriting(true)}>
-            Remember <kbd>n</kbd>
+            New entry <kbd>n</kbd>
           </button>
         }
       >

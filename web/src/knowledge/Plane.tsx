@@ -59,8 +59,8 @@ function Laid({ whole }: { whole: KbMapResult }) {
         <input
           className="field"
           type="search"
-          aria-label="Light up entries with these words"
-          placeholder="Light up words"
+          aria-label="Highlight entries with these words"
+          placeholder="Highlight words"
           value={words}
           onChange={(event) => setWords(event.target.value)}
         />

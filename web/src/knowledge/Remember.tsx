@@ -39,14 +39,14 @@ export function Remember({ entry, close }: { entry?: KbEntry; close: () => void 
     });
   };
   return (
-    <Sheet title={entry ? "Revise" : "Remember"} close={close}>
+    <Sheet title={entry ? "Edit entry" : "New entry"} close={close}>
       <form onSubmit={submit}>
         <label>
-          What is known, in one sentence
+          Summary, in one sentence
           <textarea className="field" name="summary" required maxLength={4000} rows={2} defaultValue={entry?.summary} autoFocus />
         </label>
         <label>
-          Everything else about it
+          Details
           <textarea className="field" name="detail" rows={7} defaultValue={entry?.detail} />
         </label>
         <div className="pair">
@@ -59,18 +59,18 @@ export function Remember({ entry, close }: { entry?: KbEntry; close: () => void 
             </select>
           </label>
           <label>
-            Labels, with commas between
+            Labels, separated by commas
             <input className="field" name="labels" defaultValue={entry?.labels.join(", ")} />
           </label>
         </div>
         {entry ? null : (
           <div className="pair">
             <label>
-              Key, to change it under
+              Key
               <input className="field mono" name="key" placeholder="made from the text" />
             </label>
             <label>
-              Project it belongs to
+              Project
               <input className="field" name="scope" placeholder="all" />
             </label>
           </div>
@@ -78,10 +78,10 @@ export function Remember({ entry, close }: { entry?: KbEntry; close: () => void 
         {remember.error ? <Trouble error={remember.error} /> : null}
         <div className="actions">
           <button type="button" className="button plain" onClick={close}>
-            Leave it
+            Cancel
           </button>
           <button type="submit" className="button primary" disabled={remember.isPending}>
-            {entry ? "Keep as a new revision" : "Remember it"}
+            Save
           </button>
         </div>
       </form>
@@ -91,8 +91,8 @@ export function Remember({ entry, close }: { entry?: KbEntry; close: () => void 
 
 /** What became of it, in a sentence. */
 export function came(result: KbRemembered): { words: string; tone: "good" | "wait" | "rest" } {
-  const changed = { added: "Remembered.", revised: "There is a new revision.", unchanged: "It was known in these words." };
-  const masked = result.masked > 0 ? ` ${result.masked} secrets were taken out.` : "";
+  const changed = { added: "Saved.", revised: "Saved as a new revision.", unchanged: "It was there in these words already; it is verified again." };
+  const masked = result.masked > 0 ? ` ${result.masked} secrets were removed.` : "";
   const conflicts = result.edges.filter((edge) => edge.kind === "contradicts").length;
   const conflict = conflicts > 0 ? ` It contradicts ${conflicts} other ${conflicts === 1 ? "entry" : "entries"}.` : "";
   return {

@@ -35,7 +35,7 @@ export function Scores({ scores }: { scores: KbScores }) {
       scores.freshness >= 0.9995 ? "takes nothing away" : `leaves ${percent(scores.freshness)} of it`,
     ],
     [
-      "to the letter",
+      "exact match",
       scores.exact,
       scores.exact > 0 ? `has ${percent(scores.exact)} of the names and phrases asked for` : "nothing was named exactly",
     ],

@@ -15,8 +15,8 @@ export function Unused() {
   const collect = useAction("kb_gc", ({ action, entries }) =>
     say(
       action === "undo"
-        ? `${entries.length} brought back.`
-        : `${entries.length} out of use; they can be brought back.`,
+        ? `${entries.length} restored.`
+        : `${entries.length} archived; they can be restored.`,
       "rest",
     ),
   );
@@ -25,7 +25,7 @@ export function Unused() {
     <div className="stack knowledge">
       <p className="ask">
         <label className="hold">
-          Judged as it will be
+          As of
           <select className="field" value={days} onChange={(event) => setDays(Number(event.target.value))}>
             {AHEAD.map((each) => (
               <option key={each} value={each}>
@@ -41,7 +41,7 @@ export function Unused() {
             disabled={collect.isPending}
             onClick={() => collect.mutate({ action: "archive" }, { onError: complain })}
           >
-            Take these {count} out of use
+            Archive these {count}
           </button>
         ) : null}
         <button
@@ -50,13 +50,13 @@ export function Unused() {
           disabled={collect.isPending}
           onClick={() => collect.mutate({ action: "undo" }, { onError: complain })}
         >
-          Bring the last back
+          Undo the last archive
         </button>
       </p>
       <Loaded of={aged}>
         {({ entries }) =>
           entries.length === 0 ? (
-            <Nothing title={days === 0 ? "Nothing has aged unused" : "Nothing will have aged unused by then"}>
+            <Nothing title={days === 0 ? "Nothing is unused" : "Nothing will be unused by then"}>
               <p>Entries that nobody fetches or cites lose their worth with time; those that lost it are listed here.</p>
             </Nothing>
           ) : (

@@ -3,6 +3,8 @@
 import type { UseQueryResult } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 
+import { Described } from "./Described";
+
 interface Props<T> {
   of: UseQueryResult<T>;
   /** About how many lines will be there. */
@@ -26,7 +28,9 @@ export function Loaded<T>({ of, lines = 6, children }: Props<T>) {
 export function Trouble({ error, retry }: { error: Error; retry?: () => void }) {
   return (
     <div className="trouble" role="alert">
-      <span>{error.message}</span>
+      <span>
+        <Described text={error.message} />
+      </span>
       {retry ? (
         <button type="button" className="button small" onClick={retry}>
           Try again

@@ -1,5 +1,5 @@
-// Tokens and what they cost. A cost is known where the configuration has a price
-// for the model, and where it has none that is said.
+// Tokens and what they cost. A cost is known where the configuration or a list of the
+// program has a price for the model, and where neither has one that is said.
 
 import type { Cost, TokenCounts } from "../generated/operations";
 
@@ -20,9 +20,20 @@ export function Tokens({ tokens }: { tokens: TokenCounts }) {
   );
 }
 
+/** What went in and came out, as one figure. */
+export function TokenSum({ tokens }: { tokens: TokenCounts }) {
+  const sum = tokens.input + tokens.cache_read + tokens.cache_write + tokens.output;
+  if (sum === 0) return null;
+  return (
+    <span title={`${(sum - tokens.output).toLocaleString()} in, ${tokens.output.toLocaleString()} out`}>
+      {short(sum)} tokens
+    </span>
+  );
+}
+
 export function CostOf({ cost }: { cost: Cost }) {
   const unpriced = cost.unpriced ?? [];
-  const missing = `${unpriced.join(", ")} has no price in usage.prices`;
+  const missing = `No price for ${unpriced.join(", ")}`;
   if (cost.microdollars == null && cost.told_microdollars != null) {
     return <span title="As the agent's program itself counts it">{dollars(cost.told_microdollars)}</span>;
   }

@@ -5,6 +5,7 @@ import type {
   BoardTaskStatus,
   ExecutionAttention,
   ExecutionLifecycle,
+  ExecutionSummary,
   PtyState,
 } from "../generated/operations";
 
@@ -46,6 +47,7 @@ export const slotTone = (state: PtyState): Tone => SLOT[state].tone;
 const TASK: Record<BoardTaskStatus, Said> = {
   open: { tone: "rest", word: "open" },
   running: { tone: "work", word: "running", busy: true },
+  review: { tone: "wait", word: "ready for review" },
   done: { tone: "good", word: "done" },
   failed: { tone: "bad", word: "failed" },
   blocked: { tone: "wait", word: "blocked" },
@@ -61,7 +63,7 @@ const LIFECYCLE: Record<ExecutionLifecycle, Said> = {
   starting: { tone: "rest", word: "starting", busy: true },
   running: { tone: "work", word: "running", busy: true },
   paused: { tone: "wait", word: "paused" },
-  completed: { tone: "good", word: "completed" },
+  completed: { tone: "good", word: "done" },
   failed: { tone: "bad", word: "failed" },
   cancelled: { tone: "rest", word: "cancelled" },
   terminated: { tone: "bad", word: "terminated" },
@@ -69,6 +71,15 @@ const LIFECYCLE: Record<ExecutionLifecycle, Said> = {
 
 export function LifecycleMark({ lifecycle }: { lifecycle: ExecutionLifecycle }) {
   return <Mark {...LIFECYCLE[lifecycle]} />;
+}
+
+/** A run in one word: whom it waits for says more than that it runs. */
+export function runState(run: Pick<ExecutionSummary, "lifecycle" | "attention" | "activity" | "open_questions">): Said {
+  if (run.lifecycle !== "running") return LIFECYCLE[run.lifecycle];
+  if (run.open_questions > 0 || run.attention === "awaiting_operator") return { tone: "wait", word: "asks" };
+  if (run.attention === "blocked") return { tone: "wait", word: "blocked" };
+  if (run.activity === "idle") return { tone: "rest", word: "idle" };
+  return { tone: "work", word: "working", busy: true };
 }
 
 const ATTENTION: Record<ExecutionAttention, Said | undefined> = {

@@ -34,12 +34,24 @@ function useSpoken<E extends HTMLElement>(key: string, words: () => string): Ref
   return place;
 }
 
-const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+const exact = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "medium" });
+
+/** A moment in full, as the tooltips say it: `17 Nov 2026, 21:28:48`. */
+export const exactly = (at: string): string => exact.format(new Date(at));
+
+const day = new Intl.DateTimeFormat("en-GB", { weekday: "long", day: "numeric", month: "long" });
+
+/** The day of a moment, where many moments stand under one another. */
+export function dayOf(at: string): string {
+  const moment = new Date(at);
+  const days = Math.round((new Date().setHours(0, 0, 0, 0) - new Date(at).setHours(0, 0, 0, 0)) / 86_400_000);
+  return days === 0 ? "Today" : days === 1 ? "Yesterday" : day.format(moment);
+}
 
 export function Ago({ at }: { at: string }) {
   const moment = new Date(at);
   const place = useSpoken<HTMLTimeElement>(at, () => ago(Date.now() - moment.getTime()));
-  return <time ref={place} dateTime={at} title={exact.format(moment)} className="quiet" />;
+  return <time ref={place} dateTime={at} title={exactly(at)} className="quiet" />;
 }
 
 /** How long something took, or has taken until now. */

@@ -2,12 +2,20 @@
 
 import { useSyncExternalStore } from "react";
 
+import { Described } from "./Described";
 import type { Tone } from "./marks";
+
+/** What can be done about it: a word, and what pressing it does. */
+interface Action {
+  word: string;
+  act: () => void;
+}
 
 interface Toast {
   id: number;
   text: string;
   tone: Tone;
+  action?: Action | undefined;
 }
 
 let toasts: Toast[] = [];
@@ -19,11 +27,14 @@ function become(list: Toast[]): void {
   for (const watcher of watchers) watcher();
 }
 
-export function say(text: string, tone: Tone = "good"): void {
+export function say(text: string, tone: Tone = "good", action?: Action): void {
   const id = next++;
-  become([...toasts.slice(-2), { id, text, tone }]);
-  setTimeout(() => become(toasts.filter((toast) => toast.id !== id)), tone === "bad" ? 9000 : 4000);
+  become([...toasts.slice(-2), { id, text, tone, action }]);
+  // What one may press stays longer.
+  setTimeout(() => forget(id), tone === "bad" || action ? 9000 : 4000);
 }
+
+const forget = (id: number): void => become(toasts.filter((toast) => toast.id !== id));
 
 /** For what an action may fail with. */
 export const complain = (error: Error): void => say(error.message, "bad");
@@ -40,7 +51,19 @@ export function Toasts() {
     <div className="toasts" role="status" aria-live="polite">
       {shown.map((toast) => (
         <p key={toast.id} className="toast" data-tone={toast.tone}>
-          {toast.text}
+          <Described text={toast.text} />
+          {toast.action ? (
+            <button
+              type="button"
+              className="button small"
+              onClick={() => {
+                forget(toast.id);
+                toast.action?.act();
+              }}
+            >
+              {toast.action.word}
+            </button>
+          ) : null}
         </p>
       ))}
     </div>

@@ -1,22 +1,28 @@
-// Bringing the work back: first what it would do, then doing it.
+// Merging the work: what its checks say, how it is done and in which words, and
+// exactly what would happen, before it does.
 
 import { useState } from "react";
 
 import { useAction, useOperation } from "../daemon/queries";
-import type { Finish, FinishResult, WorktreeFinished } from "../generated/operations";
+import type { CheckVerdict, Finish, FinishResult, WorktreeFinished } from "../generated/operations";
 import { Loaded } from "../parts/Loaded";
 import { Sheet } from "../parts/Sheet";
 import { complain, say } from "../parts/toasts";
+import { Discard, useDirty } from "./Discard";
 
-const WAYS: Record<Finish, string> = {
-  merge: "Merge",
-  rebase: "Rebase",
-  branch: "Leave it on its branch",
-  patch: "Write a patch",
-};
+const WAYS: [Finish, string][] = [
+  ["merge", "Merge commit"],
+  ["squash", "Squash into one commit"],
+  ["rebase", "Rebase"],
+  ["branch", "Keep the branch"],
+  ["patch", "Write a patch file"],
+];
 
 export function Merge({ worktree, close }: { worktree: string; close: () => void }) {
   const [how, setHow] = useState<Finish>();
+  const [message, setMessage] = useState<string>();
+  // Red work takes two presses, and another way to do it takes them anew.
+  const [sure, setSure] = useState<Finish>();
   const params = { worktree, ...(how ? { how } : {}) };
   // Whatever was known before may not be so any more.
   const preview = useOperation("worktree_finish", { ...params, confirmed: false }, { placeholder: "keep", fresh: true });
@@ -24,87 +30,161 @@ export function Merge({ worktree, close }: { worktree: string; close: () => void
     say(became(done));
     close();
   });
+  const dirty = useDirty(worktree);
+  // None is chosen until the task's own way is known: it would be changed under one's hand.
+  const chosen = how ?? preview.data?.how;
   return (
-    <Sheet title="Bring the work back" close={close}>
-      <label className="merge-how">
-        <span>How</span>
-        <select
-          className="field"
-          value={how ?? preview.data?.how ?? "merge"}
-          onChange={(event) => setHow(event.target.value as Finish)}
-        >
-          {Object.entries(WAYS).map(([way, name]) => (
-            <option key={way} value={way}>
-              {name}
-            </option>
-          ))}
-        </select>
-      </label>
-      <Loaded of={preview} lines={3}>
-        {(foreseen) => (
-          <>
-            <Foreseen foreseen={foreseen} />
-            <div className="merge-buttons">
-              <button
-                type="button"
-                className="button primary"
-                disabled={finish.isPending || preview.isFetching || preview.isError || !brings(foreseen.result)}
-                onClick={() => finish.mutate({ ...params, confirmed: true }, { onError: complain })}
-              >
-                {WAYS[foreseen.how]}
-              </button>
-              <button type="button" className="button" onClick={close}>
-                Not now
-              </button>
-            </div>
-          </>
-        )}
-      </Loaded>
+    <Sheet title="Merge" close={close}>
+      <fieldset className="merge-ways">
+        <legend className="visually-hidden">How</legend>
+        {WAYS.map(([each, name]) => (
+          <label key={each}>
+            <input
+              type="radio"
+              name="way"
+              checked={chosen === each}
+              onChange={() => {
+                setHow(each);
+                setSure(undefined);
+              }}
+            />
+            {name}
+          </label>
+        ))}
+      </fieldset>
+      <Discard worktree={worktree} discarded={() => void preview.refetch()} />
+      {dirty && preview.isError ? (
+        <p className="merge-does">Discard this, or commit it in the worktree: then the work can be merged.</p>
+      ) : (
+        <Loaded of={preview} lines={3}>
+          {(foreseen) => {
+            const way = how ?? foreseen.how;
+            const red = foreseen.checks && foreseen.checks.failed > 0 ? foreseen.checks : undefined;
+            const ready = !finish.isPending && !preview.isFetching && !preview.isError && brings(foreseen.result);
+            const own = message ?? usualMessage(foreseen);
+            const go = () => {
+              if (red && sure !== way) return setSure(way);
+              const worded = hasMessage(way) && own.trim() ? { message: own } : {};
+              const despite = red ? { despite_failed_checks: true } : {};
+              finish.mutate({ ...params, ...worded, ...despite, confirmed: true }, { onError: complain });
+            };
+            return (
+              <>
+                {red ? <Red verdict={red} /> : null}
+                {foreseen.checks ? null : <p className="notice">No check has run on this work.</p>}
+                {hasMessage(way) ? (
+                  <label>
+                    Commit message
+                    <textarea className="field mono" rows={3} value={own} onChange={(event) => setMessage(event.target.value)} />
+                  </label>
+                ) : null}
+                <p className="merge-does">{sentence(foreseen, way)}</p>
+                <div className="actions">
+                  <button type="button" className="button plain" onClick={close}>
+                    Cancel
+                  </button>
+                  <button type="button" className={red ? "button danger" : "button primary"} disabled={!ready} onClick={go}>
+                    {label(way, foreseen.into, red !== undefined, sure === way)}
+                  </button>
+                </div>
+              </>
+            );
+          }}
+        </Loaded>
+      )}
     </Sheet>
   );
 }
 
-function Foreseen({ foreseen }: { foreseen: WorktreeFinished }) {
-  const { result, into, worktree } = foreseen;
+/** What failed, by name. */
+function Red({ verdict }: { verdict: CheckVerdict }) {
   return (
-    <dl className="facts">
-      <dt>From</dt>
-      <dd className="mono">{worktree.branch}</dd>
-      <dt>Into</dt>
-      <dd className="mono">{into}</dd>
-      <dt>It would</dt>
-      <dd>{would(result)}</dd>
-      {foreseen.completes ? (
-        <>
-          <dt>With that</dt>
-          <dd>{foreseen.completes} is done</dd>
-        </>
-      ) : null}
-    </dl>
+    <div className="trouble" role="alert">
+      <span>
+        <strong>{verdict.failed === 1 ? "A check failed:" : `${verdict.failed} checks failed:`}</strong>{" "}
+        {verdict.failed_checks.map((check, index) => (
+          <span key={check}>
+            {index > 0 ? ", " : ""}
+            <code>{check}</code>
+          </span>
+        ))}
+      </span>
+    </div>
   );
+}
+
+const hasMessage = (way: Finish): boolean => way === "merge" || way === "squash";
+
+const usualMessage = ({ worktree }: WorktreeFinished): string =>
+  worktree.task ? `${worktree.task}: ${worktree.title ?? ""}`.trimEnd() : `Merge ${worktree.branch ?? "the work"}`;
+
+const DONE: Record<Finish, (into: string) => string> = {
+  merge: (into) => `Merge into ${into}`,
+  squash: (into) => `Squash into ${into}`,
+  rebase: (into) => `Rebase onto ${into}`,
+  branch: () => "Keep the branch",
+  patch: () => "Write the patch",
+};
+
+function label(way: Finish, into: string, red: boolean, sure: boolean): string {
+  if (!red) return DONE[way](into);
+  const what = { merge: "Merge", squash: "Squash", rebase: "Rebase", branch: "Keep the branch", patch: "Write the patch" }[way];
+  return sure ? `Yes, ${what.charAt(0).toLowerCase()}${what.slice(1)} red work` : `${what} although checks fail`;
 }
 
 const brings = (result: FinishResult): boolean => result.kind === "would_bring" || result.kind === "already_there";
 
-function would(result: FinishResult): string {
-  switch (result.kind) {
-    case "would_bring":
-      return `bring ${result.commits} ${result.commits === 1 ? "commit" : "commits"}, without a conflict`;
-    case "already_there":
-      return "change nothing: the work is there already";
-    case "nothing_to_bring":
-      return "change nothing: nothing was committed";
-    default:
-      return result.kind.replaceAll("_", " ");
-  }
+/** Exactly what a press does. */
+function sentence({ result, into, worktree, completes }: WorktreeFinished, way: Finish): React.ReactNode {
+  const done = completes ? ` ${completes} is done with that.` : "";
+  if (result.kind === "nothing_to_bring") return "There is nothing to merge: nothing was committed.";
+  if (result.kind === "already_there") return `Changes nothing: ${into} has the work already.${done}`;
+  if (result.kind !== "would_bring") return null;
+  const { commits } = result;
+  const count = `${commits} ${commits === 1 ? "commit" : "commits"}`;
+  const target = <code>{into}</code>;
+  const from = <code>{worktree.branch}</code>;
+  const does: Record<Finish, React.ReactNode> = {
+    merge: (
+      <>
+        Adds {count} of {from} to {target}, with a merge commit. There is no conflict.
+      </>
+    ),
+    squash: (
+      <>
+        Adds one commit to {target} that has the changes of {count} of {from}. There is no conflict.
+      </>
+    ),
+    rebase: (
+      <>
+        Puts {count} of {from} on top of {target}, each with its own message. There is no conflict.
+      </>
+    ),
+    branch: (
+      <>
+        Leaves {count} on {from}. {target} stays as it is.
+      </>
+    ),
+    patch: (
+      <>
+        Writes {count} of {from} into a patch file. {target} stays as it is.
+      </>
+    ),
+  };
+  return (
+    <>
+      {does[way]}
+      {done}
+    </>
+  );
 }
 
 function became({ result, into }: WorktreeFinished): string {
   switch (result.kind) {
     case "merged":
-      return `${into} has the work at ${result.commit.slice(0, 8)}.`;
+      return `Merged into ${into} at ${result.commit.slice(0, 8)}.`;
     case "branch":
-      return `The work is on ${result.name}.`;
+      return `The work is on the branch ${result.name}.`;
     case "patch":
       return `The work is in ${result.path}.`;
     default:

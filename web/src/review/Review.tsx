@@ -1,31 +1,46 @@
-// Work that waits to be looked at: every worktree, and whether it holds anything.
+// Work that waits to be looked at, first what is ready for it, each with its size,
+// what its checks say, and how old it is.
 
+import { useState } from "react";
 import { Link } from "wouter";
 
 import { Bar } from "../app/Menu";
+import { useShortcuts } from "../app/shortcuts";
 import { useOperation } from "../daemon/queries";
-import type { WorktreeStanding, WorktreeSummary } from "../generated/operations";
+import type { CheckVerdict, WorktreeLanding, WorktreeSummary } from "../generated/operations";
 import { Loaded, Nothing } from "../parts/Loaded";
 import { Mark, type Tone } from "../parts/marks";
+import { Ago } from "../parts/time";
+import { Counts } from "./DiffFile";
 import "./review.css";
-
-const STANDING: Record<WorktreeStanding, [Tone, string]> = {
-  in_use: ["work", "being worked on"],
-  holds_work: ["wait", "holds work"],
-  removable: ["rest", "brought back"],
-  unreadable: ["bad", "cannot be read"],
-};
-
-const ORDER: WorktreeStanding[] = ["holds_work", "in_use", "unreadable", "removable"];
 
 export function Review() {
   const worktrees = useOperation("worktree_list", {}, { fresh: true });
+  const [filter, setFilter] = useState("");
+  const refresh = () => void worktrees.refetch();
+  useShortcuts({ r: refresh });
   return (
     <>
-      <Bar title="Review" />
+      <Bar
+        title="Review"
+        action={
+          <button type="button" className="button" disabled={worktrees.isFetching} onClick={refresh}>
+            Refresh <kbd>r</kbd>
+          </button>
+        }
+      >
+        <input
+          type="search"
+          className="field review-filter"
+          aria-label="Filter"
+          placeholder="Filter by title, task, agent…"
+          value={filter}
+          onChange={(event) => setFilter(event.target.value)}
+        />
+      </Bar>
       <div className="view" tabIndex={0}>
         <Loaded of={worktrees}>
-          {(page) => (page.worktrees.length === 0 ? <NoWork /> : <Table worktrees={page.worktrees} />)}
+          {(page) => (page.worktrees.length === 0 ? <NoWork /> : <Groups worktrees={page.worktrees} filter={filter} />)}
         </Loaded>
       </div>
     </>
@@ -34,56 +49,136 @@ export function Review() {
 
 function NoWork() {
   return (
-    <Nothing title="No work to look at">
+    <Nothing title="Nothing to review">
       <p>
-        Each attempt at a task works in a copy of its repository. While it is there you can read here what was changed,
-        tell the agent what you think of it line by line, and merge it.
+        Each attempt at a task works in a copy of its repository. When its checks pass it is listed here: read what was
+        changed, comment on it line by line, send it back or merge it.
       </p>
     </Nothing>
   );
 }
 
-function Table({ worktrees }: { worktrees: WorktreeSummary[] }) {
-  const sorted = worktrees.toSorted((a, b) => ORDER.indexOf(a.standing) - ORDER.indexOf(b.standing));
+interface Group {
+  name: string;
+  has: (worktree: WorktreeSummary) => boolean;
+  /** Behind a press: there is nothing to do with it. */
+  folded?: boolean;
+}
+
+const GROUPS: Group[] = [
+  { name: "Ready for review", has: ({ standing }) => standing === "ready_for_review" },
+  { name: "Needs a decision", has: ({ standing }) => standing === "holds_work" || standing === "unreadable" },
+  { name: "In progress", has: ({ standing }) => standing === "in_use" },
+  { name: "Nothing to review", has: ({ standing }) => standing === "removable", folded: true },
+];
+
+function Groups({ worktrees, filter }: { worktrees: WorktreeSummary[]; filter: string }) {
+  const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
+  const fits = (worktree: WorktreeSummary) => {
+    const text = [worktree.title, worktree.task, worktree.repository, worktree.branch, worktree.engine].join(" ").toLowerCase();
+    return words.every((word) => text.includes(word));
+  };
+  const fitting = worktrees.filter(fits);
+  if (fitting.length === 0) return <Nothing title="No work matches the filter" />;
   return (
-    <div className="scroll-x" role="region" aria-label="Worktrees" tabIndex={0}>
-      <table className="table paragraphs">
-        <thead>
-          <tr>
-            <th>State</th>
-            <th>Task</th>
-            <th>Branch</th>
-            <th className="number">Commits</th>
-            <th>Goes into</th>
-            <th>Holds</th>
-          </tr>
-        </thead>
-        <tbody>
-          {sorted.map((worktree) => {
-            const [tone, word] = STANDING[worktree.standing];
-            return (
-              <tr key={worktree.path}>
-                <td>
-                  <Mark tone={tone} word={word} busy={worktree.standing === "in_use"} />
-                </td>
-                <td className="name">
-                  {worktree.standing === "unreadable" ? (
-                    <span className="mono quiet">{worktree.path.split("/").slice(-2).join("/")}</span>
-                  ) : (
-                    <Link href={`/review/${encodeURIComponent(worktree.branch ?? worktree.path)}`}>
-                      {worktree.task ? `${worktree.task} ${worktree.title ?? ""}` : worktree.branch}
-                    </Link>
-                  )}
-                </td>
-                <td className="mono quiet">{worktree.branch}</td>
-                <td className="number" data-name="commits">{worktree.commits}</td>
-                <td className="mono quiet" data-name="into">{worktree.base}</td>
-                <td className="quiet">{worktree.reason}</td>
-              </tr>
-            );
-          })}
-        </tbody>
-      </table>
+    <div className="stack review-list">
+      {GROUPS.map((group) => {
+        const members = fitting.filter(group.has).toSorted((a, b) => (b.updated_at ?? "").localeCompare(a.updated_at ?? ""));
+        if (members.length === 0) return null;
+        const heading = (
+          <>
+            {group.name} <span className="quiet">{members.length}</span>
+          </>
+        );
+        const list = (
+          <ul className="review-items" aria-label={group.name}>
+            {members.map((worktree) => (
+              <li key={worktree.path}>
+                <Item worktree={worktree} />
+              </li>
+            ))}
+          </ul>
+        );
+        return group.folded && words.length === 0 ? (
+          <details key={group.name} className="section" open={members.length === fitting.length}>
+            <summary>
+              <h2>{heading}</h2>
+            </summary>
+            {list}
+          </details>
+        ) : (
+          <section key={group.name} className="section">
+            <h2>{heading}</h2>
+            {list}
+          </section>
+        );
+      })}
     </div>
   );
+}
+
+function Item({ worktree }: { worktree: WorktreeSummary }) {
+  const state = stateOf(worktree);
+  const name = worktree.title ?? worktree.branch ?? worktree.path.split("/").slice(-2).join("/");
+  return (
+    <article className="review-item">
+      <p className="review-item-head">
+        {worktree.standing === "unreadable" ? (
+          <span className="mono">{name}</span>
+        ) : (
+          <Link href={`/review/${encodeURIComponent(worktree.branch ?? worktree.path)}`}>{name}</Link>
+        )}
+        {state ? <Mark tone={state[0]} word={state[1]} /> : null}
+      </p>
+      <p className="review-item-facts quiet">
+        {worktree.task ? <Link href={`/board/${worktree.task}`}>{worktree.task}</Link> : null}
+        {worktree.repository ? (
+          <span className="tag" title={worktree.repository}>
+            {worktree.repository.split("/").at(-1)}
+          </span>
+        ) : null}
+        {worktree.engine ? <span>{worktree.engine}</span> : null}
+        {worktree.attempt && worktree.attempt > 1 ? <span>attempt {worktree.attempt}</span> : null}
+        <Checks verdict={worktree.checks} />
+        {worktree.files > 0 ? (
+          <span>
+            {worktree.files} {worktree.files === 1 ? "file" : "files"}
+          </span>
+        ) : null}
+        <Counts additions={worktree.additions} deletions={worktree.deletions} />
+        {worktree.updated_at ? <Ago at={worktree.updated_at} /> : null}
+      </p>
+      {worktree.standing === "unreadable" ? <p className="quiet">{worktree.reason}</p> : null}
+    </article>
+  );
+}
+
+const LANDED: Record<WorktreeLanding, [Tone, string]> = {
+  no_changes: ["rest", "No changes"],
+  merged: ["good", "Merged"],
+  branch: ["rest", "Branch kept"],
+  patch: ["rest", "Patch written"],
+};
+
+/** What the heading of its group does not say. */
+function stateOf({ standing, landed, status }: WorktreeSummary): [Tone, string] | undefined {
+  switch (standing) {
+    case "ready_for_review":
+    case "in_use":
+      return undefined;
+    case "unreadable":
+      return ["bad", "Cannot be read"];
+    case "removable":
+      return landed ? LANDED[landed] : undefined;
+    case "holds_work":
+      return status === "failed" || status === "blocked" ? ["wait", `Task ${status}`] : ["wait", "Not merged"];
+  }
+}
+
+export function Checks({ verdict }: { verdict: CheckVerdict | null | undefined }) {
+  if (!verdict) return <span>no checks ran</span>;
+  const all = verdict.passed + verdict.failed;
+  if (verdict.failed === 0) return <Mark tone="good" word={all === 1 ? "check passed" : `${all} checks passed`} />;
+  const word = all === 1 ? "check failed" : `${verdict.failed} of ${all} checks failed`;
+  return <Mark tone="bad" word={word} title={verdict.failed_checks.join("\n")} />;
 }

@@ -45,8 +45,8 @@ export function Say({ draft, change, clear, remove, changes, status, run }: Prop
       <textarea
         className="field"
         rows={4}
-        aria-label="A remark on all of it"
-        placeholder="A remark on all of it…"
+        aria-label="Overall comment"
+        placeholder="Overall comment…"
         value={draft.remark}
         onChange={(event) => change((before) => ({ ...before, remark: event.target.value }))}
       />
@@ -56,7 +56,8 @@ export function Say({ draft, change, clear, remove, changes, status, run }: Prop
         <ToTask draft={draft} clear={clear} changes={changes} status={status} />
       )}
       <p className="quiet review-keys">
-        <kbd>j</kbd> <kbd>k</kbd> line, <kbd>n</kbd> <kbd>p</kbd> file, <kbd>c</kbd> comment
+        <kbd>j</kbd> <kbd>k</kbd> line, <kbd>n</kbd> <kbd>p</kbd> file, <kbd>c</kbd> comment, <kbd>v</kbd> viewed,{" "}
+        <kbd>x</kbd> collapse, <kbd>s</kbd> side by side
       </p>
     </section>
   );
@@ -90,22 +91,22 @@ function ToAgent({
         )
       }
     >
-      Send to the agent
+      Send to agent
     </button>
   );
 }
 
-/** A task that is over or given up is tried again with what the note says. */
+/** A task that waits for a person is tried again with what the note says. */
 function ToTask({ draft, clear, changes, status }: Pick<Props, "draft" | "clear" | "changes" | "status">) {
   const task = changes.task;
-  const again = status === "blocked" || status === "failed";
-  const retry = useAction("board_retry", () => say(`${task} is tried again, with your review.`));
+  const again = status === "blocked" || status === "failed" || status === "review";
+  const retry = useAction("board_retry", () => say(`${task} is sent back, with your review.`));
   const note = useAction("board_note", () => {
     clear();
     if (again && task) retry.mutate({ task }, { onError: complain });
     else say("The review is a note on the task.");
   });
-  if (!task) return <p className="quiet">No task is known of this work, so nobody can be told.</p>;
+  if (!task) return <p className="quiet">This work belongs to no task, so there is nobody to send a review to.</p>;
   return (
     <>
       <button
@@ -114,9 +115,13 @@ function ToTask({ draft, clear, changes, status }: Pick<Props, "draft" | "clear"
         disabled={note.isPending || retry.isPending || isEmpty(draft)}
         onClick={() => note.mutate({ task, text: worded(draft) }, { onError: complain })}
       >
-        {again ? "Note it and try again" : "Note it on the task"}
+        {again ? "Send back with comments" : "Add as a note"}
       </button>
-      <p className="quiet">Its agent does not run any more, so it cannot be told itself.</p>
+      <p className="quiet">
+        {again
+          ? "Its agent has ended: the next attempt begins with your review."
+          : "Its agent has ended, so the review becomes a note on the task."}
+      </p>
     </>
   );
 }

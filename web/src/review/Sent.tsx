@@ -29,7 +29,7 @@ export function Sent({ execution, messages }: { execution: string; messages: Sen
               <summary>
                 <Delivery message={messages.find((each) => each.message === review.id)} />
                 <span>
-                  {review.comments === 0 ? "a remark" : `${review.comments} ${review.comments === 1 ? "comment" : "comments"}`}
+                  {review.comments === 0 ? "a comment" : `${review.comments} ${review.comments === 1 ? "comment" : "comments"}`}
                 </span>
                 <Ago at={review.at} />
               </summary>

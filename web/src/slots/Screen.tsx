@@ -1,5 +1,5 @@
-// A live terminal in a tile, as wide as the tile. It paints in turn with the
-// others, and only while it can be seen.
+// A live terminal in a tile, as wide as the tile, or as its letters must be to be
+// read. It paints in turn with the others, and only while it can be seen.
 
 import { useEffect, useRef, useState } from "react";
 
@@ -33,6 +33,7 @@ export function Screen({ slot, label }: Props) {
       let words: ReturnType<typeof setTimeout> | undefined;
       const painter = new Painter(terminal, () => {
         picture.draw();
+        follow();
         link.drawn();
         setState((now) => (now === "waiting" ? "live" : now));
         words ??= setTimeout(() => {
@@ -40,9 +41,21 @@ export function Screen({ slot, label }: Props) {
           inside.textContent = picture.text();
         }, WORDS_MS);
       });
+      let hidden = 0;
+      // Of a picture that is higher than its tile the part around the cursor is seen.
+      const follow = () => {
+        const above = Math.max(0, Math.min(hidden, picture.used() - LEAST_HEIGHT + 2 * MARGIN));
+        inside.style.top = `${MARGIN - above}px`;
+      };
       const fit = () => {
-        const height = picture.fit(outside.clientWidth - 2 * MARGIN);
-        if (height > 0) outside.style.height = `${Math.round(height + 2 * MARGIN)}px`;
+        const narrow = phone.matches;
+        const least = narrow ? terminal.cols * LEAST_CELL : 0;
+        const height = picture.fit(Math.max(outside.clientWidth - 2 * MARGIN, least));
+        if (height <= 0) return;
+        const shown = narrow ? Math.min(height + 2 * MARGIN, LEAST_HEIGHT) : height + 2 * MARGIN;
+        hidden = Math.max(0, height + 2 * MARGIN - shown);
+        outside.style.height = `${Math.round(shown)}px`;
+        follow();
       };
       const resized = new ResizeObserver(fit);
       resized.observe(outside);
@@ -84,6 +97,11 @@ export function Screen({ slot, label }: Props) {
 }
 
 const MARGIN = 6;
+
+/** On a phone a tile shows a part of its terminal, in letters that can be read. */
+const phone = window.matchMedia("(max-width: 46rem)");
+const LEAST_CELL = 6.25;
+const LEAST_HEIGHT = 200;
 
 /** Shows the whole terminal in the width there is. */
 export function scale(outside: HTMLElement, inside: HTMLElement, terminal: Terminal): void {

@@ -5,13 +5,18 @@ import { lazy, Suspense } from "react";
 import { Link, useParams, useSearchParams } from "wouter";
 
 import { Bar } from "../app/Menu";
+import { OpenQuestions } from "../attention/AnswerButtons";
 import { useAction, useOperation } from "../daemon/queries";
-import type { SlotSummary } from "../generated/operations";
+import { runName } from "../executions/names";
+import type { ExecutionSummary, SlotSummary } from "../generated/operations";
+import { EngineMark } from "../parts/engine";
 import { Lines, Loaded, Nothing } from "../parts/Loaded";
 import { SlotMark } from "../parts/marks";
+import { Prose } from "../parts/Prose";
 import { Ago } from "../parts/time";
 import { complain, say } from "../parts/toasts";
 import { Explain } from "./Explain";
+import { useRunIn } from "./runs";
 import { Terminal } from "./Terminal";
 import "./slots.css";
 
@@ -22,13 +27,15 @@ export function SlotPage() {
   const [search, setSearch] = useSearchParams();
   const slots = useOperation("slot_list", { all: true });
   const slot = slots.data?.slots.find((each) => each.slot === id || (each.name === id && !each.closed_at));
+  const run = useRunIn(slot?.slot);
   const playing = search.has("recording") || Boolean(slot?.closed_at);
   return (
     <>
       <Bar
         title={
           <>
-            <Link href="/slots">Slots</Link> <span className="quiet">/</span> {slot?.name ?? "…"}
+            <Link href="/slots">Slots</Link> <span className="quiet">/</span>{" "}
+            {run?.task ? <Link href={`/board/${run.task}`}>{run.task}</Link> : null} {run?.title ?? slot?.name ?? "…"}
           </>
         }
       >
@@ -50,6 +57,7 @@ export function SlotPage() {
             slot ? (
               <div className="slot-page">
                 <div className="slot-main">
+                  {slot.closed_at ? null : <OpenQuestions of={{ slot: slot.slot }} />}
                   {playing ? (
                     <Suspense fallback={<Lines count={12} />}>
                       <Player slot={slot.slot} at={search.get("at")} />
@@ -59,7 +67,7 @@ export function SlotPage() {
                   )}
                 </div>
                 <aside className="slot-side">
-                  <Facts slot={slot} />
+                  <Facts slot={slot} run={run} />
                   {slot.closed_at ? null : <Explain slot={slot.slot} state={slot.reading.state} />}
                 </aside>
               </div>
@@ -99,18 +107,18 @@ function Actions({ slot }: { slot: SlotSummary }) {
         className="button plain danger"
         disabled={kill.isPending}
         onClick={() => {
-          if (window.confirm(`End ${slot.name} and every process it started?`)) {
+          if (window.confirm(`Stop ${slot.name} and every process it started?`)) {
             kill.mutate({ slot: slot.slot }, { onError: complain });
           }
         }}
       >
-        End it
+        Stop
       </button>
     </>
   );
 }
 
-function Facts({ slot }: { slot: SlotSummary }) {
+function Facts({ slot, run }: { slot: SlotSummary; run: ExecutionSummary | undefined }) {
   const { reading } = slot;
   return (
     <section className="stack-tight">
@@ -120,16 +128,41 @@ function Facts({ slot }: { slot: SlotSummary }) {
           {Math.round(reading.confidence * 100)} % sure, by {reading.authority}
         </span>
       </p>
-      <p>{reading.reason}</p>
-      {reading.waiting_for ? <p>Waits for: {reading.waiting_for}</p> : null}
+      {reading.state === "confirming" ? null : (
+        <p>
+          <Prose text={reading.reason} />
+        </p>
+      )}
       {slot.trouble ? (
         <p className="trouble" role="alert">
           {slot.trouble}
         </p>
       ) : null}
       <dl className="facts">
+        {run?.task ? (
+          <>
+            <dt>Task</dt>
+            <dd>
+              <Link href={`/board/${run.task}`}>
+                {run.task} {run.title}
+              </Link>
+            </dd>
+          </>
+        ) : null}
+        {run ? (
+          <>
+            <dt>Run</dt>
+            <dd>
+              <Link href={`/executions/${run.execution}`}>{run.task ? "Journal of this run" : runName(run)}</Link>
+            </dd>
+          </>
+        ) : null}
+        <dt>Slot</dt>
+        <dd>{slot.name}</dd>
         <dt>Agent</dt>
-        <dd>{slot.engine}</dd>
+        <dd>
+          <EngineMark engine={slot.engine} />
+        </dd>
         {slot.program ? (
           <>
             <dt>Program</dt>
@@ -140,13 +173,13 @@ function Facts({ slot }: { slot: SlotSummary }) {
             <dd>{slot.program.pid}</dd>
           </>
         ) : null}
-        <dt>Opened</dt>
+        <dt>Started</dt>
         <dd>
           <Ago at={slot.created_at} />
         </dd>
         {slot.closed_at ? (
           <>
-            <dt>Closed</dt>
+            <dt>Ended</dt>
             <dd>
               <Ago at={slot.closed_at} />
             </dd>

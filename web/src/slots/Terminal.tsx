@@ -10,7 +10,8 @@ import { TerminalLink, type Taken } from "./link";
 import { scale } from "./Screen";
 import { makeTerminal, type Terminal as Xterm } from "./xterm";
 
-export function Terminal({ slot }: { slot: SlotSummary }) {
+/** Where there is another way to tell the agent something, `talk` is off. */
+export function Terminal({ slot, talk = true }: { slot: SlotSummary; talk?: boolean }) {
   const frame = useRef<HTMLDivElement>(null);
   const inner = useRef<HTMLDivElement>(null);
   const held = useRef<{ link: TerminalLink; terminal: Xterm } | null>(null);
@@ -100,7 +101,7 @@ export function Terminal({ slot }: { slot: SlotSummary }) {
       >
         <div ref={inner} className="screen-inner" inert={!mine} />
       </div>
-      {mine ? null : <Say slot={slot} />}
+      {mine || !talk ? null : <Say slot={slot} />}
     </>
   );
 }

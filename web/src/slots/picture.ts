@@ -74,6 +74,13 @@ export class Picture {
     }
   }
 
+  /** How far down the screen is in use, in pixels of the page: a line below the cursor. */
+  used(): number {
+    const { cursorY } = this.terminal.buffer.active;
+    const sharp = window.devicePixelRatio || 1;
+    return (Math.min(cursorY + 2, this.terminal.rows) * this.cell.height) / sharp;
+  }
+
   /** What can be read on it, for whoever looks for words on the page. */
   text(): string {
     const buffer = this.terminal.buffer.active;

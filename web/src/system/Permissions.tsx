@@ -1,50 +1,77 @@
-// What agents may do without asking, and what was decided by that.
+// What agents may do without asking, what would happen if one tried something, and
+// what was decided.
 
 import type { FormEvent } from "react";
 
 import { useAction, useOperation } from "../daemon/queries";
 import type { PermissionDecision, PermissionEffect, PermissionRule } from "../generated/operations";
+import { Described } from "../parts/Described";
 import { Loaded, Trouble } from "../parts/Loaded";
 import { Mark, type Tone } from "../parts/marks";
 import { Ago } from "../parts/time";
 import { complain, say } from "../parts/toasts";
+import { WhatIf } from "./WhatIf";
 
-const TONES: Record<PermissionEffect, Tone> = { allow: "good", ask: "wait", deny: "bad" };
+export const TONES: Record<PermissionEffect, Tone> = { allow: "good", ask: "wait", deny: "bad" };
 
 export function Permissions() {
   const permissions = useOperation("permission_list", { decisions: 50 });
   return (
     <div className="stack system">
-      <Add />
+      <WhatIf />
       <Loaded of={permissions}>
-        {({ rules, decisions }) => (
-          <>
-            <Rules rules={rules} />
-            <Decisions decisions={decisions} />
-          </>
-        )}
+        {({ rules, decisions }) => {
+          const builtIn = rules.filter((rule) => rule.source === "built_in");
+          const yours = rules.filter((rule) => rule.source !== "built_in");
+          return (
+            <>
+              <section className="section" aria-label="Your rules">
+                <h2>
+                  Your rules <span className="quiet">{yours.length}</span>
+                </h2>
+                <Add />
+                {yours.length === 0 ? (
+                  <p className="quiet">None yet. What no rule knows is asked of you.</p>
+                ) : (
+                  <Rules rules={yours} label="Your rules" />
+                )}
+              </section>
+              <details className="section settings-section">
+                <summary>
+                  <h2>Built-in rules</h2>
+                  <span className="quiet">{builtIn.length}</span>
+                </summary>
+                <Rules rules={builtIn} label="Built-in rules" />
+              </details>
+              <Decisions decisions={decisions} />
+            </>
+          );
+        }}
       </Loaded>
     </div>
   );
 }
 
 function Add() {
-  const add = useAction("permission_add", () => say("The rule is in force."));
+  const remove = useAction("permission_remove");
+  const add = useAction("permission_add", ({ name }) =>
+    say(`${name} is in force.`, "good", {
+      word: "Undo",
+      act: () => remove.mutate({ rule: name }, { onError: complain }),
+    }),
+  );
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const form = event.currentTarget;
     const data = new FormData(form);
     const text = (name: string) => String(data.get(name) ?? "").trim();
     const given = ["tool", "argument", "path"].filter((name) => text(name));
-    add.mutate(
-      { effect: text("effect") as PermissionEffect, ...Object.fromEntries(given.map((name) => [name, text(name)])) },
-      { onSuccess: () => form.reset() },
-    );
+    const subject = Object.fromEntries(given.map((name) => [name, text(name)]));
+    add.mutate({ effect: text("effect") as PermissionEffect, subject }, { onSuccess: () => form.reset() });
   };
   return (
-    <section className="section">
-      <h2>New rule</h2>
-      <form className="rule-form" onSubmit={submit}>
+    <>
+      <form className="rule-form" aria-label="New rule" onSubmit={submit}>
         <select className="field" name="effect" aria-label="What the rule does" defaultValue="allow">
           <option>allow</option>
           <option>ask</option>
@@ -54,50 +81,53 @@ function Add() {
         <input className="field mono" name="argument" aria-label="Argument" placeholder="Argument, like git status*" />
         <input className="field mono" name="path" aria-label="File" placeholder="File, like src/**" />
         <button type="submit" className="button" disabled={add.isPending}>
-          Add
+          Add rule
         </button>
       </form>
       {add.error ? <Trouble error={add.error} /> : null}
-    </section>
+    </>
   );
 }
 
-function Rules({ rules }: { rules: PermissionRule[] }) {
-  const remove = useAction("permission_remove", ({ name }) => say(`${name} is gone.`, "rest"));
+function Rules({ rules, label }: { rules: PermissionRule[]; label: string }) {
+  const remove = useAction("permission_remove", ({ name }) => say(`${name} is removed.`, "rest"));
   return (
-    <section className="section">
-      <h2>
-        Rules <span className="quiet">{rules.length}</span>
-      </h2>
-      <div className="scroll-x">
-        <table className="table">
-          <tbody>
-            {rules.map((rule) => (
-              <tr key={rule.name} className={rule.in_force ? undefined : "faded"}>
-                <td>
-                  <Mark tone={TONES[rule.effect]} word={rule.effect} />
-                </td>
-                <td className="mono">{subject(rule)}</td>
-                <td className="quiet">{rule.name}</td>
-                <td>{rule.expires_at ? <>until {new Date(rule.expires_at).toLocaleTimeString()}</> : null}</td>
-                <td>
-                  {rule.name.startsWith("P-") ? (
-                    <button
-                      type="button"
-                      className="button plain small"
-                      aria-label={`Remove ${rule.name}`}
-                      onClick={() => remove.mutate({ rule: rule.name }, { onError: complain })}
-                    >
-                      Remove
-                    </button>
-                  ) : null}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
-    </section>
+    <div className="scroll-x" role="region" aria-label={`List of ${label.toLowerCase()}`} tabIndex={0}>
+      <table className="table paragraphs">
+        <tbody>
+          {rules.map((rule) => (
+            <tr key={rule.name} className={rule.in_force ? undefined : "faded"}>
+              <td>
+                <Mark tone={TONES[rule.effect]} word={rule.effect} />
+              </td>
+              <td className="mono">{subject(rule)}</td>
+              <td className="quiet">{rule.name}</td>
+              <td>
+                {rule.expires_at ? (
+                  <>
+                    ends <Ago at={rule.expires_at} />
+                  </>
+                ) : null}
+              </td>
+              <td>
+                {rule.source === "added" ? (
+                  <button
+                    type="button"
+                    className="button plain small"
+                    aria-label={`Remove ${rule.name}`}
+                    onClick={() => remove.mutate({ rule: rule.name }, { onError: complain })}
+                  >
+                    Remove
+                  </button>
+                ) : rule.source === "configuration" ? (
+                  <span className="quiet">in the settings</span>
+                ) : null}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
   );
 }
 
@@ -109,10 +139,10 @@ function subject(rule: PermissionRule): string {
 function Decisions({ decisions }: { decisions: PermissionDecision[] }) {
   return (
     <section className="section">
-      <h2>Decided last</h2>
-      {decisions.length === 0 ? <p className="quiet">Nothing was asked yet that a rule knew.</p> : null}
-      <div className="scroll-x">
-        <table className="table">
+      <h2>Latest decisions</h2>
+      {decisions.length === 0 ? <p className="quiet">No agent has asked for anything that a rule knows.</p> : null}
+      <div className="scroll-x" role="region" aria-label="Latest decisions" tabIndex={0}>
+        <table className="table paragraphs">
           <tbody>
             {decisions.map((decision) => (
               <tr key={`${decision.decided_at}-${decision.slot}`}>
@@ -124,7 +154,9 @@ function Decisions({ decisions }: { decisions: PermissionDecision[] }) {
                     .filter(Boolean)
                     .join(" ")}
                 </td>
-                <td className="quiet">{decision.reason}</td>
+                <td className="quiet">
+                  <Described text={decision.reason} />
+                </td>
                 <td>
                   <Ago at={decision.decided_at} />
                 </td>

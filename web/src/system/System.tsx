@@ -1,27 +1,27 @@
-// The daemon itself, one part at a time: is it well, what does its log say, what
-// was used, what went wrong, what is allowed, who may come in, how it is set up.
+// The daemon itself, one part at a time: is it well, how it is set up, what was used,
+// what is allowed, who may come in, what went wrong, what its log says.
 
 import { useParams } from "wouter";
 
 import { Bar } from "../app/Menu";
 import { Parts } from "../app/Parts";
 import { Access } from "./Access";
-import { Configuration } from "./Configuration";
 import { Health } from "./Health";
 import { Incidents } from "./Incidents";
 import { Logs } from "./Logs";
 import { Permissions } from "./Permissions";
+import { Settings } from "./Settings";
 import { Usage } from "./Usage";
 import "./system.css";
 
 const PARTS = [
   { path: "health", name: "Health", component: Health },
-  { path: "logs", name: "Log", component: Logs },
+  { path: "settings", name: "Settings", component: Settings },
   { path: "usage", name: "Usage", component: Usage },
-  { path: "incidents", name: "Incidents", component: Incidents },
   { path: "permissions", name: "Permissions", component: Permissions },
   { path: "access", name: "Access", component: Access },
-  { path: "configuration", name: "Configuration", component: Configuration },
+  { path: "incidents", name: "Incidents", component: Incidents },
+  { path: "logs", name: "Log", component: Logs },
 ];
 
 export function System() {

@@ -5,7 +5,7 @@ import { Link } from "wouter";
 
 import { useRemembered } from "../app/remember";
 import { useOperation } from "../daemon/queries";
-import type { BudgetUsage, Cost, DayUsage, UsageTotals, UsedTokens } from "../generated/operations";
+import type { BudgetUsage, Cost, DayUsage, PriceSource, UsageTotals, UsedTokens } from "../generated/operations";
 import { CostOf } from "../parts/cost";
 import { Loaded, Nothing } from "../parts/Loaded";
 
@@ -38,12 +38,13 @@ function Totals({ totals, days }: { totals: UsageTotals; days: number }) {
       {totals.days.length === 0 && totals.models.length === 0 ? (
         <Nothing title="Nothing was used in these days">
           <p>
-            Tokens are counted for agents that work on tasks. A budget of a day is{" "}
-            <code>autopilot.tokens_per_day</code> in the configuration; when it is used up, no task is begun.
+            Tokens are counted for agents that work on tasks. A budget of a day is the setting{" "}
+            <code>autopilot.tokens_per_day</code>; when it is used up, no task is started.
           </p>
         </Nothing>
       ) : null}
       {totals.models.length > 0 ? <Models totals={totals} /> : null}
+      <Sources prices={totals.prices ?? []} />
       {totals.days.length > 0 ? (
         <>
           <section className="section">
@@ -53,8 +54,26 @@ function Totals({ totals, days }: { totals: UsageTotals; days: number }) {
             <Days list={totals.days} since={totals.since} days={days} />
           </section>
           <Table
+            title="By day"
+            rows={[...totals.days].reverse().map((each) => ({
+              key: `${each.day} ${each.engine}`,
+              name: (
+                <>
+                  {dateOf(each.day)} <span className="quiet">{each.engine}</span>
+                </>
+              ),
+              tokens: each.tokens,
+              cost: each.cost,
+            }))}
+          />
+          <Table
             title="By agent"
-            rows={totals.engines.map((each) => ({ key: each.engine, name: each.engine, tokens: each.tokens }))}
+            rows={totals.engines.map((each) => ({
+              key: each.engine,
+              name: each.engine,
+              tokens: each.tokens,
+              cost: each.cost,
+            }))}
           />
           <Table
             title="By task"
@@ -65,7 +84,7 @@ function Totals({ totals, days }: { totals: UsageTotals; days: number }) {
                   {each.task} {each.title}
                 </Link>
               ) : (
-                "a task that is gone"
+                "a task that was removed"
               ),
               tokens: each.tokens,
               budget: each.budget,
@@ -98,19 +117,36 @@ function Models({ totals }: { totals: UsageTotals }) {
         sum={<CostOf cost={totals.cost} />}
       />
       {unpriced.length > 0 ? (
-        <div className="quiet">
-          <p>
-            There is no price for {unpriced.join(", ")}. A price is what the configuration says, in US dollars for a
-            million tokens:
-          </p>
-          <pre className="output">
-            {`[[usage.prices]]\nmodel = "${unpriced[0]}"\ninput = …\noutput = …\ncache_read = …\ncache_write = …`}
-          </pre>
-        </div>
+        <p className="quiet sources">
+          No price for {unpriced.join(", ")}: <Link href="/system/settings">add one in the settings</Link>.
+        </p>
       ) : null}
     </>
   );
 }
+
+/** Where the list prices come from, and of which day they are. */
+function Sources({ prices }: { prices: PriceSource[] }) {
+  if (prices.length === 0) return null;
+  return (
+    <p className="quiet sources">
+      Costs are by list prices of{" "}
+      {prices.map((source, index) => (
+        <span key={source.vendor}>
+          {index > 0 ? ", " : ""}
+          <a href={source.page} target="_blank" rel="noreferrer">
+            {source.vendor}
+          </a>{" "}
+          as of {source.as_of}
+        </span>
+      ))}
+      ; a subscription has none. <Link href="/system/settings">Your own prices</Link> come before them.
+    </p>
+  );
+}
+
+/** A day of UTC. */
+const dateOf = (day: string): string => new Date(day).toLocaleDateString(undefined, { timeZone: "UTC" });
 
 function Budgets({ budgets }: { budgets: BudgetUsage[] }) {
   return (

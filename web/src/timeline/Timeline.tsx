@@ -1,7 +1,7 @@
-// What happened, newest first and live, by category and kind; and for any event
-// the whole chain it belongs to.
+// What happened, newest first and live: the story of the day, or every event by
+// category and kind; and for any event the whole chain it belongs to.
 
-import { type FormEvent, memo, useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { type FormEvent, Fragment, memo, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { Link } from "wouter";
 
 import { useNarrowed } from "../app/address";
@@ -11,10 +11,11 @@ import { live } from "../daemon/live";
 import { useAction, useOperation } from "../daemon/queries";
 import type { Category, TimelineEvent } from "../generated/operations";
 import { Lines, Nothing, Trouble } from "../parts/Loaded";
-import { clock } from "../parts/time";
+import { Prose } from "../parts/Prose";
+import { clock, dayOf, exactly } from "../parts/time";
 import { complain } from "../parts/toasts";
 import { useNames } from "./names";
-import { tell } from "./sentences";
+import { isStory, kindOf, STORY_KINDS, tell } from "./sentences";
 import { Trace } from "./Trace";
 import "./timeline.css";
 
@@ -30,28 +31,48 @@ export function Timeline() {
   const category = (search.get("category") ?? "") as Category | "";
   const kind = search.get("kind") ?? "";
   const trace = search.get("trace");
+  const details = search.has("details") || Boolean(category || kind);
   const set = (name: string, value: string) => narrow({ [name]: value });
   return (
     <>
       <Bar title="Timeline">
-        <select
-          className="field"
-          aria-label="Category"
-          value={category}
-          onChange={(event) => set("category", event.target.value)}
+        {details ? (
+          <>
+            <select
+              className="field"
+              aria-label="Category"
+              value={category}
+              onChange={(event) => set("category", event.target.value)}
+            >
+              <option value="">All categories</option>
+              {CATEGORIES.map((each) => (
+                <option key={each} value={each}>
+                  {each.replaceAll("_", " ")}
+                </option>
+              ))}
+            </select>
+            <Kinds value={kind} choose={(value) => set("kind", value)} />
+          </>
+        ) : null}
+        <button
+          type="button"
+          className="button"
+          aria-pressed={details}
+          onClick={() => narrow(details ? { details: null, category: null, kind: null } : { details: "1" })}
         >
-          <option value="">Every category</option>
-          {CATEGORIES.map((each) => (
-            <option key={each} value={each}>
-              {each.replaceAll("_", " ")}
-            </option>
-          ))}
-        </select>
-        <Kinds value={kind} choose={(value) => set("kind", value)} />
+          Show details
+        </button>
         <Remark />
       </Bar>
       <div className={trace ? "view flush timeline-view traced" : "view flush timeline-view"}>
-        <Events key={`${category}/${kind}`} category={category} kind={kind} trace={trace} open={(id) => set("trace", id)} />
+        <Events
+          key={`${details}/${category}/${kind}`}
+          details={details}
+          category={category}
+          kind={kind}
+          trace={trace}
+          open={(id) => set("trace", id)}
+        />
         {trace ? <Trace id={trace} close={() => set("trace", "")} /> : null}
       </div>
     </>
@@ -66,7 +87,7 @@ function Kinds({ value, choose }: { value: string; choose: (value: string) => vo
   );
   return (
     <select className="field" aria-label="Kind" value={value} onChange={(event) => choose(event.target.value)}>
-      <option value="">Every kind</option>
+      <option value="">All kinds</option>
       {kinds.map((kind) => (
         <option key={kind} value={kind}>
           {kind.replaceAll("_", " ")}
@@ -87,8 +108,8 @@ function Remark() {
     <form onSubmit={submit}>
       <input
         className="field"
-        aria-label="Mark this moment with a note"
-        placeholder="Mark this moment…"
+        aria-label="Add a note"
+        placeholder="Add a note…"
         value={text}
         onChange={(event) => setText(event.target.value)}
       />
@@ -97,15 +118,16 @@ function Remark() {
 }
 
 interface EventsProps {
+  details: boolean;
   category: Category | "";
   kind: string;
   trace: string | null;
   open: (trace: string) => void;
 }
 
-function Events({ category, kind, trace, open }: EventsProps) {
-  const { events, more, older, error, loading } = useEvents(category, kind);
-  const nameOf = useNames();
+function Events({ details, category, kind, trace, open }: EventsProps) {
+  const { events, more, older, error, loading } = useEvents(details, category, kind);
+  const names = useNames();
   // The same function all along, so that a line that did not change is left alone.
   const current = useRef(open);
   current.current = open;
@@ -127,8 +149,8 @@ function Events({ category, kind, trace, open }: EventsProps) {
   if (events.length === 0) {
     return (
       <div className="view" tabIndex={0}>
-        <Nothing title="Nothing of this kind has happened">
-          <p>Whatever happens from now on comes here at once.</p>
+        <Nothing title={details ? "No such event" : "Nothing has happened yet"}>
+          <p>Whatever happens from now on shows up here at once.</p>
         </Nothing>
       </div>
     );
@@ -136,15 +158,22 @@ function Events({ category, kind, trace, open }: EventsProps) {
   return (
     <div className="events" role="region" aria-label="Events" tabIndex={0}>
       <ol>
-        {events.map((event) => (
-          <Line
-            key={event.seq}
-            event={event}
-            about={nameOf(event.event)}
-            here={event.trace_id === trace}
-            open={opened}
-          />
-        ))}
+        {events.map((event, index) => {
+          const day = dayOf(event.at);
+          const before = events[index - 1];
+          return (
+            <Fragment key={event.seq}>
+              {before && dayOf(before.at) === day ? null : <li className="event-day">{day}</li>}
+              <Line
+                event={event}
+                about={names.about(event.event)}
+                sentence={names.said(event)}
+                here={event.trace_id === trace}
+                open={opened}
+              />
+            </Fragment>
+          );
+        })}
       </ol>
       {more ? (
         <button type="button" className="button plain" onClick={older}>
@@ -157,55 +186,74 @@ function Events({ category, kind, trace, open }: EventsProps) {
 
 interface LineProps {
   event: TimelineEvent;
+  /** In words, so that a line whose names did not change is left alone. */
   about: string | undefined;
+  sentence: string;
   here: boolean;
   open: (trace: string) => void;
 }
 
-const Line = memo(function Line({ event, about, here, open }: LineProps) {
+const Line = memo(function Line({ event, about, sentence, here, open }: LineProps) {
   const told = tell(event);
   return (
-    <li className={here ? "event here" : "event"} data-tone={told.tone}>
-      <time dateTime={event.at} className="mono quiet" title={new Date(event.at).toLocaleString()}>
+    <li className={here ? "event here" : "event"} data-tone={told.tone} data-event={event.event.type}>
+      <time dateTime={event.at} className="mono quiet" title={exactly(event.at)}>
         {clock(event.at)}
       </time>
       <span className="event-kind mark" data-tone={told.tone}>
-        {event.event.type.replaceAll("_", " ")}
+        {kindOf(event.event)}
       </span>
-      <span className="event-about one-line">{about}</span>
-      <span className="event-words">{told.href ? <Link href={told.href}>{told.sentence}</Link> : told.sentence}</span>
+      <span className="event-about one-line" title={about}>
+        {about && told.href ? <Link href={told.href}>{about}</Link> : about}
+      </span>
+      <span className="event-words">
+        {told.href && !about ? (
+          <Link href={told.href}>
+            <Prose text={sentence} />
+          </Link>
+        ) : (
+          <Prose text={sentence} />
+        )}
+      </span>
       <button
         type="button"
         className="button plain small"
-        aria-label={`The chain of event ${event.seq}`}
+        aria-label={`What led to event ${event.seq}`}
         onClick={() => open(event.trace_id)}
       >
-        chain
+        Trace
       </button>
     </li>
   );
 });
 
 /** A page of stored events, and every newer one as it happens. */
-function useEvents(category: Category | "", kind: string) {
+function useEvents(details: boolean, category: Category | "", kind: string) {
   const [events, setEvents] = useState<TimelineEvent[]>([]);
   const [more, setMore] = useState(false);
   const [loading, setLoading] = useState(true);
   const [error, setError] = useState<Error>();
+  // How far back was read; the story leaves events of its kinds out.
+  const reached = useRef<number>(undefined);
   const filter = useMemo(
-    () => ({ ...(category ? { categories: [category] } : {}), ...(kind ? { kinds: [kind] } : {}) }),
-    [category, kind],
+    () => ({
+      ...(category ? { categories: [category] } : {}),
+      ...(kind ? { kinds: [kind] } : details ? {} : { kinds: STORY_KINDS }),
+    }),
+    [details, category, kind],
   );
 
   useEffect(() => {
     let gone = false;
+    const fits = (event: TimelineEvent) => (details ? !kind || event.event.type === kind : isStory(event));
     const load = () =>
       call("timeline_query", { ...filter, limit: PAGE })
         .then((page) => {
           if (gone) return;
-          setEvents((before) => merge(before, page.events));
+          setEvents((before) => merge(before, page.events.filter(fits)));
           setMore(page.more);
           setLoading(false);
+          reached.current = page.events.at(-1)?.seq ?? undefined;
           setError(undefined);
         })
         .catch((failed: Error) => {
@@ -226,7 +274,7 @@ function useEvents(category: Category | "", kind: string) {
     };
     const unlisten = live.listen({
       events: (news) => {
-        const fit = news.filter((event) => !kind || event.event.type === kind);
+        const fit = news.filter(fits);
         // Of more than are ever shown, the newest.
         waiting = [...waiting, ...fit].slice(-MOST);
         if (waiting.length > 0) timer ??= setTimeout(show, TOGETHER_MS);
@@ -242,15 +290,17 @@ function useEvents(category: Category | "", kind: string) {
       clearTimeout(timer);
       unlisten();
     };
-  }, [filter, category, kind]);
+  }, [filter, details, category, kind]);
 
   const older = () => {
-    const last = events.at(-1)?.seq;
+    const last = reached.current;
     if (!last) return;
     call("timeline_query", { ...filter, before: last, limit: PAGE })
       .then((page) => {
-        setEvents((before) => merge(before, page.events, MOST * 5));
+        const shown = details ? page.events : page.events.filter(isStory);
+        setEvents((before) => merge(before, shown, MOST * 5));
         setMore(page.more);
+        reached.current = page.events.at(-1)?.seq ?? last;
       })
       .catch(complain);
   };

@@ -6,15 +6,15 @@ import { useOperation } from "../daemon/queries";
 import type { TimelineEvent } from "../generated/operations";
 import { Loaded } from "../parts/Loaded";
 import { clock, duration } from "../parts/time";
-import { tell } from "./sentences";
+import { useNames } from "./names";
+import { kindOf, tell } from "./sentences";
 
 export function Trace({ id, close }: { id: string; close: () => void }) {
   const trace = useOperation("timeline_trace", { trace_id: id });
   return (
     <aside className="trace" aria-label="Causal chain">
       <header>
-        <h2>Chain</h2>
-        <code className="quiet one-line">{id}</code>
+        <h2 title={id}>What led to what</h2>
         <button type="button" className="button plain small" onClick={close}>
           Close
         </button>
@@ -54,19 +54,25 @@ function grow(events: TimelineEvent[]): Node[] {
 }
 
 function Branch({ nodes, began }: { nodes: Node[]; began: number }) {
+  const names = useNames();
   return (
     <ul className="branch">
       {nodes.map(({ event, children }) => {
         const told = tell(event);
+        const about = names.about(event.event);
+        const sentence = names.said(event) || about || told.sentence;
         return (
           <li key={event.span_id}>
             <p>
               <span className="mark" data-tone={told.tone}>
-                {event.event.type.replaceAll("_", " ")}
+                {kindOf(event.event)}
               </span>{" "}
               <span className="quiet mono">+{duration(new Date(event.at).getTime() - began)}</span>
             </p>
-            <p className="branch-words">{told.href ? <Link href={told.href}>{told.sentence}</Link> : told.sentence}</p>
+            <p className="branch-words">
+              {about && about !== sentence ? <span className="quiet">{about}: </span> : null}
+              {told.href ? <Link href={told.href}>{sentence}</Link> : sentence}
+            </p>
             {children.length > 0 ? <Branch nodes={children} began={began} /> : null}
           </li>
         );

@@ -16,13 +16,86 @@ export function tell({ event }: TimelineEvent): Told {
   return href ? { ...told, href } : told;
 }
 
+/**
+ * What people tell each other of a day: who took what on, asked, answered, checked,
+ * merged, failed. Everything else is detail.
+ */
+const STORY = new Set<Event["type"]>([
+  "board_task_created",
+  "board_task_updated",
+  "board_task_claimed",
+  "checks_finished",
+  "question_created",
+  "question_answered",
+  "question_dismissed",
+  "slot_anomaly_found",
+  "execution_ended",
+  "execution_access_refused",
+  "usage_limit_reached",
+  "prompt_stalled",
+  "autopilot_changed",
+  "note_added",
+  "incident_opened",
+  "incident_resolved",
+  "daemon_started",
+  "daemon_stopped",
+  "daemon_crash_found",
+  "config_reloaded",
+  "config_rejected",
+  "manifest_rejected",
+  "kb_batch_mutated",
+  "kb_conflict_detected",
+  "beacon_lost",
+]);
+
+/** Whether an event is part of the story, by its kind and by what it says. */
+export function isStory({ event }: TimelineEvent): boolean {
+  if (!STORY.has(event.type)) return false;
+  // That it runs is said by who took it on, that it is open by its creation.
+  if (event.type === "board_task_updated") return event.status !== "running" && event.status !== "open";
+  if (event.type === "execution_ended") return event.lifecycle !== "completed";
+  return true;
+}
+
+/** The kinds of the story, for the daemon to look for. */
+export const STORY_KINDS: string[] = [...STORY];
+
+/** What happened, in a word or two. */
+export function kindOf(event: Event): string {
+  switch (event.type) {
+    case "board_task_created":
+      return "created";
+    case "board_task_claimed":
+      return "claimed";
+    case "board_task_updated":
+      return event.status;
+    case "checks_finished":
+      return "checked";
+    case "question_created":
+    case "input_requested":
+      return "asked";
+    case "question_answered":
+      return "answered";
+    case "question_dismissed":
+      return "dismissed";
+    case "execution_ended":
+      return `run ${spaced(event.lifecycle)}`;
+    case "autopilot_changed":
+      return "autopilot";
+    case "note_added":
+      return "note";
+    default:
+      return spaced(event.type);
+  }
+}
+
 function whereOf(event: Event): string | undefined {
   const fields = event as Record<string, unknown>;
   if (typeof fields.execution === "string") return `/executions/${fields.execution}`;
   if (typeof fields.slot === "string") return `/slots/${fields.slot}`;
   if (typeof fields.task === "string" && event.type.startsWith("board_")) return `/board/${fields.task}`;
   if (event.type === "checks_finished") return `/board/${event.task}`;
-  if (event.type.startsWith("question_")) return "/attention";
+  if (event.type.startsWith("question_")) return "/";
   if (event.type.startsWith("incident_")) return "/system";
   if (event.type.startsWith("mcp_")) return "/tools";
   if (event.type === "turn_extracted") return `/conversations/${event.conversation}`;
@@ -65,7 +138,7 @@ function sentenceOf(event: Event): { sentence: string; tone: Tone } {
         tone: event.status === "done" ? "good" : event.status === "failed" ? "bad" : event.status === "blocked" ? "wait" : "work",
       };
     case "board_task_claimed":
-      return { sentence: `claimed by ${event.holder}`, tone: "work" };
+      return { sentence: "an agent works on it", tone: "work" };
     case "board_phase_changed":
       return { sentence: `${event.from} → ${event.to}`, tone: "work" };
     case "checks_finished":
@@ -86,7 +159,7 @@ function sentenceOf(event: Event): { sentence: string; tone: Tone } {
     case "slot_anomaly_found":
       return { sentence: `${spaced(event.anomaly)}: ${event.detail}`, tone: "wait" };
     case "execution_started":
-      return { sentence: `${event.engine} in ${event.cwd}`, tone: "work" };
+      return { sentence: `${event.engine} in ${event.cwd.split("/").pop() || event.cwd}`, tone: "work" };
     case "execution_state_changed":
       return {
         sentence: [event.lifecycle, event.attention, event.activity].map(spaced).join(", "),
@@ -114,6 +187,11 @@ function sentenceOf(event: Event): { sentence: string; tone: Tone } {
       return { sentence: `process ${event.pid} on ${event.host} ended without closing`, tone: "bad" };
     case "config_reloaded":
       return { sentence: event.changed.join(", ") || "nothing changed", tone: "good" };
+    case "config_changed":
+      return {
+        sentence: `${event.key}: ${event.old ?? "not set"} → ${event.new ?? "not set"}${event.undoes ? `, undoes change ${event.undoes}` : ""}`,
+        tone: "work",
+      };
     case "config_rejected":
     case "manifest_rejected":
       return { sentence: event.error, tone: "bad" };
@@ -140,7 +218,7 @@ function sentenceOf(event: Event): { sentence: string; tone: Tone } {
       const parts = [
         event.added > 0 ? `${event.added} added` : "",
         event.revised > 0 ? `${event.revised} revised` : "",
-        event.archived > 0 ? `${event.archived} out of use` : "",
+        event.archived > 0 ? `${event.archived} archived` : "",
       ];
       return { sentence: parts.filter(Boolean).join(", ") || "nothing changed", tone: "good" };
     }

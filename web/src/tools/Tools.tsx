@@ -1,7 +1,7 @@
 // Other people's MCP servers: how each is, what it offers, what is held until a
 // person accepts it, and a place to try a tool.
 
-import { useState } from "react";
+import { type ReactNode, useState } from "react";
 import { useSearchParams } from "wouter";
 
 import { Bar } from "../app/Menu";
@@ -10,6 +10,8 @@ import type { McpServer, McpServerAction, McpServerState } from "../generated/op
 import { Loaded, Nothing } from "../parts/Loaded";
 import { Mark, type Tone } from "../parts/marks";
 import { complain, say } from "../parts/toasts";
+import { undoChange } from "../system/settings/changes";
+import { AddServer } from "./AddServer";
 import { ToolList } from "./ToolList";
 import "./tools.css";
 
@@ -23,17 +25,34 @@ const STATES: Record<McpServerState, Tone> = {
   parked: "bad",
 };
 
+const ACTIONS: Record<McpServerAction, string> = { start: "Start", stop: "Stop", restart: "Restart", ping: "Ping" };
+
 export function Tools() {
   const servers = useOperation("mcp_server_list", {});
   const [search, setSearch] = useSearchParams();
+  const [adding, setAdding] = useState(false);
+  const add = (
+    <button type="button" className="button" onClick={() => setAdding(true)}>
+      Add server
+    </button>
+  );
   return (
     <>
-      <Bar title="Tools" />
+      <Bar title="Tools" action={add} />
+      {adding ? (
+        <AddServer
+          close={() => setAdding(false)}
+          added={(name) => {
+            setAdding(false);
+            setSearch({ server: name }, { replace: true });
+          }}
+        />
+      ) : null}
       <div className="view" tabIndex={0}>
         <Loaded of={servers}>
           {({ servers: all }) => {
             const chosen = all.find((server) => server.name === search.get("server")) ?? all[0];
-            if (!chosen) return <NoServers />;
+            if (!chosen) return <NoServers add={add} />;
             return (
               <div className="tools">
                 <ul className="servers" aria-label="Servers">
@@ -66,16 +85,17 @@ export function Tools() {
   );
 }
 
-function NoServers() {
+function NoServers({ add }: { add: ReactNode }) {
   return (
     <Nothing title="No MCP server is listed">
       <p>
         The daemon keeps connections to other people's MCP servers, so that agents call their tools without starting
-        them. Only you can list one, in a file or from a terminal:
+        them. Only you can add one, here or from a terminal:
       </p>
       <pre className="output">
         mission mcp add files -- npx -y @modelcontextprotocol/server-filesystem ~/work{"\n"}mission mcp import
       </pre>
+      <p>{add}</p>
     </Nothing>
   );
 }
@@ -91,6 +111,9 @@ function Server({ server }: { server: McpServer }) {
     if (action === "stop") setListed(false);
     control.mutate({ server: server.name, action }, { onError: complain });
   };
+  const remove = useAction("mcp_server_remove", ({ change }) =>
+    say(`${server.name} is removed.`, "rest", { word: "Undo", act: () => undoChange(change.change) }),
+  );
   const runs = server.state === "ready" || server.state === "unwell";
   const actions: McpServerAction[] = runs ? ["ping", "restart", "stop"] : ["start"];
   return (
@@ -109,9 +132,21 @@ function Server({ server }: { server: McpServer }) {
                   disabled={control.isPending}
                   onClick={() => press(action)}
                 >
-                  {action}
+                  {ACTIONS[action]}
                 </button>
               ))}
+          <button
+            type="button"
+            className="button small danger"
+            disabled={remove.isPending}
+            onClick={() => {
+              if (window.confirm(`Remove ${server.name} from the list?`)) {
+                remove.mutate({ server: server.name }, { onError: complain });
+              }
+            }}
+          >
+            Remove
+          </button>
         </span>
       </header>
       {server.reason ? <p>{server.reason}</p> : null}

@@ -165,5 +165,6 @@ fn usage_of(usage: &Value, model: Option<String>) -> TokenUsage {
         output: number(&usage["output_tokens"]),
         cache_read: number(&usage["cache_read_input_tokens"]),
         cache_write: number(&usage["cache_creation_input_tokens"]),
+        cache_write_1h: number(&usage["cache_creation"]["ephemeral_1h_input_tokens"]),
     }
 }

@@ -127,5 +127,6 @@ fn usage_of(usage: &Value, model: Option<String>) -> TokenUsage {
         output: number(&usage["output_tokens"]),
         cache_read: cached,
         cache_write: number(&usage["cache_write_input_tokens"]),
+        cache_write_1h: 0,
     }
 }

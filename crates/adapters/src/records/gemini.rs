@@ -64,6 +64,7 @@ pub(super) fn records(line: &Line<'_>, memory: &mut RecordMemory) -> Vec<Record>
                     output: number(&tokens["output"]) + number(&tokens["thoughts"]),
                     cache_read: cached,
                     cache_write: 0,
+                    cache_write_1h: 0,
                 })));
             }
             records

@@ -67,6 +67,7 @@ pub(super) fn records(line: &Line<'_>) -> Vec<Record> {
                 output: number(&tokens["output"]) + number(&tokens["reasoning"]),
                 cache_read: number(&tokens["cache"]["read"]),
                 cache_write: number(&tokens["cache"]["write"]),
+                cache_write_1h: 0,
             }))];
             records.extend(microdollars(&part["cost"]).map(|cost| own(RecordBody::Cost(cost))));
             if part["reason"] != "tool-calls" {

@@ -1,7 +1,7 @@
 //! Who may reach the daemon over HTTP: logins of browsers and tokens of programs.
 //!
-//! What lets somebody in is given out on the daemon's socket alone, and each
-//! secret once: the daemon keeps only its hash.
+//! What lets somebody in is given out to a person alone, and each secret once: the
+//! daemon keeps only its hash.
 
 use missiond_core::{AccessId, AccessKind, Bounded, Text, Timestamp};
 use schemars::JsonSchema;
@@ -12,11 +12,11 @@ use super::{NoParams, operations};
 operations! {
     System;
 
-    WebLogin = "web_login" (Additive, "access", Socket):
+    WebLogin = "web_login" (Additive, "access", Person):
         NoParams => LoginLink,
         "Make a link that logs one browser in to the web board, once and within two minutes.";
 
-    TokenCreate = "token_create" (Additive, "access", Socket):
+    TokenCreate = "token_create" (Additive, "access", Person):
         TokenCreateParams => TokenCreated,
         "Make a token with which a program can use the daemon over HTTP; it is shown this once.";
 
@@ -33,6 +33,11 @@ operations! {
 pub struct LoginLink {
     /// To be opened in a browser on this machine.
     pub link: String,
+    /// Where other devices may find the page, without the code of the link: what
+    /// `http.listen` lets in and the names of `http.hosts`. None while only this
+    /// machine is served.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub elsewhere: Vec<String>,
     pub expires_at: Timestamp,
 }
 

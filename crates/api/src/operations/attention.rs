@@ -312,4 +312,16 @@ pub struct PermissionVerdict {
     /// The rules that decide; none when nothing is known.
     pub rules: Vec<String>,
     pub reason: String,
+    /// What of a command with several parts each would come to alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<PermissionPart>,
+}
+
+/// One part of a command, as it is judged by itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PermissionPart {
+    pub command: String,
+    pub effect: PermissionEffect,
+    pub rules: Vec<String>,
+    pub reason: String,
 }

@@ -9,6 +9,7 @@ use missiond_core::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::observe::Usage;
 use super::operations;
 
 pub use missiond_core::{ExportFormat, ImportFormat};
@@ -49,8 +50,9 @@ operations! {
         "Write a note on a task.";
 
     BoardRetry = "board_retry" (Idempotent, "board"; Agent):
-        BoardTaskParams => BoardTask,
-        "Open a blocked or failed task again, with its count of attempts at zero.";
+        BoardRetryParams => BoardTask,
+        "Have a task tried again that is blocked, failed or in review, with its count of attempts \
+         at zero; from scratch if asked. Refused while it is worked on.";
 
     BoardCancel = "board_cancel" (Destructive, "board"):
         BoardCancelParams => BoardTask,
@@ -78,6 +80,17 @@ pub struct BoardAddParams {
     /// Tasks that must be done first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<TaskRef>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BoardRetryParams {
+    /// Its number, like T-1, or its id.
+    pub task: TaskRef,
+    /// Begin from scratch, in a new worktree from the base. Without this the next
+    /// attempt goes on with what the last one left.
+    #[serde(default)]
+    pub fresh: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -144,11 +157,17 @@ pub struct TaskSummary {
     pub engine: Option<CliEngine>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub labels: Vec<String>,
+    /// The repository it is done in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repository: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub due: Option<Timestamp>,
     /// Why it is blocked or failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocked: Option<String>,
+    /// What its agents used so far; absent when nothing is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
     pub updated_at: Timestamp,
 }
 
@@ -163,8 +182,13 @@ impl From<&BoardTask> for TaskSummary {
             priority: task.priority,
             engine: task.engine.clone(),
             labels: task.labels.clone(),
+            repository: task
+                .repository
+                .as_ref()
+                .map(|path| path.display().to_string()),
             due: task.due,
             blocked: task.blocked.clone(),
+            usage: None,
             updated_at: task.updated_at,
         }
     }
@@ -192,6 +216,9 @@ pub struct TaskDetails {
     pub attempts: Vec<Attempt>,
     /// What the checks of the newest attempt said last.
     pub evidence: Vec<Evidence>,
+    /// What its agents used so far; absent when nothing is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
 }
 
 /// Another task, as far as one needs to know.

@@ -160,6 +160,10 @@ pub struct CodeSearchParams {
 pub struct CodeSearchResult {
     pub root: String,
     pub freshness: Freshness,
+    /// Names in the query, written as code writes them, that no symbol has: what was
+    /// found for them is only similar.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unknown_names: Vec<String>,
     pub hits: Vec<CodeHit>,
     /// Beacons whose name or note has the words of the query.
     pub beacons: Vec<Beacon>,

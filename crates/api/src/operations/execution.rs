@@ -3,14 +3,15 @@
 use std::collections::BTreeMap;
 
 use missiond_core::{
-    AbsolutePath, Bounded, CliEngine, DeliveryStatus, ExecutionActivity, ExecutionAttention,
+    AbsolutePath, Bounded, CliEngine, Cost, DeliveryStatus, ExecutionActivity, ExecutionAttention,
     ExecutionId, ExecutionLifecycle, Limit, MAX_EXACT, MessageId, ObservationId, SlotId, SlotName,
-    Text, Timestamp,
+    TaskNumber, Text, Timestamp,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::operations;
+use super::overview::RepositoryName;
 
 pub use missiond_core::Permission;
 
@@ -123,7 +124,15 @@ pub struct ExecutionSummary {
     /// The name of the slot while it is open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slot_name: Option<String>,
+    /// The task it works on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskNumber>,
+    /// The title of its task, else how its first prompt begins.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
     pub cwd: String,
+    /// The checkout of its task, else the folder it runs in.
+    pub repository: RepositoryName,
     /// Where the run is between its start and its end.
     pub lifecycle: ExecutionLifecycle,
     /// Whether it needs somebody.
@@ -137,6 +146,11 @@ pub struct ExecutionSummary {
     pub waiting_messages: usize,
     pub started_at: Timestamp,
     pub ended_at: Option<Timestamp>,
+    /// Why it did not end well, if it did not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
+    pub tokens: Tokens,
+    pub cost: Cost,
     /// The CLI's own id of the conversation, once it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation: Option<String>,
@@ -179,7 +193,6 @@ pub struct ExecutionDetails {
     pub journal: String,
     /// Records in the journal.
     pub records: u64,
-    pub tokens: Tokens,
     pub questions: Vec<OpenQuestion>,
     pub messages: Vec<SentMessage>,
     /// What happened last, oldest first.

@@ -22,8 +22,8 @@ operations! {
 
     UsageReport = "usage_report" (ReadOnly, "system"):
         UsageReportParams => UsageTotals,
-        "Sum up the tokens that agents of tasks used, by day, engine, task and slot, with the budgets \
-         that hold, and what conversations cost where a model has a price.";
+        "Sum up the tokens and cost of agents of tasks, by day, engine, task and slot, with the \
+         budgets that hold, and of every conversation by model.";
 }
 
 #[derive(
@@ -155,6 +155,25 @@ pub struct UsageTotals {
     /// Of all models together.
     pub cost: Cost,
     pub budgets: Vec<BudgetUsage>,
+    /// Where the list prices come from that hold beside `usage.prices`.
+    #[serde(default)]
+    pub prices: Vec<PriceSource>,
+}
+
+/// Where list prices were read, and when.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PriceSource {
+    pub vendor: String,
+    /// The day: `2026-10-16`.
+    pub as_of: String,
+    pub page: String,
+}
+
+/// What a task or a run used in all.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Usage {
+    pub tokens: UsedTokens,
+    pub cost: Cost,
 }
 
 /// Tokens, as the vendors count them.
@@ -174,12 +193,16 @@ pub struct DayUsage {
     pub day: Timestamp,
     pub engine: CliEngine,
     pub tokens: UsedTokens,
+    #[serde(default)]
+    pub cost: Cost,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EngineUsage {
     pub engine: CliEngine,
     pub tokens: UsedTokens,
+    #[serde(default)]
+    pub cost: Cost,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

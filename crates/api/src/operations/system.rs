@@ -142,21 +142,54 @@ pub struct DaemonControlResult {
     pub slots_running: u64,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ConfigReport {
     pub file: String,
     pub file_exists: bool,
+    /// Why the file as it is now is not in force.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file_error: Option<String>,
     pub keys: Vec<ConfigKey>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ConfigKey {
     pub key: String,
+    /// As it would stand in the file, without passwords.
     pub value: String,
     pub default: String,
     pub description: String,
     /// A change takes effect without a restart.
     pub reloads: bool,
+    pub kind: ConfigKind,
+    /// The value as `config_set` takes it, without passwords.
+    pub data: serde_json::Value,
+    pub default_data: serde_json::Value,
+    /// The words it takes, when it takes no others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub choices: Vec<String>,
+    /// The least a number may be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max: Option<f64>,
+    /// What the file says, when that waits for a restart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waiting: Option<serde_json::Value>,
+}
+
+/// What kind of value a key takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ConfigKind {
+    Boolean,
+    Integer,
+    Number,
+    Text,
+    /// Of texts or numbers.
+    List,
+    /// A list of tables.
+    Tables,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

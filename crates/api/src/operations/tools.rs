@@ -1,15 +1,16 @@
 //! The tools of other people's MCP servers, which the daemon keeps for everyone.
 //!
-//! No operation defines what is run: that is in a file a person keeps. An agent
-//! can call what is listed, and nothing else.
+//! What is run is in a file a person keeps, and only a person can change it here. An
+//! agent can call what is listed, and nothing else.
 
 use std::collections::BTreeMap;
 
-use missiond_core::{Bounded, MAX_EXACT};
+use missiond_core::{Bounded, MAX_EXACT, Text};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::config::ConfigChange;
 use super::operations;
 
 operations! {
@@ -22,6 +23,15 @@ operations! {
     McpServerControl = "mcp_server_control" (Idempotent, "mcp"; Process):
         McpServerControlParams => McpServerControlResult,
         "Start, stop, restart or ping an external MCP server.";
+
+    McpServerAdd = "mcp_server_add" (Additive, "mcp", Person; Process):
+        McpServerAddParams => McpServerChanged,
+        "Add an external MCP server to the list a person keeps: a program that is started, or an \
+         address.";
+
+    McpServerRemove = "mcp_server_remove" (Destructive, "mcp", Person; Process):
+        McpServerRemoveParams => McpServerChanged,
+        "Take an external MCP server out of the list a person keeps.";
 
     McpToolList = "mcp_tool_list" (ReadOnly, "mcp"; Process):
         McpToolListParams => McpToolListResult,
@@ -120,6 +130,37 @@ pub struct McpServerControlResult {
     pub server: McpServer,
     /// How long its sign of life took, after a ping.
     pub answered_ms: Option<f64>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct McpServerAddParams {
+    /// Letters, digits, `.`, `_` and `-`; its tools are called `name__tool`.
+    pub name: Text<40>,
+    /// The program to start; or give `url`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<Text<4096>>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub args: Vec<String>,
+    /// Names of variables of the daemon's environment that the program is given. Their
+    /// values stay where they are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub env: Vec<String>,
+    /// Where it is served: https, or http to this machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<Text<4096>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct McpServerRemoveParams {
+    pub server: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct McpServerChanged {
+    /// The change, as `config_history` lists it and `config_undo` takes it back.
+    pub change: ConfigChange,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -1,6 +1,8 @@
 //! Worktrees of attempts: what is in them, bringing it back, removing them.
 
-use missiond_core::{Finish, List, TaskNumber};
+use missiond_core::{
+    BoardTaskStatus, BoundedOr, CheckVerdict, CliEngine, Finish, List, TaskNumber, Text, Timestamp,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +13,8 @@ operations! {
 
     WorktreeList = "worktree_list" (ReadOnly, "board"; Process):
         NoParams => WorktreePage,
-        "List the worktrees of attempts: whose each is, and whether it holds work of its own.";
+        "List the worktrees of attempts: whose each is, what its work and its checks came to, and \
+         whether it is ready for review.";
 
     WorktreeDiff = "worktree_diff" (ReadOnly, "review"; Process):
         WorktreeDiffParams => WorktreeChanges,
@@ -20,8 +23,13 @@ operations! {
 
     WorktreeFinish = "worktree_finish" (Destructive, "board"; Process):
         WorktreeFinishParams => WorktreeFinished,
-        "Bring the work of a worktree back: by merge, rebase, branch or patch. Says what it would \
-         do unless confirmed.";
+        "Bring the work of a worktree back: by merge, squash, rebase, branch or patch; that of a \
+         task in review is merged unless said otherwise. Says what it would do unless confirmed.";
+
+    WorktreeDiscard = "worktree_discard" (Destructive, "board"; Process):
+        WorktreeDiscardParams => WorktreeDiscarded,
+        "Throw away what is not committed in a worktree; files that git ignores stay. Says which \
+         files unless confirmed.";
 
     WorktreeClean = "worktree_clean" (Destructive, "board"; Process):
         WorktreeCleanParams => WorktreesCleaned,
@@ -54,7 +62,26 @@ pub struct WorktreeSummary {
     pub title: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempt: Option<u32>,
+    /// Where that task stands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<BoardTaskStatus>,
+    /// Which agent CLI did the work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub engine: Option<CliEngine>,
+    /// Files and lines that are different from the base, committed or not.
+    pub files: u64,
+    pub additions: u64,
+    pub deletions: u64,
+    /// What the last round of checks came to; absent when none ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checks: Option<CheckVerdict>,
+    /// When something was last done in it, as far as the board knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub updated_at: Option<Timestamp>,
     pub standing: WorktreeStanding,
+    /// Where its work is, when nothing would be lost with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub landed: Option<WorktreeLanding>,
     /// What it holds, who uses it, or why it cannot be read.
     pub reason: String,
 }
@@ -62,6 +89,8 @@ pub struct WorktreeSummary {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WorktreeStanding {
+    /// Its work is verified and waits for a person.
+    ReadyForReview,
     /// An attempt is being made in it, or a program runs in it.
     InUse,
     /// It has changes or commits that are nowhere else.
@@ -69,6 +98,19 @@ pub enum WorktreeStanding {
     /// Nothing would be lost with it.
     Removable,
     Unreadable,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WorktreeLanding {
+    /// Nothing was committed in it.
+    NoChanges,
+    /// The branch it started from has its work.
+    Merged,
+    /// Its work is left on its branch.
+    Branch,
+    /// Its work is in a patch file.
+    Patch,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -81,6 +123,9 @@ pub struct WorktreeDiffParams {
     /// shown as far as an answer goes. All when left out.
     #[serde(default)]
     pub files: List<String, 0, 50>,
+    /// How many unchanged lines are shown before and behind each change.
+    #[serde(default)]
+    pub context: BoundedOr<0, 5000, 3>,
 }
 
 /// What was changed since the work left its base.
@@ -171,12 +216,20 @@ pub struct ChangedLine {
 pub struct WorktreeFinishParams {
     /// Its path, its branch, or its task (`T-12`).
     pub worktree: String,
-    /// As the task says when left out, else by merge.
+    /// As the task says when left out, else by merge. Work in review that was left on
+    /// its branch is merged; `branch` says that it is done without.
     #[serde(default)]
     pub how: Option<Finish>,
     /// The branch the work goes into; the one it started from when left out.
     #[serde(default)]
     pub into: Option<String>,
+    /// Of the commit that a merge or a squash makes; the task's number and title when
+    /// left out.
+    #[serde(default)]
+    pub message: Option<Text<16384>>,
+    /// Do it although the last checks failed. Without this such work is refused.
+    #[serde(default)]
+    pub despite_failed_checks: bool,
     /// Do it. Without this nothing is changed and the answer says what would be.
     #[serde(default)]
     pub confirmed: bool,
@@ -190,6 +243,9 @@ pub struct WorktreeFinished {
     pub how: Finish,
     pub into: String,
     pub result: FinishResult,
+    /// What the last round of checks of the work came to; absent when none ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checks: Option<CheckVerdict>,
     /// The task that is done with this, or would be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completes: Option<TaskNumber>,
@@ -210,6 +266,27 @@ pub enum FinishResult {
     Branch { name: String },
     /// The work is in this file.
     Patch { path: String },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WorktreeDiscardParams {
+    /// Its path, its branch, or its task (`T-12`).
+    pub worktree: String,
+    /// Do it. Without this nothing is changed and the answer says what would be.
+    #[serde(default)]
+    pub confirmed: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WorktreeDiscarded {
+    /// Whether it is done, or only said what would be.
+    pub done: bool,
+    pub worktree: WorktreeSummary,
+    /// Tracked files that are put back to the last commit.
+    pub restored: Vec<String>,
+    /// New files that are deleted.
+    pub removed: Vec<String>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -37,7 +37,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::{Permissions, RuleSource, request};
-use crate::questions::{NewQuestion, QuestionError, identity};
+use crate::questions::{NewQuestion, QuestionError, Wording, identity, wording};
 
 /// Between two looks at a dialog that the launch of its agent answers.
 const STARTUP_PAUSE: Duration = Duration::from_millis(500);
@@ -356,21 +356,15 @@ impl Watcher {
         origin: QuestionOrigin,
         reason: Option<String>,
     ) -> Result<(), QuestionError> {
-        let sentence = if dialog.question.is_empty() {
-            dialog.title.clone()
-        } else {
-            dialog.question.clone()
-        };
-        let context = match reason {
-            Some(reason) => format!("{}\n{reason}", dialog.text),
-            None => dialog.text.clone(),
-        };
+        let Wording { question, context } = wording(dialog, reason.as_deref());
+        let task = self.permissions.executions.in_slot(self.slot);
+        let task = task.and_then(|(_, task)| task);
         let new = NewQuestion {
             origin,
-            question: sentence,
-            context: Some(context),
+            question,
+            context,
             options: dialog.options.iter().map(|o| o.label.clone()).collect(),
-            blocks: 1,
+            blocks: self.permissions.questions.waiting_for(task).await?,
         };
         let raised = self.permissions.questions.raise(new, TraceContext::root());
         raised.await.map(drop)

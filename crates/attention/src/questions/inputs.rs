@@ -71,6 +71,8 @@ impl Questions {
 
     async fn reconcile_execution(&self, execution: ExecutionId) -> Result<(), QuestionError> {
         for asked in self.executions.open_requests(execution)? {
+            let task = self.executions.in_slot(asked.slot);
+            let task = task.and_then(|(_, task)| task);
             let new = NewQuestion {
                 origin: QuestionOrigin::NeedsInput {
                     execution,
@@ -80,7 +82,7 @@ impl Questions {
                 question: asked.question,
                 context: None,
                 options: asked.choices,
-                blocks: 1,
+                blocks: self.waiting_for(task).await?,
             };
             self.raise(new, TraceContext::root()).await?;
         }

@@ -23,11 +23,11 @@ use missiond_executions::Executions;
 use missiond_runtime::{Component, StartError, Supervisor, Tasks};
 use missiond_slots::Slots;
 use missiond_store::questions::{self, Closing, QuestionFilter, RaisedQuestion};
-use missiond_store::{MissionDb, NewEvent, StoreError, timeline};
+use missiond_store::{MissionDb, NewEvent, StoreError, board, timeline};
 use missiond_timeline::Timeline;
 use tokio::sync::watch;
 
-pub use dialog::identity;
+pub use dialog::{Wording, identity, wording};
 pub use error::QuestionError;
 pub use missiond_store::questions::NewQuestion;
 use under_way::UnderWay;
@@ -137,6 +137,19 @@ impl Questions {
             tracing::info!(question = %question.number, key = question.origin.key(), "question asked");
         }
         Ok(raised.question().id)
+    }
+
+    /// How many tasks wait for this one, beside itself: they cannot begin before it is
+    /// done.
+    pub async fn waiting_for(&self, task: Option<BoardTaskId>) -> Result<u32, QuestionError> {
+        let Some(task) = task else {
+            return Ok(0);
+        };
+        let waiting = self
+            .db
+            .read(move |tx| Box::pin(board::waiting_for(tx, task)))
+            .await?;
+        Ok(waiting)
     }
 
     /// The open questions: those first that have waited longest and block most.

@@ -161,6 +161,21 @@ impl Board {
         self.fenced(attempt, finished, trace).await
     }
 
+    /// Ends the attempt as verified; its task waits for a person to review it.
+    pub async fn submit(
+        &self,
+        attempt: &Attempt,
+        trace: TraceContext,
+    ) -> Result<EndedAttempt, BoardError> {
+        let act = self.act(trace);
+        let (id, token) = (attempt.id, attempt.token);
+        let submitted = self
+            .db
+            .write(move |tx| Box::pin(async move { store::submit(tx, id, token, &act).await }));
+        let submitted = submitted.await;
+        self.fenced(attempt, submitted, trace).await
+    }
+
     /// Ends the attempts whose lease has run out.
     pub async fn expire(&self, trace: TraceContext) -> Result<Vec<EndedAttempt>, BoardError> {
         let act = self.act(trace);

@@ -38,20 +38,9 @@ impl Board {
     ) -> Result<(BoardTask, Vec<BoardTask>), BoardError> {
         let on = resolve(&parts)?;
         let parent = self.find(task).await?;
-        let mut new = Vec::with_capacity(parts.len());
-        for (place, part) in parts.iter().enumerate() {
-            let draft = part.draft.clone().over(inherited(&parent));
-            let filled = fill::fill(&self.home, draft, None).await?;
-            filled
-                .draft
-                .check()
-                .map_err(|error| refused(place, part, error.to_string()))?;
-            let vetted = vet::vet(&filled.draft).await;
-            vetted.map_err(|error| refused(place, part, error.to_string()))?;
-            new.push(NewBoardTask {
-                parent: Some(parent.id),
-                ..NewBoardTask::open(filled.draft)
-            });
+        let mut new = self.new_tasks(&parts, &inherited(&parent)).await?;
+        for new in &mut new {
+            new.parent = Some(parent.id);
         }
         let act = self.act(trace);
         let divided = self.db.write(move |tx| {
@@ -89,6 +78,53 @@ impl Board {
         });
         Ok(divided.await?)
     }
+
+    /// Adds tasks that may depend on each other, all of them or none.
+    pub async fn add_steps(
+        &self,
+        parts: Parts<Part>,
+        trace: TraceContext,
+    ) -> Result<Vec<BoardTask>, BoardError> {
+        let on = resolve(&parts)?;
+        let mut new = self.new_tasks(&parts, &TaskDraft::default()).await?;
+        let act = self.act(trace);
+        let added = self.db.write(move |tx| {
+            Box::pin(async move {
+                let ids: Vec<_> = new.iter().map(|new| new.id).collect();
+                for (new, on) in new.iter_mut().zip(on) {
+                    for on in on {
+                        new.depends_on.push(match on {
+                            On::Step(place) => ids[place],
+                            On::Task(task) => store::find(tx, task).await?.id,
+                        });
+                    }
+                }
+                store::add_graph(tx, new, &[], &act).await
+            })
+        });
+        Ok(added.await?)
+    }
+
+    /// The steps as tasks, filled in and looked at.
+    async fn new_tasks(
+        &self,
+        parts: &[Part],
+        below: &TaskDraft,
+    ) -> Result<Vec<NewBoardTask>, BoardError> {
+        let mut new = Vec::with_capacity(parts.len());
+        for (place, part) in parts.iter().enumerate() {
+            let draft = part.draft.clone().over(below.clone());
+            let filled = fill::fill(&self.home, draft, None).await?;
+            filled
+                .draft
+                .check()
+                .map_err(|error| refused(place, part, error.to_string()))?;
+            let vetted = vet::vet(&filled.draft).await;
+            vetted.map_err(|error| refused(place, part, error.to_string()))?;
+            new.push(NewBoardTask::open(filled.draft));
+        }
+        Ok(new)
+    }
 }
 
 /// What the steps of a task have in common with it.
@@ -102,6 +138,7 @@ fn inherited(parent: &BoardTask) -> TaskDraft {
         isolation: Some(parent.isolation),
         base: parent.base.clone(),
         finish: Some(parent.finish),
+        review: Some(parent.review),
         setup: Some(parent.setup.clone()),
         teardown: Some(parent.teardown.clone()),
         ..TaskDraft::default()

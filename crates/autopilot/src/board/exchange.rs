@@ -11,7 +11,7 @@ use missiond_core::{
     TaskNumber, TraceContext,
 };
 use missiond_exchange::{Card, ImportError, Standing};
-use missiond_os::files;
+use missiond_os::{expand_home, files};
 use missiond_runtime::blocking;
 use missiond_store::board::{self as store, History, ImportedStatus, NewBoardTask};
 use missiond_store::{StoreError, Tx};
@@ -249,6 +249,7 @@ fn tasks_of(cards: Vec<Card>, defaults: &TaskDraft) -> Result<Vec<NewBoardTask>,
             below.repository = None;
         }
         draft = draft.over(below);
+        draft.repository = draft.repository.map(|path| expand_home(&path));
         if let Some(repository) = draft.repository.clone() {
             let known = match of_repository.get(&repository) {
                 Some(known) => known.clone(),
@@ -316,6 +317,10 @@ async fn cards_of(tx: &mut Tx<'_>) -> Result<Vec<Card>, StoreError> {
                 BoardTaskStatus::Done => Standing::Done,
                 BoardTaskStatus::Failed => Standing::Failed { reason },
                 BoardTaskStatus::Blocked => Standing::Blocked { reason },
+                // The work itself is in no file, so nobody else can merge it.
+                BoardTaskStatus::Review => Standing::Blocked {
+                    reason: "its work was ready for review where it was exported".to_owned(),
+                },
             },
             created_at: Some(task.created_at),
             finished_at: task.finished_at,

@@ -5,7 +5,8 @@
 use std::path::{Path, PathBuf};
 
 use missiond_api::Home;
-use missiond_core::{Check, CliEngine, Finish, Isolation, TaskDraft};
+use missiond_core::{Check, CliEngine, Finish, Isolation, ReviewGate, TaskDraft};
+use missiond_os::expand_home;
 use missiond_runtime::blocking;
 use missiond_yaml::{Node, Value};
 use serde::Deserialize;
@@ -32,6 +33,7 @@ struct Defaults {
     teardown: Option<Vec<Check>>,
     isolation: Option<Isolation>,
     finish: Option<Finish>,
+    review: Option<ReviewGate>,
     base: Option<String>,
     engine: Option<CliEngine>,
     /// Folders to check out in worktrees; everything when left out.
@@ -46,6 +48,7 @@ impl Defaults {
             teardown: self.teardown,
             isolation: self.isolation,
             finish: self.finish,
+            review: self.review,
             base: self.base,
             engine: self.engine,
             ..TaskDraft::default()
@@ -62,11 +65,12 @@ pub(super) async fn fill(
     blocking(move || fill_now(&templates, draft, template)).await
 }
 
-fn fill_now(
+pub(super) fn fill_now(
     templates: &Path,
     mut draft: TaskDraft,
     template: Option<String>,
 ) -> Result<Filled, BoardError> {
+    draft.repository = draft.repository.map(|path| expand_home(&path));
     if let Some(name) = template {
         let mut places = vec![templates.to_owned()];
         if let Some(repository) = &draft.repository {
@@ -87,6 +91,11 @@ fn fill_now(
 /// The folders that worktrees of a repository have; all of them when empty.
 pub fn sparse_paths(repository: &Path) -> Result<Vec<String>, BoardError> {
     Ok(read_defaults(repository)?.sparse)
+}
+
+/// Whether a text can be the `.mission/config.toml` of a repository.
+pub fn check_repository_config(file: &Path, text: &str) -> Result<(), BoardError> {
+    from_toml::<Defaults>(file, text).map(drop)
 }
 
 /// What the repository says, or nothing when it says nothing.
@@ -122,7 +131,15 @@ fn read_template(places: &[PathBuf], name: &str) -> Result<TaskDraft, BoardError
     Err(unknown_template(places, name))
 }
 
-fn unknown_template(places: &[PathBuf], name: &str) -> BoardError {
+/// The templates a task in a repository can be filled in from, by name.
+#[must_use]
+pub fn template_names(templates: &Path, repository: Option<&Path>) -> Vec<String> {
+    let mut places = vec![templates.to_owned()];
+    places.extend(repository.map(|repository| repository.join(".mission/templates")));
+    names_in(&places)
+}
+
+fn names_in(places: &[PathBuf]) -> Vec<String> {
     let mut names: Vec<_> = places
         .iter()
         .filter_map(|place| std::fs::read_dir(place).ok())
@@ -135,6 +152,11 @@ fn unknown_template(places: &[PathBuf], name: &str) -> BoardError {
         .collect();
     names.sort();
     names.dedup();
+    names
+}
+
+fn unknown_template(places: &[PathBuf], name: &str) -> BoardError {
+    let names = names_in(places);
     let places: Vec<_> = places
         .iter()
         .map(|place| place.display().to_string())
@@ -149,7 +171,7 @@ fn unknown_template(places: &[PathBuf], name: &str) -> BoardError {
     }
 }
 
-fn read_small(file: &Path) -> Result<Option<String>, BoardError> {
+pub(super) fn read_small(file: &Path) -> Result<Option<String>, BoardError> {
     use std::io::{ErrorKind, Read};
     let refuse = |message: String| BoardError::File {
         file: file.display().to_string(),

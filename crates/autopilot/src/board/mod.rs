@@ -7,25 +7,30 @@ mod decompose;
 mod error;
 mod exchange;
 mod fill;
+mod propose;
 mod queries;
+mod repository_checks;
 mod vet;
 
 use std::sync::Arc;
 
 use missiond_api::Home;
 use missiond_core::{
-    BoardTask, BoardTaskId, Clock, DaemonId, EngineeringPhase, Note, NoteText, TaskDraft, TaskRef,
-    TraceContext, Wait,
+    BoardTask, BoardTaskId, Clock, DaemonId, EngineeringPhase, Note, NoteText, ReviewGate,
+    TaskDraft, TaskRef, TraceContext, Wait,
 };
-use missiond_store::board::{self as store, Act, NewBoardTask, ReadyLimits, TaskEdit};
+use missiond_os::expand_home;
+use missiond_store::board::{self as store, Act, NewBoardTask, ReadyLimits, RetryFrom, TaskEdit};
 use missiond_store::{MissionDb, StoreError, Tx};
 use missiond_timeline::Timeline;
 
 pub use decompose::Part;
 pub use error::BoardError;
 pub use exchange::{Again, Imported, ReadCards, Source};
-pub use fill::sparse_paths;
+pub use fill::{check_repository_config, sparse_paths, template_names};
+pub use propose::Proposal;
 pub use queries::{Details, Graph, Readiness};
+pub use repository_checks::{FittingCheck, fitting_checks};
 
 /// A handle to the board.
 #[derive(Debug)]
@@ -41,6 +46,8 @@ pub struct Board {
 #[derive(Debug, Clone, Default)]
 pub struct TaskRequest {
     pub draft: TaskDraft,
+    /// When neither the task nor its repository says.
+    pub review: ReviewGate,
     pub template: Option<String>,
     pub parent: Option<TaskRef>,
     pub depends_on: Vec<TaskRef>,
@@ -97,7 +104,8 @@ impl Board {
         limits: ReadyLimits,
         trace: TraceContext,
     ) -> Result<Added, BoardError> {
-        let filled = fill::fill(&self.home, request.draft, request.template).await?;
+        let mut filled = fill::fill(&self.home, request.draft, request.template).await?;
+        filled.draft.review.get_or_insert(request.review);
         filled.draft.check()?;
         let mut warnings = filled.warnings;
         warnings.extend(vet::vet(&filled.draft).await?);
@@ -129,9 +137,12 @@ impl Board {
     pub async fn edit(
         &self,
         task: TaskRef,
-        change: Change,
+        mut change: Change,
         trace: TraceContext,
     ) -> Result<BoardTask, BoardError> {
+        if let Some(repository) = &mut change.edit.set.repository {
+            *repository = expand_home(repository);
+        }
         self.vet_change(task, &change.edit).await?;
         let act = self.act(trace);
         let edited = self.db.write(move |tx| {
@@ -191,12 +202,18 @@ impl Board {
         Ok(noted.await?)
     }
 
-    pub async fn retry(&self, task: TaskRef, trace: TraceContext) -> Result<BoardTask, BoardError> {
+    /// Has a task tried again, with what it left or from scratch.
+    pub async fn retry(
+        &self,
+        task: TaskRef,
+        from: RetryFrom,
+        trace: TraceContext,
+    ) -> Result<BoardTask, BoardError> {
         let act = self.act(trace);
         let retried = self.db.write(move |tx| {
             Box::pin(async move {
                 let id = store::find(tx, task).await?.id;
-                store::retry(tx, id, &act).await
+                store::retry(tx, id, from, &act).await
             })
         });
         Ok(retried.await?)

@@ -57,6 +57,14 @@ impl Board {
         Ok(found.await?)
     }
 
+    /// Every repository that a task names.
+    pub async fn repositories(&self) -> Result<Vec<store::RepositoryTasks>, BoardError> {
+        let found = self
+            .db
+            .read(|tx| Box::pin(async move { store::repositories(tx).await }));
+        Ok(found.await?)
+    }
+
     /// Tasks, and how many there are beyond the filter's limit too.
     pub async fn list(
         &self,
@@ -162,6 +170,7 @@ async fn everything(tx: &mut Tx<'_>, all: bool) -> Result<(Vec<BoardTask>, u64),
         vec![
             BoardTaskStatus::Open,
             BoardTaskStatus::Running,
+            BoardTaskStatus::Review,
             BoardTaskStatus::Blocked,
         ]
     };

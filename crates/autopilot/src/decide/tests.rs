@@ -60,6 +60,7 @@ fn view() -> View {
             outcome: None,
             reason: None,
             check_rounds: 0,
+            abandoned: false,
             started_at: at(0),
             ended_at: None,
         },

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use missiond_core::{
     AttemptId, BoardTaskId, BoardTaskStatus, Claim, ClaimKind, DaemonId, ExecutionId, FencingToken,
-    ObservationId, QuestionId, QuestionNumber, SlotId, TaskDraft, TaskNumber, Timestamp,
+    ObservationId, Outcome, QuestionId, QuestionNumber, SlotId, TaskDraft, TaskNumber, Timestamp,
 };
 
 use super::*;
@@ -49,6 +49,7 @@ fn attempt(number: u32, outcome: Outcome) -> Attempt {
         outcome: Some(outcome),
         reason: None,
         check_rounds: 0,
+        abandoned: false,
         started_at: at(0),
         ended_at: Some(at(9)),
     }
@@ -67,6 +68,7 @@ fn evidence(round: u32, check: &str, exit: i32, tail: &str) -> Evidence {
         commit: Some(format!("c{round}")),
         at: at(u64::from(round)),
         millis: 1,
+        note: None,
     }
 }
 
@@ -106,7 +108,7 @@ fn summaries(finished: &Finished) -> Vec<String> {
 }
 
 #[test]
-fn what_was_verified_is_a_candidate_with_its_provenance() {
+fn that_a_task_is_done_is_no_lesson() {
     let mut finished = finished();
     let mut verified = attempt(2, Outcome::Verified);
     verified.claim = Some(Claim {
@@ -118,14 +120,36 @@ fn what_was_verified_is_a_candidate_with_its_provenance() {
         (attempt(1, Outcome::AgentLost), Vec::new()),
         (verified, vec![evidence(1, "cargo test", 0, "ok")]),
     ];
-    let found = candidates(&finished);
+    assert_eq!(candidates(&finished), []);
+}
+
+#[test]
+fn a_failure_that_said_nothing_is_no_lesson_and_one_that_did_has_its_provenance() {
+    let mut finished = finished();
+    let mut verified = attempt(2, Outcome::Verified);
+    verified.claim = Some(Claim {
+        kind: ClaimKind::Completed,
+        text: "The file was not read in full.".to_owned(),
+        at: at(3),
+    });
+    let rounds = vec![
+        evidence(1, "grep -q div README.md", 1, " \n"),
+        evidence(1, "cargo test", 101, "unexpected end of file\n"),
+        evidence(2, "grep -q div README.md", 0, ""),
+        evidence(2, "cargo test", 0, "ok"),
+    ];
+    finished.attempts = vec![(verified, rounds)];
     assert_eq!(
-        found,
+        candidates(&finished),
         [Draft {
-            key: Some(format!("{}/outcome", finished.task.id)),
-            category: EntryCategory::Feature,
-            summary: "T-7 \"Say goodbye\" is done: 1 of its checks passed".to_owned(),
-            detail: "passed: cargo test\ncommit: c1\nthe agent said: It says goodbye.\n".to_owned(),
+            key: Some(format!("{}/fix/1", finished.task.id)),
+            category: EntryCategory::Bugfix,
+            summary: "while T-7 was worked on, the check `cargo test` failed with exit code 101: \
+                      \"unexpected end of file\" and passed after a change"
+                .to_owned(),
+            detail: "it wrote:\nunexpected end of file\nfailed at commit c1\npassed at commit c2\n\
+                     the agent said of its change: The file was not read in full.\n"
+                .to_owned(),
             labels: vec!["task".to_owned(), "T-7".to_owned()],
             scope: "greeter".to_owned(),
             source: Some("task T-7 attempt 2".to_owned()),
@@ -134,6 +158,37 @@ fn what_was_verified_is_a_candidate_with_its_provenance() {
             author: Some("autopilot".to_owned()),
             tier: AuthorTier::Machine,
         }]
+    );
+}
+
+#[test]
+fn what_a_program_showed_around_its_question_is_not_kept() {
+    let mut finished = finished();
+    finished.attempts = vec![(attempt(1, Outcome::Superseded), Vec::new())];
+    let dialog = QuestionOrigin::Dialog {
+        slot: SlotId::generate(),
+        slot_name: "T-7".to_owned(),
+        execution: None,
+        dialog: "d".to_owned(),
+        permission: None,
+        allows: None,
+        denies: None,
+    };
+    let mut asked = question(dialog, Some("8080, always"));
+    asked.context = Some("==== End of the background ====".to_owned());
+    let mut by_agent = question(needs_input(), Some("8080"));
+    by_agent.context = Some("Both are free.".to_owned());
+    finished.questions = vec![asked, by_agent];
+    let details: Vec<_> = candidates(&finished)
+        .into_iter()
+        .map(|draft| draft.detail)
+        .collect();
+    assert_eq!(
+        details,
+        [
+            "ann answered: 8080, always\n",
+            "ann answered: 8080\ncontext: Both are free.\n"
+        ]
     );
 }
 
@@ -250,7 +305,7 @@ fn whatever_is_on_record_makes_drafts_that_can_be_kept() {
     asked.closed_by = Some(long);
     finished.questions = vec![asked; 40];
     let found = candidates(&finished);
-    assert_eq!(found.len(), 1 + 2 * MOST);
+    assert_eq!(found.len(), 2 * MOST);
     for draft in found {
         let checked = draft.clone().checked();
         assert!(checked.is_ok(), "{:?}", checked.map(|_| draft.key));

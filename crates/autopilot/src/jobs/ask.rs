@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use missiond_attention::questions::NewQuestion;
 use missiond_core::{
-    Attempt, BoardTask, BoardTaskStatus, Consequence, Isolation, NoteText, Question,
-    QuestionOrigin, QuestionRef, QuestionStatus, TaskRef, TraceContext,
+    Attempt, BoardTask, BoardTaskStatus, Consequence, NoteText, Question, QuestionOrigin,
+    QuestionRef, QuestionStatus, TaskRef, TraceContext,
 };
 use missiond_store::board::TaskFilter;
 use missiond_store::questions::QuestionFilter;
@@ -29,33 +29,19 @@ pub(super) async fn about(
     attempt: &Attempt,
 ) -> Result<Question, JobError> {
     let id = task.id;
-    let waiting = shared
-        .db
-        .read(move |tx| Box::pin(board::dependents(tx, id)))
-        .await?;
+    let blocks = shared.questions.waiting_for(Some(id)).await?;
     let reason = attempt.reason.as_deref().unwrap_or("it is blocked");
-    let number = task.number;
     let place = attempt.worktree.as_ref();
-    let place = place.map(|place| format!("Its work is in {}. ", place.display()));
+    let place = place.map(|place| format!("Its work is in {}.", place.display()));
     let new = NewQuestion {
         origin: QuestionOrigin::Task {
             task: id,
             key: attempt.id.to_string(),
         },
         question: format!("{} ({}) cannot go on: {reason}", task.number, task.title),
-        context: Some(format!(
-            "{}Answer with what the agent should know, `{TRY_AGAIN}` or `{GIVE_UP}`. \
-             `mission task edit {number}` changes the task, `mission task retry {number}` tries it \
-             again{}.",
-            place.unwrap_or_default(),
-            match task.isolation {
-                Isolation::Worktree =>
-                    format!(", `mission worktree finish {number}` takes its work as it is"),
-                Isolation::Shared | Isolation::None => String::new(),
-            },
-        )),
+        context: place,
         options: Vec::new(),
-        blocks: 1 + u32::try_from(waiting.len()).unwrap_or(u32::MAX - 1),
+        blocks,
     };
     let asked = shared.questions.raise(new, TraceContext::root()).await?;
     Ok(shared.questions.find(QuestionRef::Id(asked)).await?)
@@ -139,7 +125,8 @@ async fn follow(shared: &Shared, task: &BoardTask, answer: &str, by: &str) -> Re
         .db
         .write(move |tx| Box::pin(autopilot::unpark(tx, id)))
         .await?;
-    shared.board.retry(reference, trace).await?;
+    let from = board::RetryFrom::LastAttempt;
+    shared.board.retry(reference, from, trace).await?;
     shared.wake();
     Ok(())
 }

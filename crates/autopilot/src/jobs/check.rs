@@ -1,12 +1,17 @@
 //! Checking the work: what the agent left is committed, then every check of the
-//! task runs on it, and what each said is kept.
+//! task runs on it, and what each said is kept. What the checks wrote is not the
+//! agent's work: a worktree is put back to the commit they ran on.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use missiond_core::machines::Machine;
 use missiond_core::{Check, Evidence, Isolation, TraceContext};
-use missiond_workspace::{Command, CommandResult, Ending, Leftovers, WorkspaceError, Worktree};
+use missiond_workspace::{
+    Command, CommandResult, Ending, Leftovers, Restored, WorkspaceError, Worktree, named_files,
+};
 
 use super::work::{JobError, Work};
+use crate::watch;
 
 pub(super) async fn check(work: &Work, round: u32) -> Result<(), JobError> {
     work.record_session().await?;
@@ -16,11 +21,20 @@ pub(super) async fn check(work: &Work, round: u32) -> Result<(), JobError> {
     let mut evidence = Vec::new();
     let mut unable = None;
     match save(work, path).await? {
-        Saved::At(commit) => {
+        Saved::At {
+            commit,
+            left_out,
+            worktree,
+        } => {
+            if let Some(worktree) = &worktree {
+                worktree.begin_checks().await?;
+            }
+            let mut cancelled = false;
             for one in &work.task.checks {
                 let ran = run(work, one, path, Leftovers::End, work.cancelled()).await;
                 if ran.ending == Ending::Cancelled {
-                    return Err(JobError::Cancelled);
+                    cancelled = true;
+                    break;
                 }
                 if let Ending::NotStarted(why) = &ran.ending {
                     unable = Some(format!("the check `{}` cannot be run: {why}", one.label()));
@@ -29,6 +43,16 @@ pub(super) async fn check(work: &Work, round: u32) -> Result<(), JobError> {
             }
             if work.task.checks.is_empty() {
                 evidence.push(unchecked(work, round, commit));
+            }
+            let restored = match &worktree {
+                Some(worktree) => put_back(work, worktree).await?,
+                None => Restored::default(),
+            };
+            if cancelled {
+                return Err(JobError::Cancelled);
+            }
+            if let Some(last) = evidence.last_mut() {
+                last.note = note(&left_out, &restored);
             }
         }
         Saved::Not(why) => evidence.push(unsaved(work, round, why)),
@@ -66,21 +90,76 @@ pub(super) async fn run(
     missiond_workspace::run(&command, cancelled).await
 }
 
+/// Puts back what the checks wrote, unless the agent has begun to work again: what
+/// is different now may be its own.
+async fn put_back(work: &Work, worktree: &Worktree) -> Result<Restored, JobError> {
+    let works = work.attempt.execution.and_then(|execution| {
+        let executions = &work.shared.executions;
+        executions.peek(execution, |state| {
+            !state.lifecycle.is_final() && watch::works(state.activity)
+        })
+    });
+    if works == Some(true) {
+        tracing::warn!(task = %work.task.number, "worktree not restored after checks: its agent works");
+        worktree.forget_checks()?;
+        return Ok(Restored::default());
+    }
+    let restored = worktree.end_checks().await?;
+    if !restored.is_empty() {
+        tracing::info!(task = %work.task.number, %restored, "worktree restored after checks");
+    }
+    Ok(restored)
+}
+
+/// What is said of files that are not the agent's work.
+fn note(left_out: &[PathBuf], restored: &Restored) -> Option<String> {
+    let mut sentences = Vec::new();
+    if !left_out.is_empty() {
+        let (count, names) = (left_out.len(), named_files(left_out));
+        sentences.push(match count {
+            1 => format!("Left out 1 file of caches and builds: {names}."),
+            count => format!("Left out {count} files of caches and builds: {names}."),
+        });
+    }
+    if !restored.is_empty() {
+        sentences.push(format!("After the checks: {restored}."));
+    }
+    (!sentences.is_empty()).then(|| sentences.join(" "))
+}
+
 enum Saved {
-    At(Option<String>),
+    At {
+        commit: Option<String>,
+        left_out: Vec<PathBuf>,
+        /// What is put back after the checks; nothing where others work too.
+        worktree: Option<Box<Worktree>>,
+    },
     /// The agent has to tidy up first.
     Not(String),
 }
 
 async fn save(work: &Work, path: &Path) -> Result<Saved, JobError> {
     if work.task.isolation != Isolation::Worktree {
-        return Ok(Saved::At(None));
+        return Ok(Saved::At {
+            commit: None,
+            left_out: Vec::new(),
+            worktree: None,
+        });
     }
     let worktree = Worktree::open(path).await?;
     let message = format!("{}: {}", work.task.number, work.task.title);
     match worktree.commit_all(&message).await {
-        Ok(Some(commit)) => Ok(Saved::At(Some(commit))),
-        Ok(None) => Ok(Saved::At(Some(worktree.status().await?.head))),
+        Ok(committed) => {
+            let commit = match committed.commit {
+                Some(commit) => commit,
+                None => worktree.status().await?.head,
+            };
+            Ok(Saved::At {
+                commit: Some(commit),
+                left_out: committed.left_out,
+                worktree: Some(Box::new(worktree)),
+            })
+        }
         Err(error @ (WorkspaceError::InProgress { .. } | WorkspaceError::OffBranch { .. })) => {
             Ok(Saved::Not(error.to_string()))
         }
@@ -111,6 +190,7 @@ fn of_ran(
         commit,
         at: work.shared.clock.now(),
         millis: ran.millis,
+        note: None,
     }
 }
 
@@ -128,6 +208,7 @@ fn unchecked(work: &Work, round: u32, commit: Option<String>) -> Evidence {
         commit,
         at: work.shared.clock.now(),
         millis: 0,
+        note: None,
     }
 }
 

@@ -1,5 +1,6 @@
 //! Bringing verified work back, and being done: the merge, then the task, then
-//! the agent and its place. Work that others have overtaken is checked again
+//! the agent and its place. Work that a person wants to see first is left where it is,
+//! and its task is ready for review. Work that others have overtaken is checked again
 //! together with theirs before it is merged: two changes that are good alone may
 //! not be so together.
 
@@ -8,12 +9,17 @@ use std::path::PathBuf;
 use missiond_core::{Finish, Isolation, Outcome, TraceContext};
 use missiond_executions::FinishMode;
 use missiond_store::autopilot;
-use missiond_workspace::{FinishPlan, Finished, TargetMerge, WorkspaceError, Worktree};
+use missiond_workspace::{
+    FinishPlan, Finished, TargetMerge, WorkspaceError, Worktree, named_files,
+};
 
 use super::work::{JobError, Work};
 use super::{check, conclude, tidy};
 
 pub(super) async fn integrate(work: &Work) -> Result<(), JobError> {
+    if work.task.is_reviewed() && submit(work).await? {
+        return Ok(());
+    }
     if work.task.isolation == Isolation::Worktree && !bring_back(work).await? {
         return Ok(());
     }
@@ -33,24 +39,66 @@ pub(super) async fn integrate(work: &Work) -> Result<(), JobError> {
     Ok(())
 }
 
+/// Hands the work to a person; not when there is nothing to look at.
+async fn submit(work: &Work) -> Result<bool, JobError> {
+    let Some(path) = &work.attempt.worktree else {
+        return Ok(false);
+    };
+    let worktree = Worktree::open(path).await?;
+    let status = worktree.status().await?;
+    if status.head == status.base_commit {
+        return Ok(false);
+    }
+    if !status.is_clean() {
+        return Err(dirty(work, status.changed.iter().chain(&status.untracked)));
+    }
+    if work.task.finish == Finish::Patch {
+        worktree.finish(&plan(work).await?).await?;
+    }
+    let board = &work.shared.board;
+    board.submit(&work.attempt, TraceContext::root()).await?;
+    // Its place among the agents is free again.
+    work.shared.wake();
+    let task = work.task.id;
+    work.shared
+        .db
+        .write(move |tx| Box::pin(autopilot::unpark(tx, task)))
+        .await?;
+    conclude::end_agent(work, "its work is ready for review", FinishMode::Asked).await;
+    tidy::tear_down(work).await;
+    Ok(true)
+}
+
+async fn plan(work: &Work) -> Result<FinishPlan, JobError> {
+    Ok(FinishPlan {
+        how: work.task.finish,
+        into: target(work).await?,
+        message: Some(format!("{}: {}", work.task.number, work.task.title)),
+    })
+}
+
+/// Somebody wrote into the worktree after its work was checked. That is no conflict
+/// and nothing the agent is asked about.
+fn dirty<'f>(work: &Work, files: impl Iterator<Item = &'f PathBuf>) -> JobError {
+    let number = work.task.number;
+    let files: Vec<_> = files.cloned().collect();
+    JobError::NeedsPerson(format!(
+        "somebody wrote into its worktree after the checks had passed: {}; `mission worktree \
+         discard {number}` throws that away, then retry the task",
+        named_files(&files)
+    ))
+}
+
 /// Whether the work is where it belongs.
 async fn bring_back(work: &Work) -> Result<bool, JobError> {
     let Some(path) = &work.attempt.worktree else {
         return Ok(true);
     };
     let worktree = Worktree::open(path).await?;
-    let plan = FinishPlan {
-        how: match work.task.finish {
-            Finish::Merge => missiond_workspace::Finish::Merge,
-            Finish::Rebase => missiond_workspace::Finish::Rebase,
-            Finish::Branch => missiond_workspace::Finish::Branch,
-            Finish::Patch => missiond_workspace::Finish::Patch,
-        },
-        into: target(work).await?,
-        message: Some(format!("{}: {}", work.task.number, work.task.title)),
-    };
+    let plan = plan(work).await?;
     let alone = work.shared.integrating.lock().await;
-    if work.task.finish == Finish::Merge && !work.task.checks.is_empty() {
+    let as_one = matches!(work.task.finish, Finish::Merge | Finish::Squash);
+    if as_one && !work.task.checks.is_empty() {
         match worktree.merge_target(&plan.into).await {
             Ok(TargetMerge::UpToDate) => {}
             Ok(TargetMerge::Merged { .. }) => {
@@ -74,13 +122,10 @@ async fn bring_back(work: &Work) -> Result<bool, JobError> {
             Ok(false)
         }
         Ok(_) => Ok(true),
-        // The agent's to mend: it is told as it is told of a conflict.
-        Err(error @ (WorkspaceError::Uncommitted { .. } | WorkspaceError::InProgress { .. })) => {
-            conflict(work, error.to_string()).await?;
-            Ok(false)
-        }
+        Err(WorkspaceError::Uncommitted { files, .. }) => Err(dirty(work, files.iter())),
         Err(
-            error @ (WorkspaceError::TargetDirty { .. }
+            error @ (WorkspaceError::InProgress { .. }
+            | WorkspaceError::TargetDirty { .. }
             | WorkspaceError::TargetBusy { .. }
             | WorkspaceError::TargetStuck { .. }
             | WorkspaceError::NoSuchTarget(_)),

@@ -63,26 +63,32 @@ async fn worktree(work: &Work) -> Result<AttemptLocation, JobError> {
 /// What the last attempt left: its work goes on where it is. An attempt whose
 /// lease ran out may still have somebody at work in its place.
 async fn inherited(work: &Work) -> Result<Option<Worktree>, JobError> {
-    // One that was over before it had a place left nothing.
-    let placed = |attempt: &Attempt| attempt.worktree.is_some();
+    // One that was over before it had a place left nothing, and after a fresh start
+    // nothing counts that was before it.
+    let placed = |attempt: &Attempt| attempt.worktree.is_some() && !attempt.abandoned;
     let Some(before) = earlier(work).await?.into_iter().rfind(placed) else {
         return Ok(None);
     };
     let data = work.shared.home.data_dir();
     let ours = before.outcome != Some(Outcome::Expired) || before.holder == work.attempt.holder;
-    match before
-        .worktree
-        .filter(|path| ours && path.starts_with(data))
-    {
+    let place = before.worktree.clone();
+    match place.filter(|path| ours && path.starts_with(data)) {
         // One that is gone or not ours any more is simply not gone on with.
-        Some(path) => Ok(Worktree::open(&path).await.ok()),
+        Some(path) => match Worktree::open(&path).await {
+            Ok(worktree) => Ok(Some(worktree)),
+            Err(_) if before.outcome == Some(Outcome::Verified) => {
+                Ok(crate::worktrees::reattach(&before, &work.task).await.ok())
+            }
+            Err(_) => Ok(None),
+        },
         None => Ok(None),
     }
 }
 
 /// The attempt before this one.
 pub(super) async fn before(work: &Work) -> Result<Option<Attempt>, JobError> {
-    Ok(earlier(work).await?.pop())
+    let last = earlier(work).await?.pop();
+    Ok(last.filter(|attempt| !attempt.abandoned))
 }
 
 /// The attempts before this one, the first one first.

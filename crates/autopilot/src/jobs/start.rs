@@ -9,7 +9,7 @@ use missiond_executions::{ExecutionError, Identity, NewExecution, Owner};
 use missiond_journal::state::MessageState;
 use missiond_slots::{DEFAULT_SIZE, SlotsError};
 use missiond_store::slot_sessions::{self, SlotSession};
-use missiond_store::token_usage;
+use missiond_store::{board, token_usage};
 
 use super::work::{JobError, Work};
 use crate::slot_names;
@@ -127,13 +127,25 @@ async fn start_in(
 pub(super) async fn conversation(work: &Work, cwd: &Path) -> Result<Option<String>, JobError> {
     let task = work.task.id;
     let (engine, execution) = (work.engine(), work.attempt.execution);
-    let sessions = work
+    let (sessions, attempts) = work
         .shared
         .db
-        .read(move |tx| Box::pin(slot_sessions::of_task(tx, task)))
+        .read(move |tx| {
+            Box::pin(async move {
+                let sessions = slot_sessions::of_task(tx, task).await?;
+                Ok((sessions, board::attempts(tx, task).await?))
+            })
+        })
         .await?;
+    let abandoned = |session: &SlotSession| {
+        let mut attempts = attempts.iter();
+        attempts.any(|attempt| attempt.id == session.attempt && attempt.abandoned)
+    };
     let fits = |session: &SlotSession| {
-        Some(session.execution) != execution && session.engine == engine && session.cwd == cwd
+        Some(session.execution) != execution
+            && session.engine == engine
+            && session.cwd == cwd
+            && !abandoned(session)
     };
     let reached = |message: &MessageState| message.status == DeliveryStatus::Delivered;
     for before in sessions.into_iter().filter(fits).take(LOOKED_BACK) {

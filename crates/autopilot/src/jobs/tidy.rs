@@ -1,8 +1,11 @@
 //! What is left behind: agents without a task, worktrees without work.
 
+use std::path::Path;
 use std::sync::Arc;
 
-use missiond_core::{ExecutionId, Isolation, NoteText, Outcome, TaskRef, TraceContext};
+use missiond_core::{
+    BoardTaskStatus, ExecutionId, Isolation, NoteText, Outcome, TaskRef, TraceContext,
+};
 use missiond_executions::FinishMode;
 use missiond_store::{StoreError, board, slot_sessions};
 use missiond_workspace::{Leftovers, Removal, Worktree};
@@ -42,10 +45,13 @@ async fn sessions(shared: &Arc<Shared>, holder: &str) -> Result<(), StoreError> 
             continue;
         }
         let done = attempt.outcome == Some(Outcome::Verified);
+        let reviewed = task.status == BoardTaskStatus::Review;
         let work = Work::new(Arc::clone(shared), task, attempt);
         super::conclude::end_agent(&work, "its attempt is over", FinishMode::Asked).await;
-        if done {
-            leave(&work).await;
+        match (done, reviewed) {
+            (true, false) => leave(&work).await,
+            (true, true) => tear_down(&work).await,
+            (false, _) => {}
         }
     }
     Ok(())
@@ -74,6 +80,17 @@ pub(crate) async fn dismiss(shared: Arc<Shared>, execution: ExecutionId) -> Repo
 /// Leaves the place of a task that is done: its teardown runs, and a worktree
 /// that holds nothing of its own is removed.
 pub(super) async fn leave(work: &Work) {
+    tear_down(work).await;
+    if let Some(path) = &work.attempt.worktree
+        && work.task.isolation == Isolation::Worktree
+        && path.exists()
+    {
+        remove(work, path).await;
+    }
+}
+
+/// Runs the teardown of a task in its place; what fails is noted on it.
+pub(super) async fn tear_down(work: &Work) {
     let Some(path) = &work.attempt.worktree else {
         return;
     };
@@ -95,9 +112,9 @@ pub(super) async fn leave(work: &Work) {
             }
         }
     }
-    if work.task.isolation != Isolation::Worktree {
-        return;
-    }
+}
+
+async fn remove(work: &Work, path: &Path) {
     let removed = async {
         let worktree = Worktree::open(path).await?;
         match worktree.removal().await? {

@@ -37,4 +37,7 @@ pub(crate) struct DemoArgs {
     /// Leave the demo's daemon running afterwards.
     #[arg(long)]
     pub(crate) keep: bool,
+    /// Do not keep the daemon for a look at the board when all is done.
+    #[arg(long, conflicts_with = "keep")]
+    pub(crate) no_wait: bool,
 }

@@ -16,6 +16,22 @@ Examples:
   mission kb search '\"connection reset\"' --category debug,bugfix
   mission kb search \"retry policy\" --explain")]
     Search(SearchArgs),
+    /// List entries, those that were last known to be true first.
+    #[command(after_help = "Examples:\n  mission kb list\n  mission kb list --category ops")]
+    List {
+        /// Only this category.
+        #[arg(long)]
+        category: Option<EntryCategory>,
+        /// Those out of use instead of those in use.
+        #[arg(long)]
+        archived: bool,
+        /// At most so many, 1 to 100.
+        #[arg(long, default_value = "50")]
+        limit: Limit<100, 50>,
+        /// So many are passed over, for the next page.
+        #[arg(long, default_value = "0")]
+        offset: BoundedOr<0, 100_000, 0>,
+    },
     /// Show one entry in full, with its history.
     #[command(after_help = "Example:\n  mission kb get deploy-command")]
     Get {

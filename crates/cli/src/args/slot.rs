@@ -129,11 +129,14 @@ Examples:
         #[command(flatten)]
         picture: PictureArgs,
     },
-    /// Say which rule decided what a slot is doing, and which nearly did.
+    /// Say what a slot is doing and which rule decided so.
     #[command(after_help = "Example:\n  mission slot explain build")]
     Explain {
         /// Its name or id.
         slot: String,
+        /// Also the rules that nearly hold, for authors of manifests.
+        #[arg(long)]
+        all: bool,
     },
 }
 

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use missiond_api::operations::board::TaskField;
 use missiond_core::{
     BoardTaskStatus, Check, CliEngine, Clock, EngineeringPhase, Finish, Isolation, Limit,
-    MOST_CHECK_SECS, Permission, Priority, SystemClock, TaskRef, Text, Timestamp,
+    MOST_CHECK_SECS, Permission, Priority, ReviewGate, SystemClock, TaskRef, Text, Timestamp,
 };
 
 use super::duration::duration;
@@ -69,6 +69,16 @@ Examples:
         #[arg(long)]
         dot: bool,
     },
+    /// Read a plan in plain words as tasks: lists, numbered lines, "then", "and".
+    ///
+    /// Only says what it would be, unless --add puts it on the board.
+    #[command(after_help = "\
+Examples:
+  mission task propose \"add divide, then document it and release 1.2\"
+  mission task propose --add \"$(cat PLAN.md)\"
+  mission task propose --template chore \"1. bump the version
+2. write the changelog (after 1)\"")]
+    Propose(ProposeArgs),
     /// Divide a task into steps, all of them or none.
     ///
     /// The steps are parts of the task, and it waits for all of them; what it
@@ -99,11 +109,17 @@ standard input.")]
         /// The note; `-` reads it from standard input.
         text: String,
     },
-    /// Open a blocked or failed task again.
-    #[command(after_help = "Example:\n  mission task retry T-1")]
+    /// Have a task tried again that is blocked, failed or in review.
+    #[command(after_help = "\
+Examples:
+  mission task retry T-1
+  mission task retry T-1 --fresh")]
     Retry {
         /// Its number, like T-1, or its id.
         task: TaskRef,
+        /// From scratch, in a new worktree from the base; what was tried stays.
+        #[arg(long)]
+        fresh: bool,
     },
     /// Cancel a task.
     #[command(after_help = "Example:\n  mission task cancel T-1 --reason \"not needed\"")]
@@ -244,9 +260,12 @@ pub(crate) struct DraftArgs {
     /// What the work starts from: a branch, a tag or a commit.
     #[arg(long, value_name = "REF")]
     pub(crate) base: Option<String>,
-    /// What becomes of verified work: merge, rebase, branch or patch.
+    /// What becomes of verified work: merge, squash, rebase, branch or patch.
     #[arg(long)]
     pub(crate) finish: Option<Finish>,
+    /// Whether a person looks at verified work first: merge_at_once or after_approval.
+    #[arg(long)]
+    pub(crate) review: Option<ReviewGate>,
     /// A command that must succeed before the task is done; may be given again. Words are
     /// split as a shell does; no shell runs.
     #[arg(long = "check", value_name = "COMMAND", value_parser = command)]
@@ -362,4 +381,20 @@ fn due(text: &str) -> Result<Timestamp, String> {
              now, like 90m, 24h or 7d"
                 .to_owned()
         })
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ProposeArgs {
+    /// The plan; read from standard input when it is `-`.
+    #[arg(allow_hyphen_values = true)]
+    pub(crate) text: String,
+    /// The repository to work in; the one this folder is in when left out.
+    #[arg(long)]
+    pub(crate) repository: Option<PathBuf>,
+    /// A template for every task that names none.
+    #[arg(long)]
+    pub(crate) template: Option<String>,
+    /// Put the tasks on the board, all of them or none.
+    #[arg(long)]
+    pub(crate) add: bool,
 }

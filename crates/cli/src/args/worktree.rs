@@ -1,7 +1,7 @@
 //! `mission worktree …`.
 
 use clap::Subcommand;
-use missiond_core::Finish;
+use missiond_core::{Finish, Text};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum WorktreeCommand {
@@ -15,12 +15,28 @@ Examples:
     Finish {
         /// Its task (T-12), its branch or its path.
         worktree: String,
-        /// merge, rebase, branch or patch; as the task says when left out.
+        /// merge, squash, rebase, branch or patch; as the task says when left out, and merge
+        /// for work in review that was left on its branch.
         #[arg(long, value_parser = parse_finish)]
         how: Option<Finish>,
         /// The branch the work goes into; the one it started from when left out.
         #[arg(long, value_name = "BRANCH")]
         into: Option<String>,
+        /// The message of the commit that a merge or a squash makes.
+        #[arg(long, short, value_name = "TEXT")]
+        message: Option<Text<16384>>,
+        /// Do it although the last checks failed.
+        #[arg(long)]
+        despite_failed_checks: bool,
+        /// Do it.
+        #[arg(long)]
+        yes: bool,
+    },
+    /// Throw away what is not committed in a worktree. Shows which files; `--yes` does it.
+    #[command(after_help = "Example:\n  mission worktree discard T-12 --yes")]
+    Discard {
+        /// Its task (T-12), its branch or its path.
+        worktree: String,
         /// Do it.
         #[arg(long)]
         yes: bool,
@@ -37,5 +53,5 @@ Examples:
 
 fn parse_finish(text: &str) -> Result<Finish, String> {
     let found = Finish::ALL.iter().copied().find(|how| how.as_str() == text);
-    found.ok_or_else(|| "use merge, rebase, branch or patch".to_owned())
+    found.ok_or_else(|| "use merge, squash, rebase, branch or patch".to_owned())
 }

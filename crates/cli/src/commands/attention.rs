@@ -15,6 +15,7 @@ use missiond_core::{
     Timestamp, one_line,
 };
 
+use super::seconds::seconds;
 use super::slot::text_or_stdin;
 use crate::args::{AnswerArgs, DismissArgs, InboxArgs};
 use crate::connect::Reach;
@@ -101,6 +102,32 @@ fn show(output: &mut Output, page: &QuestionPage, tasks: &Tasks) {
     for question in &page.questions {
         show_one(output, question, tasks, now);
     }
+    let pending = |one: &&Question| one.status == QuestionStatus::Pending;
+    let waiting: Vec<_> = page.questions.iter().filter(pending).collect();
+    if let Some(first) = waiting.first() {
+        output.line("");
+        how_to_answer(output, first, &waiting);
+    }
+}
+
+/// Said once, whatever is asked.
+fn how_to_answer(output: &mut Output, first: &Question, waiting: &[&Question]) {
+    let answer = match first.options.len() {
+        0 => "\"…\"",
+        _ => "1",
+    };
+    let number = first.number;
+    output.line(format!("Answer with `mission answer {number} {answer}`."));
+    let blocked = |one: &&&Question| matches!(one.origin, QuestionOrigin::Task { .. });
+    if let Some(task) = waiting.iter().find(blocked).and_then(|one| one.task) {
+        output.line(
+            "A task that cannot go on takes what its agent should know, `try again` or `give up`;",
+        );
+        output.line(format!(
+            "`mission task edit {task}` changes it, `mission worktree finish {task}` takes its \
+             work as it is."
+        ));
+    }
 }
 
 fn show_one(output: &mut Output, question: &Question, tasks: &Tasks, now: Timestamp) {
@@ -122,6 +149,16 @@ fn show_one(output: &mut Output, question: &Question, tasks: &Tasks, now: Timest
     output.line(format!("    {sentence}"));
     if question.status != QuestionStatus::Pending {
         return;
+    }
+    if let QuestionOrigin::Dialog {
+        permission: Some(asked),
+        ..
+    } = &question.origin
+    {
+        let parts = [&asked.command, &asked.argument, &asked.path];
+        for part in parts.into_iter().flatten() {
+            output.line(format!("    {}", printable_line(part)));
+        }
     }
     if let Some(context) = &question.context {
         let context = printable_line(context);
@@ -178,7 +215,7 @@ pub(super) fn answer(
     output: &mut Output,
 ) -> Result<ExitCode, Failure> {
     let mut client = reach.client(output)?;
-    let seconds = args.for_time.map(|time| super::seconds("--for", time));
+    let seconds = args.for_time.map(|time| seconds("--for", time));
     let seconds = seconds.transpose()?;
     let grant = (seconds.is_some() || args.scope.is_some()).then(|| GrantParams {
         seconds,

@@ -31,8 +31,42 @@ pub(super) fn run(
         AutopilotCommand::Stop(why) => (AutopilotMode::Stopped, why),
     };
     let report = client.call::<AutopilotSet>(&AutopilotSetParams { mode, reason })?;
-    output.result(&report, show);
+    output.result(&report, |output, report| output.line(changed(report)));
     Ok(ExitCode::SUCCESS)
+}
+
+/// What a change of the mode means for what runs.
+fn changed(report: &AutopilotReport) -> String {
+    let at_work = report.attempts.len();
+    let agents = |count: usize| match count {
+        1 => "1 agent".to_owned(),
+        n => format!("{n} agents"),
+    };
+    match report.mode {
+        AutopilotMode::Running => format!(
+            "The autopilot is on: up to {} agents work on the tasks of the board.",
+            report.max_agents
+        ),
+        AutopilotMode::Paused if at_work == 0 => "The autopilot is paused.".to_owned(),
+        AutopilotMode::Paused => format!(
+            "The autopilot is paused: {} end the turn they are in and are told no more.",
+            agents(at_work)
+        ),
+        AutopilotMode::Draining => format!(
+            "The autopilot begins nothing new; {} still work.",
+            agents(at_work)
+        ),
+        AutopilotMode::Stopped => match at_work + report.leaving as usize {
+            0 => "The autopilot is stopped. No agent of a task runs.".to_owned(),
+            count => format!(
+                "The autopilot is stopped. {} being ended, and the tasks go back to the board.",
+                match count {
+                    1 => "1 agent is".to_owned(),
+                    n => format!("{n} agents are"),
+                }
+            ),
+        },
+    }
 }
 
 fn show(output: &mut Output, report: &AutopilotReport) {
@@ -43,11 +77,15 @@ fn show(output: &mut Output, report: &AutopilotReport) {
         AutopilotMode::Stopped => (Style::Red, "stopped"),
     };
     let mode = output.paint.apply(style, mode);
-    output.line(format!(
-        "The autopilot is {mode} ({} by {}).",
-        printable(&report.reason),
-        printable(&report.changed_by)
-    ));
+    output.line(match report.changed_at {
+        None => format!("The autopilot is {mode}: nobody has switched it on yet."),
+        Some(at) => format!(
+            "The autopilot is {mode} since {} ({}, by {}).",
+            at.for_people(),
+            printable(&report.reason),
+            printable(&report.changed_by)
+        ),
+    });
     output.line(format!(
         "{} of {} agents work on tasks.",
         report.attempts.len(),
@@ -85,7 +123,7 @@ fn show(output: &mut Output, report: &AutopilotReport) {
             "{} waits for {} until {}: {}",
             parked.task,
             parked.engine,
-            parked.until,
+            parked.until.for_people(),
             printable(&parked.reason)
         ));
     }

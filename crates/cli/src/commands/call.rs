@@ -61,6 +61,7 @@ fn list(output: &mut Output) {
             json!({
                 "name": spec.name,
                 "domain": spec.domain,
+                "reach": spec.reach,
                 "effect": spec.effect,
                 "cost": spec.cost,
                 "toolset": spec.toolset,

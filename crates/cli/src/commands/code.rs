@@ -53,6 +53,16 @@ pub(super) fn run(args: CodeArgs, reach: &Reach, output: &mut Output) -> Result<
                 for beacon in &found.beacons {
                     describe_beacon(output, beacon);
                 }
+                for name in &found.unknown_names {
+                    let similar = match found.hits.len() {
+                        0 => "",
+                        _ => " These are similar:",
+                    };
+                    output.line(format!(
+                        "No symbol of that name: `{}`.{similar}",
+                        printable(name)
+                    ));
+                }
                 for hit in &found.hits {
                     describe_symbol(output, &hit.symbol);
                 }

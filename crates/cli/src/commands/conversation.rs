@@ -8,7 +8,6 @@ use missiond_api::operations::conversation::{
     ConversationShow, ConversationShowParams, ConversationShowResult, ConversationTurns,
     ConversationTurnsParams, ConversationTurnsResult, SaidBy, ToolOutcome,
 };
-use missiond_api::operations::observe::Cost;
 use missiond_core::{AbsolutePath, Text};
 
 use crate::args::{ConversationCommand, WithinArgs};
@@ -114,7 +113,7 @@ fn list(output: &mut Output, listed: &ConversationListResult) {
             vec![
                 short(&one.session),
                 one.engine.to_string(),
-                moment(&one.last_at.to_string()),
+                one.last_at.for_people(),
                 one.turns.to_string(),
                 whose(one),
                 printable(&one.title),
@@ -140,7 +139,7 @@ fn show(output: &mut Output, shown: &ConversationShowResult, all: bool) {
         one.tool_calls,
         one.tokens.input + one.tokens.cache_read + one.tokens.cache_write,
         one.tokens.output,
-        cost(&one.cost),
+        super::usage::cost(&one.cost),
         whose(one)
     ));
     if let Some(diagnostic) = &one.diagnostic {
@@ -161,23 +160,6 @@ fn show(output: &mut Output, shown: &ConversationShowResult, all: bool) {
     }
     if let Some(next) = shown.next {
         output.notice(&format!("It goes on: --after {next}"));
-    }
-}
-
-/// What it cost in dollars, or that it has no price.
-fn cost(cost: &Cost) -> String {
-    let dollars = |micros: u64| format!("${}.{:02}", micros / 1_000_000, micros / 10_000 % 100);
-    if let (None, Some(told)) = (cost.microdollars, cost.told_microdollars) {
-        return format!("{} by its own count", dollars(told));
-    }
-    match (cost.microdollars, cost.unpriced.as_slice()) {
-        (None, []) => "no cost".to_owned(),
-        (None, _) => "no price".to_owned(),
-        (Some(micros), []) => dollars(micros),
-        (Some(micros), models) => {
-            let models = printable(&models.join(", "));
-            format!("{} without {models}, which has no price", dollars(micros))
-        }
     }
 }
 
@@ -249,7 +231,7 @@ fn search(output: &mut Output, found: &ConversationSearchResult) {
 
 fn turns(output: &mut Output, found: &ConversationTurnsResult) {
     for turn in &found.turns {
-        let at = moment(&turn.at.to_string());
+        let at = turn.at.for_people();
         let head = format!("{} · {at}", printable(&turn.source));
         let head = output.paint.apply(Style::Bold, &head);
         output.line(head);
@@ -275,7 +257,7 @@ fn describe_hit(output: &mut Output, hit: &ConversationHit) {
         hit.engine,
         short(&hit.session),
         hit.turn,
-        moment(&hit.at.to_string()),
+        hit.at.for_people(),
         printable(&hit.title)
     );
     let head = output.paint.apply(Style::Bold, &head);
@@ -303,10 +285,6 @@ fn whose(one: &Conversation) -> String {
 /// differ at their end.
 fn short(session: &str) -> String {
     printable(&session.chars().take(13).collect::<String>())
-}
-
-fn moment(at: &str) -> String {
-    at.get(..16).unwrap_or(at).replace('T', " ")
 }
 
 fn project(within: &WithinArgs) -> Result<Option<AbsolutePath>, Failure> {

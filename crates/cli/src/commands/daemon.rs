@@ -29,7 +29,7 @@ pub(super) fn run(
         DaemonCommand::Start => start(reach, output),
         DaemonCommand::Stop { force } => stop(reach, force_of(force), output),
         DaemonCommand::Restart { force } => restart(reach, force_of(force), output),
-        DaemonCommand::Status => status::status(reach, output),
+        DaemonCommand::Status => status::daemon_status(reach, output),
         DaemonCommand::Stats => stats(reach, output),
         DaemonCommand::Reload => reload(reach, output),
         DaemonCommand::Logs(args) => logs::logs(&args, &reach.home, output),

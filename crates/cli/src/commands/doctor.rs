@@ -3,12 +3,12 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use missiond_adapters::{DetectError, detect, known_engines};
+use missiond_adapters::{DetectError, detect, install_command, known_engines, login_state};
 use missiond_api::operations::NoParams;
 use missiond_api::operations::system::DaemonStatus;
 use missiond_api::{ClientError, Home};
 use missiond_config::Config;
-use missiond_core::CliEngine;
+use missiond_core::{CliEngine, LoginState};
 use missiond_daemon::Instance;
 use missiond_pty::{load_manifest, manifest_files};
 use missiond_store::MissionDb;
@@ -27,6 +27,8 @@ use super::status::open_incidents;
 #[serde(rename_all = "snake_case")]
 enum Verdict {
     Ok,
+    /// It is not there, which is a trouble only when nothing like it is.
+    NotInstalled,
     Warning,
     Failed,
 }
@@ -60,7 +62,16 @@ pub(super) fn doctor(reach: &Reach, output: &mut Output) -> Result<ExitCode, Fai
         containment(),
         git(),
     ];
-    findings.extend(agents.into_iter().filter_map(|agent| agent.join().ok()));
+    let agents: Vec<_> = agents
+        .into_iter()
+        .filter_map(|agent| agent.join().ok())
+        .collect();
+    let missing = |agent: &Finding| agent.verdict == Verdict::NotInstalled;
+    let none = agents.iter().all(missing);
+    findings.extend(agents);
+    if none {
+        findings.push(no_agents());
+    }
     let failed = findings
         .iter()
         .any(|finding| finding.verdict == Verdict::Failed);
@@ -68,6 +79,7 @@ pub(super) fn doctor(reach: &Reach, output: &mut Output) -> Result<ExitCode, Fai
         for finding in findings {
             let mark = match finding.verdict {
                 Verdict::Ok => output.paint.apply(Style::Green, "ok  "),
+                Verdict::NotInstalled => output.paint.apply(Style::Dim, "-   "),
                 Verdict::Warning => output.paint.apply(Style::Yellow, "warn"),
                 Verdict::Failed => output.paint.apply(Style::Red, "FAIL"),
             };
@@ -86,26 +98,44 @@ pub(super) fn doctor(reach: &Reach, output: &mut Output) -> Result<ExitCode, Fai
     })
 }
 
-/// An agent CLI that is not installed is no trouble; one that does not run is.
 fn agent(engine: &CliEngine) -> Finding {
     let path = std::env::var("PATH").unwrap_or_default();
     let (verdict, detail) = match detect(engine, &path) {
-        Ok(found) => (
-            Verdict::Ok,
-            format!(
+        Ok(found) => {
+            let what = format!(
                 "{} {} ({})",
                 found.engine,
                 found.version,
                 found.program.display()
-            ),
-        ),
-        Err(missing @ DetectError::Missing { .. }) => (Verdict::Ok, missing.to_string()),
+            );
+            match login_state(engine, &|name| std::env::var_os(name)) {
+                LoginState::Absent => (
+                    Verdict::Warning,
+                    format!("{what}: no log-in was found; run `{engine}` once and log in"),
+                ),
+                LoginState::Known | LoginState::Unknown => (Verdict::Ok, what),
+            }
+        }
+        Err(missing @ DetectError::Missing { .. }) => (Verdict::NotInstalled, missing.to_string()),
         Err(error) => (Verdict::Warning, error.to_string()),
     };
     Finding {
         check: "agent CLI",
         verdict,
         detail,
+    }
+}
+
+/// Without any of them nothing but a rehearsal can run.
+fn no_agents() -> Finding {
+    let install = install_command(&CliEngine::Claude).unwrap_or_default();
+    Finding {
+        check: "agents",
+        verdict: Verdict::Warning,
+        detail: format!(
+            "none of the agent CLIs is installed: install one (`{install}`),\n\
+             or try `mission demo`, which needs none"
+        ),
     }
 }
 
@@ -157,10 +187,7 @@ fn manifests(home: &Home) -> Finding {
 
 fn folder(check: &'static str, path: &Path) -> Finding {
     let (verdict, detail) = match std::fs::metadata(path) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => (
-            Verdict::Ok,
-            format!("{} is made at the first start", path.display()),
-        ),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => not_made_yet(path),
         Err(error) => (Verdict::Failed, format!("{}: {error}", path.display())),
         Ok(metadata) if !metadata.is_dir() => (
             Verdict::Failed,
@@ -172,6 +199,36 @@ fn folder(check: &'static str, path: &Path) -> Finding {
         check,
         verdict,
         detail,
+    }
+}
+
+/// A folder that is not there yet, and whether it can be made. Rights alone do not
+/// tell: in some folders nobody can make anything.
+fn not_made_yet(path: &Path) -> (Verdict, String) {
+    let existing = path.ancestors().find(|path| path.exists());
+    let Some(above) = existing else {
+        return (
+            Verdict::Failed,
+            format!("{} cannot be made", path.display()),
+        );
+    };
+    let made = tempfile::Builder::new()
+        .prefix(".mission-doctor-")
+        .tempdir_in(above);
+    match made.and_then(tempfile::TempDir::close) {
+        Ok(()) => (
+            Verdict::Ok,
+            format!("{} is made at the first start", path.display()),
+        ),
+        Err(error) => {
+            let detail = format!(
+                "{} cannot be made: nothing can be written to {} ({error}); set MISSION_HOME to \
+                 a folder of yours",
+                path.display(),
+                above.display()
+            );
+            (Verdict::Failed, detail)
+        }
     }
 }
 
@@ -271,8 +328,10 @@ fn database(home: &Home) -> Finding {
         verdict,
         detail,
     };
-    if Instance::is_held(home).unwrap_or(true) {
-        return found(Verdict::Ok, "in use by the daemon".to_owned());
+    match Instance::is_held(home) {
+        Ok(true) => return found(Verdict::Ok, "in use by the daemon".to_owned()),
+        Ok(false) => {}
+        Err(error) => return found(Verdict::Failed, error.to_string()),
     }
     let config = Config::load(&home.config_file()).unwrap_or_default();
     let url = match missiond_daemon::database_url(&config, home) {
@@ -280,7 +339,17 @@ fn database(home: &Home) -> Finding {
         Err(error) => return found(Verdict::Failed, error.to_string()),
     };
     if config.database.url.is_empty() && !home.database().exists() {
-        return found(Verdict::Ok, format!("{url} is made at the first start"));
+        let verdict = if home.data_dir().exists() {
+            Verdict::Ok
+        } else {
+            not_made_yet(home.data_dir()).0
+        };
+        let detail = if verdict == Verdict::Ok {
+            format!("{url} is made at the first start")
+        } else {
+            format!("{url} cannot be made")
+        };
+        return found(verdict, detail);
     }
     let opened = tokio::runtime::Builder::new_current_thread()
         .enable_all()

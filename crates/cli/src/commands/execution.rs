@@ -162,7 +162,7 @@ pub(super) fn show(output: &mut Output, details: &ExecutionDetails) {
     if let Some(progress) = &summary.progress {
         field("progress", progress);
     }
-    let tokens = details.tokens;
+    let tokens = details.summary.tokens;
     if tokens.requests > 0 {
         let text = format!(
             "{} in, {} out, {} from cache, in {} requests",
@@ -194,8 +194,7 @@ pub(super) fn show(output: &mut Output, details: &ExecutionDetails) {
 
 /// One thing that happened, as a line.
 pub(super) fn happening(item: &Happening) -> String {
-    let at = item.at.to_string();
-    let clock = at.get(11..19).unwrap_or_default();
+    let clock = item.at.for_people();
     let text = one_line(&item.text);
     format!("{clock}  {}  {}", item.title, printable(&text))
         .trim_end()

@@ -6,7 +6,8 @@ use missiond_api::operations::NoParams;
 use missiond_api::operations::knowledge::{
     KbConflicts, KbConflictsParams, KbDecide, KbDecideParams, KbDecision, KbDraft, KbForget,
     KbForgetParams, KbGc, KbGcAction, KbGcParams, KbGet, KbGetParams, KbInbox, KbLink,
-    KbLinkParams, KbPropose, KbReembed, KbRemember, KbSearch, KbSearchParams, KbStats,
+    KbLinkParams, KbList, KbListParams, KbPropose, KbReembed, KbRemember, KbSearch, KbSearchParams,
+    KbStats,
 };
 use missiond_api::{Client, EXECUTION_VARIABLE};
 use missiond_core::{AuthorTier, ErrorCode};
@@ -26,6 +27,21 @@ pub(super) fn run(
     let mut client = reach.client(output)?;
     match command {
         KbCommand::Search(args) => return search(args, &mut client, output),
+        KbCommand::List {
+            category,
+            archived,
+            limit,
+            offset,
+        } => {
+            let params = KbListParams {
+                category,
+                archived,
+                limit,
+                offset,
+            };
+            let page = client.call::<KbList>(&params)?;
+            output.result(&page, kb_show::list);
+        }
         KbCommand::Get { entry, scope } => {
             let view = client.call::<KbGet>(&KbGetParams { entry, scope })?;
             output.result(&view, kb_show::entry);

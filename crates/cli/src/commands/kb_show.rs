@@ -1,9 +1,11 @@
 //! What `mission kb` prints.
 
 use missiond_api::operations::knowledge::{
-    KbChange, KbConflictList, KbEntryView, KbGcAction, KbGcReport, KbHit, KbInboxPage,
-    KbRemembered, KbStatsReport,
+    KbChange, KbConflictList, KbEntryView, KbGcAction, KbGcReport, KbHit, KbInboxPage, KbListPage,
+    KbListed, KbRemembered, KbStatsReport,
 };
+
+use missiond_core::one_line;
 
 use crate::output::Output;
 use crate::term::{Style, printable};
@@ -124,6 +126,26 @@ pub(super) fn remembered(output: &mut Output, result: &KbRemembered) {
             edge.to,
             printable(&edge.reason)
         ));
+    }
+}
+
+pub(super) fn list(output: &mut Output, page: &KbListPage) {
+    if page.entries.is_empty() {
+        output.line("Nothing is known yet. `mission kb remember` remembers something.");
+        return;
+    }
+    let row = |entry: &KbListed| {
+        vec![
+            printable(&entry.key),
+            entry.category.to_string(),
+            printable(&one_line(&entry.summary)),
+            entry.scope.as_deref().map(printable).unwrap_or_default(),
+        ]
+    };
+    let rows: Vec<_> = page.entries.iter().map(row).collect();
+    output.table(&["key", "category", "what", "project"], &rows);
+    if page.more {
+        output.notice("There are more: --offset goes on.");
     }
 }
 

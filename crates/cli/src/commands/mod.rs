@@ -28,32 +28,39 @@ mod model;
 mod permission;
 mod picture;
 mod rehearse;
+mod review;
 mod run;
+mod search;
+mod seconds;
 mod semantic;
 mod service;
 mod shell;
+mod signals;
 mod slot;
 mod status;
 mod task;
 mod timeline;
+mod usage;
 mod web;
 mod worktree;
 
 use std::process::ExitCode;
-use std::time::Duration;
-
-use missiond_core::Bounded;
 
 use crate::args::ExecutionCommand;
 use crate::args::{Cli, Command};
 use crate::connect::Reach;
-use crate::failure::{Failure, parameter};
+use crate::failure::Failure;
 use crate::output::Output;
 
 pub(crate) use attach::DetachKey;
 
 pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<ExitCode, Failure> {
-    match cli.command {
+    let start = !cli.no_start;
+    let Some(command) = cli.command else {
+        return status::bare(&Reach::from_env(start)?, output);
+    };
+    match command {
+        Command::Version => return shell::version(output),
         Command::Completions { shell } => return shell::completions(shell, output),
         Command::Man => return shell::man(output),
         Command::Semantic(command) => return semantic::run(&command, output),
@@ -71,17 +78,20 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<ExitCode, Failure> {
         Command::Bench(args) => return bench::run(&args, output),
         _ => {}
     }
-    let reach = Reach::from_args(&cli)?;
-    match cli.command {
+    let reach = Reach::from_env(start)?;
+    match command {
         Command::Up => status::up(&reach, output),
         Command::Down => daemon::stop(&reach, crate::process::Force::Ask, output),
-        Command::Status => status::status(&reach, output),
+        Command::Status(args) => status::status(&args, &reach, output),
+        Command::Review(args) => review::run(&args, &reach, output),
+        Command::Logs(args) => logs::logs(&args, &reach.home, output),
         Command::Init(args) => init::run(&args, &reach.home, output),
         Command::Doctor => doctor::doctor(&reach, output),
         Command::Daemon(command) => daemon::run(command, &reach, output),
         Command::Timeline(command) => timeline::run(command, &reach, output),
         Command::Incident(command) => incident::run(&command, &reach, output),
         Command::Config(command) => config::run(command, &reach, output),
+        Command::Usage(args) => usage::run(&args, &reach, output),
         Command::Run(args) => run::run(args, &reach, output),
         Command::Execution(command) => execution::run(command, &reach, output),
         Command::Inbox(args) => attention::inbox(&args, &reach, output),
@@ -92,6 +102,7 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<ExitCode, Failure> {
         Command::Token(command) => web::token(command, &reach, output),
         Command::Autopilot(command) => autopilot::run(command, &reach, output),
         Command::Slot(command) => slot::run(command, &reach, output),
+        Command::Search(args) => search::run(args, &reach, output),
         Command::Task(command) => task::run(command, &reach, output),
         Command::Worktree(command) => worktree::run(command, &reach, output),
         Command::Code(args) => code::run(args, &reach, output),
@@ -106,19 +117,11 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<ExitCode, Failure> {
         }
         Command::Completions { .. }
         | Command::Man
+        | Command::Version
         | Command::Semantic(_)
         | Command::Journal(_)
         | Command::Model(_)
         | Command::Bench(_)
         | Command::PtyHost => Ok(ExitCode::SUCCESS),
     }
-}
-
-/// A time of the command line as the parameter `name`, which counts seconds.
-fn seconds<const MIN: i64, const MAX: i64>(
-    name: &str,
-    time: Duration,
-) -> Result<Bounded<MIN, MAX>, Failure> {
-    let seconds = i64::try_from(time.as_secs()).unwrap_or(i64::MAX);
-    parameter(name, Bounded::new(seconds))
 }

@@ -12,6 +12,7 @@ use missiond_api::operations::attention::{
 };
 use missiond_core::one_line;
 
+use super::seconds::seconds;
 use crate::args::{PermissionAddArgs, PermissionCommand, PermissionTestArgs};
 use crate::connect::Reach;
 use crate::failure::Failure;
@@ -55,7 +56,7 @@ pub(super) fn run(
 }
 
 fn add_params(args: PermissionAddArgs) -> Result<PermissionAddParams, Failure> {
-    let seconds = args.for_time.map(|time| super::seconds("--for", time));
+    let seconds = args.for_time.map(|time| seconds("--for", time));
     Ok(PermissionAddParams {
         effect: args.effect.into(),
         subject: PermissionSubject {
@@ -119,7 +120,7 @@ fn row(rule: &PermissionRule) -> Vec<String> {
     let until = match (rule.in_force, rule.expires_at, rule.uses_left) {
         (false, _, Some(0)) => Some("used up".to_owned()),
         (false, _, _) => Some("expired".to_owned()),
-        (true, Some(at), None) => Some(at.to_string()),
+        (true, Some(at), None) => Some(at.for_people()),
         (true, Some(at), Some(uses)) => Some(format!("{at}, {uses} uses")),
         (true, None, Some(uses)) => Some(format!("{uses} uses")),
         (true, None, None) => None,

@@ -4,6 +4,7 @@
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use missiond_adapters::install_command;
 use missiond_api::Client;
 use missiond_api::operations::communication::{
     Order, PageLimit, TimelineQuery, TimelineQueryParams, TimelineWait, TimelineWaitParams, WaitMs,
@@ -13,8 +14,8 @@ use missiond_api::operations::execution::{
     ExecutionSummary,
 };
 use missiond_core::{
-    ErrorCode, Event, ExecutionActivity, ExecutionAttention, ExecutionId, ExecutionLifecycle, Seq,
-    Text,
+    CliEngine, ErrorCode, Event, ExecutionActivity, ExecutionAttention, ExecutionId,
+    ExecutionLifecycle, Seq, Text,
 };
 use serde::Serialize;
 
@@ -58,7 +59,8 @@ pub(super) fn run(args: RunArgs, reach: &Reach, output: &mut Output) -> Result<E
         context: !args.no_context,
     };
     let head = head(&mut client)?;
-    let summary = client.call::<ExecutionStart>(&params)?;
+    let started_run = client.call::<ExecutionStart>(&params);
+    let summary = started_run.map_err(|error| with_hint(error.into(), &params.engine))?;
     if !args.wait {
         output.result(&summary, started);
         return Ok(ExitCode::SUCCESS);
@@ -70,6 +72,20 @@ pub(super) fn run(args: RunArgs, reach: &Reach, output: &mut Output) -> Result<E
         .timeout
         .map(|seconds| Instant::now() + Duration::from_secs(seconds));
     wait(&mut client, summary.execution, head, until, output)
+}
+
+/// What to do when the agent's program is not there.
+fn with_hint(failure: Failure, engine: &CliEngine) -> Failure {
+    if failure.code != ErrorCode::NotFound {
+        return failure;
+    }
+    match install_command(engine) {
+        Some(install) => failure.hint(format!(
+            "`{install}` installs it; without an agent: \
+             `mission run \"say hello\" --engine rehearsal -- hello`"
+        )),
+        None => failure,
+    }
 }
 
 fn started(output: &mut Output, summary: &ExecutionSummary) {

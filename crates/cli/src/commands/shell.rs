@@ -21,7 +21,7 @@ pub(super) fn completions(
 
 pub(super) fn man(output: &mut Output) -> Result<ExitCode, Failure> {
     let mut page = Vec::new();
-    let command = Cli::command();
+    let command = crate::args::command();
     clap_mangen::Man::new(command.clone()).render(&mut page)?;
     write_subcommands(&command, "mission", &mut page)?;
     Ok(print("page", &page, output))
@@ -42,6 +42,14 @@ fn write_subcommands(command: &clap::Command, path: &str, page: &mut Vec<u8>) ->
         write_subcommands(sub, &path, page)?;
     }
     Ok(())
+}
+
+pub(super) fn version(output: &mut Output) -> Result<ExitCode, Failure> {
+    let version = env!("CARGO_PKG_VERSION");
+    output.result(&json!({ "version": version }), |output, _| {
+        output.line(format!("mission {version}"));
+    });
+    Ok(ExitCode::SUCCESS)
 }
 
 fn print(name: &str, bytes: &[u8], output: &mut Output) -> ExitCode {

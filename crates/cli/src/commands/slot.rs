@@ -100,7 +100,7 @@ pub(super) fn run(
         SlotCommand::Screenshot { slot, picture } => {
             return screenshot(slot, &picture, &mut client, output);
         }
-        SlotCommand::Explain { slot } => explain(slot, &mut client, output)?,
+        SlotCommand::Explain { slot, all } => explain(slot, all, &mut client, output)?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -139,7 +139,7 @@ fn send(
         let happened = match (delivery.landed, params.submit) {
             (TextLanded::Confirmed, true) => "The agent took it",
             (TextLanded::Confirmed, false) => "Typed, without Enter",
-            (TextLanded::Unconfirmed, _) => "Typed, but whether it was taken is not known",
+            (TextLanded::Unconfirmed, _) => "Typed; whether it was read cannot be told",
             (TextLanded::Stalled, _) => "It was not taken",
         };
         output.line(format!("{happened}: {}.", delivery.evidence));
@@ -251,7 +251,12 @@ fn state_line(output: &Output, reading: &SlotReading) -> String {
     output.paint.apply(style, &text)
 }
 
-fn explain(slot: String, client: &mut Client, output: &mut Output) -> Result<(), Failure> {
+fn explain(
+    slot: String,
+    all: bool,
+    client: &mut Client,
+    output: &mut Output,
+) -> Result<(), Failure> {
     let result = client.call::<SlotExplain>(&SlotParams { slot })?;
     output.result(&result, |output, result| {
         let text = |value: &Value| printable(value.as_str().unwrap_or_default());
@@ -291,7 +296,11 @@ fn explain(slot: String, client: &mut Client, output: &mut Output) -> Result<(),
         for also in shown["also"].as_array().into_iter().flatten() {
             rule(output, "also holds:", also);
         }
-        for near in shown["near"].as_array().into_iter().flatten() {
+        let near = shown["near"].as_array().filter(|near| !near.is_empty());
+        if !all && near.is_some() {
+            output.notice("`--all` lists the rules that nearly hold, for authors of manifests.");
+        }
+        for near in near.filter(|_| all).into_iter().flatten() {
             output.line(format!(
                 "nearly: {} ({}), but for {}",
                 text(&near["rule"]),

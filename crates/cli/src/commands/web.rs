@@ -12,6 +12,7 @@ use missiond_api::operations::access::{
 };
 use missiond_os::files;
 
+use super::seconds::seconds;
 use crate::args::{OpenArgs, TokenCommand};
 use crate::connect::Reach;
 use crate::failure::Failure;
@@ -28,7 +29,7 @@ pub(super) fn open(
         output.result(&login, |output, login| output.line(&login.link));
         return Ok(ExitCode::SUCCESS);
     }
-    match show(&reach.home, &login.link) {
+    match open_in_browser(&reach.home, &login.link) {
         Ok(()) => output.line("The web board opens in your browser."),
         Err(error) => {
             output.notice(&format!("No browser could be opened: {error}."));
@@ -41,7 +42,7 @@ pub(super) fn open(
 
 /// Every user of a machine can see the arguments of every process. So the
 /// browser is given a private file that leads to the link, not the link.
-fn show(home: &Home, link: &str) -> io::Result<()> {
+pub(super) fn open_in_browser(home: &Home, link: &str) -> io::Result<()> {
     let page = home.run_dir().join("login.html");
     let text = format!(
         "<!doctype html><meta charset=\"utf-8\"><meta name=\"referrer\" content=\"no-referrer\">\
@@ -78,7 +79,7 @@ pub(super) fn token(
     let mut client = reach.client(output)?;
     match command {
         TokenCommand::Create { name, expires } => {
-            let seconds = expires.map(|time| super::seconds("--expires", time));
+            let seconds = expires.map(|time| seconds("--expires", time));
             let seconds = seconds.transpose()?;
             let created = client.call::<TokenCreate>(&TokenCreateParams { name, seconds })?;
             output.result(&created, |output, created| {
@@ -112,13 +113,13 @@ pub(super) fn token(
 
 fn row(access: &AccessSummary) -> Vec<String> {
     let time = |at: Option<missiond_core::Timestamp>, never: &str| {
-        at.map_or_else(|| never.to_owned(), |at| at.to_string())
+        at.map_or_else(|| never.to_owned(), |at| at.for_people())
     };
     vec![
         access.id.to_string(),
         access.kind.to_string(),
         printable(&access.name),
-        access.created_at.to_string(),
+        access.created_at.for_people(),
         time(access.last_used_at, "never"),
         time(access.expires_at, "revoked"),
     ]

@@ -4,10 +4,11 @@ use std::process::ExitCode;
 
 use missiond_api::operations::NoParams;
 use missiond_api::operations::worktree::{
-    FinishResult, WorktreeClean, WorktreeCleanParams, WorktreeFinish, WorktreeFinishParams,
-    WorktreeFinished, WorktreeList, WorktreeStanding, WorktreeSummary, WorktreesCleaned,
+    FinishResult, WorktreeClean, WorktreeCleanParams, WorktreeDiscard, WorktreeDiscardParams,
+    WorktreeDiscarded, WorktreeFinish, WorktreeFinishParams, WorktreeFinished, WorktreeList,
+    WorktreeStanding, WorktreeSummary, WorktreesCleaned,
 };
-use missiond_core::Finish;
+use missiond_core::{CheckVerdict, Finish};
 
 use crate::args::WorktreeCommand;
 use crate::connect::Reach;
@@ -37,16 +38,28 @@ pub(super) fn run(
             worktree,
             how,
             into,
+            message,
+            despite_failed_checks,
             yes,
         } => {
             let params = WorktreeFinishParams {
                 worktree,
                 how,
                 into,
+                message,
+                despite_failed_checks,
                 confirmed: yes,
             };
             let finished = client.call::<WorktreeFinish>(&params)?;
             output.result(&finished, show_finished);
+        }
+        WorktreeCommand::Discard { worktree, yes } => {
+            let params = WorktreeDiscardParams {
+                worktree,
+                confirmed: yes,
+            };
+            let discarded = client.call::<WorktreeDiscard>(&params)?;
+            output.result(&discarded, show_discarded);
         }
         WorktreeCommand::Clean { worktrees, yes } => {
             let params = WorktreeCleanParams {
@@ -62,6 +75,7 @@ pub(super) fn run(
 
 fn describe(output: &mut Output, worktree: &WorktreeSummary) {
     let style = match worktree.standing {
+        WorktreeStanding::ReadyForReview => Style::Bold,
         WorktreeStanding::InUse => Style::Green,
         WorktreeStanding::HoldsWork => Style::Yellow,
         WorktreeStanding::Removable => Style::Dim,
@@ -86,14 +100,46 @@ fn describe(output: &mut Output, worktree: &WorktreeSummary) {
             printable(repository)
         ));
     }
+    if worktree.files > 0 {
+        let files = match worktree.files {
+            1 => "1 file".to_owned(),
+            count => format!("{count} files"),
+        };
+        let (more, less) = (worktree.additions, worktree.deletions);
+        output.line(format!("    {files}, +{more} −{less}"));
+    }
+    if let Some(checks) = &worktree.checks {
+        let line = verdict(output, checks);
+        output.line(format!("    {line}"));
+    }
+}
+
+/// What the last checks came to, red when they failed.
+fn verdict(output: &Output, checks: &CheckVerdict) -> String {
+    match checks.red() {
+        Some(red) => {
+            let line = format!("Checks fail: {red} (round {}).", checks.round);
+            output.paint.apply(Style::Red, &printable(&line))
+        }
+        None => format!("Checks passed (round {}).", checks.round),
+    }
 }
 
 fn show_finished(output: &mut Output, finished: &WorktreeFinished) {
     let branch = finished.worktree.branch.as_deref().unwrap_or_default();
     let (branch, into) = (printable(branch), printable(&finished.into));
+    let red = finished.checks.as_ref().filter(|checks| checks.failed > 0);
+    if let Some(checks) = &finished.checks {
+        let line = verdict(output, checks);
+        output.line(line);
+    }
     let line = match &finished.result {
         FinishResult::WouldBring { commits: n } => match finished.how {
             Finish::Merge => format!("Would merge {} of {branch} into {into}.", commits(*n)),
+            Finish::Squash => format!(
+                "Would put {} of {branch} into {into} as one commit.",
+                commits(*n)
+            ),
             Finish::Rebase => format!("Would put {} of {branch} on top of {into}.", commits(*n)),
             Finish::Branch => format!("Would leave {} on {branch}.", commits(*n)),
             Finish::Patch => format!("Would write {} of {branch} to a file.", commits(*n)),
@@ -111,6 +157,26 @@ fn show_finished(output: &mut Output, finished: &WorktreeFinished) {
         (None, _) => {}
     }
     if !finished.done && finished.result != FinishResult::NothingToBring {
+        output.line(match red {
+            Some(_) => "Nothing was done: --yes --despite-failed-checks does it.",
+            None => "Nothing was done: --yes does it.",
+        });
+    }
+}
+
+fn show_discarded(output: &mut Output, discarded: &WorktreeDiscarded) {
+    let verb = |done: &'static str, would: &'static str| if discarded.done { done } else { would };
+    for file in &discarded.restored {
+        let verb = verb("Restored", "Would restore");
+        output.line(format!("{verb} {}", printable(file)));
+    }
+    for file in &discarded.removed {
+        let verb = verb("Deleted", "Would delete");
+        output.line(format!("{verb} {}", printable(file)));
+    }
+    if discarded.restored.is_empty() && discarded.removed.is_empty() {
+        output.line("Everything in it is committed.");
+    } else if !discarded.done {
         output.line("Nothing was done: --yes does it.");
     }
 }

@@ -222,6 +222,67 @@ fn the_map_shows_what_others_lean_on_and_keeps_its_budget() {
     assert_eq!(draw(20, &["nowhere"]).unknown_focus, ["nowhere"]);
 }
 
+/// A repository in which everybody asks lists and texts whether they are empty, and
+/// two types happen to have a method of that name; few use the engine, by its name.
+#[test]
+fn names_that_collide_do_not_make_getters_important() {
+    let mut files = vec![
+        (
+            "list.rs".to_owned(),
+            "pub struct Bag;\nimpl Bag {\npub fn is_empty(&self) -> bool { true }\n\
+             pub fn as_str(&self) -> &str { \"\" }\n}\npub struct Box2;\nimpl Box2 {\n\
+             pub fn as_str(&self) -> &str { \"\" }\n}\n"
+                .to_owned(),
+        ),
+        (
+            "lane.rs".to_owned(),
+            "pub struct Lane;\nimpl Lane {\npub fn is_empty(&self) -> bool { true }\n}\n"
+                .to_owned(),
+        ),
+        (
+            "engine.rs".to_owned(),
+            "pub struct Engine;\nimpl Engine {\npub fn start_engine(&self) {}\n}\n\
+             pub fn open_garage() {}\n"
+                .to_owned(),
+        ),
+    ];
+    for number in 0..30 {
+        let text = format!(
+            "fn own_{number}(a: &str) {{ a.is_empty(); a.as_str(); a.is_empty(); b.is_empty(); }}\n"
+        );
+        files.push((format!("user{number}.rs"), text));
+    }
+    for number in 0..4 {
+        let text = format!("fn drive_{number}(e: Engine) {{ e.start_engine(); open_garage(); }}\n");
+        files.push((format!("driver{number}.rs"), text));
+    }
+    let files: Vec<_> = files
+        .iter()
+        .map(|(path, text)| (path.as_str(), text.as_str()))
+        .collect();
+    let map = index(&files).map(&MapRequest {
+        tokens: 60,
+        count: a_third_of_the_bytes,
+        focus: Vec::new(),
+    });
+    for shown in ["pub struct Engine", "start_engine", "open_garage"] {
+        assert!(map.text.contains(shown), "{shown}: {}", map.text);
+    }
+    for getter in ["is_empty", "as_str"] {
+        assert!(!map.text.contains(getter), "{getter}: {}", map.text);
+    }
+}
+
+#[test]
+fn a_name_that_nothing_has_is_said() {
+    let index = shop();
+    assert_eq!(index.unknown_names("LeaseGate"), ["LeaseGate"]);
+    assert_eq!(index.unknown_names("Lease::expire"), ["Lease::expire"]);
+    assert_eq!(index.unknown_names("lease"), [""; 0], "in any case");
+    assert_eq!(index.unknown_names("Lease::renew"), [""; 0]);
+    assert_eq!(index.unknown_names("where are leases renewed"), [""; 0]);
+}
+
 fn a_third_of_the_bytes(text: &str) -> usize {
     text.len().div_ceil(3)
 }

@@ -20,7 +20,11 @@ fn candidate(source: Source, title: &str, text: &str) -> Candidate {
 }
 
 fn within(budget: usize) -> Request {
-    Request { budget, now: NOW }
+    Request {
+        budget,
+        now: NOW,
+        least_relevance: 0.25,
+    }
 }
 
 /// The quoted texts of an assembly, read as an agent would; panics where a line
@@ -222,7 +226,7 @@ proptest! {
             }
         }
         // Nothing that is beside the point.
-        prop_assert!(given.iter().all(|item| item.candidate.relevance >= LEAST_RELEVANCE));
+        prop_assert!(given.iter().all(|item| item.candidate.relevance >= 0.25));
         // Nothing the agent has anyway, nothing that is only the place.
         prop_assert!(given.iter().all(|item| item.candidate.known.is_none()));
         let real = given.iter().any(|item| item.candidate.source != Source::Environment);

@@ -72,14 +72,24 @@ choice! {
 
 choice! {
     /// What becomes of verified work.
-    Finish, "a way to finish", "merge, rebase, branch or patch",
+    Finish, "a way to finish", "merge, squash, rebase, branch or patch",
     {
         #[default] Merge = "merge",
+        Squash = "squash",
         Rebase = "rebase",
         /// The branch is left for somebody to take.
         Branch = "branch",
         /// A patch file is written and the branch left.
         Patch = "patch",
+    }
+}
+
+// Its words say it all, and agents read them with every task they add.
+choice! {
+    ReviewGate, "a kind of review", "merge_at_once or after_approval",
+    {
+        #[default] MergeAtOnce = "merge_at_once",
+        AfterApproval = "after_approval",
     }
 }
 
@@ -121,6 +131,16 @@ impl std::str::FromStr for Isolation {
 }
 
 impl std::str::FromStr for Finish {
+    type Err = UnknownChoice;
+
+    fn from_str(text: &str) -> Result<Self, UnknownChoice> {
+        let all = Self::ALL.iter();
+        let mut named = all.filter(|choice| choice.as_str() == text);
+        named.next().copied().ok_or_else(|| Self::unknown(text))
+    }
+}
+
+impl std::str::FromStr for ReviewGate {
     type Err = UnknownChoice;
 
     fn from_str(text: &str) -> Result<Self, UnknownChoice> {

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::touches::LONGEST_TOUCH;
 use super::{
     BoardTask, Budget, Check, DEFAULT_MAX_ATTEMPTS, Finish, InvalidTouch, Isolation,
-    MOST_CHECK_SECS, MOST_TOKENS, Priority, TaskNumber, check_touch,
+    MOST_CHECK_SECS, MOST_TOKENS, Priority, ReviewGate, TaskNumber, check_touch,
 };
 use crate::machines::Machine;
 use crate::{BoardTaskId, BoardTaskStatus, CliEngine, EngineeringPhase, Permission, Timestamp};
@@ -33,14 +33,14 @@ pub struct TaskDraft {
     pub phases: Option<Vec<EngineeringPhase>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority: Option<Priority>,
-    /// The place among tasks of the same priority: smaller comes first.
+    /// Place within its priority: smaller first.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = LEAST_RANK, max = MOST_RANK))]
     pub rank: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = MOST_OF_A_LIST), inner(length(min = 1, max = LONGEST_LABEL)))]
     pub labels: Option<Vec<String>>,
-    /// Globs of the paths it will change, relative to the repository.
+    /// Globs of paths in the repository it will change.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = MOST_OF_A_LIST), inner(length(min = 1, max = LONGEST_TOUCH)))]
     pub touches: Option<Vec<String>>,
@@ -63,13 +63,16 @@ pub struct TaskDraft {
     pub repository: Option<PathBuf>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub isolation: Option<Isolation>,
-    /// What the work starts from: a branch, a tag or a commit.
+    /// A branch, tag or commit to start from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
     /// What becomes of verified work.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub finish: Option<Finish>,
-    /// Commands that must succeed before the task counts as done.
+    // Whether a person approves verified work before it is merged: its words say so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub review: Option<ReviewGate>,
+    /// Commands that must succeed for it to be done.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checks: Option<Vec<Check>>,
     /// Commands that prepare the place of work.
@@ -78,7 +81,7 @@ pub struct TaskDraft {
     /// Commands that tidy it up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub teardown: Option<Vec<Check>>,
-    /// How often it is tried before it fails; 3 when left out.
+    /// Tries before it fails; 3 when left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = MOST_ATTEMPTS))]
     pub max_attempts: Option<u32>,
@@ -166,6 +169,7 @@ impl TaskDraft {
             isolation: self.isolation.or(below.isolation),
             base: self.base.or(below.base),
             finish: self.finish.or(below.finish),
+            review: self.review.or(below.review),
             checks: self.checks.or(below.checks),
             setup: self.setup.or(below.setup),
             teardown: self.teardown.or(below.teardown),
@@ -323,6 +327,7 @@ impl BoardTask {
             isolation: draft.isolation.unwrap_or_default(),
             base: draft.base,
             finish: draft.finish.unwrap_or_default(),
+            review: draft.review.unwrap_or_default(),
             checks: draft.checks.unwrap_or_default(),
             setup: draft.setup.unwrap_or_default(),
             teardown: draft.teardown.unwrap_or_default(),
@@ -357,6 +362,7 @@ impl BoardTask {
             isolation: (self.isolation != Isolation::Worktree).then_some(self.isolation),
             base: self.base.clone(),
             finish: (self.finish != Finish::Merge).then_some(self.finish),
+            review: (self.review != ReviewGate::MergeAtOnce).then_some(self.review),
             checks: any(&self.checks),
             setup: any(&self.setup),
             teardown: any(&self.teardown),
@@ -457,6 +463,7 @@ mod tests {
             labels: Some(vec!["a b".into()]),
             checks: Some(vec![Check::of(vec!["true".into()])]),
             finish: Some(Finish::Patch),
+            review: Some(ReviewGate::AfterApproval),
             ..titled("it's \"quoted\"")
         };
         let now = Timestamp::from_micros(7);

@@ -23,7 +23,7 @@ pub enum ClaimKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// The checks passed and the work was taken.
+    /// The checks passed; the work was taken, or waits for a review.
     Verified,
     /// The checks still failed after the last round.
     ChecksFailed,

@@ -60,6 +60,9 @@ impl fmt::Display for Wait {
             Self::Dependency { task, status } => match status {
                 BoardTaskStatus::Open => write!(f, "waits for {task}"),
                 BoardTaskStatus::Running => write!(f, "waits for {task}, which is running"),
+                BoardTaskStatus::Review => {
+                    write!(f, "waits for {task}, which waits for your review")
+                }
                 BoardTaskStatus::Failed => {
                     write!(
                         f,
@@ -76,7 +79,11 @@ impl fmt::Display for Wait {
                 )
             }
             Self::Backoff { until } => {
-                write!(f, "tried again at {} after a failed attempt", clock(*until))
+                write!(
+                    f,
+                    "will be tried again at {}, after a failed attempt",
+                    until.for_people()
+                )
             }
             Self::Budget { scope, until } => {
                 write!(f, "{scope} is used up")?;
@@ -115,17 +122,8 @@ impl fmt::Display for BudgetScope {
 
 fn upto(f: &mut fmt::Formatter<'_>, until: Option<Timestamp>) -> fmt::Result {
     match until {
-        Some(until) => write!(f, " until {}", clock(until)),
+        Some(until) => write!(f, " until {}", until.for_people()),
         None => Ok(()),
-    }
-}
-
-/// To the second: nobody waits for a microsecond.
-fn clock(at: Timestamp) -> String {
-    let written = at.to_string();
-    match written.split_once('.') {
-        Some((to_the_second, _)) => format!("{} UTC", to_the_second.replace('T', " ")),
-        None => written,
     }
 }
 
@@ -140,22 +138,26 @@ mod tests {
             task: TaskNumber(12),
             status,
         };
+        let at = until.for_people();
+        let backoff = format!("will be tried again at {at}, after a failed attempt");
+        let quota = format!("the usage limit of claude is reached until {at}");
         let sentences = [
             (dependency(BoardTaskStatus::Open), "waits for T-12"),
+            (
+                dependency(BoardTaskStatus::Review),
+                "waits for T-12, which waits for your review",
+            ),
             (
                 dependency(BoardTaskStatus::Failed),
                 "waits for T-12, which failed: retry it or drop the dependency",
             ),
-            (
-                Wait::Backoff { until },
-                "tried again at 2026-01-04 15:00:00 UTC after a failed attempt",
-            ),
+            (Wait::Backoff { until }, backoff.as_str()),
             (
                 Wait::Quota {
                     engine: CliEngine::Claude,
                     until: Some(until),
                 },
-                "the usage limit of claude is reached until 2026-01-04 15:00:00 UTC",
+                quota.as_str(),
             ),
             (
                 Wait::Budget {

@@ -5,14 +5,16 @@ use serde::{Deserialize, Serialize};
 
 use super::{IllegalMove, Machine, states};
 
-/// Running goes back to Open when the lease is lost or given back. Done is
-/// final because it means verified, by the checks or by the person who brought
-/// the work back by hand; work that turns out wrong is a new card.
+/// Running goes back to Open when the lease is lost or given back. Review is
+/// verified work that waits for a person. Done is final because it means verified, by the checks or
+/// by the person who brought the work back by hand; work that turns out wrong is a
+/// new card.
 ///
 /// | from    | to |
 /// |---------|----|
 /// | Open    | Running, Done, Blocked, Failed |
-/// | Running | Open, Done, Failed, Blocked |
+/// | Running | Open, Review, Done, Failed, Blocked |
+/// | Review  | Open, Done, Failed |
 /// | Blocked | Open, Done, Failed |
 /// | Failed  | Open, Done |
 /// | Done    | – |
@@ -20,9 +22,12 @@ use super::{IllegalMove, Machine, states};
     Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
+// Read with every list of tools: the table is for whoever reads the code.
+#[schemars(description = "Where a task stands.")]
 pub enum BoardTaskStatus {
     Open,
     Running,
+    Review,
     Done,
     Failed,
     Blocked,
@@ -31,6 +36,7 @@ pub enum BoardTaskStatus {
 states!(BoardTaskStatus, "board task", {
     Open = "open",
     Running = "running",
+    Review = "review",
     Done = "done",
     Failed = "failed",
     Blocked = "blocked",
@@ -47,7 +53,11 @@ impl Machine for BoardTaskStatus {
     fn transition(self, to: Self) -> Result<Self, IllegalMove> {
         match (self, to) {
             (Self::Open, Self::Running | Self::Done | Self::Blocked | Self::Failed)
-            | (Self::Running, Self::Open | Self::Done | Self::Failed | Self::Blocked)
+            | (
+                Self::Running,
+                Self::Open | Self::Review | Self::Done | Self::Failed | Self::Blocked,
+            )
+            | (Self::Review, Self::Open | Self::Done | Self::Failed)
             | (Self::Blocked, Self::Open | Self::Done | Self::Failed)
             | (Self::Failed, Self::Open | Self::Done) => Ok(to),
             _ => Err(self.illegal(to)),

@@ -20,6 +20,8 @@ use super::{IllegalMove, Machine, states};
     Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
+// Read with every list of tools: the table is for whoever reads the code.
+#[schemars(description = "A step of the work on a task.")]
 pub enum EngineeringPhase {
     Investigate,
     Consult,

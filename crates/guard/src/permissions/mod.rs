@@ -98,6 +98,14 @@ pub fn decide(rules: &[Rule], request: &Request, now: Timestamp) -> Verdict {
     }
 }
 
+/// The parts of a command as they are written, which are judged one by one; none when
+/// it cannot be judged part by part.
+#[must_use]
+pub fn command_parts(text: &str) -> Vec<String> {
+    let parts = command::parts(text).unwrap_or_default();
+    parts.iter().map(|part| part.shown().to_owned()).collect()
+}
+
 /// A pattern that fits each part of this very command and nothing else; none
 /// when the command cannot be judged part by part.
 #[must_use]

@@ -6,6 +6,7 @@
 //! It follows the store by what was taken in since, so it has what other daemons
 //! on the database took in as well, a moment later.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::time::Duration;
 
@@ -16,6 +17,8 @@ use missiond_runtime::blocking;
 use missiond_store::conversations::items::{self, CallRow, MessageRow, Window};
 use missiond_store::conversations::{self, ConversationRow};
 
+use super::input_text::input_text;
+use super::own_words::speech_about_task;
 use super::{ConversationError, Conversations, Inner};
 
 /// Rows read from the store at once.
@@ -191,7 +194,7 @@ impl Conversations {
             for row in &page {
                 let known = self.inner.write_index().insert_conversation(row);
                 if known + 1 < row.next_place {
-                    self.fill_from(row.id).await?;
+                    self.fill_from(row.id, About::of(row)).await?;
                 }
             }
             if !full {
@@ -202,7 +205,7 @@ impl Conversations {
         Ok(())
     }
 
-    async fn fill_from(&self, id: ConversationId) -> Result<(), ConversationError> {
+    async fn fill_from(&self, id: ConversationId, about: About) -> Result<(), ConversationError> {
         loop {
             let window = Window {
                 after: self.inner.read_index().place_of(id),
@@ -223,7 +226,7 @@ impl Conversations {
                 return Ok(());
             }
             let full = messages.len().max(calls.len()) as u32 == PAGE;
-            let prepared = blocking(move || in_order(messages, calls)).await;
+            let prepared = blocking(move || in_order(messages, calls, about)).await;
             self.inner.write_index().add(id, prepared);
             if !full {
                 return Ok(());
@@ -232,8 +235,32 @@ impl Conversations {
     }
 }
 
+/// Whether missiond may have spoken in a conversation for itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum About {
+    Task,
+    Other,
+}
+
+impl About {
+    pub(super) fn of(row: &ConversationRow) -> Self {
+        match row.task {
+            Some(_) => Self::Task,
+            None => Self::Other,
+        }
+    }
+
+    /// What somebody said in a message that is stored.
+    pub(super) fn speech<'t>(self, role: &str, text: &'t str) -> Cow<'t, str> {
+        match (self, role) {
+            (Self::Task, "person") => speech_about_task(text),
+            _ => Cow::Borrowed(text),
+        }
+    }
+}
+
 /// Messages and calls by their places, as far as both were read.
-fn in_order(messages: Vec<MessageRow>, calls: Vec<CallRow>) -> Vec<Prepared> {
+fn in_order(messages: Vec<MessageRow>, calls: Vec<CallRow>, about: About) -> Vec<Prepared> {
     let end = |count: usize, last: Option<i64>| match last {
         Some(last) if count as u32 == PAGE => last,
         _ => i64::MAX,
@@ -249,13 +276,17 @@ fn in_order(messages: Vec<MessageRow>, calls: Vec<CallRow>) -> Vec<Prepared> {
         place: row.place,
         at: row.at,
         to_tool: false,
-        terms: row.noise.is_none().then(|| terms(&row.text, 1.0)),
+        terms: Some(about.speech(&row.role, &row.text))
+            .filter(|speech| row.noise.is_none() && !speech.is_empty())
+            .map(|speech| terms(&speech, 1.0)),
     });
     let told = calls.into_iter().map(|row| Prepared {
         place: row.place,
         at: row.at,
         to_tool: true,
-        terms: (!row.input.is_empty()).then(|| terms(&row.input, OF_A_TOOL)),
+        terms: Some(input_text(&row.input))
+            .filter(|text| !text.is_empty())
+            .map(|text| terms(&text, OF_A_TOOL)),
     });
     let mut all: Vec<Prepared> = said.chain(told).filter(|one| one.place <= last).collect();
     all.sort_by_key(|one| one.place);
@@ -338,7 +369,7 @@ mod tests {
         index.insert_conversation(&row);
         let noise = |place| (place == 9).then_some("command");
         let messages = (1..10).map(|place| message(place, noise(place))).collect();
-        index.add(row.id, in_order(messages, Vec::new()));
+        index.add(row.id, in_order(messages, Vec::new(), About::Other));
         index
     }
 
@@ -348,7 +379,7 @@ mod tests {
         let messages: Vec<_> = (0..page).map(|n| message(2 * n + 1, None)).collect();
         let calls = (1..=page).map(|n| call(4 * n)).collect();
         let last = messages.last().map(|row| row.place);
-        let taken = in_order(messages, calls);
+        let taken = in_order(messages, calls, About::Other);
         let places: Vec<i64> = taken.iter().map(|one| one.place).collect();
         assert!(places.is_sorted());
         // The calls behind the last message may have messages before them.
@@ -366,6 +397,41 @@ mod tests {
         assert_eq!(index.since, None);
         let places: Vec<_> = index.items.iter().map(|item| item.place).collect();
         assert_eq!(places, [1, 2, 3, 4, 5, 6, 7, 8]);
+    }
+
+    #[test]
+    fn what_missiond_said_is_not_found_also_where_it_was_stored_as_speech() {
+        let told = "An earlier attempt left its work in this folder: look at it first, then go on.";
+        let asked = |place: i64, text: String| MessageRow {
+            text,
+            ..message(place, None)
+        };
+        let messages = vec![
+            asked(1, format!("T-7: Say goodbye\n\n{told}")),
+            asked(2, "T-7: the next step.".to_owned()),
+            asked(3, "look again at the door".to_owned()),
+        ];
+        let found = |about: About, word: &str| {
+            let row = conversation();
+            let mut index = Index::default();
+            index.insert_conversation(&row);
+            index.add(row.id, in_order(messages.clone(), Vec::new(), about));
+            let query = tokens(word);
+            let query = index
+                .words()
+                .query(&query, missiond_knowledge::Profile::best().bm25);
+            let mut places: Vec<i64> = query
+                .best(10, &|_| true)
+                .into_iter()
+                .filter_map(|hit| Some(index.item(hit.doc)?.0.place))
+                .collect();
+            places.sort_unstable();
+            places
+        };
+        assert_eq!(found(About::Other, "look"), [1, 3]);
+        assert_eq!(found(About::Task, "look"), [3]);
+        assert_eq!(found(About::Task, "goodbye"), [1]);
+        assert_eq!(found(About::Task, "step"), [0_i64; 0]);
     }
 
     #[test]

@@ -10,7 +10,9 @@
 
 mod index;
 mod ingest;
+mod input_text;
 mod of_executions;
+mod own_words;
 mod personal;
 mod project;
 mod recent;

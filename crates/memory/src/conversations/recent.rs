@@ -6,16 +6,19 @@ use std::path::Path;
 use std::time::Duration;
 
 use missiond_core::{CliEngine, ConversationId, Timestamp, TurnLimit};
+use missiond_knowledge::telling::TellingTerms;
+use missiond_knowledge::tokens::tokens;
 use missiond_runtime::blocking;
 use missiond_store::conversations::turns::{self, TurnRow};
 use missiond_store::conversations::{self, ConversationRow};
 
+use super::index::About;
 use super::project::project_of;
 use super::search::{Scope, check_query};
 use super::{ConversationError, Conversations};
 
 /// A turn of a conversation: masked, and cut to at most 2 KB a text.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct PastTurn {
     pub conversation: ConversationId,
     pub engine: CliEngine,
@@ -29,6 +32,8 @@ pub struct PastTurn {
     pub failed: i64,
     pub at: Timestamp,
     pub age: Duration,
+    /// How much it has to do with what was asked for, 0 to 1.
+    pub relevance: f32,
     /// Where it is from, in words: `claude conversation 1f2e3d4c, turn 3`.
     pub source: String,
 }
@@ -90,6 +95,7 @@ impl Conversations {
                 wanted.push(turn);
             }
         }
+        let telling = TellingTerms::of(&tokens(query), self.inner.read_index().words());
         let found = self
             .inner
             .db
@@ -105,22 +111,32 @@ impl Conversations {
                 })
             })
             .await?;
-        Ok(found.into_iter().map(|found| self.past(found)).collect())
+        let turns = found.into_iter().map(|found| {
+            let turn = self.past(found);
+            let told = format!("{}\n{}", turn.prompt, turn.answer);
+            PastTurn {
+                relevance: telling.share_in(&told),
+                ..turn
+            }
+        });
+        Ok(turns.collect())
     }
 
     fn past(&self, (row, turn): (ConversationRow, TurnRow)) -> PastTurn {
+        let prompt = About::of(&row).speech("person", &turn.prompt).into_owned();
         let short: String = row.session.chars().take(8).collect();
         PastTurn {
             source: format!("{} conversation {short}, turn {}", row.engine, turn.number),
             conversation: row.id,
             engine: row.engine,
             number: turn.number,
-            prompt: turn.prompt,
+            prompt,
             answer: turn.answer,
             tool_calls: turn.tools,
             failed: turn.failed,
             at: turn.last_at,
             age: self.inner.now().since(turn.last_at),
+            relevance: 1.0,
         }
     }
 }

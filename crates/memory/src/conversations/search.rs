@@ -1,6 +1,7 @@
 //! Finding what was said, and what tools were told: words in memory, texts from the store for what was
 //! found.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use missiond_core::{AbsolutePath, BoardTaskId, CliEngine, ConversationId, SaidBy, Timestamp};
@@ -11,6 +12,8 @@ use missiond_runtime::blocking;
 use missiond_store::conversations::items::{self, CallRow, MessageRow};
 use missiond_store::conversations::{self, ConversationRow};
 
+use super::index::About;
+use super::input_text::input_text;
 use super::show::{project_named, role_of};
 use super::{ConversationError, Conversations};
 
@@ -88,14 +91,16 @@ pub(super) struct StoredHit {
 }
 
 impl StoredHit {
-    fn of_message(conversation: ConversationRow, row: MessageRow, score: f32) -> Self {
+    fn of_message(conversation: ConversationRow, row: &MessageRow, score: f32) -> Self {
+        let speech = About::of(&conversation).speech(&row.role, &row.text);
+        let speech = speech.into_owned();
         Self {
             conversation,
             place: row.place,
             turn: row.turn,
             role: role_of(&row.role),
             tool: None,
-            text: row.text,
+            text: speech,
             at: row.at,
             score,
         }
@@ -108,7 +113,7 @@ impl StoredHit {
             turn: row.turn,
             role: SaidBy::Agent,
             tool: Some(row.tool),
-            text: row.input,
+            text: input_text(&row.input),
             at: row.at,
             score,
         }
@@ -209,15 +214,25 @@ impl Conversations {
                 .then((one.2, one.3).cmp(&(other.2, other.3)))
         });
         let exact = exact_parts(query);
-        // Texts are read only as far as they are shown, unless they decide.
-        if exact.phrases.is_empty() {
-            best.truncate(limit);
-        }
-        let places: Vec<(f32, ConversationId, i64)> = best
+        let mut places = best
             .into_iter()
-            .map(|(score, _, conversation, place)| (score, conversation, place))
-            .collect();
-        let mut found = self.texts(places).await?;
+            .map(|(score, _, conversation, place)| (score, conversation, place));
+        let mut found = Vec::new();
+        let mut shown = HashSet::new();
+        loop {
+            // Texts are read only as far as they are shown, unless they decide.
+            let missing = match exact.phrases.len() {
+                0 => limit.saturating_sub(found.len()),
+                _ => usize::MAX,
+            };
+            let next: Vec<_> = places.by_ref().take(missing).collect();
+            if next.is_empty() {
+                break;
+            }
+            // An edit that many attempts made, word for word, is one answer.
+            let texts = self.texts(next).await?.into_iter();
+            found.extend(texts.filter(|hit| shown.insert((hit.tool.clone(), hit.text.clone()))));
+        }
         if !exact.phrases.is_empty() {
             let has = |found: &StoredHit| {
                 let text = plain(&found.text);
@@ -246,7 +261,7 @@ impl Conversations {
                             continue;
                         };
                         if let Some(row) = items::message(tx, id, place).await? {
-                            found.push(StoredHit::of_message(conversation, row, score));
+                            found.push(StoredHit::of_message(conversation, &row, score));
                         } else if let Some(row) = items::call(tx, id, place).await? {
                             found.push(StoredHit::of_call(conversation, row, score));
                         }

@@ -143,6 +143,8 @@ pub struct Delivery {
     manifest: Arc<Manifest>,
     request: DeliveryRequest,
     bytes: u64,
+    /// The most the terminal itself shows of what was written, by its echo.
+    echo: u64,
     /// Nobody else has typed since it was begun.
     alone: bool,
     phase: Phase,
@@ -175,7 +177,8 @@ struct ScreenBefore {
     working: bool,
     /// How often the text's last line stood on the screen.
     echoes: usize,
-    offset: u64,
+    /// What the program had written when the first key was typed.
+    began: u64,
     echoed: bool,
     /// The text was seen in the prompt; otherwise only the echo can tell.
     in_prompt: bool,
@@ -191,6 +194,7 @@ impl Delivery {
             manifest,
             request,
             bytes: 0,
+            echo: 0,
             alone: true,
             phase: Phase::Gate,
         }
@@ -223,6 +227,7 @@ impl Delivery {
         let step = self.advance(context, now);
         if let Step::Write(bytes) = &step {
             self.bytes += bytes.len() as u64;
+            self.echo += bytes.iter().copied().map(echo_of).sum::<u64>();
         }
         step
     }
@@ -273,7 +278,7 @@ impl Delivery {
             before: ScreenBefore {
                 working: context.is_working(),
                 echoes: self.echoes(context),
-                offset: context.offset,
+                began: context.offset,
                 echoed: false,
                 in_prompt: false,
             },
@@ -401,7 +406,6 @@ impl Delivery {
             return Step::Wait(since + pause);
         }
         let before = ScreenBefore {
-            offset: context.offset,
             in_prompt,
             ..*before
         };
@@ -476,10 +480,13 @@ impl Delivery {
             return Step::Wait(now);
         };
         before.echoed |= echoes > before.echoes;
-        let (echoed, answered) = (before.echoed, context.offset > before.offset);
+        // The terminal echoes whether or not anybody reads: only what was written
+        // beyond that comes from the program.
+        let wrote = context.offset > before.began + self.echo;
+        let echoed = before.echoed;
         let until = *until;
         let done = |landed, evidence: &str| Step::Done(Ok(self.delivered(landed, evidence)));
-        match (echoed, answered) {
+        match (echoed, wrote) {
             (true, true) => done(
                 Landed::Confirmed,
                 "the text was echoed, and the program wrote on after Enter",
@@ -491,7 +498,7 @@ impl Delivery {
             ),
             (_, false) => done(
                 Landed::Unconfirmed,
-                "the program has shown nothing since Enter",
+                "the program has written nothing of its own since",
             ),
         }
     }
@@ -550,6 +557,16 @@ impl Delivery {
 
     fn stalled(&self, evidence: &str) -> Step<Outcome> {
         Step::Done(Ok(self.delivered(Landed::Stalled, evidence)))
+    }
+}
+
+/// How many bytes a terminal writes when it echoes one: a control character as `^X`, a
+/// tab as up to eight blanks, the end of a line as two.
+const fn echo_of(byte: u8) -> u64 {
+    match byte {
+        b'\t' => 8,
+        0..0x20 | 0x7f => 2,
+        _ => 1,
     }
 }
 

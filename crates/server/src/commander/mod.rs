@@ -84,15 +84,6 @@ impl Selection {
     }
 }
 
-/// From where a client asks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Distance {
-    /// On the daemon's socket.
-    Near,
-    /// Over HTTP: what lets others in is not there for it.
-    Afar,
-}
-
 /// The offer to one client.
 #[derive(Debug)]
 pub struct Commander {
@@ -100,7 +91,6 @@ pub struct Commander {
     operations: Arc<Operations>,
     changes: Arc<Changes>,
     selection: Selection,
-    distance: Distance,
 }
 
 impl Commander {
@@ -109,14 +99,12 @@ impl Commander {
         operations: Arc<Operations>,
         changes: Arc<Changes>,
         selection: Selection,
-        distance: Distance,
     ) -> Self {
         Self {
             daemon,
             operations,
             changes,
             selection,
-            distance,
         }
     }
 }

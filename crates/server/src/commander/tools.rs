@@ -7,12 +7,12 @@ use missiond_api::{ApiError, CATALOGUE, OperationSpec, Reach};
 use missiond_mcp::tools::{CALL_OPERATION, call_operation, entry};
 use missiond_mcp::{Refusal, ToolRequest};
 use missiond_operations::state::Daemon;
-use missiond_operations::{Asker, Operations, Reporter};
+use missiond_operations::{Asker, Reporter};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 
-use super::{Allowed, Commander, Distance};
+use super::{Allowed, Commander};
 
 /// The search, which every client is shown that is not shown everything.
 const FIND: &str = "operation_find";
@@ -28,9 +28,7 @@ const MOST_TEXT: usize = 256 * 1024;
 impl Commander {
     pub(super) async fn listed_tools(&self) -> Vec<Value> {
         let toolsets = &self.selection.toolsets;
-        let is_there = |spec: &&OperationSpec| {
-            self.distance == Distance::Near || spec.reach == Reach::Anywhere
-        };
+        let is_there = |spec: &&OperationSpec| spec.reach == Reach::Anywhere;
         let mut tools: Vec<Value> = toolsets
             .operations()
             .filter(is_there)
@@ -101,9 +99,6 @@ impl Commander {
         params: Option<Box<RawValue>>,
         reporter: Reporter,
     ) -> Result<Box<RawValue>, ApiError> {
-        if self.distance == Distance::Afar {
-            Operations::check_remote(operation)?;
-        }
         self.operations
             .call_reporting(operation, params, Asker::Agent, reporter)
             .await

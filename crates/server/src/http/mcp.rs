@@ -1,5 +1,5 @@
 //! The MCP server for a person's own agent over HTTP. Whoever shows a token is
-//! served as on the socket, but for what is there on the socket alone.
+//! served as on the socket.
 
 use std::sync::Arc;
 
@@ -11,20 +11,14 @@ use missiond_mcp::Server;
 use super::operations::read_body;
 use super::refusal::Refusal;
 use super::web::Web;
-use crate::commander::{Commander, Distance, Selection};
+use crate::commander::{Commander, Selection};
 
 pub(super) async fn post(State(web): State<Web>, request: Request) -> Result<Response, Refusal> {
     let (parts, body) = request.into_parts();
     let hello = asked_for(parts.uri.query().unwrap_or_default());
     let selection = Selection::of(&hello, &web.daemon.config())?;
     let body = read_body(body, MAX_FRAME).await?;
-    let commander = Commander::new(
-        web.daemon,
-        web.operations,
-        web.changes,
-        selection,
-        Distance::Afar,
-    );
+    let commander = Commander::new(web.daemon, web.operations, web.changes, selection);
     let server = Server::new(Arc::new(commander));
     Ok(missiond_mcp::http::post(&server, &parts.headers, &body).await)
 }

@@ -11,7 +11,7 @@ use axum::response::Response;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use missiond_api::{ApiError, MAX_FRAME};
 use missiond_core::ErrorCode;
-use missiond_operations::Asker;
+use missiond_operations::{Asker, Reporter};
 use serde_json::value::RawValue;
 
 use super::caller::{Caller, check_json};
@@ -45,7 +45,10 @@ pub(super) async fn call(
             )
         })?),
     };
-    let result = web.operations.call_remote(&name, params, asker).await?;
+    let result = web
+        .operations
+        .call_reporting(&name, params, asker, Reporter::default())
+        .await?;
     Ok(json_response(Box::<str>::from(result).into_string()))
 }
 

@@ -22,7 +22,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use crate::commander::{Changes, Commander, Distance, Selection, SessionWatch};
+use crate::commander::{Changes, Commander, Selection, SessionWatch};
 use crate::rate::RateLimit;
 
 /// A message that has begun must be complete, and an answer must be taken,
@@ -59,13 +59,7 @@ pub(super) async fn serve(
     if let (Some((selection, params)), Ok(Ok(()))) = (greeted, said) {
         let per_second = daemon.config().ipc.requests_per_second;
         let (outlet, notices) = mpsc::channel(QUEUE);
-        let commander = Commander::new(
-            Daemon::clone(&daemon),
-            operations,
-            changes,
-            selection,
-            Distance::Near,
-        );
+        let commander = Commander::new(Daemon::clone(&daemon), operations, changes, selection);
         let connection = CommanderConnection {
             server: Server::new(Arc::new(commander)),
             rate: RateLimit::new(per_second, std::time::Instant::now()),

@@ -96,6 +96,8 @@ pub struct SlotView {
     pub takes_text: bool,
     /// What stands in the program's prompt and was not sent.
     pub draft: Option<String>,
+    /// The last line of its work, without what draws the screen.
+    pub work_line: Option<String>,
     /// What keeps the program from working, or this daemon from seeing it.
     pub trouble: Option<String>,
 }

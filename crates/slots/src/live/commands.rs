@@ -26,6 +26,7 @@ impl Live {
                     watched: self.viewers.any(),
                     takes_text,
                     draft: drafted.map(|prompt| prompt.text()),
+                    work_line: self.session.work_line(),
                     screen: self.session.screen().clone(),
                     reading: self.arbiter.reading(self.session.reader().current(), now),
                     offset: self.offset,

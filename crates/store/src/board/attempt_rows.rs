@@ -9,10 +9,10 @@ use crate::{Row, StoreError, Tx, Value};
 
 pub(super) const ATTEMPT: &str = "id, task, number, token, holder, daemon, slot, execution, \
      worktree, branch, base_commit, claim_kind, claim_text, claim_at, outcome, reason, \
-     check_rounds, started_at, ended_at";
+     check_rounds, started_at, ended_at, abandoned";
 
 pub(super) const EVIDENCE: &str = "attempt, round, check_name, exit_code, signal, timed_out, \
-     passed, tail, commit_id, at, millis";
+     passed, tail, commit_id, at, millis, note";
 
 pub(super) fn attempt(row: &Row) -> Result<Attempt, StoreError> {
     let claim = match row.parse_optional(11)? {
@@ -41,6 +41,7 @@ pub(super) fn attempt(row: &Row) -> Result<Attempt, StoreError> {
         check_rounds: row.get(16)?,
         started_at: row.get(17)?,
         ended_at: row.get(18)?,
+        abandoned: row.get(19)?,
     })
 }
 
@@ -67,6 +68,7 @@ pub(super) fn evidence(row: &Row) -> Result<Evidence, StoreError> {
         commit: row.get(8)?,
         at: row.get(9)?,
         millis: u64::try_from(millis).unwrap_or(0),
+        note: row.get(11)?,
     })
 }
 
@@ -89,7 +91,7 @@ fn text(path: Option<&PathBuf>) -> Result<Value, StoreError> {
 pub(super) async fn insert(tx: &mut Tx<'_>, attempt: &Attempt) -> Result<(), StoreError> {
     let sql = format!(
         "INSERT INTO board_attempts ({ATTEMPT}) VALUES ({})",
-        placeholders(1, 19)
+        placeholders(1, 20)
     );
     tx.execute(&sql, &values(attempt)?).await.map(drop)
 }
@@ -133,5 +135,6 @@ fn values(attempt: &Attempt) -> Result<Vec<Value>, StoreError> {
         attempt.check_rounds.into(),
         attempt.started_at.into(),
         attempt.ended_at.into(),
+        attempt.abandoned.into(),
     ])
 }

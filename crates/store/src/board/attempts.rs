@@ -205,7 +205,7 @@ pub async fn record_evidence(
     for (position, said) in evidence.iter().enumerate() {
         let sql = format!(
             "INSERT INTO board_evidence ({EVIDENCE}, place) VALUES ({})",
-            rows::placeholders(1, 12)
+            rows::placeholders(1, 13)
         );
         let params = [
             Value::written(id),
@@ -219,6 +219,7 @@ pub async fn record_evidence(
             said.commit.as_ref().into(),
             said.at.into(),
             i64::try_from(said.millis).unwrap_or(i64::MAX).into(),
+            said.note.as_ref().into(),
             i64::try_from(position).unwrap_or(i64::MAX).into(),
         ];
         tx.execute(&sql, &params).await?;
@@ -252,6 +253,27 @@ pub async fn finish(
     leases::release(tx, &resource(ended.task.id), token, act.now).await?;
     act.record(tx, vec![updated(&ended.task)]).await?;
     Ok(ended)
+}
+
+/// Ends the attempt as verified, gives the lease back and has the task wait for a
+/// person, who merges the work, sends it back or gives it up.
+pub async fn submit(
+    tx: &mut Tx<'_>,
+    id: AttemptId,
+    token: FencingToken,
+    act: &Act,
+) -> Result<EndedAttempt, StoreError> {
+    let (mut task, _) = require_held(tx, id, token, act).await?;
+    let attempt = end_running(tx, task.id, Outcome::Verified, None, act)
+        .await?
+        .ok_or_else(|| StoreError::internal(format!("{} runs without an attempt", task.number)))?;
+    task.status = task.status.transition(BoardTaskStatus::Review)?;
+    task.blocked = None;
+    task.updated_at = act.now;
+    rows::store_status(tx, &task).await?;
+    leases::release(tx, &resource(task.id), token, act.now).await?;
+    act.record(tx, vec![updated(&task)]).await?;
+    Ok(EndedAttempt { task, attempt })
 }
 
 /// Ends the attempts whose lease has run out, and opens their tasks again
@@ -394,6 +416,7 @@ async fn start(
         outcome: None,
         reason: None,
         check_rounds: 0,
+        abandoned: false,
         started_at: act.now,
         ended_at: None,
     };

@@ -99,6 +99,18 @@ pub async fn dependents(tx: &mut Tx<'_>, task: BoardTaskId) -> Result<Vec<Depend
     described(tx, sql, task).await
 }
 
+/// How many tasks that are not over depend on this one, also by way of others.
+pub async fn waiting_for(tx: &mut Tx<'_>, task: BoardTaskId) -> Result<u32, StoreError> {
+    let sql = "WITH RECURSIVE waiting (task) AS ( \
+         SELECT task FROM board_dependencies WHERE depends_on = $1 \
+         UNION SELECT d.task FROM board_dependencies d JOIN waiting w ON d.depends_on = w.task) \
+         SELECT count(*) FROM waiting w JOIN board_tasks t ON t.id = w.task \
+         WHERE t.status NOT IN ('done', 'failed')";
+    let row = tx.query_one(sql, &[Value::written(task)]).await?;
+    let count: i64 = row.map_or(Ok(0), |row| row.get(0))?;
+    Ok(u32::try_from(count).unwrap_or(u32::MAX))
+}
+
 async fn described(
     tx: &mut Tx<'_>,
     sql: &str,

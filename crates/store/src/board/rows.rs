@@ -12,7 +12,7 @@ use crate::{Row, StoreError, Tx, Value};
 pub(super) const TASK: &str = "id, number, title, description, status, phase, phases, priority, \
      rank, parent, labels, touches, due, engine, args, permission, model, repository, isolation, \
      base, finish, checks, setup, teardown, max_attempts, budget, tries, not_before, blocked, \
-     created_at, updated_at, finished_at";
+     created_at, updated_at, finished_at, review";
 
 fn json<T: Serialize>(value: &T) -> Result<Value, StoreError> {
     let text = serde_json::to_string(value);
@@ -75,6 +75,7 @@ pub(super) fn task_values(task: &BoardTask) -> Result<Vec<Value>, StoreError> {
         task.created_at.into(),
         task.updated_at.into(),
         task.finished_at.into(),
+        task.review.as_str().into(),
     ])
 }
 
@@ -117,6 +118,7 @@ pub(super) fn task(row: &Row) -> Result<BoardTask, StoreError> {
         created_at: row.get(29)?,
         updated_at: row.get(30)?,
         finished_at: row.get(31)?,
+        review: row.parse(32)?,
     })
 }
 
@@ -184,7 +186,7 @@ pub(super) async fn get_for_update(
 }
 
 /// `$from, $from+1 …` for so many parameters.
-pub(super) fn placeholders(from: usize, count: usize) -> String {
+pub(crate) fn placeholders(from: usize, count: usize) -> String {
     let places: Vec<_> = (from..from + count)
         .map(|place| format!("${place}"))
         .collect();

@@ -358,12 +358,46 @@ pub async fn notes(tx: &mut Tx<'_>, id: BoardTaskId) -> Result<Vec<Note>, StoreE
     found.iter().map(rows::note).collect()
 }
 
-/// A blocked or failed task is open again, with all its attempts before it.
-pub async fn retry(tx: &mut Tx<'_>, id: BoardTaskId, act: &Act) -> Result<BoardTask, StoreError> {
+/// What the next attempt at a task begins with.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum RetryFrom {
+    /// The worktree and the conversation of the last attempt.
+    #[default]
+    LastAttempt,
+    /// A new worktree from the base; what was tried stays where it is.
+    Scratch,
+}
+
+/// A task that was blocked, failed or reviewed is open again, with all its attempts
+/// before it.
+pub async fn retry(
+    tx: &mut Tx<'_>,
+    id: BoardTaskId,
+    from: RetryFrom,
+    act: &Act,
+) -> Result<BoardTask, StoreError> {
     let mut task = rows::get_for_update(tx, id).await?;
-    // An open task that waits for its backoff may be hurried.
-    if task.status != BoardTaskStatus::Open {
-        task.status = task.status.transition(BoardTaskStatus::Open)?;
+    let number = task.number;
+    match task.status {
+        BoardTaskStatus::Running => {
+            return Err(StoreError::conflict(format!(
+                "{number} is being worked on: wait until its attempt has ended, or give it up \
+                 with `mission task cancel {number}` and retry it then"
+            )));
+        }
+        // One that waits for its backoff may be hurried.
+        BoardTaskStatus::Open if attempts::attempts(tx, id).await?.is_empty() => {
+            return Err(StoreError::conflict(format!(
+                "{number} was not tried yet: it is begun by itself, `mission task ready` says \
+                 what it waits for"
+            )));
+        }
+        BoardTaskStatus::Open => {}
+        status => task.status = status.transition(BoardTaskStatus::Open)?,
+    }
+    if from == RetryFrom::Scratch {
+        let sql = "UPDATE board_attempts SET abandoned = 1 WHERE task = $1";
+        tx.execute(sql, &[Value::written(id)]).await?;
     }
     task.tries = 0;
     task.not_before = None;

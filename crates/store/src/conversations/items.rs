@@ -166,6 +166,8 @@ pub struct UsageRow {
     pub output: i64,
     pub cache_read: i64,
     pub cache_write: i64,
+    /// Those of `cache_write` that stay for an hour.
+    pub cache_write_1h: i64,
     pub at: Timestamp,
 }
 
@@ -184,13 +186,14 @@ pub async fn put_usage(
     };
     let sql = format!(
         "INSERT INTO conversation_usage (conversation, request, model, input_tokens, \
-         output_tokens, cache_read_tokens, cache_write_tokens, at) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (conversation, request) \
-         DO UPDATE SET {}, {}, {}, {}",
+         output_tokens, cache_read_tokens, cache_write_tokens, at, cache_write_1h_tokens) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (conversation, request) \
+         DO UPDATE SET {}, {}, {}, {}, {}",
         larger("input_tokens"),
         larger("output_tokens"),
         larger("cache_read_tokens"),
         larger("cache_write_tokens"),
+        larger("cache_write_1h_tokens"),
     );
     let params = [
         Value::written(conversation),
@@ -201,6 +204,7 @@ pub async fn put_usage(
         row.cache_read.into(),
         row.cache_write.into(),
         row.at.into(),
+        row.cache_write_1h.into(),
     ];
     tx.execute(&sql, &params).await?;
     Ok(())

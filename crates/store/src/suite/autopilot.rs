@@ -160,6 +160,7 @@ pub async fn budgets_are_checked_with_what_is_written(url: DbUrl) {
         output: 10,
         cache_read,
         cache_write: 5,
+        cache_write_1h: 0,
     };
     let record = async |account: &Account, tokens, budgets, at| {
         let account = account.clone();

@@ -4,6 +4,7 @@
 mod attempts;
 mod cards;
 mod graph;
+mod standing;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -26,6 +27,7 @@ use crate::{DbUrl, MissionDb, StoreError, Tx};
 pub use attempts::*;
 pub use cards::*;
 pub use graph::*;
+pub use standing::*;
 
 fn act(now: Timestamp) -> Act {
     Act {

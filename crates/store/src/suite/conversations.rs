@@ -119,7 +119,8 @@ pub async fn what_was_said_is_there_once(url: DbUrl) {
                         input: 100,
                         output,
                         cache_read: 3,
-                        cache_write: 0,
+                        cache_write: 8,
+                        cache_write_1h: 6,
                         at: noon(),
                     };
                     items::put_usage(tx, id, &usage).await?;
@@ -134,7 +135,8 @@ pub async fn what_was_said_is_there_once(url: DbUrl) {
                     input: 100,
                     output: 35,
                     cache_read: 3,
-                    cache_write: 0,
+                    cache_write: 8,
+                    cache_write_1h: 6,
                 };
                 let of = Some("m".to_owned());
                 assert_eq!(models, [Used { of, tokens }]);
@@ -179,7 +181,7 @@ pub async fn what_was_said_is_there_once(url: DbUrl) {
         input: 100,
         output: 35,
         cache_read: 3,
-        cache_write: 0,
+        cache_write: 8,
     };
     assert_eq!(counts, expected, "the largest count of a request holds");
 }
@@ -223,6 +225,69 @@ pub async fn a_transcript_is_read_on_from_where_it_was(url: DbUrl) {
         done += usize::from(one.await.unwrap() == CursorMove::Done);
     }
     assert_eq!(done, 1);
+}
+
+/// Two models on two days, in a conversation of a task and of a run.
+async fn spending_is_found_by_task_run_and_day(db: &MissionDb, linked: ConversationRow) {
+    let day = 24 * 60;
+    let row = |request: &str, model: &str, input, at| UsageRow {
+        request: request.into(),
+        model: Some(model.into()),
+        input,
+        output: 1,
+        cache_read: 0,
+        cache_write: 4,
+        cache_write_1h: 3,
+        at,
+    };
+    let rows = [
+        row("r1", "a", 10, noon()),
+        row("r2", "a", 20, noon()),
+        row("r3", "b", 30, minutes_later(day)),
+    ];
+    let tokens = |input, requests| Tokens {
+        input,
+        output: requests,
+        cache_read: 0,
+        cache_write: 4 * requests,
+        cache_write_1h: 3 * requests,
+    };
+    let of = |model: &str, tokens| Used {
+        of: Some(model.to_owned()),
+        tokens,
+    };
+    let (task, execution) = (linked.task.unwrap(), linked.execution.unwrap());
+    let (tasks, runs, days) = db
+        .write(move |tx| {
+            Box::pin(async move {
+                for row in &rows {
+                    items::put_usage(tx, linked.id, row).await?;
+                }
+                usage::put_cost(tx, linked.id, "r3", 70, minutes_later(day)).await?;
+                let others = [task, BoardTaskId::generate()];
+                Ok::<_, crate::StoreError>((
+                    usage::of_tasks(tx, &others).await?,
+                    usage::of_executions(tx, &[execution]).await?,
+                    usage::by_day(tx, noon()).await?,
+                ))
+            })
+        })
+        .await
+        .unwrap();
+    let all = usage::Spent {
+        models: vec![of("a", tokens(30, 2)), of("b", tokens(30, 1))],
+        reported_cost: Some(70),
+    };
+    assert_eq!(tasks.into_iter().collect::<Vec<_>>(), [(task, all.clone())]);
+    assert_eq!(runs.into_iter().collect::<Vec<_>>(), [(execution, all)]);
+    let days: Vec<_> = days.into_values().collect();
+    assert_eq!(days.len(), 2);
+    assert_eq!(days[0].models, [of("a", tokens(30, 2))]);
+    assert_eq!(days[1].models, [of("b", tokens(30, 1))]);
+    assert_eq!(
+        (days[0].reported_cost, days[1].reported_cost),
+        (None, Some(70))
+    );
 }
 
 pub async fn conversations_are_listed_found_and_forgotten(url: DbUrl) {
@@ -273,6 +338,7 @@ pub async fn conversations_are_listed_found_and_forgotten(url: DbUrl) {
         ..any.clone()
     };
     assert_eq!(list(of_task).await, ["c2"]);
+    spending_is_found_by_task_run_and_day(&db, linked.clone()).await;
     let of_codex = ConversationFilter {
         engine: Some(CliEngine::Codex),
         ..any.clone()

@@ -92,6 +92,7 @@ pub async fn usage_is_summed_by_day_task_and_slot(url: DbUrl) {
         output: 1,
         cache_read: 100,
         cache_write: 2,
+        cache_write_1h: 0,
     };
     let day = 24 * 60;
     for (account, used, at) in [

@@ -277,6 +277,27 @@ const HOLDINGS: &[Holding] = &[
         ask: "SELECT endpoint FROM knowledge_models",
         answer: &["http://127.0.0.1:11434"],
     },
+    Holding {
+        since: 18,
+        write: "UPDATE board_tasks SET review = 'after_approval'",
+        ask: "SELECT review FROM board_tasks",
+        answer: &["after_approval"],
+    },
+    Holding {
+        since: 19,
+        write: "INSERT INTO overview_seen (id, at) VALUES (1, 9)",
+        ask: "SELECT CAST(at AS text) FROM overview_seen",
+        answer: &["9"],
+    },
+    Holding {
+        since: 20,
+        write: "INSERT INTO conversation_usage (conversation, request, input_tokens, \
+             output_tokens, cache_read_tokens, cache_write_tokens, at, cache_write_1h_tokens) \
+             VALUES ('c1', 'kept', 1, 2, 3, 4, 5, 4)",
+        ask: "SELECT CAST(cache_write_1h_tokens AS text) FROM conversation_usage \
+             WHERE request = 'kept'",
+        answer: &["4"],
+    },
 ];
 
 pub async fn every_earlier_version_upgrades_and_keeps_its_data(url: DbUrl) {
@@ -293,11 +314,8 @@ pub async fn every_earlier_version_upgrades_and_keeps_its_data(url: DbUrl) {
         let old = MissionDb::open_with_migrations(&url, &MIGRATIONS[..known])
             .await
             .unwrap();
-        let held = move || {
-            HOLDINGS
-                .iter()
-                .filter(move |held| held.since <= known as i64)
-        };
+        let version = MIGRATIONS[known - 1].version;
+        let held = move || HOLDINGS.iter().filter(move |held| held.since <= version);
         run(&old, held().map(|held| held.write).collect()).await;
         old.close().await.unwrap();
 
@@ -319,7 +337,7 @@ pub async fn every_earlier_version_upgrades_and_keeps_its_data(url: DbUrl) {
                 "counted from the timeline"
             );
         }
-        if (11..17).contains(&known) {
+        if (11..17).contains(&version) {
             let believed = "SELECT key FROM knowledge WHERE trust = 1.0";
             let entries = ask(&upgraded, believed).await;
             assert_eq!(entries, [["deploy"]], "a person said it");
@@ -432,6 +450,7 @@ async fn wipe(db: &MissionDb) {
             "DROP TABLE transcript_cursors",
             "DROP TABLE prompt_snapshots",
             "DROP TABLE code_vectors",
+            "DROP TABLE overview_seen",
             "DROP TABLE stats_samples",
             "DROP TABLE knowledge_inbox",
             "DROP TABLE knowledge_vectors",

@@ -283,7 +283,8 @@ async fn a_repository_inside_is_neither_swallowed_nor_lost() {
     write(&inner, "made", "here\n");
     commit_all(&inner);
     write(worktree.path(), "code/b", "b\n");
-    worktree.commit_all("Add b").await.unwrap().unwrap();
+    let committed = worktree.commit_all("Add b").await.unwrap();
+    assert!(committed.commit.is_some());
     let status = worktree.status().await.unwrap();
     assert_eq!(status.untracked, [Path::new("inner [x]/")]);
     let refused = worktree

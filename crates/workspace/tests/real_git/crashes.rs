@@ -190,7 +190,7 @@ async fn a_lock_of_a_dead_git_is_cleared_and_that_of_a_living_one_is_not() {
     );
     drop(living.stdin.take());
     living.wait().unwrap();
-    assert!(worktree.commit_all("New").await.unwrap().is_some());
+    assert!(worktree.commit_all("New").await.unwrap().commit.is_some());
     assert!(!lock.exists());
 }
 

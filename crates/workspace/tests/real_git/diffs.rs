@@ -11,6 +11,7 @@ use crate::sample::{Sample, commit_all, git, into_main, write};
 const AMPLE: DiffLimits = DiffLimits {
     files: 100,
     file_lines: 1000,
+    context: 3,
     patch: PatchLimits {
         lines: 1000,
         bytes: 100_000,
@@ -118,6 +119,7 @@ async fn what_is_too_much_is_left_out_and_can_be_asked_for() {
     let few = DiffLimits {
         files: 3,
         file_lines: 30,
+        context: 3,
         patch: PatchLimits {
             lines: 50,
             ..AMPLE.patch
@@ -151,6 +153,32 @@ async fn what_is_too_much_is_left_out_and_can_be_asked_for() {
     let part = worktree.diff(&[PathBuf::from("c")], tight).await.unwrap();
     assert!(part.files[0].truncated);
     assert_eq!(part.files[0].hunks[0].lines.len(), 7);
+}
+
+#[tokio::test]
+async fn as_many_lines_stand_around_a_change_as_are_asked_for() {
+    let sample = Sample::new();
+    let worktree = sample.worktree("1-1").await;
+    let numbered = |mark: &str| -> String {
+        let line = |number| match number {
+            20 => format!("{mark}\n"),
+            number => format!("{number}\n"),
+        };
+        (1..=40).map(line).collect()
+    };
+    write(worktree.path(), "long", &numbered("before"));
+    commit_all(worktree.path());
+    let base = git(worktree.path(), ["rev-parse", "HEAD"]);
+    write(worktree.path(), "long", &numbered("after"));
+    commit_all(worktree.path());
+    let repository = Repository::open(&sample.repository).await.unwrap();
+    for (context, first, lines) in [(0, 20, 2), (3, 17, 8), (15, 5, 32), (1000, 1, 41)] {
+        let limits = DiffLimits { context, ..AMPLE };
+        let diff = repository.diff(base.trim(), "mission/1-1", &[], limits);
+        let diff = diff.await.unwrap();
+        let hunk = &file(&diff, "long").hunks[0];
+        assert_eq!((hunk.new_start, hunk.lines.len()), (first, lines));
+    }
 }
 
 #[tokio::test]

@@ -10,5 +10,6 @@ mod contents;
 mod crashes;
 mod diffs;
 mod finishing;
+mod leftovers;
 mod sample;
 mod worktrees;

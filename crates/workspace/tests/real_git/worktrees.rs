@@ -20,12 +20,12 @@ async fn work_goes_from_the_base_to_the_target_and_the_worktree_goes_away() {
     assert_eq!(status.untracked, [Path::new("code/b")]);
     assert_eq!(status.commits_ahead, 0);
 
-    let commit = worktree.commit_all("Add b\n\nBecause.").await.unwrap();
+    let committed = worktree.commit_all("Add b\n\nBecause.").await.unwrap();
     let status = worktree.status().await.unwrap();
-    assert_eq!(Some(&status.head), commit.as_ref());
+    assert_eq!(Some(&status.head), committed.commit.as_ref());
     assert_eq!((status.commits_ahead, status.merged_into_base), (1, false));
     assert!(status.is_clean());
-    assert_eq!(worktree.commit_all("again").await.unwrap(), None);
+    assert_eq!(worktree.commit_all("again").await.unwrap().commit, None);
 
     let finished = worktree.finish(&into_main(Finish::Merge)).await.unwrap();
     let tip = sample.tip("main");

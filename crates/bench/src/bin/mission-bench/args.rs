@@ -71,6 +71,12 @@ pub(crate) enum BenchCommand {
         #[arg(long, default_value_t = 60, value_name = "MINUTES", value_parser = clap::value_parser!(u64).range(..=600))]
         embed_minutes: u64,
     },
+    /// How much of what agents are told of earlier conversations has to do with their task.
+    Context {
+        /// Conversations in the repository.
+        #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+        conversations: u32,
+    },
     /// Calls per second and latency of a no-op through the socket.
     Ipc {
         #[arg(long, default_value_t = 20_000)]

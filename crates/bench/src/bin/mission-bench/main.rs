@@ -6,6 +6,7 @@
 mod args;
 mod board;
 mod code;
+mod context;
 mod dispatch;
 mod ipc;
 mod journal;
@@ -77,6 +78,9 @@ fn run(cli: Cli, output: &mut Output) -> Result<(), Failure> {
                 reading: Duration::from_secs(embed_minutes * 60),
             };
             code::run(&wanted, &mission, output)?
+        }
+        BenchCommand::Context { conversations } => {
+            context::run(conversations as usize, &mission, output)?
         }
         BenchCommand::Ipc { calls } => ipc::run(calls, &mission, output)?,
         BenchCommand::Journal { records, quick } => {

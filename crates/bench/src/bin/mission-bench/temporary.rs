@@ -1,5 +1,6 @@
 //! A daemon of its own for a measurement, in a home that is removed after.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -63,7 +64,17 @@ impl TemporaryDaemon {
     }
 
     pub(crate) fn run(&self, args: &[&str]) -> Result<(), Failure> {
-        let done = self.mission.command(self.path(), args)?.output()?;
+        self.run_with(args, &[])
+    }
+
+    /// The same with these variables in its environment.
+    pub(crate) fn run_with(
+        &self,
+        args: &[&str],
+        environment: &[(&str, &OsStr)],
+    ) -> Result<(), Failure> {
+        let mut command = self.mission.command(self.path(), args)?;
+        let done = command.envs(environment.iter().copied()).output()?;
         if done.status.success() {
             return Ok(());
         }

@@ -5,7 +5,7 @@
 //! every way out the terminal is given back first.
 
 mod keys;
-mod tty;
+pub(super) mod tty;
 mod typist;
 mod view;
 
@@ -18,8 +18,8 @@ use std::time::{Duration, Instant};
 use missiond_api::{Attached, Client, ViewAccess};
 use missiond_core::{ErrorCode, SlotId};
 use serde::Serialize;
-use tokio::signal::unix::{SignalKind, signal};
 
+use super::signals::{self, Heard};
 use crate::args::AttachArgs;
 use crate::connect::Reach;
 use crate::failure::Failure;
@@ -100,7 +100,14 @@ pub(super) fn attach(
     let mut taken = None;
     match canvas {
         Canvas::Terminal => {
-            watch_signals(events.clone())?;
+            let told = events.clone();
+            signals::watch(move |heard| {
+                let news = match heard {
+                    Heard::Resized => AttachEvent::Resized,
+                    Heard::Ending(number) => AttachEvent::Signal(number),
+                };
+                told.send(news).is_ok()
+            })?;
             taken = Some(tty::acquire(keyboard)?);
             if keyboard == Keyboard::Raw {
                 read_keys(events.clone());
@@ -229,40 +236,4 @@ fn read_keys(events: Sender<AttachEvent>) {
             }
         }
     });
-}
-
-/// Signals are waited for from now on, so none comes before there is someone
-/// to give the terminal back.
-fn watch_signals(events: Sender<AttachEvent>) -> Result<(), Failure> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_io()
-        .build()?;
-    let inside = runtime.enter();
-    let mut resized = signal(SignalKind::window_change())?;
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut hang_up = signal(SignalKind::hangup())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut quit = signal(SignalKind::quit())?;
-    drop(inside);
-    std::thread::spawn(move || {
-        runtime.block_on(async {
-            loop {
-                let ending = tokio::select! {
-                    _ = resized.recv() => None,
-                    _ = terminate.recv() => Some(SignalKind::terminate()),
-                    _ = hang_up.recv() => Some(SignalKind::hangup()),
-                    _ = interrupt.recv() => Some(SignalKind::interrupt()),
-                    _ = quit.recv() => Some(SignalKind::quit()),
-                };
-                let news = match ending {
-                    Some(kind) => AttachEvent::Signal(kind.as_raw_value()),
-                    None => AttachEvent::Resized,
-                };
-                if events.send(news).is_err() {
-                    return;
-                }
-            }
-        });
-    });
-    Ok(())
 }

@@ -35,16 +35,16 @@ static SCREEN: Mutex<Option<File>> = Mutex::new(None);
 
 /// The terminal is taken until this is dropped.
 #[derive(Debug)]
-pub(super) struct AcquiredTerminal(());
+pub(in crate::commands) struct AcquiredTerminal(());
 
 /// Whether the keys are taken too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Keyboard {
+pub(in crate::commands) enum Keyboard {
     Raw,
     AsItIs,
 }
 
-pub(super) fn acquire(keyboard: Keyboard) -> io::Result<AcquiredTerminal> {
+pub(in crate::commands) fn acquire(keyboard: Keyboard) -> io::Result<AcquiredTerminal> {
     let taken = AcquiredTerminal(());
     let before = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
@@ -72,7 +72,7 @@ impl Drop for AcquiredTerminal {
 }
 
 /// Writes to the taken terminal; after it was given back, nothing.
-pub(super) fn write(text: &str) -> io::Result<()> {
+pub(in crate::commands) fn write(text: &str) -> io::Result<()> {
     match &mut *lock() {
         Some(screen) => screen.write_all(text.as_bytes()),
         None => Ok(()),
@@ -87,7 +87,7 @@ pub(super) fn notice(text: &str) {
 }
 
 /// The size of the person's terminal.
-pub(super) fn size() -> Size {
+pub(in crate::commands) fn size() -> Size {
     let found = termios::tcgetwinsize(io::stdout()).ok();
     let found = found.filter(|size| size.ws_col > 0 && size.ws_row > 0);
     let (columns, rows) = found.map_or((80, 24), |size| (size.ws_col, size.ws_row));
@@ -97,11 +97,11 @@ pub(super) fn size() -> Size {
     }
 }
 
-pub(super) fn stdin_is_terminal() -> bool {
+pub(in crate::commands) fn stdin_is_terminal() -> bool {
     io::stdin().is_terminal()
 }
 
-pub(super) fn stdout_is_terminal() -> bool {
+pub(in crate::commands) fn stdout_is_terminal() -> bool {
     io::stdout().is_terminal()
 }
 

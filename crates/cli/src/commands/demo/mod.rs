@@ -4,16 +4,17 @@
 //! else is the product at work, and is left there to be looked at.
 
 mod interrupt;
-mod sample;
 mod view;
 
 use std::collections::BTreeMap;
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 use missiond_adapters::{adapter, find_program, known_engines};
 use missiond_api::operations::NoParams;
+use missiond_api::operations::access::WebLogin;
 use missiond_api::operations::attention::permission::PermissionAdd;
 use missiond_api::operations::attention::{
     PermissionAddParams, PermissionEffect, PermissionSubject, QuestionAnswer, QuestionAnswerParams,
@@ -35,10 +36,12 @@ use missiond_core::{
     BoardTaskStatus, CliEngine, ErrorCode, Question, QuestionOrigin, QuestionRef, Seq, TaskNumber,
     TaskRef, Text, TimelineEvent,
 };
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::Serialize;
 
+use missiond_rehearsal::sample::{self, SampleError, Stage, TASKS};
+
 use self::interrupt::Interrupt;
-use self::sample::{Stage, TASKS};
 use self::view::View;
 use crate::args::DemoArgs;
 use crate::failure::{Failure, parameter};
@@ -61,7 +64,7 @@ pub(super) fn run(args: &DemoArgs, output: &mut Output) -> Result<ExitCode, Fail
     }
     let interrupt = Interrupt::listen()?;
     let folder = fresh_folder(&Home::from_env()?)?;
-    let stage = Stage::build(&folder)?;
+    let stage = Stage::build(&folder).map_err(|error| of_sample(&error))?;
     let root = folder.join("home");
     let home = Home::under(&root);
     let started = start_daemon(&root);
@@ -72,14 +75,26 @@ pub(super) fn run(args: &DemoArgs, output: &mut Output) -> Result<ExitCode, Fail
         // What went wrong is worth more than that the end did, too.
         let _ = stop_agents(&mut client);
     }
-    if !args.keep || played.is_err() {
-        process::stop(&home, Force::Kill)?;
-    }
-    let report = played?;
+    let report = match played {
+        Ok(report) => report,
+        Err(failure) => {
+            process::stop(&home, Force::Kill)?;
+            return Err(failure);
+        }
+    };
     let done = report.verified;
     output.result(&report, |output, report| {
-        print_report(output, report, &stage, &root);
+        print_report(output, report);
+        if waits(args) {
+            wait_for_person(&interrupt, output);
+        }
     });
+    if !args.keep {
+        process::stop(&home, Force::Kill)?;
+    }
+    if !output.is_json() {
+        print_next(output, args, &stage, &root);
+    }
     Ok(if done {
         ExitCode::SUCCESS
     } else {
@@ -147,19 +162,11 @@ fn fresh_folder(home: &Home) -> Result<PathBuf, Failure> {
         let folder = tempfile::Builder::new().prefix("mission-demo-").tempdir()?;
         return Ok(folder.keep());
     }
-    std::fs::create_dir_all(&demos)?;
-    for number in 1..10_000 {
-        let folder = demos.join(number.to_string());
-        let mut builder = std::fs::DirBuilder::new();
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        match builder.create(&folder) {
-            Ok(()) => return Ok(folder),
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
-    let message = format!("{} is full of demos: remove some", demos.display());
-    Err(Failure::new(ErrorCode::Conflict, message))
+    sample::fresh_folder(&demos).map_err(|error| of_sample(&error))
+}
+
+fn of_sample(error: &SampleError) -> Failure {
+    Failure::new(error.code(), error.to_string())
 }
 
 fn start_daemon(root: &Path) -> Result<(), Failure> {
@@ -185,6 +192,9 @@ fn play(
 ) -> Result<Report, Failure> {
     let began = Instant::now();
     let mut client = Client::connect(home)?;
+    if !output.is_json() {
+        say_where(&mut client, output);
+    }
     client.call::<PermissionAdd>(&allowed())?;
     let tasks = add_tasks(&mut client, stage, args)?;
     switch(&mut client, AutopilotMode::Running, "the demo begins")?;
@@ -224,6 +234,15 @@ fn play(
         tasks: reports,
         questions_answered: answered,
     })
+}
+
+/// The page of the demo, before anything happens on it.
+fn say_where(client: &mut Client, output: &mut Output) {
+    // Without a page there still is the demo.
+    if let Ok(login) = client.call::<WebLogin>(&NoParams {}) {
+        output.line("Watch it on the board, in a browser on this machine, within two minutes:");
+        output.line(format!("  {}\n", login.link));
+    }
 }
 
 /// The one rule of the demo: the sample's tests may be run.
@@ -384,7 +403,30 @@ fn report_of(client: &mut Client, task: TaskNumber) -> Result<TaskReport, Failur
     })
 }
 
-fn print_report(output: &mut Output, report: &Report, stage: &Stage, root: &Path) {
+/// Whether somebody is there who may want to look around before the daemon ends.
+fn waits(args: &DemoArgs) -> bool {
+    let watched = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+    watched && !args.keep && !args.no_wait
+}
+
+/// Until a key is pressed or Ctrl-C.
+fn wait_for_person(interrupt: &Interrupt, output: &mut Output) {
+    output.line("The board stays up while you look at it. Press Enter to end the demo.");
+    let stdin = std::io::stdin();
+    let look = Timespec::try_from(LOOK).ok();
+    while interrupt.check().is_ok() {
+        let mut watched = [PollFd::new(&stdin, PollFlags::IN)];
+        if poll(&mut watched, look.as_ref()).is_err() {
+            continue;
+        }
+        if !watched[0].revents().is_empty() {
+            let _ = stdin.read_line(&mut String::new());
+            return;
+        }
+    }
+}
+
+fn print_report(output: &mut Output, report: &Report) {
     let words = if report.verified {
         output
             .paint
@@ -393,23 +435,22 @@ fn print_report(output: &mut Output, report: &Report, stage: &Stage, root: &Path
         output.paint.apply(Style::Red, "Not every task is done")
     };
     output.line(format!("\n{words}, after {:.0} s.", report.seconds));
-    output.line("Everything is left to be looked at:");
+}
+
+/// What to do with what is left, in few lines.
+fn print_next(output: &mut Output, args: &DemoArgs, stage: &Stage, root: &Path) {
     let home = format!("MISSION_HOME={}", root.display());
-    for command in [
-        format!("{home} mission task list --all"),
-        format!("{home} mission task show T-3"),
-        format!("{home} mission timeline query"),
-        format!("{home} mission execution list --all"),
-        format!(
-            "git -C {} log --graph --oneline",
-            stage.repository.display()
-        ),
-        format!("sh {}/bin/greet shout", stage.repository.display()),
-    ] {
-        output.line(format!("  {command}"));
+    output.line("\nEverything is left to be looked at:");
+    output.line(format!("  {home} mission open"));
+    output.line(format!(
+        "  git -C {} log --graph --oneline",
+        stage.repository.display()
+    ));
+    if args.keep {
+        output.line(format!("`{home} mission down` stops its daemon."));
     }
     output.line(format!(
-        "Stop its daemon with `{home} mission down` and remove it with `rm -r {}`.",
+        "`rm -r {}` removes it. With an agent of your own: `mission run \"fix the bug\"`.",
         stage.folder.display()
     ));
 }

@@ -7,8 +7,7 @@ use std::time::Duration;
 
 use missiond_api::operations::board::TaskSummary;
 use missiond_core::{
-    BoardTaskId, BoardTaskStatus, Event, ExecutionActivity, ExecutionAttention, TaskNumber,
-    TimelineEvent,
+    BoardTaskId, BoardTaskStatus, Event, ExecutionActivity, ExecutionAttention, TimelineEvent,
 };
 
 use super::Snapshot;
@@ -39,7 +38,8 @@ enum DisplayMode {
 
 pub(super) struct View {
     mode: DisplayMode,
-    numbers: BTreeMap<BoardTaskId, TaskNumber>,
+    /// What each task is called: its number and title.
+    names: BTreeMap<BoardTaskId, String>,
     done: BTreeMap<BoardTaskId, BoardTaskStatus>,
     /// Those whose checks passed when they last ran.
     passed: BTreeSet<BoardTaskId>,
@@ -55,7 +55,7 @@ impl View {
         };
         Self {
             mode,
-            numbers: BTreeMap::new(),
+            names: BTreeMap::new(),
             done: BTreeMap::new(),
             passed: BTreeSet::new(),
             happened: VecDeque::new(),
@@ -64,7 +64,8 @@ impl View {
 
     pub(super) fn show(&mut self, output: &mut Output, snapshot: &Snapshot, elapsed: Duration) {
         for task in &snapshot.tasks {
-            self.numbers.insert(task.id, task.number);
+            let name = format!("{} “{}”", task.number, printable(&task.title));
+            self.names.insert(task.id, name);
         }
         let clock = format!("{:>3} s", elapsed.as_secs());
         for event in &snapshot.events {
@@ -118,6 +119,7 @@ impl View {
             let (mark, style) = match task.status {
                 BoardTaskStatus::Open => ("·", Style::Dim),
                 BoardTaskStatus::Running => ("●", Style::Cyan),
+                BoardTaskStatus::Review => ("◆", Style::Yellow),
                 BoardTaskStatus::Done => ("✓", Style::Green),
                 BoardTaskStatus::Failed | BoardTaskStatus::Blocked => ("✗", Style::Red),
             };
@@ -136,25 +138,26 @@ impl View {
     }
 
     fn words(&mut self, event: &TimelineEvent) -> Option<String> {
-        let number = |id: &BoardTaskId| {
-            let number = self.numbers.get(id);
-            number.map_or_else(|| id.to_string(), ToString::to_string)
+        let name_of = |id: &BoardTaskId| {
+            let name = self.names.get(id);
+            name.map_or_else(|| id.to_string(), String::clone)
         };
         Some(match &event.event {
             Event::BoardTaskClaimed { task, .. } => {
                 format!(
                     "{} is claimed: it gets a worktree and an agent",
-                    number(task)
+                    name_of(task)
                 )
             }
             Event::BoardTaskUpdated { task, status } => {
                 let words = match status {
                     BoardTaskStatus::Done => "is verified, merged and done",
+                    BoardTaskStatus::Review => "is verified and ready for review",
                     BoardTaskStatus::Failed => "has failed",
                     BoardTaskStatus::Blocked => "is blocked: a person is asked",
                     BoardTaskStatus::Open | BoardTaskStatus::Running => return None,
                 };
-                let words = format!("{} {words}", number(task));
+                let words = format!("{} {words}", name_of(task));
                 let before = self.done.insert(*task, *status);
                 return (before != Some(*status)).then_some(words);
             }
@@ -164,15 +167,15 @@ impl View {
                 failed,
                 ..
             } => {
-                let number = number(task);
+                let name = name_of(task);
                 match failed {
                     0 if self.passed.insert(*task) => {
-                        format!("{number} passes {}", checks(*passed))
+                        format!("{name} passes {}", checks(*passed))
                     }
-                    0 => format!("{number} passes again, with what was merged meanwhile"),
+                    0 => format!("{name} passes again, with what was merged meanwhile"),
                     n => {
                         self.passed.remove(task);
-                        format!("{number} fails {}: back to its agent", checks(*n))
+                        format!("{name} fails {}: back to its agent", checks(*n))
                     }
                 }
             }
@@ -201,6 +204,7 @@ fn checks(count: u32) -> String {
 fn doing(task: &TaskSummary, snapshot: &Snapshot) -> String {
     match task.status {
         BoardTaskStatus::Open => return "waits".to_owned(),
+        BoardTaskStatus::Review => return "ready for review".to_owned(),
         BoardTaskStatus::Done => return "done".to_owned(),
         BoardTaskStatus::Failed | BoardTaskStatus::Blocked => {
             return printable(task.blocked.as_deref().unwrap_or("stopped"));

@@ -197,7 +197,17 @@ fn state_at(location: &JournalLocation, at: Option<Sequence>) -> Result<Replayed
             Err(Failure::new(ErrorCode::InvalidParams, message)
                 .hint("the first record is 1; a group counts with its last record"))
         }
-        replayed => replayed.map_err(replay_failure),
+        replayed => {
+            let replayed = replayed.map_err(replay_failure)?;
+            let head = replayed.state.head;
+            match at.filter(|at| *at > head) {
+                Some(at) => {
+                    let message = format!("record {at} is not there: the last one is {head}");
+                    Err(Failure::new(ErrorCode::InvalidParams, message))
+                }
+                None => Ok(replayed),
+            }
+        }
     }
 }
 

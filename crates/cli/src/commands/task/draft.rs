@@ -39,6 +39,7 @@ pub(super) fn of(args: DraftArgs) -> Result<TaskDraft, Failure> {
         isolation: args.isolation,
         base: args.base,
         finish: args.finish,
+        review: args.review,
         checks: timed(args.checks),
         setup: timed(args.setup),
         teardown: timed(args.teardown),

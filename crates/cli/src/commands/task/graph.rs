@@ -33,6 +33,7 @@ pub(super) fn dot(output: &mut Output, report: &GraphReport) {
         let colour = match node.status {
             BoardTaskStatus::Open => "black",
             BoardTaskStatus::Running => "blue",
+            BoardTaskStatus::Review => "purple",
             BoardTaskStatus::Done => "darkgreen",
             BoardTaskStatus::Failed => "red",
             BoardTaskStatus::Blocked => "orange",
@@ -119,6 +120,7 @@ fn described(node: &GraphNode, levels: &BTreeMap<TaskNumber, usize>, paint: Pain
     let style = match node.status {
         BoardTaskStatus::Open => Style::Dim,
         BoardTaskStatus::Running => Style::Cyan,
+        BoardTaskStatus::Review => Style::Bold,
         BoardTaskStatus::Done => Style::Green,
         BoardTaskStatus::Failed => Style::Red,
         BoardTaskStatus::Blocked => Style::Yellow,

@@ -3,6 +3,7 @@
 mod draft;
 mod exchange;
 mod graph;
+mod propose;
 mod show;
 
 use std::path::Path;
@@ -14,8 +15,8 @@ use missiond_api::operations::autopilot::{AutopilotMode, AutopilotShow};
 use missiond_api::operations::board::{
     BoardAdd, BoardAddParams, BoardCancel, BoardCancelParams, BoardDecompose, BoardDecomposeParams,
     BoardEdit, BoardEditParams, BoardGraph, BoardGraphParams, BoardList, BoardListParams,
-    BoardNote, BoardNoteParams, BoardReady, BoardReadyParams, BoardRetry, BoardShow,
-    BoardTaskParams, Step,
+    BoardNote, BoardNoteParams, BoardReady, BoardReadyParams, BoardRetry, BoardRetryParams,
+    BoardShow, BoardTaskParams, Step,
 };
 use missiond_core::{BoardTaskStatus, BoundedOr, ErrorCode, Limit, List, TaskDraft, TaskRef, Text};
 
@@ -58,6 +59,7 @@ pub(super) fn run(
                 }
             });
         }
+        TaskCommand::Propose(args) => propose::propose(args, client, output)?,
         TaskCommand::Decompose { task, steps, file } => {
             decompose(task, &steps, file.as_deref(), client, output)?;
         }
@@ -69,8 +71,8 @@ pub(super) fn run(
             let note = client.call::<BoardNote>(&params)?;
             output.result(&note, |output, _| output.line(format!("Noted on {task}.")));
         }
-        TaskCommand::Retry { task } => {
-            let task = client.call::<BoardRetry>(&BoardTaskParams { task })?;
+        TaskCommand::Retry { task, fresh } => {
+            let task = client.call::<BoardRetry>(&BoardRetryParams { task, fresh })?;
             output.result(&task, |output, task| {
                 output.line(format!("{} is open again.", task.number));
             });
@@ -125,6 +127,7 @@ fn list(args: ListArgs, client: &mut Client, output: &mut Output) -> Result<(), 
     let unfinished = [
         BoardTaskStatus::Open,
         BoardTaskStatus::Running,
+        BoardTaskStatus::Review,
         BoardTaskStatus::Blocked,
     ];
     let status = match (args.all, args.status.is_empty()) {

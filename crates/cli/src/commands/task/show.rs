@@ -76,6 +76,20 @@ pub(super) fn ready(output: &mut Output, report: &ReadyReport) {
     }
 }
 
+/// How often it was tried. Failed checks are part of an attempt, and no failed attempt.
+fn attempts(details: &TaskDetails) -> String {
+    let task = &details.task;
+    let most = match task.max_attempts {
+        1 => "one that fails".to_owned(),
+        n => format!("{n} that fail"),
+    };
+    match (details.attempts.len(), task.tries) {
+        (0, _) => format!("none yet; given up after {most}"),
+        (all, 0) => format!("{all} so far; given up after {most}"),
+        (all, failed) => format!("{all} so far, {failed} failed; given up after {most}"),
+    }
+}
+
 pub(super) fn details(output: &mut Output, details: &TaskDetails) {
     let task = &details.task;
     let title = format!("{}  {}", task.number, printable(&task.title));
@@ -117,7 +131,12 @@ pub(super) fn details(output: &mut Output, details: &TaskDetails) {
     match task.isolation {
         Isolation::None => field("works in", "no repository"),
         Isolation::Worktree | Isolation::Shared => {
-            let place = format!("{}{base}, then {}", task.isolation, task.finish);
+            let review = if task.is_reviewed() {
+                ", after a review"
+            } else {
+                ""
+            };
+            let place = format!("{}{base}, then {}{review}", task.isolation, task.finish);
             field("works in", &place);
         }
     }
@@ -141,10 +160,7 @@ pub(super) fn details(output: &mut Output, details: &TaskDetails) {
             field(name, &check(command));
         }
     }
-    field(
-        "attempts",
-        &format!("{} of {} failed", task.tries, task.max_attempts),
-    );
+    field("attempts", &attempts(details));
     field("added", &ago(task.created_at, now));
     let links = details.parent.iter().map(|link| ("part of", link));
     let links = links.chain(details.depends_on.iter().map(|link| ("after", link)));
@@ -242,7 +258,13 @@ fn attempt_lines(attempt: &Attempt, now: Timestamp) -> Vec<String> {
 fn evidence_lines(said: &Evidence, paint: Paint) -> Vec<String> {
     let ran = said.timed_out || said.exit.is_some() || said.signal.is_some();
     if said.passed && !ran {
-        return vec![format!("round {}: {}", said.round, printable(&said.tail))];
+        let mut lines = vec![format!("round {}: {}", said.round, printable(&said.tail))];
+        lines.extend(
+            said.note
+                .iter()
+                .map(|note| format!("  {}", printable(note))),
+        );
+        return lines;
     }
     let how = match (said.timed_out, said.exit, said.signal) {
         (true, ..) => "took too long".to_owned(),
@@ -263,6 +285,11 @@ fn evidence_lines(said: &Evidence, paint: Paint) -> Vec<String> {
         said.millis
     );
     let mut lines = vec![head];
+    lines.extend(
+        said.note
+            .iter()
+            .map(|note| format!("  {}", printable(note))),
+    );
     if !said.passed {
         let tail: Vec<_> = said.tail.lines().collect();
         let shown = tail.len().saturating_sub(8);

@@ -1,7 +1,7 @@
 //! What is kept of a record of a transcript.
 
 use missiond_adapters::{MessageOrigin, Record, RecordBody, Role};
-use missiond_context::request_of;
+use missiond_context::speech_of;
 use missiond_core::{Timestamp, ToolOutcome};
 use missiond_knowledge::conversation::{
     LONGEST_INPUT, LONGEST_MESSAGE, LONGEST_OUTPUT, Noise, Step, masked_json, noise_of_message,
@@ -69,12 +69,18 @@ pub(super) fn fit(record: Record) -> Option<Item> {
             model,
             written,
         } => {
-            // What an agent is told behind a request was not said by the person.
-            let text = match role {
-                Role::Person => request_of(&text).to_owned(),
-                Role::Agent => text,
+            // What missiond says and quotes in a message was not said by the person.
+            let (text, ours) = match role {
+                Role::Person => match speech_of(&text) {
+                    speech if speech.is_empty() => (text, true),
+                    speech => (speech, false),
+                },
+                Role::Agent => (text, false),
             };
             let noise = match written {
+                MessageOrigin::Said if ours => {
+                    noise_of_message(&text).or(Some(Noise::Instructions))
+                }
                 MessageOrigin::Said => noise_of_message(&text),
                 MessageOrigin::ByProgram => noise_of_message(&text).or(Some(Noise::Program)),
                 MessageOrigin::Summary => Some(Noise::Summary),
@@ -125,6 +131,7 @@ pub(super) fn fit(record: Record) -> Option<Item> {
                 output: count(usage.output),
                 cache_read: count(usage.cache_read),
                 cache_write: count(usage.cache_write),
+                cache_write_1h: count(usage.cache_write_1h),
                 at: Timestamp::from_micros(0),
             })
         }

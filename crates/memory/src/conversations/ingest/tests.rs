@@ -337,3 +337,42 @@ async fn turns_that_are_over_are_told_once() {
     let kinds: Vec<_> = told.events.iter().map(|event| event.event.kind()).collect();
     assert_eq!(kinds, ["turn_extracted"; 2], "the third is not over");
 }
+
+#[tokio::test]
+async fn what_missiond_says_in_a_message_is_nobodys_speech() {
+    let room = Room::new().await;
+    let told = "Do it now. When it is done, report completed_claim and stop.";
+    let first = missiond_context::with_own_words("T-7: Say goodbye", told);
+    let background = "==== Background, gathered by missiond ====\n> Asked: feed the pelican\n\
+                      ==== End of the background ====";
+    let checked = missiond_context::own_words("Your work was checked, and it is not done yet.");
+    for (key, text) in [
+        ("u1", format!("{first}\n{background}")),
+        ("u2", checked),
+        ("u3", "thank you".to_owned()),
+    ] {
+        append(&room.file(), format!("{}\n", user(key, &text)).as_bytes());
+    }
+    read_all(&room.daemon(), &room.source(CliEngine::Claude)).await;
+    let id = conversations::id_of(&CliEngine::Claude, "s1");
+    let all = Window {
+        after: 0,
+        turn: None,
+        limit: 100,
+    };
+    let (messages, turns) = room
+        .db
+        .read(move |tx| {
+            Box::pin(async move {
+                let messages = items::messages(tx, id, all).await?;
+                Ok((messages, turns::of_conversation(tx, id, 0, 100).await?))
+            })
+        })
+        .await
+        .unwrap();
+    let noise: Vec<_> = messages.iter().map(|row| row.noise.as_deref()).collect();
+    assert_eq!(noise, [None, Some("instructions"), None]);
+    assert_eq!(messages[0].text, "T-7: Say goodbye");
+    let asked: Vec<_> = turns.iter().map(|turn| turn.prompt.as_str()).collect();
+    assert_eq!(asked, ["T-7: Say goodbye", "thank you"]);
+}

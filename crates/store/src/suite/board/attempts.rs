@@ -80,7 +80,10 @@ pub async fn board_attempts_back_off_and_end_at_the_cap(url: DbUrl) {
         assert_eq!(task.not_before, Some(until));
         assert_eq!(ready(&db, now).await, [""; 0]);
         let refused = try_claim(&db, id, "w", now).await.unwrap_err().to_string();
-        assert!(refused.starts_with("T-1 tried again at "), "{refused}");
+        assert!(
+            refused.starts_with("T-1 will be tried again at "),
+            "{refused}"
+        );
         now = until;
         assert_eq!(ready(&db, now).await, ["flaky"]);
     }
@@ -92,7 +95,7 @@ pub async fn board_attempts_back_off_and_end_at_the_cap(url: DbUrl) {
         Some("it was tried 3 times; at last: so it was")
     );
     let retried = write(&db, move |tx| {
-        Box::pin(async move { board::retry(tx, id, &act(now)).await })
+        Box::pin(async move { board::retry(tx, id, LAST, &act(now)).await })
     })
     .await;
     assert_eq!((retried.status, retried.tries), (BoardTaskStatus::Open, 0));
@@ -100,6 +103,77 @@ pub async fn board_attempts_back_off_and_end_at_the_cap(url: DbUrl) {
     assert_eq!(claimed.attempt.number, 4, "the history stays");
     let given_back = finish(&db, &claimed, Outcome::Superseded, now).await;
     assert_eq!((given_back.tries, given_back.not_before), (0, None));
+}
+
+const LAST: board::RetryFrom = board::RetryFrom::LastAttempt;
+
+pub async fn board_only_what_was_tried_and_rests_is_tried_again(url: DbUrl) {
+    let db = open(&url).await;
+    let id = titled(&db, "once", &[]).await;
+    let retry = |from| {
+        db.write(move |tx| Box::pin(async move { board::retry(tx, id, from, &act(noon())).await }))
+    };
+    let refused = retry(LAST).await.unwrap_err().to_string();
+    assert!(refused.starts_with("T-1 was not tried yet"), "{refused}");
+    let claimed = claim(&db, id, noon()).await;
+    let refused = retry(LAST).await.unwrap_err().to_string();
+    assert!(refused.starts_with("T-1 is being worked on"), "{refused}");
+    assert_eq!(get(&db, id).await.status, BoardTaskStatus::Running);
+    finish(&db, &claimed, Outcome::ChecksFailed, noon()).await;
+    assert_eq!(retry(LAST).await.unwrap().status, BoardTaskStatus::Open);
+    let abandoned = || async {
+        let attempts = db.read(move |tx| Box::pin(board::attempts(tx, id))).await;
+        let attempts = attempts.unwrap();
+        attempts
+            .iter()
+            .map(|attempt| attempt.abandoned)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(abandoned().await, [false]);
+    retry(board::RetryFrom::Scratch).await.unwrap();
+    assert_eq!(abandoned().await, [true]);
+    claim(&db, id, noon()).await;
+    assert_eq!(abandoned().await, [true, false]);
+}
+
+pub async fn board_work_in_review_waits_for_a_person_and_holds_back_what_needs_it(url: DbUrl) {
+    let db = open(&url).await;
+    let id = titled(&db, "first", &[]).await;
+    titled(&db, "second", &[id]).await;
+    let submit = async || {
+        let claimed = claim(&db, id, noon()).await;
+        let (attempt, token) = (claimed.attempt.id, claimed.attempt.token);
+        write(&db, move |tx| {
+            Box::pin(async move { board::submit(tx, attempt, token, &act(noon())).await })
+        })
+        .await
+    };
+    let submitted = submit().await;
+    assert_eq!(submitted.task.status, BoardTaskStatus::Review);
+    assert_eq!(submitted.attempt.outcome, Some(Outcome::Verified));
+    assert_eq!(ready(&db, noon()).await, [""; 0]);
+    let limits = board::ReadyLimits::default();
+    let waiting =
+        db.read(move |tx| Box::pin(async move { board::waiting(tx, noon(), &limits).await }));
+    let waiting = waiting.await.unwrap();
+    assert_eq!(waiting.len(), 1);
+    assert_eq!(
+        waiting[0].waits[0].to_string(),
+        "waits for T-1, which waits for your review"
+    );
+
+    // Sent back, it is worked on again; merged, it is done and lets the next begin.
+    write(&db, move |tx| {
+        Box::pin(async move { board::retry(tx, id, LAST, &act(noon())).await })
+    })
+    .await;
+    submit().await;
+    let done = write(&db, move |tx| {
+        Box::pin(async move { board::complete(tx, id, "a person", "merged", &act(noon())).await })
+    })
+    .await;
+    assert_eq!(done.status, BoardTaskStatus::Done);
+    assert_eq!(ready(&db, noon()).await, ["second"]);
 }
 
 pub async fn board_64_claimers_claim_every_task_once(url: DbUrl) {
@@ -214,6 +288,7 @@ pub async fn board_claim_evidence_and_outcome_are_three_facts(url: DbUrl) {
         commit: Some("abc".into()),
         at: minutes_later(2),
         millis: 12,
+        note: Some("left out a.pyc".into()),
     };
     let place = board::AttemptLocation {
         worktree: Some("/trees/a b".into()),

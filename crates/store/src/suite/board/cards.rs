@@ -119,9 +119,12 @@ pub async fn board_every_limit_explains_itself(url: DbUrl) {
         said["codex 2"],
         ["waits for a place: 1 of codex may run at once"]
     );
+    let reset = minutes_later(180).for_people();
     assert_eq!(
         said["claude"],
-        ["the usage limit of claude is reached until 2026-01-04 15:00:00 UTC"]
+        [format!(
+            "the usage limit of claude is reached until {reset}"
+        )]
     );
     let later = ready_within(&db, minutes_later(180), limits).await;
     assert!(later.contains(&"claude".to_owned()), "{later:?}");
@@ -139,8 +142,8 @@ pub async fn board_every_limit_explains_itself(url: DbUrl) {
     assert_eq!(
         said["claude"],
         [
-            "the budget of claude is used up until 2026-01-04 15:00:00 UTC",
-            "waits for a place: 2 agents may run at once",
+            format!("the budget of claude is used up until {reset}"),
+            "waits for a place: 2 agents may run at once".to_owned(),
         ]
     );
     let quiet = ReadyLimits {

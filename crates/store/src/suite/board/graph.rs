@@ -40,6 +40,33 @@ pub async fn board_a_diamond_opens_level_by_level(url: DbUrl) {
     assert_eq!(events_of_kind(&db, "board_task_claimed").await.len(), 3);
 }
 
+pub async fn board_who_waits_for_a_task_is_counted_without_it(url: DbUrl) {
+    let db = open(&url).await;
+    let top = titled(&db, "top", &[]).await;
+    let left = titled(&db, "left", &[top]).await;
+    let right = titled(&db, "right", &[top]).await;
+    let bottom = titled(&db, "bottom", &[left, right]).await;
+    let waiting = |task: BoardTaskId| {
+        let db = &db;
+        async move {
+            let read = db.read(move |tx| Box::pin(board::waiting_for(tx, task)));
+            read.await.unwrap()
+        }
+    };
+    assert_eq!(
+        waiting(top).await,
+        3,
+        "each once, however many ways lead to it"
+    );
+    assert_eq!(waiting(left).await, 1);
+    assert_eq!(waiting(bottom).await, 0, "the one that asks is not counted");
+    let claimed = claim(&db, top, noon()).await;
+    finish(&db, &claimed, Outcome::Verified, minutes_later(1)).await;
+    let claimed = claim(&db, left, minutes_later(1)).await;
+    finish(&db, &claimed, Outcome::Verified, minutes_later(2)).await;
+    assert_eq!(waiting(top).await, 2, "what is done waits no more");
+}
+
 pub async fn board_a_cycle_is_refused_and_named(url: DbUrl) {
     let db = open(&url).await;
     let first = titled(&db, "first", &[]).await;

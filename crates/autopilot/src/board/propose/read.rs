@@ -1,0 +1,533 @@
+//! Reading steps out of plain words.
+
+/// A step as the text has it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct ReadStep {
+    /// Its number in the plan.
+    pub(super) key: String,
+    pub(super) title: String,
+    pub(super) description: String,
+    /// Commands named after `check:`, as words.
+    pub(super) checks: Vec<Vec<String>>,
+    /// Keys of steps before it, and numbers of tasks.
+    pub(super) after: Vec<String>,
+}
+
+/// A title says it in one line; what is longer goes into the description.
+const LONGEST_TITLE: usize = 200;
+
+/// Words that put what follows after what came before.
+const SEQUENCE: [&str; 10] = [
+    "and then ",
+    "then ",
+    "after that ",
+    "after this ",
+    "afterwards ",
+    "next ",
+    "finally ",
+    "and finally ",
+    "lastly ",
+    "last ",
+];
+
+/// "and" divides two steps only where a new instruction begins: "login and
+/// logout" is one thing, "write the parser and test it" is two.
+const VERBS: [&str; 64] = [
+    "add",
+    "adjust",
+    "allow",
+    "apply",
+    "audit",
+    "benchmark",
+    "build",
+    "bump",
+    "change",
+    "check",
+    "clean",
+    "configure",
+    "connect",
+    "convert",
+    "copy",
+    "create",
+    "delete",
+    "deploy",
+    "describe",
+    "design",
+    "document",
+    "drop",
+    "enable",
+    "expose",
+    "extend",
+    "extract",
+    "fix",
+    "handle",
+    "implement",
+    "improve",
+    "install",
+    "integrate",
+    "investigate",
+    "link",
+    "log",
+    "make",
+    "measure",
+    "mend",
+    "merge",
+    "migrate",
+    "move",
+    "optimise",
+    "optimize",
+    "port",
+    "publish",
+    "refactor",
+    "release",
+    "remove",
+    "rename",
+    "replace",
+    "rewrite",
+    "run",
+    "send",
+    "set",
+    "show",
+    "simplify",
+    "split",
+    "support",
+    "test",
+    "translate",
+    "update",
+    "upgrade",
+    "use",
+    "write",
+];
+
+/// The steps of a plan, each after those it depends on.
+pub(super) fn read_plan(text: &str) -> Vec<ReadStep> {
+    let items = list_items(text);
+    let mut steps = if items.len() >= 2 {
+        of_list(items)
+    } else {
+        of_sentences(text)
+    };
+    steps.retain(|step| !step.title.is_empty());
+    steps
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Bullet {
+    /// `-`, `*`, `•`, `- [ ]`: in no order.
+    Dot,
+    /// `1.`, `2)`, `Step 3:`: one after the other.
+    Number(u32),
+}
+
+struct Item {
+    bullet: Bullet,
+    line: String,
+    /// The lines below it that are no items of their own.
+    below: Vec<String>,
+}
+
+fn list_items(text: &str) -> Vec<Item> {
+    let mut items: Vec<Item> = Vec::new();
+    for line in text.lines() {
+        match (bullet(line.trim()), items.last_mut()) {
+            (Some((bullet, rest)), _) => items.push(Item {
+                bullet,
+                line: rest.to_owned(),
+                below: Vec::new(),
+            }),
+            (None, Some(item)) if !line.trim().is_empty() => {
+                item.below.push(line.trim().to_owned());
+            }
+            (None, _) => {}
+        }
+    }
+    items
+}
+
+fn bullet(line: &str) -> Option<(Bullet, &str)> {
+    for mark in ["- [ ] ", "* [ ] ", "- ", "* ", "• ", "– "] {
+        if let Some(rest) = line.strip_prefix(mark) {
+            return Some((Bullet::Dot, rest.trim()));
+        }
+    }
+    let named = line.len() >= 5 && line.as_bytes()[..5].eq_ignore_ascii_case(b"step ");
+    let line = if named { &line[5..] } else { line };
+    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
+    if digits == 0 || digits > 3 {
+        return None;
+    }
+    let (number, rest) = line.split_at(digits);
+    let rest = rest
+        .strip_prefix(". ")
+        .or_else(|| rest.strip_prefix(") "))
+        .or_else(|| rest.strip_prefix(": "))?;
+    Some((Bullet::Number(number.parse().ok()?), rest.trim()))
+}
+
+fn of_list(items: Vec<Item>) -> Vec<ReadStep> {
+    let numbers: Vec<_> = items.iter().map(|item| item.bullet).collect();
+    let key_of = |number: u32| {
+        let place = numbers
+            .iter()
+            .position(|bullet| *bullet == Bullet::Number(number));
+        place.map(|place| (place + 1).to_string())
+    };
+    let mut steps: Vec<ReadStep> = Vec::new();
+    for (place, item) in items.into_iter().enumerate() {
+        let (line, named) = without_after(&item.line);
+        let (line, follows) = without_sequence(line);
+        let mut step = step(place + 1, line);
+        for below in item.below {
+            match check_of(&below) {
+                Some(check) => step.checks.push(check),
+                None if step.description.is_empty() => step.description = below,
+                None => step.description = format!("{}\n{below}", step.description),
+            }
+        }
+        let previous = steps.last().map(|step| step.key.clone());
+        step.after = match named {
+            Some(named) => named
+                .iter()
+                .filter_map(|one| match one.parse::<u32>() {
+                    Ok(number) => key_of(number).filter(|key| *key != step.key),
+                    Err(_) => Some(one.clone()),
+                })
+                .filter(|key| is_before(key, place + 1))
+                .collect(),
+            None if follows || matches!(item.bullet, Bullet::Number(_)) => {
+                previous.into_iter().collect()
+            }
+            None => Vec::new(),
+        };
+        steps.push(step);
+    }
+    steps
+}
+
+/// A step can only come after one that stands above it; tasks are always allowed.
+fn is_before(key: &str, place: usize) -> bool {
+    key.parse::<usize>().map_or(true, |key| key < place)
+}
+
+/// `Write the docs (after 1 and 3)`: the words and what is named.
+fn without_after(line: &str) -> (&str, Option<Vec<String>>) {
+    let Some(open) = line.rfind('(') else {
+        return (line, None);
+    };
+    let inside = line[open + 1..].trim_end().strip_suffix(')');
+    let named = inside.and_then(|inside| {
+        let inside = inside.trim();
+        let after = inside.get(..6)?;
+        let word = after.eq_ignore_ascii_case("after ");
+        word.then(|| &inside[6..])
+    });
+    let Some(named) = named else {
+        return (line, None);
+    };
+    let names: Vec<_> = named
+        .split(|c: char| c == ',' || c.is_whitespace())
+        .filter(|word| !word.is_empty() && !word.eq_ignore_ascii_case("and"))
+        .map(|word| word.trim_start_matches('#').to_owned())
+        .collect();
+    let known = |name: &String| {
+        let task = name.strip_prefix("T-").or_else(|| name.strip_prefix("t-"));
+        task.unwrap_or(name)
+            .bytes()
+            .all(|byte| byte.is_ascii_digit())
+    };
+    if names.is_empty() || !names.iter().all(known) {
+        return (line, None);
+    }
+    (line[..open].trim(), Some(names))
+}
+
+/// The words without a leading "then", and whether there was one.
+fn without_sequence(line: &str) -> (&str, bool) {
+    for word in SEQUENCE {
+        let begins = line
+            .get(..word.len())
+            .is_some_and(|start| start.eq_ignore_ascii_case(word));
+        if begins {
+            return (&line[word.len()..], true);
+        }
+        let comma = word.trim_end();
+        let begins = line
+            .get(..comma.len())
+            .is_some_and(|start| start.eq_ignore_ascii_case(comma));
+        if begins && line[comma.len()..].starts_with(", ") {
+            return (&line[comma.len() + 2..], true);
+        }
+    }
+    (line, false)
+}
+
+/// `check: cargo test` as words.
+fn check_of(line: &str) -> Option<Vec<String>> {
+    let (name, command) = line.split_once(':')?;
+    if !matches!(
+        name.trim().to_ascii_lowercase().as_str(),
+        "check" | "checks"
+    ) {
+        return None;
+    }
+    let command = command.trim().trim_matches('`');
+    let words: Vec<_> = command.split_whitespace().map(str::to_owned).collect();
+    (!words.is_empty()).then_some(words)
+}
+
+/// Groups in order; what is in one group has no order, and comes after the whole
+/// group before it.
+fn of_sentences(text: &str) -> Vec<ReadStep> {
+    let mut groups: Vec<Vec<String>> = Vec::new();
+    let mut checks = Vec::new();
+    for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        if let Some(check) = check_of(line) {
+            checks.push(check);
+            continue;
+        }
+        let line = bullet(line).map_or(line, |(_, rest)| rest);
+        for sentence in sentences(line) {
+            for (part, follows) in parts(&sentence) {
+                match groups.last_mut() {
+                    Some(group) if !follows => group.push(part),
+                    _ => groups.push(vec![part]),
+                }
+            }
+        }
+    }
+    let mut steps = Vec::new();
+    let mut before: Vec<String> = Vec::new();
+    for group in groups {
+        let first = steps.len();
+        for part in group {
+            let mut step = step(steps.len() + 1, &part);
+            step.after.clone_from(&before);
+            step.checks.clone_from(&checks);
+            steps.push(step);
+        }
+        before = steps[first..]
+            .iter()
+            .map(|step: &ReadStep| step.key.clone())
+            .collect();
+    }
+    steps
+}
+
+/// Cut at full stops and semicolons that end something; not in `lib.rs` or `1.2`.
+fn sentences(line: &str) -> Vec<String> {
+    let mut found = vec![String::new()];
+    let mut chars = line.chars().peekable();
+    let mut quoted = false;
+    while let Some(c) = chars.next() {
+        quoted ^= c == '`';
+        let ends = match c {
+            ';' => true,
+            '.' | '!' => chars.peek().is_none_or(|next| next.is_whitespace()),
+            _ => false,
+        };
+        if ends && !quoted {
+            found.push(String::new());
+        } else if let Some(last) = found.last_mut() {
+            last.push(c);
+        }
+    }
+    let trimmed = found.iter().map(|each| each.trim().to_owned());
+    trimmed.filter(|each| !each.is_empty()).collect()
+}
+
+/// The parts of a sentence, each with whether it comes after the one before.
+fn parts(sentence: &str) -> Vec<(String, bool)> {
+    let (rest, follows) = without_sequence(sentence);
+    let mut parts = vec![(String::new(), follows)];
+    let mut rest = rest;
+    while let Some((before, after, follows)) = divided(rest) {
+        if let Some(last) = parts.last_mut() {
+            last.0 = before.trim().trim_end_matches(',').to_owned();
+        }
+        parts.push((String::new(), follows));
+        rest = after;
+    }
+    if let Some(last) = parts.last_mut() {
+        rest.trim().trim_end_matches(',').clone_into(&mut last.0);
+    }
+    parts.retain(|(part, _)| !part.is_empty());
+    parts
+}
+
+/// Where a sentence first goes on to another instruction.
+fn divided(text: &str) -> Option<(&str, &str, bool)> {
+    let lower = text.to_ascii_lowercase();
+    let mut quoted = false;
+    for (place, c) in lower.char_indices() {
+        quoted ^= c == '`';
+        if quoted || !(c == ' ' || c == ',') {
+            continue;
+        }
+        let rest = &lower[place..];
+        let gap = rest.len() - rest.trim_start_matches([',', ' ']).len();
+        let (start, next) = (place + gap, &rest[gap..]);
+        for word in SEQUENCE {
+            // "the last page" and "the next one" are no order of steps.
+            let alone = matches!(word, "last " | "next ");
+            if next.starts_with(word) && !(alone && c == ' ') {
+                return Some((&text[..place], &text[start + word.len()..], true));
+            }
+        }
+        let verb = next
+            .strip_prefix("and ")
+            .map(|after| (4, after))
+            .or_else(|| {
+                // "add a, write b": a comma with a verb behind it.
+                (c == ',').then_some((0, next))
+            });
+        if let Some((skip, after)) = verb {
+            let first = after.split(|c: char| !c.is_ascii_alphabetic()).next();
+            if first.is_some_and(|first| VERBS.binary_search(&first).is_ok()) {
+                return Some((&text[..place], &text[start + skip..], false));
+            }
+        }
+    }
+    None
+}
+
+fn step(number: usize, words: &str) -> ReadStep {
+    let words = title_case(words);
+    let cut = words
+        .char_indices()
+        .nth(LONGEST_TITLE)
+        .map_or(words.len(), |(place, _)| place);
+    let title = if cut == words.len() {
+        words.clone()
+    } else {
+        // At the end of a word, and the whole below.
+        let end = words[..cut].rfind(' ').unwrap_or(cut);
+        format!("{}…", &words[..end])
+    };
+    ReadStep {
+        key: number.to_string(),
+        description: if title == words { String::new() } else { words },
+        title,
+        ..ReadStep::default()
+    }
+}
+
+/// Without the full stop, and with a capital.
+pub(super) fn title_case(words: &str) -> String {
+    let words = words
+        .trim()
+        .trim_end_matches(['.', ',', ';', ':'])
+        .trim_end();
+    let mut chars = words.chars();
+    match chars.next() {
+        Some(first) => first.to_uppercase().chain(chars).collect(),
+        None => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The steps of a text, each as `key after keys: title`.
+    fn plan(text: &str) -> Vec<String> {
+        let line = |step: ReadStep| {
+            let after = step.after.join(",");
+            format!("{} [{after}] {}", step.key, step.title)
+        };
+        read_plan(text).into_iter().map(line).collect()
+    }
+
+    #[test]
+    fn verbs_can_be_looked_up() {
+        assert!(VERBS.is_sorted());
+    }
+
+    #[test]
+    fn plans_as_people_write_them() {
+        let cases: &[(&str, &[&str])] = &[
+            ("Add login and logout.", &["1 [] Add login and logout"]),
+            (
+                "write the parser, then test it and document it",
+                &[
+                    "1 [] Write the parser",
+                    "2 [1] Test it",
+                    "3 [1] Document it",
+                ],
+            ),
+            (
+                "Add a CLI; fix the README. After that, publish 1.2",
+                &[
+                    "1 [] Add a CLI",
+                    "2 [] Fix the README",
+                    "3 [1,2] Publish 1.2",
+                ],
+            ),
+            (
+                "1. Add divide\n   by zero is an error\n   check: python3 t.py\n2. Document it",
+                &["1 [] Add divide", "2 [1] Document it"],
+            ),
+            (
+                "Plan:\n- rename lib.rs\n- add tests\n- then release",
+                &["1 [] Rename lib.rs", "2 [] Add tests", "3 [2] Release"],
+            ),
+            (
+                "1) a thing\n2) b thing (after T-4)\n3) c thing (after 1 and 2)",
+                &["1 [] A thing", "2 [T-4] B thing", "3 [1,2] C thing"],
+            ),
+            (
+                "Step 1: build `a; then b`\nStep 2: run it",
+                &["1 [] Build `a; then b`", "2 [1] Run it"],
+            ),
+            (
+                "Show the next page and the last one",
+                &["1 [] Show the next page and the last one"],
+            ),
+            ("   \n", &[]),
+        ];
+        for (text, steps) in cases {
+            assert_eq!(plan(text), *steps, "{text}");
+        }
+    }
+
+    #[test]
+    fn lines_below_an_item_belong_to_it() {
+        let text = "- Add divide\n  By zero it is an error.\n  check: `python3 t.py`\n- Other";
+        let first = read_plan(text).remove(0);
+        let expected = ReadStep {
+            key: "1".to_owned(),
+            title: "Add divide".to_owned(),
+            description: "By zero it is an error.".to_owned(),
+            checks: vec![vec!["python3".to_owned(), "t.py".to_owned()]],
+            after: Vec::new(),
+        };
+        assert_eq!(first, expected);
+    }
+
+    #[test]
+    fn what_is_too_long_for_a_title_is_described() {
+        let long = format!("Write {}", "word ".repeat(100));
+        let step = read_plan(&long).remove(0);
+        assert!(
+            step.title.chars().count() <= LONGEST_TITLE + 1,
+            "{}",
+            step.title
+        );
+        assert_eq!(step.description, long.trim());
+    }
+
+    #[test]
+    fn nothing_written_makes_it_panic() {
+        for text in [
+            "(after",
+            "1. ",
+            "é, then ü",
+            "`",
+            "and ",
+            "step ",
+            "a (after )",
+            "…; ;. ,",
+        ] {
+            read_plan(text);
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Handlers of the operations on repositories: which are known, and what fits a
+//! task in each.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use futures::StreamExt;
+use missiond_api::ApiError;
+use missiond_api::operations::NoParams;
+use missiond_api::operations::compute::SlotListParams;
+use missiond_api::operations::repository::{
+    ProposedCheck, RepositoryList, RepositoryPage, RepositoryShow, RepositoryShowParams,
+    RepositorySummary,
+};
+use missiond_autopilot::board::{fitting_checks, template_names};
+use missiond_core::ErrorCode;
+use missiond_os::expand_home;
+use missiond_runtime::blocking;
+use missiond_workspace::{Repository, WorkspaceError};
+
+use crate::board::of_board;
+use crate::call::{Call, Operations, of_store};
+use crate::compute;
+
+/// An answer holds so many.
+const MOST: usize = 200;
+/// How many git looks at together.
+const AT_ONCE: usize = 4;
+
+pub(super) fn register(operations: &mut Operations) {
+    operations.add::<RepositoryList, _, _>(list);
+    operations.add::<RepositoryShow, _, _>(show);
+}
+
+async fn list(call: Call, _: NoParams) -> Result<RepositoryPage, ApiError> {
+    let known = known_paths(&call).await?;
+    let mut repositories: Vec<RepositorySummary> = futures::stream::iter(known)
+        .map(|(path, open)| describe(&call, path, open))
+        .buffer_unordered(AT_ONCE)
+        .collect()
+        .await;
+    repositories.sort_by(|one, other| {
+        let busy = other.open_tasks.min(1).cmp(&one.open_tasks.min(1));
+        busy.then_with(|| one.name.to_lowercase().cmp(&other.name.to_lowercase()))
+            .then_with(|| one.path.cmp(&other.path))
+    });
+    let left_out = repositories.len().saturating_sub(MOST) as u64;
+    repositories.truncate(MOST);
+    Ok(RepositoryPage {
+        repositories,
+        left_out,
+    })
+}
+
+async fn show(call: Call, params: RepositoryShowParams) -> Result<RepositorySummary, ApiError> {
+    let path = expand_home(Path::new(params.path.trim()));
+    if !path.is_absolute() {
+        let message = format!(
+            "{} is not a whole path: begin it with `/` or `~/`",
+            path.display()
+        );
+        return Err(ApiError::invalid_params(message));
+    }
+    let looked = path.clone();
+    match blocking(move || std::fs::metadata(&looked)).await {
+        Ok(found) if found.is_dir() => {}
+        Ok(_) => {
+            let message = format!("{} is a file: name the folder it is in", path.display());
+            return Err(ApiError::new(ErrorCode::NotFound, message));
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            let message = format!("there is no folder {}", path.display());
+            return Err(ApiError::new(ErrorCode::NotFound, message));
+        }
+        Err(error) => {
+            let message = format!("{} cannot be read: {error}", path.display());
+            return Err(ApiError::new(ErrorCode::Forbidden, message));
+        }
+    }
+    // From anywhere in a repository its top is meant.
+    let top = match Repository::open(&path).await {
+        Ok(repository) => repository.path().to_owned(),
+        Err(_) => path,
+    };
+    let known = known_paths(&call).await?;
+    let open = known.get(&top).copied().unwrap_or(0);
+    Ok(describe(&call, top, open).await)
+}
+
+/// Every repository that something knows, with its open tasks. Worktrees and
+/// folders within count for the repository they belong to.
+pub(super) async fn known_paths(call: &Call) -> Result<BTreeMap<PathBuf, u64>, ApiError> {
+    let daemon = &call.daemon;
+    let mut named: BTreeMap<PathBuf, u64> = BTreeMap::new();
+    let tasks = daemon.board.repositories().await;
+    for repository in tasks.map_err(|error| of_board(&error))? {
+        named.insert(repository.path, repository.open);
+    }
+    // One source that cannot be read does not hide the others.
+    if let Ok(mapped) = daemon.code.repositories().await {
+        for repository in mapped.into_iter().filter(|known| known.exists) {
+            named.entry(PathBuf::from(repository.root)).or_default();
+        }
+    }
+    let worktrees = daemon.worktrees.all().await;
+    for worktree in worktrees.map_err(|error| of_store(&error))? {
+        if let Ok(seen) = worktree.seen {
+            let main = seen.worktree.repository().main_path().to_owned();
+            named.entry(main).or_default();
+        }
+    }
+    let slots = compute::list(call.clone(), SlotListParams { all: false }).await?;
+    for program in slots.slots.into_iter().filter_map(|slot| slot.program) {
+        let folder = PathBuf::from(program.cwd);
+        // Where a slot runs need not be a repository at all.
+        if let Ok(repository) = Repository::open(&folder).await {
+            named.entry(repository.main_path().to_owned()).or_default();
+        }
+    }
+    let mut real: BTreeMap<PathBuf, u64> = BTreeMap::new();
+    for (path, open) in named {
+        let path = std::fs::canonicalize(&path).unwrap_or(path);
+        *real.entry(path).or_default() += open;
+    }
+    Ok(real)
+}
+
+async fn describe(call: &Call, path: PathBuf, open_tasks: u64) -> RepositorySummary {
+    let (branch, problem) = match Repository::open(&path).await {
+        Ok(repository) => {
+            let branch = repository.current_branch().await.ok().flatten();
+            let problem = repository.can_start_from(None).await.err();
+            (branch, problem.map(|error| error.to_string()))
+        }
+        Err(WorkspaceError::NotARepository(_)) => {
+            let problem = "it is not a git repository: run `git init` in it and commit, or work \
+                           without isolation";
+            (None, Some(problem.to_owned()))
+        }
+        Err(_) if !path.is_dir() => (None, Some("the folder is gone".to_owned())),
+        Err(error) => (None, Some(error.to_string())),
+    };
+    let (templates, folder) = (call.daemon.home.templates_dir(), path.clone());
+    let (checks, templates) = blocking(move || {
+        let names = template_names(&templates, Some(&folder));
+        (fitting_checks(&folder), names)
+    })
+    .await;
+    let name = path.file_name().map_or_else(
+        || path.display().to_string(),
+        |name| name.to_string_lossy().into_owned(),
+    );
+    RepositorySummary {
+        name,
+        path: path.display().to_string(),
+        branch,
+        problem,
+        open_tasks,
+        checks: checks
+            .into_iter()
+            .map(|check| ProposedCheck {
+                run: check.run,
+                because: check.because,
+            })
+            .collect(),
+        templates,
+    }
+}

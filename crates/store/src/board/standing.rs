@@ -1,0 +1,127 @@
+//! Tasks as the overview wants them: those at work or waiting for a person, those
+//! finished lately, and the last attempt of each, all of them at once.
+
+use missiond_core::{Attempt, AttemptId, BoardTask, BoardTaskId, Timestamp};
+
+use super::attempt_rows::{self, ATTEMPT};
+use super::rows::{self, TASK, placeholders};
+use crate::overview::counted;
+use crate::{StoreError, Tx, Value};
+
+/// So many parameters fit into any statement.
+const AT_ONCE: usize = 500;
+
+/// What the last round of checks of an attempt said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LastRound {
+    pub attempt: AttemptId,
+    pub round: u32,
+    pub passed: u32,
+    pub failed: u32,
+}
+
+/// Tasks that could be worked on, and those that wait for something else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OpenTasks {
+    pub ready: u64,
+    pub waiting: u64,
+}
+
+/// Tasks that are worked on, wait to be looked at, or cannot go on.
+pub async fn standing(tx: &mut Tx<'_>) -> Result<Vec<BoardTask>, StoreError> {
+    let sql = format!(
+        "SELECT {TASK} FROM board_tasks WHERE status IN ('running', 'review', 'blocked') \
+         ORDER BY updated_at, number"
+    );
+    rows::tasks(&tx.query(&sql, &[]).await?)
+}
+
+/// Tasks that were done or given up after a moment: the newest, and how many there
+/// are.
+pub async fn finished_after(
+    tx: &mut Tx<'_>,
+    moment: Timestamp,
+    limit: u32,
+) -> Result<(Vec<BoardTask>, u64), StoreError> {
+    let rest = "FROM board_tasks WHERE finished_at > $1 AND status IN ('done', 'failed')";
+    let sql = format!("SELECT {TASK} {rest} ORDER BY finished_at DESC, number DESC LIMIT $2");
+    let found = rows::tasks(&tx.query(&sql, &[moment.into(), limit.into()]).await?)?;
+    let count = format!("SELECT count(*) {rest}");
+    let count = tx.query_one(&count, &[moment.into()]).await?;
+    Ok((found, counted(count.as_ref(), 0)?))
+}
+
+/// How many tasks are open, by whether they could be claimed.
+pub async fn open_tasks(tx: &mut Tx<'_>, now: Timestamp) -> Result<OpenTasks, StoreError> {
+    let ready = super::count_ready(tx, now).await?;
+    let sql = "SELECT count(*) FROM board_tasks WHERE status = 'open'";
+    let open = counted(tx.query_one(sql, &[]).await?.as_ref(), 0)?;
+    Ok(OpenTasks {
+        ready,
+        waiting: open.saturating_sub(ready),
+    })
+}
+
+/// These tasks, in no order.
+pub async fn tasks_with(
+    tx: &mut Tx<'_>,
+    ids: &[BoardTaskId],
+) -> Result<Vec<BoardTask>, StoreError> {
+    let mut found = Vec::with_capacity(ids.len());
+    for some in ids.chunks(AT_ONCE) {
+        let sql = format!(
+            "SELECT {TASK} FROM board_tasks WHERE id IN ({})",
+            placeholders(1, some.len())
+        );
+        let params: Vec<Value> = some.iter().map(|id| Value::written(*id)).collect();
+        found.extend(rows::tasks(&tx.query(&sql, &params).await?)?);
+    }
+    Ok(found)
+}
+
+/// The last attempt of each of these tasks.
+pub async fn last_attempts(
+    tx: &mut Tx<'_>,
+    tasks: &[BoardTaskId],
+) -> Result<Vec<Attempt>, StoreError> {
+    let mut found = Vec::with_capacity(tasks.len());
+    for some in tasks.chunks(AT_ONCE) {
+        let sql = format!(
+            "SELECT {ATTEMPT} FROM board_attempts WHERE task IN ({}) AND number = \
+             (SELECT max(number) FROM board_attempts other \
+              WHERE other.task = board_attempts.task)",
+            placeholders(1, some.len())
+        );
+        let params: Vec<Value> = some.iter().map(|id| Value::written(*id)).collect();
+        found.extend(attempt_rows::attempts(&tx.query(&sql, &params).await?)?);
+    }
+    Ok(found)
+}
+
+/// What the last round of checks of each of these attempts said.
+pub async fn last_rounds(
+    tx: &mut Tx<'_>,
+    attempts: &[AttemptId],
+) -> Result<Vec<LastRound>, StoreError> {
+    let mut found = Vec::with_capacity(attempts.len());
+    for some in attempts.chunks(AT_ONCE) {
+        let sql = format!(
+            "SELECT attempt, round, cast(sum(passed) AS bigint), count(*) FROM board_evidence \
+             WHERE attempt IN ({}) AND round = (SELECT check_rounds FROM board_attempts \
+                 WHERE board_attempts.id = board_evidence.attempt) \
+             GROUP BY attempt, round",
+            placeholders(1, some.len())
+        );
+        let params: Vec<Value> = some.iter().map(|id| Value::written(*id)).collect();
+        for row in tx.query(&sql, &params).await? {
+            let (passed, all): (u32, u32) = (row.get(2)?, row.get(3)?);
+            found.push(LastRound {
+                attempt: row.parse(0)?,
+                round: row.get(1)?,
+                passed,
+                failed: all.saturating_sub(passed),
+            });
+        }
+    }
+    Ok(found)
+}

@@ -1,0 +1,129 @@
+// What a person may want to know before an answer, each thing once: what exactly
+// is asked for, what stands against a task, what was on the screen; and an answer
+// that holds for longer.
+
+import { useState } from "react";
+import { Link } from "wouter";
+
+import { useShortcuts } from "../app/shortcuts";
+import { useAction } from "../daemon/queries";
+import type { GrantScope, Question } from "../generated/operations";
+import { complain, say } from "../parts/toasts";
+import { Findings } from "./Findings";
+
+interface Props {
+  question: Question;
+  /** What is said above already. */
+  said: string;
+}
+
+export function QuestionDetails({ question, said }: Props) {
+  const { origin } = question;
+  const dialog = origin.kind === "dialog" ? origin : undefined;
+  const permission = dialog?.permission;
+  const dismiss = useAction("question_dismiss", () => say(`Q-${question.number} is dismissed.`, "rest"));
+  const drop = () => dismiss.mutate({ question: `Q-${question.number}` }, { onError: complain });
+  useShortcuts({ x: drop });
+  // What a permission is asked for is read from the screen: the screen says it again.
+  const context = permission && !permission.shown_in_part ? undefined : withoutQuestion(question);
+  return (
+    <div className="details-body">
+      {permission ? <Asked permission={permission} said={said} /> : null}
+      {origin.kind === "task" ? <Findings task={origin.task} /> : null}
+      {context ? (
+        <pre className="output" tabIndex={0} role="region" aria-label={`Context of Q-${question.number}`}>
+          {context}
+        </pre>
+      ) : null}
+      {dialog?.allows && permission ? <AllowLonger question={question} allows={dialog.allows} /> : null}
+      <p className="details-foot">
+        <Where question={question} />
+        <button type="button" className="button plain small" disabled={dismiss.isPending} onClick={drop}>
+          Dismiss <kbd>x</kbd>
+        </button>
+      </p>
+    </div>
+  );
+}
+
+/** The context, unless it says nothing but the question. */
+function withoutQuestion({ context, question }: Question): string | undefined {
+  const rest = (context ?? "")
+    .split("\n")
+    .filter((line) => line.trim() !== question.trim())
+    .join("\n")
+    .trim();
+  return rest || undefined;
+}
+
+type Permission = NonNullable<Extract<Question["origin"], { kind: "dialog" }>["permission"]>;
+
+function Asked({ permission, said }: { permission: Permission; said: string }) {
+  const all: [string, string | null | undefined][] = [
+    ["Tool", permission.server ? `${permission.tool ?? "?"} of ${permission.server}` : permission.tool],
+    ["Command", permission.command],
+    ["Argument", permission.argument],
+    ["File", permission.path],
+    ["Note", permission.shown_in_part ? "The dialog shows only a part of it." : null],
+  ];
+  const rows = all.filter(([, value]) => value && !said.includes(value));
+  if (rows.length === 0) return null;
+  return (
+    <dl className="facts">
+      {rows.map(([name, value]) => (
+        <div key={name} className="fact">
+          <dt>{name}</dt>
+          <dd className={name === "Note" ? "" : "mono"}>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+const SCOPES: Record<GrantScope, string> = {
+  asker: "whoever asked",
+  slot: "this slot",
+  execution: "this run",
+  task: "this task",
+  everywhere: "every agent",
+};
+
+function AllowLonger({ question, allows }: { question: Question; allows: string }) {
+  const [scope, setScope] = useState<GrantScope>("execution");
+  const answer = useAction("question_answer", () => say(`Allowed for an hour, for ${SCOPES[scope]}.`));
+  const give = () =>
+    answer.mutate(
+      { question: `Q-${question.number}`, answer: allows, by: "person", grant: { scope, seconds: 3600 } },
+      { onError: complain },
+    );
+  return (
+    <p className="details-foot">
+      <button type="button" className="button" disabled={answer.isPending || answer.isSuccess} onClick={give}>
+        Allow for an hour
+      </button>
+      <label>
+        for{" "}
+        <select className="field" value={scope} onChange={(event) => setScope(event.target.value as GrantScope)}>
+          {(Object.keys(SCOPES) as GrantScope[]).map((each) => (
+            <option key={each} value={each}>
+              {SCOPES[each]}
+            </option>
+          ))}
+        </select>
+      </label>
+    </p>
+  );
+}
+
+function Where({ question }: { question: Question }) {
+  const { origin } = question;
+  const slot = origin.kind === "dialog" || origin.kind === "needs_input" ? origin.slot : undefined;
+  const execution = "execution" in origin ? origin.execution : undefined;
+  return (
+    <>
+      {question.task ? <Link href={`/board/${question.task}`}>Task {question.task}</Link> : null}
+      {execution ? <Link href={`/executions/${execution}`}>Run</Link> : null}
+      {slot ? <Link href={`/slots/${slot}`}>Terminal</Link> : null}
+    </>
+  );
+}

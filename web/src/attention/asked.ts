@@ -1,0 +1,73 @@
+// A question with the answers that are offered, whoever tells of it: the list of
+// open questions knows more than the overview does.
+
+import type { Question } from "../generated/operations";
+
+/** As the overview has it. */
+export interface OfferedQuestion {
+  number: number;
+  question: string;
+  options?: string[];
+  allows?: string | null;
+  denies?: string | null;
+}
+
+export interface Choice {
+  /** What is sent. */
+  option: string;
+  label: string;
+  /** Its key: the place among all options, from one. */
+  key: number;
+}
+
+export interface Asked {
+  number: number;
+  name: string;
+  question: string;
+  /** Allow this once, and deny: the two that are pressed most. */
+  pair: [Choice, Choice] | undefined;
+  /** Every other option, or all of them where there is no pair. */
+  others: Choice[];
+  /** Words are an answer too. */
+  words: boolean;
+  /** The task it is about cannot go on. */
+  ofTask: boolean;
+}
+
+/** What a task that cannot go on takes beside words for its agent. */
+const TASK_ANSWERS: Choice[] = [
+  { option: "try again", label: "Retry", key: 1 },
+  { option: "give up", label: "Give up", key: 2 },
+];
+
+export function asked(question: OfferedQuestion | Question, open?: Question): Asked {
+  const full = open ?? ("origin" in question ? question : undefined);
+  const dialog = full?.origin.kind === "dialog" ? full.origin : undefined;
+  const allows = dialog?.allows ?? ("allows" in question ? question.allows : undefined);
+  const denies = dialog?.denies ?? ("denies" in question ? question.denies : undefined);
+  const options = question.options ?? [];
+  const ofTask = full?.origin.kind === "task";
+  const choices = options.map((option, index) => ({ option, label: option, key: index + 1 }));
+  const allow = choices.find((choice) => choice.option === allows);
+  const deny = choices.find((choice) => choice.option === denies);
+  const pair: Asked["pair"] =
+    allow && deny
+      ? [
+          { ...allow, label: "Allow once" },
+          { ...deny, label: "Deny" },
+        ]
+      : undefined;
+  return {
+    number: question.number,
+    name: `Q-${question.number}`,
+    question: question.question,
+    pair,
+    others: ofTask && options.length === 0 ? TASK_ANSWERS : choices.filter((choice) => !pair || (choice !== allow && choice !== deny)),
+    // A dialog of a program knows its own options and no others.
+    words: options.length === 0 ? !dialog : full !== undefined && !dialog,
+    ofTask,
+  };
+}
+
+/** Every choice in the order of its key. */
+export const choicesOf = ({ pair, others }: Asked): Choice[] => [...(pair ?? []), ...others].sort((a, b) => a.key - b.key);

@@ -1,0 +1,58 @@
+// What is behind a line, shown when it is asked for.
+
+import { Link } from "wouter";
+
+import { Findings } from "../attention/Findings";
+import { QuestionDetails } from "../attention/QuestionDetails";
+import { useAction } from "../daemon/queries";
+import type { OverviewLine, Question } from "../generated/operations";
+import { exactly } from "../parts/time";
+import { complain, say } from "../parts/toasts";
+
+interface Props {
+  line: OverviewLine;
+  question: Question | undefined;
+  said: string;
+  /** Opens the box for a message. */
+  write: () => void;
+}
+
+export function Details({ line, question, said, write }: Props) {
+  return (
+    <div className="row-details">
+      {question ? (
+        <QuestionDetails question={question} said={said} />
+      ) : (
+        <div className="details-body">
+          {line.task && (line.kind === "blocked" || line.kind === "failed") ? <Findings task={line.task} /> : null}
+          <p className="details-foot">
+            <span className="quiet">Started {exactly(line.started_at)}</span>
+            {line.task ? <Link href={`/board/${line.task}`}>Task {line.task}</Link> : null}
+            {line.execution ? <Link href={`/executions/${line.execution}`}>Run</Link> : null}
+            {line.slot ? <Link href={`/slots/${encodeURIComponent(line.slot)}`}>Terminal</Link> : null}
+            {line.execution && !line.ended_at && line.kind !== "blocked" && line.kind !== "review" ? (
+              <button type="button" className="button small" onClick={write}>
+                Message
+              </button>
+            ) : null}
+            {line.kind === "blocked" && line.task ? <GiveUp task={line.task} /> : null}
+          </p>
+        </div>
+      )}
+    </div>
+  );
+}
+
+function GiveUp({ task }: { task: string }) {
+  const cancel = useAction("board_cancel", () => say(`${task} is given up.`, "rest"));
+  return (
+    <button
+      type="button"
+      className="button plain small danger"
+      disabled={cancel.isPending}
+      onClick={() => cancel.mutate({ task, reason: "given up by a person" }, { onError: complain })}
+    >
+      Give up
+    </button>
+  );
+}

@@ -1,0 +1,270 @@
+// One agent, task, question or incident: what it is, what goes on, what it took,
+// and the buttons that move it on.
+
+import { memo, useRef, useState } from "react";
+import { Link } from "wouter";
+
+import { useShortcuts } from "../app/shortcuts";
+import { AnswerButtons, headline } from "../attention/AnswerButtons";
+import { useAction } from "../daemon/queries";
+import type { CheckState, Incident, OverviewKind, OverviewLine, Question } from "../generated/operations";
+import { CostOf, TokenSum } from "../parts/cost";
+import { EngineMark } from "../parts/engine";
+import { Mark, type Tone } from "../parts/marks";
+import { Prose } from "../parts/Prose";
+import { Ago, Lasting } from "../parts/time";
+import { complain, say } from "../parts/toasts";
+import { Details } from "./Details";
+import { Message } from "./Message";
+import { addressOf, type Entry, useQuestion } from "./overview";
+import { useNear } from "./useNear";
+
+const KINDS: Record<OverviewKind, { tone: Tone; word: string; busy?: boolean }> = {
+  asks: { tone: "wait", word: "asks" },
+  question: { tone: "wait", word: "question" },
+  review: { tone: "wait", word: "review" },
+  blocked: { tone: "wait", word: "blocked" },
+  works: { tone: "work", word: "working", busy: true },
+  idle: { tone: "rest", word: "idle" },
+  checks: { tone: "work", word: "checking", busy: true },
+  done: { tone: "good", word: "done" },
+  failed: { tone: "bad", word: "failed" },
+  ended: { tone: "rest", word: "ended" },
+};
+
+interface Props {
+  entry: Entry;
+  selected: boolean;
+  open: boolean;
+  toggle: (key: string) => void;
+}
+
+export const Row = memo(function Row({ entry, selected, open, toggle, far }: Props & { far: boolean }) {
+  const [place, near] = useNear<HTMLLIElement>(!far);
+  const shown = useRef<Entry>(undefined);
+  if (near || selected || open) shown.current = entry;
+  const tone = entry.kind === "incident" ? incidentTone(entry.incident) : KINDS[entry.line.kind].tone;
+  return (
+    <li
+      ref={place}
+      className={selected ? "now-row selected" : "now-row"}
+      data-row={entry.key}
+      data-kind={entry.kind === "incident" ? "incident" : entry.line.kind}
+      data-tone={tone}
+      aria-current={selected ? "true" : undefined}
+    >
+      {shown.current ? <Body entry={shown.current} selected={selected} open={open} toggle={toggle} /> : null}
+    </li>
+  );
+});
+
+const Body = memo(function Body({ entry, selected, open, toggle }: Props) {
+  return entry.kind === "incident" ? (
+    <IncidentRow incident={entry.incident} selected={selected} />
+  ) : (
+    <AnyLine line={entry.line} selected={selected} open={open} toggle={() => toggle(entry.key)} />
+  );
+});
+
+interface LineProps {
+  line: OverviewLine;
+  selected: boolean;
+  open: boolean;
+  toggle: () => void;
+}
+
+/** Only a line with a question looks for more of it: most of hundreds have none. */
+function AnyLine(props: LineProps) {
+  return props.line.question ? <AskingLine {...props} number={props.line.question.number} /> : <LineRow {...props} />;
+}
+
+function AskingLine({ number, ...props }: LineProps & { number: number }) {
+  return <LineRow {...props} question={useQuestion(number)} />;
+}
+
+function LineRow({ line, selected, open, toggle, question }: LineProps & { question?: Question | undefined }) {
+  const [writing, setWriting] = useState(false);
+  const address = addressOf(line);
+  const says = sentenceOf(line, question);
+  return (
+    <>
+      <Mark {...KINDS[line.kind]} />
+      <div className="row-main">
+        <p className="row-title">
+          {line.task ? (
+            <Link href={`/board/${line.task}`} className="number">
+              {line.task}
+            </Link>
+          ) : null}
+          {address ? (
+            <Link href={address} className="row-name one-line" title={line.title}>
+              {line.title}
+            </Link>
+          ) : (
+            <span className="row-name one-line">{line.title}</span>
+          )}
+        </p>
+        <p className="row-says">
+          <span className="row-activity" title={says}>
+            <Prose text={says} />
+          </span>
+          {line.last_line && !says.includes(line.last_line) ? (
+            <code className="row-last one-line" title={line.last_line}>
+              {line.last_line}
+            </code>
+          ) : null}
+        </p>
+      </div>
+      <Facts line={line} />
+      <div className="row-actions">
+        <Actions line={line} selected={selected} question={question} write={() => setWriting(true)} />
+      </div>
+      <button type="button" className="button plain small row-more" aria-expanded={open} onClick={toggle}>
+        <svg width="10" height="10" viewBox="0 0 10 10" aria-hidden="true">
+          <path d="M2 3.5 5 6.5 8 3.5" fill="none" stroke="currentColor" strokeWidth="1.5" />
+        </svg>
+        <span className="visually-hidden">Details of {line.task ?? line.title}</span>
+      </button>
+      {writing && line.execution ? <Message execution={line.execution} close={() => setWriting(false)} /> : null}
+      {open ? <Details line={line} question={question} said={says} write={() => setWriting(true)} /> : null}
+    </>
+  );
+}
+
+/** What goes on; of a question what is asked, once and in full. */
+function sentenceOf({ kind, activity, question }: OverviewLine, full: Question | undefined): string {
+  if (!question || kind === "blocked" || kind === "review") return activity;
+  return `Asks: ${full ? headline(full) : question.question}`;
+}
+
+function Facts({ line }: { line: OverviewLine }) {
+  const over = line.ended_at;
+  return (
+    <p className="row-facts">
+      {line.repository ? (
+        <span className="row-repository one-line" title={line.repository.path}>
+          {line.repository.name}
+        </span>
+      ) : null}
+      {line.engine ? <EngineMark engine={line.engine} model={line.model} /> : null}
+      {line.checks ? <Checks checks={line.checks} /> : null}
+      <span className="row-used">
+        <TokenSum tokens={line.tokens} />
+        <CostOf cost={line.cost} />
+      </span>
+      <span className="row-time">
+        {over ? (
+          <>
+            <Lasting from={line.started_at} to={over} /> <Ago at={over} />
+          </>
+        ) : (
+          <Lasting from={line.started_at} />
+        )}
+      </span>
+    </p>
+  );
+}
+
+/** More than these are said as a number. */
+const MOST_DOTS = 8;
+
+function Checks({ checks: { passed, failed, round } }: { checks: CheckState }) {
+  const words = failed > 0 ? `${failed} of ${passed + failed} checks failed` : `${passed} checks passed`;
+  if (passed + failed > MOST_DOTS) {
+    return (
+      <span className="tag" data-tone={failed > 0 ? "bad" : "good"} title={`Round ${round}`}>
+        {words}
+      </span>
+    );
+  }
+  return (
+    <span className="checks" title={`${words}, round ${round}`}>
+      <span className="visually-hidden">{words}</span>
+      {Array.from({ length: passed + failed }, (_, index) => (
+        <span key={index} className="check" data-tone={index < passed ? "good" : "bad"} aria-hidden="true" />
+      ))}
+    </span>
+  );
+}
+
+interface ActionsProps {
+  line: OverviewLine;
+  selected: boolean;
+  question: Question | undefined;
+  write: () => void;
+}
+
+function Actions({ line, selected, question, write }: ActionsProps) {
+  if (line.question) return <AnswerButtons question={line.question} open={question} keys={selected} box="closed" />;
+  const speaks = line.execution && (line.kind === "works" || line.kind === "idle" || line.kind === "asks");
+  switch (line.kind) {
+    case "review":
+      return (
+        <Link href={`/review/${line.task ?? ""}`} className="button primary">
+          Review
+        </Link>
+      );
+    case "blocked":
+      return line.task ? <Retry task={line.task} selected={selected} /> : null;
+    default:
+      return speaks ? <Speak selected={selected} write={write} idle={line.kind === "idle"} /> : null;
+  }
+}
+
+function Retry({ task, selected }: { task: string; selected: boolean }) {
+  const retry = useAction("board_retry", () => say(`${task} is ready again.`));
+  const again = () => retry.mutate({ task }, { onError: complain });
+  useShortcuts({ r: again }, selected);
+  return (
+    <span className="answer-buttons">
+      <button type="button" className="button" disabled={retry.isPending || retry.isSuccess} onClick={again}>
+        Retry <kbd>r</kbd>
+      </button>
+      <Link href={`/board/${task}`} className="button">
+        Open
+      </Link>
+    </span>
+  );
+}
+
+function Speak({ selected, write, idle }: { selected: boolean; write: () => void; idle: boolean }) {
+  useShortcuts({ m: write }, selected);
+  return (
+    <button type="button" className={idle ? "button" : "button plain row-speak"} onClick={write}>
+      Message {selected ? <kbd>m</kbd> : null}
+    </button>
+  );
+}
+
+const incidentTone = (incident: Incident): Tone => (incident.severity === "info" ? "rest" : "bad");
+
+function IncidentRow({ incident, selected }: { incident: Incident; selected: boolean }) {
+  const resolve = useAction("incident_resolve", () => say("The incident is resolved."));
+  const close = () => resolve.mutate({ incident: incident.id }, { onError: complain });
+  useShortcuts({ x: close }, selected);
+  return (
+    <>
+      <Mark tone={incidentTone(incident)} word="incident" />
+      <div className="row-main">
+        <p className="row-title">
+          <Link href="/system/incidents" className="row-name">
+            <Prose text={incident.summary} />
+          </Link>
+        </p>
+        <p className="row-says">
+          {incident.subject}, seen {incident.occurrences} {incident.occurrences === 1 ? "time" : "times"}
+        </p>
+      </div>
+      <p className="row-facts">
+        <span className="row-time">
+          <Ago at={incident.last_seen_at} />
+        </span>
+      </p>
+      <div className="row-actions">
+        <button type="button" className="button" disabled={resolve.isPending} onClick={close}>
+          Resolve <kbd>x</kbd>
+        </button>
+      </div>
+    </>
+  );
+}
