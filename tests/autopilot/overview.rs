@@ -54,10 +54,14 @@ fn a_task_that_cannot_go_on_needs_a_person_and_says_how_to_answer() {
     let check = json!([{"run": ["false"]}]);
     let turns = "  - steps: [{say: I did it}]\n".repeat(4);
     field.task("Never green", &turns, json!({ "checks": check }));
-    let blocked = line(&field, "needs_you", "blocked");
+    // The question follows the end of the attempt.
+    let mut blocked = Value::Null;
+    wait_for("its question", || {
+        blocked = line(&field, "needs_you", "blocked");
+        blocked["question"]["number"].is_number()
+    });
     assert_eq!(blocked["title"], "Never green");
     assert_eq!(blocked["checks"]["failed"], 1);
-    assert!(blocked["question"]["number"].is_number(), "{blocked}");
     let inbox = crate::harness::text(&field.home.mission(&["inbox"]).stdout);
     assert_eq!(
         inbox.matches("mission worktree finish").count(),

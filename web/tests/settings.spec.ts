@@ -174,6 +174,7 @@ for (const look of [
     const address = await stage.address();
     for (const path of ["system/settings", "system/permissions", "system/access", "system/usage", "tools"]) {
       await board.goto(`${address}/${path}`);
+      await expect(board.getByRole("heading", { level: 1 })).toBeVisible();
       await expect(board.locator(".lines")).toHaveCount(0);
       await clean(board);
       await fits(board);
