@@ -286,6 +286,12 @@ impl KeywordIndex {
         rarity(self.live.max(documents), living.max(1.0))
     }
 
+    /// How rare a term is that one in √n of at least so many documents has.
+    pub(crate) fn rarity_of_one_in_root(&self, documents: usize) -> f32 {
+        let documents = self.live.max(documents);
+        rarity(documents, (documents as f32).sqrt())
+    }
+
     /// The documents that contain this identifier as it is written.
     pub fn with_identifier(&self, identifier: &str) -> impl Iterator<Item = DocNo> {
         let number = self.terms.get(&format!("={identifier}"));

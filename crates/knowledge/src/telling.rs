@@ -21,6 +21,8 @@ const FEWEST: usize = 30;
 pub struct TellingTerms {
     rarity: HashMap<String, f32>,
     whole: f32,
+    /// What a text shares with the query must be as rare as this in all.
+    least: f32,
 }
 
 impl TellingTerms {
@@ -40,6 +42,7 @@ impl TellingTerms {
             .collect();
         Self {
             whole: rarity.values().sum(),
+            least: index.rarity_of_one_in_root(FEWEST),
             rarity,
         }
     }
@@ -48,7 +51,9 @@ impl TellingTerms {
     ///
     /// A question of two words is about both; one of thirty has many that stand there
     /// by the way, and nobody's answer has them all. How many a text must have grows
-    /// with the root of how many there are, and a rare one counts more.
+    /// with the root of how many there are, and a rare one counts more. Words that
+    /// many texts have, such as "look" in "look again", are nobody's subject, also where
+    /// the query has no others.
     #[must_use]
     pub fn share_in(&self, text: &str) -> f32 {
         if self.whole <= 0.0 {
@@ -61,6 +66,9 @@ impl TellingTerms {
             .filter(|(term, _)| present.contains(*term))
             .map(|(_, rarity)| rarity)
             .sum();
+        if found < self.least {
+            return 0.0;
+        }
         let count = self.rarity.len() as f32;
         (found / self.whole * count.sqrt() / WHOLE).min(1.0)
     }
@@ -115,5 +123,20 @@ mod tests {
         ));
         assert!(!about(long, "add a test for the health check"));
         assert!(!about("", "anything") && !about("the of", "the of"));
+    }
+
+    #[test]
+    fn a_word_that_many_use_is_not_what_a_short_request_is_about() {
+        let mut talk = vec!["the build of the shop", "look at the parcels"];
+        talk.resize(60, "look again, the page is still wrong");
+        let index = index(&talk);
+        let share =
+            |query: &str, text: &str| TellingTerms::of(&tokens(query), &index).share_in(text);
+        assert_eq!(
+            share("look again", "look again, the page is still wrong"),
+            0.0
+        );
+        assert!(share("parcels", "look at the parcels") >= BAR);
+        assert!(share("look at the parcels", "look at the parcels") >= BAR);
     }
 }
