@@ -1,7 +1,7 @@
 // Every view, in light, in dark and at phone width: nothing for axe to complain
 // of, nothing wider than the screen, and a picture to look at.
 
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import AxeBuilder from "@axe-core/playwright";
@@ -221,10 +221,21 @@ test("the page can be walked through by keyboard, and says where one is", async 
     "Views",
     "Now",
     "Board",
+    "Task",
     "Review",
     "Knowledge",
+    "Recording",
   ]);
-  for (const does of ["The same, also while you type", "Comment on the line", "Accept a proposal"]) {
+  for (const does of [
+    "The same, also while you type",
+    "Go to the filter or the search field",
+    "Move the card up",
+    "Comment on the line",
+    "Mark the file as viewed",
+    "Side by side or unified",
+    "Accept a proposal",
+    "Play or pause",
+  ]) {
     await expect(keys.getByText(does)).toBeVisible();
   }
   await board.keyboard.press("Escape");
@@ -248,6 +259,31 @@ test("the page can be walked through by keyboard, and says where one is", async 
   const rail = board.getByRole("navigation", { name: "Views" });
   await expect(rail.getByRole("heading")).toHaveText(["Work", "Memory", "System"]);
   await expect(rail.locator("a svg")).toHaveCount(11);
+});
+
+test("a view looks the same after others were open", async ({ board }) => {
+  const autopilot = board.getByRole("switch", { name: /Autopilot/ });
+  const looks = async () => [await autopilot.boundingBox(), await autopilot.evaluate((button) => getComputedStyle(button, "::after").content)];
+  const before = await looks();
+  for (const keys of ["gy", "gr", "gk", "gc", "gv", "gt", "go", "ge", "gs", "gn"]) {
+    for (const key of keys) await board.keyboard.press(key);
+    await settled(board);
+  }
+  expect(await looks()).toEqual(before);
+});
+
+test("no class is defined by the stylesheets of two views", () => {
+  const files = readdirSync("src", { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".css"));
+  const definedIn = new Map<string, Set<string>>();
+  for (const file of files.filter((each) => !each.startsWith("styles"))) {
+    const text = readFileSync(join("src", file), "utf8").replaceAll(/\/\*.*?\*\//gs, "");
+    for (const [, selectors = ""] of text.matchAll(/([^{}]+)\{/g)) {
+      for (const [name] of selectors.split(",").flatMap((each) => [...each.trim().matchAll(/^\.[\w-]+$/g)])) {
+        definedIn.set(name, (definedIn.get(name) ?? new Set()).add(file));
+      }
+    }
+  }
+  expect([...definedIn].filter(([, where]) => where.size > 1)).toEqual([]);
 });
 
 /** Words of a dialect that nobody knows who comes from Linear or GitHub. */

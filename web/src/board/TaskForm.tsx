@@ -40,11 +40,12 @@ export function TaskForm({ fields, change, isNew }: Props) {
   const [repository, setRepository] = useState<RepositorySummary>();
   const [ownChecks, setOwnChecks] = useState(!isNew);
   const templates = repository?.templates ?? [];
-  // The surest check of the repository stands there until somebody writes another.
+  // The surest check of the repository stands there until somebody writes another or
+  // takes a template, which may have its own.
   useEffect(() => {
-    const first = repository?.checks[0];
+    const first = fields.template ? undefined : repository?.checks[0];
     if (!ownChecks) set({ checks: first ? line(first.run) : "" });
-  }, [repository?.path]);
+  }, [repository?.path, fields.template]);
   return (
     <>
       <label>
@@ -250,7 +251,7 @@ function Checks({ fields, set, repository }: ChecksProps) {
           className="field mono"
           rows={2}
           value={fields.checks}
-          placeholder="Commands that prove it done"
+          placeholder={fields.template ? "Those of the template" : "Commands that prove it done"}
           spellCheck={false}
           onChange={(event) => set({ checks: event.target.value })}
         />

@@ -24,10 +24,13 @@ export function TaskPage() {
   const { task: number = "" } = useParams<{ task: string }>();
   const details = useOperation("board_show", { task: number });
   const [search, setSearch] = useSearchParams();
-  const editing = search.has("edit");
+  const status = details.data?.task.status;
+  // What is over is not changed any more.
+  const editable = status !== undefined && status !== "done" && status !== "failed";
+  const editing = search.has("edit") && editable;
   const setEditing = (is: boolean) => setSearch(is ? { edit: "" } : {}, { replace: true });
   const [, navigate] = useLocation();
-  useShortcuts({ e: () => setEditing(true), Escape: () => navigate("/board") });
+  useShortcuts({ e: () => setEditing(editable), Escape: () => navigate("/board") });
   return (
     <>
       <Bar

@@ -8,8 +8,9 @@ import { Bar } from "../app/Menu";
 import { useShortcuts } from "../app/shortcuts";
 import { useOperation } from "../daemon/queries";
 import type { CheckVerdict, WorktreeLanding, WorktreeSummary } from "../generated/operations";
+import { EngineMark } from "../parts/engine";
 import { Loaded, Nothing } from "../parts/Loaded";
-import { Mark, type Tone } from "../parts/marks";
+import { ChecksMark, Mark, type Tone } from "../parts/marks";
 import { Ago } from "../parts/time";
 import { Counts } from "./DiffFile";
 import "./review.css";
@@ -137,7 +138,7 @@ function Item({ worktree }: { worktree: WorktreeSummary }) {
             {worktree.repository.split("/").at(-1)}
           </span>
         ) : null}
-        {worktree.engine ? <span>{worktree.engine}</span> : null}
+        {worktree.engine ? <EngineMark engine={worktree.engine} /> : null}
         {worktree.attempt && worktree.attempt > 1 ? <span>attempt {worktree.attempt}</span> : null}
         <Checks verdict={worktree.checks} />
         {worktree.files > 0 ? (
@@ -177,8 +178,5 @@ function stateOf({ standing, landed, status }: WorktreeSummary): [Tone, string] 
 
 export function Checks({ verdict }: { verdict: CheckVerdict | null | undefined }) {
   if (!verdict) return <span>no checks ran</span>;
-  const all = verdict.passed + verdict.failed;
-  if (verdict.failed === 0) return <Mark tone="good" word={all === 1 ? "check passed" : `${all} checks passed`} />;
-  const word = all === 1 ? "check failed" : `${verdict.failed} of ${all} checks failed`;
-  return <Mark tone="bad" word={word} title={verdict.failed_checks.join("\n")} />;
+  return <ChecksMark checks={verdict} title={verdict.failed_checks.join("\n")} />;
 }

@@ -1,11 +1,12 @@
 // The work of one attempt: what its checks say, what was changed, what you have to
 // say about it, and merging it.
 
-import { useState, useSyncExternalStore } from "react";
+import { useState } from "react";
 import { Link, useParams, useSearchParams } from "wouter";
 
 import { Bar } from "../app/Menu";
 import { useRemembered } from "../app/remember";
+import { useIsPhone } from "../app/phone";
 import { useShortcuts } from "../app/shortcuts";
 import { useOperation } from "../daemon/queries";
 import { Loaded } from "../parts/Loaded";
@@ -29,7 +30,8 @@ function Page({ worktree }: { worktree: string }) {
   const changes = useOperation("worktree_diff", { worktree }, { fresh: true });
   const [merging, setMerging] = useState(false);
   const [wanted, setSplit] = useRemembered("review.split", false);
-  const wide = useWide();
+  // Where two columns of source can be read beside each other.
+  const wide = !useIsPhone();
   const split = wanted && wide;
   const data = changes.data;
   const task = useOperation("board_show", { task: data?.task ?? "" }, { enabled: Boolean(data?.task) });
@@ -102,15 +104,3 @@ function Page({ worktree }: { worktree: string }) {
     </>
   );
 }
-
-/** Where two columns of source can be read beside each other. */
-const WIDE = matchMedia("(min-width: 46rem)");
-
-const useWide = (): boolean =>
-  useSyncExternalStore(
-    (changed) => {
-      WIDE.addEventListener("change", changed);
-      return () => WIDE.removeEventListener("change", changed);
-    },
-    () => WIDE.matches,
-  );

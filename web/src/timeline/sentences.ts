@@ -43,8 +43,6 @@ const STORY = new Set<Event["type"]>([
   "config_reloaded",
   "config_rejected",
   "manifest_rejected",
-  "kb_batch_mutated",
-  "kb_conflict_detected",
   "beacon_lost",
 ]);
 
@@ -96,7 +94,7 @@ function whereOf(event: Event): string | undefined {
   if (typeof fields.task === "string" && event.type.startsWith("board_")) return `/board/${fields.task}`;
   if (event.type === "checks_finished") return `/board/${event.task}`;
   if (event.type.startsWith("question_")) return "/";
-  if (event.type.startsWith("incident_")) return "/system";
+  if (event.type.startsWith("incident_") || event.type === "daemon_crash_found") return "/system/incidents";
   if (event.type.startsWith("mcp_")) return "/tools";
   if (event.type === "turn_extracted") return `/conversations/${event.conversation}`;
   if (event.type === "kb_batch_mutated") return "/knowledge";
