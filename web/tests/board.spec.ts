@@ -78,11 +78,15 @@ test("the order changes by dragging and by keys", async ({ stage, board }) => {
   await expect.poll(titles).toEqual(["one", "three", "two"]);
 });
 
-test("a card says what its agent does, for how long, and what the checks say", async ({ stage, board }) => {
+test("a card says what its agent does, for how long, and what it cost", async ({ stage, board }) => {
+  await stage.mission("down");
+  stage.configure('[[usage.prices]]\nmodel = "rehearsal*"\ninput = 3\noutput = 15\n');
+  await stage.start();
+  await stage.signIn(board);
   await stage.makeRepository();
   const script = stage.script(
     "works",
-    "rehearsal: 1\nstartup: 0.1\nturns:\n  - steps:\n      - say: The lighthouse is lit.\n      - think: 120\n",
+    "rehearsal: 1\nstartup: 0.1\nturns:\n  - steps:\n      - usage: {input: 20000, output: 2000}\n      - say: The lighthouse is lit.\n      - think: 120\n",
   );
   const number = await stage.task("works", { title: "Light the tower", args: [script] });
   await board.goto(`${await stage.address()}/board`);
@@ -90,6 +94,7 @@ test("a card says what its agent does, for how long, and what the checks say", a
   const card = board.locator(`${column("running")} .card[data-task="${number}"]`);
   await expect(card.locator(".card-work")).toHaveText("Thinks");
   await expect(card.locator(".card-time")).toHaveText(/^\d+ (ms|s|min)$/);
+  await expect(card.locator(".card-tokens")).toHaveText("22 k tokens $0.09");
   await expect(card.locator(".engine[data-engine=rehearsal]")).toBeVisible();
   await expect(card.locator(".card-repository")).toHaveText("greet");
 });

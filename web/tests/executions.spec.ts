@@ -134,9 +134,14 @@ test("no two words of a page contradict each other", async ({ stage, board }) =>
   await expect.poll(async () => (await stage.call("board_show", { task: red })).task.status, { timeout: 90_000 }).toBe("blocked");
   await board.goto(`${await stage.address()}/board/${red}`);
   await expect(board.locator(".evidence").getByText("exit 3").first()).toBeVisible();
-  console.log(await board.locator(".task-side").innerText(), JSON.stringify((await stage.call("board_show", { task: red })).attempts));
+  await expect(board.locator(".task-side")).toContainText("1, of which 1 failed");
+  // Why it is blocked is said once, and what its check said is open once.
+  expect((await board.locator("main").innerText()).split("a check fails after 3 rounds")).toHaveLength(2);
+  await expect(board.locator(".evidence details")).toHaveCount(3);
+  await expect(board.locator(".evidence details[open]")).toHaveCount(1);
   await stage.autopilot("stopped");
-  await board.goto(`${await stage.address()}/board`);
+  await board.goto(await stage.address());
   await expect(board.getByRole("switch", { name: "Autopilot off · 0 of 4 agents" })).not.toBeChecked();
+  await board.goto(`${await stage.address()}/board`);
   await expect(board.locator(`[data-task="${asks}"]`).locator(".card-why")).toContainText("autopilot is stopped");
 });

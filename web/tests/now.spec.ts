@@ -41,6 +41,11 @@ test("a permission is allowed and a question answered by keys alone", async ({ s
   await expect(question.getByRole("button", { name: "three exclamation marks" })).toBeVisible();
   expect((await question.innerText()).split("How loud shall it shout?")).toHaveLength(2);
   await expect(board).toHaveTitle(/^\(1\) Now/);
+  // Nor do the details show what the agent was told by us.
+  await board.keyboard.press("o");
+  await expect(question.locator(".row-details")).toBeVisible();
+  await expect(question.locator(".row-details")).not.toContainText("End of the background");
+  await board.keyboard.press("o");
   await board.keyboard.press("2");
   await expect(question).toHaveCount(0);
   await expect.poll(async () => (await stage.call("board_show", { task: shout })).task.status).toBe("done");

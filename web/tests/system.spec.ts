@@ -64,6 +64,8 @@ test("plots and usage show what there is", async ({ stage, board }) => {
   await expect(board.getByRole("img", { name: /^Tasks done: 1 now/ })).toBeVisible();
   await expect(board.getByRole("img", { name: /^Memory: \d+/ })).toBeVisible();
   await expect(board.getByRole("img", { name: /^Calls: \d/ })).toBeVisible();
+  // Moments are written one way everywhere, whatever the browser's language.
+  await expect(board.getByText(/^since \d{1,2} \w{3} \d{4}, \d\d:\d\d$/)).toBeVisible();
   await board.getByRole("img", { name: /^Memory/ }).scrollIntoViewIfNeeded();
   await board.screenshot({ path: "screenshots/system-plots.png" });
   await board.goto(`${await stage.address()}/system/usage`);

@@ -287,13 +287,23 @@ test("no class is defined by the stylesheets of two views", () => {
 });
 
 /** Words of a dialect that nobody knows who comes from Linear or GitHub. */
-const DIALECT = /Leave it|Put it on the board|Read again|Closed too|Ended too|End it|Mark this moment/;
+const DIALECT = new RegExp(
+  [
+    "Leave it|Put it on the board|Read again|Closed too|Ended too|End it|Mark this moment|What is not talk|Out of use",
+    "Say it anew|How it stands to others|Known true|Last known|Nothing was asked yet that|everything is as usual",
+    "Bring the work back|brought back|holds work|holds nothing|nowhere else|Dealt with",
+  ].join("|"),
+);
 
 test("labels are in plain words, and the width is used", async ({ stage, board }) => {
   await board.setViewportSize({ width: 1600, height: 900 });
   await stage.spawn("shell", ["sh"]);
   const address = await stage.address();
-  for (const path of ["/", "/slots", "/executions", "/timeline"]) {
+  const { entry } = await stage.call("kb_remember", { summary: "The shell is sh", key: "shell" });
+  const parts = ["/", "/inbox", "/conflicts", "/unused"].map((part) => `/knowledge${part}`);
+  const system = ["health", "settings", "usage", "permissions", "access", "incidents"].map((part) => `/system/${part}`);
+  const views = ["/", "/board", "/review", "/slots", "/executions", "/timeline", "/tools", "/conversations"];
+  for (const path of [...views, ...parts, `/knowledge/entry/${entry.id}`, ...system]) {
     await board.goto(address + path);
     await settled(board);
     expect(await board.locator("main").innerText()).not.toMatch(DIALECT);

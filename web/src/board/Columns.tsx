@@ -6,7 +6,7 @@ import { Link } from "wouter";
 
 import { useIsPhone } from "../app/phone";
 import type { OverviewLine, TaskSummary } from "../generated/operations";
-import { TokenSum } from "../parts/cost";
+import { CostOf, TokenSum } from "../parts/cost";
 import { EngineMark } from "../parts/engine";
 import { ChecksMark, Mark, taskTone } from "../parts/marks";
 import { Ago, Lasting } from "../parts/time";
@@ -216,7 +216,7 @@ const TaskCard = memo(
           {runs?.checks ? <ChecksMark checks={runs.checks} /> : null}
           {runs ? (
             <span className="quiet card-tokens">
-              <TokenSum tokens={runs.tokens} />
+              <TokenSum tokens={runs.tokens} /> <CostOf cost={runs.cost} />
             </span>
           ) : null}
         </span>
@@ -243,6 +243,7 @@ function sameWork(a: OverviewLine | undefined, b: OverviewLine | undefined): boo
       a?.started_at === b?.started_at &&
       a?.tokens.counted === b?.tokens.counted &&
       a?.tokens.cache_read === b?.tokens.cache_read &&
+      a?.cost.microdollars === b?.cost.microdollars &&
       a?.checks?.passed === b?.checks?.passed &&
       a?.checks?.failed === b?.checks?.failed)
   );

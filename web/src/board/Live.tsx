@@ -60,10 +60,10 @@ function Head({ attempt, work }: { attempt: Attempt; work: OverviewLine | undefi
       </span>
       {work?.checks ? <ChecksMark checks={work.checks} /> : null}
       {work ? (
-        <>
+        <span className="quiet live-used">
           <TokenSum tokens={work.tokens} />
           <CostOf cost={work.cost} />
-        </>
+        </span>
       ) : null}
       {execution ? (
         <span className="spread live-actions">

@@ -13,7 +13,8 @@ import { Loaded } from "../parts/Loaded";
 import { TaskMark } from "../parts/marks";
 import { Ago } from "../parts/time";
 import { complain } from "../parts/toasts";
-import { Attempts } from "./Attempts";
+import { line } from "../start/engines";
+import { Attempts, outcomeTone } from "./Attempts";
 import { nameOf } from "./cards";
 import { EditTask } from "./EditTask";
 import { Live } from "./Live";
@@ -127,7 +128,8 @@ function Facts({ details }: { details: TaskDetails }) {
     ["Isolation", task.isolation],
     ["Start from", task.base ? <code>{task.base}</code> : null],
     ["When verified", task.finish],
-    ["Failed attempts", `${task.tries} of at most ${task.max_attempts}`],
+    ["Attempts", attemptsOf(details)],
+    ["Given up after", `${task.max_attempts} failed ${task.max_attempts === 1 ? "attempt" : "attempts"}`],
     ["Budget", task.budget?.tokens ? `${task.budget.tokens.toLocaleString()} tokens` : null],
     ["Touches", task.touches.length > 0 ? <code>{task.touches.join(" ")}</code> : null],
     ["Labels", task.labels.length > 0 ? task.labels.join(", ") : null],
@@ -157,6 +159,12 @@ function Facts({ details }: { details: TaskDetails }) {
   );
 }
 
+function attemptsOf({ attempts }: TaskDetails): string | null {
+  if (attempts.length === 0) return null;
+  const failed = attempts.filter(({ outcome }) => outcome && outcomeTone(outcome) === "bad").length;
+  return failed === 0 ? String(attempts.length) : `${attempts.length}, of which ${failed} failed`;
+}
+
 function Commands({ name, commands }: { name: string; commands: BoardTask["checks"] }) {
   if (commands.length === 0) return null;
   return (
@@ -165,7 +173,7 @@ function Commands({ name, commands }: { name: string; commands: BoardTask["check
       <ul>
         {commands.map((command) => (
           <li key={command.run.join(" ")}>
-            <code>{command.name ?? command.run.join(" ")}</code>
+            <code>{command.name ?? line(command.run)}</code>
           </li>
         ))}
       </ul>
