@@ -139,6 +139,9 @@ test("no two words of a page contradict each other", async ({ stage, board }) =>
   expect((await board.locator("main").innerText()).split("a check fails after 3 rounds")).toHaveLength(2);
   await expect(board.locator(".evidence details")).toHaveCount(3);
   await expect(board.locator(".evidence details[open]")).toHaveCount(1);
+  await board.setViewportSize({ width: 390, height: 844 });
+  expect(await board.locator(".view").evaluate((view) => view.scrollWidth - view.clientWidth)).toBe(0);
+  await board.setViewportSize({ width: 1280, height: 800 });
   await stage.autopilot("stopped");
   await board.goto(await stage.address());
   await expect(board.getByRole("switch", { name: "Autopilot off · 0 of 4 agents" })).not.toBeChecked();

@@ -438,6 +438,9 @@ test("on a phone the board opens on what needs you", async ({ stage, browser }) 
   await page.goto(`${await stage.address()}/board`);
   await expect(page.locator(column("blocked"))).toBeInViewport({ ratio: 0.5 });
   await expect(page.locator(column("done"))).toHaveCount(0);
+  // What narrows the board has a line of its own, and takes nothing from the title.
+  const [action, controls] = await Promise.all([page.locator(".bar-action").boundingBox(), page.locator(".bar-controls").boundingBox()]);
+  expect(controls?.y).toBeGreaterThanOrEqual((action?.y ?? 0) + (action?.height ?? 0));
   await page.getByRole("navigation", { name: "Columns" }).getByRole("button", { name: /Waiting/ }).click();
   await expect(page.locator(column("waiting"))).toBeInViewport({ ratio: 0.8 });
   await inOrder(page, "board-phone-dark");

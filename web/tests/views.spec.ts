@@ -194,7 +194,12 @@ for (const { name, rules, ...look } of LOOKS) {
       for (const violation of await violations(page, rules)) {
         problems.push(`${view}: ${violation.id} at ${violation.nodes.map((node) => node.target).join(", ")}`);
       }
-      const wider = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+      const wider = await page.evaluate(() =>
+        Math.max(
+          document.documentElement.scrollWidth - window.innerWidth,
+          ...[...document.querySelectorAll(".view")].map((each) => each.scrollWidth - each.clientWidth),
+        ),
+      );
       if (wider > 0) problems.push(`${view}: ${wider} pixels wider than the screen`);
     }
     await context.close();

@@ -17,7 +17,7 @@ export function Incidents() {
           </Nothing>
         ) : (
           <div className="scroll-x">
-            <table className="table system">
+            <table className="table paragraphs system">
               <thead>
                 <tr>
                   <th>State</th>
