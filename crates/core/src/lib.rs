@@ -9,6 +9,7 @@ mod access;
 mod board;
 mod bounded;
 mod clock;
+mod config_kind;
 mod context;
 mod conversation;
 mod engine;
@@ -40,6 +41,7 @@ pub use board::{
 };
 pub use bounded::{AbsolutePath, Bounded, BoundedOr, Limit, List, MAX_EXACT, OutOfBounds, Text};
 pub use clock::{Clock, ManualClock, SystemClock, Timestamp};
+pub use config_kind::ConfigKind;
 pub use context::{ContextItem, ContextOutcome, ContextSource, ContextTokens, SourceState};
 pub use conversation::{
     Conversation, ConversationItem, ConversationTurn, SaidBy, ToolOutcome, TurnLimit,
