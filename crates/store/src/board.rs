@@ -41,7 +41,7 @@ pub use repositories::{RepositoryTasks, repositories};
 pub(crate) use rows::placeholders;
 pub use standing::{
     LastRound, OpenTasks, finished_after, last_attempts, last_rounds, open_tasks, standing,
-    tasks_with,
+    tasks_of_executions, tasks_with,
 };
 pub use tasks::{
     Clearable, RetryFrom, TaskEdit, TaskFilter, add, add_graph, add_note, block, by_number, cancel,

@@ -1,6 +1,6 @@
 //! Who may work on a task, until when, and what becomes of the attempt.
 
-use missiond_core::{ObservationId, QuestionOrigin};
+use missiond_core::{ExecutionId, ObservationId, QuestionOrigin};
 
 use super::*;
 use crate::questions::{self, NewQuestion};
@@ -257,6 +257,16 @@ pub async fn board_an_attempt_is_taken_over_under_a_new_token(url: DbUrl) {
         .await
         .unwrap();
     assert_eq!(of_execution, Some(adopted.attempt.clone()));
+    let runs = [execution, ExecutionId::from_uuid(Default::default())];
+    let of_runs = db
+        .read(move |tx| Box::pin(async move { board::tasks_of_executions(tx, &runs).await }))
+        .await
+        .unwrap();
+    let of_runs: Vec<_> = of_runs
+        .into_iter()
+        .map(|(run, task)| (run, task.id))
+        .collect();
+    assert_eq!(of_runs, [(execution, adopted.attempt.task)]);
     finish(&db, &adopted, Outcome::Verified, minutes_later(32)).await;
     let over = db
         .write(move |tx| {
