@@ -120,35 +120,21 @@ impl std::str::FromStr for Priority {
     }
 }
 
-impl std::str::FromStr for Isolation {
-    type Err = UnknownChoice;
+/// A choice that is read by its words alone.
+macro_rules! read_by_word {
+    ($($name:ident),*) => {
+        $(impl std::str::FromStr for $name {
+            type Err = UnknownChoice;
 
-    fn from_str(text: &str) -> Result<Self, UnknownChoice> {
-        let all = Self::ALL.iter();
-        let mut named = all.filter(|choice| choice.as_str() == text);
-        named.next().copied().ok_or_else(|| Self::unknown(text))
-    }
+            fn from_str(text: &str) -> Result<Self, UnknownChoice> {
+                let mut named = Self::ALL.iter().filter(|choice| choice.as_str() == text);
+                named.next().copied().ok_or_else(|| Self::unknown(text))
+            }
+        })*
+    };
 }
 
-impl std::str::FromStr for Finish {
-    type Err = UnknownChoice;
-
-    fn from_str(text: &str) -> Result<Self, UnknownChoice> {
-        let all = Self::ALL.iter();
-        let mut named = all.filter(|choice| choice.as_str() == text);
-        named.next().copied().ok_or_else(|| Self::unknown(text))
-    }
-}
-
-impl std::str::FromStr for ReviewGate {
-    type Err = UnknownChoice;
-
-    fn from_str(text: &str) -> Result<Self, UnknownChoice> {
-        let all = Self::ALL.iter();
-        let mut named = all.filter(|choice| choice.as_str() == text);
-        named.next().copied().ok_or_else(|| Self::unknown(text))
-    }
-}
+read_by_word!(Isolation, Finish, ReviewGate);
 
 #[cfg(test)]
 mod tests {
@@ -170,6 +156,9 @@ mod tests {
         }
         for &finish in Finish::ALL {
             assert_eq!(finish.as_str().parse(), Ok(finish));
+        }
+        for &gate in ReviewGate::ALL {
+            assert_eq!(gate.as_str().parse(), Ok(gate));
         }
         assert_eq!("P0".parse(), Ok(Priority::Urgent));
     }

@@ -25,6 +25,7 @@ use crate::args::{AddArgs, EditArgs, ListArgs, TaskCommand};
 use crate::connect::Reach;
 use crate::failure::{Failure, parameter};
 use crate::output::Output;
+use crate::term::counted;
 
 pub(super) fn run(
     command: TaskCommand,
@@ -216,9 +217,9 @@ fn decompose(
     })?;
     output.result(&divided, |output, divided| {
         output.line(format!(
-            "{} waits for {} steps:",
+            "{} waits for {}:",
             divided.parent.number,
-            divided.steps.len()
+            counted(divided.steps.len() as u64, "step", "steps")
         ));
         for step in &divided.steps {
             output.line(format!("  {}", show::line(step)));
