@@ -111,7 +111,7 @@ mod tests {
 
     use super::*;
 
-    fn line(more: Value) -> OverviewLine {
+    fn line(more: &Value) -> OverviewLine {
         let mut line = json!({
             "kind": "asks", "title": "A title", "activity": "Asks",
             "started_at": "2026-01-04T12:00:00Z", "since": "2026-01-04T12:00:00Z",
@@ -125,7 +125,7 @@ mod tests {
 
     fn asks(task: &str, number: u32) -> OverviewLine {
         let question = json!({"number": number, "question": "May it?", "options": ["Allow"]});
-        line(json!({"task": task, "question": question}))
+        line(&json!({"task": task, "question": question}))
     }
 
     fn selected<'a>(selection: &Selection, lines: &[&'a OverviewLine]) -> Option<&'a OverviewLine> {
@@ -139,7 +139,7 @@ mod tests {
         selection.follow(&[&first, &second]);
         assert_eq!(selection.row(), Some(0));
         // Its question is answered: its line goes down among those that work.
-        let works = line(json!({"task": "T-1", "kind": "works"}));
+        let works = line(&json!({"task": "T-1", "kind": "works"}));
         let lines = [&second, &works];
         selection.follow(&lines);
         assert_eq!(selected(&selection, &lines), Some(&works));
@@ -173,8 +173,8 @@ mod tests {
     #[test]
     fn a_slot_without_a_task_and_a_question_without_an_agent_are_told_apart() {
         let question = json!({"number": 7, "question": "Which?"});
-        let slot = line(json!({"slot": "calm-fox", "question": question}));
-        let nobody = line(json!({"question": question}));
+        let slot = line(&json!({"slot": "calm-fox", "question": question}));
+        let nobody = line(&json!({"question": question}));
         let mut selection = Selection::default();
         selection.select(&[&slot, &nobody], 1);
         selection.follow(&[&nobody, &slot]);
