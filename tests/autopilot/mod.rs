@@ -12,6 +12,7 @@ mod memory;
 mod overlap;
 mod overview;
 mod place;
+mod pull_request;
 mod real;
 mod review;
 mod trouble;

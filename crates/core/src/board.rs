@@ -10,6 +10,7 @@ mod draft;
 mod format;
 mod number;
 mod outcome;
+mod pull_request;
 mod touches;
 mod wait;
 
@@ -30,6 +31,7 @@ pub use draft::{DraftError, TaskDraft};
 pub use format::{ExportFormat, ImportFormat};
 pub use number::{InvalidTaskRef, TaskNumber, TaskRef};
 pub use outcome::{ClaimKind, Consequence, Outcome};
+pub use pull_request::{PullRequest, PullRequestState};
 pub use touches::{InvalidTouch, check_touch, touches_overlap};
 pub use wait::{BudgetScope, Wait};
 
@@ -53,12 +55,17 @@ pub const EVIDENCE_TAIL_BYTES: usize = 8 * 1024;
 
 impl BoardTask {
     /// Whether its verified work waits for a person instead of being merged: because
-    /// one wants to look, or because the work is left on its branch.
+    /// one wants to look, because the work is left on its branch, or because others
+    /// judge it in a pull request.
     #[must_use]
     pub fn is_reviewed(&self) -> bool {
         self.isolation == Isolation::Worktree
             && (self.review == ReviewGate::AfterApproval
-                || matches!(self.finish, Finish::Branch | Finish::Patch))
+                || self.pull_request.is_some()
+                || matches!(
+                    self.finish,
+                    Finish::Branch | Finish::Patch | Finish::PullRequest
+                ))
     }
 }
 
@@ -95,6 +102,9 @@ pub struct BoardTask {
     /// Whether a person looks at it before it is merged.
     #[serde(default)]
     pub review: ReviewGate,
+    /// Where its work is judged, once that was opened.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pull_request: Option<PullRequest>,
     pub checks: Vec<Check>,
     pub setup: Vec<Check>,
     pub teardown: Vec<Check>,

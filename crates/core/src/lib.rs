@@ -35,8 +35,8 @@ pub use board::{
     Attempt, BoardTask, Budget, BudgetScope, Check, CheckVerdict, Claim, ClaimKind, Consequence,
     DEFAULT_CHECK_TIMEOUT_SECS, DEFAULT_MAX_ATTEMPTS, DraftError, EVIDENCE_TAIL_BYTES, Evidence,
     ExportFormat, Finish, ImportFormat, InvalidTaskRef, InvalidTouch, Isolation, MOST_CHECK_SECS,
-    Note, NoteText, Outcome, Parts, Priority, ReviewGate, TaskDraft, TaskNumber, TaskRef,
-    UnknownChoice, Wait, backoff, check_touch, touches_overlap,
+    Note, NoteText, Outcome, Parts, Priority, PullRequest, PullRequestState, ReviewGate, TaskDraft,
+    TaskNumber, TaskRef, UnknownChoice, Wait, backoff, check_touch, touches_overlap,
 };
 pub use bounded::{AbsolutePath, Bounded, BoundedOr, Limit, List, MAX_EXACT, OutOfBounds, Text};
 pub use clock::{Clock, ManualClock, SystemClock, Timestamp};

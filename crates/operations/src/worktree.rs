@@ -9,9 +9,11 @@ use missiond_api::operations::worktree::{
     WorktreeDiscarded, WorktreeFinish, WorktreeFinishParams, WorktreeFinished, WorktreeList,
     WorktreePage, WorktreeStanding, WorktreeSummary, WorktreesCleaned,
 };
+use missiond_autopilot::pull_requests::HandOver;
 use missiond_autopilot::worktrees::{WorktreeEntry, reattach};
 use missiond_core::{
-    BoardTask, BoardTaskId, BoardTaskStatus, CheckVerdict, CliEngine, ErrorCode, Finish, Text,
+    Attempt, BoardTask, BoardTaskId, BoardTaskStatus, CheckVerdict, CliEngine, ErrorCode, Finish,
+    PullRequestState, Text,
 };
 use missiond_workspace::{
     FinishPlan, FinishPreview, Finished, WorkspaceError, Worktree, named_files,
@@ -41,8 +43,8 @@ async fn finish(call: Call, params: WorktreeFinishParams) -> Result<WorktreeFini
     if params.confirmed && !params.despite_failed_checks {
         expect_green(&summarized)?;
     }
-    let task = found.attempt.as_ref().map(|(_, task)| task.clone());
-    let task = task.as_ref();
+    let of = found.attempt.clone();
+    let task = of.as_ref().map(|(_, task)| task);
     // Its work is what the task asks for: whoever takes it has the task done.
     let completes = task.filter(|task| task.status != BoardTaskStatus::Done);
     let completes = completes.map(|task| (task.id, task.number));
@@ -61,14 +63,21 @@ async fn finish(call: Call, params: WorktreeFinishParams) -> Result<WorktreeFini
         into: into.clone(),
         message: params.message.map(Text::into_string).or(title),
     };
-    let result = if params.confirmed {
-        done(&worktree, &plan).await?
-    } else {
-        preview(&worktree, &plan).await?
+    let (mut remote, pulls) = (None, how == Finish::PullRequest);
+    if pulls {
+        let of_target = worktree.remote_of(&into).await;
+        remote = Some(of_target.map_err(|error| of_workspace(&error))?);
+    }
+    let result = match (params.confirmed, pulls) {
+        (false, _) => preview(&worktree, &plan).await?,
+        (true, true) => pull_request(&call, &worktree, &plan, of.clone()).await?,
+        (true, false) => done(&worktree, &plan).await?,
     };
+    let merged = |result: &FinishResult| matches!(result, FinishResult::PullRequest { state, .. } if *state == PullRequestState::Merged);
     // Where nothing was made, nothing is done with it either.
-    let completes = completes.filter(|_| result != FinishResult::NothingToBring);
-    if let (true, Some((task, _))) = (params.confirmed, completes) {
+    let completes =
+        completes.filter(|_| result != FinishResult::NothingToBring && (!pulls || merged(&result)));
+    if let (true, false, Some((task, _))) = (params.confirmed, pulls, completes) {
         complete(&call, task, outcome_sentence(&result, &into)).await?;
     }
     // As after a merge without review: what is merged needs no place any more.
@@ -85,15 +94,17 @@ async fn finish(call: Call, params: WorktreeFinishParams) -> Result<WorktreeFini
         worktree: summarized,
         how,
         into,
+        remote,
         result,
         completes: completes.map(|(_, number)| number),
     })
 }
 
 /// How work is brought back when nobody says: as its task wants it, and merged when
-/// it was left for a review.
+/// it was left for a review. Work in a pull request is asked about there.
 fn usual_finish(task: Option<&BoardTask>) -> Finish {
     match task {
+        Some(task) if task.pull_request.is_some() => Finish::PullRequest,
         Some(task) if task.status == BoardTaskStatus::Review => match task.finish {
             Finish::Branch | Finish::Patch => Finish::Merge,
             finish => finish,
@@ -169,6 +180,7 @@ fn outcome_sentence(result: &FinishResult, into: &str) -> String {
         FinishResult::Merged { commit } => format!("{into} has it at {commit}"),
         FinishResult::Branch { name } => format!("it is left on {name}"),
         FinishResult::Patch { path } => format!("it is in {path}"),
+        FinishResult::PullRequest { url, .. } => format!("it is in {url}"),
         FinishResult::WouldBring { .. }
         | FinishResult::AlreadyThere
         | FinishResult::NothingToBring => format!("{into} has it"),
@@ -204,6 +216,27 @@ async fn done(
         }
         Finished::Conflict { files } => Err(conflict(worktree, plan, &files)),
     }
+}
+
+/// What is in the worktree goes into a pull request, which its task waits for.
+async fn pull_request(
+    call: &Call,
+    worktree: &Worktree,
+    plan: &FinishPlan,
+    of: Option<(Attempt, BoardTask)>,
+) -> Result<FinishResult, ApiError> {
+    if preview(worktree, plan).await? == FinishResult::NothingToBring {
+        return Ok(FinishResult::NothingToBring);
+    }
+    let (worktree, into) = (worktree.clone(), plan.into.clone());
+    let work = HandOver { worktree, into, of };
+    let opened = call.daemon.autopilot.hand_over(&work).await;
+    let opened = opened.map_err(|error| ApiError::new(error.code(), error.to_string()))?;
+    Ok(FinishResult::PullRequest {
+        number: opened.number,
+        url: opened.url,
+        state: opened.state,
+    })
 }
 
 async fn preview(

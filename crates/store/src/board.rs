@@ -13,6 +13,7 @@
 mod attempt_rows;
 mod attempts;
 mod graph;
+mod pull_requests;
 mod ready;
 mod repositories;
 mod rows;
@@ -36,6 +37,7 @@ pub use attempts::{
     record_location, submit,
 };
 pub use graph::{Dependency, depend, dependencies, dependents, edges_among, undepend, waiting_for};
+pub use pull_requests::hand_over;
 pub use ready::{ReadyLimits, Waiting, count_ready, ready, waiting, waits_of};
 pub use repositories::{RepositoryTasks, repositories};
 pub(crate) use rows::placeholders;

@@ -88,7 +88,8 @@ impl Worktree {
                 }
                 self.move_target(plan, &head, &lock).await
             }
-            Finish::Branch => {
+            // A pull request has what is on the branch: this keeps that it was merged.
+            Finish::Branch | Finish::PullRequest => {
                 self.record_finished(plan, &head, None)?;
                 let name = self.branch().to_owned();
                 Ok(Finished::Branch { name })

@@ -90,7 +90,11 @@ impl Worktree {
         }
         let finished = self.record()?.finished;
         Ok(match finished.filter(|done| done.head == status.head) {
-            Some(done) if done.commit.is_some() => Landed::Merged { into: done.into },
+            Some(done)
+                if done.commit.is_some() || done.how == missiond_core::Finish::PullRequest =>
+            {
+                Landed::Merged { into: done.into }
+            }
             Some(done) if done.how == missiond_core::Finish::Patch => Landed::InPatch,
             Some(_) => Landed::OnBranch,
             None => match self.base() {

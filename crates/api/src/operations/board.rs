@@ -3,8 +3,8 @@
 
 use missiond_core::{
     Attempt, BoardTask, BoardTaskId, BoardTaskStatus, BoundedOr, CliEngine, EngineeringPhase,
-    Evidence, Limit, Note, NoteText, Parts, Priority, TaskDraft, TaskNumber, TaskRef, Text,
-    Timestamp, Wait,
+    Evidence, Limit, Note, NoteText, Parts, Priority, PullRequest, TaskDraft, TaskNumber, TaskRef,
+    Text, Timestamp, Wait,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -165,6 +165,9 @@ pub struct TaskSummary {
     /// Why it is blocked or failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocked: Option<String>,
+    /// Where its work is judged, once that was opened.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pull_request: Option<PullRequest>,
     /// What its agents used so far; absent when nothing is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
@@ -188,6 +191,7 @@ impl From<&BoardTask> for TaskSummary {
                 .map(|path| path.display().to_string()),
             due: task.due,
             blocked: task.blocked.clone(),
+            pull_request: task.pull_request.clone(),
             usage: None,
             updated_at: task.updated_at,
         }

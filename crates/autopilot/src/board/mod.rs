@@ -8,6 +8,7 @@ mod error;
 mod exchange;
 mod fill;
 mod propose;
+mod pull_requests;
 mod queries;
 mod repository_checks;
 mod vet;

@@ -260,7 +260,8 @@ pub(crate) struct DraftArgs {
     /// What the work starts from: a branch, a tag or a commit.
     #[arg(long, value_name = "REF")]
     pub(crate) base: Option<String>,
-    /// What becomes of verified work: merge, squash, rebase, branch or patch.
+    /// What becomes of verified work: merge, squash, rebase, branch, patch or
+    /// pull_request.
     #[arg(long)]
     pub(crate) finish: Option<Finish>,
     /// Whether a person looks at verified work first: merge_at_once or after_approval.

@@ -72,7 +72,7 @@ choice! {
 
 choice! {
     /// What becomes of verified work.
-    Finish, "a way to finish", "merge, squash, rebase, branch or patch",
+    Finish, "a way to finish", "merge, squash, rebase, branch, patch or pull_request",
     {
         #[default] Merge = "merge",
         Squash = "squash",
@@ -81,6 +81,8 @@ choice! {
         Branch = "branch",
         /// A patch file is written and the branch left.
         Patch = "patch",
+        /// The branch is pushed and a pull request opened.
+        PullRequest = "pull_request",
     }
 }
 
@@ -133,9 +135,11 @@ impl std::str::FromStr for Isolation {
 impl std::str::FromStr for Finish {
     type Err = UnknownChoice;
 
+    /// On a command line words are joined by a hyphen as often as not.
     fn from_str(text: &str) -> Result<Self, UnknownChoice> {
+        let word = text.replace('-', "_");
         let all = Self::ALL.iter();
-        let mut named = all.filter(|choice| choice.as_str() == text);
+        let mut named = all.filter(|choice| choice.as_str() == word);
         named.next().copied().ok_or_else(|| Self::unknown(text))
     }
 }
@@ -172,6 +176,7 @@ mod tests {
             assert_eq!(finish.as_str().parse(), Ok(finish));
         }
         assert_eq!("P0".parse(), Ok(Priority::Urgent));
+        assert_eq!("pull-request".parse(), Ok(Finish::PullRequest));
     }
 
     #[test]

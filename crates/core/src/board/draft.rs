@@ -328,6 +328,7 @@ impl BoardTask {
             base: draft.base,
             finish: draft.finish.unwrap_or_default(),
             review: draft.review.unwrap_or_default(),
+            pull_request: None,
             checks: draft.checks.unwrap_or_default(),
             setup: draft.setup.unwrap_or_default(),
             teardown: draft.teardown.unwrap_or_default(),

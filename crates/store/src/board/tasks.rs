@@ -201,6 +201,7 @@ pub async fn edit(
     after.blocked = before.blocked;
     after.created_at = before.created_at;
     after.finished_at = before.finished_at;
+    after.pull_request = before.pull_request;
     rows::store(tx, &after).await?;
     act.record(tx, vec![updated(&after)]).await?;
     Ok(after)

@@ -99,6 +99,7 @@ macro_rules! for_each_store_case {
             board_a_late_result_is_refused,
             board_attempts_back_off_and_end_at_the_cap,
             board_only_what_was_tried_and_rests_is_tried_again,
+            board_work_in_a_pull_request_waits_for_it_in_review,
             board_work_in_review_waits_for_a_person_and_holds_back_what_needs_it,
             board_a_graph_is_added_whole_or_not_at_all,
             board_64_claimers_claim_every_task_once,

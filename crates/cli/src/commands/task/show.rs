@@ -140,6 +140,9 @@ pub(super) fn details(output: &mut Output, details: &TaskDetails) {
             field("works in", &place);
         }
     }
+    if let Some(opened) = &task.pull_request {
+        field("handed over", &format!("{opened}: {}", opened.url));
+    }
     if let Some(engine) = &task.engine {
         let model = task
             .model
