@@ -232,6 +232,7 @@ const TaskCard = memo(
               {label}
             </span>
           ))}
+          {task.pull_request ? <span className="tag">Pull request #{task.pull_request.number}</span> : null}
           {runs?.checks ? <CheckMark checks={runs.checks} /> : null}
           {runs && tokensOf(runs) ? <span className="quiet card-tokens">{tokensOf(runs)}</span> : null}
         </span>

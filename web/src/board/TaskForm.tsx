@@ -26,6 +26,7 @@ const FINISHES: [Finish, string][] = [
   ["rebase", "Rebase"],
   ["branch", "Leave the branch"],
   ["patch", "Write a patch"],
+  ["pull_request", "Open a pull request"],
 ];
 
 interface Props {

@@ -11,6 +11,7 @@ import { useAction, useOpenQuestions, useOperation } from "../daemon/queries";
 import type { BoardTask, Note, TaskDetails, TaskLink } from "../generated/operations";
 import { Loaded } from "../parts/Loaded";
 import { TaskMark } from "../parts/marks";
+import { PullRequestLink } from "../parts/PullRequestLink";
 import { Ago } from "../parts/time";
 import { complain } from "../parts/toasts";
 import { Attempts } from "./Attempts";
@@ -123,7 +124,8 @@ function Facts({ details }: { details: TaskDetails }) {
     ["Repository", task.repository ? <code>{task.repository}</code> : null],
     ["Isolation", task.isolation],
     ["Start from", task.base ? <code>{task.base}</code> : null],
-    ["When verified", task.finish],
+    ["When verified", task.finish.replaceAll("_", " ")],
+    ["Handed over", task.pull_request ? <PullRequestLink of={task.pull_request} /> : null],
     ["Failed attempts", `${task.tries} of at most ${task.max_attempts}`],
     ["Budget", task.budget?.tokens ? `${task.budget.tokens.toLocaleString()} tokens` : null],
     ["Touches", task.touches.length > 0 ? <code>{task.touches.join(" ")}</code> : null],

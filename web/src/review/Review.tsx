@@ -10,6 +10,7 @@ import { useOperation } from "../daemon/queries";
 import type { CheckVerdict, WorktreeLanding, WorktreeSummary } from "../generated/operations";
 import { Loaded, Nothing } from "../parts/Loaded";
 import { Mark, type Tone } from "../parts/marks";
+import { PullRequestLink } from "../parts/PullRequestLink";
 import { Ago } from "../parts/time";
 import { Counts } from "./DiffFile";
 import "./review.css";
@@ -132,6 +133,7 @@ function Item({ worktree }: { worktree: WorktreeSummary }) {
       </p>
       <p className="review-item-facts quiet">
         {worktree.task ? <Link href={`/board/${worktree.task}`}>{worktree.task}</Link> : null}
+        <PullRequestLink of={worktree.pull_request} />
         {worktree.repository ? (
           <span className="tag" title={worktree.repository}>
             {worktree.repository.split("/").at(-1)}
