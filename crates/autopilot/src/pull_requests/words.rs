@@ -14,7 +14,7 @@ const MOST_SAID: usize = 400;
 
 pub(super) fn title(work: &HandOver) -> String {
     let title = match work.task() {
-        Some(task) => &task.title,
+        Some(task) => task.title.as_str(),
         None => work.worktree.branch(),
     };
     cut(&mask(title).text, MOST_TITLE)

@@ -13,10 +13,16 @@ pub(super) fn list(output: &mut Output, page: &TaskPage) {
         output.line("There are no such tasks. Add one with: mission task add \"what to do\"");
         return;
     }
+    let status = |task: &TaskSummary| match &task.pull_request {
+        Some(opened) if task.status == BoardTaskStatus::Review => {
+            format!("{} #{}", task.status, opened.number)
+        }
+        _ => task.status.as_str().to_owned(),
+    };
     let row = |task: &TaskSummary| {
         vec![
             task.number.to_string(),
-            task.status.as_str().to_owned(),
+            status(task),
             task.priority.as_str().to_owned(),
             task.phase.as_str().to_owned(),
             task.engine
