@@ -75,7 +75,15 @@ impl Worktree {
         replaces: Option<&str>,
     ) -> Result<GitOutput, WorkspaceError> {
         let branch = format!("refs/heads/{}", self.branch());
-        let call = self.repository().call("push the branch").within(TIME_LIMIT);
+        let (repository, doing) = (self.repository(), "push the branch");
+        let place = repository.main_path();
+        // A remote may be a path, which counts from where the person has the repository.
+        let call = if place == repository.common_dir() {
+            repository.call(doing)
+        } else {
+            repository.git().call(place, doing)
+        };
+        let call = call.within(TIME_LIMIT);
         // What would ask on a screen fails instead.
         let call = call.variable("SSH_ASKPASS_REQUIRE", "never");
         let call = call.args(["push", "--porcelain", "--no-verify", "--no-follow-tags"]);

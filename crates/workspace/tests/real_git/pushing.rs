@@ -67,6 +67,16 @@ async fn only_what_was_pushed_from_here_is_replaced() {
 }
 
 #[tokio::test]
+async fn a_remote_that_is_a_relative_path_counts_from_the_repository() {
+    let sample = Sample::new();
+    let bare = remote(&sample, "origin");
+    sample.git(["remote", "set-url", "origin", "../origin.git"]);
+    let worktree = sample.work("1-1", "code/b", "b\n").await;
+    let pushed = worktree.push("origin").await.unwrap();
+    assert_eq!(git(&bare, ["rev-parse", "mission/1-1"]), pushed);
+}
+
+#[tokio::test]
 async fn work_that_was_merged_in_a_pull_request_needs_no_place_any_more() {
     let sample = Sample::new();
     let worktree = sample.work("1-1", "code/b", "b\n").await;
