@@ -2,6 +2,7 @@
 //! rehearsal agents, from the claim to the merge, and everything that can come
 //! between.
 
+mod alternatives;
 mod budgets;
 mod context;
 mod crash;

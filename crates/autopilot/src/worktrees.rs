@@ -242,6 +242,15 @@ impl Worktrees {
         Ok(None)
     }
 
+    /// How much the attempt has changed, committed or not; nothing when neither its
+    /// worktree nor its branch is left.
+    pub async fn size_of(&self, attempt: &Attempt, task: &BoardTask) -> Option<DiffSize> {
+        match Worktree::open(attempt.worktree.as_ref()?).await {
+            Ok(worktree) => worktree.size().await.ok(),
+            Err(_) => branch_size(attempt, task).await,
+        }
+    }
+
     /// The last attempt of each folder, with its task.
     async fn attempts(
         &self,

@@ -4,6 +4,7 @@
 //! three facts and stored apart. That a task is ready, and why it waits, is
 //! never stored: it is computed from these facts ([`Wait`]).
 
+mod alternative;
 mod check;
 mod choice;
 mod draft;
@@ -24,6 +25,7 @@ use crate::{
     FencingToken, List, Permission, SlotId, Text, Timestamp,
 };
 
+pub use alternative::{Alternative, Alternatives, MOST_ALTERNATIVES};
 pub use check::Check;
 pub use choice::{Finish, Isolation, Priority, ReviewGate, UnknownChoice};
 pub use draft::{DraftError, TaskDraft};
@@ -52,6 +54,12 @@ pub const DEFAULT_MAX_ATTEMPTS: u32 = 3;
 pub const EVIDENCE_TAIL_BYTES: usize = 8 * 1024;
 
 impl BoardTask {
+    /// What it has in common with its alternatives: the first of them.
+    #[must_use]
+    pub fn group(&self) -> BoardTaskId {
+        self.alternative_of.unwrap_or(self.id)
+    }
+
     /// Whether its verified work waits for a person instead of being merged: because
     /// one wants to look, or because the work is left on its branch.
     #[must_use]
@@ -78,6 +86,9 @@ pub struct BoardTask {
     /// The place among tasks of the same priority: smaller comes first.
     pub rank: f64,
     pub parent: Option<BoardTaskId>,
+    /// The task that it tries too, with another engine: one of them is kept.
+    #[serde(default)]
+    pub alternative_of: Option<BoardTaskId>,
     pub labels: Vec<String>,
     /// Globs of the paths it will change, relative to the repository.
     pub touches: Vec<String>,

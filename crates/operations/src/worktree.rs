@@ -17,6 +17,7 @@ use missiond_workspace::{
     FinishPlan, FinishPreview, Finished, WorkspaceError, Worktree, named_files,
 };
 
+use crate::board::of_board;
 use crate::call::{Call, Operations, of_store};
 use summary::summary;
 
@@ -68,6 +69,16 @@ async fn finish(call: Call, params: WorktreeFinishParams) -> Result<WorktreeFini
     };
     // Where nothing was made, nothing is done with it either.
     let completes = completes.filter(|_| result != FinishResult::NothingToBring);
+    // Asked for before they are given up with it.
+    let gives_up = match completes {
+        Some((task, _)) => call
+            .daemon
+            .board
+            .rivals(task)
+            .await
+            .map_err(|error| of_board(&error))?,
+        None => Vec::new(),
+    };
     if let (true, Some((task, _))) = (params.confirmed, completes) {
         complete(&call, task, outcome_sentence(&result, &into)).await?;
     }
@@ -87,6 +98,7 @@ async fn finish(call: Call, params: WorktreeFinishParams) -> Result<WorktreeFini
         into,
         result,
         completes: completes.map(|(_, number)| number),
+        gives_up: gives_up.iter().map(|task| task.number).collect(),
     })
 }
 

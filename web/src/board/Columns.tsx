@@ -227,6 +227,7 @@ const TaskCard = memo(
         <span className="card-tags">
           {task.repository ? <span className="tag card-repository">{nameOf(task.repository)}</span> : null}
           {task.engine ? <span className="quiet">{task.engine}</span> : null}
+          {task.one_of ? <span className="tag">one of {task.one_of}</span> : null}
           {task.labels?.map((label) => (
             <span key={label} className="tag">
               {label}
@@ -245,6 +246,7 @@ const TaskCard = memo(
     before.task.updated_at === after.task.updated_at &&
     before.task.priority === after.task.priority &&
     before.task.blocked === after.task.blocked &&
+    before.task.one_of === after.task.one_of &&
     before.task.title === after.task.title &&
     before.task.labels?.join() === after.task.labels?.join() &&
     JSON.stringify(before.work) === JSON.stringify(after.work),

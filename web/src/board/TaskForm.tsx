@@ -6,6 +6,7 @@ import type { Finish, Isolation, Priority, RepositorySummary, ReviewGate } from 
 import { AgentFields } from "../start/AgentFields";
 import { line } from "../start/engines";
 import { RepositoryField } from "../start/RepositoryField";
+import { AlsoTry } from "./AlsoTry";
 import type { TaskFields } from "./taskDraft";
 import "../start/start.css";
 
@@ -82,6 +83,7 @@ export function TaskForm({ fields, change, isNew }: Props) {
         any="Any agent"
         usual="As configured"
       />
+      {isNew ? <AlsoTry value={fields.also} change={(also) => set({ also })} /> : null}
       <Checks
         fields={fields}
         set={(part) => {

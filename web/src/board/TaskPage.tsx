@@ -13,6 +13,7 @@ import { Loaded } from "../parts/Loaded";
 import { TaskMark } from "../parts/marks";
 import { Ago } from "../parts/time";
 import { complain } from "../parts/toasts";
+import { Alternatives } from "./Alternatives";
 import { Attempts } from "./Attempts";
 import { nameOf } from "./cards";
 import { EditTask } from "./EditTask";
@@ -103,6 +104,7 @@ function Details({ details }: { details: TaskDetails }) {
       <div className="task-body">
         <div className="stack">
           {task.description ? <p className="prose">{task.description}</p> : null}
+          <Alternatives details={details} />
           <Attempts details={details} />
           <Notes number={task.number} notes={details.notes} />
         </div>

@@ -90,6 +90,7 @@ const CHANGED_BY: Partial<Record<OperationName, OperationName[]>> = {
   board_note: ["board_show"],
   board_retry: BOARD,
   board_cancel: BOARD,
+  board_alternative: BOARD,
   board_decompose: BOARD,
   autopilot_set: ["autopilot_show", "board_ready", "overview"],
   overview_seen: ["overview"],
@@ -132,6 +133,7 @@ function changedBy(event: TimelineEvent["event"]): OperationName[] {
     case "board_task_created":
     case "board_task_updated":
     case "board_phase_changed":
+    case "board_alternative_kept":
     case "lease_expired":
       return BOARD;
     case "board_task_claimed":

@@ -79,6 +79,7 @@ export function Merge({ worktree, close }: { worktree: string; close: () => void
                   </label>
                 ) : null}
                 <p className="merge-does">{sentence(foreseen, way)}</p>
+                <Others numbers={foreseen.gives_up ?? []} />
                 <div className="actions">
                   <button type="button" className="button plain" onClick={close}>
                     Cancel
@@ -95,6 +96,18 @@ export function Merge({ worktree, close }: { worktree: string; close: () => void
     </Sheet>
   );
 }
+
+/** What becomes of the alternatives. */
+function Others({ numbers }: { numbers: string[] }) {
+  if (numbers.length === 0) return null;
+  return <p className="merge-does">Keep this one: {keepsOver(numbers)}</p>;
+}
+
+/** What becomes of those that are not kept. */
+export const keepsOver = (numbers: string[]): string =>
+  numbers.length === 1
+    ? `${numbers[0]} is given up, and its work stays on its branch.`
+    : `${numbers.join(", ")} are given up, and their work stays on their branches.`;
 
 /** What failed, by name. */
 function Red({ verdict }: { verdict: CheckVerdict }) {

@@ -11,7 +11,7 @@ import { useOperation } from "../daemon/queries";
 import { Loaded } from "../parts/Loaded";
 import { Compare } from "./Compare";
 import { CompareWith } from "./CompareWith";
-import { Merge } from "./Merge";
+import { keepsOver, Merge } from "./Merge";
 import { roundsOf } from "./Verdict";
 import { Work } from "./Work";
 import "../board/board.css";
@@ -39,6 +39,11 @@ function Page({ worktree }: { worktree: string }) {
   const last = isLast ? roundsOf(task.data?.evidence ?? [])[0] : undefined;
   const red = last !== undefined && last.failed.length > 0;
   const mergeable = Boolean(data?.path) || task.data?.task.status === "review";
+  // Whoever takes one of several gives the others up.
+  const rivals = (task.data?.alternatives ?? []).filter(
+    (each) => each.number !== data?.task && each.status !== "done" && each.status !== "failed",
+  );
+  const keeps = rivals.length > 0 ? `Keep this one: ${keepsOver(rivals.map((each) => each.number))}` : undefined;
   useShortcuts({
     r: () => void changes.refetch(),
     m: () => setMerging(mergeable && !data?.in_use),
@@ -59,7 +64,7 @@ function Page({ worktree }: { worktree: string }) {
               type="button"
               className={red ? "button danger" : "button primary"}
               disabled={Boolean(data.in_use)}
-              title={data.in_use ?? undefined}
+              title={data.in_use ?? keeps}
               onClick={() => setMerging(true)}
             >
               Merge… <kbd>m</kbd>

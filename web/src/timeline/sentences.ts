@@ -24,6 +24,7 @@ const STORY = new Set<Event["type"]>([
   "board_task_created",
   "board_task_updated",
   "board_task_claimed",
+  "board_alternative_kept",
   "checks_finished",
   "question_created",
   "question_answered",
@@ -67,6 +68,8 @@ export function kindOf(event: Event): string {
       return "created";
     case "board_task_claimed":
       return "claimed";
+    case "board_alternative_kept":
+      return "kept";
     case "board_task_updated":
       return event.status;
     case "checks_finished":
@@ -137,6 +140,8 @@ function sentenceOf(event: Event): { sentence: string; tone: Tone } {
         sentence: `is ${event.status}`,
         tone: event.status === "done" ? "good" : event.status === "failed" ? "bad" : event.status === "blocked" ? "wait" : "work",
       };
+    case "board_alternative_kept":
+      return { sentence: `instead of ${event.instead_of.join(", ")}`, tone: "good" };
     case "board_task_claimed":
       return { sentence: "an agent works on it", tone: "work" };
     case "board_phase_changed":

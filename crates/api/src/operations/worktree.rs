@@ -249,6 +249,10 @@ pub struct WorktreeFinished {
     /// The task that is done with this, or would be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completes: Option<TaskNumber>,
+    /// The alternatives of that task that are given up with this, or would be: it is
+    /// the one that is kept. Their work stays on its branch.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gives_up: Vec<TaskNumber>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

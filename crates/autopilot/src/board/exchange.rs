@@ -266,6 +266,7 @@ fn tasks_of(cards: Vec<Card>, defaults: &TaskDraft) -> Result<Vec<NewBoardTask>,
             id: ids[&card.key],
             draft,
             parent: card.parent.as_ref().map(|parent| ids[parent]),
+            alternative_of: None,
             depends_on: card.depends_on.iter().map(|on| ids[on]).collect(),
             history: History {
                 status: match card.standing {

@@ -2,6 +2,7 @@
 //! what. The rules are the store's; here they meet the clock, the files that
 //! fill a task in, and whoever asks.
 
+mod alternatives;
 mod claims;
 mod decompose;
 mod error;
@@ -16,14 +17,15 @@ use std::sync::Arc;
 
 use missiond_api::Home;
 use missiond_core::{
-    BoardTask, BoardTaskId, Clock, DaemonId, EngineeringPhase, Note, NoteText, ReviewGate,
-    TaskDraft, TaskRef, TraceContext, Wait,
+    Alternative, BoardTask, BoardTaskId, Clock, DaemonId, EngineeringPhase, Note, NoteText,
+    ReviewGate, TaskDraft, TaskRef, TraceContext, Wait,
 };
 use missiond_os::expand_home;
 use missiond_store::board::{self as store, Act, NewBoardTask, ReadyLimits, RetryFrom, TaskEdit};
 use missiond_store::{MissionDb, StoreError, Tx};
 use missiond_timeline::Timeline;
 
+pub use alternatives::AlternativeTask;
 pub use decompose::Part;
 pub use error::BoardError;
 pub use exchange::{Again, Imported, ReadCards, Source};
@@ -51,6 +53,8 @@ pub struct TaskRequest {
     pub template: Option<String>,
     pub parent: Option<TaskRef>,
     pub depends_on: Vec<TaskRef>,
+    /// Engines that try it too.
+    pub alternatives: Vec<Alternative>,
 }
 
 /// A task that was added.
@@ -59,6 +63,8 @@ pub struct Added {
     pub task: BoardTask,
     pub waits: Vec<Wait>,
     pub warnings: Vec<String>,
+    /// The same task for other engines.
+    pub alternatives: Vec<BoardTask>,
 }
 
 /// What is to change about a task.
@@ -106,13 +112,17 @@ impl Board {
     ) -> Result<Added, BoardError> {
         let mut filled = fill::fill(&self.home, request.draft, request.template).await?;
         filled.draft.review.get_or_insert(request.review);
+        let further = alternatives::drafts(&mut filled.draft, request.alternatives)?;
         filled.draft.check()?;
         let mut warnings = filled.warnings;
         warnings.extend(vet::vet(&filled.draft).await?);
+        for draft in &further {
+            warnings.extend(vet::vet_program(draft)?);
+        }
         let act = self.act(trace);
         let (parent, depends_on) = (request.parent, request.depends_on);
         let mut new = NewBoardTask::open(filled.draft);
-        let (task, waits) = self
+        let (task, alternatives, waits) = self
             .db
             .write(move |tx| {
                 Box::pin(async move {
@@ -120,9 +130,15 @@ impl Board {
                         new.parent = Some(store::find(tx, parent).await?.id);
                     }
                     new.depends_on = ids(tx, &depends_on).await?;
+                    let further = alternatives::of_head(&new, further);
                     let task = store::add(tx, new, &act).await?;
+                    let alternatives = if further.is_empty() {
+                        Vec::new()
+                    } else {
+                        store::add_graph(tx, further, &[], &act).await?
+                    };
                     let waits = store::waits_of(tx, &task, act.now, &limits).await?;
-                    Ok((task, waits))
+                    Ok((task, alternatives, waits))
                 })
             })
             .await?;
@@ -130,6 +146,7 @@ impl Board {
             task,
             waits,
             warnings,
+            alternatives,
         })
     }
 

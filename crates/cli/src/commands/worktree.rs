@@ -156,6 +156,13 @@ fn show_finished(output: &mut Output, finished: &WorktreeFinished) {
         (Some(task), false) => output.line(format!("{task} would be done with it.")),
         (None, _) => {}
     }
+    for other in &finished.gives_up {
+        output.line(if finished.done {
+            format!("{other} is given up; its work stays on its branch.")
+        } else {
+            format!("{other} would be given up; its work stays on its branch.")
+        });
+    }
     if !finished.done && finished.result != FinishResult::NothingToBring {
         output.line(match red {
             Some(_) => "Nothing was done: --yes --despite-failed-checks does it.",

@@ -316,6 +316,7 @@ impl BoardTask {
             priority: draft.priority.unwrap_or_default(),
             rank: draft.rank.unwrap_or(number.0 as f64),
             parent: None,
+            alternative_of: None,
             labels: draft.labels.unwrap_or_default(),
             touches: draft.touches.unwrap_or_default(),
             due: draft.due,

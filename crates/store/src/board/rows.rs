@@ -12,7 +12,7 @@ use crate::{Row, StoreError, Tx, Value};
 pub(super) const TASK: &str = "id, number, title, description, status, phase, phases, priority, \
      rank, parent, labels, touches, due, engine, args, permission, model, repository, isolation, \
      base, finish, checks, setup, teardown, max_attempts, budget, tries, not_before, blocked, \
-     created_at, updated_at, finished_at, review";
+     created_at, updated_at, finished_at, review, alternative_of";
 
 fn json<T: Serialize>(value: &T) -> Result<Value, StoreError> {
     let text = serde_json::to_string(value);
@@ -76,6 +76,7 @@ pub(super) fn task_values(task: &BoardTask) -> Result<Vec<Value>, StoreError> {
         task.updated_at.into(),
         task.finished_at.into(),
         task.review.as_str().into(),
+        task.alternative_of.map(|head| head.to_string()).into(),
     ])
 }
 
@@ -119,6 +120,7 @@ pub(super) fn task(row: &Row) -> Result<BoardTask, StoreError> {
         updated_at: row.get(30)?,
         finished_at: row.get(31)?,
         review: row.parse(32)?,
+        alternative_of: row.parse_optional(33)?,
     })
 }
 

@@ -1,10 +1,13 @@
 //! How tasks are shown to people.
 
-use missiond_api::operations::board::{ReadyReport, TaskDetails, TaskLink, TaskPage, TaskSummary};
+use missiond_api::operations::board::{
+    AlternativeSummary, ReadyReport, TaskDetails, TaskLink, TaskPage, TaskSummary,
+};
 use missiond_core::{
     Attempt, BoardTaskStatus, Check, Clock, Evidence, Isolation, SystemClock, Timestamp, Wait,
 };
 
+use super::super::usage::cost;
 use crate::output::Output;
 use crate::term::{Paint, Style, duration, printable};
 
@@ -169,6 +172,14 @@ pub(super) fn details(output: &mut Output, details: &TaskDetails) {
     for (name, link) in links {
         field(name, &link_text(link));
     }
+    for other in &details.alternatives {
+        let which = if other.number == task.number {
+            "this one"
+        } else {
+            "or"
+        };
+        field(which, &alternative_text(other));
+    }
     if !task.description.is_empty() {
         output.line("");
         for line in task.description.lines() {
@@ -203,6 +214,31 @@ pub(super) fn details(output: &mut Output, details: &TaskDetails) {
             }
         }
     }
+}
+
+/// One of several tasks for the same work, to be compared with the others.
+fn alternative_text(one: &AlternativeSummary) -> String {
+    let engine = match &one.model {
+        Some(model) => format!("{}, {model}", one.engine),
+        None => one.engine.to_string(),
+    };
+    let mut parts = vec![engine, one.status.to_string()];
+    parts.extend(one.checks.as_ref().map(|checks| match checks.red() {
+        Some(red) => format!("checks fail: {red}"),
+        None => "checks passed".to_owned(),
+    }));
+    parts.extend(one.size.map(|size| {
+        let files = match size.files {
+            1 => "1 file".to_owned(),
+            count => format!("{count} files"),
+        };
+        format!("{files} +{} −{}", size.additions, size.deletions)
+    }));
+    if let Some(usage) = &one.usage {
+        parts.push(format!("{} tokens", usage.tokens.counted));
+        parts.push(cost(&usage.cost));
+    }
+    format!("{}  {}", one.number, parts.join("; "))
 }
 
 fn link_text(link: &TaskLink) -> String {
