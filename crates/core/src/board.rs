@@ -25,7 +25,7 @@ use crate::{
     FencingToken, List, Permission, SlotId, Text, Timestamp,
 };
 
-pub use alternative::{Alternative, Alternatives, MOST_ALTERNATIVES};
+pub use alternative::{Alternative, Alternatives, InvalidAlternative, MOST_ALTERNATIVES};
 pub use check::Check;
 pub use choice::{Finish, Isolation, Priority, ReviewGate, UnknownChoice};
 pub use draft::{DraftError, TaskDraft};

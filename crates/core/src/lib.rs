@@ -34,10 +34,10 @@ pub use access::{AccessKind, UnknownAccessKind};
 pub use board::{
     Alternative, Alternatives, Attempt, BoardTask, Budget, BudgetScope, Check, CheckVerdict, Claim,
     ClaimKind, Consequence, DEFAULT_CHECK_TIMEOUT_SECS, DEFAULT_MAX_ATTEMPTS, DraftError,
-    EVIDENCE_TAIL_BYTES, Evidence, ExportFormat, Finish, ImportFormat, InvalidTaskRef,
-    InvalidTouch, Isolation, MOST_ALTERNATIVES, MOST_CHECK_SECS, Note, NoteText, Outcome, Parts,
-    Priority, ReviewGate, TaskDraft, TaskNumber, TaskRef, UnknownChoice, Wait, backoff,
-    check_touch, touches_overlap,
+    EVIDENCE_TAIL_BYTES, Evidence, ExportFormat, Finish, ImportFormat, InvalidAlternative,
+    InvalidTaskRef, InvalidTouch, Isolation, MOST_ALTERNATIVES, MOST_CHECK_SECS, Note, NoteText,
+    Outcome, Parts, Priority, ReviewGate, TaskDraft, TaskNumber, TaskRef, UnknownChoice, Wait,
+    backoff, check_touch, touches_overlap,
 };
 pub use bounded::{AbsolutePath, Bounded, BoundedOr, Limit, List, MAX_EXACT, OutOfBounds, Text};
 pub use clock::{Clock, ManualClock, SystemClock, Timestamp};

@@ -1,7 +1,6 @@
 // What the form of a task holds, and the task it means.
 
 import type {
-  Alternative,
   BoardEditParams,
   BoardTask,
   Finish,
@@ -115,8 +114,8 @@ export function draftOf(fields: TaskFields): TaskDraft {
 }
 
 /** The further agents of a new task. */
-export const alternativesOf = ({ also }: TaskFields): Alternative[] =>
-  also.map(({ engine, model }) => ({ engine, ...(model.trim() ? { model: model.trim() } : {}) }));
+export const alternativesOf = ({ also }: TaskFields): string[] =>
+  also.map(({ engine, model }) => (model.trim() ? `${engine}:${model.trim()}` : engine));
 
 /** What of a task was changed in its form; nothing of the rest is touched. */
 export function changesOf(task: BoardTask, before: string[], fields: TaskFields): BoardEditParams {

@@ -76,7 +76,7 @@ operations! {
 #[serde(deny_unknown_fields)]
 pub struct BoardAddParams {
     pub task: TaskDraft,
-    /// A template to take from what the task leaves out.
+    /// A template for what the task leaves out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub template: Option<String>,
     /// The task it is a part of.
@@ -85,7 +85,7 @@ pub struct BoardAddParams {
     /// Tasks that must be done first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<TaskRef>,
-    /// Engines to try it too; a person keeps one.
+    /// Engines to try it too, as engine:model; one is kept.
     #[serde(default, skip_serializing_if = "is_empty")]
     pub alternatives: Alternatives,
 }

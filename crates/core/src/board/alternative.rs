@@ -5,7 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::TaskDraft;
 use crate::{CliEngine, InvalidEngineName, List};
@@ -13,16 +13,29 @@ use crate::{CliEngine, InvalidEngineName, List};
 /// The further engines a new task is given to.
 pub type Alternatives = List<Alternative, 0, 3>;
 
+/// The longest name of an engine with its model.
+const LONGEST: usize = 300;
+
 /// As many tasks may be alternatives of each other.
 pub const MOST_ALTERNATIVES: usize = 4;
 
-/// An engine that tries a task too.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+// An engine that tries a task too, sent as it is written on the command line: `codex` or
+// `codex:gpt-5`. Agents read what a task may have before they add one, and a word costs
+// them less than an object and its description.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, JsonSchema)]
+#[schemars(with = "String", inline, extend("maxLength" = LONGEST))]
 pub struct Alternative {
     pub engine: CliEngine,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+}
+
+/// The text names no engine with a model.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidAlternative {
+    #[error(transparent)]
+    Engine(#[from] InvalidEngineName),
+    #[error("the engine and its model are longer than {LONGEST} characters")]
+    Long,
 }
 
 impl Alternative {
@@ -41,10 +54,13 @@ impl Alternative {
 }
 
 impl FromStr for Alternative {
-    type Err = InvalidEngineName;
+    type Err = InvalidAlternative;
 
     /// `codex`, or `codex:gpt-5` with a model.
-    fn from_str(text: &str) -> Result<Self, InvalidEngineName> {
+    fn from_str(text: &str) -> Result<Self, InvalidAlternative> {
+        if text.chars().count() > LONGEST {
+            return Err(InvalidAlternative::Long);
+        }
         let (engine, model) = match text.split_once(':') {
             Some((engine, model)) => (engine, Some(model.trim()).filter(|model| !model.is_empty())),
             None => (text, None),
@@ -65,6 +81,18 @@ impl fmt::Display for Alternative {
     }
 }
 
+impl Serialize for Alternative {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Alternative {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        crate::from_text::deserialize(deserializer, "an engine, maybe with a model: codex:gpt-5")
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -80,6 +108,10 @@ mod tests {
         );
         assert_eq!(read("codex:").unwrap(), "codex");
         assert!(read("Not An Engine").is_err());
+        assert!(read(&format!("codex:{}", "x".repeat(LONGEST))).is_err());
+        let sent = serde_json::json!("claude:opus");
+        let one: Alternative = serde_json::from_value(sent.clone()).unwrap();
+        assert_eq!(serde_json::to_value(&one).unwrap(), sent);
     }
 
     #[test]

@@ -52,7 +52,7 @@ macro_rules! choice {
 }
 
 choice! {
-    /// How soon a task is wanted; P0 to P3 in other people's words.
+    /// How soon a task is wanted.
     Priority, "a priority", "urgent, high, normal or low (or P0 to P3)",
     { Urgent = "urgent", High = "high", #[default] Normal = "normal", Low = "low" }
 }
@@ -61,11 +61,11 @@ choice! {
     /// Where the agent works.
     Isolation, "a kind of isolation", "worktree, shared or none",
     {
-        /// In a git worktree and branch of its attempt's own.
+        /// A git worktree of its own.
         #[default] Worktree = "worktree",
-        /// In the repository's own tree.
+        /// The repository's own tree.
         Shared = "shared",
-        /// In no repository.
+        /// No repository.
         None = "none",
     }
 }

@@ -15,8 +15,7 @@ use super::{
 use crate::machines::Machine;
 use crate::{BoardTaskId, BoardTaskStatus, CliEngine, EngineeringPhase, Permission, Timestamp};
 
-/// What a task is to be. Every field may be left out; a title must come from
-/// somewhere.
+/// All but the title may be left out.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TaskDraft {
