@@ -48,7 +48,7 @@ function Row({ one, own }: { one: AlternativeSummary; own: AlternativeSummary | 
   const isOwn = one.number === own?.number;
   return (
     <tr>
-      <td>{isOwn ? <span className="number">{one.number}</span> : <Link href={`/board/${one.number}`}>{one.number}</Link>}</td>
+      <td>{isOwn ? <span className="number">{one.number}</span> : <Link className="number" href={`/board/${one.number}`}>{one.number}</Link>}</td>
       <td>{agentOf(one)}</td>
       <td>
         <TaskMark status={one.status} />
