@@ -3,6 +3,7 @@
 //! agent's work: a worktree is put back to the commit they ran on.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use missiond_core::machines::Machine;
 use missiond_core::{Check, Evidence, Isolation, TraceContext};
@@ -12,6 +13,12 @@ use missiond_workspace::{
 
 use super::work::{JobError, Work};
 use crate::watch;
+
+/// An agent that still works after so long has begun something new.
+const REST: Duration = Duration::from_secs(10);
+
+/// How often it is looked at meanwhile.
+const LOOK: Duration = Duration::from_millis(50);
 
 pub(super) async fn check(work: &Work, round: u32) -> Result<(), JobError> {
     work.record_session().await?;
@@ -93,13 +100,7 @@ pub(super) async fn run(
 /// Puts back what the checks wrote, unless the agent has begun to work again: what
 /// is different now may be its own.
 async fn put_back(work: &Work, worktree: &Worktree) -> Result<Restored, JobError> {
-    let works = work.attempt.execution.and_then(|execution| {
-        let executions = &work.shared.executions;
-        executions.peek(execution, |state| {
-            !state.lifecycle.is_final() && watch::works(state.activity)
-        })
-    });
-    if works == Some(true) {
+    if tokio::time::timeout(REST, at_rest(work)).await.is_err() {
         tracing::warn!(task = %work.task.number, "worktree not restored after checks: its agent works");
         worktree.forget_checks()?;
         return Ok(Restored::default());
@@ -109,6 +110,23 @@ async fn put_back(work: &Work, worktree: &Worktree) -> Result<Restored, JobError
         tracing::info!(task = %work.task.number, %restored, "worktree restored after checks");
     }
     Ok(restored)
+}
+
+/// Returns when the agent does nothing. Quick checks are over before the last that the
+/// agent did before it claimed to be done is read from its screen, so one look at it
+/// says too little.
+async fn at_rest(work: &Work) {
+    let Some(execution) = work.attempt.execution else {
+        return;
+    };
+    let works = || {
+        work.shared.executions.peek(execution, |state| {
+            !state.lifecycle.is_final() && watch::works(state.activity)
+        })
+    };
+    while works() == Some(true) {
+        tokio::time::sleep(LOOK).await;
+    }
 }
 
 /// What is said of files that are not the agent's work.
