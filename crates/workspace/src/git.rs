@@ -193,6 +193,19 @@ impl GitCall {
         self
     }
 
+    /// Is about these paths alone, each taken literally; for a command that reads
+    /// pathspecs from its input.
+    pub(crate) fn only_paths(self, paths: &[PathBuf]) -> Self {
+        let mut input = Vec::new();
+        for path in paths {
+            input.extend_from_slice(path.as_os_str().as_bytes());
+            input.push(0);
+        }
+        self.variable("GIT_LITERAL_PATHSPECS", "1")
+            .args(["--pathspec-from-file=-", "--pathspec-file-nul"])
+            .input(input)
+    }
+
     /// Takes only so much of the output; the rest is dropped without a word.
     pub(crate) fn at_most(mut self, bytes: usize) -> Self {
         self.limit = bytes;

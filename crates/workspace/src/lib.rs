@@ -48,6 +48,6 @@ pub use prepare::WorktreePlan;
 pub use process_tree::end_strays;
 pub use removal::Removal;
 pub use repository::Repository;
-pub use restore::Restored;
+pub use restore::{ChecksBegun, Restored};
 pub use status::{Landed, WorktreeStatus};
 pub use worktree::{Committed, Worktree};

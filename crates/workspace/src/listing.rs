@@ -62,7 +62,7 @@ pub(crate) fn admin_of(
 }
 
 /// Where the worktree of a folder of git's is, by the path it keeps of its `.git`.
-fn worktree_path_of(admin: &Path) -> Option<PathBuf> {
+pub(crate) fn worktree_path_of(admin: &Path) -> Option<PathBuf> {
     let pointer = one_path(std::fs::read(admin.join("gitdir")).ok()?);
     // Newer versions of git can keep it relative to the folder.
     admin.join(pointer).parent().map(Path::to_owned)

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::WorkspaceError;
 use crate::git::{Git, GitCall};
+use crate::listing::worktree_path_of;
 
 #[derive(Debug, Clone)]
 pub struct Repository {
@@ -51,6 +52,25 @@ impl Repository {
             common,
             checkout,
         })
+    }
+
+    /// The repository of a linked worktree and git's folder for that, by the files git
+    /// keeps: worktrees are opened often, and asking git takes four processes. Nothing
+    /// when they do not agree; then git itself has to say.
+    pub(crate) fn of_linked(git: &Git, worktree: &Path) -> Option<(Self, PathBuf)> {
+        let pointer = std::fs::read(worktree.join(".git")).ok()?;
+        let pointer = one_path(pointer.strip_prefix(b"gitdir: ")?.to_vec());
+        let admin = real(&worktree.join(pointer)).ok()?;
+        if real(&worktree_path_of(&admin)?).ok()? != worktree {
+            return None;
+        }
+        let common = one_path(std::fs::read(admin.join("commondir")).ok()?);
+        let repository = Self {
+            git: git.clone(),
+            common: real(&admin.join(common)).ok()?,
+            checkout: Some(worktree.to_owned()),
+        };
+        Some((repository, admin))
     }
 
     /// The checkout, or for a bare repository the repository itself.
