@@ -102,12 +102,8 @@ pub(super) async fn known_paths(call: &Call) -> Result<BTreeMap<PathBuf, u64>, A
             named.entry(PathBuf::from(repository.root)).or_default();
         }
     }
-    let worktrees = daemon.worktrees.all().await;
-    for worktree in worktrees.map_err(|error| of_store(&error))? {
-        if let Ok(seen) = worktree.seen {
-            let main = seen.worktree.repository().main_path().to_owned();
-            named.entry(main).or_default();
-        }
+    for repository in daemon.worktrees.repositories().await {
+        named.entry(repository).or_default();
     }
     let slots = compute::list(call.clone(), SlotListParams { all: false }).await?;
     for program in slots.slots.into_iter().filter_map(|slot| slot.program) {
