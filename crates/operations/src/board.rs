@@ -38,7 +38,6 @@ pub(super) fn register(operations: &mut Operations) {
 pub(super) async fn add(call: Call, params: BoardAddParams) -> Result<TaskAdded, ApiError> {
     let request = TaskRequest {
         draft: params.task,
-        review: call.daemon.config().autopilot.review,
         template: params.template,
         parent: params.parent,
         depends_on: params.depends_on,

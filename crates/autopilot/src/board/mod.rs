@@ -15,14 +15,16 @@ mod vet;
 use std::sync::Arc;
 
 use missiond_api::Home;
+use missiond_config::Config;
 use missiond_core::{
-    BoardTask, BoardTaskId, Clock, DaemonId, EngineeringPhase, Note, NoteText, ReviewGate,
-    TaskDraft, TaskRef, TraceContext, Wait,
+    BoardTask, BoardTaskId, Clock, DaemonId, EngineeringPhase, Note, NoteText, TaskDraft, TaskRef,
+    TraceContext, Wait,
 };
 use missiond_os::expand_home;
 use missiond_store::board::{self as store, Act, NewBoardTask, ReadyLimits, RetryFrom, TaskEdit};
 use missiond_store::{MissionDb, StoreError, Tx};
 use missiond_timeline::Timeline;
+use tokio::sync::watch;
 
 pub use decompose::Part;
 pub use error::BoardError;
@@ -40,14 +42,13 @@ pub struct Board {
     db: MissionDb,
     timeline: Timeline,
     clock: Arc<dyn Clock>,
+    config: watch::Receiver<Arc<Config>>,
 }
 
 /// A task to be added, as it was asked for.
 #[derive(Debug, Clone, Default)]
 pub struct TaskRequest {
     pub draft: TaskDraft,
-    /// When neither the task nor its repository says.
-    pub review: ReviewGate,
     pub template: Option<String>,
     pub parent: Option<TaskRef>,
     pub depends_on: Vec<TaskRef>,
@@ -78,6 +79,7 @@ impl Board {
         db: MissionDb,
         timeline: Timeline,
         clock: Arc<dyn Clock>,
+        config: watch::Receiver<Arc<Config>>,
     ) -> Self {
         Self {
             home: home.clone(),
@@ -85,6 +87,15 @@ impl Board {
             db,
             timeline,
             clock,
+            config,
+        }
+    }
+
+    /// What the configuration says of tasks when nothing nearer does.
+    fn usual(&self) -> TaskDraft {
+        TaskDraft {
+            review: Some(self.config.borrow().autopilot.review),
+            ..TaskDraft::default()
         }
     }
 
@@ -104,8 +115,7 @@ impl Board {
         limits: ReadyLimits,
         trace: TraceContext,
     ) -> Result<Added, BoardError> {
-        let mut filled = fill::fill(&self.home, request.draft, request.template).await?;
-        filled.draft.review.get_or_insert(request.review);
+        let filled = self.fill(request.draft, request.template).await?;
         filled.draft.check()?;
         let mut warnings = filled.warnings;
         warnings.extend(vet::vet(&filled.draft).await?);
