@@ -19,7 +19,7 @@ use missiond_runtime::blocking;
 use missiond_workspace::{Repository, WorkspaceError};
 
 use crate::board::of_board;
-use crate::call::{Call, Operations, of_store};
+use crate::call::{Call, Operations};
 use crate::compute;
 
 /// An answer holds so many.

@@ -78,10 +78,9 @@ async fn finish(call: Call, params: WorktreeFinishParams) -> Result<WorktreeFini
     if let FinishableWork::Worktree(worktree) = work
         && reviewed
         && matches!(result, FinishResult::Merged { .. })
+        && let Err(error) = worktree.remove().await
     {
-        if let Err(error) = worktree.remove().await {
-            tracing::warn!(path = %path.display(), %error, "worktree of merged work not removed");
-        }
+        tracing::warn!(path = %path.display(), %error, "worktree of merged work not removed");
     }
     Ok(WorktreeFinished {
         done: params.confirmed,
