@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use crate::error::WorkspaceError;
 use crate::git::{Git, GitCall};
-use crate::listing::worktree_path_of;
 
 #[derive(Debug, Clone)]
 pub struct Repository {
@@ -221,6 +220,13 @@ pub(crate) async fn commit_in(call: GitCall, name: &str) -> Result<Option<String
         .trim()
         .to_owned();
     Ok((!id.is_empty()).then_some(id))
+}
+
+/// Where the worktree of a folder of git's is, by the path it keeps of its `.git`.
+pub(crate) fn worktree_path_of(admin: &Path) -> Option<PathBuf> {
+    let pointer = one_path(std::fs::read(admin.join("gitdir")).ok()?);
+    // Newer versions of git can keep it relative to the folder.
+    admin.join(pointer).parent().map(Path::to_owned)
 }
 
 /// Without links and dots, so that equal places have equal paths.
