@@ -240,7 +240,8 @@ fn the_doctor_lists_the_agent_clis_with_their_versions() {
     fake_cli(&programs, "opencode", "no idea");
     let doctor = home
         .command(&["--json", "doctor"])
-        .env("PATH", format!("{}:/usr/bin:/bin", programs.display()))
+        // Nothing that is installed on this machine.
+        .env("PATH", &programs)
         .env("HOME", &programs)
         .env("ANTHROPIC_API_KEY", "a key")
         .env_remove("OPENAI_API_KEY")
@@ -285,10 +286,11 @@ fn the_doctor_lists_the_agent_clis_with_their_versions() {
 #[test]
 fn the_doctor_warns_when_no_agent_can_run_and_fails_where_nothing_can_be_made() {
     let home = TestHome::new();
+    let nothing = tempfile::tempdir().unwrap();
     let doctor = |home_folder: &str| {
         let output = home
             .command(&["doctor"])
-            .env("PATH", "/usr/bin:/bin")
+            .env("PATH", nothing.path())
             .env("MISSION_HOME", home_folder)
             .output()
             .unwrap();
@@ -308,8 +310,14 @@ fn the_doctor_warns_when_no_agent_can_run_and_fails_where_nothing_can_be_made() 
     for impossible in ["/proc/nothing/here", "/dev/null/here"] {
         let (code, said) = doctor(impossible);
         assert_eq!(code, Some(1), "{said}");
-        assert!(said.contains("FAIL  data folder"), "{said}");
-        assert!(said.contains("FAIL  database"), "{said}");
+        for failed in ["data folder", "runtime folder", "daemon", "database"] {
+            assert!(said.contains(&format!("FAIL  {failed} ")), "{said}");
+        }
+        // Beside them nothing is called fine that was not looked at.
+        for fine in ["free space", "daemon", "database"] {
+            assert!(!said.contains(&format!("ok    {fine} ")), "{said}");
+        }
+        assert!(!said.contains("the daemon has it"), "{said}");
     }
 }
 
@@ -369,18 +377,23 @@ fn a_mistyped_engine_or_script_is_refused_with_the_nearest_name() {
     let (code, said) = run(&["rehearsal", "--", "helo"]);
     assert_eq!(code, 2, "{said}");
     assert!(said.contains("did you mean `hello`?"), "{said}");
-    let missing = home
-        .command(&["run", "hi", "--cwd", home.path().to_str().unwrap()])
-        .env("PATH", "/nowhere")
+}
+
+#[test]
+fn an_engine_that_is_not_installed_is_refused_with_what_to_do() {
+    let home = TestHome::new();
+    let nothing = tempfile::tempdir().unwrap();
+    // Programs are looked for by the daemon, where it was started.
+    let up = home
+        .command(&["up"])
+        .env("PATH", nothing.path())
         .output()
         .unwrap();
-    // The daemon has a path of its own; where claude is installed there is no refusal.
-    if !missing.status.success() {
-        let said = text(&missing.stderr);
-        assert!(
-            said.contains("--engine rehearsal") && said.contains("npm install"),
-            "{said}"
-        );
+    assert!(up.status.success(), "{}", text(&up.stderr));
+    let folder = home.path().to_str().unwrap();
+    let (_, said) = home.failure(&["run", "hi", "--cwd", folder]);
+    for words in ["--engine rehearsal", "npm install"] {
+        assert!(said.contains(words), "{said}");
     }
 }
 

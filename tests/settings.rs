@@ -57,13 +57,20 @@ fn a_bad_value_is_refused_with_the_sentence_of_the_file() {
         let (_, checked) = home.failure(&["config", "check", &wrong.display().to_string()]);
         let (_, sentence) = checked.split_once("line 2: ").unwrap();
         let sentence = sentence.lines().next().unwrap().trim();
+        assert!(sentence.contains(&format!("`{name}`")), "{sentence}");
+        for word in ["variant", "expected", "invalid type"] {
+            assert!(!sentence.contains(word), "a word of the parser: {sentence}");
+        }
         let (code, refused) = home.failure(&["config", "set", name, value]);
         assert!(refused.contains(sentence), "{refused} has not: {sentence}");
         assert_eq!(code, 7, "{refused}");
         assert_eq!(file_of(&home), WRITTEN);
     }
     assert_eq!(key(&home, "autopilot.max_agents")["data"], 2);
-    assert!(home.call("config_history", &json!({}))["changes"] == json!([]));
+    assert_eq!(
+        home.call("config_history", &json!({}))["changes"],
+        json!([])
+    );
     assert!(!home.kinds().contains(&"config_changed".to_owned()));
 }
 
@@ -247,6 +254,10 @@ fn a_change_is_told_on_the_timeline_without_passwords() {
     ] {
         home.json(&["config", "set", name, &value]);
     }
+    let webhook = key(&home, "notifications.webhook_url");
+    assert_eq!(webhook["data"], "https://hooks.example/…");
+    let shown = home.call("config_show", &json!({})).to_string();
+    assert!(!shown.contains(secret), "{shown}");
     home.json(&["config", "undo", "2"]);
     let events = home.events();
     let changed: Vec<_> = events
@@ -290,9 +301,15 @@ fn a_setting_of_a_repository_is_checked_and_undone_like_any_other() {
     );
     let add = home.json(&["task", "add", "One", "--repository", &folder]);
     assert_eq!(add["task"]["finish"], "branch", "{add}");
-    for (name, value) in [("finish", "somehow"), ("log.level", "debug")] {
-        let (_, refused) = home.failure(&[&["config", "set", name, value], &at[..]].concat());
-        assert!(refused.contains("unknown"), "{refused}");
+    let written = std::fs::read_to_string(&file).unwrap();
+    for (name, value, unknown) in [
+        ("finish", "somehow", "unknown variant `somehow`"),
+        ("log.level", "debug", "unknown field `log.level`"),
+    ] {
+        let (code, refused) = home.failure(&[&["config", "set", name, value], &at[..]].concat());
+        assert_eq!(code, 7, "{refused}");
+        assert!(refused.contains(unknown), "{refused}");
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), written);
     }
     home.json(&["config", "undo", "1"]);
     assert!(!file.exists());
@@ -334,6 +351,23 @@ fn servers_are_added_removed_and_brought_back_by_a_person() {
     home.call("mcp_server_remove", &json!({ "server": "first" }));
     home.json(&["config", "undo", "2"]);
     assert_eq!(std::fs::read_to_string(&list).unwrap(), text);
+    // What another file says meanwhile is looked at too: nobody is listed twice.
+    home.call("mcp_server_remove", &json!({ "server": "first" }));
+    let removed = std::fs::read_to_string(&list).unwrap();
+    let other = home.home().config_dir().join("mcp.json");
+    std::fs::write(&other, r#"{"mcpServers": {"first": {"command": "true"}}}"#).unwrap();
+    std::fs::set_permissions(&other, std::fs::Permissions::from_mode(0o600)).unwrap();
+    let (code, refused) = home.failure(&["config", "undo", "4"]);
+    assert!(refused.contains("`first`"), "{refused}");
+    assert_eq!(code, 7, "{refused}");
+    assert_eq!(std::fs::read_to_string(&list).unwrap(), removed);
+    std::fs::remove_file(other).unwrap();
+    home.json(&["config", "undo", "4"]);
     home.json(&["config", "undo", "1"]);
     assert_eq!(std::fs::read_to_string(&list).unwrap(), before);
+    let events = home.events();
+    let told = events
+        .iter()
+        .filter(|event| event["event"]["type"] == "config_changed");
+    assert_eq!(told.count(), 6, "two undone, and the undoing");
 }

@@ -170,6 +170,8 @@ fn a_terminal_of_no_run_and_a_filter_by_repository() {
     });
     let line = studio.overview()["working"][0].clone();
     assert_eq!(line["slot"], "shell");
+    let told = (line["kind"].as_str(), line["activity"].as_str());
+    assert_eq!(told, (Some("idle"), Some("Terminal opened by hand")));
     let repo = studio.file("repo").display().to_string();
     assert_eq!(line["repository"], json!({"name": "repo", "path": repo}));
     let of = |path: String| {
@@ -177,4 +179,61 @@ fn a_terminal_of_no_run_and_a_filter_by_repository() {
         overview["working"].as_array().unwrap().len()
     };
     assert_eq!((of(repo), of(folder.display().to_string())), (1, 0));
+}
+
+#[test]
+fn what_another_repository_finished_last_hides_nothing_of_this_one() {
+    let studio = Studio::new();
+    let mut runs = Vec::new();
+    for name in ["first", "second", "third"] {
+        let folder = studio.file(name);
+        std::fs::create_dir_all(folder.join(".git")).unwrap();
+        let script = "rehearsal: 1\nstartup: 0.1\nturns:\n  - steps: [{say: Done}]\n";
+        std::fs::write(folder.join("script.yaml"), script).unwrap();
+        let run = studio.home.json(&[
+            "run",
+            name,
+            "--engine",
+            "rehearsal",
+            "--no-context",
+            "--cwd",
+            folder.to_str().unwrap(),
+            "--",
+            "script.yaml",
+        ]);
+        let run = run["execution"].as_str().unwrap().to_owned();
+        studio.home.json(&["execution", "cancel", &run]);
+        wait_for("the end of the run", || {
+            let overview = studio.overview();
+            overview["finished"].as_array().unwrap().len() == runs.len() + 1
+        });
+        runs.push(run);
+    }
+    let path = studio.file("first").display().to_string();
+    let params = json!({ "repository": path, "limit": 1 });
+    let overview = studio.home.call("overview", &params);
+    assert_eq!(
+        overview["finished"][0]["execution"],
+        runs[0].as_str(),
+        "{overview}"
+    );
+    assert_eq!(overview["left_out"], 0, "{overview}");
+}
+
+#[test]
+fn tokens_and_cost_of_today_are_of_the_same_agents() {
+    let studio = Studio::new();
+    // An agent of no task, whose conversation is read and priced.
+    let turns = "  - steps: [{usage: {input: 900, output: 200}}, {say: Done}]\n";
+    let run = studio.agent("Say it", turns);
+    studio.line("working", "idle");
+    studio.home.json(&["execution", "cancel", &run]);
+    let mut ended = Value::Null;
+    wait_for("what the run used", || {
+        ended = studio.line("finished", "ended");
+        ended["tokens"]["counted"] == 1100
+    });
+    let overview = studio.overview();
+    assert_eq!(overview["tokens_today"]["counted"], 0, "{overview}");
+    assert_eq!(overview["cost_today"], json!({}), "{overview}");
 }

@@ -105,6 +105,19 @@ fn enter_opens_the_agents_terminal_and_comes_back() {
 }
 
 #[test]
+fn a_signal_ends_the_view_while_an_agents_terminal_is_open() {
+    let studio = Studio::new();
+    studio.agent("Add square roots", ASKS);
+    let mut person = watches(&studio.home, (100, 30), &[]);
+    person.waits_for("Needs you (1)");
+    person.types("\r");
+    person.waits_for("Do you want to let it run this command?");
+    let pid = Pid::from_raw(person.child.id().cast_signed()).unwrap();
+    kill_process(pid, Signal::TERM).unwrap();
+    person.left_as_it_was(143);
+}
+
+#[test]
 fn the_view_waits_for_a_daemon_that_is_gone() {
     let studio = Studio::new();
     let mut person = watches(&studio.home, (100, 24), &[]);

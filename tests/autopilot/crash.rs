@@ -1,11 +1,12 @@
 //! A daemon that is killed in every phase of a task: the next one goes on where
 //! it was, nothing runs twice and nothing is forgotten.
 
+use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Field, notes, outcome, waits_for};
+use super::{Field, notes, outcome, waits_for, writes};
 use crate::harness::wait_for;
 
 /// An agent that waits to be let go, notes that it began, and mends its work
@@ -178,4 +179,73 @@ fn a_lost_agent_is_followed_by_one_that_knows_what_was_said() {
         details["attempts"][0]["worktree"], details["attempts"][1]["worktree"],
         "in the same place"
     );
+}
+
+#[test]
+fn killed_while_checks_run_nothing_that_was_committed_meanwhile_is_lost() {
+    let field = Field::new();
+    let command = format!(
+        "echo ran >> '{}'; echo dirt > dirt.txt; until [ -e '{}' ]; do sleep 0.05; done",
+        field.file("checks").display(),
+        field.file("go-check").display(),
+    );
+    let checks = json!([{"run": ["sh", "-c", command], "timeout_secs": 60}]);
+    let task = field.task("kept", &writes("a.txt", "a"), json!({"checks": checks}));
+    wait_for("the check to run", || !field.lines("checks").is_empty());
+    let place = field.show(&task)["attempts"][0]["worktree"].clone();
+    let place = place.as_str().unwrap();
+    field.home.kill();
+    // The agent outlives the daemon.
+    std::fs::write(Path::new(place).join("late.txt"), "late\n").unwrap();
+    field.git(&["-C", place, "add", "late.txt"]);
+    field.git(&["-C", place, "commit", "--quiet", "-m", "Late"]);
+    field.touch("go-check");
+    field.home.start();
+    field.wait_status(&task, "done");
+    assert_eq!(field.on_main("late.txt"), "late");
+    assert_eq!(field.on_main("a.txt"), "a");
+}
+
+#[test]
+fn what_checks_left_that_were_cut_off_is_gone_before_the_next_agent_begins() {
+    let field = Field::new();
+    // What the agent finds when it begins is copied beside the repository.
+    let copy = format!("cat list.txt > '{}'", field.file("found").display());
+    let turns = format!(
+        "  - when: {{contains: go on with your task}}\n    steps:\n      \
+         - run: {{argv: [sh, -c, {}], exit: 0}}\n      \
+         - write: {{file: b.txt, text: \"b\\n\"}}\n      \
+         - signal: {{type: completed_claim, payload: {{summary: Written.}}}}\n  \
+         - uses: always\n    steps:\n      \
+         - signal: {{type: failed_claim, payload: {{reason: No.}}}}\n",
+        json!(copy)
+    );
+    let task = field.task("next", &turns, json!({}));
+    field.wait_status(&task, "blocked");
+    field.wait_for_quiet();
+    // As a daemon leaves it that is killed while checks run.
+    let place = field.show(&task)["attempts"][0]["worktree"].clone();
+    let place = place.as_str().unwrap();
+    let git = |args: &[&str]| {
+        field
+            .git(&[&["-C", place], args].concat())
+            .trim()
+            .to_owned()
+    };
+    let record = Path::new(&git(&["rev-parse", "--absolute-git-dir"])).join("missiond.json");
+    let mut kept: Value = serde_json::from_slice(&std::fs::read(&record).unwrap()).unwrap();
+    kept["checking"] = json!({"commit": git(&["rev-parse", "HEAD"]), "there": []});
+    std::fs::write(&record, kept.to_string()).unwrap();
+    std::fs::write(Path::new(place).join("list.txt"), "dirt\n").unwrap();
+    field.home.json(&["task", "retry", &task]);
+    let details = field.wait_status(&task, "done");
+    let attempts = &details["attempts"];
+    assert_eq!(attempts[0]["worktree"], attempts[1]["worktree"]);
+    assert_eq!(field.lines("found"), ["one"]);
+    assert_eq!(
+        field.on_main("b.txt"),
+        "b",
+        "what the agent left is its work"
+    );
+    assert_eq!(field.on_main("list.txt"), "one");
 }

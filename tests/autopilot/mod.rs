@@ -2,6 +2,7 @@
 //! rehearsal agents, from the claim to the merge, and everything that can come
 //! between.
 
+mod alternatives;
 mod budgets;
 mod context;
 mod crash;
@@ -12,6 +13,7 @@ mod memory;
 mod overlap;
 mod overview;
 mod place;
+mod pull_request;
 mod real;
 mod review;
 mod trouble;

@@ -1,9 +1,11 @@
 //! Verified work that waits for a person, and what a person does with it.
 
+use std::path::Path;
+
 use serde_json::{Value, json};
 
 use super::{Field, outcome, writes};
-use crate::harness::wait_for;
+use crate::harness::{TestHome, wait_for};
 
 /// The worktree of a task, as the list shows it.
 fn listed(field: &Field, task: &str) -> Value {
@@ -94,6 +96,20 @@ fn work_left_on_its_branch_is_reviewed_and_merged_also_without_its_worktree() {
     assert_eq!(
         (&worktree["files"], &worktree["additions"]),
         (&json!(1), &json!(1))
+    );
+    let seen = field.home.json(&["worktree", "finish", &task]);
+    let brings = json!({ "kind": "would_bring", "commits": 1 });
+    assert_eq!(seen["result"], brings, "{seen}");
+    assert_eq!(seen["into"], "main");
+    let (_, said) = field.home.failure(&["worktree", "discard", &task]);
+    assert!(said.contains("there is nothing to discard"), "{said}");
+    let (_, said) = field.home.failure(&["worktree", "discard", &task, "--yes"]);
+    assert!(said.contains("there is nothing to discard"), "{said}");
+    let worktrees = field.git(&["worktree", "list"]);
+    assert_eq!(
+        worktrees.lines().count(),
+        1,
+        "looking makes none: {worktrees}"
     );
     let done = field.home.json(&["worktree", "finish", &task, "--yes"]);
     assert_eq!(done["result"]["kind"], "merged", "{done}");
@@ -267,4 +283,100 @@ fn the_review_of_a_repository_and_of_the_configuration_is_what_its_tasks_have() 
     assert_eq!(of(&merged), "merge_at_once");
     field.wait_status(&merged, "done");
     field.wait_status(&asked, "review");
+}
+
+#[test]
+fn the_review_of_the_configuration_is_also_that_of_steps_and_of_imported_tasks() {
+    let config = "[autopilot]\nreview = \"after_approval\"\n";
+    let field = Field::quiet(TestHome::with_config(config));
+    field.home.start();
+    let repository = field.repository();
+    let step = json!({ "key": "1", "task": { "title": "step", "repository": repository } });
+    let steps = json!({ "steps": [step] }).to_string();
+    field.home.json(&["call", "board_add_steps", &steps]);
+    let cards = field.file("cards.jsonl");
+    std::fs::write(&cards, "{\"title\":\"card\"}\n").unwrap();
+    let place = repository.to_str().unwrap();
+    let import = [
+        "task",
+        "import",
+        cards.to_str().unwrap(),
+        "--repository",
+        place,
+    ];
+    field.home.json(&import);
+    field
+        .home
+        .json(&["task", "decompose", "T-1", "--step", "a: part"]);
+    for (task, title) in [("T-1", "step"), ("T-2", "card"), ("T-3", "part")] {
+        let shown = field.show(task)["task"].clone();
+        assert_eq!(shown["title"], title);
+        assert_eq!(shown["review"], "after_approval", "{shown:#}");
+    }
+}
+
+#[test]
+fn what_an_agent_is_asked_for_while_checks_run_is_not_put_back() {
+    let field = Field::new();
+    let turns = r#"
+  - when: {contains: "Also b"}
+    steps:
+      - write: {file: b.txt, text: "b\n"}
+      - say: Also b is there.
+  - uses: always
+    steps:
+      - write: {file: a.txt, text: "a\n"}
+      - signal: {type: completed_claim, payload: {summary: Written.}}
+"#;
+    let command = format!(
+        "echo ran >> '{}'; echo dirt >> list.txt; until [ -e '{}' ]; do sleep 0.05; done",
+        field.file("checks").display(),
+        field.file("go-check").display(),
+    );
+    let task = field.task("asked", turns, json!({ "checks": check(&command) }));
+    wait_for("the check to run", || !field.lines("checks").is_empty());
+    let attempt = field.show(&task)["attempts"][0].clone();
+    let (execution, place) = (&attempt["execution"], &attempt["worktree"]);
+    let b = Path::new(place.as_str().unwrap()).join("b.txt");
+    let message = [
+        "execution",
+        "message",
+        execution.as_str().unwrap(),
+        "Also b",
+    ];
+    field.home.json(&message);
+    wait_for("the agent to have done it", || b.exists());
+    field.touch("go-check");
+    let details = field.wait_status(&task, "blocked");
+    assert!(b.exists(), "it is the agent's work");
+    let note = details["evidence"][0]["note"].as_str().unwrap();
+    assert_eq!(
+        note,
+        "What the checks wrote was not put back, because its agent was given a message meanwhile."
+    );
+}
+
+#[test]
+fn a_file_that_only_looks_like_build_output_is_told_of() {
+    let field = Field::new();
+    let turns = r#"
+  - uses: always
+    steps:
+      - write: {file: new.txt, text: "one\n"}
+      - write: {file: fixtures/broken.o, text: "bytes\n"}
+      - signal: {type: completed_claim, payload: {summary: Written.}}
+"#;
+    let task = field.task(
+        "fixture",
+        turns,
+        json!({ "checks": check("test -s fixtures/broken.o") }),
+    );
+    let details = field.wait_status(&task, "done");
+    let note = details["evidence"][0]["note"].as_str().unwrap();
+    assert!(note.contains("no commit has"), "{note}");
+    assert!(note.contains("fixtures/broken.o"), "{note}");
+    assert!(!has_main(&field, "fixtures/broken.o"));
+    wait_for("the worktree to be gone", || {
+        field.git(&["worktree", "list"]).lines().count() == 1
+    });
 }

@@ -107,3 +107,30 @@ fn the_demo_begun_by_mcp_is_on_the_board_and_on_the_disk() {
     let again = agent.done("demo_start", json!({}));
     assert_ne!(again["repository"], started["repository"]);
 }
+
+#[test]
+fn the_demo_is_made_whatever_the_settings_of_git_are() {
+    let home = TestHome::new();
+    let person = tempfile::tempdir().unwrap();
+    let settings = "[commit]\n\tgpgsign = true\n[gpg]\n\tprogram = /bin/false\n";
+    std::fs::write(person.path().join(".gitconfig"), settings).unwrap();
+    let up = home
+        .command(&["up"])
+        .env("HOME", person.path())
+        .env("GIT_DIR", person.path().join("elsewhere"))
+        .env_remove("GIT_CONFIG_GLOBAL")
+        .env_remove("XDG_CONFIG_HOME")
+        .output()
+        .unwrap();
+    assert!(up.status.success(), "{}", crate::harness::text(&up.stderr));
+    let started = home.call("demo_start", &json!({}));
+    let repository = Path::new(started["repository"].as_str().unwrap());
+    assert_eq!(git(repository, &["log", "--format=%s"]), "Greet the world");
+    assert!(!person.path().join("elsewhere").exists());
+    for folder in repository.ancestors().take(3) {
+        let mode = std::os::unix::fs::PermissionsExt::mode(
+            &std::fs::metadata(folder).unwrap().permissions(),
+        );
+        assert_eq!(mode & 0o077, 0, "{}", folder.display());
+    }
+}

@@ -61,6 +61,25 @@ fn the_board_by_mcp_is_the_board_of_the_command_line() {
 }
 
 #[test]
+fn one_more_engine_by_mcp_is_one_more_task() {
+    let shop = Workshop::new();
+    let home = &shop.home;
+    home.start();
+    let mut agent = Agent::start(home, &["--toolset", "board"]);
+    let divide = json!({ "title": "Divide", "repository": shop.repository });
+    let added = agent.done("board_add", json!({ "task": divide }));
+    let first = &added["task"]["number"];
+    let params = json!({ "task": first, "engine": "codex", "model": "small" });
+    let second = agent.done("board_alternative", params);
+    assert_eq!(second["task"]["model"], "small");
+    let shown = home.call("board_show", &json!({ "task": first }));
+    let both = shown["alternatives"].as_array().unwrap();
+    let numbers: Vec<_> = both.iter().map(|one| &one["number"]).collect();
+    assert_eq!(numbers, [first, &second["task"]["number"]]);
+    assert_eq!(shown["task"]["review"], "after_approval");
+}
+
+#[test]
 fn code_read_by_mcp_is_the_code_on_the_disk() {
     let Shop { home, root } = Shop::new();
     let mut agent = Agent::start(&home, &["--toolset", "code"]);

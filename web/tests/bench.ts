@@ -71,7 +71,7 @@ measure("first view, cold", async ({ stage, browser }) => {
     const page = await context.newPage();
     await page.addInitScript(observe);
     await page.goto(address);
-    await seen(page.getByRole("heading", { name: /^No agent works/ })).toBeVisible();
+    await seen(page.getByRole("heading", { name: "First steps" })).toBeVisible();
     ready.push(await page.evaluate(() => (window as unknown as Watched).ready));
     loaded = await page.evaluate(() => {
       const entries = performance.getEntriesByType("resource") as PerformanceResourceTiming[];

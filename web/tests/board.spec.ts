@@ -78,6 +78,67 @@ test("the order changes by dragging and by keys", async ({ stage, board }) => {
   await expect.poll(titles).toEqual(["one", "three", "two"]);
 });
 
+test("a card says what its agent does, for how long, and what it cost", async ({ stage, board }) => {
+  await stage.mission("down");
+  stage.configure('[[usage.prices]]\nmodel = "rehearsal*"\ninput = 3\noutput = 15\n');
+  await stage.start();
+  await stage.signIn(board);
+  await stage.makeRepository();
+  const script = stage.script(
+    "works",
+    "rehearsal: 1\nstartup: 0.1\nturns:\n  - steps:\n      - usage: {input: 20000, output: 2000}\n      - say: The lighthouse is lit.\n      - think: 120\n",
+  );
+  const number = await stage.task("works", { title: "Light the tower", args: [script] });
+  await board.goto(`${await stage.address()}/board`);
+  await stage.autopilot("running");
+  const card = board.locator(`${column("running")} .card[data-task="${number}"]`);
+  await expect(card.locator(".card-work")).toHaveText("Thinks");
+  await expect(card.locator(".card-time")).toHaveText(/^\d+ (ms|s|min)$/);
+  await expect(card.locator(".card-tokens")).toHaveText("22 k tokens $0.09");
+  await expect(card.locator(".engine[data-engine=rehearsal]")).toBeVisible();
+  await expect(card.locator(".card-repository")).toHaveText("greet");
+});
+
+test("a change made elsewhere while a task is edited stays, and what is over is not edited", async ({ stage, board }) => {
+  await stage.call("board_add", { task: { title: "Draw the map", isolation: "none" } });
+  await board.goto(`${await stage.address()}/board/T-1`);
+  await expect(board.getByRole("heading", { name: "Draw the map" })).toBeVisible();
+  await board.keyboard.press("e");
+  const edit = board.getByRole("dialog", { name: "Edit T-1" });
+  await edit.getByLabel("Title").fill("Draw both maps");
+  await stage.call("board_edit", { task: "T-1", set: { priority: "urgent", labels: ["atlas"] } });
+  await expect(board.locator(".task-side")).toContainText("urgent");
+  await edit.getByRole("button", { name: "Save" }).click();
+  await expect(edit).toHaveCount(0);
+  const { task } = await stage.call("board_show", { task: "T-1" });
+  expect([task.title, task.priority, task.labels]).toEqual(["Draw both maps", "urgent", ["atlas"]]);
+
+  await board.getByRole("button", { name: "Cancel task" }).click();
+  await expect(board.locator(".task-head").getByText("failed")).toBeVisible();
+  await board.keyboard.press("e");
+  await expect(board).not.toHaveURL(/edit/);
+  await expect(board.getByRole("dialog")).toHaveCount(0);
+});
+
+test("the head of the board is one line, and its column of blocked tasks is called so", async ({ stage, board }) => {
+  await stage.makeRepository();
+  const script = stage.script(
+    "stuck",
+    "rehearsal: 1\nstartup: 0.1\nturns:\n  - uses: always\n    steps:\n      - signal: {type: blocked_claim, payload: {reason: no water}}\n",
+  );
+  const number = await stage.task("stuck", { args: [script], labels: ["kitchen"], max_attempts: 1 });
+  await stage.autopilot("running");
+  await board.goto(`${await stage.address()}/board`);
+  await expect(board.locator(column("blocked")).locator(`[data-task="${number}"]`)).toBeVisible({ timeout: 60_000 });
+  await expect(board.locator(column("blocked")).getByRole("heading", { level: 2 })).toHaveText("Blocked 1");
+  for (const width of [1280, 1440, 1600]) {
+    await board.setViewportSize({ width, height: 800 });
+    const tops = await board.locator(".bar-controls > *").evaluateAll((all) => all.map((each) => each.getBoundingClientRect().bottom));
+    expect(Math.max(...tops), `at ${width} pixels`).toBeLessThan(46);
+    expect(await board.locator(".bar").evaluate((bar) => bar.scrollWidth - bar.clientWidth)).toBe(0);
+  }
+});
+
 test("nothing is missing after the daemon was killed and started again", async ({ stage, board }) => {
   await stage.call("board_add", { task: { title: "before", isolation: "none" } });
   await board.goto(`${await stage.address()}/board`);

@@ -46,6 +46,10 @@ test("what was said is found, read and priced", async ({ stage, board }) => {
   await expect(own).toContainText("$0.02");
   await expect(board.locator(".talk", { hasText: "pelicans" })).toContainText("$0.01");
   await board.screenshot({ path: "screenshots/conversations-list.png" });
+  // Where models were used, the page of usage says whose prices it counts with.
+  await board.goto(`${address}/system/usage`);
+  await expect(board.getByText(/Anthropic as of 2026-/)).toBeVisible();
+  await board.goto(`${address}/conversations`);
 
   // Narrowed, and back.
   await board.getByLabel("Agent").selectOption("claude");

@@ -103,3 +103,48 @@ test("runs are named by their task, in one word of state, with the reason of a f
   await task.getByRole("link", { name: "Add the command version" }).click();
   await expect(board.getByRole("link", { name: "T-1 Add the command version" })).toBeVisible();
 });
+
+test("no two words of a page contradict each other", async ({ stage, board }) => {
+  await stage.makeRepository();
+  const script = (name: string, ...steps: string[]) =>
+    stage.script(name, ["rehearsal: 1", "startup: 0.1", "turns:", "  - uses: always", "    steps:", ...steps].join("\n"));
+  const asks = await stage.task("asks", {
+    title: "Install it",
+    args: [script("asks", "      - ask: {tool: Run, args: make install}", "      - think: 120")],
+  });
+  const red = await stage.task("red", {
+    title: "Straighten the tower",
+    args: [script("red", "      - signal: {type: completed_claim, payload: {summary: It stands.}}")],
+    checks: [{ run: ["sh", "-c", "echo the tower leans; exit 3"], timeout_secs: 10 }],
+  });
+  await stage.call("execution_start", {
+    engine: "rehearsal",
+    cwd: stage.repository,
+    args: [script("rests", "      - say: I rest.")],
+    prompt: "Rest a while",
+    trust_folder: true,
+  });
+  await stage.autopilot("running");
+  await board.goto(`${await stage.address()}/executions`);
+  const row = (name: string) => board.getByRole("row", { name: new RegExp(name) });
+  await expect(row("Install it").locator(".mark")).toHaveText("asks");
+  await expect(row("Rest a while").locator(".mark")).toHaveText("idle");
+  expect(await board.locator("main").innerText()).not.toMatch(/running|waits for you|reasoning|communicating/);
+
+  await expect.poll(async () => (await stage.call("board_show", { task: red })).task.status, { timeout: 90_000 }).toBe("blocked");
+  await board.goto(`${await stage.address()}/board/${red}`);
+  await expect(board.locator(".evidence").getByText("exit 3").first()).toBeVisible();
+  await expect(board.locator(".task-side")).toContainText("1, of which 1 failed");
+  // Why it is blocked is said once, and what its check said is open once.
+  expect((await board.locator("main").innerText()).split("a check fails after 3 rounds")).toHaveLength(2);
+  await expect(board.locator(".evidence details")).toHaveCount(3);
+  await expect(board.locator(".evidence details[open]")).toHaveCount(1);
+  await board.setViewportSize({ width: 390, height: 844 });
+  expect(await board.locator(".view").evaluate((view) => view.scrollWidth - view.clientWidth)).toBe(0);
+  await board.setViewportSize({ width: 1280, height: 800 });
+  await stage.autopilot("stopped");
+  await board.goto(await stage.address());
+  await expect(board.getByRole("switch", { name: "Autopilot off · 0 of 4 agents" })).not.toBeChecked();
+  await board.goto(`${await stage.address()}/board`);
+  await expect(board.locator(`[data-task="${asks}"]`).locator(".card-why")).toContainText("autopilot is stopped");
+});

@@ -41,6 +41,11 @@ test("a permission is allowed and a question answered by keys alone", async ({ s
   await expect(question.getByRole("button", { name: "three exclamation marks" })).toBeVisible();
   expect((await question.innerText()).split("How loud shall it shout?")).toHaveLength(2);
   await expect(board).toHaveTitle(/^\(1\) Now/);
+  // Nor do the details show what the agent was told by us.
+  await board.keyboard.press("o");
+  await expect(question.locator(".row-details")).toBeVisible();
+  await expect(question.locator(".row-details")).not.toContainText("End of the background");
+  await board.keyboard.press("o");
   await board.keyboard.press("2");
   await expect(question).toHaveCount(0);
   await expect.poll(async () => (await stage.call("board_show", { task: shout })).task.status).toBe("done");
@@ -160,7 +165,7 @@ test("agents that hold a place come first, under headings", async ({ stage, page
   await expect(kinds.last().locator("code")).toHaveText("grep -q div README.md");
   await expect(kinds.last()).toContainText("tokens");
   await expect(kinds.last()).toContainText("$");
-  await expect(kinds.first().locator(".check")).toHaveCount(4);
+  await expect(kinds.first().locator(".check-dot")).toHaveCount(4);
 });
 
 test("the autopilot is a switch with words, and stopping everything asks first", async ({ stage, board }) => {
@@ -227,6 +232,75 @@ test("what was the list of attention leads to now", async ({ stage, board }) => 
   // Its details are open, and say nothing that the line says already.
   await expect(board.getByRole("button", { name: "Allow for an hour" })).toBeVisible();
   expect((await board.locator(".now-row.selected").innerText()).split("make install")).toHaveLength(2);
+});
+
+test("the keys of a line work while it is selected, and a link that is followed opens it", async ({ stage, board }) => {
+  await stage.makeRepository();
+  const first = await asking(stage);
+  const second = await asking(stage);
+  await stage.autopilot("running");
+  const open = async () => (await stage.call("question_list", { all: false })).questions;
+  await expect.poll(async () => (await open()).length).toBe(2);
+  const row = (task: string) => board.locator('.now-row[data-kind="asks"]', { hasText: task });
+  const at = async (task: string) => `Q-${(await open()).find((question) => question.task === task)?.number}`;
+  await expect(row(first)).toBeVisible();
+  await board.keyboard.press("k");
+  const [selected, other] = (await row(first).getAttribute("aria-current")) ? [first, second] : [second, first];
+  await row(other).locator(".row-more").click();
+  const dismiss = row(other).getByRole("button", { name: "Dismiss" });
+  await expect(dismiss).toHaveText("Dismiss");
+  await board.keyboard.press("x");
+  await board.keyboard.press("j");
+  await expect(row(other)).toHaveAttribute("aria-current", "true");
+  expect(await open()).toHaveLength(2);
+  await expect(dismiss).toHaveText("Dismiss x");
+
+  // As a notification does it, while one looks at another line.
+  await board.evaluate((to) => history.pushState(null, "", `/?at=${to}`), await at(selected));
+  await expect(row(selected)).toHaveAttribute("aria-current", "true");
+  await expect(row(selected).getByRole("button", { name: "Allow for an hour" })).toBeVisible();
+  await board.keyboard.press("x");
+  await expect(row(selected).locator(".row-details")).toHaveCount(0);
+  expect((await open()).map((question) => question.task)).toEqual([other]);
+});
+
+test("an incident is counted where it is listed and in the rail, and leads to the list of all", async ({ stage, page }) => {
+  await stage.kill();
+  await stage.start();
+  await stage.signIn(page);
+  const incident = page.locator('.now-row[data-kind="incident"]');
+  await expect(incident).toContainText("ended without closing");
+  await expect(page.getByRole("heading", { name: "Needs you 1" })).toBeVisible();
+  await expect(page.getByRole("navigation", { name: "Views" }).getByRole("link", { name: "Now 1 need you" })).toBeVisible();
+  await expect(page).toHaveTitle("(1) Now · mission");
+  await page.goto(`${await stage.address()}/timeline`);
+  await page.locator('[data-event="daemon_crash_found"]').getByRole("link").click();
+  await expect(page).toHaveURL(/\/system\/incidents$/);
+  await page.getByRole("button", { name: "Resolve" }).click();
+  await expect(page).toHaveTitle("Settings · mission");
+});
+
+test("a terminal that a person opened is no agent at work", async ({ stage, board }) => {
+  await stage.spawn("shell", ["sh"]);
+  const row = board.locator('[data-group="terminals"] .now-row');
+  await expect(row).toContainText("Terminal opened by hand");
+  await expect(row.locator(".mark")).toHaveText("terminal");
+  await expect(board.getByRole("heading", { name: "Working 0" })).toBeVisible();
+  await expect(board.getByText("No agent works right now.")).toBeVisible();
+  await row.locator(".row-name").click();
+  await expect(board.getByRole("region", { name: "Terminal of shell" })).toBeVisible();
+});
+
+test("the facts of all lines stand below each other", async ({ stage, page }) => {
+  await playAgents(page, 4);
+  await stage.signIn(page);
+  await expect(page.locator('[data-group="finished"] .now-row')).toHaveCount(2);
+  for (const part of [".row-facts", ".row-time", ".row-used", ".row-more"]) {
+    const ends = await page.locator(part).evaluateAll((all) => all.map((each) => Math.round(each.getBoundingClientRect().right)));
+    expect([...new Set(ends)], part).toHaveLength(1);
+  }
+  const begins = await page.locator(".row-facts .engine").evaluateAll((all) => all.map((each) => Math.round(each.getBoundingClientRect().left)));
+  expect([...new Set(begins)]).toHaveLength(1);
 });
 
 test("an empty view names commands that there are", async ({ stage, board }) => {

@@ -151,6 +151,9 @@ async function ended(stage: Stage, checks: (typeof PASSES)[], status: string): P
 test("verified work is listed as ready for review and squashed with a message", async ({ stage, board }) => {
   const task = await ended(stage, [PASSES], "review");
   await board.keyboard.press("g");
+  await board.keyboard.press("b");
+  await expect(board.getByRole("region", { name: /^Ready for review/ }).locator(".card")).toContainText(task);
+  await board.keyboard.press("g");
   await board.keyboard.press("r");
   const ready = board.getByRole("list", { name: "Ready for review" });
   const item = ready.getByRole("listitem").filter({ hasText: "Add the command version" });

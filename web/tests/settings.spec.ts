@@ -80,7 +80,9 @@ test("a price of one's own is typed in rows", async ({ stage, board }) => {
   const { keys } = await stage.call("config_show", {});
   expect(keys.find((key) => key.key === "usage.prices")?.data).toEqual([{ model: "my-model", input: 3, output: 15 }]);
   await board.goto(`${await stage.address()}/system/usage`);
-  await expect(board.getByText(/Anthropic as of 2026-/)).toBeVisible();
+  // Where no model was used, nobody wants to know whose prices those would be.
+  await expect(board.getByRole("heading", { name: "Nothing was used in these days" })).toBeVisible();
+  await expect(board.getByText(/Anthropic as of/)).toHaveCount(0);
 });
 
 test("your rules come first, and what would happen is shown part by part", async ({ stage, board }) => {
@@ -104,6 +106,14 @@ test("your rules come first, and what would happen is shown part by part", async
   await board.screenshot({ path: "screenshots/permissions-what-if.png" });
   await yours.getByRole("button", { name: "Remove P-1" }).click();
   await expect(yours.getByText("None yet.")).toBeVisible();
+
+  await yours.getByLabel("Tool", { exact: true }).fill("Read");
+  await yours.getByRole("button", { name: "Add rule" }).click();
+  await expect(yours.getByText("Read")).toBeVisible();
+  await board.locator(".toast").filter({ hasText: "is in force" }).last().getByRole("button", { name: "Undo" }).click();
+  await expect(yours.getByText("None yet.")).toBeVisible();
+  const { rules } = await stage.call("permission_list", { decisions: 0 });
+  expect(rules.filter((rule) => rule.source === "added" && rule.in_force)).toEqual([]);
 });
 
 test("a server is added, refused with a reason, removed and brought back", async ({ stage, board }) => {

@@ -227,6 +227,53 @@ test("an agent and a terminal are started from the page", async ({ stage, board 
   await expect(board.getByRole("region", { name: "Terminal of kitty" })).toBeVisible();
 });
 
+test("a folder that was just typed is the one that is used", async ({ stage, board }) => {
+  await stage.makeRepository();
+  const other = join(stage.folder, "other");
+  mkdirSync(other);
+  await board.goto(`${await stage.address()}/board?new=agent`);
+  const sheet = board.getByRole("dialog", { name: "Start an agent" });
+  await sheet.getByLabel("Terminal").check();
+  await sheet.getByLabel("Command").fill("cat");
+  const folder = sheet.getByRole("textbox", { name: "Folder" });
+  await folder.fill(stage.repository);
+  await expect(sheet.getByText(/on main/)).toBeVisible();
+  await folder.fill(other);
+  await folder.press("Enter");
+  await expect(board).toHaveURL(/\/slots\//);
+  const { slots } = await stage.call("slot_list", { all: false });
+  expect(slots.map((slot) => slot.program?.cwd)).toEqual([other]);
+});
+
+test("a template keeps its checks, and another agent gets no arguments of the one before", async ({ stage, board }) => {
+  await stage.makeRepository();
+  mkdirSync(join(stage.repository, ".mission/templates"), { recursive: true });
+  writeFileSync(join(stage.repository, ".mission/templates/docs.toml"), '[[checks]]\nrun = ["grep", "-q", "greet", "README.md"]\n');
+  await stage.call("code_index", { path: stage.repository, wait: true });
+  await board.goto(`${await stage.address()}/board?new=task`);
+  const form = board.getByRole("dialog", { name: "New task" });
+  await form.getByRole("textbox", { name: "Title" }).fill("Describe it");
+  await form.getByLabel("Repository", { exact: true }).selectOption(stage.repository);
+  const checks = form.getByLabel("Checks, one command a line");
+  await expect(checks).toHaveValue("sh tests/run.sh");
+  await form.getByRole("combobox", { name: "Agent" }).selectOption("rehearsal");
+  await form.getByLabel("Script of the rehearsal").fill("hello");
+  await form.getByRole("combobox", { name: "Agent" }).selectOption("codex");
+  await expect(form.getByLabel("More arguments for its program")).toHaveCount(0);
+  await form.getByText("More options").click();
+  await form.getByLabel("Template").selectOption("docs");
+  await expect(checks).toHaveValue("");
+  await form.getByLabel("Template").selectOption("None");
+  await expect(checks).toHaveValue("sh tests/run.sh");
+  await form.getByLabel("Template").selectOption("docs");
+  await expect(checks).toHaveValue("");
+  await form.getByRole("button", { name: "Create" }).click();
+  await expect(board.getByRole("heading", { name: "Describe it" })).toBeVisible();
+  const { task } = await stage.call("board_show", { task: "T-1" });
+  expect(task.checks.map((check) => check.run)).toEqual([["grep", "-q", "greet", "README.md"]]);
+  expect(task.args).toEqual([]);
+});
+
 const STEERED = `rehearsal: 1
 startup: 0.1
 turns:
@@ -299,6 +346,9 @@ test("the palette does what the page can, also with the task that is open", asyn
   await expect(board.locator("html")).toHaveAttribute("data-theme", "dark");
   await act("settings", "Go to Settings");
   await expect(board).toHaveURL(/\/system/);
+  await expect(board.getByRole("heading", { level: 1 })).toHaveText("Settings");
+  await act("configuration", "Show the configuration");
+  await expect(board.getByRole("link", { name: "Configuration" })).toHaveAttribute("aria-current", "page");
 });
 
 test("one search finds tasks, knowledge, code and commits in one list", async ({ stage, board }) => {
@@ -356,6 +406,14 @@ test("several tasks are changed together", async ({ stage, board }) => {
   await bulk.getByLabel("Add a label").press("Enter");
   await expect.poll(facts).toEqual(["one urgent open later", "three urgent open later", "two normal open "]);
   await inOrder(board, "bulk-light");
+  // What a filter hides is not reached.
+  await board.getByLabel("Filter the tasks").fill("three");
+  await expect(bulk).toContainText("1 selected");
+  await bulk.getByLabel("Set the priority").selectOption("Low");
+  await expect.poll(facts).toEqual(["one urgent open later", "three low open later", "two normal open "]);
+  await bulk.getByLabel("Set the priority").selectOption("Urgent");
+  await board.getByLabel("Filter the tasks").fill("");
+  await expect(bulk).toContainText("2 selected");
   board.on("dialog", (dialog) => void dialog.accept());
   await bulk.getByRole("button", { name: "Cancel tasks" }).click();
   await expect.poll(facts).toEqual(["one urgent failed later", "three urgent failed later", "two normal open "]);
@@ -380,6 +438,9 @@ test("on a phone the board opens on what needs you", async ({ stage, browser }) 
   await page.goto(`${await stage.address()}/board`);
   await expect(page.locator(column("blocked"))).toBeInViewport({ ratio: 0.5 });
   await expect(page.locator(column("done"))).toHaveCount(0);
+  // What narrows the board has a line of its own, and takes nothing from the title.
+  const [action, controls] = await Promise.all([page.locator(".bar-action").boundingBox(), page.locator(".bar-controls").boundingBox()]);
+  expect(controls?.y).toBeGreaterThanOrEqual((action?.y ?? 0) + (action?.height ?? 0));
   await page.getByRole("navigation", { name: "Columns" }).getByRole("button", { name: /Waiting/ }).click();
   await expect(page.locator(column("waiting"))).toBeInViewport({ ratio: 0.8 });
   await inOrder(page, "board-phone-dark");

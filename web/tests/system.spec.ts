@@ -24,6 +24,18 @@ test("the log comes up by itself and is found by level and words", async ({ stag
   await expect(board.getByText("Nothing of that is in the log")).toBeVisible();
 });
 
+test("a server that is listed and not started is not said to be one of none", async ({ stage, board }) => {
+  stage.listServer();
+  await stage.mission("down");
+  await stage.start();
+  await stage.signIn(board);
+  await board.goto(`${await stage.address()}/system/health`);
+  const servers = board.locator(".numbers > div", { hasText: "MCP servers" });
+  await expect(servers).toContainText("none started");
+  await stage.call("mcp_server_control", { server: "sums", action: "start" });
+  await expect(servers).toContainText("1 of 1 well");
+});
+
 test("plots and usage show what there is", async ({ stage, board }) => {
   const { config_file } = await stage.call("daemon_status", {});
   mkdirSync(dirname(config_file), { recursive: true });
@@ -52,6 +64,8 @@ test("plots and usage show what there is", async ({ stage, board }) => {
   await expect(board.getByRole("img", { name: /^Tasks done: 1 now/ })).toBeVisible();
   await expect(board.getByRole("img", { name: /^Memory: \d+/ })).toBeVisible();
   await expect(board.getByRole("img", { name: /^Calls: \d/ })).toBeVisible();
+  // Moments are written one way everywhere, whatever the browser's language.
+  await expect(board.getByText(/^since \d{1,2} \w{3} \d{4}, \d\d:\d\d$/)).toBeVisible();
   await board.getByRole("img", { name: /^Memory/ }).scrollIntoViewIfNeeded();
   await board.screenshot({ path: "screenshots/system-plots.png" });
   await board.goto(`${await stage.address()}/system/usage`);

@@ -39,7 +39,10 @@ test("it tells the story, by names, and the rest on demand", async ({ stage, boa
   const answered = board.locator('[data-event="question_answered"]');
   await expect(answered).toContainText("T-2 Add the command shout");
   await expect(answered).toContainText("How loud shall it shout?");
-  for (const noise of ["pty_state_changed", "execution_state_changed", "message_delivery"]) {
+  await stage.call("kb_remember", { summary: "Shouting wants marks", key: "shouting" });
+  await stage.call("timeline_note", { text: "after it was remembered", author: "test" });
+  await expect(board.locator(".event", { hasText: "after it was remembered" })).toBeVisible();
+  for (const noise of ["pty_state_changed", "execution_state_changed", "message_delivery", "kb_batch_mutated"]) {
     await expect(board.locator(`[data-event="${noise}"]`)).toHaveCount(0);
   }
   // No id where a name is known.

@@ -1,7 +1,7 @@
 // Every view, in light, in dark and at phone width: nothing for axe to complain
 // of, nothing wider than the screen, and a picture to look at.
 
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import AxeBuilder from "@axe-core/playwright";
@@ -194,7 +194,12 @@ for (const { name, rules, ...look } of LOOKS) {
       for (const violation of await violations(page, rules)) {
         problems.push(`${view}: ${violation.id} at ${violation.nodes.map((node) => node.target).join(", ")}`);
       }
-      const wider = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+      const wider = await page.evaluate(() =>
+        Math.max(
+          document.documentElement.scrollWidth - window.innerWidth,
+          ...[...document.querySelectorAll(".view")].map((each) => each.scrollWidth - each.clientWidth),
+        ),
+      );
       if (wider > 0) problems.push(`${view}: ${wider} pixels wider than the screen`);
     }
     await context.close();
@@ -221,10 +226,21 @@ test("the page can be walked through by keyboard, and says where one is", async 
     "Views",
     "Now",
     "Board",
+    "Task",
     "Review",
     "Knowledge",
+    "Recording",
   ]);
-  for (const does of ["The same, also while you type", "Comment on the line", "Accept a proposal"]) {
+  for (const does of [
+    "The same, also while you type",
+    "Go to the filter or the search field",
+    "Move the card up",
+    "Comment on the line",
+    "Mark the file as viewed",
+    "Side by side or unified",
+    "Accept a proposal",
+    "Play or pause",
+  ]) {
     await expect(keys.getByText(does)).toBeVisible();
   }
   await board.keyboard.press("Escape");
@@ -240,6 +256,7 @@ test("the page can be walked through by keyboard, and says where one is", async 
   await expect(board.getByRole("dialog", { name: "New task" })).toBeVisible();
   await expect(board.getByRole("textbox", { name: "Title" })).toBeFocused();
   await board.keyboard.press("Escape");
+  await expect(board.getByRole("dialog")).toHaveCount(0);
   // The second key of a chord does nothing by itself.
   await board.keyboard.press("g");
   await board.keyboard.press("n");
@@ -250,14 +267,49 @@ test("the page can be walked through by keyboard, and says where one is", async 
   await expect(rail.locator("a svg")).toHaveCount(11);
 });
 
+test("a view looks the same after others were open", async ({ board }) => {
+  const autopilot = board.getByRole("switch", { name: /Autopilot/ });
+  const looks = async () => [await autopilot.boundingBox(), await autopilot.evaluate((button) => getComputedStyle(button, "::after").content)];
+  const before = await looks();
+  for (const keys of ["gy", "gr", "gk", "gc", "gv", "gt", "go", "ge", "gs", "gn"]) {
+    for (const key of keys) await board.keyboard.press(key);
+    await settled(board);
+  }
+  expect(await looks()).toEqual(before);
+});
+
+test("no class is defined by the stylesheets of two views", () => {
+  const files = readdirSync("src", { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".css"));
+  const definedIn = new Map<string, Set<string>>();
+  for (const file of files.filter((each) => !each.startsWith("styles"))) {
+    const text = readFileSync(join("src", file), "utf8").replaceAll(/\/\*.*?\*\//gs, "");
+    for (const [, selectors = ""] of text.matchAll(/([^{}]+)\{/g)) {
+      for (const [name] of selectors.split(",").flatMap((each) => [...each.trim().matchAll(/^\.[\w-]+$/g)])) {
+        definedIn.set(name, (definedIn.get(name) ?? new Set()).add(file));
+      }
+    }
+  }
+  expect([...definedIn].filter(([, where]) => where.size > 1)).toEqual([]);
+});
+
 /** Words of a dialect that nobody knows who comes from Linear or GitHub. */
-const DIALECT = /Leave it|Put it on the board|Read again|Closed too|Ended too|End it|Mark this moment/;
+const DIALECT = new RegExp(
+  [
+    "Leave it|Put it on the board|Read again|Closed too|Ended too|End it|Mark this moment|What is not talk|Out of use",
+    "Say it anew|How it stands to others|Known true|Last known|Nothing was asked yet that|everything is as usual",
+    "Bring the work back|brought back|holds work|holds nothing|nowhere else|Dealt with",
+  ].join("|"),
+);
 
 test("labels are in plain words, and the width is used", async ({ stage, board }) => {
   await board.setViewportSize({ width: 1600, height: 900 });
   await stage.spawn("shell", ["sh"]);
   const address = await stage.address();
-  for (const path of ["/", "/slots", "/executions", "/timeline"]) {
+  const { entry } = await stage.call("kb_remember", { summary: "The shell is sh", key: "shell" });
+  const parts = ["/", "/inbox", "/conflicts", "/unused"].map((part) => `/knowledge${part}`);
+  const system = ["health", "settings", "usage", "permissions", "access", "incidents"].map((part) => `/system/${part}`);
+  const views = ["/", "/board", "/review", "/slots", "/executions", "/timeline", "/tools", "/conversations"];
+  for (const path of [...views, ...parts, `/knowledge/entry/${entry.id}`, ...system]) {
     await board.goto(address + path);
     await settled(board);
     expect(await board.locator("main").innerText()).not.toMatch(DIALECT);

@@ -20,7 +20,7 @@ export function observe(): void {
   on("layout-shift", (entry) => (watched.shift += (entry as unknown as { value: number }).value));
   on("longtask", (entry) => (watched.blocked += Math.max(0, entry.duration - 50)));
   new MutationObserver(() => {
-    if (!watched.ready && document.querySelector(".nothing, .now, .columns")) watched.ready = performance.now();
+    if (!watched.ready && document.querySelector(".nothing, .now, .columns, .first-steps")) watched.ready = performance.now();
   }).observe(document, { subtree: true, childList: true });
 }
 

@@ -16,6 +16,7 @@ pub const CATALOGUE: &[OperationSpec] = &[
     board::BoardReady::SPEC,
     board::BoardGraph::SPEC,
     board::BoardDecompose::SPEC,
+    board::BoardAlternative::SPEC,
     board::BoardNote::SPEC,
     board::BoardRetry::SPEC,
     board::BoardCancel::SPEC,

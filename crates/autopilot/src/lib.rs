@@ -16,6 +16,7 @@ mod limits_in_force;
 mod memory;
 mod mode;
 mod prompts;
+pub mod pull_requests;
 mod runner;
 mod shared;
 mod slot_names;
@@ -33,8 +34,10 @@ use missiond_core::{AttemptId, TraceContext};
 use missiond_runtime::{Component, StartError, Supervisor, Tasks};
 use missiond_store::StoreError;
 use missiond_store::board::ReadyLimits;
+use missiond_workspace::FoundPullRequest;
 use parking_lot::MutexGuard;
 
+use pull_requests::{HandOver, PullRequestError};
 use shared::Shared;
 
 pub use mode::ModeError;
@@ -83,6 +86,12 @@ impl Autopilot {
         self.shared.steps().clone()
     }
 
+    /// Pushes work and opens a pull request for it, or asks how the one stands that it
+    /// has.
+    pub async fn hand_over(&self, work: &HandOver) -> Result<FoundPullRequest, PullRequestError> {
+        pull_requests::hand_over(&self.shared, work).await
+    }
+
     /// What the memory stage found last.
     pub fn remembered(&self) -> MutexGuard<'_, Option<Remembered>> {
         self.shared.remembered()
@@ -99,6 +108,10 @@ impl Component for Autopilot {
         let shared = Arc::clone(&self.shared);
         self.tasks
             .spawn_restarting("autopilot", move || runner::run(Arc::clone(&shared)));
+        let shared = Arc::clone(&self.shared);
+        self.tasks.spawn_restarting("pull requests", move || {
+            pull_requests::watch(Arc::clone(&shared))
+        });
         Box::pin(async { Ok(()) })
     }
 

@@ -546,7 +546,7 @@ impl Runner {
 }
 
 /// Who claims: this home on this machine, whichever run of the daemon it is.
-fn holder(shared: &Shared) -> String {
+pub(super) fn holder(shared: &Shared) -> String {
     format!("{}:{}", shared.host, shared.home.data_dir().display())
 }
 

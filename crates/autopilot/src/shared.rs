@@ -19,6 +19,7 @@ use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::{Notify, watch};
 
 use crate::board::Board;
+use crate::pull_requests::UnderWay;
 
 /// What the autopilot is made of.
 #[derive(Debug)]
@@ -75,6 +76,8 @@ pub(crate) struct Shared {
     /// Held from when the work was seen to stand on its target until the target
     /// has it: nobody else of this daemon moves a target in between.
     pub(crate) integrating: tokio::sync::Mutex<()>,
+    /// The work that is put into pull requests at this moment.
+    pub(crate) handing_over: UnderWay,
     /// Names of slots that agents are being started in.
     names: Mutex<HashSet<String>>,
     remembered: Mutex<Option<Remembered>>,
@@ -96,6 +99,7 @@ impl Shared {
             supervisor,
             wakes: Notify::new(),
             integrating: tokio::sync::Mutex::default(),
+            handing_over: UnderWay::default(),
             names: Mutex::default(),
             remembered: Mutex::default(),
             steps: Mutex::default(),

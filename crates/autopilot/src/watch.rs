@@ -160,6 +160,7 @@ impl Watches {
             | Event::InputRequested { .. }
             | Event::BoardTaskCreated { .. }
             | Event::BoardTaskUpdated { .. }
+            | Event::BoardAlternativeKept { .. }
             | Event::BoardTaskClaimed { .. }
             | Event::QuestionAnswered { .. }
             | Event::QuestionDismissed { .. }

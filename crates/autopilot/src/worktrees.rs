@@ -2,7 +2,7 @@
 //! with what the board knows of them. One that somebody may be working in, by the
 //! board or by a program that runs there, is in use and left alone.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -14,7 +14,9 @@ use missiond_slots::Slots;
 use missiond_store::MissionDb;
 use missiond_store::board::TaskFilter;
 use missiond_store::{StoreError, board};
-use missiond_workspace::{DiffSize, Landed, Removal, Repository, WorkspaceError, Worktree};
+use missiond_workspace::{
+    DiffSize, FinishPlan, FinishPreview, Landed, Removal, Repository, WorkspaceError, Worktree,
+};
 
 /// So many are looked into at once; each takes some processes of git.
 const AT_ONCE: usize = 4;
@@ -95,39 +97,82 @@ impl Worktrees {
         let paths = on_disk(&self.root).await;
         let mut attempts = self.attempts(paths.clone()).await?;
         let gone = self.gone_in_review(&paths).await?;
-        let known = attempts
-            .values()
-            .chain(&gone)
-            .map(|(attempt, _)| attempt.id);
-        let mut verdicts = self.verdicts(known.collect()).await?;
-        let mut looked: Vec<WorktreeEntry> = futures::stream::iter(paths)
-            .map(|path| {
-                let attempt = attempts.remove(&path);
-                let user = self.user(&path, attempt.as_ref());
-                let id = attempt.as_ref().map(|(attempt, _)| attempt.id);
-                let checks = id.and_then(|id| verdicts.remove(&id));
-                async move {
-                    let seen = inspect(&path).await;
-                    WorktreeEntry {
-                        path,
-                        attempt,
-                        checks,
-                        user,
-                        seen,
-                        branch_left: None,
-                    }
+        let found = paths.into_iter().map(|path| {
+            let attempt = attempts.remove(&path);
+            (path, attempt)
+        });
+        let mut looked = self.inspect_all(found.collect()).await?;
+        looked.extend(self.branches_left(gone).await?);
+        looked.sort_by(|one, other| one.path.cmp(&other.path));
+        Ok(looked)
+    }
+
+    /// What somebody means by its path, its branch or its task; of a task with several,
+    /// that of its last attempt. Only what is meant is looked into.
+    pub async fn called(&self, name: &str) -> Result<Vec<WorktreeEntry>, StoreError> {
+        let paths = on_disk(&self.root).await;
+        let found = self.locate(name, &paths).await?;
+        if !found.is_empty() {
+            return self.inspect_all(found).await;
+        }
+        let mut gone = self.gone_in_review(&paths).await?;
+        gone.retain(|(attempt, task)| {
+            let path = attempt.worktree.as_deref();
+            path == Some(Path::new(name)) || is_called(name, attempt, task)
+        });
+        self.branches_left(gone).await
+    }
+
+    /// The repositories that worktrees of this home belong to.
+    pub async fn repositories(&self) -> BTreeSet<PathBuf> {
+        let mut found = BTreeSet::new();
+        for path in on_disk(&self.root).await {
+            if let Ok(worktree) = Worktree::open(&path).await {
+                found.insert(worktree.repository().main_path().to_owned());
+            }
+        }
+        found
+    }
+
+    async fn inspect_all(&self, found: Vec<Located>) -> Result<Vec<WorktreeEntry>, StoreError> {
+        let known = found.iter().filter_map(|(_, attempt)| attempt.as_ref());
+        let mut verdicts = self
+            .verdicts(known.map(|(attempt, _)| attempt.id).collect())
+            .await?;
+        let looking = futures::stream::iter(found).map(|(path, attempt)| {
+            let user = self.user(&path, attempt.as_ref());
+            let id = attempt.as_ref().map(|(attempt, _)| attempt.id);
+            let checks = id.and_then(|id| verdicts.remove(&id));
+            async move {
+                let seen = inspect(&path).await;
+                WorktreeEntry {
+                    path,
+                    attempt,
+                    checks,
+                    user,
+                    seen,
+                    branch_left: None,
                 }
-            })
-            .buffer_unordered(AT_ONCE)
-            .collect()
-            .await;
+            }
+        });
+        Ok(looking.buffer_unordered(AT_ONCE).collect().await)
+    }
+
+    /// What is left of these, whose worktrees are gone. One whose branch is gone too
+    /// has nothing to merge.
+    async fn branches_left(
+        &self,
+        gone: Vec<(Attempt, BoardTask)>,
+    ) -> Result<Vec<WorktreeEntry>, StoreError> {
+        let known = gone.iter().map(|(attempt, _)| attempt.id);
+        let mut verdicts = self.verdicts(known.collect()).await?;
+        let mut left = Vec::new();
         for (attempt, task) in gone {
             let Some(path) = attempt.worktree.clone() else {
                 continue;
             };
-            // One whose branch is gone too has nothing to merge.
             if let Some(size) = branch_size(&attempt, &task).await {
-                looked.push(WorktreeEntry {
+                left.push(WorktreeEntry {
                     seen: Err(WorkspaceError::Missing(path.clone())),
                     path,
                     checks: verdicts.remove(&attempt.id),
@@ -137,8 +182,7 @@ impl Worktrees {
                 });
             }
         }
-        looked.sort_by(|one, other| one.path.cmp(&other.path));
-        Ok(looked)
+        Ok(left)
     }
 
     /// The last attempts of tasks in review that were made below this home, in places
@@ -194,52 +238,58 @@ impl Worktrees {
     /// of its last attempt. Only the one that is meant is opened.
     pub async fn named(&self, name: &str) -> Result<Option<NamedWorktree>, StoreError> {
         let paths = on_disk(&self.root).await;
-        let mut attempts = self.attempts(paths.clone()).await?;
+        let Some((path, attempt)) = self.locate(name, &paths).await?.pop() else {
+            return Ok(None);
+        };
+        Ok(Some(NamedWorktree {
+            user: self.user(&path, attempt.as_ref()),
+            attempt,
+            worktree: Worktree::open(&path).await,
+        }))
+    }
+
+    /// Those of these worktrees that somebody means. Several only when the board knows
+    /// none of them, and their branches have the same name.
+    async fn locate(&self, name: &str, paths: &[PathBuf]) -> Result<Vec<Located>, StoreError> {
+        let mut attempts = self.attempts(paths.to_vec()).await?;
         let asked = Path::new(name).canonicalize().ok();
-        let mut called: Vec<_> = paths
-            .iter()
-            .filter(|path| {
-                let known = attempts.get(*path);
-                let branch = known.and_then(|(attempt, _)| attempt.branch.as_deref());
-                let task = known.map(|(_, task)| task);
-                asked.as_ref() == Some(*path)
-                    || branch == Some(name)
-                    || task.is_some_and(|task| {
-                        task.number.to_string() == name || task.id.to_string() == name
-                    })
-            })
-            .collect();
-        called.sort_by_key(|path| attempts.get(*path).map(|(attempt, _)| attempt.started_at));
-        if let Some(path) = called.pop().cloned() {
-            let attempt = attempts.remove(&path);
-            let user = self.user(&path, attempt.as_ref());
-            let worktree = Worktree::open(&path).await;
-            return Ok(Some(NamedWorktree {
-                attempt,
-                user,
-                worktree,
-            }));
+        let is_meant = |path: &&PathBuf| {
+            asked.as_ref() == Some(*path)
+                || attempts
+                    .get(*path)
+                    .is_some_and(|(attempt, task)| is_called(name, attempt, task))
+        };
+        let meant = paths.iter().filter(is_meant);
+        let last =
+            meant.max_by_key(|path| attempts.get(*path).map(|(attempt, _)| attempt.started_at));
+        if let Some(path) = last {
+            return Ok(vec![(path.clone(), attempts.remove(path))]);
         }
         // One whose branch the board does not know.
+        let mut found = Vec::new();
         for path in paths {
-            let known = attempts.remove(&path);
-            let branch = known
-                .as_ref()
-                .and_then(|(attempt, _)| attempt.branch.as_ref());
-            if branch.is_some() {
-                continue;
-            }
-            if let Ok(worktree) = Worktree::open(&path).await
+            let known = attempts.get(path);
+            let branch = known.and_then(|(attempt, _)| attempt.branch.as_ref());
+            if branch.is_none()
+                && let Ok(worktree) = Worktree::open(path).await
                 && worktree.branch() == name
             {
-                return Ok(Some(NamedWorktree {
-                    user: self.user(&path, known.as_ref()),
-                    attempt: known,
-                    worktree: Ok(worktree),
-                }));
+                found.push((path.clone(), attempts.remove(path)));
             }
         }
-        Ok(None)
+        Ok(found)
+    }
+
+    /// How much the attempt has changed, committed or not; nothing when neither its
+    /// worktree nor its branch is left.
+    pub async fn size_of(&self, attempt: &Attempt, task: &BoardTask) -> Option<DiffSize> {
+        match Worktree::open(attempt.worktree.as_ref()?).await {
+            Ok(worktree) => {
+                let status = worktree.status().await.ok()?;
+                worktree.size_of(&status).await.ok()
+            }
+            Err(_) => branch_size(attempt, task).await,
+        }
     }
 
     /// The last attempt of each folder, with its task.
@@ -290,12 +340,22 @@ impl Worktrees {
     }
 }
 
+/// A worktree, and the last attempt that was made in it.
+type Located = (PathBuf, Option<(Attempt, BoardTask)>);
+
+/// Whether somebody means the work of this attempt: by its branch or its task.
+fn is_called(name: &str, attempt: &Attempt, task: &BoardTask) -> bool {
+    attempt.branch.as_deref() == Some(name)
+        || task.number.to_string() == name
+        || task.id.to_string() == name
+}
+
 async fn inspect(path: &Path) -> Result<WorktreeState, WorkspaceError> {
     let worktree = Worktree::open(path).await?;
     let status = worktree.status().await?;
     let removal = worktree.removal_of(&status).await?;
     let landed = worktree.landed(&status)?;
-    let size = worktree.size().await?;
+    let size = worktree.size_of(&status).await?;
     Ok(WorktreeState {
         worktree,
         commits: status.commits_ahead,
@@ -314,16 +374,47 @@ async fn branch_size(attempt: &Attempt, task: &BoardTask) -> Option<DiffSize> {
     repository.size(base, &branch).await.ok()
 }
 
+/// What was left of an attempt whose worktree is gone: enough to say what its finish
+/// would do, without making the worktree again.
+#[derive(Debug)]
+pub struct LeftBranch {
+    pub repository: Repository,
+    branch: String,
+    base_commit: String,
+    /// The branch it goes back to.
+    pub base: Option<String>,
+}
+
+impl LeftBranch {
+    pub async fn find(attempt: &Attempt, task: &BoardTask) -> Result<Self, WorkspaceError> {
+        let path = attempt.worktree.as_deref().unwrap_or(Path::new(""));
+        let missing = || WorkspaceError::Missing(path.to_owned());
+        let repository = task.repository.as_ref().ok_or_else(missing)?;
+        let repository = Repository::open(repository).await?;
+        Ok(Self {
+            branch: attempt.branch.clone().ok_or_else(missing)?,
+            base_commit: attempt.base_commit.clone().ok_or_else(missing)?,
+            base: repository.base_branch(task.base.as_deref()).await?,
+            repository,
+        })
+    }
+
+    pub async fn preview_finish(&self, plan: &FinishPlan) -> Result<FinishPreview, WorkspaceError> {
+        let (branch, base_commit) = (&self.branch, &self.base_commit);
+        self.repository
+            .preview_finish(branch, base_commit, plan)
+            .await
+    }
+}
+
 /// Makes the worktree of an attempt again, from the branch it left.
 pub async fn reattach(attempt: &Attempt, task: &BoardTask) -> Result<Worktree, WorkspaceError> {
     let path = attempt.worktree.as_deref().unwrap_or(Path::new(""));
-    let missing = || WorkspaceError::Missing(path.to_owned());
-    let repository = task.repository.as_ref().ok_or_else(missing)?;
-    let branch = attempt.branch.as_ref().ok_or_else(missing)?;
-    let began = attempt.base_commit.as_ref().ok_or_else(missing)?;
-    let repository = Repository::open(repository).await?;
+    let left = LeftBranch::find(attempt, task).await?;
     let base = task.base.as_deref();
-    repository.reattach(path, branch, base, began).await
+    left.repository
+        .reattach(path, &left.branch, base, &left.base_commit)
+        .await
 }
 
 /// Folders two levels down: one level is by repository.

@@ -41,7 +41,8 @@ async fn a_late_result_is_refused_and_told() {
     )
     .await
     .unwrap();
-    let board = Board::new(&home, daemon, db.clone(), timeline, told);
+    let (_, config) = tokio::sync::watch::channel(Arc::default());
+    let board = Board::new(&home, daemon, db.clone(), timeline, told, config);
     let trace = TraceContext::root();
     let request = TaskRequest {
         draft: TaskDraft {

@@ -48,7 +48,7 @@ section! {
         live desktop: bool = false;
         /// POST a question that waits to this address: https, or http to this machine.
         /// Empty means none.
-        live webhook_url: String = String::new();
+        live webhook_url: String = String::new(), shown as host_of;
         /// A file of mode 0600 with the secret that signs what is posted. Empty means
         /// unsigned.
         live webhook_secret_file: String = String::new();
@@ -56,6 +56,17 @@ section! {
         live dwell_secs: u64 = 20, in 0..=86_400;
         /// Seconds after a notification in which nobody is notified about the same slot.
         live cooldown_secs: u64 = 120, in 0..=86_400;
+    }
+}
+
+/// An address without its path, which is what a webhook keeps secret.
+fn host_of(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else {
+        return String::new();
+    };
+    match rest.split_once('/') {
+        Some((host, path)) if !path.is_empty() => format!("{scheme}://{host}/…"),
+        _ => url.to_owned(),
     }
 }
 

@@ -30,6 +30,9 @@ section! {
         /// Rounds of failed checks in a row without a change by the agent before a person
         /// is asked.
         live unchanged_rounds: u32 = 2, in 1..=100;
+        /// Seconds between two looks at a pull request that is open; longer while its host
+        /// cannot be asked.
+        live pull_request_secs: u64 = 180, in 1..=86_400;
         /// Milliseconds an agent that has worked must rest until its turn counts as over;
         /// ten times as long when nobody saw it work.
         live settle_ms: u64 = 2000, in 50..=600_000;

@@ -14,7 +14,7 @@ section! {
     pub struct DatabaseConfig: "database." {
         /// Where everything is stored: `sqlite:/path/to/file` or
         /// `postgres://user@host/name`. Empty means SQLite in the data folder.
-        restart url: String = String::new();
+        restart url: String = String::new(), shown as without_password;
     }
 }
 
@@ -115,6 +115,12 @@ section! {
         /// Seconds between two sendings of metrics.
         restart interval_secs: u64 = 15, in 1..=3600;
     }
+}
+
+/// An address of a database without the password in it.
+fn without_password(url: &str) -> String {
+    let url = url.parse::<DbUrl>().map(|url| url.to_string());
+    url.unwrap_or_default()
 }
 
 impl DatabaseConfig {

@@ -116,10 +116,8 @@ fn check_table(
                     let keys = KEYS.iter().map(|spec| spec.key);
                     return Err((offset, unknown("key", &key, keys)));
                 };
-                if let Some(range) = spec.range {
-                    let checked = range.check(value);
-                    checked.map_err(|message| (offset, format!("`{key}` {message}")))?;
-                }
+                let checked = spec.check(value);
+                checked.map_err(|message| (offset, format!("`{key}` {message}")))?;
                 offsets.insert(spec.key, offset);
             }
         }

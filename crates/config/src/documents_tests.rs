@@ -63,7 +63,7 @@ fn reference() -> String {
         page.push_str("|---|---|---|---|---|\n");
         for spec in KEYS.iter().filter(|spec| section_of(spec.key) == section) {
             let name = spec.key.rsplit('.').next().unwrap();
-            let default = defaults.shown(spec.key);
+            let default = crate::edit::written(&defaults.public(spec));
             let range = spec.range.map_or(String::new(), |range| range.to_string());
             let live = if spec.reload == Reload::Live {
                 "live"

@@ -9,7 +9,6 @@ use std::ops::Range;
 use std::path::Path;
 
 use missiond_core::nearest_name;
-use missiond_store::DbUrl;
 use serde_json::Value as Json;
 use toml_edit::{Array, Document, DocumentMut, InlineTable, Item, Table, TableLike, Value};
 
@@ -30,10 +29,17 @@ pub enum EditError {
 /// messages.
 pub fn set(file: &Path, text: &str, key: &str, value: Option<&Json>) -> Result<String, EditError> {
     Config::parse(file, text).map_err(EditError::Unreadable)?;
-    if !KEYS.iter().any(|spec| spec.key == key) {
+    let Some(spec) = KEYS.iter().find(|spec| spec.key == key) else {
         return Err(EditError::Refused(unknown(key)));
-    }
+    };
     let path: Vec<_> = key.split('.').collect();
+    if let (Some(new), Some(old)) = (value, value_at(text, &path))
+        && *new == spec.public(&old)
+        && *new != old
+    {
+        let message = format!("`{key}` is only shown so; give its whole value");
+        return Err(EditError::Refused(message));
+    }
     let changed = change(text, &path, value);
     let changed = changed.map_err(|why| EditError::Refused(format!("`{key}` {why}")))?;
     match Config::parse(file, &changed) {
@@ -62,30 +68,17 @@ pub fn value_at(text: &str, path: &[&str]) -> Option<Json> {
     serde_json::to_value(found).ok()
 }
 
-/// A value as people are shown it: as it would stand in the file, without passwords
-/// and without the part of an address that is one.
+/// A value as people are shown it: as it would stand in the file, without what is
+/// secret of it.
 #[must_use]
 pub fn shown(key: &str, value: &Json) -> String {
-    let public = match (key, value) {
-        ("database.url", Json::String(url)) if !url.is_empty() => {
-            let url = url.parse::<DbUrl>().map(|url| url.to_string());
-            Json::String(url.unwrap_or_default())
-        }
-        ("notifications.webhook_url", Json::String(url)) => Json::String(host_of(url)),
-        _ => value.clone(),
-    };
-    to_toml(&public).map_or_else(|_| public.to_string(), |value| value.to_string())
+    let spec = KEYS.iter().find(|spec| spec.key == key);
+    written(&spec.map_or_else(|| value.clone(), |spec| spec.public(value)))
 }
 
-/// An address without its path, which is what a webhook keeps secret.
-fn host_of(url: &str) -> String {
-    let Some((scheme, rest)) = url.split_once("://") else {
-        return String::new();
-    };
-    match rest.split_once('/') {
-        Some((host, path)) if !path.is_empty() => format!("{scheme}://{host}/…"),
-        _ => url.to_owned(),
-    }
+/// A value as it would stand in the file, on one line.
+pub(crate) fn written(value: &Json) -> String {
+    toml::Value::try_from(value).map_or_else(|_| value.to_string(), |value| value.to_string())
 }
 
 fn unknown(key: &str) -> String {
@@ -306,9 +299,28 @@ mod tests {
             assert_eq!(changed(WRITTEN, key, value).unwrap_err(), expected);
         }
         let wrong = changed(WRITTEN, "log.level", json!("loud")).unwrap_err();
-        assert!(wrong.contains("unknown variant `loud`"), "{wrong}");
+        assert!(
+            wrong.starts_with("`log.level` must be one of `") && wrong.ends_with("but is `loud`"),
+            "{wrong}"
+        );
         let broken = changed("[log]\nlevel = \n", "log.level", json!("info")).unwrap_err();
         assert!(broken.contains("c, line 2"), "{broken}");
+    }
+
+    #[test]
+    fn what_is_shown_of_a_secret_is_not_written_in_its_place() {
+        for (key, secret) in [
+            ("notifications.webhook_url", "https://hooks.example/s3cret"),
+            ("database.url", "postgres://me:s3cret@localhost/m"),
+        ] {
+            let text = changed("", key, json!(secret)).unwrap();
+            let spec = KEYS.iter().find(|spec| spec.key == key).unwrap();
+            let public = spec.public(&json!(secret));
+            assert!(!public.to_string().contains("s3cret"), "{public}");
+            let refused = changed(&text, key, public).unwrap_err();
+            assert!(refused.contains("only shown so"), "{refused}");
+            assert_eq!(changed(&text, key, json!(secret)).unwrap(), text);
+        }
     }
 
     #[test]

@@ -30,11 +30,9 @@ pub enum Subject {
     Repository(PathBuf),
 }
 
-/// One change.
+/// What was changed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Entry {
-    pub number: u64,
-    pub at: Timestamp,
+pub struct Change {
     pub subject: Subject,
     pub file: PathBuf,
     pub path: Vec<String>,
@@ -45,6 +43,15 @@ pub struct Entry {
     pub old_value: Option<Value>,
     pub new_value: Option<Value>,
     pub undoes: Option<u64>,
+}
+
+/// A change on record.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Entry {
+    pub number: u64,
+    pub at: Timestamp,
+    #[serde(flatten)]
+    pub change: Change,
     pub undone: bool,
     /// There was no file before.
     created: bool,
@@ -103,19 +110,6 @@ impl Entry {
         let before = self.splice.undo(now)?;
         Some((!self.created).then_some(before))
     }
-}
-
-/// What is to be recorded of a change beside the texts.
-#[derive(Debug)]
-pub struct Draft {
-    pub subject: Subject,
-    pub file: PathBuf,
-    pub path: Vec<String>,
-    pub old: Option<String>,
-    pub new: Option<String>,
-    pub old_value: Option<Value>,
-    pub new_value: Option<Value>,
-    pub undoes: Option<u64>,
 }
 
 fn fingerprint(text: &str) -> String {
@@ -180,12 +174,11 @@ impl History {
         Ok(entries.collect())
     }
 
-    /// Adds a change, and marks the one it takes back.
+    /// Adds a change with the text before and after it, and marks the one it takes back.
     pub fn add(
         &self,
-        draft: Draft,
-        before: Option<&str>,
-        after: Option<&str>,
+        change: Change,
+        (before, after): (Option<&str>, Option<&str>),
         now: Timestamp,
     ) -> io::Result<Entry> {
         let mut entries = self.load()?;
@@ -194,21 +187,14 @@ impl History {
         let entry = Entry {
             number,
             at: now,
-            subject: draft.subject,
-            file: draft.file,
-            path: draft.path,
-            old: draft.old,
-            new: draft.new,
-            old_value: draft.old_value,
-            new_value: draft.new_value,
-            undoes: draft.undoes,
+            change,
             undone: false,
             created: before.is_none(),
             splice: Splice::between(before.unwrap_or_default(), after),
             after: fingerprint(after),
         };
         for earlier in &mut entries {
-            earlier.undone |= Some(earlier.number) == entry.undoes;
+            earlier.undone |= Some(earlier.number) == entry.change.undoes;
         }
         entries.push(entry.clone());
         let first = entries.len().saturating_sub(KEPT);

@@ -8,6 +8,8 @@
 use std::fmt;
 use std::ops::RangeInclusive;
 
+use missiond_core::{ConfigKind, excerpt};
+use serde_json::Value as Json;
 use toml::de::DeValue;
 
 /// What is declared of a key beside its type and default.
@@ -17,9 +19,11 @@ pub struct KeySpec {
     pub key: &'static str,
     pub reload: Reload,
     pub range: Option<Range>,
-    pub kind: KeyKind,
+    pub kind: ConfigKind,
     /// The words it takes, when it takes no others.
     pub choices: &'static [&'static str],
+    /// What people are shown of it; none when nothing of it is secret.
+    pub mask: Option<fn(&str) -> String>,
     /// What it means, without its range.
     pub sentence: &'static str,
 }
@@ -40,29 +44,16 @@ pub struct Range {
     pub max: f64,
 }
 
-/// What kind of value a key takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum KeyKind {
-    Boolean,
-    Integer,
-    Number,
-    Text,
-    /// Of texts or numbers.
-    List,
-    /// A list of tables.
-    Tables,
-}
-
 /// The type of a key, by the kind of its values. A section says it of its own types
 /// with `key_types!`.
 pub(crate) trait KeyType {
-    const KIND: KeyKind;
+    const KIND: ConfigKind;
 }
 
 macro_rules! key_types {
     ($($kind:ident: $($Type:ty),+;)+) => {
         $($(impl $crate::keys::KeyType for $Type {
-            const KIND: $crate::keys::KeyKind = $crate::keys::KeyKind::$kind;
+            const KIND: missiond_core::ConfigKind = missiond_core::ConfigKind::$kind;
         })+)+
     };
 }
@@ -78,6 +69,61 @@ key_types! {
 }
 
 impl KeySpec {
+    /// A value as people and programs are shown it: without what is secret of it.
+    #[must_use]
+    pub fn public(&self, value: &Json) -> Json {
+        match (self.mask, value) {
+            (Some(mask), Json::String(text)) if !text.is_empty() => Json::String(mask(text)),
+            _ => value.clone(),
+        }
+    }
+
+    /// Says what is wrong with a value as it stands in the file, in words of people.
+    /// What only the type of the key knows is left to it.
+    pub(crate) fn check(&self, value: &DeValue<'_>) -> Result<(), String> {
+        if let Some(range) = self.range {
+            range.check(value)?;
+        }
+        let wanted = match (self.kind, value) {
+            (ConfigKind::Boolean, DeValue::Boolean(_))
+            | (ConfigKind::Integer, DeValue::Integer(_))
+            | (ConfigKind::Number, DeValue::Integer(_) | DeValue::Float(_))
+            | (ConfigKind::List | ConfigKind::Tables, DeValue::Array(_)) => return Ok(()),
+            (ConfigKind::Text, DeValue::String(text)) => return self.check_choice(text),
+            (ConfigKind::Boolean, _) => "true or false",
+            (ConfigKind::Integer, _) => "a whole number",
+            (ConfigKind::Number, _) => "a number",
+            (ConfigKind::Text, _) => "a text in quotes",
+            (ConfigKind::List | ConfigKind::Tables, _) => "a list in brackets",
+        };
+        let given = match value {
+            DeValue::String(text) => format!("the text `{}`", excerpt(text, 60)),
+            DeValue::Integer(number) => number.to_string(),
+            DeValue::Float(number) => number.to_string(),
+            DeValue::Boolean(value) => value.to_string(),
+            DeValue::Datetime(time) => time.to_string(),
+            DeValue::Array(_) => "a list".to_owned(),
+            DeValue::Table(_) => "a table".to_owned(),
+        };
+        Err(format!("must be {wanted}, but is {given}"))
+    }
+
+    fn check_choice(&self, text: &str) -> Result<(), String> {
+        if self.choices.is_empty() || self.choices.contains(&text) {
+            return Ok(());
+        }
+        let words: Vec<_> = self
+            .choices
+            .iter()
+            .map(|word| format!("`{word}`"))
+            .collect();
+        Err(format!(
+            "must be one of {}, but is `{}`",
+            words.join(", "),
+            excerpt(text, 60)
+        ))
+    }
+
     /// What it means and what it may be.
     #[must_use]
     pub fn description(&self) -> String {
@@ -167,6 +213,7 @@ impl InvalidValue {
 ///         live max_connections: u32 = 512, in 1..=10_000;
 ///         restart another: bool = false;
 ///         live level: Level = Level::Info, one of ["info", "debug"];
+///         live address: String = String::new(), shown as without_password;
 ///         sections { inner: InnerConfig }
 ///     }
 /// }
@@ -174,7 +221,8 @@ impl InvalidValue {
 ///
 /// `live` and `restart` are the two cases of [`Reload`]. A default is any expression,
 /// a range any inclusive range of numbers; a test holds the words of a choice against
-/// the type. Sections within come last.
+/// the type. `shown as` is the one place that says what of a value is secret. Sections
+/// within come last.
 macro_rules! section {
     (
         $(#[$attribute:meta])*
@@ -182,7 +230,7 @@ macro_rules! section {
             $(
                 $(#[doc = $sentence:literal])+
                 $reload:ident $key:ident: $Type:ty = $default:expr
-                    $(, in $range:expr)? $(, one of $choices:expr)?;
+                    $(, in $range:expr)? $(, one of $choices:expr)? $(, shown as $mask:expr)?;
             )*
             $(sections { $($inner:ident: $Inner:ty),+ $(,)? })?
         }
@@ -215,6 +263,7 @@ macro_rules! section {
                     range: $crate::keys::section!(@range $($range)?),
                     kind: <$Type as $crate::keys::KeyType>::KIND,
                     choices: $crate::keys::section!(@choices $($choices)?),
+                    mask: $crate::keys::section!(@mask $($mask)?),
                     sentence: concat!($($sentence),+).trim_ascii(),
                 });)*
                 $($(<$Inner>::declare(keys);)+)?
@@ -237,6 +286,8 @@ macro_rules! section {
     (@reload live) => { $crate::keys::Reload::Live };
     (@reload restart) => { $crate::keys::Reload::Restart };
     (@range) => { None };
+    (@mask) => { None };
+    (@mask $mask:expr) => { Some($mask) };
     (@choices) => { &[] };
     (@choices $choices:expr) => { &$choices };
     (@range $range:expr) => { Some($crate::keys::Range::new($range)) };

@@ -69,7 +69,10 @@ fn a_number_is_compared_however_it_is_written() {
     }
     assert!(parse("ipc.max_connections = 0x2710\n").is_ok());
     let error = parse("ipc.max_connections = 1.5\n").unwrap_err();
-    assert!(error.contains("expected u32"), "{error}");
+    assert!(
+        error.contains("must be a whole number, but is 1.5"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -167,10 +170,11 @@ fn the_words_of_a_choice_are_those_its_type_takes() {
     for spec in choices {
         for word in spec.choices {
             let parsed = parse(&format!("{} = \"{word}\"\n", spec.key));
-            let needs_more = |error: &String| !error.contains("unknown variant");
+            let needs_more = |error: &String| !error.contains("must be one of");
             assert!(parsed.as_ref().err().is_none_or(needs_more), "{parsed:?}");
         }
-        let error = parse(&format!("{} = \"another\"\n", spec.key)).unwrap_err();
+        let another = format!("{} = \"another\"\n", spec.key);
+        let error = toml::from_str::<Config>(&another).unwrap_err().to_string();
         // Serde lists what the type takes.
         let (_, listed) = error.split_once("expected ").unwrap();
         assert_eq!(

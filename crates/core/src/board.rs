@@ -4,12 +4,14 @@
 //! three facts and stored apart. That a task is ready, and why it waits, is
 //! never stored: it is computed from these facts ([`Wait`]).
 
+mod alternative;
 mod check;
 mod choice;
 mod draft;
 mod format;
 mod number;
 mod outcome;
+mod pull_request;
 mod touches;
 mod wait;
 
@@ -24,12 +26,14 @@ use crate::{
     FencingToken, List, Permission, SlotId, Text, Timestamp,
 };
 
+pub use alternative::{Alternative, Alternatives, InvalidAlternative, MOST_ALTERNATIVES};
 pub use check::Check;
 pub use choice::{Finish, Isolation, Priority, ReviewGate, UnknownChoice};
 pub use draft::{DraftError, TaskDraft};
 pub use format::{ExportFormat, ImportFormat};
 pub use number::{InvalidTaskRef, TaskNumber, TaskRef};
 pub use outcome::{ClaimKind, Consequence, Outcome};
+pub use pull_request::{PullRequest, PullRequestState};
 pub use touches::{InvalidTouch, check_touch, touches_overlap};
 pub use wait::{BudgetScope, Wait};
 
@@ -52,13 +56,24 @@ pub const DEFAULT_MAX_ATTEMPTS: u32 = 3;
 pub const EVIDENCE_TAIL_BYTES: usize = 8 * 1024;
 
 impl BoardTask {
+    /// What it has in common with its alternatives: the first of them.
+    #[must_use]
+    pub fn group(&self) -> BoardTaskId {
+        self.alternative_of.unwrap_or(self.id)
+    }
+
     /// Whether its verified work waits for a person instead of being merged: because
-    /// one wants to look, or because the work is left on its branch.
+    /// one wants to look, because the work is left on its branch, or because others
+    /// judge it in a pull request.
     #[must_use]
     pub fn is_reviewed(&self) -> bool {
         self.isolation == Isolation::Worktree
             && (self.review == ReviewGate::AfterApproval
-                || matches!(self.finish, Finish::Branch | Finish::Patch))
+                || self.pull_request.is_some()
+                || matches!(
+                    self.finish,
+                    Finish::Branch | Finish::Patch | Finish::PullRequest
+                ))
     }
 }
 
@@ -78,6 +93,9 @@ pub struct BoardTask {
     /// The place among tasks of the same priority: smaller comes first.
     pub rank: f64,
     pub parent: Option<BoardTaskId>,
+    /// The task that it tries too, with another engine: one of them is kept.
+    #[serde(default)]
+    pub alternative_of: Option<BoardTaskId>,
     pub labels: Vec<String>,
     /// Globs of the paths it will change, relative to the repository.
     pub touches: Vec<String>,
@@ -95,6 +113,9 @@ pub struct BoardTask {
     /// Whether a person looks at it before it is merged.
     #[serde(default)]
     pub review: ReviewGate,
+    /// Where its work is judged, once that was opened.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pull_request: Option<PullRequest>,
     pub checks: Vec<Check>,
     pub setup: Vec<Check>,
     pub teardown: Vec<Check>,

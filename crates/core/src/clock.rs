@@ -49,24 +49,14 @@ impl Timestamp {
         Self::from_micros(self.0.saturating_sub(micros))
     }
 
-    /// For people, on this machine's clock: the time of a moment of today, date and
-    /// time of any other.
+    /// For a sentence that is read on whatever machine: date and time to the minute,
+    /// in UTC.
     #[must_use]
-    pub fn for_people(self) -> String {
-        self.seen_from(&jiff::Zoned::now())
-    }
-
-    fn seen_from(self, now: &jiff::Zoned) -> String {
-        let Ok(at) = jiff::Timestamp::from_microsecond(self.0) else {
-            return self.to_string();
-        };
-        let at = at.to_zoned(now.time_zone().clone());
-        let form = if at.date() == now.date() {
-            "%H:%M"
-        } else {
-            "%Y-%m-%d %H:%M"
-        };
-        at.strftime(form).to_string()
+    pub fn in_utc(self) -> String {
+        match jiff::Timestamp::from_microsecond(self.0) {
+            Ok(at) => at.strftime("%Y-%m-%d %H:%M UTC").to_string(),
+            Err(_) => self.to_string(),
+        }
     }
 
     /// How long after `earlier` this is; zero when it is not after it.
@@ -175,12 +165,9 @@ mod tests {
     }
 
     #[test]
-    fn people_read_the_time_of_today_and_the_date_of_other_days() {
-        let now: jiff::Zoned = "2026-01-04T12:00+02:00[+02:00]".parse().unwrap();
-        let seen = |text: &str| text.parse::<Timestamp>().unwrap().seen_from(&now);
-        assert_eq!(seen("2026-01-04T07:05:59Z"), "09:05");
-        assert_eq!(seen("2026-01-03T21:59:59Z"), "2026-01-03 23:59");
-        assert_eq!(seen("2026-01-03T22:00:00Z"), "00:00");
+    fn a_sentence_says_that_its_time_is_utc() {
+        let time: Timestamp = "2026-01-04T12:05:59+02:00".parse().unwrap();
+        assert_eq!(time.in_utc(), "2026-01-04 10:05 UTC");
     }
 
     #[test]

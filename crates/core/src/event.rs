@@ -262,6 +262,11 @@ events! {
         Persistent
         BoardTaskUpdated = "board_task_updated" { task: BoardTaskId, status: BoardTaskStatus }
         Persistent
+        /// Of the alternatives of a task, a person kept this one.
+        BoardAlternativeKept = "board_alternative_kept" {
+            task: BoardTaskId, instead_of: Vec<BoardTaskId>,
+        }
+        Persistent
         BoardTaskClaimed = "board_task_claimed" {
             task: BoardTaskId, attempt: AttemptId, holder: String, token: FencingToken,
         }

@@ -9,6 +9,7 @@ mod access;
 mod board;
 mod bounded;
 mod clock;
+mod config_kind;
 mod context;
 mod conversation;
 mod engine;
@@ -32,14 +33,16 @@ mod usage;
 
 pub use access::{AccessKind, UnknownAccessKind};
 pub use board::{
-    Attempt, BoardTask, Budget, BudgetScope, Check, CheckVerdict, Claim, ClaimKind, Consequence,
-    DEFAULT_CHECK_TIMEOUT_SECS, DEFAULT_MAX_ATTEMPTS, DraftError, EVIDENCE_TAIL_BYTES, Evidence,
-    ExportFormat, Finish, ImportFormat, InvalidTaskRef, InvalidTouch, Isolation, MOST_CHECK_SECS,
-    Note, NoteText, Outcome, Parts, Priority, ReviewGate, TaskDraft, TaskNumber, TaskRef,
-    UnknownChoice, Wait, backoff, check_touch, touches_overlap,
+    Alternative, Alternatives, Attempt, BoardTask, Budget, BudgetScope, Check, CheckVerdict, Claim,
+    ClaimKind, Consequence, DEFAULT_CHECK_TIMEOUT_SECS, DEFAULT_MAX_ATTEMPTS, DraftError,
+    EVIDENCE_TAIL_BYTES, Evidence, ExportFormat, Finish, ImportFormat, InvalidAlternative,
+    InvalidTaskRef, InvalidTouch, Isolation, MOST_ALTERNATIVES, MOST_CHECK_SECS, Note, NoteText,
+    Outcome, Parts, Priority, PullRequest, PullRequestState, ReviewGate, TaskDraft, TaskNumber,
+    TaskRef, UnknownChoice, Wait, backoff, check_touch, touches_overlap,
 };
 pub use bounded::{AbsolutePath, Bounded, BoundedOr, Limit, List, MAX_EXACT, OutOfBounds, Text};
 pub use clock::{Clock, ManualClock, SystemClock, Timestamp};
+pub use config_kind::ConfigKind;
 pub use context::{ContextItem, ContextOutcome, ContextSource, ContextTokens, SourceState};
 pub use conversation::{
     Conversation, ConversationItem, ConversationTurn, SaidBy, ToolOutcome, TurnLimit,

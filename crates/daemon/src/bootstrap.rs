@@ -307,6 +307,7 @@ fn pipelines(base: Base, gateways: Gateways) -> Result<Daemon, StartError> {
         base.db.clone(),
         base.timeline.clone(),
         Arc::clone(&base.clock),
+        base.config.subscribe(),
     ));
     let Memory {
         knowledge,

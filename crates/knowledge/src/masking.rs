@@ -3,14 +3,15 @@
 //! stands after a name such as `password =`, in the credentials of an address or in a
 //! block of a private key, is replaced by what kind of secret it was.
 //!
-//! What counts as a secret in a text is decided here and nowhere else. Three callers
+//! What counts as a secret in a text is decided here and nowhere else. Four callers
 //! mask:
 //! - `memory/knowledge` every text of an entry, a candidate and a link, before it is
 //!   stored;
 //! - `memory/conversations` what it takes from transcripts, before it is stored (through
 //!   `conversation::sanitize` and `conversation::masked_json`);
 //! - `briefing` what an agent is told beside its first prompt, which is also what a
-//!   snapshot of it keeps.
+//!   snapshot of it keeps;
+//! - `autopilot/pull_requests` what a pull request says, and what git and `gh` said of one.
 //!
 //! Nobody masks journals, events of the timeline, questions and the dialogs they quote,
 //! the evidence of checks, incidents, notes and tasks of the board, recordings of

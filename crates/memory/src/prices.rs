@@ -32,8 +32,8 @@ pub struct ListPrice {
     pub cache_read: Option<f64>,
     pub cache_write: Option<f64>,
     pub cache_write_1h: Option<f64>,
-    /// Longer prompts cost more than is counted.
-    pub prompt_up_to: Option<u64>,
+    /// Where it was read, when that is not the page of the vendor alone.
+    pub source: Option<String>,
 }
 
 /// Every list price, with its sources.
@@ -49,7 +49,10 @@ const TEXT: &str = include_str!("../data/prices.toml");
 
 static LIST: LazyLock<PriceList> = LazyLock::new(|| {
     // A test reads the same text, so what is built has a list.
-    toml::from_str(TEXT).unwrap_or_default()
+    toml::from_str(TEXT).unwrap_or_else(|error| {
+        tracing::error!(%error, "list prices unreadable, no model has one");
+        PriceList::default()
+    })
 });
 
 /// What the program knows.
@@ -119,6 +122,23 @@ mod tests {
                 assert!(write.is_none_or(|write| write >= price.input));
             }
         }
+    }
+
+    #[test]
+    fn a_price_that_no_vendor_confirmed_says_so() {
+        let unconfirmed = list().models.iter().filter(|price| {
+            let source = price.source.as_deref();
+            source.is_some_and(|source| source.contains("not confirmed by the vendor"))
+        });
+        let models: BTreeSet<_> = unconfirmed.map(|price| price.model.as_str()).collect();
+        let expected = [
+            "claude-sonnet-5-5",
+            "gpt-6-astra",
+            "gpt-6-luna",
+            "gpt-6-sol",
+            "gpt-6.1-terra",
+        ];
+        assert_eq!(models, BTreeSet::from(expected));
     }
 
     #[test]

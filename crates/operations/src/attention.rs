@@ -18,7 +18,7 @@ use missiond_api::operations::attention::{
 use missiond_attention::permissions::{Grant, GrantFor, KnownRule, RuleSource, path_base};
 use missiond_attention::questions::QuestionError;
 use missiond_core::{CliEngine, Text};
-use missiond_guard::permissions::{Argument, Effect, Pattern, Request, Rule, Scope};
+use missiond_guard::permissions::{Argument, Effect, Pattern, Request, Rule, Scope, Verdict};
 use missiond_store::permissions;
 use missiond_store::questions::QuestionFilter;
 
@@ -221,26 +221,30 @@ async fn permission_test(
         slot_name: params.slot,
         ..Request::from_engine(params.engine.unwrap_or(CliEngine::Claude))
     };
-    let verdict = call.daemon.permissions.decide(&request).await;
-    let verdict = verdict.map_err(|error| of_question(&error))?;
-    let mut parts = Vec::new();
-    if let Some(Argument::Command(command)) = &request.argument {
-        let commands = missiond_guard::permissions::command_parts(command);
-        for command in commands.into_iter().filter(|part| part != command) {
-            let alone = Request {
-                argument: Some(Argument::Command(command.clone())),
-                ..request.clone()
-            };
-            let verdict = call.daemon.permissions.decide(&alone).await;
-            let verdict = verdict.map_err(|error| of_question(&error))?;
-            parts.push(PermissionPart {
-                command,
-                effect: effect(verdict.effect),
-                rules: verdict.rules,
-                reason: verdict.reason,
-            });
-        }
-    }
+    let mut commands = match &request.argument {
+        Some(Argument::Command(command)) => missiond_guard::permissions::command_parts(command),
+        _ => Vec::new(),
+    };
+    commands.retain(|part| request.argument != Some(Argument::Command(part.clone())));
+    let alone = |part: &String| Request {
+        argument: Some(Argument::Command(part.clone())),
+        ..request.clone()
+    };
+    let alone: Vec<_> = commands.iter().map(alone).collect();
+    let whole = std::iter::once(&request);
+    let decided = call.daemon.permissions.decide_each(whole.chain(&alone));
+    let decided = decided.await.map_err(|error| of_question(&error))?;
+    let mut decided = decided.into_iter();
+    let verdict = decided
+        .next()
+        .ok_or_else(|| ApiError::internal("the rules said nothing"))?;
+    let part = |(command, verdict): (String, Verdict)| PermissionPart {
+        command,
+        effect: effect(verdict.effect),
+        rules: verdict.rules,
+        reason: verdict.reason,
+    };
+    let parts = commands.into_iter().zip(decided).map(part).collect();
     Ok(PermissionVerdict {
         effect: effect(verdict.effect),
         rules: verdict.rules,

@@ -80,12 +80,7 @@ fn report(call: &Call, rows: Rows) -> AutopilotReport {
     let config = call.daemon.config();
     let now = call.daemon.clock.now();
     AutopilotReport {
-        mode: match Mode::named(&rows.mode.mode) {
-            Some(Mode::Running) => AutopilotMode::Running,
-            Some(Mode::Draining) => AutopilotMode::Draining,
-            Some(Mode::Stopped) => AutopilotMode::Stopped,
-            Some(Mode::Paused) | None => AutopilotMode::Paused,
-        },
+        mode: mode(&rows.mode.mode),
         reason: rows.mode.reason,
         changed_by: rows.mode.changed_by,
         changed_at: rows.mode.changed_at,
@@ -110,6 +105,16 @@ fn report(call: &Call, rows: Rows) -> AutopilotReport {
         tokens_today: rows.tokens_today,
         tokens_per_day: config.autopilot.tokens_per_day,
         memory: call.daemon.autopilot.remembered().map(memory),
+    }
+}
+
+/// The mode that is stored under a name; one of another version is no leave to begin.
+pub(crate) fn mode(name: &str) -> AutopilotMode {
+    match Mode::named(name) {
+        Some(Mode::Running) => AutopilotMode::Running,
+        Some(Mode::Draining) => AutopilotMode::Draining,
+        Some(Mode::Stopped) => AutopilotMode::Stopped,
+        Some(Mode::Paused) | None => AutopilotMode::Paused,
     }
 }
 

@@ -3,17 +3,19 @@
 
 use missiond_api::ApiError;
 use missiond_api::operations::board::{
-    BoardAdd, BoardAddParams, BoardCancel, BoardCancelParams, BoardDecompose, BoardDecomposeParams,
-    BoardEdit, BoardEditParams, BoardExport, BoardExportParams, BoardGraph, BoardGraphParams,
-    BoardImport, BoardImportParams, BoardList, BoardListParams, BoardNote, BoardNoteParams,
-    BoardReady, BoardReadyParams, BoardRetry, BoardRetryParams, BoardShow, BoardTaskParams,
-    Decomposed, Exported, GraphNode, GraphReport, Imported, ReadyReport, TaskAdded, TaskDetails,
-    TaskField, TaskLink, TaskPage, TaskSummary, WaitingTask,
+    BoardAdd, BoardAddParams, BoardAlternative, BoardAlternativeParams, BoardCancel,
+    BoardCancelParams, BoardDecompose, BoardDecomposeParams, BoardEdit, BoardEditParams,
+    BoardExport, BoardExportParams, BoardGraph, BoardGraphParams, BoardImport, BoardImportParams,
+    BoardList, BoardListParams, BoardNote, BoardNoteParams, BoardReady, BoardReadyParams,
+    BoardRetry, BoardRetryParams, BoardShow, BoardTaskParams, Decomposed, Exported, GraphNode,
+    GraphReport, Imported, ReadyReport, TaskAdded, TaskDetails, TaskField, TaskLink, TaskPage,
+    TaskSummary, WaitingTask,
 };
-use missiond_autopilot::board::{Again, BoardError, Change, Part, Source, TaskRequest};
-use missiond_core::{BoardTask, ErrorCode, Note, Text, Wait};
+use missiond_autopilot::board::{Added, Again, BoardError, Change, Part, Source, TaskRequest};
+use missiond_core::{Alternative, BoardTask, ErrorCode, Note, Text, Wait};
 use missiond_store::board::{Clearable, Dependency, ReadyLimits, RetryFrom, TaskEdit, TaskFilter};
 
+use crate::alternatives;
 use crate::call::{Call, Operations};
 use crate::observe;
 
@@ -28,6 +30,7 @@ pub(super) fn register(operations: &mut Operations) {
     operations.add::<BoardReady, _, _>(ready);
     operations.add::<BoardGraph, _, _>(graph);
     operations.add::<BoardDecompose, _, _>(decompose);
+    operations.add::<BoardAlternative, _, _>(alternative);
     operations.add::<BoardNote, _, _>(note);
     operations.add::<BoardRetry, _, _>(retry);
     operations.add::<BoardCancel, _, _>(cancel);
@@ -38,10 +41,10 @@ pub(super) fn register(operations: &mut Operations) {
 pub(super) async fn add(call: Call, params: BoardAddParams) -> Result<TaskAdded, ApiError> {
     let request = TaskRequest {
         draft: params.task,
-        review: call.daemon.config().autopilot.review,
         template: params.template,
         parent: params.parent,
         depends_on: params.depends_on,
+        alternatives: params.alternatives.into_vec(),
     };
     let added = call
         .daemon
@@ -49,11 +52,16 @@ pub(super) async fn add(call: Call, params: BoardAddParams) -> Result<TaskAdded,
         .add(request, limits(&call).await?, call.trace)
         .await;
     let added = added.map_err(|error| of_board(&error))?;
-    Ok(TaskAdded {
+    Ok(task_added(added))
+}
+
+fn task_added(added: Added) -> TaskAdded {
+    TaskAdded {
         task: added.task,
         waits: explained(added.waits),
         warnings: added.warnings,
-    })
+        alternatives: added.alternatives.iter().map(|task| task.number).collect(),
+    }
 }
 
 async fn list(call: Call, params: BoardListParams) -> Result<TaskPage, ApiError> {
@@ -70,8 +78,11 @@ async fn list(call: Call, params: BoardListParams) -> Result<TaskPage, ApiError>
     let mut summaries = summaries(&tasks);
     let ids = summaries.iter().map(|task| task.id).collect();
     let mut usage = observe::of_tasks(&call, ids).await?;
+    let several = call.daemon.board.alternative_counts(tasks).await;
+    let several = several.map_err(|error| of_board(&error))?;
     for task in &mut summaries {
         task.usage = usage.remove(&task.id);
+        task.one_of = several.get(&task.id).copied();
     }
     Ok(TaskPage {
         tasks: summaries,
@@ -90,6 +101,7 @@ async fn show(call: Call, params: BoardTaskParams) -> Result<TaskDetails, ApiErr
     let usage = observe::of_tasks(&call, vec![id]).await?.remove(&id);
     Ok(TaskDetails {
         usage,
+        alternatives: alternatives::compared(&call, found.alternatives).await?,
         parent: found.parent.as_ref().map(link),
         children: found.children.iter().map(link).collect(),
         depends_on: found.depends_on.into_iter().map(link_to).collect(),
@@ -176,6 +188,18 @@ async fn decompose(call: Call, params: BoardDecomposeParams) -> Result<Decompose
         parent: (&parent).into(),
         steps: summaries(&steps),
     })
+}
+
+async fn alternative(call: Call, params: BoardAlternativeParams) -> Result<TaskAdded, ApiError> {
+    let (board, limits) = (&call.daemon.board, limits(&call).await?);
+    let alternative = Alternative {
+        engine: params.engine,
+        model: params.model,
+    };
+    let added = board.add_alternative(params.task, alternative, limits, call.trace);
+    let added = added.await.map_err(|error| of_board(&error))?;
+    call.daemon.autopilot.wake();
+    Ok(task_added(added))
 }
 
 async fn note(call: Call, params: BoardNoteParams) -> Result<Note, ApiError> {

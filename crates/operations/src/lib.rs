@@ -3,6 +3,7 @@
 //! Each domain registers its own; [`Operations::call`] is the only way in.
 
 mod access;
+mod alternatives;
 mod attention;
 mod autopilot;
 mod board;

@@ -353,13 +353,13 @@ fn of_slot(used: Used<String>) -> SlotUsage {
     }
 }
 
-fn used_tokens(tokens: Tokens) -> UsedTokens {
+pub(crate) fn used_tokens(tokens: Tokens) -> UsedTokens {
     let mut used = UsedTokens::default();
     add(&mut used, tokens);
     used
 }
 
-fn add(sum: &mut UsedTokens, tokens: Tokens) {
+pub(crate) fn add(sum: &mut UsedTokens, tokens: Tokens) {
     sum.input += tokens.input;
     sum.output += tokens.output;
     sum.cache_read += tokens.cache_read;

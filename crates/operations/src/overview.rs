@@ -10,17 +10,17 @@ mod lines;
 mod words;
 
 use missiond_api::ApiError;
-use missiond_api::operations::autopilot::AutopilotMode;
+use missiond_api::operations::observe::{Cost, UsedTokens};
 use missiond_api::operations::overview::{
     Overview, OverviewKind, OverviewLine, OverviewParams, OverviewReport, OverviewSeen,
     OverviewSeenParams, OverviewSeenResult,
 };
-use missiond_autopilot::Mode;
 use missiond_core::Timestamp;
 use missiond_memory::cost;
 use missiond_store::overview;
 
 use crate::call::{Call, Operations, of_store};
+use crate::observe;
 use facts::Facts;
 
 pub(super) fn register(operations: &mut Operations) {
@@ -30,14 +30,15 @@ pub(super) fn register(operations: &mut Operations) {
 
 async fn show(call: Call, params: OverviewParams) -> Result<OverviewReport, ApiError> {
     let limit = params.limit.to_u32();
-    let facts = Facts::gather(&call, limit).await?;
+    let repository = params.repository.as_ref();
+    let repository = repository.map(|path| path.trim_end_matches('/').to_owned());
+    let facts = Facts::gather(&call, repository.clone(), limit).await?;
     let config = call.daemon.config();
     let mut all = lines::lines(&facts, &config.usage);
-    if let Some(repository) = &params.repository {
-        let wanted = repository.trim_end_matches('/');
+    if let Some(wanted) = &repository {
         all.retain(|line| {
             let of = line.repository.as_ref();
-            of.is_some_and(|of| of.path.trim_end_matches('/') == wanted)
+            of.is_some_and(|of| of.path == *wanted)
         });
     }
     let mut needs_you = Vec::new();
@@ -53,21 +54,19 @@ async fn show(call: Call, params: OverviewParams) -> Result<OverviewReport, ApiE
     needs_you.sort_by_key(|line: &OverviewLine| (urgency(line), line.since, line.task));
     working.sort_by_key(|line: &OverviewLine| std::cmp::Reverse((line.started_at, line.task)));
     finished.sort_by_key(|line: &OverviewLine| std::cmp::Reverse((line.ended_at, line.task)));
-    // Of another repository nothing was counted beyond what was read.
-    let beyond = if params.repository.is_none() {
-        facts.finished_beyond
-    } else {
-        0
-    };
-    let left_out = beyond + cut(&mut working, limit) + cut(&mut finished, limit);
+    let left_out = facts.finished_beyond + cut(&mut working, limit) + cut(&mut finished, limit);
+    let mut tokens_today = UsedTokens::default();
+    let mut cost_today = Cost::default();
+    for spent in &facts.rows.today {
+        for model in &spent.models {
+            observe::add(&mut tokens_today, model.tokens);
+        }
+        let cost = cost::of(&config.usage, &spent.models, spent.reported_cost);
+        cost::join(&mut cost_today, cost);
+    }
     Ok(OverviewReport {
         at: facts.now,
-        autopilot: match Mode::named(&facts.rows.mode.mode) {
-            Some(Mode::Running) => AutopilotMode::Running,
-            Some(Mode::Draining) => AutopilotMode::Draining,
-            Some(Mode::Stopped) => AutopilotMode::Stopped,
-            Some(Mode::Paused) | None => AutopilotMode::Paused,
-        },
+        autopilot: crate::autopilot::mode(&facts.rows.mode.mode),
         agents: u32::try_from(facts.rows.live.len()).unwrap_or(u32::MAX),
         max_agents: config.autopilot.max_agents,
         ready: facts.rows.open.ready,
@@ -77,12 +76,8 @@ async fn show(call: Call, params: OverviewParams) -> Result<OverviewReport, ApiE
         finished,
         left_out,
         seen_at: facts.rows.seen,
-        tokens_today: lines::used_tokens(facts.rows.used_today),
-        cost_today: cost::of(
-            &config.usage,
-            &facts.rows.models_today,
-            facts.rows.reported_cost_today,
-        ),
+        tokens_today,
+        cost_today,
     })
 }
 

@@ -8,6 +8,7 @@ use futures::StreamExt;
 use missiond_api::ApiError;
 use missiond_api::operations::NoParams;
 use missiond_api::operations::compute::SlotListParams;
+use missiond_api::operations::overview::RepositoryName;
 use missiond_api::operations::repository::{
     ProposedCheck, RepositoryList, RepositoryPage, RepositoryShow, RepositoryShowParams,
     RepositorySummary,
@@ -19,8 +20,9 @@ use missiond_runtime::blocking;
 use missiond_workspace::{Repository, WorkspaceError};
 
 use crate::board::of_board;
-use crate::call::{Call, Operations, of_store};
+use crate::call::{Call, Operations};
 use crate::compute;
+use crate::run_facts::repository_name;
 
 /// An answer holds so many.
 const MOST: usize = 200;
@@ -33,19 +35,18 @@ pub(super) fn register(operations: &mut Operations) {
 }
 
 async fn list(call: Call, _: NoParams) -> Result<RepositoryPage, ApiError> {
-    let known = known_paths(&call).await?;
-    let mut repositories: Vec<RepositorySummary> = futures::stream::iter(known)
+    let mut known: Vec<_> = known_paths(&call).await?.into_iter().collect();
+    known.sort_by_cached_key(|(path, open)| {
+        let name = repository_name(path).name.to_lowercase();
+        (*open == 0, name, path.clone())
+    });
+    let left_out = known.len().saturating_sub(MOST) as u64;
+    let repositories: Vec<RepositorySummary> = futures::stream::iter(known)
+        .take(MOST)
         .map(|(path, open)| describe(&call, path, open))
-        .buffer_unordered(AT_ONCE)
+        .buffered(AT_ONCE)
         .collect()
         .await;
-    repositories.sort_by(|one, other| {
-        let busy = other.open_tasks.min(1).cmp(&one.open_tasks.min(1));
-        busy.then_with(|| one.name.to_lowercase().cmp(&other.name.to_lowercase()))
-            .then_with(|| one.path.cmp(&other.path))
-    });
-    let left_out = repositories.len().saturating_sub(MOST) as u64;
-    repositories.truncate(MOST);
     Ok(RepositoryPage {
         repositories,
         left_out,
@@ -87,9 +88,9 @@ async fn show(call: Call, params: RepositoryShowParams) -> Result<RepositorySumm
     Ok(describe(&call, top, open).await)
 }
 
-/// Every repository that something knows, with its open tasks. Worktrees and
-/// folders within count for the repository they belong to.
-pub(super) async fn known_paths(call: &Call) -> Result<BTreeMap<PathBuf, u64>, ApiError> {
+/// Every repository that a task or a code map names, with its open tasks: what can be
+/// said without running git.
+pub(super) async fn named_paths(call: &Call) -> Result<BTreeMap<PathBuf, u64>, ApiError> {
     let daemon = &call.daemon;
     let mut named: BTreeMap<PathBuf, u64> = BTreeMap::new();
     let tasks = daemon.board.repositories().await;
@@ -102,27 +103,34 @@ pub(super) async fn known_paths(call: &Call) -> Result<BTreeMap<PathBuf, u64>, A
             named.entry(PathBuf::from(repository.root)).or_default();
         }
     }
-    let worktrees = daemon.worktrees.all().await;
-    for worktree in worktrees.map_err(|error| of_store(&error))? {
-        if let Ok(seen) = worktree.seen {
-            let main = seen.worktree.repository().main_path().to_owned();
-            named.entry(main).or_default();
-        }
+    Ok(blocking(move || real_paths(named)).await)
+}
+
+/// Those, and where a worktree is and a slot runs. Worktrees and folders within count
+/// for the repository they belong to.
+async fn known_paths(call: &Call) -> Result<BTreeMap<PathBuf, u64>, ApiError> {
+    let mut known = named_paths(call).await?;
+    for repository in call.daemon.worktrees.repositories().await {
+        known.entry(repository).or_default();
     }
     let slots = compute::list(call.clone(), SlotListParams { all: false }).await?;
     for program in slots.slots.into_iter().filter_map(|slot| slot.program) {
         let folder = PathBuf::from(program.cwd);
         // Where a slot runs need not be a repository at all.
         if let Ok(repository) = Repository::open(&folder).await {
-            named.entry(repository.main_path().to_owned()).or_default();
+            known.entry(repository.main_path().to_owned()).or_default();
         }
     }
+    Ok(blocking(move || real_paths(known)).await)
+}
+
+fn real_paths(named: BTreeMap<PathBuf, u64>) -> BTreeMap<PathBuf, u64> {
     let mut real: BTreeMap<PathBuf, u64> = BTreeMap::new();
     for (path, open) in named {
         let path = std::fs::canonicalize(&path).unwrap_or(path);
         *real.entry(path).or_default() += open;
     }
-    Ok(real)
+    real
 }
 
 async fn describe(call: &Call, path: PathBuf, open_tasks: u64) -> RepositorySummary {
@@ -146,13 +154,10 @@ async fn describe(call: &Call, path: PathBuf, open_tasks: u64) -> RepositorySumm
         (fitting_checks(&folder), names)
     })
     .await;
-    let name = path.file_name().map_or_else(
-        || path.display().to_string(),
-        |name| name.to_string_lossy().into_owned(),
-    );
+    let RepositoryName { name, path } = repository_name(&path);
     RepositorySummary {
         name,
-        path: path.display().to_string(),
+        path,
         branch,
         problem,
         open_tasks,

@@ -48,15 +48,7 @@ async fn read(
     tx: &mut missiond_store::Tx<'_>,
     runs: &[ExecutionId],
 ) -> Result<RunFacts, missiond_store::StoreError> {
-    let mut tasks = BTreeMap::new();
-    for &run in runs {
-        let Some(attempt) = board::attempt_of_execution(tx, run).await? else {
-            continue;
-        };
-        if let Some(task) = board::get(tx, attempt.task).await? {
-            tasks.insert(run, task);
-        }
-    }
+    let tasks = board::tasks_of_executions(tx, runs).await?;
     let used = usage::of_executions(tx, runs).await?;
     Ok(RunFacts { tasks, used })
 }

@@ -3,13 +3,13 @@
 use missiond_api::ApiError;
 use missiond_api::operations::NoParams;
 use missiond_api::operations::system::{
-    ConfigKey, ConfigKind, ConfigReport, ConfigShow, ConsumerStatus, ControlAction, DaemonControl,
+    ConfigKey, ConfigReport, ConfigShow, ConsumerStatus, ControlAction, DaemonControl,
     DaemonControlParams, DaemonControlResult, DaemonState, DaemonStats, DaemonStatus,
     DatabaseStatus, Health, HealthReport, IncidentList, IncidentListParams, IncidentPage,
     IncidentResolve, IncidentResolveParams, IncidentResolveResult, OperationFind,
     OperationFindParams, OperationFound, OperationsFound, StatsReport, StatusReport,
 };
-use missiond_config::{Config, KeyKind, KeyValue, Reload};
+use missiond_config::{Config, KeyValue, Reload};
 use missiond_core::{ErrorCode, Event, IncidentState};
 use missiond_runtime::Stage;
 use missiond_store::incidents::{self, IncidentFilter};
@@ -209,14 +209,7 @@ pub fn config_keys(config: &Config) -> Vec<ConfigKey> {
         default: key.default,
         description: key.spec.description(),
         reloads: key.spec.reload == Reload::Live,
-        kind: match key.spec.kind {
-            KeyKind::Boolean => ConfigKind::Boolean,
-            KeyKind::Integer => ConfigKind::Integer,
-            KeyKind::Number => ConfigKind::Number,
-            KeyKind::Text => ConfigKind::Text,
-            KeyKind::List => ConfigKind::List,
-            KeyKind::Tables => ConfigKind::Tables,
-        },
+        kind: key.spec.kind,
         data: key.json,
         default_data: key.default_json,
         choices: key

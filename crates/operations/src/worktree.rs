@@ -2,6 +2,8 @@
 
 mod summary;
 
+use std::path::{Path, PathBuf};
+
 use missiond_api::ApiError;
 use missiond_api::operations::NoParams;
 use missiond_api::operations::worktree::{
@@ -9,14 +11,17 @@ use missiond_api::operations::worktree::{
     WorktreeDiscarded, WorktreeFinish, WorktreeFinishParams, WorktreeFinished, WorktreeList,
     WorktreePage, WorktreeStanding, WorktreeSummary, WorktreesCleaned,
 };
-use missiond_autopilot::worktrees::{WorktreeEntry, reattach};
+use missiond_autopilot::pull_requests::HandOver;
+use missiond_autopilot::worktrees::{LeftBranch, WorktreeEntry, reattach};
 use missiond_core::{
-    BoardTask, BoardTaskId, BoardTaskStatus, CheckVerdict, CliEngine, ErrorCode, Finish, Text,
+    Attempt, BoardTask, BoardTaskId, BoardTaskStatus, CheckVerdict, CliEngine, ErrorCode, Finish,
+    PullRequestState, Text,
 };
 use missiond_workspace::{
     FinishPlan, FinishPreview, Finished, WorkspaceError, Worktree, named_files,
 };
 
+use crate::board::of_board;
 use crate::call::{Call, Operations, of_store};
 use summary::summary;
 
@@ -35,19 +40,20 @@ async fn list(call: Call, _: NoParams) -> Result<WorktreePage, ApiError> {
 }
 
 async fn finish(call: Call, params: WorktreeFinishParams) -> Result<WorktreeFinished, ApiError> {
-    let found = named(all(&call).await?, &params.worktree)?;
+    let found = named(&call, &params.worktree).await?;
     expect_unused(&found)?;
     let summarized = summary(&found, &usual_engine(&call));
     if params.confirmed && !params.despite_failed_checks {
         expect_green(&summarized)?;
     }
-    let task = found.attempt.as_ref().map(|(_, task)| task.clone());
-    let task = task.as_ref();
+    let of = found.attempt.clone();
+    let task = of.as_ref().map(|(_, task)| task);
     // Its work is what the task asks for: whoever takes it has the task done.
     let completes = task.filter(|task| task.status != BoardTaskStatus::Done);
     let completes = completes.map(|task| (task.id, task.number));
-    let worktree = opened(found).await?;
-    let into = match params.into.or_else(|| worktree.base().map(str::to_owned)) {
+    let path = found.path.clone();
+    let work = FinishableWork::find(found, params.confirmed).await?;
+    let into = match params.into.or_else(|| work.base().map(str::to_owned)) {
         Some(into) => into,
         None => {
             let message = "the work started from no branch: say which one it goes into";
@@ -61,23 +67,40 @@ async fn finish(call: Call, params: WorktreeFinishParams) -> Result<WorktreeFini
         into: into.clone(),
         message: params.message.map(Text::into_string).or(title),
     };
-    let result = if params.confirmed {
-        done(&worktree, &plan).await?
-    } else {
-        preview(&worktree, &plan).await?
+    let remote = match how {
+        Finish::PullRequest => Some(work.remote_of(&into).await?),
+        _ => None,
     };
-    // Where nothing was made, nothing is done with it either.
-    let completes = completes.filter(|_| result != FinishResult::NothingToBring);
-    if let (true, Some((task, _))) = (params.confirmed, completes) {
+    let result = match &work {
+        FinishableWork::Worktree(worktree) if params.confirmed => match how {
+            Finish::PullRequest => pull_request(&call, worktree, &plan, of.clone()).await?,
+            _ => done(worktree, &plan).await?,
+        },
+        work => work.preview(&path, &plan).await?,
+    };
+    let completes = completes.filter(|_| ends_task(how, &result));
+    // Asked for before they are given up with it.
+    let gives_up = match completes {
+        Some((task, _)) => call
+            .daemon
+            .board
+            .rivals(task)
+            .await
+            .map_err(|error| of_board(&error))?,
+        None => Vec::new(),
+    };
+    // A pull request ends its task when it is merged there.
+    if let (true, None, Some((task, _))) = (params.confirmed, &remote, completes) {
         complete(&call, task, outcome_sentence(&result, &into)).await?;
     }
     // As after a merge without review: what is merged needs no place any more.
     let reviewed = task.is_some_and(|task| task.status == BoardTaskStatus::Review);
-    if reviewed && matches!(result, FinishResult::Merged { .. }) {
-        let path = worktree.path().to_owned();
-        if let Err(error) = worktree.remove().await {
-            tracing::warn!(path = %path.display(), %error, "worktree of merged work not removed");
-        }
+    if let FinishableWork::Worktree(worktree) = work
+        && reviewed
+        && matches!(result, FinishResult::Merged { .. })
+        && let Err(error) = worktree.remove().await
+    {
+        tracing::warn!(path = %path.display(), %error, "worktree of merged work not removed");
     }
     Ok(WorktreeFinished {
         done: params.confirmed,
@@ -85,15 +108,27 @@ async fn finish(call: Call, params: WorktreeFinishParams) -> Result<WorktreeFini
         worktree: summarized,
         how,
         into,
+        remote,
         result,
         completes: completes.map(|(_, number)| number),
+        gives_up: gives_up.iter().map(|task| task.number).collect(),
     })
 }
 
+/// Where nothing was made nothing is done with it, and a pull request must be merged.
+fn ends_task(how: Finish, result: &FinishResult) -> bool {
+    match result {
+        FinishResult::NothingToBring => false,
+        FinishResult::PullRequest { state, .. } => *state == PullRequestState::Merged,
+        _ => how != Finish::PullRequest,
+    }
+}
+
 /// How work is brought back when nobody says: as its task wants it, and merged when
-/// it was left for a review.
+/// it was left for a review. Work in a pull request is asked about there.
 fn usual_finish(task: Option<&BoardTask>) -> Finish {
     match task {
+        Some(task) if task.pull_request.is_some() => Finish::PullRequest,
         Some(task) if task.status == BoardTaskStatus::Review => match task.finish {
             Finish::Branch | Finish::Patch => Finish::Merge,
             finish => finish,
@@ -128,28 +163,83 @@ fn expect_green(worktree: &WorktreeSummary) -> Result<(), ApiError> {
     Err(ApiError::new(ErrorCode::Conflict, message))
 }
 
-/// The worktree, made again when only the branch of reviewed work is left.
-async fn opened(found: WorktreeEntry) -> Result<Worktree, ApiError> {
-    let opened = match (found.seen, found.branch_left, &found.attempt) {
-        (Ok(seen), _, _) => Ok(seen.worktree),
-        (Err(_), Some(_), Some((attempt, task))) => reattach(attempt, task).await,
-        (Err(error), _, _) => Err(error),
-    };
-    opened.map_err(|error| of_workspace(&error))
+/// Work that can be brought back.
+enum FinishableWork {
+    Worktree(Box<Worktree>),
+    /// Only its branch is left, and nothing is made to look at it.
+    Branch(LeftBranch),
+}
+
+impl FinishableWork {
+    /// To be finished now, the worktree of reviewed work is made again from its branch.
+    async fn find(found: WorktreeEntry, now: bool) -> Result<Self, ApiError> {
+        let worktree = |worktree| Self::Worktree(Box::new(worktree));
+        let found = match (found.seen, found.branch_left, &found.attempt) {
+            (Ok(seen), _, _) => Ok(worktree(seen.worktree)),
+            (Err(_), Some(_), Some((attempt, task))) if now => {
+                reattach(attempt, task).await.map(worktree)
+            }
+            (Err(_), Some(_), Some((attempt, task))) => {
+                LeftBranch::find(attempt, task).await.map(Self::Branch)
+            }
+            (Err(error), _, _) => Err(error),
+        };
+        found.map_err(|error| of_workspace(&error))
+    }
+
+    fn base(&self) -> Option<&str> {
+        match self {
+            Self::Worktree(worktree) => worktree.base(),
+            Self::Branch(left) => left.base.as_deref(),
+        }
+    }
+
+    async fn remote_of(&self, branch: &str) -> Result<String, ApiError> {
+        let repository = match self {
+            Self::Worktree(worktree) => worktree.repository(),
+            Self::Branch(left) => &left.repository,
+        };
+        let remote = repository.remote_of(branch).await;
+        remote.map_err(|error| of_workspace(&error))
+    }
+
+    async fn preview(&self, path: &Path, plan: &FinishPlan) -> Result<FinishResult, ApiError> {
+        let preview = match self {
+            Self::Worktree(worktree) => worktree.preview_finish(plan).await,
+            Self::Branch(left) => left.preview_finish(plan).await,
+        };
+        match preview.map_err(|error| of_workspace(&error))? {
+            FinishPreview::Brings { commits } => Ok(FinishResult::WouldBring { commits }),
+            FinishPreview::Already => Ok(FinishResult::AlreadyThere),
+            FinishPreview::NothingToMerge => Ok(FinishResult::NothingToBring),
+            FinishPreview::Conflict { files } => Err(conflict(path, plan, &files)),
+        }
+    }
 }
 
 async fn discard(call: Call, params: WorktreeDiscardParams) -> Result<WorktreeDiscarded, ApiError> {
-    let found = named(all(&call).await?, &params.worktree)?;
+    let found = named(&call, &params.worktree).await?;
     expect_unused(&found)?;
     let worktree = summary(&found, &usual_engine(&call));
-    let opened = opened(found).await?;
+    let opened = match found.seen {
+        Ok(seen) => seen.worktree,
+        Err(_) if found.branch_left.is_some() => {
+            let message = format!(
+                "there is nothing to discard: {} is gone, and its branch has only what was \
+                 committed",
+                found.path.display()
+            );
+            return Err(ApiError::new(ErrorCode::Conflict, message));
+        }
+        Err(error) => return Err(of_workspace(&error)),
+    };
     let discarded = if params.confirmed {
         opened.discard().await
     } else {
         opened.uncommitted().await
     };
     let discarded = discarded.map_err(|error| of_workspace(&error))?;
-    let text = |path: &std::path::PathBuf| path.to_string_lossy().into_owned();
+    let text = |path: &PathBuf| path.to_string_lossy().into_owned();
     Ok(WorktreeDiscarded {
         done: params.confirmed,
         worktree,
@@ -169,6 +259,7 @@ fn outcome_sentence(result: &FinishResult, into: &str) -> String {
         FinishResult::Merged { commit } => format!("{into} has it at {commit}"),
         FinishResult::Branch { name } => format!("it is left on {name}"),
         FinishResult::Patch { path } => format!("it is in {path}"),
+        FinishResult::PullRequest { url, .. } => format!("it is in {url}"),
         FinishResult::WouldBring { .. }
         | FinishResult::AlreadyThere
         | FinishResult::NothingToBring => format!("{into} has it"),
@@ -189,10 +280,7 @@ async fn complete(call: &Call, task: BoardTaskId, how: String) -> Result<(), Api
     Ok(())
 }
 
-async fn done(
-    worktree: &missiond_workspace::Worktree,
-    plan: &FinishPlan,
-) -> Result<FinishResult, ApiError> {
+async fn done(worktree: &Worktree, plan: &FinishPlan) -> Result<FinishResult, ApiError> {
     let finished = worktree.finish(plan).await;
     match finished.map_err(|error| of_workspace(&error))? {
         Finished::Merged { commit } => Ok(FinishResult::Merged { commit }),
@@ -202,34 +290,43 @@ async fn done(
             let path = path.display().to_string();
             Ok(FinishResult::Patch { path })
         }
-        Finished::Conflict { files } => Err(conflict(worktree, plan, &files)),
+        Finished::Conflict { files } => Err(conflict(worktree.path(), plan, &files)),
     }
 }
 
-async fn preview(
-    worktree: &missiond_workspace::Worktree,
+/// What is in the worktree goes into a pull request, which its task waits for.
+async fn pull_request(
+    call: &Call,
+    worktree: &Worktree,
     plan: &FinishPlan,
+    of: Option<(Attempt, BoardTask)>,
 ) -> Result<FinishResult, ApiError> {
-    let preview = worktree.preview_finish(plan).await;
-    match preview.map_err(|error| of_workspace(&error))? {
-        FinishPreview::Brings { commits } => Ok(FinishResult::WouldBring { commits }),
-        FinishPreview::Already => Ok(FinishResult::AlreadyThere),
-        FinishPreview::NothingToMerge => Ok(FinishResult::NothingToBring),
-        FinishPreview::Conflict { files } => Err(conflict(worktree, plan, &files)),
+    if worktree
+        .preview_finish(plan)
+        .await
+        .map_err(|error| of_workspace(&error))?
+        == FinishPreview::NothingToMerge
+    {
+        return Ok(FinishResult::NothingToBring);
     }
+    let (worktree, into) = (worktree.clone(), plan.into.clone());
+    let work = HandOver { worktree, into, of };
+    let opened = call.daemon.autopilot.hand_over(&work).await;
+    let opened = opened.map_err(|error| ApiError::new(error.code(), error.to_string()))?;
+    Ok(FinishResult::PullRequest {
+        number: opened.number,
+        url: opened.url,
+        state: opened.state,
+    })
 }
 
-fn conflict(
-    worktree: &missiond_workspace::Worktree,
-    plan: &FinishPlan,
-    files: &[std::path::PathBuf],
-) -> ApiError {
+fn conflict(path: &Path, plan: &FinishPlan, files: &[PathBuf]) -> ApiError {
     let message = format!(
         "`{}` and the work both changed {}: merge `{}` in {} and settle it, then finish again",
         plan.into,
         named_files(files),
         plan.into,
-        worktree.path().display()
+        path.display()
     );
     ApiError::new(ErrorCode::Conflict, message)
 }
@@ -281,25 +378,14 @@ async fn all(call: &Call) -> Result<Vec<WorktreeEntry>, ApiError> {
         .map_err(|error| of_store(&error))
 }
 
-fn named(found: Vec<WorktreeEntry>, name: &str) -> Result<WorktreeEntry, ApiError> {
-    let mut called: Vec<_> = found
-        .into_iter()
-        .filter(|found| found.is_called(name))
-        .collect();
-    // Of a task that was begun again from scratch, the last one is meant.
-    let began = |found: &WorktreeEntry| found.attempt.as_ref().map(|(a, _)| a.started_at);
-    called.sort_by_key(began);
-    if called.iter().all(|found| found.attempt.is_some()) {
-        called.drain(..called.len().saturating_sub(1));
-    }
+async fn named(call: &Call, name: &str) -> Result<WorktreeEntry, ApiError> {
+    let called = call.daemon.worktrees.called(name).await;
+    let mut called = called.map_err(|error| of_store(&error))?;
     if called.len() > 1 {
-        let paths: Vec<_> = called
-            .iter()
-            .map(|found| found.path.display().to_string())
-            .collect();
+        let paths = called.iter().map(|found| found.path.display().to_string());
         let message = format!(
             "`{name}` has several worktrees, name one: {}",
-            paths.join(", ")
+            paths.collect::<Vec<_>>().join(", ")
         );
         return Err(ApiError::invalid_params(message));
     }

@@ -26,6 +26,9 @@ pub enum Child {
     /// A check or a step of setting up: nobody looks at a terminal, and no tool
     /// may think so and draw progress into what is kept as evidence.
     Command,
+    /// GitHub's command line, which acts as the person: it alone is passed their login,
+    /// by whatever way they gave it, and nothing is asked or drawn.
+    GitHub,
 }
 
 /// Who and where the person is.
@@ -86,11 +89,24 @@ const PROXIES: [&str; 8] = [
     "no_proxy",
 ];
 
+/// How `gh` finds the login of the person: a token, its own folder, or the keyring.
+const GITHUB: [&str; 8] = [
+    "DBUS_SESSION_BUS_ADDRESS",
+    "GH_CONFIG_DIR",
+    "GH_ENTERPRISE_TOKEN",
+    "GH_HOST",
+    "GH_TOKEN",
+    "GITHUB_ENTERPRISE_TOKEN",
+    "GITHUB_TOKEN",
+    "XDG_RUNTIME_DIR",
+];
+
 impl Child {
     /// What this kind is passed on beside the list.
     const fn additions(self) -> &'static [&'static str] {
         match self {
             Self::ToolServer => &["XDG_RUNTIME_DIR"],
+            Self::GitHub => &GITHUB,
             Self::Agent | Self::Command => &[],
         }
     }
@@ -101,6 +117,13 @@ impl Child {
             Self::Agent => &[("COLORTERM", "truecolor"), ("TERM", "xterm-256color")],
             Self::ToolServer => &[],
             Self::Command => &[("TERM", "dumb")],
+            Self::GitHub => &[
+                ("GH_NO_UPDATE_NOTIFIER", "1"),
+                ("GH_PROMPT_DISABLED", "1"),
+                ("GH_SPINNER_DISABLED", "1"),
+                ("NO_COLOR", "1"),
+                ("TERM", "dumb"),
+            ],
         }
     }
 
@@ -173,6 +196,7 @@ mod tests {
             ("CARGO_HOME", "/c"),
             ("DBUS_SESSION_BUS_ADDRESS", "unix:path=/run/user/1/bus"),
             ("DISPLAY", ":0"),
+            ("GH_TOKEN", "login"),
             ("GIT_DIR", "/elsewhere"),
             ("HTTPS_PROXY", "http://me:secret@proxy:3128"),
             ("LC_ALL", "C.UTF-8"),
@@ -218,6 +242,19 @@ mod tests {
         assert_eq!(
             inherited(Child::Command, own()),
             with(&[pair("TERM", "dumb")])
+        );
+        assert_eq!(
+            inherited(Child::GitHub, own()),
+            with(&[
+                pair("DBUS_SESSION_BUS_ADDRESS", "unix:path=/run/user/1/bus"),
+                pair("GH_NO_UPDATE_NOTIFIER", "1"),
+                pair("GH_PROMPT_DISABLED", "1"),
+                pair("GH_SPINNER_DISABLED", "1"),
+                pair("GH_TOKEN", "login"),
+                pair("NO_COLOR", "1"),
+                pair("TERM", "dumb"),
+                pair("XDG_RUNTIME_DIR", "/run/user/1"),
+            ])
         );
     }
 

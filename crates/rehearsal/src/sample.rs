@@ -1,11 +1,14 @@
 //! The small repository of the demo, its five tasks and the scripts of the
 //! agents that do them.
 
+use std::env::vars_os;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use missiond_core::{Check, CliEngine, ErrorCode, Permission, TaskDraft};
+use missiond_os::environment::{Child, inherited};
+use missiond_os::files::create_private_dir;
 
 /// Why the sample could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -38,7 +41,7 @@ pub fn fresh_folder(demos: &Path) -> Result<PathBuf, SampleError> {
         path: path.to_owned(),
         error,
     };
-    std::fs::create_dir_all(demos).map_err(|error| refused(demos, error))?;
+    create_private_dir(demos).map_err(|error| refused(demos, error))?;
     for number in 1..10_000 {
         let folder = demos.join(number.to_string());
         let mut builder = std::fs::DirBuilder::new();
@@ -150,14 +153,10 @@ impl Stage {
             &["init", "--quiet", "--initial-branch=main"],
         )?;
         git(&stage.repository, &["add", "--all"])?;
-        let who = [
-            "-c",
-            "user.name=mission demo",
-            "-c",
-            "user.email=demo@localhost",
-        ];
-        let commit = ["commit", "--quiet", "--no-verify", "-m", "Greet the world"];
-        git(&stage.repository, &[&who[..], &commit[..]].concat())?;
+        git(
+            &stage.repository,
+            &["commit", "--quiet", "-m", "Greet the world"],
+        )?;
         Ok(stage)
     }
 
@@ -190,6 +189,7 @@ impl Stage {
     pub fn tests_pass(&self) -> bool {
         let mut tests = Command::new("sh");
         tests.arg("tests/run.sh").current_dir(&self.repository);
+        tests.env_clear().envs(inherited(Child::Command, vars_os()));
         tests.output().is_ok_and(|output| output.status.success())
     }
 }
@@ -197,7 +197,7 @@ impl Stage {
 fn write(path: &Path, text: &str) -> Result<(), SampleError> {
     let written = (|| -> io::Result<()> {
         if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder)?;
+            create_private_dir(folder)?;
         }
         std::fs::write(path, text)
     })();
@@ -207,9 +207,26 @@ fn write(path: &Path, text: &str) -> Result<(), SampleError> {
     })
 }
 
+/// Whatever a person's own settings are: nobody is asked to sign, and no hook runs.
+const SETTINGS: [&str; 4] = [
+    "user.name=mission demo",
+    "user.email=demo@localhost",
+    "commit.gpgSign=false",
+    "core.hooksPath=/dev/null",
+];
+
+/// Runs git on the repository of this folder and no other: nothing of git's variables
+/// is inherited.
 fn git(folder: &Path, args: &[&str]) -> Result<(), SampleError> {
     let mut command = Command::new("git");
-    command.args(args).current_dir(folder).env("LC_ALL", "C");
+    command
+        .env_clear()
+        .envs(inherited(Child::Command, vars_os()))
+        .env("LC_ALL", "C");
+    for setting in SETTINGS {
+        command.args(["-c", setting]);
+    }
+    command.args(args).current_dir(folder);
     let output = command.output().map_err(SampleError::NoGit)?;
     if output.status.success() {
         return Ok(());

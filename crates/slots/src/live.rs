@@ -86,6 +86,7 @@ pub(super) async fn follow(
         attended_from: 0,
         manifest_changes,
         typing: Typing::new(),
+        typed: 0,
         watch: Watch::new(context.anomalies.clone(), context.known_anomalies(id).await),
         begun: Instant::now(),
         killers: Vec::new(),
@@ -160,6 +161,8 @@ struct Live {
     asked: Option<Dialog>,
     manifest_changes: watch::Receiver<u64>,
     typing: Typing,
+    /// How often somebody typed to the program.
+    typed: u64,
     watch: Watch,
     /// The watch counts from here.
     begun: Instant,

@@ -10,9 +10,12 @@
 //! for each other: the graph's lock, the numbers, what is depended on, what
 //! depends on it, the touches' lock, a lease, and last the timeline.
 
+mod alternatives;
 mod attempt_rows;
 mod attempts;
+mod closing;
 mod graph;
+mod pull_requests;
 mod ready;
 mod repositories;
 mod rows;
@@ -30,22 +33,25 @@ use missiond_core::{
 use crate::timeline::{self, NewEvent};
 use crate::{StoreError, Tx};
 
+pub use alternatives::{add_alternative, alternative_counts, alternatives};
 pub use attempts::{
     AttemptLocation, EndedAttempt, adopt, attempt, attempt_of_execution, attempts, claim,
     claim_next, evidence, expire, finish, heartbeat, live_attempts, record_claim, record_evidence,
     record_location, submit,
 };
+pub use closing::{cancel, complete};
 pub use graph::{Dependency, depend, dependencies, dependents, edges_among, undepend, waiting_for};
+pub use pull_requests::hand_over;
 pub use ready::{ReadyLimits, Waiting, count_ready, ready, waiting, waits_of};
 pub use repositories::{RepositoryTasks, repositories};
 pub(crate) use rows::placeholders;
 pub use standing::{
     LastRound, OpenTasks, finished_after, last_attempts, last_rounds, open_tasks, standing,
-    tasks_with,
+    tasks_of_executions, tasks_with,
 };
 pub use tasks::{
-    Clearable, RetryFrom, TaskEdit, TaskFilter, add, add_graph, add_note, block, by_number, cancel,
-    children, complete, count, edit, export_page, find, get, list, notes, retry, set_phase,
+    Clearable, RetryFrom, TaskEdit, TaskFilter, add, add_graph, add_note, block, by_number,
+    children, count, edit, export_page, find, get, list, notes, retry, set_phase,
 };
 pub use worktrees::{attempt_on, attempts_in};
 
@@ -80,9 +86,9 @@ impl Act {
             Event::ChecksFinished { task, attempt, .. } => {
                 TraceContext::of(task).began(attempt).child()
             }
-            Event::BoardTaskUpdated { task, .. } | Event::BoardPhaseChanged { task, .. } => {
-                TraceContext::of(task).child()
-            }
+            Event::BoardTaskUpdated { task, .. }
+            | Event::BoardPhaseChanged { task, .. }
+            | Event::BoardAlternativeKept { task, .. } => TraceContext::of(task).child(),
             _ => self.trace.child(),
         }
     }
@@ -95,6 +101,8 @@ pub struct NewBoardTask {
     pub draft: TaskDraft,
     /// On the board, or anywhere in the same graph.
     pub parent: Option<BoardTaskId>,
+    /// The task it tries too, on the board or anywhere in the same graph.
+    pub alternative_of: Option<BoardTaskId>,
     /// On the board, or anywhere in the same graph.
     pub depends_on: Vec<BoardTaskId>,
     pub history: History,
@@ -108,6 +116,7 @@ impl NewBoardTask {
             id: BoardTaskId::generate(),
             draft,
             parent: None,
+            alternative_of: None,
             depends_on: Vec::new(),
             history: History::default(),
         }

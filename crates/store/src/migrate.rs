@@ -48,6 +48,8 @@ pub(crate) const MIGRATIONS: &[Migration] = migrations! {
     18 "0018_review",
     19 "0019_overview",
     20 "0020_hour_long_cache_writes",
+    21 "0021_pull_requests",
+    22 "0022_alternatives",
 };
 
 /// Where the record of applied migrations is kept.

@@ -63,32 +63,61 @@ pub async fn usage_of(
             run.models = spent.models;
             run.reported_cost = spent.reported_cost;
         }
+    }
+    for (id, title) in titles_of(tx, executions).await? {
+        found.entry(id).or_default().title = Some(title);
+    }
+    Ok(found)
+}
+
+/// How the first prompt of each of these runs begins; one without a conversation is
+/// not there.
+pub async fn titles_of(
+    tx: &mut Tx<'_>,
+    executions: &[ExecutionId],
+) -> Result<HashMap<ExecutionId, String>, StoreError> {
+    let mut found = HashMap::new();
+    for some in executions.chunks(AT_ONCE) {
+        let params: Vec<Value> = some.iter().map(|id| Value::written(*id)).collect();
         let sql = format!(
-            "SELECT execution, title FROM conversations WHERE execution IN ({places}) \
-             AND title <> '' ORDER BY started_at DESC"
+            "SELECT execution, title FROM conversations WHERE execution IN ({}) \
+             AND title <> '' ORDER BY started_at DESC",
+            crate::board::placeholders(1, some.len())
         );
         for row in tx.query(&sql, &params).await? {
-            found.entry(row.parse(0)?).or_default().title = Some(row.get(1)?);
+            found.insert(row.parse(0)?, row.get(1)?);
         }
     }
     Ok(found)
 }
 
-/// Runs that belonged to no task and ended after a moment: the newest, and how many
-/// there are.
+/// Runs that belonged to no task and ended after a moment, in a folder and what is
+/// inside of it or anywhere: the newest, and how many there are.
 pub async fn ended_without_task(
     tx: &mut Tx<'_>,
     after: Timestamp,
+    folder: Option<&str>,
     limit: u32,
 ) -> Result<(Vec<crate::executions::ExecutionRow>, u64), StoreError> {
-    let rest = "FROM executions WHERE ended_at > $1 AND NOT EXISTS \
-         (SELECT 1 FROM board_attempts WHERE board_attempts.execution = executions.id)";
-    let columns = crate::executions::COLUMNS;
-    let sql = format!("SELECT {columns} {rest} ORDER BY ended_at DESC, id DESC LIMIT $2");
-    let rows = tx.query(&sql, &[after.into(), limit.into()]).await?;
-    let rows: Result<Vec<_>, _> = rows.iter().map(crate::executions::decode).collect();
+    let mut params: Vec<Value> = vec![after.into()];
+    let within = folder.map_or("", |folder| {
+        params.extend([folder.into(), format!("{folder}/").into()]);
+        "AND (cwd = $2 OR substr(cwd, 1, length($3)) = $3)"
+    });
+    let rest = format!(
+        "FROM executions WHERE ended_at > $1 {within} AND NOT EXISTS \
+         (SELECT 1 FROM board_attempts WHERE board_attempts.execution = executions.id)"
+    );
     let count = format!("SELECT count(*) {rest}");
-    let count = tx.query_one(&count, &[after.into()]).await?;
+    let count = tx.query_one(&count, &params).await?;
+    params.push(limit.into());
+    let columns = crate::executions::COLUMNS;
+    let sql = format!(
+        "SELECT {columns} {rest} ORDER BY ended_at DESC, id DESC LIMIT ${}",
+        params.len()
+    );
+    let rows = tx.query(&sql, &params).await?;
+    let rows: Result<Vec<_>, _> = rows.iter().map(crate::executions::decode).collect();
     Ok((rows?, counted(count.as_ref(), 0)?))
 }
 

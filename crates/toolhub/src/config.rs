@@ -263,31 +263,40 @@ impl ServerList {
     /// Reads the list of a configuration folder. A folder without one lists no
     /// servers.
     pub fn load(folder: &Path) -> Result<Self, ConfigError> {
+        let [path, _] = files(folder);
+        let text = read(&path)?;
+        Self::with_toml(folder, text.as_deref())
+    }
+
+    /// The list as it would be if this were the text of its `mcp.toml`.
+    pub fn with_toml(folder: &Path, text: Option<&str>) -> Result<Self, ConfigError> {
+        let malformed = |path: &Path, why: String| ConfigError::Malformed {
+            path: path.to_owned(),
+            why,
+        };
+        let [toml_path, json_path] = files(folder);
         let mut list = Self::default();
-        for path in files(folder) {
-            let Some(text) = read(&path)? else { continue };
-            let malformed = |why: String| ConfigError::Malformed {
-                path: path.clone(),
-                why,
-            };
-            let entries = if path
-                .extension()
-                .is_some_and(|extension| extension == "json")
-            {
-                let text = crate::jsonc::plain(&text).map_err(malformed)?;
-                serde_json::from_str::<JsonFile>(&text)
-                    .map_err(|error| malformed(error.to_string()))?
-                    .servers
-            } else {
-                toml::from_str::<TomlFile>(&text)
-                    .map_err(|error| malformed(error.to_string().trim().to_owned()))?
-                    .servers
-            };
-            for (name, entry) in entries {
-                list.insert(&path, &name, entry)?;
-            }
+        if let Some(text) = text {
+            let file: TomlFile = toml::from_str(text)
+                .map_err(|error| malformed(&toml_path, error.to_string().trim().to_owned()))?;
+            list.extend(&toml_path, file.servers)?;
+        }
+        if let Some(text) = read(&json_path)? {
+            let text = crate::jsonc::plain(&text).map_err(|why| malformed(&json_path, why))?;
+            let file: JsonFile = serde_json::from_str(&text)
+                .map_err(|error| malformed(&json_path, error.to_string()))?;
+            list.extend(&json_path, file.servers)?;
         }
         Ok(list)
+    }
+
+    fn extend(
+        &mut self,
+        path: &Path,
+        entries: BTreeMap<String, ServerEntry>,
+    ) -> Result<(), ConfigError> {
+        let mut entries = entries.into_iter();
+        entries.try_for_each(|(name, entry)| self.insert(path, &name, entry))
     }
 
     fn insert(&mut self, path: &Path, name: &str, entry: ServerEntry) -> Result<(), ConfigError> {
@@ -312,7 +321,7 @@ impl ServerList {
 }
 
 /// The text of a list, unless there is none or others may change it.
-fn read(path: &Path) -> Result<Option<String>, ConfigError> {
+pub(crate) fn read(path: &Path) -> Result<Option<String>, ConfigError> {
     let unreadable = |why: String| ConfigError::Unreadable {
         path: path.to_owned(),
         why,

@@ -2,13 +2,12 @@
 //! server of `mcp.toml` and leaves every other byte as it was, comments
 //! included. Nothing else in this crate writes to the list.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use missiond_os::files::{Mode, replace_edited};
 use toml_edit::{DocumentMut, Item, Table, value};
 
-use crate::config::{ServerEntry, ServerList, ServerName, files};
+use crate::config::{ServerEntry, ServerList, ServerName, files, read};
 use crate::error::ConfigError;
 
 /// Whether a server may be started.
@@ -20,13 +19,40 @@ pub enum Switch {
 
 /// Adds a server to `mcp.toml`; the path of that file.
 pub fn add(folder: &Path, name: &ServerName, entry: &ServerEntry) -> Result<PathBuf, ConfigError> {
-    let [path, _] = files(folder);
-    if let Some(listed) = ServerList::load(folder)?.servers.get(name) {
+    rewrite(folder, |text| with_server(folder, text, name, entry))
+}
+
+/// Takes a server out of `mcp.toml`.
+pub fn remove(folder: &Path, name: &ServerName) -> Result<PathBuf, ConfigError> {
+    rewrite(folder, |text| without_server(folder, text, name))
+}
+
+/// Allows or forbids a server of `mcp.toml` to be started.
+pub fn switch(folder: &Path, name: &ServerName, to: Switch) -> Result<PathBuf, ConfigError> {
+    rewrite(folder, |text| {
+        check_in_toml(folder, text, name)?;
+        change(folder, text, |servers| {
+            if let Some(server) = servers.get_mut(name.as_str()) {
+                server["enabled"] = value(to == Switch::Enabled);
+            }
+        })
+    })
+}
+
+/// The text of `mcp.toml` with one more server; nothing is written.
+pub fn with_server(
+    folder: &Path,
+    text: Option<&str>,
+    name: &ServerName,
+    entry: &ServerEntry,
+) -> Result<String, ConfigError> {
+    if let Some(listed) = ServerList::with_toml(folder, text)?.servers.get(name) {
         return Err(ConfigError::Exists {
             server: name.to_string(),
             path: listed.file.clone(),
         });
     }
+    let [path, _] = files(folder);
     let wrong = |why: String| ConfigError::Server {
         path: path.clone(),
         server: name.to_string(),
@@ -34,37 +60,28 @@ pub fn add(folder: &Path, name: &ServerName, entry: &ServerEntry) -> Result<Path
     };
     entry.clone().check().map_err(wrong)?;
     let described = toml_edit::ser::to_document(entry).map_err(|error| wrong(error.to_string()))?;
-    change(&path, |servers| {
+    change(folder, text, |servers| {
         servers.insert(name.as_str(), Item::Table(described.as_table().clone()));
-    })?;
-    Ok(path)
+    })
 }
 
-/// Takes a server out of `mcp.toml`.
-pub fn remove(folder: &Path, name: &ServerName) -> Result<PathBuf, ConfigError> {
-    let path = in_toml(folder, name)?;
-    change(&path, |servers| {
+/// The text of `mcp.toml` without a server; nothing is written.
+pub fn without_server(
+    folder: &Path,
+    text: Option<&str>,
+    name: &ServerName,
+) -> Result<String, ConfigError> {
+    check_in_toml(folder, text, name)?;
+    change(folder, text, |servers| {
         servers.remove(name.as_str());
-    })?;
-    Ok(path)
+    })
 }
 
-/// Allows or forbids a server of `mcp.toml` to be started.
-pub fn switch(folder: &Path, name: &ServerName, to: Switch) -> Result<PathBuf, ConfigError> {
-    let path = in_toml(folder, name)?;
-    change(&path, |servers| {
-        if let Some(server) = servers.get_mut(name.as_str()) {
-            server["enabled"] = value(to == Switch::Enabled);
-        }
-    })?;
-    Ok(path)
-}
-
-fn in_toml(folder: &Path, name: &ServerName) -> Result<PathBuf, ConfigError> {
+fn check_in_toml(folder: &Path, text: Option<&str>, name: &ServerName) -> Result<(), ConfigError> {
     let [path, _] = files(folder);
-    match ServerList::load(folder)?.servers.get(name) {
+    match ServerList::with_toml(folder, text)?.servers.get(name) {
         None => Err(ConfigError::Unknown(name.to_string())),
-        Some(listed) if listed.file == path => Ok(path),
+        Some(listed) if listed.file == path => Ok(()),
         Some(listed) => Err(ConfigError::Elsewhere {
             server: name.to_string(),
             path: listed.file.clone(),
@@ -72,19 +89,18 @@ fn in_toml(folder: &Path, name: &ServerName) -> Result<PathBuf, ConfigError> {
     }
 }
 
-fn change(path: &Path, edit: impl FnOnce(&mut Table)) -> Result<(), ConfigError> {
-    let unwritable = |why: String| ConfigError::Unwritable {
-        path: path.to_owned(),
-        why,
+fn change(
+    folder: &Path,
+    text: Option<&str>,
+    edit: impl FnOnce(&mut Table),
+) -> Result<String, ConfigError> {
+    let [path, _] = files(folder);
+    let unwritable = |why: String| ConfigError::Unwritable { path, why };
+    let parsed = text.unwrap_or_default().parse();
+    let mut document: DocumentMut = match parsed {
+        Ok(document) => document,
+        Err(error) => return Err(unwritable(toml_edit::TomlError::to_string(&error))),
     };
-    let text = match fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-        Err(error) => return Err(unwritable(error.to_string())),
-    };
-    let mut document: DocumentMut = text
-        .parse()
-        .map_err(|error: toml_edit::TomlError| unwritable(error.to_string()))?;
     let servers = document
         .entry("servers")
         .or_insert_with(|| {
@@ -96,14 +112,30 @@ fn change(path: &Path, edit: impl FnOnce(&mut Table)) -> Result<(), ConfigError>
         .as_table_mut()
         .ok_or_else(|| unwritable("`servers` is not written as tables".to_owned()))?;
     edit(servers);
-    let text = document.to_string();
+    Ok(document.to_string())
+}
+
+fn rewrite(
+    folder: &Path,
+    edit: impl FnOnce(Option<&str>) -> Result<String, ConfigError>,
+) -> Result<PathBuf, ConfigError> {
+    let [path, _] = files(folder);
+    let before = read(&path)?;
+    let after = edit(before.as_deref())?;
     // Private, because headers and variables in it may be secrets.
-    replace_edited(path, text.as_bytes(), Mode::Private)
-        .map_err(|error| unwritable(error.to_string()))
+    match replace_edited(&path, after.as_bytes(), Mode::Private) {
+        Ok(()) => Ok(path),
+        Err(error) => Err(ConfigError::Unwritable {
+            path,
+            why: error.to_string(),
+        }),
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     const LIST: &str = "# my servers\n\n[servers.first] # the good one\ncommand = \"one\"\n\n\

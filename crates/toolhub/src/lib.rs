@@ -31,7 +31,7 @@ pub use client::{McpClient, ToolText};
 pub use config::{
     ProtocolChoice, SEPARATOR, ServerEntry, ServerList, ServerName, ServerSpec, Transport, files,
 };
-pub use edit::{Switch, add, remove, switch};
+pub use edit::{Switch, add, remove, switch, with_server, without_server};
 pub use error::{ConfigError, HubError, Sent};
 pub use hub::{
     Hub, HubEvent, HubSettings, ServerPrompts, ServerTools, ToolResult, progress_channel,

@@ -7,16 +7,21 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use missiond_os::files;
+
 use crate::error::WorkspaceError;
-use crate::record::replace;
 use crate::status::{Changes, changes, changes_excluding};
 use crate::worktree::Worktree;
 
 /// Patterns of `.gitignore`, each with what leaves such files.
-const PATTERNS: &[(&str, &str)] = &[
+type Patterns = &'static [(&'static str, &'static str)];
+
+/// Nobody writes such files by hand.
+const SURE: Patterns = &[
     ("__pycache__/", "Python keeps compiled modules there"),
     ("*.py[cod]", "a compiled Python module"),
     (".pytest_cache/", "pytest remembers which tests failed"),
@@ -35,12 +40,9 @@ const PATTERNS: &[(&str, &str)] = &[
     ),
     ("htmlcov/", "the report of coverage.py"),
     (".ipynb_checkpoints/", "Jupyter saves copies of notebooks"),
-    ("node_modules/", "packages that npm, pnpm or yarn installed"),
     (".nyc_output/", "nyc counts lines"),
     ("*.tsbuildinfo", "TypeScript remembers what it has built"),
     (".gradle/", "Gradle keeps its state"),
-    ("*.class", "a compiled Java class"),
-    ("*.o", "a compiled C or C++ file"),
     (
         ".DS_Store",
         "the Finder of macOS remembers how a folder looks",
@@ -48,14 +50,23 @@ const PATTERNS: &[(&str, &str)] = &[
     ("Thumbs.db", "the Explorer of Windows keeps small pictures"),
 ];
 
+/// Made by programs as a rule, and now and then a fixture of somebody's tests: left
+/// out as well, and said aloud.
+const LIKELY: Patterns = &[
+    ("node_modules/", "packages that npm, pnpm or yarn installed"),
+    ("*.class", "a compiled Java class"),
+    ("*.o", "a compiled C or C++ file"),
+];
+
 /// Folders with common names that are build output beside the file of the tool
 /// that makes them, and somebody's sources anywhere else.
 const BESIDE: &[(&str, &[&str])] = &[
     ("target", &["Cargo.toml", "pom.xml", "build.sbt"]),
     ("build", &["build.gradle", "build.gradle.kts"]),
+    ("node_modules", &["package.json"]),
 ];
 
-/// The name of the excludes file in git's folder for the worktree.
+/// How the names of excludes files in git's folder for the worktree begin.
 const EXCLUDES: &str = "missiond-excludes";
 
 impl Worktree {
@@ -80,14 +91,40 @@ impl Worktree {
         Ok((own, left_out))
     }
 
-    /// The setting of git that leaves build output out. Git knows one such file, so
-    /// the person's own is part of it, after ours: their word counts more.
+    /// Of files that were left out, those that may be work all the same.
+    pub(crate) async fn doubtful(
+        &self,
+        left_out: &[PathBuf],
+    ) -> Result<Vec<PathBuf>, WorkspaceError> {
+        if left_out.is_empty() {
+            return Ok(Vec::new());
+        }
+        let excludes = self.excludes_of(&[SURE], left_out).await?;
+        let found = changes_excluding(self.git(), self.path(), &excludes).await?;
+        let left_out: BTreeSet<_> = left_out.iter().collect();
+        let doubtful = found.untracked.into_iter();
+        Ok(doubtful.filter(|path| left_out.contains(path)).collect())
+    }
+
+    /// The setting of git that leaves build output out.
     pub(crate) async fn write_excludes(
         &self,
         untracked: &[PathBuf],
     ) -> Result<OsString, WorkspaceError> {
+        self.excludes_of(&[SURE, LIKELY], untracked).await
+    }
+
+    /// The setting of git that leaves these out. Git knows one such file, so the
+    /// person's own is part of it, after ours: their word counts more. A file is named
+    /// by what is in it and never changes: whoever looks at the same time may need
+    /// another one.
+    async fn excludes_of(
+        &self,
+        patterns: &[Patterns],
+        untracked: &[PathBuf],
+    ) -> Result<OsString, WorkspaceError> {
         let mut content = Vec::new();
-        for (pattern, _) in PATTERNS {
+        for (pattern, _) in patterns.iter().copied().flatten() {
             content.extend_from_slice(pattern.as_bytes());
             content.push(b'\n');
         }
@@ -97,9 +134,13 @@ impl Worktree {
             content.extend_from_slice(b"/\n");
         }
         content.extend(self.own_excludes().await?);
-        let path = self.admin().join(EXCLUDES);
+        let mut hasher = DefaultHasher::new();
+        content.hash(&mut hasher);
+        let name = format!("{EXCLUDES}-{:016x}", hasher.finish());
+        let path = self.admin().join(name);
         if std::fs::read(&path).ok().as_ref() != Some(&content) {
-            replace(&path, &content)?;
+            // Compared whenever it is used: it need not outlive a power loss.
+            files::replace_private_unsynced(&path, &content).map_err(WorkspaceError::io(&path))?;
         }
         let mut setting = OsString::from("core.excludesFile=");
         setting.push(path);
@@ -191,7 +232,7 @@ mod tests {
 
     #[test]
     fn every_pattern_has_its_reason() {
-        for (pattern, why) in PATTERNS {
+        for (pattern, why) in SURE.iter().chain(LIKELY) {
             assert!(!pattern.contains(['\n', ' ']), "{pattern}");
             assert!(!why.is_empty(), "{pattern}");
         }

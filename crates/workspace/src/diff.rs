@@ -13,6 +13,7 @@ use crate::diff_text::{Change, Entry, Hunk, PatchLimits, parse_list, parse_patch
 use crate::error::WorkspaceError;
 use crate::git::GitCall;
 use crate::repository::Repository;
+use crate::status::WorktreeStatus;
 use crate::worktree::Worktree;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -107,9 +108,35 @@ impl Worktree {
     /// only in the files named. Once everything is in the base, from where the
     /// work began.
     pub async fn diff(&self, only: &[PathBuf], limits: DiffLimits) -> Result<Diff, WorkspaceError> {
-        let head = self.head().await?;
-        let base = self.merge_base(&head).await?;
-        let index = IndexCopy::of(self).await?;
+        let changes = self.changes().await?;
+        let head = changes.head;
+        let head = head.ok_or_else(|| WorkspaceError::NoCommits(self.path().to_owned()))?;
+        let tip = match self.base() {
+            Some(base) => self.repository().branch_tip(base).await?,
+            None => None,
+        };
+        let base = self.merge_base(&head, tip.as_deref()).await?;
+        let index = IndexCopy::of(self, changes.untracked).await?;
+        self.diff_by(index, base, head, only, limits).await
+    }
+
+    /// How much that is, for a status that was just read.
+    pub async fn size_of(&self, status: &WorktreeStatus) -> Result<DiffSize, WorkspaceError> {
+        let base = self.merge_base(&status.head, status.base_tip.as_deref());
+        let base = base.await?;
+        let index = IndexCopy::of(self, status.untracked.clone()).await?;
+        let counted = self.diff_by(index, base, status.head.clone(), &[], COUNTED);
+        Ok(counted.await?.into())
+    }
+
+    async fn diff_by(
+        &self,
+        index: IndexCopy,
+        base: String,
+        head: String,
+        only: &[PathBuf],
+        limits: DiffLimits,
+    ) -> Result<Diff, WorkspaceError> {
         let call = |doing: &str| {
             let command = self.call(doing).variable("GIT_INDEX_FILE", &index.path);
             command.arg("diff").args(PLAIN).arg(&base)
@@ -119,23 +146,15 @@ impl Worktree {
         Ok(Diff { base, head, ..diff })
     }
 
-    /// How much that is.
-    pub async fn size(&self) -> Result<DiffSize, WorkspaceError> {
-        Ok(self.diff(&[], COUNTED).await?.into())
-    }
-
-    /// The last commit that this worktree and its base have in common.
-    async fn merge_base(&self, head: &str) -> Result<String, WorkspaceError> {
+    /// The last commit that this worktree and its base, which is at `tip`, have in
+    /// common.
+    async fn merge_base(&self, head: &str, tip: Option<&str>) -> Result<String, WorkspaceError> {
         let began = self.base_commit().to_owned();
-        let tip = match self.base() {
-            Some(base) => self.repository().branch_tip(base).await?,
-            None => None,
-        };
         let Some(tip) = tip else {
             return Ok(began);
         };
         let command = self.call("find where the work left its base");
-        let answer = command.args(["merge-base", &tip, head]).run().await?;
+        let answer = command.args(["merge-base", tip, head]).run().await?;
         let common = String::from_utf8_lossy(&answer.output).trim().to_owned();
         match answer.code {
             Some(0) if common != head => Ok(common),
@@ -295,7 +314,8 @@ struct IndexCopy {
 }
 
 impl IndexCopy {
-    async fn of(worktree: &Worktree) -> Result<Self, WorkspaceError> {
+    /// With these new files.
+    async fn of(worktree: &Worktree, mut untracked: Vec<PathBuf>) -> Result<Self, WorkspaceError> {
         let name = format!("missiond-diff-{:016x}", rand::random::<u64>());
         let mut copy = Self {
             path: worktree.admin().join(name),
@@ -303,7 +323,6 @@ impl IndexCopy {
         };
         let own = worktree.admin().join("index");
         copy_with_time(&own, &copy.path).map_err(WorkspaceError::io(&own))?;
-        let mut untracked = worktree.changes().await?.untracked;
         // A repository inside is listed as a folder; git would note only that it
         // is there.
         untracked.retain(|path| !bytes(path).ends_with(b"/"));

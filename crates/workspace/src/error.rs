@@ -102,6 +102,27 @@ pub enum WorkspaceError {
         "`{branch}` was moved by others {times} times while the work was brought in: try again"
     )]
     TargetKeepsMoving { branch: String, times: u32 },
+    #[error(
+        "{} has no remote to push to: add one with `git remote add origin URL`",
+        repository.display()
+    )]
+    NoRemote { repository: PathBuf },
+    #[error(
+        "{} has several remotes ({remotes}) and none is `origin`: say which one `{branch}` belongs \
+         to with `git config branch.{branch}.remote NAME`",
+        repository.display()
+    )]
+    WhichRemote {
+        repository: PathBuf,
+        branch: String,
+        remotes: String,
+    },
+    #[error("`{remote}` did not take `{branch}`: {reason}")]
+    PushRefused {
+        remote: String,
+        branch: String,
+        reason: String,
+    },
     #[error("{}: not removed, because it holds {}", path.display(), removal_obstacles(files, *unmerged, submodules))]
     HoldsWork {
         path: PathBuf,

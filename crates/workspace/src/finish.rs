@@ -10,9 +10,9 @@ use std::path::PathBuf;
 use missiond_core::Finish;
 
 use crate::error::WorkspaceError;
-use crate::record::{FinishRecord, Finishing};
+use crate::record::{FinishRecord, Finishing, Record};
 use crate::recovery::undo_interrupted_move;
-use crate::repository::Lock;
+use crate::repository::{Lock, Repository};
 use crate::target::{BranchMove, Swap, movable_checkout, swap};
 use crate::worktree::Worktree;
 
@@ -73,22 +73,21 @@ impl Worktree {
         if let Some(begun) = &record.finishing {
             undo_interrupted_move(self.repository(), begun).await?;
         }
-        if record.checking.is_some() {
-            self.end_checks().await?;
-        }
+        self.settle_checks().await?;
         let head = self.finishable().await?;
         if head == record.base_commit {
             return Ok(Finished::NothingToMerge);
         }
         match plan.how {
             Finish::Merge | Finish::Rebase | Finish::Squash => {
-                if let Some(commit) = self.commit_in_target(plan, &head).await? {
+                if let Some(commit) = self.commit_in_target(plan, &head, self.record()?).await? {
                     self.record_finished(plan, &head, Some(commit.clone()))?;
                     return Ok(Finished::Merged { commit });
                 }
                 self.move_target(plan, &head, &lock).await
             }
-            Finish::Branch => {
+            // A pull request has what is on the branch: this keeps that it was merged.
+            Finish::Branch | Finish::PullRequest => {
                 self.record_finished(plan, &head, None)?;
                 let name = self.branch().to_owned();
                 Ok(Finished::Branch { name })
@@ -107,23 +106,33 @@ impl Worktree {
     pub async fn preview_finish(&self, plan: &FinishPlan) -> Result<FinishPreview, WorkspaceError> {
         self.expect_settled()?;
         let head = self.finishable().await?;
-        let base_commit = self.base_commit().to_owned();
+        self.preview_at(plan, &head, self.record()?).await
+    }
+
+    /// The same for the work at this commit; no file is looked at.
+    async fn preview_at(
+        &self,
+        plan: &FinishPlan,
+        head: &str,
+        record: Record,
+    ) -> Result<FinishPreview, WorkspaceError> {
+        let base_commit = record.base_commit.clone();
         if head == base_commit {
             return Ok(FinishPreview::NothingToMerge);
         }
         let target = self.repository().branch_tip(&plan.into).await?;
         if matches!(plan.how, Finish::Merge | Finish::Rebase | Finish::Squash) {
-            if self.commit_in_target(plan, &head).await?.is_some() {
+            if self.commit_in_target(plan, head, record).await?.is_some() {
                 return Ok(FinishPreview::Already);
             }
             let tip = self.target_tip(&plan.into).await?;
-            if let MergeOutcome::Conflict(files) = self.compute_result(plan, &tip, &head).await? {
+            if let MergeOutcome::Conflict(files) = self.compute_result(plan, &tip, head).await? {
                 return Ok(FinishPreview::Conflict { files });
             }
             movable_checkout(self.repository(), &plan.into).await?;
         }
         let without = [Some(base_commit), target].into_iter().flatten();
-        let commits = self.count(&head, without).await?;
+        let commits = self.count(head, without).await?;
         Ok(FinishPreview::Brings { commits })
     }
 
@@ -188,9 +197,9 @@ impl Worktree {
         &self,
         plan: &FinishPlan,
         head: &str,
+        record: Record,
     ) -> Result<Option<String>, WorkspaceError> {
         let tip = self.target_tip(&plan.into).await?;
-        let record = self.record()?;
         let begun = record
             .finishing
             .filter(|f| f.head == head && f.into == plan.into);
@@ -241,5 +250,24 @@ impl Worktree {
             record.finishing = None;
             record.finished = Some(done);
         })
+    }
+}
+
+impl Repository {
+    /// What the finish of work would do whose worktree is gone: worked out from the
+    /// branch it left, and no worktree is made for that.
+    pub async fn preview_finish(
+        &self,
+        branch: &str,
+        base_commit: &str,
+        plan: &FinishPlan,
+    ) -> Result<FinishPreview, WorkspaceError> {
+        let head = self.branch_tip(branch).await?;
+        let head = head.ok_or_else(|| WorkspaceError::NoSuchTarget(branch.to_owned()))?;
+        let record = Record::new(branch, None, base_commit);
+        // It stands in the repository, where git can be asked the same of commits.
+        let (path, admin) = (self.path().to_owned(), self.common_dir().to_owned());
+        let stand_in = Worktree::of(self.clone(), path, admin, record.clone());
+        stand_in.preview_at(plan, &head, record).await
     }
 }

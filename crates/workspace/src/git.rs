@@ -136,6 +136,7 @@ impl Git {
             variables: Vec::new(),
             input: Vec::new(),
             held: None,
+            time_limit: TIME_LIMIT,
             limit: OUTPUT_LIMIT,
             overflow: Overflow::Refused,
         }
@@ -153,13 +154,14 @@ pub(crate) struct GitCall {
     variables: Vec<(&'static str, OsString)>,
     input: Vec<u8>,
     held: Option<File>,
+    time_limit: Duration,
     limit: usize,
     overflow: Overflow,
 }
 
 /// What becomes of output beyond the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Overflow {
+pub(crate) enum Overflow {
     Refused,
     Dropped,
 }
@@ -193,10 +195,29 @@ impl GitCall {
         self
     }
 
+    /// Is about these paths alone, each taken literally; for a command that reads
+    /// pathspecs from its input.
+    pub(crate) fn only_paths(self, paths: &[PathBuf]) -> Self {
+        let mut input = Vec::new();
+        for path in paths {
+            input.extend_from_slice(path.as_os_str().as_bytes());
+            input.push(0);
+        }
+        self.variable("GIT_LITERAL_PATHSPECS", "1")
+            .args(["--pathspec-from-file=-", "--pathspec-file-nul"])
+            .input(input)
+    }
+
     /// Takes only so much of the output; the rest is dropped without a word.
     pub(crate) fn at_most(mut self, bytes: usize) -> Self {
         self.limit = bytes;
         self.overflow = Overflow::Dropped;
+        self
+    }
+
+    /// Ends the call after so long instead of the usual time.
+    pub(crate) fn within(mut self, limit: Duration) -> Self {
+        self.time_limit = limit;
         self
     }
 
@@ -243,13 +264,13 @@ impl GitCall {
             );
             (output, stderr, child.wait().await)
         };
-        let Ok((output, stderr, status)) = tokio::time::timeout(TIME_LIMIT, talk).await else {
+        let Ok((output, stderr, status)) = tokio::time::timeout(self.time_limit, talk).await else {
             if let Some(pid) = pid {
                 process_tree::end_group(pid, &mut child).await;
             }
             return Err(WorkspaceError::GitTimedOut {
                 doing: self.doing,
-                limit: TIME_LIMIT,
+                limit: self.time_limit,
             });
         };
         let status = status.map_err(WorkspaceError::io(&self.program))?;
@@ -343,7 +364,7 @@ fn line_of(output: Vec<u8>) -> Result<String, String> {
     Ok(text)
 }
 
-async fn feed(stdin: Option<ChildStdin>, input: &[u8]) {
+pub(crate) async fn feed(stdin: Option<ChildStdin>, input: &[u8]) {
     if let Some(mut stdin) = stdin {
         // A git that has heard enough closes its end; its exit code says the rest.
         let _ = stdin.write_all(input).await;
@@ -352,7 +373,7 @@ async fn feed(stdin: Option<ChildStdin>, input: &[u8]) {
 
 /// Nothing when there is more than the limit and that is refused; the rest is
 /// read and dropped.
-async fn read_output(
+pub(crate) async fn read_output(
     mut stdout: ChildStdout,
     limit: usize,
     overflow: Overflow,
@@ -371,7 +392,7 @@ async fn read_output(
     Ok((overflow == Overflow::Dropped).then_some(output))
 }
 
-async fn read_stderr(mut stderr: ChildStderr) -> String {
+pub(crate) async fn read_stderr(mut stderr: ChildStderr) -> String {
     let mut bytes = Vec::new();
     let limit = STDERR_LIMIT as u64;
     let _ = (&mut stderr).take(limit).read_to_end(&mut bytes).await;

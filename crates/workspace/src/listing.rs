@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::WorkspaceError;
 use crate::record::Record;
-use crate::repository::{Repository, one_path};
+use crate::repository::{Repository, worktree_path_of};
 
 /// One worktree of git's own list.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,13 +59,6 @@ pub(crate) fn admin_of(
         }
     }
     Ok(None)
-}
-
-/// Where the worktree of a folder of git's is, by the path it keeps of its `.git`.
-fn worktree_path_of(admin: &Path) -> Option<PathBuf> {
-    let pointer = one_path(std::fs::read(admin.join("gitdir")).ok()?);
-    // Newer versions of git can keep it relative to the folder.
-    admin.join(pointer).parent().map(Path::to_owned)
 }
 
 fn is_same_path(one: &Path, other: &Path) -> bool {

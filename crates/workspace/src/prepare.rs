@@ -98,20 +98,18 @@ impl Repository {
         command.output().await?;
         let admin = admin_of(self, &path)?;
         let admin = admin.ok_or_else(|| WorkspaceError::NotOurs(path.clone()))?;
-        let base = match base {
-            Some(base) => self.branch_tip(base).await?.map(|_| base.to_owned()),
-            None => self.current_branch().await?,
-        };
-        let record = Record {
-            branch: branch.to_owned(),
-            base,
-            base_commit: base_commit.to_owned(),
-            finishing: None,
-            finished: None,
-            checking: None,
-        };
+        let base = self.base_branch(base).await?;
+        let record = Record::new(branch, base, base_commit);
         record.write(&admin)?;
         Ok(Worktree::of(self.clone(), path, admin, record))
+    }
+
+    /// The branch that work on this base goes back to; nothing when it is a commit.
+    pub async fn base_branch(&self, base: Option<&str>) -> Result<Option<String>, WorkspaceError> {
+        match base {
+            Some(base) => Ok(self.branch_tip(base).await?.map(|_| base.to_owned())),
+            None => self.current_branch().await,
+        }
     }
 
     /// Whether a worktree could start from this base, or without one from the
@@ -282,14 +280,7 @@ impl Repository {
         }
         let admin = admin_of(self, path)?;
         let admin = admin.ok_or_else(|| WorkspaceError::NotOurs(path.to_owned()))?;
-        let record = Record {
-            branch: plan.branch.clone(),
-            base,
-            base_commit: base_commit.to_owned(),
-            finishing: None,
-            finished: None,
-            checking: None,
-        };
+        let record = Record::new(&plan.branch, base, base_commit);
         record.write(&admin)?;
         Ok(Worktree::of(self.clone(), path.to_owned(), admin, record))
     }

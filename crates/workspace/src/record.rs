@@ -38,6 +38,9 @@ pub(crate) struct Checking {
     pub(crate) commit: String,
     /// What was not committed and was there, each as [`text`].
     pub(crate) there: Vec<String>,
+    /// By what whoever began them knows when that was.
+    #[serde(default)]
+    pub(crate) moment: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,6 +67,18 @@ pub(crate) struct FinishRecord {
 }
 
 impl Record {
+    /// Of a worktree in which nothing was done yet.
+    pub(crate) fn new(branch: &str, base: Option<String>, base_commit: &str) -> Self {
+        Self {
+            branch: branch.to_owned(),
+            base,
+            base_commit: base_commit.to_owned(),
+            finishing: None,
+            finished: None,
+            checking: None,
+        }
+    }
+
     /// Of the worktree whose own git folder this is.
     pub(crate) fn read(admin: &Path) -> Result<Option<Self>, WorkspaceError> {
         read(&admin.join(RECORD))

@@ -11,7 +11,6 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use crate::error::WorkspaceError;
-use crate::git::GitCall;
 use crate::index_lock;
 use crate::record::Finishing;
 use crate::repository::{Repository, branch_of};
@@ -146,16 +145,5 @@ async fn put_back(
     let source = format!("--source={}", begun.from);
     let command = repository.git().call(tree, "put back files of the target");
     let command = command.args(["restore", "--staged", "--worktree", "--quiet", &source]);
-    with_paths(command, &found.changed).output().await.map(drop)
-}
-
-fn with_paths(call: GitCall, paths: &[PathBuf]) -> GitCall {
-    let mut input = Vec::new();
-    for path in paths {
-        input.extend_from_slice(path.as_os_str().as_bytes());
-        input.push(0);
-    }
-    let call = call.variable("GIT_LITERAL_PATHSPECS", "1");
-    let call = call.args(["--pathspec-from-file=-", "--pathspec-file-nul"]);
-    call.input(input)
+    command.only_paths(&found.changed).output().await.map(drop)
 }

@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{WorkspaceError, removal_obstacles};
 use crate::process_tree::end_strays;
+use crate::record::FinishRecord;
+use crate::restore::remove_in;
 use crate::status::WorktreeStatus;
 use crate::worktree::Worktree;
 
@@ -51,10 +53,10 @@ impl Worktree {
     pub async fn removal_of(&self, status: &WorktreeStatus) -> Result<Removal, WorkspaceError> {
         let mut changed = status.changed.clone();
         changed.extend_from_slice(&status.untracked);
-        let unmerged = if status.merged_into_base {
-            0
-        } else {
-            self.unmerged(&status.head).await?
+        let unmerged = match self.record()?.finished {
+            _ if status.merged_into_base => 0,
+            None => status.commits_ahead,
+            Some(finished) => self.unmerged(status, finished).await?,
         };
         let submodules = self.submodules().await?;
         if changed.is_empty() && unmerged == 0 && submodules.is_empty() {
@@ -91,12 +93,14 @@ impl Worktree {
         end_strays(self.path()).await;
         let command = self.repository().call("remove the worktree");
         let command = command.args(["worktree", "remove"]);
-        // Without force git looks once more for itself; where there is a
-        // submodule it would refuse whatever it finds, and it takes build output
-        // that nobody ignores for work.
+        // Git takes build output that nobody ignores for work: exactly what is known to
+        // be that goes first.
+        let (_, build_output) = self.changes_and_build_output().await?;
+        remove_in(self.path(), build_output).await;
+        // Without force git looks once more for itself; where there is a submodule it
+        // would refuse whatever it finds.
         let submodules = !self.links().await?.is_empty() || self.admin().join("modules").exists();
-        let build_output = !self.changes_and_build_output().await?.1.is_empty();
-        let command = if submodules || build_output {
+        let command = if submodules {
             command.args(["--force"])
         } else {
             command
@@ -113,17 +117,16 @@ impl Worktree {
     }
 
     /// Commits that the base does not have and that no finish handed over.
-    async fn unmerged(&self, head: &str) -> Result<u64, WorkspaceError> {
-        let record = self.record()?;
-        let mut elsewhere = vec![record.base_commit];
-        if let Some(base) = &record.base {
-            elsewhere.extend(self.repository().branch_tip(base).await?);
-        }
-        if let Some(finished) = record.finished {
-            elsewhere.extend(self.repository().branch_tip(&finished.into).await?);
-            elsewhere.push(finished.head);
-        }
-        self.count(head, elsewhere.into_iter()).await
+    async fn unmerged(
+        &self,
+        status: &WorktreeStatus,
+        finished: FinishRecord,
+    ) -> Result<u64, WorkspaceError> {
+        let target = self.repository().branch_tip(&finished.into).await?;
+        let base = [Some(status.base_commit.clone()), status.base_tip.clone()];
+        let elsewhere = base.into_iter().flatten().chain(target);
+        self.count(&status.head, elsewhere.chain([finished.head]))
+            .await
     }
 
     /// The target has everything of the branch, as it was finished.

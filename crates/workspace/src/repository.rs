@@ -53,6 +53,25 @@ impl Repository {
         })
     }
 
+    /// The repository of a linked worktree and git's folder for that, by the files git
+    /// keeps: worktrees are opened often, and asking git takes four processes. Nothing
+    /// when they do not agree; then git itself has to say.
+    pub(crate) fn of_linked(git: &Git, worktree: &Path) -> Option<(Self, PathBuf)> {
+        let pointer = std::fs::read(worktree.join(".git")).ok()?;
+        let pointer = one_path(pointer.strip_prefix(b"gitdir: ")?.to_vec());
+        let admin = real(&worktree.join(pointer)).ok()?;
+        if real(&worktree_path_of(&admin)?).ok()? != worktree {
+            return None;
+        }
+        let common = one_path(std::fs::read(admin.join("commondir")).ok()?);
+        let repository = Self {
+            git: git.clone(),
+            common: real(&admin.join(common)).ok()?,
+            checkout: Some(worktree.to_owned()),
+        };
+        Some((repository, admin))
+    }
+
     /// The checkout, or for a bare repository the repository itself.
     #[must_use]
     pub fn path(&self) -> &Path {
@@ -201,6 +220,13 @@ pub(crate) async fn commit_in(call: GitCall, name: &str) -> Result<Option<String
         .trim()
         .to_owned();
     Ok((!id.is_empty()).then_some(id))
+}
+
+/// Where the worktree of a folder of git's is, by the path it keeps of its `.git`.
+pub(crate) fn worktree_path_of(admin: &Path) -> Option<PathBuf> {
+    let pointer = one_path(std::fs::read(admin.join("gitdir")).ok()?);
+    // Newer versions of git can keep it relative to the folder.
+    admin.join(pointer).parent().map(Path::to_owned)
 }
 
 /// Without links and dots, so that equal places have equal paths.

@@ -23,12 +23,14 @@ pub struct Worktree {
 }
 
 /// What [`Worktree::commit_all`] did.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Committed {
     /// Nothing when there was nothing to commit.
     pub commit: Option<String>,
     /// New files of caches and builds that git was not told to ignore.
     pub left_out: Vec<PathBuf>,
+    /// Those of them that may be somebody's work all the same.
+    pub doubtful: Vec<PathBuf>,
 }
 
 impl Worktree {
@@ -40,6 +42,11 @@ impl Worktree {
     /// The same with another git than the one in PATH.
     pub async fn open_with(git: Git, path: &Path) -> Result<Self, WorkspaceError> {
         let path = real(path)?;
+        if let Some((repository, admin)) = Repository::of_linked(&git, &path)
+            && let Some(record) = Record::read(&admin)?
+        {
+            return Ok(Self::of(repository, path, admin, record));
+        }
         let repository = match Repository::open_with(git.clone(), &path).await {
             Err(WorkspaceError::NotARepository(path)) => {
                 return Err(WorkspaceError::NotOurs(path));
@@ -109,18 +116,22 @@ impl Worktree {
     /// Commits every change and every new file that git does not ignore, on the
     /// branch that was made for it. Build output that nobody ignored is left out, and
     /// so is another repository inside: git would record only that it is there. What
-    /// checks left that were cut off is put back first.
+    /// checks left that were cut off is put back first, unless somebody has committed
+    /// since.
     pub async fn commit_all(&self, message: &str) -> Result<Committed, WorkspaceError> {
         self.expect_settled()?;
-        self.end_checks().await?;
+        self.settle_checks().await?;
         self.expect_on_branch().await?;
         self.expect_unlocked()?;
         let (changes, left_out) = self.changes_and_build_output().await?;
+        let committed = |commit, doubtful| Committed {
+            commit,
+            left_out: left_out.clone(),
+            doubtful,
+        };
+        let doubtful = self.doubtful(&left_out).await?;
         if changes.is_empty() {
-            return Ok(Committed {
-                commit: None,
-                left_out,
-            });
+            return Ok(committed(None, doubtful));
         }
         let excludes = self.write_excludes(&left_out).await?;
         let command = self.call("stage the changes").arg("-c").arg(excludes);
@@ -137,19 +148,13 @@ impl Worktree {
         let command = self.call("look for staged changes");
         let answer = command.args(["diff", "--cached", "--quiet"]).run().await?;
         if answer.code == Some(0) {
-            return Ok(Committed {
-                commit: None,
-                left_out,
-            });
+            return Ok(committed(None, doubtful));
         }
         let command = self.identified(self.call("commit the changes")).await?;
         let command = command.args(["commit", "--quiet", "--no-verify"]);
         let command = command.args(["--cleanup=whitespace", "--allow-empty-message", "--file=-"]);
         command.input(message).output().await?;
-        Ok(Committed {
-            commit: Some(self.head().await?),
-            left_out,
-        })
+        Ok(committed(Some(self.head().await?), doubtful))
     }
 
     pub(crate) fn git(&self) -> &Git {

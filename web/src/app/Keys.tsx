@@ -2,18 +2,21 @@ import { Sheet } from "../parts/Sheet";
 import { VIEWS } from "./views";
 
 type Key = [string[], string];
+type KeyGroup = [string, Key[]];
 
-const GROUPS: [string, Key[]][] = [
+const EVERYWHERE: KeyGroup = [
+  "Everywhere",
   [
-    "Everywhere",
-    [
-      [["/"], "Search, go to anything, do anything"],
-      [["Ctrl", "K"], "The same, also while you type"],
-      [["?"], "These keys"],
-      [["j", "k"], "Next, previous"],
-      [["Enter"], "Open"],
-    ],
+    [["/"], "Search, go anywhere, do anything"],
+    [["Ctrl", "K"], "The same, also while you type"],
+    [["?"], "Show these keys"],
+    [["f"], "Go to the filter or the search field"],
+    [["j", "k"], "Next, previous"],
+    [["Enter"], "Open"],
   ],
+];
+
+const GROUPS: KeyGroup[] = [
   [
     "Now",
     [
@@ -22,8 +25,8 @@ const GROUPS: [string, Key[]][] = [
       [["d"], "Deny"],
       [["m"], "Write an answer or a message"],
       [["r"], "Retry a blocked task"],
-      [["o"], "Show details"],
-      [["x"], "Dismiss"],
+      [["o"], "Show or hide details"],
+      [["x"], "Dismiss a question, resolve an incident"],
     ],
   ],
   [
@@ -31,8 +34,15 @@ const GROUPS: [string, Key[]][] = [
     [
       [["n"], "New task"],
       [["h", "l"], "Column to the left, to the right"],
-      [["Alt", "↑"], "Higher priority"],
-      [["Alt", "↓"], "Lower priority"],
+      [["Alt", "↑"], "Move the card up"],
+      [["Alt", "↓"], "Move the card down"],
+    ],
+  ],
+  [
+    "Task",
+    [
+      [["e"], "Edit the task"],
+      [["Esc"], "Back to the board"],
     ],
   ],
   [
@@ -41,6 +51,9 @@ const GROUPS: [string, Key[]][] = [
       [["c"], "Comment on the line"],
       [["n"], "Next file"],
       [["p"], "Previous file"],
+      [["v"], "Mark the file as viewed"],
+      [["x"], "Fold or unfold the file"],
+      [["s"], "Side by side or unified"],
       [["m"], "Merge"],
       [["r"], "Refresh"],
     ],
@@ -50,27 +63,27 @@ const GROUPS: [string, Key[]][] = [
     [
       [["n"], "New entry"],
       [["a"], "Accept a proposal"],
-      [["x"], "Reject it"],
+      [["x"], "Reject a proposal"],
       [["e"], "Edit the entry"],
-      [["f"], "Search"],
+    ],
+  ],
+  [
+    "Recording",
+    [
+      [["Space"], "Play or pause"],
+      [["←", "→"], "Five seconds back, forward"],
     ],
   ],
 ];
 
 export function Keys({ close }: { close: () => void }) {
-  const views: Key[] = VIEWS.map((view) => [["g", view.key], view.name]);
+  const views: KeyGroup = ["Views", VIEWS.map((view) => [["g", view.key], view.name])];
   return (
     <Sheet title="Keys" close={close}>
       <div className="keys">
-        <div className="stack">
-          <Group name={GROUPS[0]?.[0] ?? ""} keys={GROUPS[0]?.[1] ?? []} />
-          <Group name="Views" keys={views} />
-        </div>
-        <div className="stack">
-          {GROUPS.slice(1).map(([name, keys]) => (
-            <Group key={name} name={name} keys={keys} />
-          ))}
-        </div>
+        {[EVERYWHERE, views, ...GROUPS].map(([name, keys]) => (
+          <Group key={name} name={name} keys={keys} />
+        ))}
       </div>
     </Sheet>
   );

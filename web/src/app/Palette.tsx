@@ -4,6 +4,7 @@
 import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 import { useLocation } from "wouter";
 
+import { NOT_OVER } from "../board/useBoard";
 import { useOperation } from "../daemon/queries";
 import type { SearchHit, SearchKind } from "../generated/operations";
 import { type Action, usePaletteActions } from "./paletteActions";
@@ -99,7 +100,8 @@ function useEntries(): Entry[] {
   const [, navigate] = useLocation();
   const actions = usePaletteActions();
   const slots = useOperation("slot_list", { all: false });
-  const tasks = useOperation("board_list", { offset: 0, limit: 500 });
+  // Those that stand first on the board; the search of the daemon finds the others.
+  const tasks = useOperation("board_list", { status: NOT_OVER, limit: 50 });
   return useMemo(
     () => [
       ...actions.map((action: Action) => ({

@@ -70,7 +70,7 @@ export function usePaletteActions(): Action[] {
         also: "theme",
         run: () => chooseTheme(each),
       })),
-      { name: "Show the configuration", also: "settings preferences", run: () => navigate("/system/configuration") },
+      { name: "Show the configuration", also: "settings preferences", run: () => navigate("/system/settings") },
       ...(canAskForNotifications()
         ? [{ name: "Notify me when something waits", run: () => void askForNotifications() }]
         : []),

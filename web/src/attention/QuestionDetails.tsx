@@ -15,15 +15,17 @@ interface Props {
   question: Question;
   /** What is said above already. */
   said: string;
+  /** Its key works. */
+  keys: boolean;
 }
 
-export function QuestionDetails({ question, said }: Props) {
+export function QuestionDetails({ question, said, keys }: Props) {
   const { origin } = question;
   const dialog = origin.kind === "dialog" ? origin : undefined;
   const permission = dialog?.permission;
   const dismiss = useAction("question_dismiss", () => say(`Q-${question.number} is dismissed.`, "rest"));
   const drop = () => dismiss.mutate({ question: `Q-${question.number}` }, { onError: complain });
-  useShortcuts({ x: drop });
+  useShortcuts({ x: drop }, keys);
   // What a permission is asked for is read from the screen: the screen says it again.
   const context = permission && !permission.shown_in_part ? undefined : withoutQuestion(question);
   return (
@@ -39,7 +41,7 @@ export function QuestionDetails({ question, said }: Props) {
       <p className="details-foot">
         <Where question={question} />
         <button type="button" className="button plain small" disabled={dismiss.isPending} onClick={drop}>
-          Dismiss <kbd>x</kbd>
+          Dismiss {keys ? <kbd>x</kbd> : null}
         </button>
       </p>
     </div>

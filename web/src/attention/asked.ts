@@ -21,17 +21,13 @@ export interface Choice {
 }
 
 export interface Asked {
-  number: number;
   name: string;
-  question: string;
   /** Allow this once, and deny: the two that are pressed most. */
   pair: [Choice, Choice] | undefined;
   /** Every other option, or all of them where there is no pair. */
   others: Choice[];
   /** Words are an answer too. */
   words: boolean;
-  /** The task it is about cannot go on. */
-  ofTask: boolean;
 }
 
 /** What a task that cannot go on takes beside words for its agent. */
@@ -58,14 +54,11 @@ export function asked(question: OfferedQuestion | Question, open?: Question): As
         ]
       : undefined;
   return {
-    number: question.number,
     name: `Q-${question.number}`,
-    question: question.question,
     pair,
     others: ofTask && options.length === 0 ? TASK_ANSWERS : choices.filter((choice) => !pair || (choice !== allow && choice !== deny)),
     // A dialog of a program knows its own options and no others.
     words: options.length === 0 ? !dialog : full !== undefined && !dialog,
-    ofTask,
   };
 }
 

@@ -108,16 +108,20 @@ const OUTCOMES: Record<Outcome, Tone> = {
   superseded: "rest",
 };
 
+export const outcomeTone = (outcome: Outcome): Tone => OUTCOMES[outcome];
+
 export function OutcomeMark({ outcome }: { outcome: Outcome }) {
-  return <Mark tone={OUTCOMES[outcome]} word={outcome.replaceAll("_", " ")} />;
+  return <Mark tone={outcomeTone(outcome)} word={outcome.replaceAll("_", " ")} />;
 }
 
 export function EvidenceList({ evidence, open }: { evidence: Evidence[]; open: boolean }) {
+  // Rounds before the last say what it says, or what was mended.
+  const last = Math.max(...evidence.map((each) => each.round));
   return (
     <ul className="evidence">
       {evidence.map((each) => (
         <li key={`${each.round}-${each.check}`}>
-          <details open={open && !each.passed}>
+          <details open={open && !each.passed && each.round === last}>
             <summary>
               <Mark tone={each.passed ? "good" : "bad"} word={each.passed ? "passed" : ended(each)} />
               <code className="one-line">{each.check}</code>

@@ -171,7 +171,7 @@ export function Board() {
         </Loaded>
         {selected ? (
           <Bulk
-            tasks={(tasks ?? []).filter((task) => selected.has(task.id))}
+            tasks={(tasks ?? []).filter((task) => selected.has(task.id) && fits(task, filter))}
             clear={() => setSelected(new Set())}
           />
         ) : null}

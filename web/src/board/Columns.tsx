@@ -1,23 +1,17 @@
 // The columns and their cards. Cards of tasks that have not begun are ordered by
 // dragging, or by Alt with the arrow keys.
 
-import {
-  type DragEvent,
-  type KeyboardEvent,
-  memo,
-  useDeferredValue,
-  useEffect,
-  useRef,
-  useState,
-} from "react";
+import { type DragEvent, type KeyboardEvent, memo, useDeferredValue, useRef, useState } from "react";
 import { Link } from "wouter";
 
+import { useIsPhone } from "../app/phone";
 import type { OverviewLine, TaskSummary } from "../generated/operations";
-import { Mark, taskTone } from "../parts/marks";
+import { CostOf, TokenSum } from "../parts/cost";
+import { EngineMark } from "../parts/engine";
+import { ChecksMark, Mark, taskTone } from "../parts/marks";
 import { Ago, Lasting } from "../parts/time";
 import { type Card, COLUMNS, type ColumnName, type ColumnSpec, nameOf, PHONE_ORDER } from "./cards";
 import { moveBetween } from "./reorder";
-import { CheckMark, tokensOf } from "./work";
 
 interface Props {
   cards: Card[];
@@ -33,19 +27,6 @@ interface Props {
  */
 export function Columns(props: Props) {
   return <Laid {...props} cards={useDeferredValue(props.cards)} />;
-}
-
-const phone = window.matchMedia("(max-width: 46rem)");
-
-/** Whether there is room for one column only. */
-function useIsPhone(): boolean {
-  const [is, set] = useState(phone.matches);
-  useEffect(() => {
-    const changed = () => set(phone.matches);
-    phone.addEventListener("change", changed);
-    return () => phone.removeEventListener("change", changed);
-  }, []);
-  return is;
 }
 
 const Laid = memo(function Laid({ cards, left, selected, select }: Props) {
@@ -226,14 +207,20 @@ const TaskCard = memo(
         {why ? <span className="card-why">{why}</span> : null}
         <span className="card-tags">
           {task.repository ? <span className="tag card-repository">{nameOf(task.repository)}</span> : null}
-          {task.engine ? <span className="quiet">{task.engine}</span> : null}
+          {task.engine ? <EngineMark engine={task.engine} /> : null}
+          {task.one_of ? <span className="tag">one of {task.one_of}</span> : null}
           {task.labels?.map((label) => (
             <span key={label} className="tag">
               {label}
             </span>
           ))}
-          {runs?.checks ? <CheckMark checks={runs.checks} /> : null}
-          {runs && tokensOf(runs) ? <span className="quiet card-tokens">{tokensOf(runs)}</span> : null}
+          {task.pull_request ? <span className="tag">Pull request #{task.pull_request.number}</span> : null}
+          {runs?.checks ? <ChecksMark checks={runs.checks} /> : null}
+          {runs ? (
+            <span className="quiet card-tokens">
+              <TokenSum tokens={runs.tokens} /> <CostOf cost={runs.cost} />
+            </span>
+          ) : null}
         </span>
       </Link>
     );
@@ -245,10 +232,25 @@ const TaskCard = memo(
     before.task.updated_at === after.task.updated_at &&
     before.task.priority === after.task.priority &&
     before.task.blocked === after.task.blocked &&
+    before.task.one_of === after.task.one_of &&
     before.task.title === after.task.title &&
     before.task.labels?.join() === after.task.labels?.join() &&
-    JSON.stringify(before.work) === JSON.stringify(after.work),
+    sameWork(before.work, after.work),
 );
+
+/** Whether a card would say the same of its agent. */
+function sameWork(a: OverviewLine | undefined, b: OverviewLine | undefined): boolean {
+  return (
+    a === b ||
+    (a?.activity === b?.activity &&
+      a?.started_at === b?.started_at &&
+      a?.tokens.counted === b?.tokens.counted &&
+      a?.tokens.cache_read === b?.tokens.cache_read &&
+      a?.cost.microdollars === b?.cost.microdollars &&
+      a?.checks?.passed === b?.checks?.passed &&
+      a?.checks?.failed === b?.checks?.failed)
+  );
+}
 
 /** h, j, k and l go from card to card. */
 function moveFocus(event: KeyboardEvent, board: HTMLElement | null): void {

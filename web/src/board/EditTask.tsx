@@ -16,6 +16,8 @@ interface Props {
 }
 
 export function EditTask({ task, after, close }: Props) {
+  // As it was when the form was opened: what others change meanwhile is left alone.
+  const [opened] = useState({ task, after });
   const [fields, setFields] = useState(() => fieldsOf(task, after));
   const edit = useAction("board_edit", () => {
     say(`${task.number} is changed.`);
@@ -23,7 +25,7 @@ export function EditTask({ task, after, close }: Props) {
   });
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    edit.mutate(changesOf(task, after, fields));
+    edit.mutate(changesOf(opened.task, opened.after, fields));
   };
   return (
     <Sheet title={`Edit ${task.number}`} close={close}>

@@ -1,19 +1,21 @@
 // A task while its agent works: the terminal, what it changed so far and what was
 // said, side by side, and the ways to steer it.
 
-import { type FormEvent, useState } from "react";
+import { useEffect, useMemo, useRef, useState } from "react";
 import { Link } from "wouter";
 
 import { OpenQuestions } from "../attention/AnswerButtons";
 import { useAction, useOperation } from "../daemon/queries";
-import type { Attempt, ChangedLine, OverviewLine } from "../generated/operations";
-import { CostOf } from "../parts/cost";
-import { Mark } from "../parts/marks";
+import { MessageForm } from "../executions/MessageForm";
+import type { Attempt, ChangedFile, OverviewLine } from "../generated/operations";
+import { CostOf, TokenSum } from "../parts/cost";
+import { ChecksMark, Mark } from "../parts/marks";
 import { Lasting } from "../parts/time";
 import { complain, say } from "../parts/toasts";
+import { PlainDiff } from "../review/PlainDiff";
+import { segmentsOf } from "../review/segments";
 import { Terminal } from "../slots/Terminal";
 import { useWork } from "./useBoard";
-import { CheckMark, tokensOf } from "./work";
 import "../slots/slots.css";
 
 export function Live({ task, attempt }: { task: string; attempt: Attempt }) {
@@ -34,8 +36,13 @@ export function Live({ task, attempt }: { task: string; attempt: Attempt }) {
           )}
         </div>
         <div className="stack live-side">
-          <Changed task={task} />
-          {attempt.execution ? <Steer execution={attempt.execution} /> : null}
+          <Changed task={task} work={work} />
+          {attempt.execution ? (
+            <section className="section">
+              <h2>Message the agent</h2>
+              <MessageForm execution={attempt.execution} />
+            </section>
+          ) : null}
         </div>
       </div>
     </section>
@@ -45,16 +52,19 @@ export function Live({ task, attempt }: { task: string; attempt: Attempt }) {
 function Head({ attempt, work }: { attempt: Attempt; work: OverviewLine | undefined }) {
   const interrupt = useAction("execution_interrupt", () => say("The agent is told to stop what it does.", "rest"));
   const { execution } = attempt;
-  const tokens = work ? tokensOf(work) : "";
   return (
     <p className="live-head">
       <Mark tone="work" word={work?.activity ?? "working"} busy />
       <span className="quiet">
         attempt {attempt.number}, for <Lasting from={attempt.started_at} />
       </span>
-      {work?.checks ? <CheckMark checks={work.checks} /> : null}
-      {tokens ? <span className="quiet">{tokens}</span> : null}
-      {work ? <CostOf cost={work.cost} /> : null}
+      {work?.checks ? <ChecksMark checks={work.checks} /> : null}
+      {work ? (
+        <span className="quiet live-used">
+          <TokenSum tokens={work.tokens} />
+          <CostOf cost={work.cost} />
+        </span>
+      ) : null}
       {execution ? (
         <span className="spread live-actions">
           <button
@@ -74,52 +84,51 @@ function Head({ attempt, work }: { attempt: Attempt; work: OverviewLine | undefi
   );
 }
 
-/** What differs from where the work began, file by file; read again while it works. */
-function Changed({ task }: { task: string }) {
-  const diff = useOperation("worktree_diff", { worktree: task }, { refetchInterval: 5000, placeholder: "keep" });
-  const changes = diff.data;
+/** Looked at again this often, if the agent has said or done something meanwhile. */
+const AGAIN_MS = 5000;
+/** And this often whatever it says: a program it runs may write files quietly. */
+const AT_LEAST_MS = 30_000;
+
+/** What differs from where the work began; read again when the agent got on with it. */
+function useChanges(task: string, work: OverviewLine | undefined) {
+  const changes = useOperation("worktree_diff", { worktree: task }, { refetchInterval: AT_LEAST_MS, placeholder: "keep" });
+  const said = `${work?.activity} ${work?.last_line} ${work?.checks?.round}`;
+  const [now, read] = [useRef(said), useRef(said)];
+  now.current = said;
+  const { refetch } = changes;
+  useEffect(() => {
+    const timer = setInterval(() => {
+      if (read.current === now.current) return;
+      read.current = now.current;
+      void refetch();
+    }, AGAIN_MS);
+    return () => clearInterval(timer);
+  }, [refetch]);
+  return changes.data;
+}
+
+function Changed({ task, work }: { task: string; work: OverviewLine | undefined }) {
+  const changes = useChanges(task, work);
+  const files = changes?.files ?? [];
   return (
     <section className="section">
       <h2>
         Changes so far{" "}
-        {changes && changes.files.length > 0 ? (
+        {changes && files.length > 0 ? (
           <span className="quiet">
             +{changes.additions} −{changes.deletions}
           </span>
         ) : null}
       </h2>
-      {changes && changes.files.length > 0 ? (
-        <ul className="live-files">
-          {changes.files.map((file) => (
-            <li key={file.path}>
-              <details>
-                <summary>
-                  <span className="mono one-line">{file.path}</span>{" "}
-                  <span className="quiet">
-                    +{file.additions} −{file.deletions}
-                  </span>
-                </summary>
-                <pre className="output" tabIndex={0} role="region" aria-label={`Changes of ${file.path}`}>
-                  {file.hunks.map((hunk, index) => (
-                    <code key={index}>
-                      {hunk.lines.map((each, at) => (
-                        <span key={at} className={`live-line ${kindOf(each)}`}>
-                          {SIGNS[kindOf(each)]}
-                          {each.text}
-                          {"\n"}
-                        </span>
-                      ))}
-                    </code>
-                  ))}
-                </pre>
-              </details>
-            </li>
-          ))}
-        </ul>
-      ) : (
-        <p className="quiet">Nothing yet.</p>
-      )}
-      {changes && changes.files.length > 0 ? (
+      {files.length === 0 ? <p className="quiet">Nothing yet.</p> : null}
+      <ul className="live-files">
+        {files.map((file) => (
+          <li key={file.path}>
+            <ChangedSoFar file={file} />
+          </li>
+        ))}
+      </ul>
+      {files.length > 0 ? (
         <p>
           <Link href={`/review/${task}`}>Review the changes</Link>
         </p>
@@ -128,42 +137,20 @@ function Changed({ task }: { task: string }) {
   );
 }
 
-const SIGNS = { added: "+", removed: "-", same: " " };
-
-function kindOf(line: ChangedLine): keyof typeof SIGNS {
-  if (line.old == null) return "added";
-  return line.new == null ? "removed" : "same";
-}
-
-function Steer({ execution }: { execution: string }) {
-  const [text, setText] = useState("");
-  const send = useAction("execution_message", () => {
-    setText("");
-    say("The message is queued; it is typed when the agent waits for one.");
-  });
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    if (text.trim()) send.mutate({ execution, text: text.trim() }, { onError: complain });
-  };
+function ChangedSoFar({ file }: { file: ChangedFile }) {
+  const [open, setOpen] = useState(false);
+  const segments = useMemo(() => (open ? segmentsOf(file.hunks, undefined, []) : undefined), [open, file]);
   return (
-    <form className="section" onSubmit={submit}>
-      <h2>Message the agent</h2>
-      <div className="words">
-        <textarea
-          className="field"
-          rows={3}
-          aria-label="A message to the agent"
-          placeholder="Say what to do differently, or next…"
-          value={text}
-          onChange={(event) => setText(event.target.value)}
-          onKeyDown={(event) => {
-            if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) submit(event);
-          }}
-        />
-        <button type="submit" className="button primary" disabled={send.isPending || !text.trim()}>
-          Send
-        </button>
+    <details onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>
+        <span className="mono one-line">{file.path}</span>{" "}
+        <span className="quiet">
+          +{file.additions} −{file.deletions}
+        </span>
+      </summary>
+      <div className="live-diff" tabIndex={0} role="region" aria-label={`Changes of ${file.path}`}>
+        <PlainDiff path={file.path} segments={segments} />
       </div>
-    </form>
+    </details>
   );
 }

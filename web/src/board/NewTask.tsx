@@ -12,7 +12,7 @@ import { Sheet } from "../parts/Sheet";
 import { complain, say } from "../parts/toasts";
 import { rankOnTop } from "./reorder";
 import { TaskForm } from "./TaskForm";
-import { draftOf, EMPTY, numbersOf, type TaskFields } from "./taskDraft";
+import { alternativesOf, draftOf, EMPTY, numbersOf, type TaskFields } from "./taskDraft";
 
 interface Props {
   close: () => void;
@@ -30,10 +30,12 @@ export function NewTask({ close, repository }: Props) {
   const [now, setNow] = useState(false);
   const autopilot = useOperation("autopilot_show", {});
   const run = useAction("autopilot_set", () => say("The autopilot runs."));
-  const add = useAction("board_add", ({ task, warnings }) => {
+  const add = useAction("board_add", ({ task, warnings, alternatives = [] }) => {
     remember("repository", fields.repository);
     remember("engine", fields.agent.engine);
-    say(warnings?.[0] ? `${task.number} is created. ${warnings[0]}` : `${task.number} is created.`);
+    const created = [task.number, ...alternatives].join(", ");
+    const is = `${created} ${alternatives.length > 0 ? "are" : "is"} created.`;
+    say(warnings?.[0] ? `${is} ${warnings[0]}` : is);
     if (now && autopilot.data?.mode !== "running") {
       run.mutate({ mode: "running", reason: `${task.number} was to start now` }, { onError: complain });
     }
@@ -49,6 +51,7 @@ export function NewTask({ close, repository }: Props) {
     add.mutate({
       task: { ...draft, ...top },
       ...(after.length > 0 ? { depends_on: after } : {}),
+      ...(fields.also.length > 0 ? { alternatives: alternativesOf(fields) } : {}),
       ...(fields.template ? { template: fields.template } : {}),
     });
   };

@@ -1,12 +1,16 @@
 // What can be done with a task as a whole.
 
+import { useState } from "react";
+
 import { useAction } from "../daemon/queries";
 import type { BoardTask } from "../generated/operations";
 import { complain, say } from "../parts/toasts";
+import { canBeTriedToo, TryWith } from "./TryWith";
 
 export function TaskActions({ task, edit }: { task: BoardTask; edit: () => void }) {
   const retry = useAction("board_retry", () => say(`${task.number} is open again.`));
   const cancel = useAction("board_cancel", () => say(`${task.number} is cancelled.`, "rest"));
+  const [trying, setTrying] = useState(false);
   const over = task.status === "done" || task.status === "failed";
   return (
     <>
@@ -31,6 +35,11 @@ export function TaskActions({ task, edit }: { task: BoardTask; edit: () => void 
           Retry from scratch
         </button>
       ) : null}
+      {canBeTriedToo(task) ? (
+        <button type="button" className="button" onClick={() => setTrying(true)}>
+          Try another agent
+        </button>
+      ) : null}
       {over ? null : (
         <button type="button" className="button" onClick={edit}>
           Edit <kbd>e</kbd>
@@ -50,6 +59,7 @@ export function TaskActions({ task, edit }: { task: BoardTask; edit: () => void 
           Cancel task
         </button>
       )}
+      {trying ? <TryWith task={task} close={() => setTrying(false)} /> : null}
     </>
   );
 }

@@ -6,6 +6,7 @@ import type { Finish, Isolation, Priority, RepositorySummary, ReviewGate } from 
 import { AgentFields } from "../start/AgentFields";
 import { line } from "../start/engines";
 import { RepositoryField } from "../start/RepositoryField";
+import { AlsoTry } from "./AlsoTry";
 import type { TaskFields } from "./taskDraft";
 import "../start/start.css";
 
@@ -26,6 +27,7 @@ const FINISHES: [Finish, string][] = [
   ["rebase", "Rebase"],
   ["branch", "Leave the branch"],
   ["patch", "Write a patch"],
+  ["pull_request", "Open a pull request"],
 ];
 
 interface Props {
@@ -40,11 +42,12 @@ export function TaskForm({ fields, change, isNew }: Props) {
   const [repository, setRepository] = useState<RepositorySummary>();
   const [ownChecks, setOwnChecks] = useState(!isNew);
   const templates = repository?.templates ?? [];
-  // The surest check of the repository stands there until somebody writes another.
+  // The surest check of the repository stands there until somebody writes another or
+  // takes a template, which may have its own.
   useEffect(() => {
-    const first = repository?.checks[0];
+    const first = fields.template ? undefined : repository?.checks[0];
     if (!ownChecks) set({ checks: first ? line(first.run) : "" });
-  }, [repository?.path]);
+  }, [repository?.path, fields.template]);
   return (
     <>
       <label>
@@ -82,6 +85,7 @@ export function TaskForm({ fields, change, isNew }: Props) {
         any="Any agent"
         usual="As configured"
       />
+      {isNew ? <AlsoTry value={fields.also} change={(also) => set({ also })} /> : null}
       <Checks
         fields={fields}
         set={(part) => {
@@ -250,7 +254,7 @@ function Checks({ fields, set, repository }: ChecksProps) {
           className="field mono"
           rows={2}
           value={fields.checks}
-          placeholder="Commands that prove it done"
+          placeholder={fields.template ? "Those of the template" : "Commands that prove it done"}
           spellCheck={false}
           onChange={(event) => set({ checks: event.target.value })}
         />

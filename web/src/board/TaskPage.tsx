@@ -11,9 +11,12 @@ import { useAction, useOpenQuestions, useOperation } from "../daemon/queries";
 import type { BoardTask, Note, TaskDetails, TaskLink } from "../generated/operations";
 import { Loaded } from "../parts/Loaded";
 import { TaskMark } from "../parts/marks";
+import { PullRequestLink } from "../parts/PullRequestLink";
 import { Ago } from "../parts/time";
 import { complain } from "../parts/toasts";
-import { Attempts } from "./Attempts";
+import { line } from "../start/engines";
+import { Alternatives } from "./Alternatives";
+import { Attempts, outcomeTone } from "./Attempts";
 import { nameOf } from "./cards";
 import { EditTask } from "./EditTask";
 import { Live } from "./Live";
@@ -24,10 +27,13 @@ export function TaskPage() {
   const { task: number = "" } = useParams<{ task: string }>();
   const details = useOperation("board_show", { task: number });
   const [search, setSearch] = useSearchParams();
-  const editing = search.has("edit");
+  const status = details.data?.task.status;
+  // What is over is not changed any more.
+  const editable = status !== undefined && status !== "done" && status !== "failed";
+  const editing = search.has("edit") && editable;
   const setEditing = (is: boolean) => setSearch(is ? { edit: "" } : {}, { replace: true });
   const [, navigate] = useLocation();
-  useShortcuts({ e: () => setEditing(true), Escape: () => navigate("/board") });
+  useShortcuts({ e: () => setEditing(editable), Escape: () => navigate("/board") });
   return (
     <>
       <Bar
@@ -103,6 +109,7 @@ function Details({ details }: { details: TaskDetails }) {
       <div className="task-body">
         <div className="stack">
           {task.description ? <p className="prose">{task.description}</p> : null}
+          <Alternatives details={details} />
           <Attempts details={details} />
           <Notes number={task.number} notes={details.notes} />
         </div>
@@ -123,8 +130,10 @@ function Facts({ details }: { details: TaskDetails }) {
     ["Repository", task.repository ? <code>{task.repository}</code> : null],
     ["Isolation", task.isolation],
     ["Start from", task.base ? <code>{task.base}</code> : null],
-    ["When verified", task.finish],
-    ["Failed attempts", `${task.tries} of at most ${task.max_attempts}`],
+    ["When verified", task.finish.replaceAll("_", " ")],
+    ["Handed over", task.pull_request ? <PullRequestLink of={task.pull_request} /> : null],
+    ["Attempts", attemptsOf(details)],
+    ["Given up after", `${task.max_attempts} failed ${task.max_attempts === 1 ? "attempt" : "attempts"}`],
     ["Budget", task.budget?.tokens ? `${task.budget.tokens.toLocaleString()} tokens` : null],
     ["Touches", task.touches.length > 0 ? <code>{task.touches.join(" ")}</code> : null],
     ["Labels", task.labels.length > 0 ? task.labels.join(", ") : null],
@@ -154,6 +163,12 @@ function Facts({ details }: { details: TaskDetails }) {
   );
 }
 
+function attemptsOf({ attempts }: TaskDetails): string | null {
+  if (attempts.length === 0) return null;
+  const failed = attempts.filter(({ outcome }) => outcome && outcomeTone(outcome) === "bad").length;
+  return failed === 0 ? String(attempts.length) : `${attempts.length}, of which ${failed} failed`;
+}
+
 function Commands({ name, commands }: { name: string; commands: BoardTask["checks"] }) {
   if (commands.length === 0) return null;
   return (
@@ -162,7 +177,7 @@ function Commands({ name, commands }: { name: string; commands: BoardTask["check
       <ul>
         {commands.map((command) => (
           <li key={command.run.join(" ")}>
-            <code>{command.name ?? command.run.join(" ")}</code>
+            <code>{command.name ?? line(command.run)}</code>
           </li>
         ))}
       </ul>

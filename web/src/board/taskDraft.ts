@@ -13,6 +13,7 @@ import type {
 } from "../generated/operations";
 import type { AgentChoice } from "../start/AgentFields";
 import { line, words } from "../start/engines";
+import type { Also } from "./AlsoTry";
 
 export interface TaskFields {
   title: string;
@@ -20,6 +21,8 @@ export interface TaskFields {
   repository: string;
   template: string;
   agent: AgentChoice;
+  /** Who tries it too; of a new task only. */
+  also: Also[];
   isolation: "" | Isolation;
   base: string;
   finish: "" | Finish;
@@ -40,6 +43,7 @@ export const EMPTY: TaskFields = {
   repository: "",
   template: "",
   agent: { engine: "", model: "", permission: "", args: "" },
+  also: [],
   isolation: "",
   base: "",
   finish: "",
@@ -64,6 +68,7 @@ export function fieldsOf(task: BoardTask, after: string[]): TaskFields {
       permission: task.permission ?? "",
       args: line(task.args),
     },
+    also: [],
     isolation: task.isolation,
     base: task.base ?? "",
     finish: task.finish,
@@ -107,6 +112,10 @@ export function draftOf(fields: TaskFields): TaskDraft {
     ...(Number(fields.tries) > 0 ? { max_attempts: Number(fields.tries) } : {}),
   };
 }
+
+/** The further agents of a new task. */
+export const alternativesOf = ({ also }: TaskFields): string[] =>
+  also.map(({ engine, model }) => (model.trim() ? `${engine}:${model.trim()}` : engine));
 
 /** What of a task was changed in its form; nothing of the rest is touched. */
 export function changesOf(task: BoardTask, before: string[], fields: TaskFields): BoardEditParams {

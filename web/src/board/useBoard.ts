@@ -13,6 +13,7 @@ const PAGE = 500;
 const MOST_OPEN = 3000;
 const MOST_OVER = 500;
 
+export const NOT_OVER: BoardTaskStatus[] = ["open", "running", "blocked", "review"];
 const OVER: BoardTaskStatus[] = ["done", "failed"];
 
 export interface BoardTasks {
@@ -32,18 +33,14 @@ async function pages(status: BoardTaskStatus[], most: number, signal: AbortSigna
   }
 }
 
-export function useBoardTasks() {
-  return useQuery({
-    queryKey: ["board_list", "whole"],
-    queryFn: async ({ signal }): Promise<BoardTasks> => {
-      const [open, over] = await Promise.all([pages(NOT_OVER, MOST_OPEN, signal), pages(OVER, MOST_OVER, signal)]);
-      over.tasks.sort((a, b) => b.updated_at.localeCompare(a.updated_at));
-      return { tasks: [...open.tasks, ...over.tasks], left: over.left };
-    },
-  });
+export async function allTasks(signal: AbortSignal): Promise<BoardTasks> {
+  const [open, over] = await Promise.all([pages(NOT_OVER, MOST_OPEN, signal), pages(OVER, MOST_OVER, signal)]);
+  over.tasks.sort((a, b) => b.updated_at.localeCompare(a.updated_at));
+  return { tasks: [...open.tasks, ...over.tasks], left: over.left };
 }
 
-const NOT_OVER: BoardTaskStatus[] = ["open", "running", "blocked", "review"];
+export const useBoardTasks = () =>
+  useQuery({ queryKey: ["board_list", "whole"], queryFn: ({ signal }) => allTasks(signal) });
 
 export const useReady = () => useOperation("board_ready", { limit: 200 });
 

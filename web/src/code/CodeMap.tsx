@@ -33,7 +33,7 @@ export function CodeMap({ root }: { root: string }) {
   return (
     <div className="stack code">
       <form className="ask" onSubmit={submit}>
-        <label className="hold">
+        <label>
           Budget
           <select className="field" value={tokens} onChange={(event) => set(Number(event.target.value), focus)}>
             {[...new Set([...BUDGETS, tokens])]

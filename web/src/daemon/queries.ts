@@ -90,6 +90,7 @@ const CHANGED_BY: Partial<Record<OperationName, OperationName[]>> = {
   board_note: ["board_show"],
   board_retry: BOARD,
   board_cancel: BOARD,
+  board_alternative: BOARD,
   board_decompose: BOARD,
   autopilot_set: ["autopilot_show", "board_ready", "overview"],
   overview_seen: ["overview"],
@@ -105,7 +106,6 @@ const CHANGED_BY: Partial<Record<OperationName, OperationName[]>> = {
   mcp_server_add: [...TOOLS, "config_history"],
   mcp_server_remove: [...TOOLS, "config_history"],
   config_set: [...SETTINGS, "usage_report", "permission_list"],
-  config_undo: [...SETTINGS, "usage_report", "permission_list", "mcp_server_list"],
   token_create: ["token_list"],
   token_revoke: ["token_list"],
   mcp_pin: TOOLS,
@@ -126,12 +126,19 @@ const CHANGED_BY: Partial<Record<OperationName, OperationName[]>> = {
   daemon_control: ["config_show", "daemon_status"],
 };
 
+/** The titles of all tasks: whatever becomes of a task, it is called the same. */
+export const TITLES = "titles";
+
+type Kept = OperationName | typeof TITLES;
+
 /** What an event may have changed. */
-function changedBy(event: TimelineEvent["event"]): OperationName[] {
+function changedBy(event: TimelineEvent["event"]): Kept[] {
   switch (event.type) {
     case "board_task_created":
+      return [...BOARD, TITLES];
     case "board_task_updated":
     case "board_phase_changed":
+    case "board_alternative_kept":
     case "lease_expired":
       return BOARD;
     case "board_task_claimed":
@@ -204,12 +211,12 @@ function changedBy(event: TimelineEvent["event"]): OperationName[] {
 /** Reads of one operation are at least this far apart, however much happens. */
 const PAUSE_MS = 250;
 /** What says everything at once takes the daemon longer, and is read less often. */
-const PAUSES: Partial<Record<OperationName, number>> = { overview: 1000 };
-const readAt = new Map<OperationName, number>();
-const waiting = new Set<OperationName>();
+const PAUSES: Partial<Record<Kept, number>> = { overview: 1000, titles: 1000 };
+const readAt = new Map<Kept, number>();
+const waiting = new Set<Kept>();
 let pause: ReturnType<typeof setTimeout> | undefined;
 
-function touch(operations: OperationName[]): void {
+function touch(operations: Kept[]): void {
   if (operations.length === 0) return;
   for (const operation of operations) waiting.add(operation);
   if (pause) return;

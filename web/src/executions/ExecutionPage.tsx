@@ -1,7 +1,7 @@
 // One run: its journal as it grew, what was said to the agent and became of it,
 // and the terminal at the moment of any record.
 
-import { type FormEvent, lazy, Suspense, useState } from "react";
+import { lazy, Suspense, useState } from "react";
 import { Link, useParams } from "wouter";
 
 import { Bar } from "../app/Menu";
@@ -16,6 +16,7 @@ import { Prose } from "../parts/Prose";
 import { Ago, Lasting } from "../parts/time";
 import { complain, say } from "../parts/toasts";
 import { Journal } from "./Journal";
+import { MessageForm } from "./MessageForm";
 import { runName } from "./names";
 import "../slots/slots.css";
 import "./executions.css";
@@ -53,7 +54,7 @@ export function ExecutionPage() {
                 <Head run={run} />
                 <OpenQuestions of={{ execution: run.execution, slot: run.ended_at ? null : run.slot }} keys />
                 <Journal run={run} moment={played} choose={choose} />
-                {run.ended_at ? null : <Tell run={run} />}
+                {run.ended_at ? null : <MessageForm execution={run.execution} />}
               </div>
               <aside className="stack run-side">
                 {moment ? (
@@ -138,36 +139,6 @@ function Actions({ run }: { run: ExecutionDetails }) {
         </>
       )}
     </>
-  );
-}
-
-function Tell({ run }: { run: ExecutionDetails }) {
-  const [text, setText] = useState("");
-  const send = useAction("execution_message", () => {
-    setText("");
-    say("Sent: the agent gets it as soon as it waits for a message.");
-  });
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    if (text.trim()) send.mutate({ execution: run.execution, text: text.trim() }, { onError: complain });
-  };
-  return (
-    <form className="words" onSubmit={submit}>
-      <textarea
-        className="field"
-        rows={3}
-        aria-label="A message to the agent"
-        placeholder="A message to the agent…"
-        value={text}
-        onChange={(event) => setText(event.target.value)}
-        onKeyDown={(event) => {
-          if (event.key === "Enter" && !event.shiftKey) submit(event);
-        }}
-      />
-      <button type="submit" className="button primary" disabled={send.isPending || !text.trim()}>
-        Send
-      </button>
-    </form>
   );
 }
 

@@ -24,7 +24,7 @@ export function Unused() {
   return (
     <div className="stack knowledge">
       <p className="ask">
-        <label className="hold">
+        <label>
           As of
           <select className="field" value={days} onChange={(event) => setDays(Number(event.target.value))}>
             {AHEAD.map((each) => (

@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from "react";
 
 import { useAction } from "../daemon/queries";
 import type { AutopilotMode } from "../generated/operations";
+import { Chevron } from "../parts/Chevron";
 import { Sheet } from "../parts/Sheet";
 import { complain, say } from "../parts/toasts";
 
@@ -63,7 +64,7 @@ export function AutopilotSwitch({ mode, agents, most }: Props) {
         type="button"
         role="switch"
         aria-checked={on}
-        className="switch"
+        className="autopilot-toggle"
         disabled={set.isPending}
         onClick={() => choose(on ? "paused" : "running")}
       >
@@ -80,9 +81,7 @@ export function AutopilotSwitch({ mode, agents, most }: Props) {
         aria-label="More for the autopilot"
         onClick={() => setMenu(!menu)}
       >
-        <svg width="10" height="10" viewBox="0 0 10 10" aria-hidden="true">
-          <path d="M2 3.5 5 6.5 8 3.5" fill="none" stroke="currentColor" strokeWidth="1.5" />
-        </svg>
+        <Chevron />
       </button>
       {menu ? (
         <ul className="menu" role="menu" aria-label="Autopilot">

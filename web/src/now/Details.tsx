@@ -13,15 +13,16 @@ interface Props {
   line: OverviewLine;
   question: Question | undefined;
   said: string;
+  selected: boolean;
   /** Opens the box for a message. */
   write: () => void;
 }
 
-export function Details({ line, question, said, write }: Props) {
+export function Details({ line, question, said, selected, write }: Props) {
   return (
     <div className="row-details">
       {question ? (
-        <QuestionDetails question={question} said={said} />
+        <QuestionDetails question={question} said={said} keys={selected} />
       ) : (
         <div className="details-body">
           {line.task && (line.kind === "blocked" || line.kind === "failed") ? <Findings task={line.task} /> : null}

@@ -14,7 +14,7 @@ import { Ago } from "../parts/time";
 import { complain } from "../parts/toasts";
 import { FirstSteps } from "../start/FirstSteps";
 import { AutopilotSwitch } from "./AutopilotSwitch";
-import { addressOf, type Entries, type Entry, NEEDS, useEntries, useOverview } from "./overview";
+import { addressOf, type Entries, type Entry, NEEDS, useEntries, useOpenIncidents, useOverview } from "./overview";
 import { Row } from "./Row";
 import { Today, Waiting } from "./Today";
 import "./now.css";
@@ -24,7 +24,7 @@ const ALWAYS = 40;
 
 export function Now() {
   const overview = useOverview();
-  const incidents = useOperation("incident_list", { state: "open" });
+  const incidents = useOpenIncidents();
   // Hundreds of lines are drawn between frames, not in one of them.
   const newest = useEntries(overview.data, incidents.data?.incidents);
   const entries = useDeferredValue(newest);
@@ -76,6 +76,8 @@ function Groups({ report, entries }: { report: OverviewReport; entries: Entries 
   const [open, setOpen] = useState(wanted);
   const list = useRef<HTMLDivElement>(null);
   const { all } = entries;
+  // Who steps from line to line opens none of them.
+  const stepped = useRef(wanted);
   // When the selected one is gone, the one that took its place is selected.
   const last = useRef(0);
   const found = wanted ? all.findIndex((entry) => entry.key === wanted) : -1;
@@ -85,7 +87,9 @@ function Groups({ report, entries }: { report: OverviewReport; entries: Entries 
 
   const select = (index: number) => {
     const entry = all[Math.max(0, Math.min(index, all.length - 1))];
-    if (entry) setSearch({ at: entry.key }, { replace: true });
+    if (!entry) return;
+    stepped.current = entry.key;
+    setSearch({ at: entry.key }, { replace: true });
   };
   // The same function all along, so that a line that did not change is left alone.
   const toggle = useCallback((key: string) => setOpen((before) => (before === key ? null : key)), []);
@@ -101,8 +105,10 @@ function Groups({ report, entries }: { report: OverviewReport; entries: Entries 
     Enter: go,
     o: () => here && toggle(here.key),
   });
-  // A link to one of them shows all of it.
+  // A link to one of them shows all of it, also one that is followed from here.
   useEffect(() => {
+    if (wanted && wanted !== stepped.current) setOpen(wanted);
+    stepped.current = wanted;
     if (wanted) list.current?.querySelector(`[data-row="${CSS.escape(wanted)}"]`)?.scrollIntoView({ block: "nearest" });
   }, [wanted]);
 
@@ -144,6 +150,14 @@ function Groups({ report, entries }: { report: OverviewReport; entries: Entries 
         </h2>
         {entries.working.length === 0 ? <NobodyWorks report={report} /> : rows(entries.working)}
       </section>
+      {entries.terminals.length > 0 ? (
+        <section className="now-group" aria-labelledby="now-terminals" data-group="terminals">
+          <h2 id="now-terminals">
+            Terminals <span className="quiet">{entries.terminals.length}</span>
+          </h2>
+          {rows(entries.terminals)}
+        </section>
+      ) : null}
       {entries.finished.length > 0 ? (
         <section className="now-group" aria-labelledby="now-finished" data-group="finished">
           <h2 id="now-finished">

@@ -7,17 +7,18 @@ import { Link } from "wouter";
 import { useShortcuts } from "../app/shortcuts";
 import { AnswerButtons, headline } from "../attention/AnswerButtons";
 import { useAction } from "../daemon/queries";
+import { MessageForm } from "../executions/MessageForm";
 import type { CheckState, Incident, OverviewKind, OverviewLine, Question } from "../generated/operations";
+import { Chevron } from "../parts/Chevron";
 import { CostOf, TokenSum } from "../parts/cost";
 import { EngineMark } from "../parts/engine";
-import { Mark, type Tone } from "../parts/marks";
+import { checkWords, Mark, TERMINAL, type Tone } from "../parts/marks";
 import { Prose } from "../parts/Prose";
 import { Ago, Lasting } from "../parts/time";
 import { complain, say } from "../parts/toasts";
+import { useNear } from "../parts/useNear";
 import { Details } from "./Details";
-import { Message } from "./Message";
-import { addressOf, type Entry, useQuestion } from "./overview";
-import { useNear } from "./useNear";
+import { addressOf, type Entry, isTerminal, useQuestion } from "./overview";
 
 const KINDS: Record<OverviewKind, { tone: Tone; word: string; busy?: boolean }> = {
   asks: { tone: "wait", word: "asks" },
@@ -32,6 +33,8 @@ const KINDS: Record<OverviewKind, { tone: Tone; word: string; busy?: boolean }> 
   ended: { tone: "rest", word: "ended" },
 };
 
+const markOf = (line: OverviewLine) => (isTerminal(line) ? TERMINAL : KINDS[line.kind]);
+
 interface Props {
   entry: Entry;
   selected: boolean;
@@ -40,10 +43,11 @@ interface Props {
 }
 
 export const Row = memo(function Row({ entry, selected, open, toggle, far }: Props & { far: boolean }) {
-  const [place, near] = useNear<HTMLLIElement>(!far);
+  const place = useRef<HTMLLIElement>(null);
+  const near = useNear(place, 400, far);
   const shown = useRef<Entry>(undefined);
-  if (near || selected || open) shown.current = entry;
-  const tone = entry.kind === "incident" ? incidentTone(entry.incident) : KINDS[entry.line.kind].tone;
+  if (!far || near || selected || open) shown.current = entry;
+  const tone = entry.kind === "incident" ? incidentTone(entry.incident) : markOf(entry.line).tone;
   return (
     <li
       ref={place}
@@ -88,7 +92,7 @@ function LineRow({ line, selected, open, toggle, question }: LineProps & { quest
   const says = sentenceOf(line, question);
   return (
     <>
-      <Mark {...KINDS[line.kind]} />
+      <Mark {...markOf(line)} />
       <div className="row-main">
         <p className="row-title">
           {line.task ? (
@@ -120,19 +124,18 @@ function LineRow({ line, selected, open, toggle, question }: LineProps & { quest
         <Actions line={line} selected={selected} question={question} write={() => setWriting(true)} />
       </div>
       <button type="button" className="button plain small row-more" aria-expanded={open} onClick={toggle}>
-        <svg width="10" height="10" viewBox="0 0 10 10" aria-hidden="true">
-          <path d="M2 3.5 5 6.5 8 3.5" fill="none" stroke="currentColor" strokeWidth="1.5" />
-        </svg>
+        <Chevron />
         <span className="visually-hidden">Details of {line.task ?? line.title}</span>
       </button>
-      {writing && line.execution ? <Message execution={line.execution} close={() => setWriting(false)} /> : null}
-      {open ? <Details line={line} question={question} said={says} write={() => setWriting(true)} /> : null}
+      {writing && line.execution ? <MessageForm execution={line.execution} rows={2} close={() => setWriting(false)} /> : null}
+      {open ? <Details line={line} question={question} said={says} selected={selected} write={() => setWriting(true)} /> : null}
     </>
   );
 }
 
 /** What goes on; of a question what is asked, once and in full. */
-function sentenceOf({ kind, activity, question }: OverviewLine, full: Question | undefined): string {
+function sentenceOf(line: OverviewLine, full: Question | undefined): string {
+  const { kind, activity, question } = line;
   if (!question || kind === "blocked" || kind === "review") return activity;
   return `Asks: ${full ? headline(full) : question.question}`;
 }
@@ -169,7 +172,7 @@ function Facts({ line }: { line: OverviewLine }) {
 const MOST_DOTS = 8;
 
 function Checks({ checks: { passed, failed, round } }: { checks: CheckState }) {
-  const words = failed > 0 ? `${failed} of ${passed + failed} checks failed` : `${passed} checks passed`;
+  const words = checkWords({ passed, failed });
   if (passed + failed > MOST_DOTS) {
     return (
       <span className="tag" data-tone={failed > 0 ? "bad" : "good"} title={`Round ${round}`}>
@@ -181,7 +184,7 @@ function Checks({ checks: { passed, failed, round } }: { checks: CheckState }) {
     <span className="checks" title={`${words}, round ${round}`}>
       <span className="visually-hidden">{words}</span>
       {Array.from({ length: passed + failed }, (_, index) => (
-        <span key={index} className="check" data-tone={index < passed ? "good" : "bad"} aria-hidden="true" />
+        <span key={index} className="check-dot" data-tone={index < passed ? "good" : "bad"} aria-hidden="true" />
       ))}
     </span>
   );
@@ -216,14 +219,9 @@ function Retry({ task, selected }: { task: string; selected: boolean }) {
   const again = () => retry.mutate({ task }, { onError: complain });
   useShortcuts({ r: again }, selected);
   return (
-    <span className="answer-buttons">
-      <button type="button" className="button" disabled={retry.isPending || retry.isSuccess} onClick={again}>
-        Retry <kbd>r</kbd>
-      </button>
-      <Link href={`/board/${task}`} className="button">
-        Open
-      </Link>
-    </span>
+    <button type="button" className="button" disabled={retry.isPending || retry.isSuccess} onClick={again}>
+      Retry <kbd>r</kbd>
+    </button>
   );
 }
 

@@ -6,7 +6,8 @@ import { useMemo, useRef } from "react";
 
 import { call } from "../daemon/call";
 import { useOperation } from "../daemon/queries";
-import type { Incident, OverviewKind, OverviewLine, OverviewReport, Question, QuestionPage } from "../generated/operations";
+import type { Incident, IncidentPage, OverviewKind, OverviewLine, OverviewReport, Question, QuestionPage } from "../generated/operations";
+import { GENERIC } from "../parts/marks";
 
 /** As many lines of a group as anybody looks through. */
 const PARAMS = { limit: 200 };
@@ -16,14 +17,23 @@ const AGAIN_MS = 3000;
 
 export const useOverview = () => useOperation("overview", PARAMS, { refetchInterval: AGAIN_MS });
 
+const OPEN_INCIDENTS = { state: "open" } as const;
+
+export const useOpenIncidents = () => useOperation("incident_list", OPEN_INCIDENTS);
+
 /** How many lines need a person; drawn anew only when that number changes. */
 export function useNeedsYou(): number {
-  const { data } = useQuery({
+  const lines = useQuery({
     queryKey: ["overview", PARAMS],
     queryFn: ({ signal }) => call("overview", PARAMS, signal),
     select: (report: OverviewReport) => report.needs_you.length,
   });
-  return data ?? 0;
+  const incidents = useQuery({
+    queryKey: ["incident_list", OPEN_INCIDENTS],
+    queryFn: ({ signal }) => call("incident_list", OPEN_INCIDENTS, signal),
+    select: (page: IncidentPage) => page.incidents.length,
+  });
+  return (lines.data ?? 0) + (incidents.data ?? 0);
 }
 
 /** A question with where it comes from; a line of the overview has only its words. */
@@ -36,7 +46,7 @@ export function useQuestion(number: number): Question | undefined {
   return data;
 }
 
-export type Group = "needs" | "working" | "finished";
+export type Group = "needs" | "working" | "terminals" | "finished";
 
 export type Entry =
   | { kind: "line"; key: string; group: Group; line: OverviewLine }
@@ -65,7 +75,9 @@ const orderOf = (entry: Entry): number => {
 
 export interface Entries {
   needs: Entry[];
+  /** Agents; a terminal that a person opened is none. */
   working: Entry[];
+  terminals: Entry[];
   finished: Entry[];
   /** All of them, in the order of the page. */
   all: Entry[];
@@ -102,10 +114,16 @@ function entriesOf(report: OverviewReport | undefined, incidents: Incident[], be
     ...lines("needs", report?.needs_you),
     ...incidents.map((incident) => keep({ kind: "incident", key: incident.id, group: "needs", incident })),
   ].sort((a, b) => orderOf(a) - orderOf(b));
-  const working = lines("working", report?.working);
+  const working = lines("working", report?.working.filter((line) => !isTerminal(line)));
+  const terminals = lines("terminals", report?.working.filter(isTerminal));
   const finished = lines("finished", report?.finished);
-  return { entries: { needs, working, finished, all: [...needs, ...working, ...finished] }, known };
+  const all = [...needs, ...working, ...terminals, ...finished];
+  return { entries: { needs, working, terminals, finished, all }, known };
 }
+
+/** Whether it is a bare terminal: no run, and no program whose work could be told. */
+export const isTerminal = ({ engine, execution, task, question }: OverviewLine): boolean =>
+  engine === GENERIC && !execution && !task && !question;
 
 /** Where a line leads. */
 export function addressOf(line: OverviewLine): string | undefined {

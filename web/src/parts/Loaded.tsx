@@ -3,7 +3,7 @@
 import type { UseQueryResult } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 
-import { Described } from "./Described";
+import { Prose } from "./Prose";
 
 interface Props<T> {
   of: UseQueryResult<T>;
@@ -29,7 +29,7 @@ export function Trouble({ error, retry }: { error: Error; retry?: () => void }) 
   return (
     <div className="trouble" role="alert">
       <span>
-        <Described text={error.message} />
+        <Prose text={error.message} />
       </span>
       {retry ? (
         <button type="button" className="button small" onClick={retry}>

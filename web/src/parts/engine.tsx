@@ -2,6 +2,9 @@
 
 const LETTERS: Record<string, string> = { claude: "C", codex: "X", gemini: "G", opencode: "O", rehearsal: "R", generic: "›" };
 
+/** Which program, and with which model. */
+export const agentOf = ({ engine, model }: Pick<Props, "engine" | "model">): string => (model ? `${engine}, ${model}` : engine);
+
 interface Props {
   engine: string;
   model?: string | null | undefined;
@@ -10,7 +13,7 @@ interface Props {
 }
 
 export function EngineMark({ engine, model, bare = false }: Props) {
-  const title = model ? `${engine}, ${model}` : engine;
+  const title = agentOf({ engine, model });
   return (
     <span className="engine" data-engine={engine} title={title}>
       <span className="engine-letter" aria-hidden="true">

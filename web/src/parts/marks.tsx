@@ -1,13 +1,7 @@
 // States as a dot and a word. A tone says what it means to the person: work goes
 // on, something waits, it went well, it went badly, nothing happens.
 
-import type {
-  BoardTaskStatus,
-  ExecutionAttention,
-  ExecutionLifecycle,
-  ExecutionSummary,
-  PtyState,
-} from "../generated/operations";
+import type { BoardTaskStatus, ExecutionLifecycle, ExecutionSummary, PtyState, SlotSummary } from "../generated/operations";
 
 export type Tone = "work" | "wait" | "good" | "bad" | "rest";
 
@@ -38,9 +32,17 @@ const SLOT: Record<PtyState, Said> = {
   exited: { tone: "rest", word: "exited" },
 };
 
-export function SlotMark({ state, title }: { state: PtyState; title?: string }) {
-  return <Mark {...SLOT[state]} title={title} />;
+/** The engine of a program that is no agent's. */
+export const GENERIC = "generic";
+
+/** What cannot be told of a program that is no agent need not be: it is a terminal. */
+export function SlotMark({ slot, title }: { slot: SlotSummary; title?: string }) {
+  const { state } = slot.reading;
+  const bare = slot.engine === GENERIC && (state === "unknown" || state === "starting");
+  return <Mark {...(bare ? TERMINAL : SLOT[state])} title={title} />;
 }
+
+export const TERMINAL: Said = { tone: "rest", word: "terminal" };
 
 export const slotTone = (state: PtyState): Tone => SLOT[state].tone;
 
@@ -69,10 +71,6 @@ const LIFECYCLE: Record<ExecutionLifecycle, Said> = {
   terminated: { tone: "bad", word: "terminated" },
 };
 
-export function LifecycleMark({ lifecycle }: { lifecycle: ExecutionLifecycle }) {
-  return <Mark {...LIFECYCLE[lifecycle]} />;
-}
-
 /** A run in one word: whom it waits for says more than that it runs. */
 export function runState(run: Pick<ExecutionSummary, "lifecycle" | "attention" | "activity" | "open_questions">): Said {
   if (run.lifecycle !== "running") return LIFECYCLE[run.lifecycle];
@@ -82,15 +80,18 @@ export function runState(run: Pick<ExecutionSummary, "lifecycle" | "attention" |
   return { tone: "work", word: "working", busy: true };
 }
 
-const ATTENTION: Record<ExecutionAttention, Said | undefined> = {
-  none: undefined,
-  autonomous: undefined,
-  awaiting_operator: { tone: "wait", word: "waits for you" },
-  awaiting_system: { tone: "rest", word: "waits for the system" },
-  blocked: { tone: "wait", word: "blocked" },
-};
+interface Checked {
+  passed: number;
+  failed: number;
+}
 
-export function AttentionMark({ attention }: { attention: ExecutionAttention }) {
-  const said = ATTENTION[attention];
-  return said ? <Mark {...said} /> : null;
+/** What a round of checks came to. */
+export function checkWords({ passed, failed }: Checked): string {
+  const all = passed + failed;
+  if (failed === 0) return all === 1 ? "check passed" : `${all} checks passed`;
+  return all === 1 ? "check failed" : `${failed} of ${all} checks failed`;
+}
+
+export function ChecksMark({ checks, title }: { checks: Checked; title?: string }) {
+  return <Mark tone={checks.failed > 0 ? "bad" : "good"} word={checkWords(checks)} title={title} />;
 }

@@ -39,6 +39,16 @@ const exact = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle:
 /** A moment in full, as the tooltips say it: `17 Nov 2026, 21:28:48`. */
 export const exactly = (at: string): string => exact.format(new Date(at));
 
+const short = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" });
+
+/** A moment to the minute: `17 Nov 2026, 21:28`. */
+export const minuteOf = (at: string): string => short.format(new Date(at));
+
+const utc = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeZone: "UTC" });
+
+/** A day of UTC, by any moment of it: `17 Nov 2026`. */
+export const utcDay = (at: string | number): string => utc.format(new Date(at));
+
 const day = new Intl.DateTimeFormat("en-GB", { weekday: "long", day: "numeric", month: "long" });
 
 /** The day of a moment, where many moments stand under one another. */

@@ -2,7 +2,7 @@
 
 import { useSyncExternalStore } from "react";
 
-import { Described } from "./Described";
+import { Prose } from "./Prose";
 import type { Tone } from "./marks";
 
 /** What can be done about it: a word, and what pressing it does. */
@@ -51,7 +51,7 @@ export function Toasts() {
     <div className="toasts" role="status" aria-live="polite">
       {shown.map((toast) => (
         <p key={toast.id} className="toast" data-tone={toast.tone}>
-          <Described text={toast.text} />
+          <Prose text={toast.text} />
           {toast.action ? (
             <button
               type="button"

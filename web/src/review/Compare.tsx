@@ -8,6 +8,7 @@ import { Bar } from "../app/Menu";
 import { useOperation } from "../daemon/queries";
 import type { Attempt, ChangedFile, Conversation, WorktreeChanges, WorktreeSummary } from "../generated/operations";
 import { CostOf, Tokens } from "../parts/cost";
+import { agentOf } from "../parts/engine";
 import { Loaded, Nothing } from "../parts/Loaded";
 import { Lasting } from "../parts/time";
 import { Counts } from "./DiffFile";
@@ -73,6 +74,7 @@ function Side({ name, changes, keep }: { name: string; changes: WorktreeChanges;
   const summary = list.data?.worktrees.find((each) => each.branch != null && each.branch === changes.branch);
   const talk = talks.data?.conversations.find((each) => each.execution != null && each.execution === attempt?.execution);
   const obstacle = obstacleOf(changes, summary);
+  const model = task.data?.task.model ?? undefined;
   const label = changes.task ? `${changes.task}${changes.attempt ? `, attempt ${changes.attempt}` : ""}` : name;
   return (
     <section className="panel compare-side" aria-label={label}>
@@ -80,7 +82,7 @@ function Side({ name, changes, keep }: { name: string; changes: WorktreeChanges;
         <Link href={`/review/${encodeURIComponent(name)}`}>{label}</Link>
       </h2>
       {changes.title ? <p>{changes.title}</p> : null}
-      <SideFacts changes={changes} attempt={attempt} summary={summary} talk={talk} />
+      <SideFacts changes={changes} attempt={attempt} summary={summary} talk={talk} model={model} />
       <button
         type="button"
         className="button primary"
@@ -107,9 +109,10 @@ interface SideFactsProps {
   attempt: Attempt | undefined;
   summary: WorktreeSummary | undefined;
   talk: Conversation | undefined;
+  model: string | undefined;
 }
 
-function SideFacts({ changes, attempt, summary, talk }: SideFactsProps) {
+function SideFacts({ changes, attempt, summary, talk, model }: SideFactsProps) {
   const engine = talk?.engine ?? summary?.engine;
   return (
     <dl className="facts">
@@ -125,7 +128,7 @@ function SideFacts({ changes, attempt, summary, talk }: SideFactsProps) {
       {engine ? (
         <>
           <dt>Agent</dt>
-          <dd>{engine}</dd>
+          <dd>{agentOf({ engine, model })}</dd>
         </>
       ) : null}
       {attempt ? (

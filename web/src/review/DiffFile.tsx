@@ -5,6 +5,7 @@ import { memo, useCallback, useMemo, useState } from "react";
 
 import { useOperation } from "../daemon/queries";
 import type { ChangedFile, FileChange } from "../generated/operations";
+import { Chevron } from "../parts/Chevron";
 import { Lines, Trouble } from "../parts/Loaded";
 import { DiffPiece, hasSpot, type Noting, piecesOf } from "./DiffLines";
 import {
@@ -66,9 +67,7 @@ export const DiffFile = memo(function DiffFile(props: Props) {
           aria-label={folded ? `Expand ${file.path}` : `Collapse ${file.path}`}
           onClick={() => setFolded(file.path, !folded)}
         >
-          <svg width="10" height="10" viewBox="0 0 10 10" aria-hidden="true">
-            <path d="M2 3.5 5 6.5 8 3.5" fill="none" stroke="currentColor" strokeWidth="1.5" />
-          </svg>
+          <Chevron />
         </button>
         <h3 className="mono">
           {file.old_path ? <span className="quiet">{file.old_path} → </span> : null}

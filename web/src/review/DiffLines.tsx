@@ -2,10 +2,11 @@
 // a few dozen: one that the keys or a comment touch is drawn anew alone, and only
 // one that is near the window gets its colours.
 
-import { memo, type ReactNode, useEffect, useRef, useState } from "react";
+import { memo, type ReactNode, useRef } from "react";
 
 import type { ChangedLine } from "../generated/operations";
 import { Highlighted } from "../highlight/useHighlighted";
+import { useNear } from "../parts/useNear";
 import { KeptComment, WriteComment } from "./Comment";
 import type { DraftComment } from "./draft";
 import { type Pair, pairsOf, sameSpot, type Segment, type Spot, spotOf } from "./segments";
@@ -65,7 +66,9 @@ const LINE_PX = 18;
 
 export const DiffPiece = memo(function DiffPiece({ piece, colours, drawn, ...noting }: Props) {
   const place = useRef<HTMLDivElement>(null);
-  const near = useNear(place);
+  const wasNear = useRef(false);
+  const near = useNear(place, 600, !wasNear.current) || wasNear.current;
+  wasNear.current = near;
   const height = (piece.lines ?? piece.pairs ?? []).length * LINE_PX;
   // What is not drawn yet is, when the keys come to it.
   const shown = drawn || near || noting.here || noting.writing;
@@ -101,24 +104,6 @@ function sameProps(a: Props, b: Props): boolean {
   const comments = a.comments.length === b.comments.length && a.comments.every((each, at) => each === b.comments[at]);
   const noted = a.here === b.here && a.writing === b.writing && comments;
   return noted && a.piece === b.piece && a.colours === b.colours && a.drawn === b.drawn;
-}
-
-/** Whether it is or was in the window, or nearly. */
-function useNear(place: React.RefObject<HTMLElement | null>): boolean {
-  const [near, setNear] = useState(false);
-  useEffect(() => {
-    const element = place.current;
-    if (!element || near) return;
-    const observer = new IntersectionObserver(
-      (entries) => {
-        if (entries.some((entry) => entry.isIntersecting)) setNear(true);
-      },
-      { root: element.closest(".view"), rootMargin: "600px" },
-    );
-    observer.observe(element);
-    return () => observer.disconnect();
-  }, [place, near]);
-  return near;
 }
 
 type Kind = "added" | "removed" | "same";

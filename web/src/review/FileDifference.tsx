@@ -6,10 +6,9 @@ import { useMemo } from "react";
 import { useOperation } from "../daemon/queries";
 import type { ChangedFile } from "../generated/operations";
 import { Lines } from "../parts/Loaded";
-import { DiffPiece, type Noting, piecesOf } from "./DiffLines";
 import { hunksBetween } from "./lineDiff";
+import { PlainDiff } from "./PlainDiff";
 import { MOST_CONTEXT, segmentsOf } from "./segments";
-import { useColours } from "./useColours";
 
 interface Props {
   path: string;
@@ -18,16 +17,6 @@ interface Props {
   inFirst: ChangedFile | undefined;
   inSecond: ChangedFile | undefined;
 }
-
-const READ_ONLY: Noting = {
-  comments: [],
-  here: undefined,
-  writing: undefined,
-  begin: undefined,
-  cancel: () => {},
-  save: () => {},
-  remove: () => {},
-};
 
 export function FileDifference({ path, first, second, inFirst, inSecond }: Props) {
   const one = useWholeFile(first, path, inFirst !== undefined);
@@ -39,8 +28,6 @@ export function FileDifference({ path, first, second, inFirst, inSecond }: Props
     const hunks = hunksBetween(textOf(a, b), textOf(b, a));
     return segmentsOf(hunks, undefined, []);
   }, [a, b, pending]);
-  const pieces = useMemo(() => segments?.map((segment) => piecesOf(segment, true)), [segments]);
-  const colours = useColours(path, segments);
   return (
     <section className="diff-file panel" aria-label={`Difference in ${path}`}>
       <header className="diff-head compared">
@@ -51,14 +38,7 @@ export function FileDifference({ path, first, second, inFirst, inSecond }: Props
       </header>
       {pending ? <Lines count={3} /> : null}
       {!pending && !segments ? <p className="diff-note quiet">It is no text, or too long to be compared line by line.</p> : null}
-      <div className="diff split">
-        {pieces?.map((parts, index) => [
-          index > 0 ? <p key={`gap-${index}`} className="hunk" /> : null,
-          ...parts.map((piece) => (
-            <DiffPiece key={`${index}-${piece.key}`} file={path} piece={piece} colours={colours} drawn {...READ_ONLY} />
-          )),
-        ])}
-      </div>
+      <PlainDiff path={path} segments={segments} split />
     </section>
   );
 }

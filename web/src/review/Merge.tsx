@@ -16,6 +16,7 @@ const WAYS: [Finish, string][] = [
   ["rebase", "Rebase"],
   ["branch", "Keep the branch"],
   ["patch", "Write a patch file"],
+  ["pull_request", "Open a pull request"],
 ];
 
 export function Merge({ worktree, close }: { worktree: string; close: () => void }) {
@@ -79,6 +80,7 @@ export function Merge({ worktree, close }: { worktree: string; close: () => void
                   </label>
                 ) : null}
                 <p className="merge-does">{sentence(foreseen, way)}</p>
+                <Others numbers={foreseen.gives_up ?? []} />
                 <div className="actions">
                   <button type="button" className="button plain" onClick={close}>
                     Cancel
@@ -95,6 +97,18 @@ export function Merge({ worktree, close }: { worktree: string; close: () => void
     </Sheet>
   );
 }
+
+/** What becomes of the alternatives. */
+function Others({ numbers }: { numbers: string[] }) {
+  if (numbers.length === 0) return null;
+  return <p className="merge-does">Keep this one: {keepsOver(numbers)}</p>;
+}
+
+/** What becomes of those that are not kept. */
+export const keepsOver = (numbers: string[]): string =>
+  numbers.length === 1
+    ? `${numbers[0]} is given up, and its work stays on its branch.`
+    : `${numbers.join(", ")} are given up, and their work stays on their branches.`;
 
 /** What failed, by name. */
 function Red({ verdict }: { verdict: CheckVerdict }) {
@@ -124,18 +138,27 @@ const DONE: Record<Finish, (into: string) => string> = {
   rebase: (into) => `Rebase onto ${into}`,
   branch: () => "Keep the branch",
   patch: () => "Write the patch",
+  pull_request: () => "Open the pull request",
 };
 
 function label(way: Finish, into: string, red: boolean, sure: boolean): string {
   if (!red) return DONE[way](into);
-  const what = { merge: "Merge", squash: "Squash", rebase: "Rebase", branch: "Keep the branch", patch: "Write the patch" }[way];
+  const words: Record<Finish, string> = {
+    merge: "Merge",
+    squash: "Squash",
+    rebase: "Rebase",
+    branch: "Keep the branch",
+    patch: "Write the patch",
+    pull_request: "Open a pull request",
+  };
+  const what = words[way];
   return sure ? `Yes, ${what.charAt(0).toLowerCase()}${what.slice(1)} red work` : `${what} although checks fail`;
 }
 
 const brings = (result: FinishResult): boolean => result.kind === "would_bring" || result.kind === "already_there";
 
 /** Exactly what a press does. */
-function sentence({ result, into, worktree, completes }: WorktreeFinished, way: Finish): React.ReactNode {
+function sentence({ result, into, remote, worktree, completes }: WorktreeFinished, way: Finish): React.ReactNode {
   const done = completes ? ` ${completes} is done with that.` : "";
   if (result.kind === "nothing_to_bring") return "There is nothing to merge: nothing was committed.";
   if (result.kind === "already_there") return `Changes nothing: ${into} has the work already.${done}`;
@@ -170,6 +193,12 @@ function sentence({ result, into, worktree, completes }: WorktreeFinished, way: 
         Writes {count} of {from} into a patch file. {target} stays as it is.
       </>
     ),
+    pull_request: (
+      <>
+        Pushes {from} with {count} to <code>{remote}</code> and opens a pull request into {target}; one that is open gets
+        the commits it does not have. {worktree.task ?? "The task"} is done when it is merged there.
+      </>
+    ),
   };
   return (
     <>
@@ -179,6 +208,8 @@ function sentence({ result, into, worktree, completes }: WorktreeFinished, way: 
   );
 }
 
+const STATES = { open: "is open", merged: "is merged", closed: "was closed without a merge" };
+
 function became({ result, into }: WorktreeFinished): string {
   switch (result.kind) {
     case "merged":
@@ -187,6 +218,8 @@ function became({ result, into }: WorktreeFinished): string {
       return `The work is on the branch ${result.name}.`;
     case "patch":
       return `The work is in ${result.path}.`;
+    case "pull_request":
+      return `Pull request #${result.number} ${STATES[result.state]}.`;
     default:
       return `${into} has the work.`;
   }

@@ -8,8 +8,10 @@ import { Bar } from "../app/Menu";
 import { useShortcuts } from "../app/shortcuts";
 import { useOperation } from "../daemon/queries";
 import type { CheckVerdict, WorktreeLanding, WorktreeSummary } from "../generated/operations";
+import { EngineMark } from "../parts/engine";
 import { Loaded, Nothing } from "../parts/Loaded";
-import { Mark, type Tone } from "../parts/marks";
+import { ChecksMark, Mark, type Tone } from "../parts/marks";
+import { PullRequestLink } from "../parts/PullRequestLink";
 import { Ago } from "../parts/time";
 import { Counts } from "./DiffFile";
 import "./review.css";
@@ -132,12 +134,13 @@ function Item({ worktree }: { worktree: WorktreeSummary }) {
       </p>
       <p className="review-item-facts quiet">
         {worktree.task ? <Link href={`/board/${worktree.task}`}>{worktree.task}</Link> : null}
+        <PullRequestLink of={worktree.pull_request} />
         {worktree.repository ? (
           <span className="tag" title={worktree.repository}>
             {worktree.repository.split("/").at(-1)}
           </span>
         ) : null}
-        {worktree.engine ? <span>{worktree.engine}</span> : null}
+        {worktree.engine ? <EngineMark engine={worktree.engine} /> : null}
         {worktree.attempt && worktree.attempt > 1 ? <span>attempt {worktree.attempt}</span> : null}
         <Checks verdict={worktree.checks} />
         {worktree.files > 0 ? (
@@ -177,8 +180,5 @@ function stateOf({ standing, landed, status }: WorktreeSummary): [Tone, string] 
 
 export function Checks({ verdict }: { verdict: CheckVerdict | null | undefined }) {
   if (!verdict) return <span>no checks ran</span>;
-  const all = verdict.passed + verdict.failed;
-  if (verdict.failed === 0) return <Mark tone="good" word={all === 1 ? "check passed" : `${all} checks passed`} />;
-  const word = all === 1 ? "check failed" : `${verdict.failed} of ${all} checks failed`;
-  return <Mark tone="bad" word={word} title={verdict.failed_checks.join("\n")} />;
+  return <ChecksMark checks={verdict} title={verdict.failed_checks.join("\n")} />;
 }

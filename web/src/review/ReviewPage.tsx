@@ -1,17 +1,18 @@
 // The work of one attempt: what its checks say, what was changed, what you have to
 // say about it, and merging it.
 
-import { useState, useSyncExternalStore } from "react";
+import { useState } from "react";
 import { Link, useParams, useSearchParams } from "wouter";
 
 import { Bar } from "../app/Menu";
 import { useRemembered } from "../app/remember";
+import { useIsPhone } from "../app/phone";
 import { useShortcuts } from "../app/shortcuts";
 import { useOperation } from "../daemon/queries";
 import { Loaded } from "../parts/Loaded";
 import { Compare } from "./Compare";
 import { CompareWith } from "./CompareWith";
-import { Merge } from "./Merge";
+import { keepsOver, Merge } from "./Merge";
 import { roundsOf } from "./Verdict";
 import { Work } from "./Work";
 import "../board/board.css";
@@ -29,7 +30,8 @@ function Page({ worktree }: { worktree: string }) {
   const changes = useOperation("worktree_diff", { worktree }, { fresh: true });
   const [merging, setMerging] = useState(false);
   const [wanted, setSplit] = useRemembered("review.split", false);
-  const wide = useWide();
+  // Where two columns of source can be read beside each other.
+  const wide = !useIsPhone();
   const split = wanted && wide;
   const data = changes.data;
   const task = useOperation("board_show", { task: data?.task ?? "" }, { enabled: Boolean(data?.task) });
@@ -39,6 +41,11 @@ function Page({ worktree }: { worktree: string }) {
   const last = isLast ? roundsOf(task.data?.evidence ?? [])[0] : undefined;
   const red = last !== undefined && last.failed.length > 0;
   const mergeable = Boolean(data?.path) || task.data?.task.status === "review";
+  // Whoever takes one of several gives the others up.
+  const rivals = (task.data?.alternatives ?? []).filter(
+    (each) => each.number !== data?.task && each.status !== "done" && each.status !== "failed",
+  );
+  const keeps = rivals.length > 0 ? `Keep this one: ${keepsOver(rivals.map((each) => each.number))}` : undefined;
   useShortcuts({
     r: () => void changes.refetch(),
     m: () => setMerging(mergeable && !data?.in_use),
@@ -59,7 +66,7 @@ function Page({ worktree }: { worktree: string }) {
               type="button"
               className={red ? "button danger" : "button primary"}
               disabled={Boolean(data.in_use)}
-              title={data.in_use ?? undefined}
+              title={data.in_use ?? keeps}
               onClick={() => setMerging(true)}
             >
               Merge… <kbd>m</kbd>
@@ -102,15 +109,3 @@ function Page({ worktree }: { worktree: string }) {
     </>
   );
 }
-
-/** Where two columns of source can be read beside each other. */
-const WIDE = matchMedia("(min-width: 46rem)");
-
-const useWide = (): boolean =>
-  useSyncExternalStore(
-    (changed) => {
-      WIDE.addEventListener("change", changed);
-      return () => WIDE.removeEventListener("change", changed);
-    },
-    () => WIDE.matches,
-  );

@@ -7,6 +7,7 @@ import { useShortcuts } from "../app/shortcuts";
 import { useOperation } from "../daemon/queries";
 import type { Attempt, ChangedFile, ExecutionDetails, TaskDetails, WorktreeChanges } from "../generated/operations";
 import { Nothing } from "../parts/Loaded";
+import { PullRequestLink } from "../parts/PullRequestLink";
 import { clock } from "../parts/time";
 import { DiffFile } from "./DiffFile";
 import { PIECE } from "./DiffLines";
@@ -126,6 +127,11 @@ export function Work({ worktree, changes, readAt, split, refresh }: Props) {
           </code>
           {changes.attempt ? <>, attempt {changes.attempt}</> : null}
         </p>
+        {task.data?.task.pull_request ? (
+          <p>
+            <PullRequestLink of={task.data.task.pull_request} />
+          </p>
+        ) : null}
         {changes.in_use ? (
           <p className="mark busy" data-tone="work">
             {changes.in_use}; this is from {clock(new Date(readAt).toISOString())}

@@ -3,6 +3,8 @@
 
 import { useEffect, useRef, useState } from "react";
 
+import { isPhone } from "../app/phone";
+import { useNear } from "../parts/useNear";
 import { TerminalLink } from "./link";
 import { Painter } from "./paint";
 import type { Terminal } from "./xterm";
@@ -18,7 +20,7 @@ const WORDS_MS = 1000;
 export function Screen({ slot, label }: Props) {
   const frame = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
-  const seen = useSeen(frame);
+  const seen = useNear(frame, 120);
   const [state, setState] = useState<"waiting" | "live" | "lost" | "ended">("waiting");
 
   useEffect(() => {
@@ -48,7 +50,7 @@ export function Screen({ slot, label }: Props) {
         inside.style.top = `${MARGIN - above}px`;
       };
       const fit = () => {
-        const narrow = phone.matches;
+        const narrow = isPhone();
         const least = narrow ? terminal.cols * LEAST_CELL : 0;
         const height = picture.fit(Math.max(outside.clientWidth - 2 * MARGIN, least));
         if (height <= 0) return;
@@ -99,7 +101,6 @@ export function Screen({ slot, label }: Props) {
 const MARGIN = 6;
 
 /** On a phone a tile shows a part of its terminal, in letters that can be read. */
-const phone = window.matchMedia("(max-width: 46rem)");
 const LEAST_CELL = 6.25;
 const LEAST_HEIGHT = 200;
 
@@ -110,17 +111,4 @@ export function scale(outside: HTMLElement, inside: HTMLElement, terminal: Termi
   const factor = (outside.clientWidth - 2 * MARGIN) / drawn.offsetWidth;
   inside.style.transform = `translate(${MARGIN}px, ${MARGIN}px) scale(${factor})`;
   outside.style.height = `${Math.round(drawn.offsetHeight * factor + 2 * MARGIN)}px`;
-}
-
-function useSeen(frame: React.RefObject<HTMLElement | null>): boolean {
-  const [seen, setSeen] = useState(false);
-  useEffect(() => {
-    if (!frame.current) return;
-    const observer = new IntersectionObserver(([entry]) => setSeen(entry?.isIntersecting ?? false), {
-      rootMargin: "120px",
-    });
-    observer.observe(frame.current);
-    return () => observer.disconnect();
-  }, [frame]);
-  return seen;
 }

@@ -123,7 +123,7 @@ function Facts({ slot, run }: { slot: SlotSummary; run: ExecutionSummary | undef
   return (
     <section className="stack-tight">
       <p className="slot-state">
-        <SlotMark state={reading.state} />
+        <SlotMark slot={slot} />
         <span className="quiet">
           {Math.round(reading.confidence * 100)} % sure, by {reading.authority}
         </span>

@@ -126,14 +126,15 @@ function Tile({ slot, run, asks }: TileProps) {
         <Link href={`/slots/${slot.slot}`} className="tile-name one-line" title={name === slot.name ? undefined : `${name} (${slot.name})`}>
           {name}
         </Link>
-        {asks ? <Mark tone="wait" word="asks" /> : <SlotMark state={reading.state} title={reading.reason} />}
+        {asks ? <Mark tone="wait" word="asks" /> : <SlotMark slot={slot} title={reading.reason} />}
       </header>
       <Link href={`/slots/${slot.slot}`} aria-hidden="true" tabIndex={-1} className="tile-screen">
         <Screen slot={slot.slot} label={`Terminal of ${slot.name}`} />
       </Link>
       <p className="tile-why" title={reading.reason}>
         <span className="one-line">
-          <Prose text={slot.trouble ?? reading.waiting_for ?? reading.reason} />
+          {/* What is asked stands below. */}
+          {asks ? null : <Prose text={slot.trouble ?? reading.waiting_for ?? reading.reason} />}
         </span>
         {run ? <Lasting from={run.started_at} to={run.ended_at} /> : <Ago at={slot.created_at} />}
       </p>

@@ -11,8 +11,11 @@ export function useRunsBySlot(): Map<string, ExecutionSummary> {
   return useMemo(() => new Map(running.data?.executions.map((run) => [run.slot, run])), [running.data]);
 }
 
-/** The newest run in a slot, also when both have ended. */
+/** The newest run in a slot, also when both have ended: only then all that have ended are looked through. */
 export function useRunIn(slot: string | undefined): ExecutionSummary | undefined {
-  const runs = useOperation("execution_list", { all: true, limit: 1000 }, { enabled: slot !== undefined });
-  return runs.data?.executions.find((run) => run.slot === slot);
+  const running = useOperation("execution_list", { all: false });
+  const now = running.data?.executions.find((run) => run.slot === slot);
+  const enabled = slot !== undefined && running.data !== undefined && !now;
+  const ended = useOperation("execution_list", { all: true, limit: 1000 }, { enabled });
+  return now ?? ended.data?.executions.find((run) => run.slot === slot);
 }

@@ -35,7 +35,8 @@ export function AgentFields({ value, change, any, usual }: Props) {
             className="field"
             value={value.engine}
             required={any === undefined}
-            onChange={(event) => set({ engine: event.target.value })}
+            // What another program is started with is not for this one.
+            onChange={(event) => set({ engine: event.target.value, args: "" })}
           >
             {any === undefined ? null : <option value="">{any}</option>}
             {value.engine && !listed ? <option value={value.engine}>{value.engine}</option> : null}

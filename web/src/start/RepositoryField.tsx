@@ -25,15 +25,17 @@ export function RepositoryField({ label, value, change, found, none }: Props) {
   const listed = repositories.find((repository) => repository.path === value);
   const [typing, setTyping] = useState(false);
   const other = typing || (value !== "" && known.data !== undefined && !listed);
-  const settled = useSettled(value.trim());
+  const path = value.trim();
+  const settled = useSettled(path);
   const looked = useOperation(
     "repository_show",
     { path: settled || "/" },
     { enabled: other && settled !== "", placeholder: "keep" },
   );
-  const typed = other && settled !== "" && !looked.isPlaceholderData ? looked.data : undefined;
-  const meant = listed ?? typed;
-  const reason = other && settled !== "" && looked.error ? looked.error.message : undefined;
+  // Of a folder that was typed over meanwhile nothing is said.
+  const isLooked = other && path !== "" && settled === path && !looked.isPlaceholderData;
+  const meant = listed ?? (isLooked ? looked.data : undefined);
+  const reason = isLooked ? looked.error?.message : undefined;
   useEffect(() => found?.(meant), [meant?.path, meant?.branch]);
 
   return (

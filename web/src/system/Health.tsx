@@ -89,6 +89,11 @@ function Status({ report }: { report: StatusReport }) {
   );
 }
 
+/** Those that nobody has started yet are neither well nor ill. */
+function servers({ servers_healthy: well, servers_connected: connected }: StatsReport): string {
+  return connected === 0 ? "none started" : `${well} of ${connected} well`;
+}
+
 function Numbers({ report }: { report: StatsReport }) {
   const numbers: [string, string][] = [
     ["Requests", report.requests_total.toLocaleString()],
@@ -100,7 +105,7 @@ function Numbers({ report }: { report: StatsReport }) {
     ["Memory", `${report.memory_usage_mb.toFixed(0)} MB`],
     ["Events stored", report.events_stored.toLocaleString()],
     ["Events passed on", report.events_ephemeral.toLocaleString()],
-    ["MCP servers", `${report.servers_healthy} of ${report.servers_connected} well`],
+    ["MCP servers", servers(report)],
   ];
   return (
     <section className="section">

@@ -1,6 +1,7 @@
 import { useAction, useOperation } from "../daemon/queries";
 import { Loaded, Nothing } from "../parts/Loaded";
 import { Mark } from "../parts/marks";
+import { Prose } from "../parts/Prose";
 import { Ago } from "../parts/time";
 import { complain } from "../parts/toasts";
 
@@ -16,7 +17,7 @@ export function Incidents() {
           </Nothing>
         ) : (
           <div className="scroll-x">
-            <table className="table system">
+            <table className="table paragraphs system">
               <thead>
                 <tr>
                   <th>State</th>
@@ -25,7 +26,7 @@ export function Incidents() {
                   <th className="number">Times</th>
                   <th>Last</th>
                   <th>
-                    <span className="visually-hidden">Deal with it</span>
+                    <span className="visually-hidden">Resolve</span>
                   </th>
                 </tr>
               </thead>
@@ -38,7 +39,9 @@ export function Incidents() {
                         word={incident.state}
                       />
                     </td>
-                    <td>{incident.summary}</td>
+                    <td>
+                      <Prose text={incident.summary} />
+                    </td>
                     <td className="mono quiet">{incident.subject}</td>
                     <td className="number">{incident.occurrences}</td>
                     <td>
@@ -52,7 +55,7 @@ export function Incidents() {
                           disabled={resolve.isPending}
                           onClick={() => resolve.mutate({ incident: incident.id }, { onError: complain })}
                         >
-                          Dealt with
+                          Resolve
                         </button>
                       )}
                     </td>

@@ -5,7 +5,7 @@ import type { FormEvent } from "react";
 
 import { useAction, useOperation } from "../daemon/queries";
 import type { PermissionDecision, PermissionEffect, PermissionRule } from "../generated/operations";
-import { Described } from "../parts/Described";
+import { Prose } from "../parts/Prose";
 import { Loaded, Trouble } from "../parts/Loaded";
 import { Mark, type Tone } from "../parts/marks";
 import { Ago } from "../parts/time";
@@ -155,7 +155,7 @@ function Decisions({ decisions }: { decisions: PermissionDecision[] }) {
                     .join(" ")}
                 </td>
                 <td className="quiet">
-                  <Described text={decision.reason} />
+                  <Prose text={decision.reason} />
                 </td>
                 <td>
                   <Ago at={decision.decided_at} />

@@ -6,6 +6,7 @@ import { useRemembered } from "../app/remember";
 import { useOperation } from "../daemon/queries";
 import type { StatsHistoryReport } from "../generated/operations";
 import { Loaded, Nothing } from "../parts/Loaded";
+import { minuteOf } from "../parts/time";
 
 const SPANS = { "1 h": 1, "6 h": 6, "1 d": 24, "14 d": 14 * 24 };
 type Span = keyof typeof SPANS;
@@ -54,7 +55,7 @@ export function Plots() {
     <section className="section">
       <h2>
         Over time{" "}
-        {history.data?.at[0] ? <span className="quiet">since {moment(history.data.at[0])}</span> : null}
+        {history.data?.at[0] ? <span className="quiet">since {minuteOf(history.data.at[0])}</span> : null}
         <select
           className="field plot-span"
           aria-label="How far back"
@@ -140,7 +141,6 @@ function pointsOf(plot: Plot, report: StatsHistoryReport): Point[] {
   });
 }
 
-const moment = (at: string): string => new Date(at).toLocaleString([], { dateStyle: "short", timeStyle: "short" });
 
 const short = (value: number): string =>
   value.toLocaleString(undefined, { maximumFractionDigits: value < 10 ? 1 : 0 });

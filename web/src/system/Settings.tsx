@@ -88,7 +88,7 @@ function Keys({ report }: { report: ConfigReport }) {
           value={words}
           onChange={(event) => setWords(event.target.value)}
         />
-        <label className="check">
+        <label className="settings-tick">
           <input type="checkbox" checked={changedOnly} onChange={(event) => setChangedOnly(event.target.checked)} />
           Changed only
         </label>

@@ -16,7 +16,7 @@ import "./system.css";
 
 const PARTS = [
   { path: "health", name: "Health", component: Health },
-  { path: "settings", name: "Settings", component: Settings },
+  { path: "settings", name: "Configuration", component: Settings },
   { path: "usage", name: "Usage", component: Usage },
   { path: "permissions", name: "Permissions", component: Permissions },
   { path: "access", name: "Access", component: Access },
@@ -31,8 +31,8 @@ export function System() {
   const Part = chosen.component;
   return (
     <>
-      <Bar title="System">
-        <Parts label="Parts of the system" parts={PARTS} chosen={chosen} to={(path) => `/system/${path}`} />
+      <Bar title="Settings">
+        <Parts label="Parts of the settings" parts={PARTS} chosen={chosen} to={(path) => `/system/${path}`} />
       </Bar>
       <div className="view" tabIndex={0}>
         <Part />

@@ -8,6 +8,7 @@ import { useOperation } from "../daemon/queries";
 import type { BudgetUsage, Cost, DayUsage, PriceSource, UsageTotals, UsedTokens } from "../generated/operations";
 import { CostOf } from "../parts/cost";
 import { Loaded, Nothing } from "../parts/Loaded";
+import { utcDay } from "../parts/time";
 
 const SPANS = [7, 14, 30, 90];
 
@@ -43,8 +44,12 @@ function Totals({ totals, days }: { totals: UsageTotals; days: number }) {
           </p>
         </Nothing>
       ) : null}
-      {totals.models.length > 0 ? <Models totals={totals} /> : null}
-      <Sources prices={totals.prices ?? []} />
+      {totals.models.length > 0 ? (
+        <>
+          <Models totals={totals} />
+          <Sources prices={totals.prices ?? []} />
+        </>
+      ) : null}
       {totals.days.length > 0 ? (
         <>
           <section className="section">
@@ -59,7 +64,7 @@ function Totals({ totals, days }: { totals: UsageTotals; days: number }) {
               key: `${each.day} ${each.engine}`,
               name: (
                 <>
-                  {dateOf(each.day)} <span className="quiet">{each.engine}</span>
+                  {utcDay(each.day)} <span className="quiet">{each.engine}</span>
                 </>
               ),
               tokens: each.tokens,
@@ -145,9 +150,6 @@ function Sources({ prices }: { prices: PriceSource[] }) {
   );
 }
 
-/** A day of UTC. */
-const dateOf = (day: string): string => new Date(day).toLocaleDateString(undefined, { timeZone: "UTC" });
-
 function Budgets({ budgets }: { budgets: BudgetUsage[] }) {
   return (
     <section className="section">
@@ -196,7 +198,7 @@ function Days({ list, since, days }: { list: DayUsage[]; since: string; days: nu
     if (place >= 0 && place < days) sums[place] = (sums[place] ?? 0) + each.tokens.counted;
   }
   const most = Math.max(...sums, 1);
-  const date = (index: number) => new Date(first + index * 86_400_000).toLocaleDateString(undefined, { timeZone: "UTC" });
+  const date = (index: number) => utcDay(first + index * 86_400_000);
   return (
     <figure className="bars">
       <svg

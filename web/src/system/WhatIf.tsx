@@ -5,7 +5,7 @@ import { type FormEvent } from "react";
 
 import { useAction } from "../daemon/queries";
 import type { PermissionEffect, PermissionVerdict } from "../generated/operations";
-import { Described } from "../parts/Described";
+import { Prose } from "../parts/Prose";
 import { Trouble } from "../parts/Loaded";
 import { Mark } from "../parts/marks";
 import { TONES } from "./Permissions";
@@ -50,13 +50,13 @@ export function WhatIf() {
 function Verdict({ verdict }: { verdict: PermissionVerdict }) {
   const parts = verdict.parts ?? [];
   return (
-    <div className="verdict" role="status">
+    <div className="what-if" role="status">
       <p>
         <Mark tone={TONES[verdict.effect]} word={WORDS[verdict.effect]} />{" "}
         {verdict.rules.length > 0 ? <span className="quiet">by {verdict.rules.join(", ")}</span> : null}
       </p>
       <p className="quiet">
-        <Described text={verdict.reason} />
+        <Prose text={verdict.reason} />
       </p>
       {parts.length > 0 ? (
         <ul aria-label="Parts of the command">

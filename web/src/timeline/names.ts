@@ -1,10 +1,11 @@
 // What people call the things events name by id.
 
+import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 
 import { headline } from "../attention/AnswerButtons";
-import { useBoardTasks } from "../board/useBoard";
-import { useOperation } from "../daemon/queries";
+import { allTasks } from "../board/useBoard";
+import { TITLES, useOperation } from "../daemon/queries";
 import type { Event, TimelineEvent } from "../generated/operations";
 import { tell } from "./sentences";
 
@@ -26,8 +27,11 @@ const SAID_BY_KIND = new Set<Event["type"]>([
   "execution_ended",
 ]);
 
+/** The whole board for its titles, read again when it grows and not whenever a task goes on. */
+const useTitles = () => useQuery({ queryKey: [TITLES], queryFn: ({ signal }) => allTasks(signal) });
+
 export function useNames(): Names {
-  const board = useBoardTasks();
+  const board = useTitles();
   const slots = useOperation("slot_list", { all: true });
   const runs = useOperation("execution_list", { all: true, limit: 1000 });
   const questions = useOperation("question_list", { all: true });

@@ -24,6 +24,7 @@ const STORY = new Set<Event["type"]>([
   "board_task_created",
   "board_task_updated",
   "board_task_claimed",
+  "board_alternative_kept",
   "checks_finished",
   "question_created",
   "question_answered",
@@ -43,8 +44,6 @@ const STORY = new Set<Event["type"]>([
   "config_reloaded",
   "config_rejected",
   "manifest_rejected",
-  "kb_batch_mutated",
-  "kb_conflict_detected",
   "beacon_lost",
 ]);
 
@@ -67,6 +66,8 @@ export function kindOf(event: Event): string {
       return "created";
     case "board_task_claimed":
       return "claimed";
+    case "board_alternative_kept":
+      return "kept";
     case "board_task_updated":
       return event.status;
     case "checks_finished":
@@ -96,7 +97,7 @@ function whereOf(event: Event): string | undefined {
   if (typeof fields.task === "string" && event.type.startsWith("board_")) return `/board/${fields.task}`;
   if (event.type === "checks_finished") return `/board/${event.task}`;
   if (event.type.startsWith("question_")) return "/";
-  if (event.type.startsWith("incident_")) return "/system";
+  if (event.type.startsWith("incident_") || event.type === "daemon_crash_found") return "/system/incidents";
   if (event.type.startsWith("mcp_")) return "/tools";
   if (event.type === "turn_extracted") return `/conversations/${event.conversation}`;
   if (event.type === "kb_batch_mutated") return "/knowledge";
@@ -137,6 +138,8 @@ function sentenceOf(event: Event): { sentence: string; tone: Tone } {
         sentence: `is ${event.status}`,
         tone: event.status === "done" ? "good" : event.status === "failed" ? "bad" : event.status === "blocked" ? "wait" : "work",
       };
+    case "board_alternative_kept":
+      return { sentence: `instead of ${event.instead_of.join(", ")}`, tone: "good" };
     case "board_task_claimed":
       return { sentence: "an agent works on it", tone: "work" };
     case "board_phase_changed":

@@ -2,9 +2,9 @@
 //! Claiming is not here: who works on a task is decided by the daemon alone.
 
 use missiond_core::{
-    Attempt, BoardTask, BoardTaskId, BoardTaskStatus, BoundedOr, CliEngine, EngineeringPhase,
-    Evidence, Limit, Note, NoteText, Parts, Priority, TaskDraft, TaskNumber, TaskRef, Text,
-    Timestamp, Wait,
+    Alternatives, Attempt, BoardTask, BoardTaskId, BoardTaskStatus, BoundedOr, CheckVerdict,
+    CliEngine, EngineeringPhase, Evidence, Limit, Note, NoteText, Parts, Priority, PullRequest,
+    TaskDraft, TaskNumber, TaskRef, Text, Timestamp, Wait,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -45,6 +45,11 @@ operations! {
         BoardDecomposeParams => Decomposed,
         "Divide a task into steps that may depend on each other, all of them or none.";
 
+    BoardAlternative = "board_alternative" (Additive, "board"):
+        BoardAlternativeParams => TaskAdded,
+        "Have one more engine try a task that is not worked on and has not ended; a person keeps \
+         one of its alternatives.";
+
     BoardNote = "board_note" (Additive, "board"):
         BoardNoteParams => Note,
         "Write a note on a task.";
@@ -71,7 +76,7 @@ operations! {
 #[serde(deny_unknown_fields)]
 pub struct BoardAddParams {
     pub task: TaskDraft,
-    /// A template to take from what the task leaves out.
+    /// A template for what the task leaves out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub template: Option<String>,
     /// The task it is a part of.
@@ -80,6 +85,24 @@ pub struct BoardAddParams {
     /// Tasks that must be done first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<TaskRef>,
+    /// Engines to try it too, as engine:model; one is kept.
+    #[serde(default, skip_serializing_if = "is_empty")]
+    pub alternatives: Alternatives,
+}
+
+fn is_empty(alternatives: &Alternatives) -> bool {
+    alternatives.is_empty()
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BoardAlternativeParams {
+    /// Its number, like T-1, or its id.
+    pub task: TaskRef,
+    pub engine: CliEngine,
+    /// The model, in the words of the engine; its usual one when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -100,6 +123,9 @@ pub struct TaskAdded {
     /// What is probably a mistake.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
+    /// The same task for other engines.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub alternatives: Vec<TaskNumber>,
 }
 
 /// One thing a task waits for, and the sentence that says so.
@@ -165,9 +191,15 @@ pub struct TaskSummary {
     /// Why it is blocked or failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocked: Option<String>,
+    /// Where its work is judged, once that was opened.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pull_request: Option<PullRequest>,
     /// What its agents used so far; absent when nothing is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
+    /// How many engines try the same, this one too; absent when it is alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub one_of: Option<u32>,
     pub updated_at: Timestamp,
 }
 
@@ -188,7 +220,9 @@ impl From<&BoardTask> for TaskSummary {
                 .map(|path| path.display().to_string()),
             due: task.due,
             blocked: task.blocked.clone(),
+            pull_request: task.pull_request.clone(),
             usage: None,
+            one_of: None,
             updated_at: task.updated_at,
         }
     }
@@ -219,6 +253,36 @@ pub struct TaskDetails {
     /// What its agents used so far; absent when nothing is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
+    /// All that try the same, this one too, by number; none when it is alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub alternatives: Vec<AlternativeSummary>,
+}
+
+/// One of several tasks for the same work, as far as they are compared.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AlternativeSummary {
+    pub number: TaskNumber,
+    pub status: BoardTaskStatus,
+    pub engine: CliEngine,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// What the last round of checks came to; absent when none ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checks: Option<CheckVerdict>,
+    /// What its last attempt changed; absent when there is nothing to look at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<ChangeSize>,
+    /// What its agents used so far; absent when nothing is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+}
+
+/// How much was changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ChangeSize {
+    pub files: u64,
+    pub additions: u64,
+    pub deletions: u64,
 }
 
 /// Another task, as far as one needs to know.

@@ -58,7 +58,7 @@ pub struct OverviewReport {
     /// When the person looked last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seen_at: Option<Timestamp>,
-    /// What was used today.
+    /// What the agents of tasks used today, and what that cost.
     pub tokens_today: UsedTokens,
     pub cost_today: Cost,
 }

@@ -68,6 +68,20 @@ impl SearchKind {
     }
 }
 
+/// The text names no kind of what can be found.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("it is one of task, run, question, knowledge, code, conversation and commit")]
+pub struct UnknownSearchKind;
+
+impl std::str::FromStr for SearchKind {
+    type Err = UnknownSearchKind;
+
+    fn from_str(text: &str) -> Result<Self, UnknownSearchKind> {
+        let mut named = Self::ALL.into_iter().filter(|kind| kind.name() == text);
+        named.next().ok_or(UnknownSearchKind)
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SearchResult {
     /// The best first.

@@ -1,6 +1,8 @@
 //! The daemon itself: is it well, what is it doing, how is it set up.
 
-use missiond_core::{DaemonId, Incident, IncidentId, IncidentState, Limit, Seq, Text, Timestamp};
+use missiond_core::{
+    ConfigKind, DaemonId, Incident, IncidentId, IncidentState, Limit, Seq, Text, Timestamp,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -176,20 +178,6 @@ pub struct ConfigKey {
     /// What the file says, when that waits for a restart.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting: Option<serde_json::Value>,
-}
-
-/// What kind of value a key takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ConfigKind {
-    Boolean,
-    Integer,
-    Number,
-    Text,
-    /// Of texts or numbers.
-    List,
-    /// A list of tables.
-    Tables,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

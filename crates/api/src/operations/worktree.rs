@@ -1,7 +1,8 @@
 //! Worktrees of attempts: what is in them, bringing it back, removing them.
 
 use missiond_core::{
-    BoardTaskStatus, BoundedOr, CheckVerdict, CliEngine, Finish, List, TaskNumber, Text, Timestamp,
+    BoardTaskStatus, BoundedOr, CheckVerdict, CliEngine, Finish, List, PullRequest,
+    PullRequestState, TaskNumber, Text, Timestamp,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,8 +24,9 @@ operations! {
 
     WorktreeFinish = "worktree_finish" (Destructive, "board"; Process):
         WorktreeFinishParams => WorktreeFinished,
-        "Bring the work of a worktree back: by merge, squash, rebase, branch or patch; that of a \
-         task in review is merged unless said otherwise. Says what it would do unless confirmed.";
+        "Bring the work of a worktree back: by merge, squash, rebase, branch, patch or pull request; \
+         that of a task in review is merged unless said otherwise. Says what it would do unless \
+         confirmed.";
 
     WorktreeDiscard = "worktree_discard" (Destructive, "board"; Process):
         WorktreeDiscardParams => WorktreeDiscarded,
@@ -78,6 +80,9 @@ pub struct WorktreeSummary {
     /// When something was last done in it, as far as the board knows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub updated_at: Option<Timestamp>,
+    /// Where the work of its task is judged, once that was opened.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pull_request: Option<PullRequest>,
     pub standing: WorktreeStanding,
     /// Where its work is, when nothing would be lost with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -217,7 +222,8 @@ pub struct WorktreeFinishParams {
     /// Its path, its branch, or its task (`T-12`).
     pub worktree: String,
     /// As the task says when left out, else by merge. Work in review that was left on
-    /// its branch is merged; `branch` says that it is done without.
+    /// its branch is merged; `branch` says that it is done without. Work whose pull
+    /// request is open is asked about again.
     #[serde(default)]
     pub how: Option<Finish>,
     /// The branch the work goes into; the one it started from when left out.
@@ -242,6 +248,9 @@ pub struct WorktreeFinished {
     pub worktree: WorktreeSummary,
     pub how: Finish,
     pub into: String,
+    /// Where a pull request pushes the branch to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remote: Option<String>,
     pub result: FinishResult,
     /// What the last round of checks of the work came to; absent when none ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -249,6 +258,10 @@ pub struct WorktreeFinished {
     /// The task that is done with this, or would be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completes: Option<TaskNumber>,
+    /// The alternatives of that task that are given up with this, or would be: it is
+    /// the one that is kept. Their work stays on its branch.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gives_up: Vec<TaskNumber>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -266,6 +279,12 @@ pub enum FinishResult {
     Branch { name: String },
     /// The work is in this file.
     Patch { path: String },
+    /// The work is in this pull request, which stands so now.
+    PullRequest {
+        number: u64,
+        url: String,
+        state: PullRequestState,
+    },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -111,12 +111,21 @@ impl Permissions {
 
     /// What the rules say to a request.
     pub async fn decide(&self, request: &Request) -> Result<Verdict, QuestionError> {
-        let rules: Vec<Rule> = self
-            .rules()
-            .await?
-            .into_iter()
-            .map(|known| known.rule)
-            .collect();
-        Ok(decide(&rules, request, self.clock.now()))
+        let mut verdicts = self.decide_each(std::iter::once(request)).await?;
+        Ok(verdicts.remove(0))
+    }
+
+    /// What the rules, read once, say to each of some requests.
+    pub async fn decide_each(
+        &self,
+        requests: impl IntoIterator<Item = &Request>,
+    ) -> Result<Vec<Verdict>, QuestionError> {
+        let known = self.rules().await?.into_iter();
+        let rules: Vec<Rule> = known.map(|known| known.rule).collect();
+        let now = self.clock.now();
+        let requests = requests.into_iter();
+        Ok(requests
+            .map(|request| decide(&rules, request, now))
+            .collect())
     }
 }

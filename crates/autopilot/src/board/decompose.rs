@@ -7,10 +7,10 @@
 use std::collections::BTreeMap;
 
 use missiond_core::{BoardTask, BoardTaskStatus, Parts, TaskDraft, TaskRef, TraceContext};
-use missiond_store::StoreError;
 use missiond_store::board::{self as store, NewBoardTask};
+use missiond_store::{StoreError, Tx};
 
-use super::{Board, BoardError, fill, vet};
+use super::{Board, BoardError, vet};
 
 /// One step, as it was asked for.
 #[derive(Debug, Clone, Default)]
@@ -58,14 +58,9 @@ impl Board {
                     });
                 }
                 let before = store::dependencies(tx, parent.id).await?;
+                connect(tx, &mut new, on).await?;
                 let ids: Vec<_> = new.iter().map(|new| new.id).collect();
-                for (new, on) in new.iter_mut().zip(on) {
-                    for on in on {
-                        new.depends_on.push(match on {
-                            On::Step(place) => ids[place],
-                            On::Task(task) => store::find(tx, task).await?.id,
-                        });
-                    }
+                for new in &mut new {
                     // A step after another step comes after what that one waits for.
                     if !new.depends_on.iter().any(|on| ids.contains(on)) {
                         new.depends_on.extend(before.iter().map(|on| on.id));
@@ -90,15 +85,7 @@ impl Board {
         let act = self.act(trace);
         let added = self.db.write(move |tx| {
             Box::pin(async move {
-                let ids: Vec<_> = new.iter().map(|new| new.id).collect();
-                for (new, on) in new.iter_mut().zip(on) {
-                    for on in on {
-                        new.depends_on.push(match on {
-                            On::Step(place) => ids[place],
-                            On::Task(task) => store::find(tx, task).await?.id,
-                        });
-                    }
-                }
+                connect(tx, &mut new, on).await?;
                 store::add_graph(tx, new, &[], &act).await
             })
         });
@@ -114,7 +101,7 @@ impl Board {
         let mut new = Vec::with_capacity(parts.len());
         for (place, part) in parts.iter().enumerate() {
             let draft = part.draft.clone().over(below.clone());
-            let filled = fill::fill(&self.home, draft, None).await?;
+            let filled = self.fill(draft, None).await?;
             filled
                 .draft
                 .check()
@@ -125,6 +112,24 @@ impl Board {
         }
         Ok(new)
     }
+}
+
+/// Has each step wait for what it depends on.
+async fn connect(
+    tx: &mut Tx<'_>,
+    new: &mut [NewBoardTask],
+    on: Vec<Vec<On>>,
+) -> Result<(), StoreError> {
+    let ids: Vec<_> = new.iter().map(|new| new.id).collect();
+    for (new, on) in new.iter_mut().zip(on) {
+        for on in on {
+            new.depends_on.push(match on {
+                On::Step(place) => ids[place],
+                On::Task(task) => store::find(tx, task).await?.id,
+            });
+        }
+    }
+    Ok(())
 }
 
 /// What the steps of a task have in common with it.

@@ -34,6 +34,11 @@ pub enum BoardError {
          (`mission rehearse --list`)"
     )]
     NoScript,
+    #[error(
+        "each of several engines works in a worktree of its own: leave the isolation out, or say \
+         `worktree`"
+    )]
+    SharedAlternatives,
     #[error("the note is empty: say something")]
     EmptyNote,
     /// Nothing of the file was kept.
@@ -79,6 +84,7 @@ impl BoardError {
             | Self::Repository { .. }
             | Self::UnknownEngine { .. }
             | Self::NoScript
+            | Self::SharedAlternatives
             | Self::EmptyNote
             | Self::Step { .. } => ErrorCode::InvalidParams,
         }

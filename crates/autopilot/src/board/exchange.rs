@@ -78,7 +78,8 @@ impl Board {
     ) -> Result<Imported, BoardError> {
         self.refuse_known(&cards, again).await?;
         let tasks = cards.len() as u64;
-        let new = blocking(move || tasks_of(cards, &defaults)).await?;
+        let usual = self.usual();
+        let new = blocking(move || tasks_of(cards, &defaults, &usual)).await?;
         let act = self.act(trace);
         let added = self
             .db
@@ -99,7 +100,8 @@ impl Board {
         again: Again,
     ) -> Result<Imported, BoardError> {
         self.refuse_known(&cards, again).await?;
-        let new = blocking(move || tasks_of(cards, &defaults)).await?;
+        let usual = self.usual();
+        let new = blocking(move || tasks_of(cards, &defaults, &usual)).await?;
         Ok(Imported {
             tasks: new.len() as u64,
             first: None,
@@ -224,8 +226,13 @@ fn read_bounded(file: &Path) -> Result<String, BoardError> {
     })
 }
 
-/// The tasks the cards become, filled in and checked.
-fn tasks_of(cards: Vec<Card>, defaults: &TaskDraft) -> Result<Vec<NewBoardTask>, BoardError> {
+/// The tasks the cards become, filled in and checked. What neither the import nor the
+/// repository says is as usual.
+fn tasks_of(
+    cards: Vec<Card>,
+    defaults: &TaskDraft,
+    usual: &TaskDraft,
+) -> Result<Vec<NewBoardTask>, BoardError> {
     let ids: HashMap<String, BoardTaskId> = cards
         .iter()
         .map(|card| (card.key.clone(), BoardTaskId::generate()))
@@ -261,11 +268,13 @@ fn tasks_of(cards: Vec<Card>, defaults: &TaskDraft) -> Result<Vec<NewBoardTask>,
             };
             draft = draft.over(known);
         }
+        draft = draft.over(usual.clone());
         draft.check().map_err(|error| refused(error.to_string()))?;
         new.push(NewBoardTask {
             id: ids[&card.key],
             draft,
             parent: card.parent.as_ref().map(|parent| ids[parent]),
+            alternative_of: None,
             depends_on: card.depends_on.iter().map(|on| ids[on]).collect(),
             history: History {
                 status: match card.standing {

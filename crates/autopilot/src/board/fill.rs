@@ -4,7 +4,6 @@
 
 use std::path::{Path, PathBuf};
 
-use missiond_api::Home;
 use missiond_core::{Check, CliEngine, Finish, Isolation, ReviewGate, TaskDraft};
 use missiond_os::expand_home;
 use missiond_runtime::blocking;
@@ -12,7 +11,7 @@ use missiond_yaml::{Node, Value};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::BoardError;
+use super::{Board, BoardError};
 
 /// Files of people are small; larger ones are a mistake.
 const MOST_BYTES: u64 = 256 * 1024;
@@ -56,13 +55,21 @@ impl Defaults {
     }
 }
 
-pub(super) async fn fill(
-    home: &Home,
-    draft: TaskDraft,
-    template: Option<String>,
-) -> Result<Filled, BoardError> {
-    let templates = home.templates_dir();
-    blocking(move || fill_now(&templates, draft, template)).await
+impl Board {
+    /// Fills a task in that is put on the board: what nothing else says, the
+    /// configuration does.
+    pub(super) async fn fill(
+        &self,
+        draft: TaskDraft,
+        template: Option<String>,
+    ) -> Result<Filled, BoardError> {
+        let (templates, usual) = (self.home.templates_dir(), self.usual());
+        let filled = blocking(move || fill_now(&templates, draft, template)).await?;
+        Ok(Filled {
+            draft: filled.draft.over(usual),
+            ..filled
+        })
+    }
 }
 
 pub(super) fn fill_now(

@@ -2,12 +2,14 @@
 //! what. The rules are the store's; here they meet the clock, the files that
 //! fill a task in, and whoever asks.
 
+mod alternatives;
 mod claims;
 mod decompose;
 mod error;
 mod exchange;
 mod fill;
 mod propose;
+mod pull_requests;
 mod queries;
 mod repository_checks;
 mod vet;
@@ -15,15 +17,18 @@ mod vet;
 use std::sync::Arc;
 
 use missiond_api::Home;
+use missiond_config::Config;
 use missiond_core::{
-    BoardTask, BoardTaskId, Clock, DaemonId, EngineeringPhase, Note, NoteText, ReviewGate,
+    Alternative, BoardTask, BoardTaskId, Clock, DaemonId, EngineeringPhase, Note, NoteText,
     TaskDraft, TaskRef, TraceContext, Wait,
 };
 use missiond_os::expand_home;
 use missiond_store::board::{self as store, Act, NewBoardTask, ReadyLimits, RetryFrom, TaskEdit};
 use missiond_store::{MissionDb, StoreError, Tx};
 use missiond_timeline::Timeline;
+use tokio::sync::watch;
 
+pub use alternatives::AlternativeTask;
 pub use decompose::Part;
 pub use error::BoardError;
 pub use exchange::{Again, Imported, ReadCards, Source};
@@ -40,17 +45,18 @@ pub struct Board {
     db: MissionDb,
     timeline: Timeline,
     clock: Arc<dyn Clock>,
+    config: watch::Receiver<Arc<Config>>,
 }
 
 /// A task to be added, as it was asked for.
 #[derive(Debug, Clone, Default)]
 pub struct TaskRequest {
     pub draft: TaskDraft,
-    /// When neither the task nor its repository says.
-    pub review: ReviewGate,
     pub template: Option<String>,
     pub parent: Option<TaskRef>,
     pub depends_on: Vec<TaskRef>,
+    /// Engines that try it too.
+    pub alternatives: Vec<Alternative>,
 }
 
 /// A task that was added.
@@ -59,6 +65,8 @@ pub struct Added {
     pub task: BoardTask,
     pub waits: Vec<Wait>,
     pub warnings: Vec<String>,
+    /// The same task for other engines.
+    pub alternatives: Vec<BoardTask>,
 }
 
 /// What is to change about a task.
@@ -78,6 +86,7 @@ impl Board {
         db: MissionDb,
         timeline: Timeline,
         clock: Arc<dyn Clock>,
+        config: watch::Receiver<Arc<Config>>,
     ) -> Self {
         Self {
             home: home.clone(),
@@ -85,6 +94,15 @@ impl Board {
             db,
             timeline,
             clock,
+            config,
+        }
+    }
+
+    /// What the configuration says of tasks when nothing nearer does.
+    fn usual(&self) -> TaskDraft {
+        TaskDraft {
+            review: Some(self.config.borrow().autopilot.review),
+            ..TaskDraft::default()
         }
     }
 
@@ -104,15 +122,18 @@ impl Board {
         limits: ReadyLimits,
         trace: TraceContext,
     ) -> Result<Added, BoardError> {
-        let mut filled = fill::fill(&self.home, request.draft, request.template).await?;
-        filled.draft.review.get_or_insert(request.review);
+        let mut filled = self.fill(request.draft, request.template).await?;
+        let further = alternatives::drafts(&mut filled.draft, request.alternatives)?;
         filled.draft.check()?;
         let mut warnings = filled.warnings;
         warnings.extend(vet::vet(&filled.draft).await?);
+        for draft in &further {
+            warnings.extend(vet::vet_program(draft)?);
+        }
         let act = self.act(trace);
         let (parent, depends_on) = (request.parent, request.depends_on);
         let mut new = NewBoardTask::open(filled.draft);
-        let (task, waits) = self
+        let (task, alternatives, waits) = self
             .db
             .write(move |tx| {
                 Box::pin(async move {
@@ -120,9 +141,15 @@ impl Board {
                         new.parent = Some(store::find(tx, parent).await?.id);
                     }
                     new.depends_on = ids(tx, &depends_on).await?;
+                    let further = alternatives::of_head(&new, further);
                     let task = store::add(tx, new, &act).await?;
+                    let alternatives = if further.is_empty() {
+                        Vec::new()
+                    } else {
+                        store::add_graph(tx, further, &[], &act).await?
+                    };
                     let waits = store::waits_of(tx, &task, act.now, &limits).await?;
-                    Ok((task, waits))
+                    Ok((task, alternatives, waits))
                 })
             })
             .await?;
@@ -130,6 +157,7 @@ impl Board {
             task,
             waits,
             warnings,
+            alternatives,
         })
     }
 

@@ -4,6 +4,7 @@
 //! sentence after another, "then", "after that", "and", semicolons. What the words
 //! do not say stays unsaid: steps without an order between them are independent.
 
+mod list;
 mod read;
 
 use std::path::{Path, PathBuf};
@@ -61,6 +62,10 @@ fn propose(
             plan.len()
         ));
         plan.truncate(MOST_STEPS);
+        let is_cut = |key: &String| key.parse().is_ok_and(|number: usize| number > MOST_STEPS);
+        for step in &mut plan {
+            step.after.retain(|key| !is_cut(key));
+        }
     }
     let check = repository.and_then(|folder| {
         let fitting = repository_checks::fitting_checks(folder);

@@ -9,6 +9,7 @@ use missiond_core::{
 use missiond_store::board::{self as store, Dependency, ReadyLimits, TaskFilter, Waiting};
 use missiond_store::{StoreError, Tx};
 
+use super::alternatives::{self, AlternativeTask};
 use super::{Board, BoardError};
 
 /// An answer holds so many notes and checks at most; the newest are kept.
@@ -30,6 +31,8 @@ pub struct Details {
     pub notes: Vec<Note>,
     pub attempts: Vec<Attempt>,
     pub evidence: Vec<Evidence>,
+    /// All that try the same, this one too, by number; none when it is alone.
+    pub alternatives: Vec<AlternativeTask>,
 }
 
 /// What can be worked on, and what cannot.
@@ -108,6 +111,7 @@ impl Board {
                     notes: newest(store::notes(tx, id).await?, MOST_NOTES),
                     attempts,
                     evidence: newest(evidence, MOST_EVIDENCE),
+                    alternatives: alternatives::of(tx, &task).await?,
                     task,
                 })
             })

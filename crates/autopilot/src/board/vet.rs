@@ -12,11 +12,7 @@ const REHEARSAL: &str = "rehearsal";
 
 /// What is probably a mistake; refused when it surely is one.
 pub(super) async fn vet(draft: &TaskDraft) -> Result<Vec<String>, BoardError> {
-    let mut warnings = Vec::new();
-    if let Some(engine) = &draft.engine {
-        let args = draft.args.as_deref().unwrap_or_default();
-        warnings.extend(vet_engine(engine, args)?);
-    }
+    let mut warnings = Vec::from_iter(vet_program(draft)?);
     let isolation = draft.isolation.unwrap_or(Isolation::Worktree);
     if let (Some(folder), Isolation::Worktree | Isolation::Shared) = (&draft.repository, isolation)
     {
@@ -35,6 +31,15 @@ pub(super) async fn vet(draft: &TaskDraft) -> Result<Vec<String>, BoardError> {
         }
     }
     Ok(warnings)
+}
+
+/// The same of the program alone that is to do it.
+pub(super) fn vet_program(draft: &TaskDraft) -> Result<Option<String>, BoardError> {
+    let args = draft.args.as_deref().unwrap_or_default();
+    match &draft.engine {
+        Some(engine) => vet_engine(engine, args),
+        None => Ok(None),
+    }
 }
 
 fn vet_engine(engine: &CliEngine, args: &[String]) -> Result<Option<String>, BoardError> {

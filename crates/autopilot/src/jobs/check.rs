@@ -4,14 +4,13 @@
 
 use std::path::{Path, PathBuf};
 
-use missiond_core::machines::Machine;
 use missiond_core::{Check, Evidence, Isolation, TraceContext};
 use missiond_workspace::{
-    Command, CommandResult, Ending, Leftovers, Restored, WorkspaceError, Worktree, named_files,
+    Command, CommandResult, Committed, Ending, Leftovers, WorkspaceError, Worktree, named_files,
 };
 
+use super::settle::{self, Settled};
 use super::work::{JobError, Work};
-use crate::watch;
 
 pub(super) async fn check(work: &Work, round: u32) -> Result<(), JobError> {
     work.record_session().await?;
@@ -22,13 +21,14 @@ pub(super) async fn check(work: &Work, round: u32) -> Result<(), JobError> {
     let mut unable = None;
     match save(work, path).await? {
         Saved::At {
-            commit,
-            left_out,
+            committed,
             worktree,
         } => {
-            if let Some(worktree) = &worktree {
-                worktree.begin_checks().await?;
-            }
+            let commit = committed.commit.clone();
+            let typed = match &worktree {
+                Some(worktree) => Some(settle::begin(work, worktree).await?),
+                None => None,
+            };
             let mut cancelled = false;
             for one in &work.task.checks {
                 let ran = run(work, one, path, Leftovers::End, work.cancelled()).await;
@@ -44,15 +44,15 @@ pub(super) async fn check(work: &Work, round: u32) -> Result<(), JobError> {
             if work.task.checks.is_empty() {
                 evidence.push(unchecked(work, round, commit));
             }
-            let restored = match &worktree {
-                Some(worktree) => put_back(work, worktree).await?,
-                None => Restored::default(),
+            let settled = match (&worktree, typed) {
+                (Some(worktree), Some(typed)) => settle::end(work, worktree, typed).await?,
+                _ => Settled::default(),
             };
             if cancelled {
                 return Err(JobError::Cancelled);
             }
             if let Some(last) = evidence.last_mut() {
-                last.note = note(&left_out, &restored);
+                last.note = note(&committed, &settled);
             }
         }
         Saved::Not(why) => evidence.push(unsaved(work, round, why)),
@@ -90,47 +90,41 @@ pub(super) async fn run(
     missiond_workspace::run(&command, cancelled).await
 }
 
-/// Puts back what the checks wrote, unless the agent has begun to work again: what
-/// is different now may be its own.
-async fn put_back(work: &Work, worktree: &Worktree) -> Result<Restored, JobError> {
-    let works = work.attempt.execution.and_then(|execution| {
-        let executions = &work.shared.executions;
-        executions.peek(execution, |state| {
-            !state.lifecycle.is_final() && watch::works(state.activity)
-        })
-    });
-    if works == Some(true) {
-        tracing::warn!(task = %work.task.number, "worktree not restored after checks: its agent works");
-        worktree.forget_checks()?;
-        return Ok(Restored::default());
-    }
-    let restored = worktree.end_checks().await?;
-    if !restored.is_empty() {
-        tracing::info!(task = %work.task.number, %restored, "worktree restored after checks");
-    }
-    Ok(restored)
-}
-
-/// What is said of files that are not the agent's work.
-fn note(left_out: &[PathBuf], restored: &Restored) -> Option<String> {
+/// What is said of files that are not the agent's work, or do not look like it.
+fn note(committed: &Committed, settled: &Settled) -> Option<String> {
     let mut sentences = Vec::new();
-    if !left_out.is_empty() {
-        let (count, names) = (left_out.len(), named_files(left_out));
-        sentences.push(match count {
-            1 => format!("Left out 1 file of caches and builds: {names}."),
-            count => format!("Left out {count} files of caches and builds: {names}."),
-        });
+    let counted = |files: &[PathBuf]| match files.len() {
+        1 => "1 file".to_owned(),
+        count => format!("{count} files"),
+    };
+    let (doubtful, mut sure) = (&committed.doubtful, committed.left_out.clone());
+    sure.retain(|file| !doubtful.contains(file));
+    if !sure.is_empty() {
+        let (count, names) = (counted(&sure), named_files(&sure));
+        sentences.push(format!("Left out {count} of caches and builds: {names}."));
     }
-    if !restored.is_empty() {
-        sentences.push(format!("After the checks: {restored}."));
+    if !doubtful.is_empty() {
+        let (count, names) = (counted(doubtful), named_files(doubtful));
+        sentences.push(format!(
+            "The checks saw {count} that no commit has and that will be deleted with the \
+             worktree, because they look like build output: {names}. If they are work, commit \
+             them with `git add --force`."
+        ));
+    }
+    match settled {
+        Settled::PutBack(restored) if restored.is_empty() => {}
+        Settled::PutBack(restored) => sentences.push(format!("After the checks: {restored}.")),
+        Settled::Left(what) => sentences.push(format!(
+            "What the checks wrote was not put back, because {what} meanwhile."
+        )),
     }
     (!sentences.is_empty()).then(|| sentences.join(" "))
 }
 
 enum Saved {
     At {
-        commit: Option<String>,
-        left_out: Vec<PathBuf>,
+        /// With the commit the checks run on; nothing where others work too.
+        committed: Committed,
         /// What is put back after the checks; nothing where others work too.
         worktree: Option<Box<Worktree>>,
     },
@@ -141,22 +135,20 @@ enum Saved {
 async fn save(work: &Work, path: &Path) -> Result<Saved, JobError> {
     if work.task.isolation != Isolation::Worktree {
         return Ok(Saved::At {
-            commit: None,
-            left_out: Vec::new(),
+            committed: Committed::default(),
             worktree: None,
         });
     }
     let worktree = Worktree::open(path).await?;
+    settle::settle(work, &worktree).await?;
     let message = format!("{}: {}", work.task.number, work.task.title);
     match worktree.commit_all(&message).await {
-        Ok(committed) => {
-            let commit = match committed.commit {
-                Some(commit) => commit,
-                None => worktree.status().await?.head,
-            };
+        Ok(mut committed) => {
+            if committed.commit.is_none() {
+                committed.commit = Some(worktree.status().await?.head);
+            }
             Ok(Saved::At {
-                commit: Some(commit),
-                left_out: committed.left_out,
+                committed,
                 worktree: Some(Box::new(worktree)),
             })
         }

@@ -27,15 +27,21 @@ pub(super) async fn integrate(work: &Work) -> Result<(), JobError> {
     board
         .finish(&work.attempt, Outcome::Verified, None, TraceContext::root())
         .await?;
-    // What waited for this task can begin while its agent leaves.
+    close(work, "its task is done").await?;
+    tidy::leave(work).await;
+    Ok(())
+}
+
+/// Ends what still goes on for an attempt whose work is handed over. What waited for
+/// its task, or for its place among the agents, can begin while its agent leaves.
+async fn close(work: &Work, why: &str) -> Result<(), JobError> {
     work.shared.wake();
     let task = work.task.id;
     work.shared
         .db
         .write(move |tx| Box::pin(autopilot::unpark(tx, task)))
         .await?;
-    conclude::end_agent(work, "its task is done", FinishMode::Asked).await;
-    tidy::leave(work).await;
+    conclude::end_agent(work, why, FinishMode::Asked).await;
     Ok(())
 }
 
@@ -46,7 +52,8 @@ async fn submit(work: &Work) -> Result<bool, JobError> {
     };
     let worktree = Worktree::open(path).await?;
     let status = worktree.status().await?;
-    if status.head == status.base_commit {
+    // One of several is a person's to judge, also when it came to nothing.
+    if status.head == status.base_commit && !work.shared.board.is_alternative(&work.task).await? {
         return Ok(false);
     }
     if !status.is_clean() {
@@ -57,14 +64,7 @@ async fn submit(work: &Work) -> Result<bool, JobError> {
     }
     let board = &work.shared.board;
     board.submit(&work.attempt, TraceContext::root()).await?;
-    // Its place among the agents is free again.
-    work.shared.wake();
-    let task = work.task.id;
-    work.shared
-        .db
-        .write(move |tx| Box::pin(autopilot::unpark(tx, task)))
-        .await?;
-    conclude::end_agent(work, "its work is ready for review", FinishMode::Asked).await;
+    close(work, "its work is ready for review").await?;
     tidy::tear_down(work).await;
     Ok(true)
 }

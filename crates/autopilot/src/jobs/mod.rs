@@ -8,6 +8,7 @@ mod dispatch;
 mod integrate;
 mod prepare;
 mod prompt;
+mod settle;
 mod start;
 mod tidy;
 mod work;

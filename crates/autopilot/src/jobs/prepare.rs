@@ -9,8 +9,8 @@ use missiond_runtime::blocking;
 use missiond_store::board::{self, AttemptLocation};
 use missiond_workspace::{Repository, WorkspaceError, Worktree, WorktreePlan};
 
-use super::check;
 use super::work::{JobError, Work};
+use super::{check, settle};
 use crate::board::sparse_paths;
 use crate::slot_names;
 
@@ -52,6 +52,8 @@ async fn worktree(work: &Work) -> Result<AttemptLocation, JobError> {
             repository.prepare(&plan).await.map_err(for_person)?
         }
     };
+    // Checks that were cut off here: from now on somebody else works in it.
+    settle::settle(work, &worktree).await?;
     Ok(AttemptLocation {
         worktree: Some(worktree.path().to_owned()),
         branch: Some(worktree.branch().to_owned()),

@@ -7,7 +7,7 @@ use missiond_core::{EngineeringPhase, Outcome};
 use missiond_store::{autopilot, board};
 
 use super::work::{JobError, Work, act};
-use super::{prepare, start};
+use super::{prepare, settle, start};
 use crate::prompts::{self, AttemptOrigin};
 
 pub(super) async fn begin_phase(work: &Work) -> Result<(), JobError> {
@@ -110,6 +110,8 @@ async fn send_message(work: &Work, text: String, key: String) -> Result<(), JobE
     let Some(execution) = work.attempt.execution else {
         return Ok(());
     };
+    // What it writes from now on is its own.
+    settle::settle_place(work).await?;
     work.shared
         .executions
         .message(execution, text, Some(key), None)

@@ -94,7 +94,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ),
     (
         "stop",
-        "`mission down` stops the daemon, `mission execution cancel` an agent, `mission autopilot stop` all of them",
+        "`mission down` stops the daemon, `mission execution cancel` an agent, `mission autopilot stop` all agents of tasks",
     ),
     ("restart", "`mission daemon restart` starts the daemon anew"),
     (

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use missiond_api::operations::board::TaskField;
 use missiond_core::{
-    BoardTaskStatus, Check, CliEngine, Clock, EngineeringPhase, Finish, Isolation, Limit,
-    MOST_CHECK_SECS, Permission, Priority, ReviewGate, SystemClock, TaskRef, Text, Timestamp,
+    Alternative, BoardTaskStatus, Check, CliEngine, Clock, EngineeringPhase, Finish, Isolation,
+    Limit, MOST_CHECK_SECS, Permission, Priority, ReviewGate, SystemClock, TaskRef, Text,
+    Timestamp,
 };
 
 use super::duration::duration;
@@ -20,6 +21,7 @@ Examples:
   mission task add \"Write the docs\" --after T-1 --priority high --label docs
   mission task add \"Tidy up\" --template chore --engine codex
   mission task add \"Summarize the thread\" --isolation none
+  mission task add \"Speed up the parser\" --engine claude --also-engine codex
 
 The repository is the one this folder is in, unless --repository names another.
 What is left out is taken from the template, then from .mission/config.toml of
@@ -100,6 +102,24 @@ standard input.")]
         /// Steps with all they may have, as JSON.
         #[arg(long, conflicts_with = "steps")]
         file: Option<PathBuf>,
+    },
+    /// Have one more engine try a task that is not worked on and has not ended.
+    ///
+    /// It gets a task of its own with the same text, checks and dependencies. None of
+    /// the alternatives is merged by itself: compare them, and finish the one to keep.
+    #[command(after_help = "\
+Examples:
+  mission task alternative T-1 --engine codex
+  mission task alternative T-1 --engine claude --model haiku")]
+    Alternative {
+        /// Its number, like T-1, or its id.
+        task: TaskRef,
+        /// Which agent CLI: claude, codex, gemini, opencode, rehearsal or another.
+        #[arg(long)]
+        engine: CliEngine,
+        /// The model, in the words of the CLI.
+        #[arg(long)]
+        model: Option<String>,
     },
     /// Write a note on a task.
     #[command(after_help = "Example:\n  mission task note T-1 \"the lexer lives in src/lex\"")]
@@ -215,6 +235,10 @@ pub(crate) struct AddArgs {
     /// A task that must be done first; may be given again.
     #[arg(long = "after", value_name = "TASK", value_delimiter = ',')]
     pub(crate) after: Vec<TaskRef>,
+    /// One more engine to try it at the same time, maybe with a model: codex or
+    /// claude:haiku; may be given up to three times. A person keeps one of them.
+    #[arg(long = "also-engine", value_name = "ENGINE[:MODEL]")]
+    pub(crate) also_engines: Vec<Alternative>,
     /// More arguments for the engine's program.
     #[arg(last = true, value_name = "ARGS")]
     pub(crate) args: Vec<String>,
@@ -260,7 +284,8 @@ pub(crate) struct DraftArgs {
     /// What the work starts from: a branch, a tag or a commit.
     #[arg(long, value_name = "REF")]
     pub(crate) base: Option<String>,
-    /// What becomes of verified work: merge, squash, rebase, branch or patch.
+    /// What becomes of verified work: merge, squash, rebase, branch, patch or
+    /// pull_request.
     #[arg(long)]
     pub(crate) finish: Option<Finish>,
     /// Whether a person looks at verified work first: merge_at_once or after_approval.

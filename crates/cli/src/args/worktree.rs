@@ -11,13 +11,15 @@ pub(crate) enum WorktreeCommand {
     #[command(after_help = "\
 Examples:
   mission worktree finish T-12
-  mission worktree finish T-12 --how rebase --into develop --yes")]
+  mission worktree finish T-12 --how rebase --into develop --yes
+  mission worktree finish T-12 --how pull_request --yes")]
     Finish {
         /// Its task (T-12), its branch or its path.
         worktree: String,
-        /// merge, squash, rebase, branch or patch; as the task says when left out, and merge
-        /// for work in review that was left on its branch.
-        #[arg(long, value_parser = parse_finish)]
+        /// merge, squash, rebase, branch, patch or pull_request; as the task says when left
+        /// out, and merge for work in review that was left on its branch. Work whose pull
+        /// request is open is asked about again.
+        #[arg(long)]
         how: Option<Finish>,
         /// The branch the work goes into; the one it started from when left out.
         #[arg(long, value_name = "BRANCH")]
@@ -49,9 +51,4 @@ Examples:
         #[arg(long)]
         yes: bool,
     },
-}
-
-fn parse_finish(text: &str) -> Result<Finish, String> {
-    let found = Finish::ALL.iter().copied().find(|how| how.as_str() == text);
-    found.ok_or_else(|| "use merge, squash, rebase, branch or patch".to_owned())
 }

@@ -124,8 +124,8 @@ fn how_to_answer(output: &mut Output, first: &Question, waiting: &[&Question]) {
             "A task that cannot go on takes what its agent should know, `try again` or `give up`;",
         );
         output.line(format!(
-            "`mission task edit {task}` changes it, `mission worktree finish {task}` takes its \
-             work as it is."
+            "`mission task edit {task}` changes it, `mission worktree finish {task}` says what of \
+             its work can be taken as it is, and how."
         ));
     }
 }

@@ -11,7 +11,7 @@ use crate::args::{AutopilotCommand, WhyArg};
 use crate::connect::Reach;
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::term::{Style, printable};
+use crate::term::{Style, counted, moment, printable};
 
 pub(super) fn run(
     command: AutopilotCommand,
@@ -37,33 +37,26 @@ pub(super) fn run(
 
 /// What a change of the mode means for what runs.
 fn changed(report: &AutopilotReport) -> String {
-    let at_work = report.attempts.len();
-    let agents = |count: usize| match count {
-        1 => "1 agent".to_owned(),
-        n => format!("{n} agents"),
-    };
+    let at_work = report.attempts.len() as u64;
     match report.mode {
         AutopilotMode::Running => format!(
-            "The autopilot is on: up to {} agents work on the tasks of the board.",
-            report.max_agents
+            "The autopilot is on: up to {} on the tasks of the board.",
+            counted(report.max_agents.into(), "agent works", "agents work")
         ),
         AutopilotMode::Paused if at_work == 0 => "The autopilot is paused.".to_owned(),
         AutopilotMode::Paused => format!(
-            "The autopilot is paused: {} end the turn they are in and are told no more.",
-            agents(at_work)
+            "The autopilot is paused: {} no more when this turn ends.",
+            counted(at_work, "agent is told", "agents are told")
         ),
         AutopilotMode::Draining => format!(
-            "The autopilot begins nothing new; {} still work.",
-            agents(at_work)
+            "The autopilot begins nothing new; {}.",
+            counted(at_work, "agent still works", "agents still work")
         ),
-        AutopilotMode::Stopped => match at_work + report.leaving as usize {
+        AutopilotMode::Stopped => match at_work + u64::from(report.leaving) {
             0 => "The autopilot is stopped. No agent of a task runs.".to_owned(),
             count => format!(
                 "The autopilot is stopped. {} being ended, and the tasks go back to the board.",
-                match count {
-                    1 => "1 agent is".to_owned(),
-                    n => format!("{n} agents are"),
-                }
+                counted(count, "agent is", "agents are")
             ),
         },
     }
@@ -81,7 +74,7 @@ fn show(output: &mut Output, report: &AutopilotReport) {
         None => format!("The autopilot is {mode}: nobody has switched it on yet."),
         Some(at) => format!(
             "The autopilot is {mode} since {} ({}, by {}).",
-            at.for_people(),
+            moment(at),
             printable(&report.reason),
             printable(&report.changed_by)
         ),
@@ -91,10 +84,9 @@ fn show(output: &mut Output, report: &AutopilotReport) {
         report.attempts.len(),
         report.max_agents
     ));
-    match report.leaving {
-        0 => {}
-        1 => output.line("1 agent is being ended."),
-        n => output.line(format!("{n} agents are being ended.")),
+    if report.leaving > 0 {
+        let agents = counted(report.leaving.into(), "agent is", "agents are");
+        output.line(format!("{agents} being ended."));
     }
     if report.tokens_per_day > 0 {
         output.line(format!(
@@ -123,7 +115,7 @@ fn show(output: &mut Output, report: &AutopilotReport) {
             "{} waits for {} until {}: {}",
             parked.task,
             parked.engine,
-            parked.until.for_people(),
+            moment(parked.until),
             printable(&parked.reason)
         ));
     }

@@ -17,7 +17,7 @@ use crate::args::ConfigCommand;
 use crate::connect::Reach;
 use crate::failure::{Failure, parameter};
 use crate::output::Output;
-use crate::term::{Style, printable};
+use crate::term::{Style, moment, printable};
 
 pub(super) fn run(
     command: ConfigCommand,
@@ -164,7 +164,7 @@ fn history(output: &mut Output, page: &ConfigHistoryPage) {
         };
         vec![
             change.change.to_string(),
-            change.at.to_string(),
+            moment(change.at),
             printable(&change.key),
             value(&change.old),
             value(&change.new),

@@ -15,7 +15,7 @@ use crate::connect::Reach;
 use crate::failure::{Failure, parameter};
 use crate::folder;
 use crate::output::Output;
-use crate::term::{Style, printable};
+use crate::term::{Style, counted, moment, printable};
 
 pub(super) fn run(
     command: ConversationCommand,
@@ -113,7 +113,7 @@ fn list(output: &mut Output, listed: &ConversationListResult) {
             vec![
                 short(&one.session),
                 one.engine.to_string(),
-                one.last_at.for_people(),
+                moment(one.last_at),
                 one.turns.to_string(),
                 whose(one),
                 printable(&one.title),
@@ -133,10 +133,10 @@ fn show(output: &mut Output, shown: &ConversationShowResult, all: bool) {
     let head = output.paint.apply(Style::Bold, &printable(&head));
     output.line(head);
     output.line(format!(
-        "{} turns, {} messages, {} tool calls, {} tokens in and {} out, {}, {}",
-        one.turns,
-        one.messages,
-        one.tool_calls,
+        "{}, {}, {}, {} tokens in and {} out, {}, {}",
+        counted(one.turns, "turn", "turns"),
+        counted(one.messages, "message", "messages"),
+        counted(one.tool_calls, "tool call", "tool calls"),
         one.tokens.input + one.tokens.cache_read + one.tokens.cache_write,
         one.tokens.output,
         super::usage::cost(&one.cost),
@@ -231,7 +231,7 @@ fn search(output: &mut Output, found: &ConversationSearchResult) {
 
 fn turns(output: &mut Output, found: &ConversationTurnsResult) {
     for turn in &found.turns {
-        let at = turn.at.for_people();
+        let at = moment(turn.at);
         let head = format!("{} · {at}", printable(&turn.source));
         let head = output.paint.apply(Style::Bold, &head);
         output.line(head);
@@ -257,7 +257,7 @@ fn describe_hit(output: &mut Output, hit: &ConversationHit) {
         hit.engine,
         short(&hit.session),
         hit.turn,
-        hit.at.for_people(),
+        moment(hit.at),
         printable(&hit.title)
     );
     let head = output.paint.apply(Style::Bold, &head);

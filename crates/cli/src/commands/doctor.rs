@@ -41,6 +41,14 @@ struct Finding {
     detail: String,
 }
 
+/// Whether a daemon could start in the home.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum HomeState {
+    Usable,
+    /// One of its folders cannot be made or written, which a line of its own says.
+    Unusable,
+}
+
 /// Less free space than this is worth a word.
 const LOW_DISK_BYTES: u64 = 500 * 1024 * 1024;
 
@@ -50,13 +58,21 @@ pub(super) fn doctor(reach: &Reach, output: &mut Output) -> Result<ExitCode, Fai
         .into_iter()
         .map(|engine| std::thread::spawn(move || agent(&engine)))
         .collect();
+    let data = folder("data folder", reach.home.data_dir());
+    let runtime = folder("runtime folder", reach.home.run_dir());
+    let usable = data.verdict != Verdict::Failed && runtime.verdict != Verdict::Failed;
+    let home = if usable {
+        HomeState::Usable
+    } else {
+        HomeState::Unusable
+    };
     let mut findings = vec![
         configuration(&reach.home),
         manifests(&reach.home),
-        folder("data folder", reach.home.data_dir()),
-        folder("runtime folder", reach.home.run_dir()),
-        free_space(reach.home.data_dir()),
-        daemon(reach),
+        data,
+        runtime,
+        free_space(reach.home.data_dir(), home),
+        daemon(reach, home),
         database(&reach.home),
         port(&reach.home),
         containment(),
@@ -160,7 +176,7 @@ fn configuration(home: &Home) -> Finding {
 fn manifests(home: &Home) -> Finding {
     let folder = home.manifests_dir();
     let (verdict, detail) = match manifest_files(&folder) {
-        Err(_) if !folder.exists() => (
+        Err(_) if is_missing(&folder) => (
             Verdict::Ok,
             format!("no {}: the built-in ones are used", folder.display()),
         ),
@@ -183,6 +199,11 @@ fn manifests(home: &Home) -> Finding {
         verdict,
         detail,
     }
+}
+
+/// Nothing is there, as opposed to nothing that could be looked at.
+fn is_missing(path: &Path) -> bool {
+    std::fs::metadata(path).is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
 }
 
 fn folder(check: &'static str, path: &Path) -> Finding {
@@ -291,8 +312,15 @@ fn git() -> Finding {
     }
 }
 
-fn free_space(path: &Path) -> Finding {
+fn free_space(path: &Path, home: HomeState) -> Finding {
     let check = "free space";
+    if home == HomeState::Unusable && !path.is_dir() {
+        return Finding {
+            check,
+            verdict: Verdict::Warning,
+            detail: "not measured: there is no data folder".to_owned(),
+        };
+    }
     // The folder may not exist yet: the nearest one above it is on the same disk.
     let existing = path.ancestors().find(|path| path.exists()).unwrap_or(path);
     if let Ok(stat) = rustix::fs::statvfs(existing) {
@@ -315,8 +343,8 @@ fn free_space(path: &Path) -> Finding {
     }
     Finding {
         check,
-        verdict: Verdict::Ok,
-        detail: format!("{} not measured", existing.display()),
+        verdict: Verdict::Warning,
+        detail: format!("{} cannot be measured", existing.display()),
     }
 }
 
@@ -375,11 +403,10 @@ fn port(home: &Home) -> Finding {
     let address = config.http.listen;
     let (verdict, detail) = if !config.http.enabled {
         (Verdict::Ok, "switched off".to_owned())
-    } else if address.port() == 0 || Instance::is_held(home).unwrap_or(true) {
-        (
-            Verdict::Ok,
-            "a free one is taken, or the daemon has it".to_owned(),
-        )
+    } else if Instance::is_held(home).unwrap_or(false) {
+        (Verdict::Ok, "the daemon has it".to_owned())
+    } else if address.port() == 0 {
+        (Verdict::Ok, "a free one is taken".to_owned())
     } else {
         match std::net::TcpListener::bind(address) {
             Ok(_) => (Verdict::Ok, address.to_string()),
@@ -396,7 +423,7 @@ fn port(home: &Home) -> Finding {
     }
 }
 
-fn daemon(reach: &Reach) -> Finding {
+fn daemon(reach: &Reach, home: HomeState) -> Finding {
     let check = "daemon";
     let status = reach
         .running()
@@ -427,6 +454,10 @@ fn daemon(reach: &Reach) -> Finding {
                 Some(pid) => (
                     Verdict::Warning,
                     format!("not running: the last one (process {pid}) ended without closing"),
+                ),
+                None if home == HomeState::Unusable => (
+                    Verdict::Failed,
+                    "not running, and it cannot start without its folders".to_owned(),
                 ),
                 None => (
                     Verdict::Ok,

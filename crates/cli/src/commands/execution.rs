@@ -18,7 +18,7 @@ use crate::args::ExecutionCommand;
 use crate::connect::Reach;
 use crate::failure::{Failure, parameter};
 use crate::output::Output;
-use crate::term::{Style, duration, printable};
+use crate::term::{Style, duration, moment_with_seconds, printable};
 
 /// What happened last is shown with so many lines.
 const SHOWN: usize = 15;
@@ -194,7 +194,7 @@ pub(super) fn show(output: &mut Output, details: &ExecutionDetails) {
 
 /// One thing that happened, as a line.
 pub(super) fn happening(item: &Happening) -> String {
-    let clock = item.at.for_people();
+    let clock = moment_with_seconds(item.at);
     let text = one_line(&item.text);
     format!("{clock}  {}  {}", item.title, printable(&text))
         .trim_end()

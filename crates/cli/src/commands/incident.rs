@@ -11,7 +11,7 @@ use crate::args::IncidentCommand;
 use crate::connect::Reach;
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::term::{Style, printable};
+use crate::term::{Style, moment, printable};
 
 pub(super) fn run(
     command: &IncidentCommand,
@@ -44,7 +44,8 @@ pub(super) fn run(
                     };
                     output.line(format!(
                         "{}  {kind}  last {}{times}{closed}",
-                        incident.id, incident.last_seen_at
+                        incident.id,
+                        moment(incident.last_seen_at)
                     ));
                     for line in incident.summary.lines() {
                         output.line(format!("    {}", printable(line)));

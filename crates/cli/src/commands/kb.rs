@@ -40,7 +40,7 @@ pub(super) fn run(
                 offset,
             };
             let page = client.call::<KbList>(&params)?;
-            output.result(&page, kb_show::list);
+            output.result(&page, |output, page| kb_show::list(output, page, archived));
         }
         KbCommand::Get { entry, scope } => {
             let view = client.call::<KbGet>(&KbGetParams { entry, scope })?;

@@ -8,7 +8,7 @@ use missiond_api::operations::knowledge::{
 use missiond_core::one_line;
 
 use crate::output::Output;
-use crate::term::{Style, printable};
+use crate::term::{Style, moment, printable};
 
 pub(super) fn entry(output: &mut Output, view: &KbEntryView) {
     let entry = &view.entry;
@@ -28,7 +28,7 @@ pub(super) fn entry(output: &mut Output, view: &KbEntryView) {
         printable(&entry.source),
         printable(&entry.author),
         entry.tier.name(),
-        entry.verified_at,
+        moment(entry.verified_at),
         entry.trust,
         entry.confidence,
         entry.utility,
@@ -43,7 +43,7 @@ pub(super) fn entry(output: &mut Output, view: &KbEntryView) {
         let reason = printable(&edge.reason);
         let until = edge
             .ended_at
-            .map_or(String::new(), |at| format!(" until {at}"));
+            .map_or(String::new(), |at| format!(" until {}", moment(at)));
         output.line(format!("{word}{} {other}{until}: {reason}", edge.kind));
     }
     for old in view.history.iter().rev().skip(1) {
@@ -129,9 +129,13 @@ pub(super) fn remembered(output: &mut Output, result: &KbRemembered) {
     }
 }
 
-pub(super) fn list(output: &mut Output, page: &KbListPage) {
+pub(super) fn list(output: &mut Output, page: &KbListPage, archived: bool) {
     if page.entries.is_empty() {
-        output.line("Nothing is known yet. `mission kb remember` remembers something.");
+        output.line(if archived {
+            "Nothing is archived. `mission kb forget` archives an entry."
+        } else {
+            "Nothing is known yet. `mission kb remember` remembers something."
+        });
         return;
     }
     let row = |entry: &KbListed| {

@@ -17,7 +17,7 @@ use crate::args::{PermissionAddArgs, PermissionCommand, PermissionTestArgs};
 use crate::connect::Reach;
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::term::{Style, printable};
+use crate::term::{Style, counted, moment, printable};
 
 pub(super) fn run(
     command: PermissionCommand,
@@ -120,9 +120,9 @@ fn row(rule: &PermissionRule) -> Vec<String> {
     let until = match (rule.in_force, rule.expires_at, rule.uses_left) {
         (false, _, Some(0)) => Some("used up".to_owned()),
         (false, _, _) => Some("expired".to_owned()),
-        (true, Some(at), None) => Some(at.for_people()),
-        (true, Some(at), Some(uses)) => Some(format!("{at}, {uses} uses")),
-        (true, None, Some(uses)) => Some(format!("{uses} uses")),
+        (true, Some(at), None) => Some(moment(at)),
+        (true, Some(at), Some(uses)) => Some(format!("{}, {}", moment(at), times(uses))),
+        (true, None, Some(uses)) => Some(times(uses)),
         (true, None, None) => None,
     };
     vec![
@@ -137,6 +137,10 @@ fn row(rule: &PermissionRule) -> Vec<String> {
     ]
 }
 
+fn times(uses: u32) -> String {
+    counted(uses.into(), "use", "uses")
+}
+
 fn decision_line(decision: &PermissionDecision) -> String {
     let asked = &decision.asked;
     let tool = asked.tool.as_deref().unwrap_or("something");
@@ -146,6 +150,8 @@ fn decision_line(decision: &PermissionDecision) -> String {
     let outcome = decision.outcome.as_deref().unwrap_or("not known");
     printable(&format!(
         "{}  {} {tool} {what} by {} ({outcome})",
-        decision.decided_at, decision.effect, decision.decided_by
+        moment(decision.decided_at),
+        decision.effect,
+        decision.decided_by
     ))
 }

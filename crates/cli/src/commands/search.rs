@@ -15,7 +15,7 @@ pub(super) fn run(args: FindArgs, reach: &Reach, output: &mut Output) -> Result<
     let mut client = reach.client(output)?;
     let found = client.call::<Search>(&SearchParams {
         query: parameter("what is looked for", Text::new(args.words.join(" ")))?,
-        kinds: args.kinds.into_iter().map(Into::into).collect(),
+        kinds: args.kinds,
         limit: args.limit,
     })?;
     output.result(&found, show);

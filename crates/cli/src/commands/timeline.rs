@@ -16,7 +16,7 @@ use crate::args::TimelineCommand;
 use crate::connect::Reach;
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::term::{Paint, Style, printable};
+use crate::term::{Paint, Style, moment_with_seconds, printable};
 
 pub(super) fn run(
     command: TimelineCommand,
@@ -212,7 +212,7 @@ fn line(event: &TimelineEvent, paint: Paint) -> String {
     let place = event
         .seq
         .map_or_else(|| "–".to_owned(), |seq| seq.to_string());
-    let time = paint.apply(Style::Dim, &event.at.for_people());
+    let time = paint.apply(Style::Dim, &moment_with_seconds(event.at));
     let kind = paint.apply(Style::Bold, event.event.kind());
     let trace = paint.apply(Style::Dim, &event.trace.trace_id.to_string());
     format!("{place:>6}  {time}  {kind}  {}  {trace}", details(event))
@@ -303,7 +303,7 @@ fn tree(events: &[TimelineEvent], paint: Paint) -> Vec<String> {
 fn short_line(event: &TimelineEvent, paint: Paint) -> String {
     let place = event.seq.map_or_else(String::new, |seq| format!("#{seq} "));
     let kind = paint.apply(Style::Bold, event.event.kind());
-    let time = paint.apply(Style::Dim, &event.at.for_people());
+    let time = paint.apply(Style::Dim, &moment_with_seconds(event.at));
     format!("{place}{kind}  {}  {time}", details(event))
 }
 

@@ -11,7 +11,7 @@ use crate::args::UsageArgs;
 use crate::connect::Reach;
 use crate::failure::{Failure, parameter};
 use crate::output::Output;
-use crate::term::{Style, printable};
+use crate::term::{Style, dollars, printable};
 
 pub(super) fn run(
     args: &UsageArgs,
@@ -126,7 +126,6 @@ fn of_budget(budget: &BudgetUsage) -> String {
 
 /// What it cost in dollars, or that it has no price.
 pub(super) fn cost(cost: &Cost) -> String {
-    let dollars = |micros: u64| format!("${}.{:02}", micros / 1_000_000, micros / 10_000 % 100);
     if let (None, Some(told)) = (cost.microdollars, cost.told_microdollars) {
         return format!("{} by its own count", dollars(told));
     }

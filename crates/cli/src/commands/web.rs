@@ -17,7 +17,7 @@ use crate::args::{OpenArgs, TokenCommand};
 use crate::connect::Reach;
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::term::printable;
+use crate::term::{moment, printable};
 
 pub(super) fn open(
     args: &OpenArgs,
@@ -113,13 +113,13 @@ pub(super) fn token(
 
 fn row(access: &AccessSummary) -> Vec<String> {
     let time = |at: Option<missiond_core::Timestamp>, never: &str| {
-        at.map_or_else(|| never.to_owned(), |at| at.for_people())
+        at.map_or_else(|| never.to_owned(), moment)
     };
     vec![
         access.id.to_string(),
         access.kind.to_string(),
         printable(&access.name),
-        access.created_at.for_people(),
+        moment(access.created_at),
         time(access.last_used_at, "never"),
         time(access.expires_at, "revoked"),
     ]

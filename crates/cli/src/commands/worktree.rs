@@ -8,7 +8,7 @@ use missiond_api::operations::worktree::{
     WorktreeDiscarded, WorktreeFinish, WorktreeFinishParams, WorktreeFinished, WorktreeList,
     WorktreeStanding, WorktreeSummary, WorktreesCleaned,
 };
-use missiond_core::{CheckVerdict, Finish};
+use missiond_core::{CheckVerdict, Finish, PullRequestState};
 
 use crate::args::WorktreeCommand;
 use crate::connect::Reach;
@@ -108,6 +108,10 @@ fn describe(output: &mut Output, worktree: &WorktreeSummary) {
         let (more, less) = (worktree.additions, worktree.deletions);
         output.line(format!("    {files}, +{more} −{less}"));
     }
+    if let Some(opened) = &worktree.pull_request {
+        let (number, url) = (opened.number, printable(&opened.url));
+        output.line(format!("    Pull request #{number}: {url}"));
+    }
     if let Some(checks) = &worktree.checks {
         let line = verdict(output, checks);
         output.line(format!("    {line}"));
@@ -143,18 +147,38 @@ fn show_finished(output: &mut Output, finished: &WorktreeFinished) {
             Finish::Rebase => format!("Would put {} of {branch} on top of {into}.", commits(*n)),
             Finish::Branch => format!("Would leave {} on {branch}.", commits(*n)),
             Finish::Patch => format!("Would write {} of {branch} to a file.", commits(*n)),
+            Finish::PullRequest => format!(
+                "Would push {} of {branch} to {} and open a pull request into {into}.",
+                commits(*n),
+                printable(finished.remote.as_deref().unwrap_or_default())
+            ),
         },
         FinishResult::Merged { commit } => format!("{into} has the work of {branch}: {commit}"),
         FinishResult::AlreadyThere => format!("{into} already has the work of {branch}."),
         FinishResult::NothingToBring => format!("Nothing was committed on {branch}."),
         FinishResult::Branch { name } => format!("The work is on {}.", printable(name)),
         FinishResult::Patch { path } => format!("The work is in {}", printable(path)),
+        FinishResult::PullRequest { number, url, state } => {
+            let state = match state {
+                PullRequestState::Open => "is open",
+                PullRequestState::Merged => "is merged",
+                PullRequestState::Closed => "was closed without a merge",
+            };
+            format!("Pull request #{number} {state}: {}", printable(url))
+        }
     };
     output.line(line);
     match (finished.completes, finished.done) {
         (Some(task), true) => output.line(format!("{task} is done.")),
         (Some(task), false) => output.line(format!("{task} would be done with it.")),
         (None, _) => {}
+    }
+    for other in &finished.gives_up {
+        output.line(if finished.done {
+            format!("{other} is given up; its work stays on its branch.")
+        } else {
+            format!("{other} would be given up; its work stays on its branch.")
+        });
     }
     if !finished.done && finished.result != FinishResult::NothingToBring {
         output.line(match red {

@@ -11,8 +11,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{DEFAULT_CHECK_TIMEOUT_SECS, MOST_CHECK_SECS};
 
-/// A program and its arguments, never a line for a shell. The list of its words will
-/// do when everything else is as usual.
+/// A program and its arguments, never a line for a shell; the list of its words will
+/// do.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 pub struct Check {
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -52,7 +52,7 @@ macro_rules! choice {
 }
 
 choice! {
-    /// How soon a task is wanted; P0 to P3 in other people's words.
+    /// How soon a task is wanted.
     Priority, "a priority", "urgent, high, normal or low (or P0 to P3)",
     { Urgent = "urgent", High = "high", #[default] Normal = "normal", Low = "low" }
 }
@@ -61,26 +61,28 @@ choice! {
     /// Where the agent works.
     Isolation, "a kind of isolation", "worktree, shared or none",
     {
-        /// In a git worktree and branch of its attempt's own.
+        /// A git worktree of its own.
         #[default] Worktree = "worktree",
-        /// In the repository's own tree.
+        /// The repository's own tree.
         Shared = "shared",
-        /// In no repository.
+        /// No repository.
         None = "none",
     }
 }
 
 choice! {
     /// What becomes of verified work.
-    Finish, "a way to finish", "merge, squash, rebase, branch or patch",
+    Finish, "a way to finish", "merge, squash, rebase, branch, patch or pull_request",
     {
         #[default] Merge = "merge",
         Squash = "squash",
         Rebase = "rebase",
         /// The branch is left for somebody to take.
         Branch = "branch",
-        /// A patch file is written and the branch left.
+        /// A patch file, and the branch is left.
         Patch = "patch",
+        /// Pushed, with a pull request.
+        PullRequest = "pull_request",
     }
 }
 
@@ -120,35 +122,23 @@ impl std::str::FromStr for Priority {
     }
 }
 
-impl std::str::FromStr for Isolation {
-    type Err = UnknownChoice;
+/// A choice that is read by its words alone, which on a command line are joined by a
+/// hyphen as often as not.
+macro_rules! read_by_word {
+    ($($name:ident),*) => {
+        $(impl std::str::FromStr for $name {
+            type Err = UnknownChoice;
 
-    fn from_str(text: &str) -> Result<Self, UnknownChoice> {
-        let all = Self::ALL.iter();
-        let mut named = all.filter(|choice| choice.as_str() == text);
-        named.next().copied().ok_or_else(|| Self::unknown(text))
-    }
+            fn from_str(text: &str) -> Result<Self, UnknownChoice> {
+                let word = text.replace('-', "_");
+                let mut named = Self::ALL.iter().filter(|choice| choice.as_str() == word);
+                named.next().copied().ok_or_else(|| Self::unknown(text))
+            }
+        })*
+    };
 }
 
-impl std::str::FromStr for Finish {
-    type Err = UnknownChoice;
-
-    fn from_str(text: &str) -> Result<Self, UnknownChoice> {
-        let all = Self::ALL.iter();
-        let mut named = all.filter(|choice| choice.as_str() == text);
-        named.next().copied().ok_or_else(|| Self::unknown(text))
-    }
-}
-
-impl std::str::FromStr for ReviewGate {
-    type Err = UnknownChoice;
-
-    fn from_str(text: &str) -> Result<Self, UnknownChoice> {
-        let all = Self::ALL.iter();
-        let mut named = all.filter(|choice| choice.as_str() == text);
-        named.next().copied().ok_or_else(|| Self::unknown(text))
-    }
-}
+read_by_word!(Isolation, Finish, ReviewGate);
 
 #[cfg(test)]
 mod tests {
@@ -171,7 +161,11 @@ mod tests {
         for &finish in Finish::ALL {
             assert_eq!(finish.as_str().parse(), Ok(finish));
         }
+        for &gate in ReviewGate::ALL {
+            assert_eq!(gate.as_str().parse(), Ok(gate));
+        }
         assert_eq!("P0".parse(), Ok(Priority::Urgent));
+        assert_eq!("pull-request".parse(), Ok(Finish::PullRequest));
     }
 
     #[test]

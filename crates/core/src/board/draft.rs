@@ -15,8 +15,7 @@ use super::{
 use crate::machines::Machine;
 use crate::{BoardTaskId, BoardTaskStatus, CliEngine, EngineeringPhase, Permission, Timestamp};
 
-/// What a task is to be. Every field may be left out; a title must come from
-/// somewhere.
+/// All but the title may be left out.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TaskDraft {
@@ -40,11 +39,11 @@ pub struct TaskDraft {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = MOST_OF_A_LIST), inner(length(min = 1, max = LONGEST_LABEL)))]
     pub labels: Option<Vec<String>>,
-    /// Globs of paths in the repository it will change.
+    /// Globs of paths it will change.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = MOST_OF_A_LIST), inner(length(min = 1, max = LONGEST_TOUCH)))]
     pub touches: Option<Vec<String>>,
-    /// When it is to be done, as RFC 3339.
+    /// When it is due, as RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub due: Option<Timestamp>,
     /// Which agent CLI; any when left out.
@@ -75,7 +74,7 @@ pub struct TaskDraft {
     /// Commands that must succeed for it to be done.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checks: Option<Vec<Check>>,
-    /// Commands that prepare the place of work.
+    /// Commands that prepare the place.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub setup: Option<Vec<Check>>,
     /// Commands that tidy it up.
@@ -316,6 +315,7 @@ impl BoardTask {
             priority: draft.priority.unwrap_or_default(),
             rank: draft.rank.unwrap_or(number.0 as f64),
             parent: None,
+            alternative_of: None,
             labels: draft.labels.unwrap_or_default(),
             touches: draft.touches.unwrap_or_default(),
             due: draft.due,
@@ -328,6 +328,7 @@ impl BoardTask {
             base: draft.base,
             finish: draft.finish.unwrap_or_default(),
             review: draft.review.unwrap_or_default(),
+            pull_request: None,
             checks: draft.checks.unwrap_or_default(),
             setup: draft.setup.unwrap_or_default(),
             teardown: draft.teardown.unwrap_or_default(),

@@ -82,7 +82,7 @@ impl fmt::Display for Wait {
                 write!(
                     f,
                     "will be tried again at {}, after a failed attempt",
-                    until.for_people()
+                    until.in_utc()
                 )
             }
             Self::Budget { scope, until } => {
@@ -93,6 +93,10 @@ impl fmt::Display for Wait {
                 write!(f, "the usage limit of {engine} is reached")?;
                 upto(f, *until)
             }
+            Self::Capacity {
+                engine: None,
+                limit: 1,
+            } => write!(f, "waits for a place: 1 agent may run at once"),
             Self::Capacity {
                 engine: None,
                 limit,
@@ -122,7 +126,7 @@ impl fmt::Display for BudgetScope {
 
 fn upto(f: &mut fmt::Formatter<'_>, until: Option<Timestamp>) -> fmt::Result {
     match until {
-        Some(until) => write!(f, " until {}", until.for_people()),
+        Some(until) => write!(f, " until {}", until.in_utc()),
         None => Ok(()),
     }
 }
@@ -138,9 +142,6 @@ mod tests {
             task: TaskNumber(12),
             status,
         };
-        let at = until.for_people();
-        let backoff = format!("will be tried again at {at}, after a failed attempt");
-        let quota = format!("the usage limit of claude is reached until {at}");
         let sentences = [
             (dependency(BoardTaskStatus::Open), "waits for T-12"),
             (
@@ -151,13 +152,16 @@ mod tests {
                 dependency(BoardTaskStatus::Failed),
                 "waits for T-12, which failed: retry it or drop the dependency",
             ),
-            (Wait::Backoff { until }, backoff.as_str()),
+            (
+                Wait::Backoff { until },
+                "will be tried again at 2026-01-04 15:00 UTC, after a failed attempt",
+            ),
             (
                 Wait::Quota {
                     engine: CliEngine::Claude,
                     until: Some(until),
                 },
-                quota.as_str(),
+                "the usage limit of claude is reached until 2026-01-04 15:00 UTC",
             ),
             (
                 Wait::Budget {
@@ -165,6 +169,13 @@ mod tests {
                     until: None,
                 },
                 "the budget of the day is used up",
+            ),
+            (
+                Wait::Capacity {
+                    engine: None,
+                    limit: 1,
+                },
+                "waits for a place: 1 agent may run at once",
             ),
             (
                 Wait::Capacity {

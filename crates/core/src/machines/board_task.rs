@@ -5,18 +5,19 @@ use serde::{Deserialize, Serialize};
 
 use super::{IllegalMove, Machine, states};
 
-/// Running goes back to Open when the lease is lost or given back. Review is
-/// verified work that waits for a person. Done is final because it means verified, by the checks or
+/// Running goes back to Open when the lease is lost or given back. Review is work that
+/// waits for a person, or for others in a pull request: verified, unless a person opened
+/// that for it; closed without a merge, the pull request blocks it. Done is final because it means verified, by the checks or
 /// by the person who brought the work back by hand; work that turns out wrong is a
 /// new card.
 ///
 /// | from    | to |
 /// |---------|----|
-/// | Open    | Running, Done, Blocked, Failed |
+/// | Open    | Running, Review, Done, Blocked, Failed |
 /// | Running | Open, Review, Done, Failed, Blocked |
-/// | Review  | Open, Done, Failed |
-/// | Blocked | Open, Done, Failed |
-/// | Failed  | Open, Done |
+/// | Review  | Open, Done, Failed, Blocked |
+/// | Blocked | Open, Review, Done, Failed |
+/// | Failed  | Open, Review, Done |
 /// | Done    | – |
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
@@ -52,14 +53,17 @@ impl Machine for BoardTaskStatus {
 
     fn transition(self, to: Self) -> Result<Self, IllegalMove> {
         match (self, to) {
-            (Self::Open, Self::Running | Self::Done | Self::Blocked | Self::Failed)
+            (
+                Self::Open,
+                Self::Running | Self::Review | Self::Done | Self::Blocked | Self::Failed,
+            )
             | (
                 Self::Running,
                 Self::Open | Self::Review | Self::Done | Self::Failed | Self::Blocked,
             )
-            | (Self::Review, Self::Open | Self::Done | Self::Failed)
-            | (Self::Blocked, Self::Open | Self::Done | Self::Failed)
-            | (Self::Failed, Self::Open | Self::Done) => Ok(to),
+            | (Self::Review, Self::Open | Self::Done | Self::Failed | Self::Blocked)
+            | (Self::Blocked, Self::Open | Self::Review | Self::Done | Self::Failed)
+            | (Self::Failed, Self::Open | Self::Review | Self::Done) => Ok(to),
             _ => Err(self.illegal(to)),
         }
     }

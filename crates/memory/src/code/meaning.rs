@@ -63,7 +63,7 @@ pub struct MeaningStatus {
 #[derive(Debug)]
 pub struct Meant {
     repository: Arc<Repository>,
-    vector: Vec<f32>,
+    vector: Arc<[f32]>,
 }
 
 impl Coded {
@@ -122,6 +122,49 @@ impl Meant {
     }
 }
 
+/// The question that was read last: one search asks many repositories the same.
+#[derive(Debug, Default)]
+pub(super) struct LastQuestion {
+    /// Held while it is read, so that who asks the same waits for it.
+    read: tokio::sync::Mutex<Option<ReadQuestion>>,
+}
+
+#[derive(Debug)]
+struct ReadQuestion {
+    model: String,
+    query: String,
+    vector: Arc<[f32]>,
+}
+
+impl LastQuestion {
+    /// The vector of a question, or what keeps the model from reading it.
+    async fn read_with(
+        &self,
+        model: &Arc<dyn Embedder>,
+        query: &str,
+    ) -> Result<Option<Arc<[f32]>>, String> {
+        let name = model.name().to_string();
+        let mut last = self.read.lock().await;
+        if let Some(read) = &*last
+            && (read.model.as_str(), read.query.as_str()) == (name.as_str(), query)
+        {
+            return Ok(Some(Arc::clone(&read.vector)));
+        }
+        let (reader, asked) = (Arc::clone(model), query.to_owned());
+        let made = blocking(move || reader.embed(&[asked.as_str()], Purpose::Query)).await;
+        let Some(vector) = made.map_err(|error| error.to_string())?.pop() else {
+            return Ok(None);
+        };
+        let vector: Arc<[f32]> = vector.into();
+        *last = Some(ReadQuestion {
+            model: name,
+            query: query.to_owned(),
+            vector: Arc::clone(&vector),
+        });
+        Ok(Some(vector))
+    }
+}
+
 impl Meanings {
     fn read(&self) -> parking_lot::RwLockReadGuard<'_, MeaningState> {
         self.state.read()
@@ -151,12 +194,10 @@ impl Repository {
             let model = known.model.clone().filter(|_| !known.rows.is_empty())?;
             Arc::clone(&model)
         };
-        let query = query.to_owned();
-        let made = blocking(move || model.embed(&[query.as_str()], Purpose::Query)).await;
-        let vector = match made {
-            Ok(mut vectors) => vectors.pop()?,
-            Err(error) => {
-                self.meanings.write().problem = Some(error.to_string());
+        let vector = match self.shared.last_question.read_with(&model, query).await {
+            Ok(vector) => vector?,
+            Err(problem) => {
+                self.meanings.write().problem = Some(problem);
                 return None;
             }
         };
@@ -299,6 +340,10 @@ impl Repository {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use missiond_knowledge::{EmbedError, ModelName, Reads};
+
     use super::*;
 
     #[test]
@@ -310,6 +355,51 @@ mod tests {
         assert!((coded.likeness(&unit) - 1.0).abs() < 0.01);
         assert_eq!(Coded::read(&coded.to_bytes(), 384), Some(coded.clone()));
         assert_eq!(Coded::read(&coded.to_bytes(), 383), None);
+    }
+
+    /// A model that counts what it is asked to read.
+    #[derive(Debug)]
+    struct Counting {
+        name: ModelName,
+        read: AtomicUsize,
+    }
+
+    impl Embedder for Counting {
+        fn name(&self) -> &ModelName {
+            &self.name
+        }
+
+        fn reads(&self) -> Reads {
+            Reads::Everything
+        }
+
+        fn embed(&self, texts: &[&str], _: Purpose) -> Result<Vec<Vec<f32>>, EmbedError> {
+            self.read.fetch_add(texts.len(), Ordering::Relaxed);
+            Ok(texts.iter().map(|text| vec![text.len() as f32]).collect())
+        }
+    }
+
+    #[tokio::test]
+    async fn a_question_to_many_repositories_is_read_once() {
+        let counting = Arc::new(Counting {
+            name: ModelName {
+                provider: "embedded".to_owned(),
+                model: "m".to_owned(),
+                revision: String::new(),
+                dimension: 1,
+            },
+            read: AtomicUsize::new(0),
+        });
+        let model: Arc<dyn Embedder> = Arc::clone(&counting) as Arc<dyn Embedder>;
+        let last = LastQuestion::default();
+        let same = (0..20).map(|_| last.read_with(&model, "divide"));
+        for vector in futures::future::join_all(same).await {
+            assert_eq!(vector.unwrap().as_deref(), Some(&[6.0][..]));
+        }
+        assert_eq!(counting.read.load(Ordering::Relaxed), 1);
+        let other = last.read_with(&model, "add").await.unwrap();
+        assert_eq!(other.as_deref(), Some(&[3.0][..]));
+        assert_eq!(counting.read.load(Ordering::Relaxed), 2);
     }
 
     #[test]

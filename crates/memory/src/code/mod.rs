@@ -27,6 +27,7 @@ use tokio::sync::Semaphore;
 
 use crate::knowledge::Knowledge;
 
+use meaning::LastQuestion;
 pub use meaning::MeaningStatus;
 pub use repository::{Fresh, Repository};
 
@@ -71,6 +72,7 @@ pub struct Shared {
     /// Whose model reads code; none where meaning is not compared.
     pub knowledge: Option<Knowledge>,
     questions: Semaphore,
+    last_question: LastQuestion,
     pub supervisor: Supervisor,
 }
 
@@ -119,6 +121,7 @@ impl CodeMaps {
                 understanding: Semaphore::new(1),
                 knowledge,
                 questions: Semaphore::new(QUESTIONS),
+                last_question: LastQuestion::default(),
                 supervisor,
             }),
             open: Mutex::new(Vec::new()),

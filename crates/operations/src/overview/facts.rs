@@ -18,15 +18,16 @@ use missiond_semantic::Reading;
 use missiond_slots::{OpenSlot, SlotCommand};
 use missiond_store::autopilot::{self, ModeRow};
 use missiond_store::board::{self, LastRound, OpenTasks};
-use missiond_store::conversations::usage::{self as of_conversations, ByModel};
+use missiond_store::conversations::usage::{self as of_conversations, Spent};
 use missiond_store::executions::{self, ExecutionFilter, ExecutionRow};
 use missiond_store::overview::{self, RunUsage};
 use missiond_store::questions::{self, QuestionFilter};
-use missiond_store::token_usage::{self, Tokens, begin_of_day, day_of};
+use missiond_store::token_usage::{Tokens, begin_of_day};
 use missiond_store::{StoreError, Tx};
 use tokio::sync::oneshot;
 
 use crate::call::{Call, of_store};
+use crate::run_facts::first_prompt;
 
 /// A terminal that does not answer is shown without its screen.
 const LOOK_WITHIN: Duration = Duration::from_secs(2);
@@ -61,9 +62,8 @@ pub(super) struct Rows {
     pub standing: Vec<BoardTask>,
     pub finished: Vec<BoardTask>,
     pub questions: Vec<Question>,
-    pub used_today: Tokens,
-    pub models_today: ByModel,
-    pub reported_cost_today: Option<u64>,
+    /// What the agents of tasks spent today, of each engine.
+    pub today: Vec<Spent>,
 }
 
 /// What the journal of a running agent says.
@@ -109,14 +109,19 @@ type Related = (
 );
 
 impl Facts {
-    pub(super) async fn gather(call: &Call, limit: u32) -> Result<Self, ApiError> {
+    /// Of a repository, or of all, with so many that are finished.
+    pub(super) async fn gather(
+        call: &Call,
+        repository: Option<String>,
+        limit: u32,
+    ) -> Result<Self, ApiError> {
         let daemon = &call.daemon;
         let now = daemon.clock.now();
         // Terminals first: a question that is raised meanwhile is in the rows then.
         let terminals = terminals(daemon.slots.open()).await;
         let read = daemon.db.read(move |tx| {
             Box::pin(async move {
-                let (rows, beyond) = read(tx, now, limit).await?;
+                let (rows, beyond) = read(tx, now, repository.as_deref(), limit).await?;
                 let related = related(tx, &rows).await?;
                 Ok::<_, StoreError>((rows, beyond, related))
             })
@@ -164,20 +169,18 @@ impl Facts {
     }
 }
 
-async fn read(tx: &mut Tx<'_>, now: Timestamp, limit: u32) -> Result<(Rows, u64), StoreError> {
+async fn read(
+    tx: &mut Tx<'_>,
+    now: Timestamp,
+    repository: Option<&str>,
+    limit: u32,
+) -> Result<(Rows, u64), StoreError> {
     let seen = overview::seen(tx).await?;
     let since = seen.unwrap_or_else(|| Timestamp::from_micros(0));
-    let (finished, all_finished) = board::finished_after(tx, since, limit).await?;
-    let (ended, all_ended) = overview::ended_without_task(tx, since, limit).await?;
+    let (finished, all_finished) = board::finished_after(tx, since, repository, limit).await?;
+    let (ended, all_ended) = overview::ended_without_task(tx, since, repository, limit).await?;
     let beyond = (all_finished + all_ended) - (finished.len() + ended.len()) as u64;
-    let mut used_today = Tokens::default();
-    for used in token_usage::by_day(tx, day_of(now)).await? {
-        used_today.input += used.tokens.input;
-        used_today.output += used.tokens.output;
-        used_today.cache_read += used.tokens.cache_read;
-        used_today.cache_write += used.tokens.cache_write;
-    }
-    let today = begin_of_day(now);
+    let today = of_conversations::by_day(tx, begin_of_day(now)).await?;
     let rows = Rows {
         mode: autopilot::mode(tx).await?,
         seen,
@@ -188,9 +191,7 @@ async fn read(tx: &mut Tx<'_>, now: Timestamp, limit: u32) -> Result<(Rows, u64)
         standing: board::standing(tx).await?,
         finished,
         questions: questions::list(tx, QuestionFilter::Open).await?,
-        used_today,
-        models_today: of_conversations::since(tx, today).await?,
-        reported_cost_today: of_conversations::reported_cost_since(tx, today).await?,
+        today: today.into_values().collect(),
     };
     Ok((rows, beyond))
 }
@@ -222,7 +223,6 @@ impl JournalFacts {
     fn of(state: &ExecutionState) -> Self {
         let delivered = |status: DeliveryStatus| status == DeliveryStatus::Delivered;
         let telemetry = &state.telemetry;
-        let first = state.timeline.items().find(|item| item.title == "prompt");
         Self {
             tokens: Tokens {
                 input: telemetry.input_tokens,
@@ -241,7 +241,7 @@ impl JournalFacts {
                 .last_words
                 .as_ref()
                 .map(|(text, _)| text.clone()),
-            first_prompt: first.map(|item| item.text.clone()),
+            first_prompt: first_prompt(state),
             updated_at: state.updated_at,
         }
     }

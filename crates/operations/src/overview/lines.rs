@@ -1,12 +1,11 @@
 //! The lines of an overview, from what was gathered.
 
 use std::collections::HashSet;
-use std::path::Path;
 use std::time::Duration;
 
 use missiond_api::operations::observe::{Cost, UsedTokens};
 use missiond_api::operations::overview::{
-    CheckState, OverviewKind, OverviewLine, OverviewQuestion, RepositoryName,
+    CheckState, OverviewKind, OverviewLine, OverviewQuestion,
 };
 use missiond_autopilot::Doing;
 use missiond_config::UsageConfig;
@@ -15,8 +14,12 @@ use missiond_core::{
     Timestamp,
 };
 use missiond_memory::cost;
+use missiond_semantic::GENERIC;
 use missiond_store::executions::ExecutionRow;
 use missiond_store::token_usage::Tokens;
+
+use crate::observe::used_tokens;
+use crate::run_facts::repository_name;
 
 use super::facts::{Facts, JournalFacts, Terminal};
 use super::words::{self, Owner};
@@ -158,10 +161,10 @@ impl Maker<'_> {
             None => self.title_of(row),
         };
         let repository = match task.and_then(|task| task.repository.as_deref()) {
-            Some(repository) => Some(named(repository)),
+            Some(repository) => Some(repository_name(repository)),
             None if task.is_none() => {
                 let checkout = facts.checkouts.get(&row.cwd);
-                Some(named(checkout.unwrap_or(&row.cwd)))
+                Some(repository_name(checkout.unwrap_or(&row.cwd)))
             }
             None => None,
         };
@@ -302,7 +305,7 @@ impl Maker<'_> {
         OverviewLine {
             task: Some(task.number),
             status: Some(task.status),
-            repository: task.repository.as_deref().map(named),
+            repository: task.repository.as_deref().map(repository_name),
             attempt: attempt.map(|attempt| attempt.id),
             execution: run,
             engine: task.engine.clone(),
@@ -321,7 +324,7 @@ impl Maker<'_> {
         let said = said.or_else(|| usage.and_then(|usage| usage.title.as_deref()));
         match said.and_then(|said| said.lines().find(|line| !line.trim().is_empty())) {
             Some(said) => said.trim().chars().take(LONGEST_TITLE).collect(),
-            None => format!("{} in {}", row.engine, name_of(&row.cwd)),
+            None => format!("{} in {}", row.engine, repository_name(&row.cwd).name),
         }
     }
 
@@ -401,13 +404,20 @@ fn of_agent(
 
 /// A terminal somebody opened, which belongs to no run.
 fn of_slot(facts: &Facts, terminal: &Terminal) -> OverviewLine {
-    let (kind, activity) = of_agent(facts.now, Some(terminal), None, Owner::Person);
     let open = &terminal.open;
+    // What a program without a manifest does cannot be told: it is a terminal, and no
+    // agent. Only that it asks something is seen.
+    let asks = terminal.state() == Some(PtyState::Confirming);
+    let (kind, activity) = if open.slot.engine.name() == GENERIC && !asks {
+        (OverviewKind::Idle, "Terminal opened by hand".to_owned())
+    } else {
+        of_agent(facts.now, Some(terminal), None, Owner::Person)
+    };
     let program = open.record.argv.join(" ");
     let checkout = facts.checkouts.get(&open.record.cwd);
     OverviewLine {
         kind,
-        repository: Some(named(checkout.unwrap_or(&open.record.cwd))),
+        repository: Some(repository_name(checkout.unwrap_or(&open.record.cwd))),
         slot: Some(open.slot.name.clone()),
         engine: Some(open.slot.engine.clone()),
         activity,
@@ -464,26 +474,4 @@ fn words_of(checks: Option<CheckState>) -> Option<String> {
         (_, 0) => format!("All {all} checks passed"),
         _ => format!("{} of {all} checks passed", checks.passed),
     })
-}
-
-fn named(path: &Path) -> RepositoryName {
-    RepositoryName {
-        name: name_of(path),
-        path: path.display().to_string(),
-    }
-}
-
-fn name_of(path: &Path) -> String {
-    let name = path.file_name().unwrap_or(path.as_os_str());
-    name.to_string_lossy().into_owned()
-}
-
-pub(super) fn used_tokens(tokens: Tokens) -> UsedTokens {
-    UsedTokens {
-        input: tokens.input,
-        output: tokens.output,
-        cache_read: tokens.cache_read,
-        cache_write: tokens.cache_write,
-        counted: tokens.counted(),
-    }
 }

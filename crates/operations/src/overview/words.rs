@@ -1,6 +1,6 @@
 //! What an agent does, in plain words.
 
-use missiond_core::{PtyState, Question, QuestionOrigin};
+use missiond_core::{PtyState, Question, QuestionOrigin, excerpt, one_line};
 use missiond_journal::catalogue::TargetKind;
 use missiond_journal::record::CurrentTarget;
 use missiond_semantic::{Reading, ToolLine, ToolPhase};
@@ -128,19 +128,7 @@ fn tool_line(tool: &ToolLine) -> Option<String> {
 
 /// On one line, and not too long.
 pub(super) fn cut(text: &str) -> String {
-    let mut words = String::new();
-    for word in text.split_whitespace() {
-        if !words.is_empty() {
-            words.push(' ');
-        }
-        words.push_str(word);
-        if words.chars().count() > LONGEST {
-            let mut shorter: String = words.chars().take(LONGEST).collect();
-            shorter.push('…');
-            return shorter;
-        }
-    }
-    words
+    excerpt(&one_line(text), LONGEST)
 }
 
 #[cfg(test)]

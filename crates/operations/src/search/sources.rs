@@ -8,9 +8,11 @@ use missiond_api::operations::code::CodeSearchParams;
 use missiond_api::operations::conversation::ConversationSearchParams;
 use missiond_api::operations::knowledge::{KbHitLimit, KbSearchParams};
 use missiond_api::operations::search::{SearchHit, SearchKind};
-use missiond_core::{AbsolutePath, ErrorCode, Limit, TaskRef, Text};
+use missiond_core::{AbsolutePath, ErrorCode, Limit, TaskRef, Text, excerpt, one_line};
+use missiond_journal::ExecutionState;
 use missiond_store::board::{self, TaskFilter};
-use missiond_store::executions::ExecutionFilter;
+use missiond_store::executions::{self, ExecutionFilter};
+use missiond_store::overview;
 use missiond_store::questions::QuestionFilter;
 use missiond_workspace::Repository;
 
@@ -62,36 +64,26 @@ pub(super) async fn tasks(call: &Call, words: &Words) -> Result<Vec<SearchHit>, 
     Ok(found.into_iter().take(MOST).map(hit).collect())
 }
 
-/// A run is found by its task, its agent, its folder, and what it last said.
+/// A run is found by its task, its agent, its folder, what it was asked, and while it
+/// runs by what it last said. No journal is read.
 pub(super) async fn runs(call: &Call, words: &Words) -> Result<Vec<SearchHit>, ApiError> {
-    let executions = &call.daemon.executions;
-    let shown = executions
-        .list(ExecutionFilter::Newest { limit: NEWEST })
-        .await
-        .map_err(|error| ApiError::new(error.code(), error.to_string()))?;
-    let ids: Vec<_> = shown.iter().map(|shown| shown.row.id).collect();
-    let tasks = call
-        .daemon
-        .db
-        .read(move |tx| {
-            Box::pin(async move {
-                let mut tasks = Vec::with_capacity(ids.len());
-                for id in ids {
-                    tasks.push(match board::attempt_of_execution(tx, id).await? {
-                        Some(attempt) => board::get(tx, attempt.task).await?,
-                        None => None,
-                    });
-                }
-                Ok(tasks)
-            })
+    let read = call.daemon.db.read(|tx| {
+        Box::pin(async move {
+            let newest = ExecutionFilter::Newest { limit: NEWEST };
+            let rows = executions::list(tx, newest).await?;
+            let ids: Vec<_> = rows.iter().map(|row| row.id).collect();
+            let tasks = board::tasks_of_executions(tx, &ids).await?;
+            Ok((rows, tasks, overview::titles_of(tx, &ids).await?))
         })
-        .await
-        .map_err(|error| of_store(&error))?;
+    });
+    let (rows, tasks, titles) = read.await.map_err(|error| of_store(&error))?;
+    let last_words = |state: &ExecutionState| state.last_known.last_words.clone();
     let mut found = Vec::new();
-    for (shown, task) in shown.into_iter().zip(tasks) {
-        let row = shown.row;
-        let state = shown.state.ok();
-        let said = state.and_then(|state| Some(state.last_known.last_words?.0));
+    for row in rows {
+        let task = tasks.get(&row.id);
+        let running = call.daemon.executions.peek(row.id, last_words);
+        let said = running.flatten().map(|(said, _)| said);
+        let said = said.or_else(|| titles.get(&row.id).cloned());
         let said = said.unwrap_or_default();
         let engine = row.engine.to_string();
         let title = match &task {
@@ -109,7 +101,7 @@ pub(super) async fn runs(call: &Call, words: &Words) -> Result<Vec<SearchHit>, A
             title,
             detail: shortened(&around(&said, words)),
             repository: task
-                .and_then(|task| task.repository)
+                .and_then(|task| task.repository.as_ref())
                 .map(|path| path.display().to_string()),
             at: Some(row.started_at),
             score: 0.0,
@@ -254,7 +246,7 @@ pub(super) async fn conversations(call: &Call, query: &str) -> Result<Vec<Search
 }
 
 pub(super) async fn commits(call: &Call, words: &Words) -> Result<Vec<SearchHit>, ApiError> {
-    let known = repository::known_paths(call).await?;
+    let known = repository::named_paths(call).await?;
     let searched = known.into_keys().take(MOST_REPOSITORIES).map(|path| async {
         // A folder that is no repository, or none any more, has no commits.
         let opened = Repository::open(&path).await.ok()?;
@@ -283,12 +275,13 @@ pub(super) async fn commits(call: &Call, words: &Words) -> Result<Vec<SearchHit>
     Ok(hits)
 }
 
-/// A merge of the autopilot names its task, whose review has the difference; of
-/// another commit the page has the repository.
+/// A merge of the autopilot begins with its task (`T-3: `), whose review has the
+/// difference; of another commit the page has the repository.
 fn commit_link(subject: &str, repository: &Path) -> String {
-    let word = subject.split([':', ' ']).next().unwrap_or_default();
-    match word.parse::<TaskRef>() {
-        Ok(TaskRef::Number(number)) => format!("/review/{number}"),
+    let task = subject.split_once(": ").map(|(task, _)| task);
+    let task = task.filter(|task| task.starts_with("T-"));
+    match task.map(str::parse::<TaskRef>) {
+        Some(Ok(TaskRef::Number(number))) => format!("/review/{number}"),
         _ => format!(
             "/code/repository?repo={}",
             encoded(&repository.display().to_string())
@@ -308,11 +301,7 @@ fn around(text: &str, words: &Words) -> String {
 }
 
 fn shortened(text: &str) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(LONGEST_DETAIL) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line,
-    }
+    excerpt(&one_line(text), LONGEST_DETAIL)
 }
 
 /// For a part of a query in an address.
@@ -326,4 +315,24 @@ fn encoded(text: &str) -> String {
         }
     }
     encoded
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_commit_of_a_task_leads_to_its_review() {
+        let link = |subject: &str| commit_link(subject, Path::new("/src/calc"));
+        assert_eq!(link("T-3: Square roots"), "/review/T-3");
+        for other in [
+            "3 small fixes",
+            "3: more",
+            "T-3 is half done",
+            "t-3: by hand",
+            "Revert \"T-3: Square roots\"",
+        ] {
+            assert_eq!(link(other), "/code/repository?repo=/src/calc", "{other}");
+        }
+    }
 }

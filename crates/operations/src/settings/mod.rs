@@ -15,8 +15,8 @@ use missiond_api::operations::config::{
 };
 use missiond_api::{ApiError, Home};
 use missiond_autopilot::board::check_repository_config;
-use missiond_config::history::{self, Draft, Entry, History, Subject, rewrite};
-use missiond_config::{EditError, shown, value_at};
+use missiond_config::history::{Change, Entry, History, Subject, rewrite};
+use missiond_config::{Config, EditError, shown, value_at};
 use missiond_core::{ErrorCode, Event, Timestamp};
 use missiond_os::files::Mode;
 use missiond_runtime::blocking;
@@ -74,6 +74,15 @@ impl From<EditError> for ChangeError {
     }
 }
 
+impl From<missiond_toolhub::ConfigError> for ChangeError {
+    fn from(error: missiond_toolhub::ConfigError) -> Self {
+        match error {
+            missiond_toolhub::ConfigError::Exists { .. } => Self::Conflict(error.to_string()),
+            error => Self::Refused(error.to_string()),
+        }
+    }
+}
+
 impl From<ChangeError> for ApiError {
     fn from(error: ChangeError) -> Self {
         let code = match &error {
@@ -87,8 +96,6 @@ impl From<ChangeError> for ApiError {
 }
 
 async fn set(call: Call, params: ConfigSetParams) -> Result<ConfigSetResult, ApiError> {
-    let settings = &call.daemon.settings;
-    let _changing = settings.changing.lock().await;
     let subject = match params.repository {
         None => Subject::Config,
         Some(repository) => Subject::Repository(repository_of(&repository)?),
@@ -99,21 +106,14 @@ async fn set(call: Call, params: ConfigSetParams) -> Result<ConfigSetResult, Api
         _ => key.split('.').map(str::to_owned).collect(),
     };
     let value = Some(params.value).filter(|value| !value.is_null());
-    let home = settings.home.clone();
-    let now = call.daemon.clock.now();
-    let changed = blocking(move || {
-        let file = file_of(&home, &subject);
-        let texts = rewrite(&file, mode_of(&subject), |text| {
-            let changed = edited(&subject, &file, text, &path, value.as_ref())?;
+    let work = move |files: &Files| {
+        files.change(&subject, &path, None, |file, text| {
+            let changed = edited(&subject, file, text, &path, value.as_ref())?;
             // To take a key out of a file that is not there makes none.
-            Ok::<_, ChangeError>(
-                Some(changed).filter(|changed| text.is_some() || !changed.is_empty()),
-            )
-        })?;
-        record(&home, &subject, &path, texts, None, now)
-    })
-    .await?;
-    finish(&call, changed).await
+            Ok(Some(changed).filter(|changed| text.is_some() || !changed.is_empty()))
+        })
+    };
+    change(&call, work).await
 }
 
 async fn list(call: Call, params: ConfigHistoryParams) -> Result<ConfigHistoryPage, ApiError> {
@@ -127,27 +127,139 @@ async fn list(call: Call, params: ConfigHistoryParams) -> Result<ConfigHistoryPa
 }
 
 async fn undo(call: Call, params: ConfigUndoParams) -> Result<ConfigSetResult, ApiError> {
-    let settings = &call.daemon.settings;
-    let _changing = settings.changing.lock().await;
     let number = params.change.to_u64();
-    let home = settings.home.clone();
-    let history = settings.history();
-    let now = call.daemon.clock.now();
-    let changed = blocking(move || {
-        let entries = history.load()?;
-        let mut entries = entries.into_iter();
+    let history = call.daemon.settings.history();
+    let work = move |files: &Files| {
+        let mut entries = history.load()?.into_iter();
         let entry = entries.find(|entry| entry.number == number);
         let entry = entry.ok_or(ChangeError::Unknown(number))?;
         if entry.undone {
             let message = format!("change {number} was undone already");
             return Err(ChangeError::Conflict(message));
         }
-        let mode = mode_of(&entry.subject);
-        let texts = rewrite(&entry.file, mode, |text| taken_back(&entry, text))?;
-        record(&home, &entry.subject, &entry.path, texts, Some(number), now)
-    })
-    .await?;
-    finish(&call, changed).await
+        let Change { subject, path, .. } = &entry.change;
+        files.change(subject, path, Some(number), |_, text| {
+            taken_back(&entry, text)
+        })
+    };
+    change(&call, work).await
+}
+
+/// Adds a server to the list, or takes one out.
+pub(super) async fn change_servers(
+    call: &Call,
+    name: ServerName,
+    entry: Option<ServerEntry>,
+) -> Result<ConfigChange, ApiError> {
+    let work = move |files: &Files| {
+        let folder = files.home.config_dir();
+        let path = ["servers".to_owned(), name.to_string()];
+        files.change(&Subject::Servers, &path, None, |_, text| {
+            let edited = match &entry {
+                Some(entry) => missiond_toolhub::with_server(folder, text, &name, entry),
+                None => missiond_toolhub::without_server(folder, text, &name),
+            };
+            Ok(Some(edited?))
+        })
+    };
+    let changed = change(call, work).await?.change;
+    changed.ok_or_else(|| ApiError::internal("the list of servers did not change"))
+}
+
+/// Makes a change, one after another, and puts it in force.
+async fn change(
+    call: &Call,
+    work: impl FnOnce(&Files) -> Result<Option<Entry>, ChangeError> + Send + 'static,
+) -> Result<ConfigSetResult, ApiError> {
+    let settings = &call.daemon.settings;
+    let _changing = settings.changing.lock().await;
+    let files = Files {
+        home: settings.home.clone(),
+        now: call.daemon.clock.now(),
+    };
+    let changed = blocking(move || work(&files)).await?;
+    finish(call, changed).await
+}
+
+/// The files that are changed, at one moment.
+struct Files {
+    home: Home,
+    now: Timestamp,
+}
+
+impl Files {
+    /// The one way into a file: what `edit` makes of it is checked as it is checked
+    /// when the file is read, written, and put on record. Nothing when the file is as
+    /// it was.
+    fn change(
+        &self,
+        subject: &Subject,
+        path: &[String],
+        undoes: Option<u64>,
+        mut edit: impl FnMut(&Path, Option<&str>) -> Result<Option<String>, ChangeError>,
+    ) -> Result<Option<Entry>, ChangeError> {
+        let file = file_of(&self.home, subject);
+        let texts = rewrite(&file, mode_of(subject), |before| {
+            let after = edit(&file, before)?;
+            if after.as_deref() != before {
+                self.check(subject, &file, after.as_deref())?;
+            }
+            Ok::<_, ChangeError>(after)
+        })?;
+        self.record(subject, path, texts, undoes)
+    }
+
+    fn check(&self, subject: &Subject, file: &Path, text: Option<&str>) -> Result<(), ChangeError> {
+        let refused = |why: &dyn std::fmt::Display| ChangeError::Refused(why.to_string());
+        match (subject, text) {
+            (Subject::Servers, text) => {
+                missiond_toolhub::ServerList::with_toml(self.home.config_dir(), text)?;
+            }
+            (_, None) => {}
+            (Subject::Config, Some(text)) => {
+                Config::parse(file, text).map_err(|error| refused(&error))?;
+            }
+            (Subject::Repository(_), Some(text)) => {
+                check_repository_config(file, text).map_err(|error| refused(&error))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn record(
+        &self,
+        subject: &Subject,
+        path: &[String],
+        (before, after): (Option<String>, Option<String>),
+        undoes: Option<u64>,
+    ) -> Result<Option<Entry>, ChangeError> {
+        if before == after {
+            return Ok(None);
+        }
+        let parts: Vec<_> = path.iter().map(String::as_str).collect();
+        let at = |text: &Option<String>| value_at(text.as_deref().unwrap_or_default(), &parts);
+        let (old_value, new_value) = (at(&before), at(&after));
+        let show = |value: &Option<Value>| {
+            let value = value.as_ref()?;
+            Some(match subject {
+                Subject::Servers => target_of(value),
+                _ => shown(&key_of(path), value),
+            })
+        };
+        let change = Change {
+            old: show(&old_value),
+            new: show(&new_value),
+            subject: subject.clone(),
+            file: file_of(&self.home, subject),
+            path: path.to_vec(),
+            old_value,
+            new_value,
+            undoes,
+        };
+        let history = History::new(self.home.config_history());
+        let texts = (before.as_deref(), after.as_deref());
+        Ok(Some(history.add(change, texts, self.now)?))
+    }
 }
 
 /// The text without a change: as it was, or with the value that the key had when
@@ -156,20 +268,26 @@ fn taken_back(entry: &Entry, text: Option<&str>) -> Result<Option<String>, Chang
     if let Some(before) = entry.exact(text) {
         return Ok(before);
     }
+    let Change { path, .. } = &entry.change;
     let text = text.unwrap_or_default();
-    let path: Vec<_> = entry.path.iter().map(String::as_str).collect();
-    if value_at(text, &path) != entry.new_value {
+    let parts: Vec<_> = path.iter().map(String::as_str).collect();
+    if value_at(text, &parts) != entry.change.new_value {
         let message = format!(
             "`{}` was changed again since; set it to what you want instead",
-            key_of(&entry.path)
+            key_of(path)
         );
         return Err(ChangeError::Conflict(message));
     }
-    let value = entry.old_value.as_ref();
-    edited(&entry.subject, &entry.file, Some(text), &entry.path, value).map(Some)
+    let Change {
+        subject,
+        file,
+        old_value,
+        ..
+    } = &entry.change;
+    edited(subject, file, Some(text), path, old_value.as_ref()).map(Some)
 }
 
-/// A text with another value, checked as the file is checked when it is read.
+/// A text with another value.
 fn edited(
     subject: &Subject,
     file: &Path,
@@ -184,54 +302,7 @@ fn edited(
     }
     let parts: Vec<_> = path.iter().map(String::as_str).collect();
     let refused = |why: String| ChangeError::Refused(format!("`{key}` {why}"));
-    let changed = missiond_config::change(text, &parts, value).map_err(refused)?;
-    if let Subject::Repository(_) = subject {
-        check_repository_config(file, &changed)
-            .map_err(|error| ChangeError::Refused(error.to_string()))?;
-    }
-    Ok(changed)
-}
-
-/// Puts a change on record; nothing when the file is as it was.
-fn record(
-    home: &Home,
-    subject: &Subject,
-    path: &[String],
-    (before, after): (Option<String>, Option<String>),
-    undoes: Option<u64>,
-    now: Timestamp,
-) -> Result<Option<Entry>, ChangeError> {
-    if before == after {
-        return Ok(None);
-    }
-    let parts: Vec<_> = path.iter().map(String::as_str).collect();
-    let at = |text: &Option<String>| value_at(text.as_deref().unwrap_or_default(), &parts);
-    let (old_value, new_value) = (at(&before), at(&after));
-    let key = key_of(path);
-    let show = |value: &Option<Value>| {
-        let value = value.as_ref()?;
-        Some(match subject {
-            Subject::Servers => target_of(value),
-            _ => shown(&key, value),
-        })
-    };
-    let draft = Draft {
-        old: show(&old_value),
-        new: show(&new_value),
-        subject: subject.clone(),
-        file: file_of(home, subject),
-        path: path.to_vec(),
-        old_value,
-        new_value,
-        undoes,
-    };
-    let history = History::new(home.config_history());
-    Ok(Some(history.add(
-        draft,
-        before.as_deref(),
-        after.as_deref(),
-        now,
-    )?))
+    missiond_config::change(text, &parts, value).map_err(refused)
 }
 
 /// Puts what was changed in force and tells the timeline.
@@ -245,7 +316,7 @@ async fn finish(call: &Call, changed: Option<Entry>) -> Result<ConfigSetResult, 
     };
     let change = change_of(&entry);
     tell(call, &change).await;
-    let effect = if entry.subject == Subject::Config {
+    let effect = if entry.change.subject == Subject::Config {
         let reloaded = reload::reload_config(&call.daemon, call.trace).await;
         let reloaded =
             reloaded.map_err(|error| ApiError::new(ErrorCode::InvalidConfig, error.to_string()))?;
@@ -284,41 +355,6 @@ async fn tell(call: &Call, change: &ConfigChange) {
     if let Err(error) = call.daemon.timeline.record(event, call.trace).await {
         tracing::warn!(%error, "configuration change not recorded on timeline");
     }
-}
-
-/// Adds a server to the list, or takes one out.
-pub(super) async fn change_servers(
-    call: &Call,
-    name: ServerName,
-    entry: Option<ServerEntry>,
-) -> Result<ConfigChange, ApiError> {
-    let settings = &call.daemon.settings;
-    let _changing = settings.changing.lock().await;
-    let home = settings.home.clone();
-    let now = call.daemon.clock.now();
-    let changed = blocking(move || {
-        let folder = home.config_dir();
-        let file = file_of(&home, &Subject::Servers);
-        let before = history::read(&file)?;
-        let edited = match &entry {
-            Some(entry) => missiond_toolhub::add(folder, &name, entry),
-            None => missiond_toolhub::remove(folder, &name),
-        };
-        edited.map_err(|error| match error {
-            missiond_toolhub::ConfigError::Exists { .. } => {
-                ChangeError::Conflict(error.to_string())
-            }
-            error => ChangeError::Refused(error.to_string()),
-        })?;
-        let after = history::read(&file)?;
-        let path = vec!["servers".to_owned(), name.to_string()];
-        record(&home, &Subject::Servers, &path, (before, after), None, now)
-    })
-    .await?;
-    let entry = changed.ok_or_else(|| ApiError::internal("the list of servers did not change"))?;
-    let change = change_of(&entry);
-    tell(call, &change).await;
-    Ok(change)
 }
 
 fn file_of(home: &Home, subject: &Subject) -> PathBuf {
@@ -365,18 +401,19 @@ fn target_of(server: &Value) -> String {
 }
 
 fn change_of(entry: &Entry) -> ConfigChange {
+    let change = &entry.change;
     ConfigChange {
         change: entry.number,
         at: entry.at,
-        key: key_of(&entry.path),
-        repository: match &entry.subject {
+        key: key_of(&change.path),
+        repository: match &change.subject {
             Subject::Repository(repository) => Some(repository.display().to_string()),
             _ => None,
         },
-        file: entry.file.display().to_string(),
-        old: entry.old.clone(),
-        new: entry.new.clone(),
-        undoes: entry.undoes,
+        file: change.file.display().to_string(),
+        old: change.old.clone(),
+        new: change.new.clone(),
+        undoes: change.undoes,
         undone: entry.undone,
     }
 }

@@ -41,6 +41,7 @@ pub(super) fn summary(found: &WorktreeEntry, usual_engine: &CliEngine) -> Worktr
         deletions: size.deletions,
         checks: found.checks.clone(),
         updated_at: moments.flatten(),
+        pull_request: task.and_then(|task| task.pull_request.clone()),
         standing,
         landed: seen.ok().and_then(|seen| landing(&seen.landed)),
         reason,
@@ -68,10 +69,14 @@ fn standing(found: &WorktreeEntry) -> (WorktreeStanding, String) {
             "is ready for review, on its branch alone".to_owned(),
         ),
         (None, Err(error)) => (WorktreeStanding::Unreadable, error.to_string()),
-        (None, Ok(_)) if reviewed => (
-            WorktreeStanding::ReadyForReview,
-            "is ready for review".to_owned(),
-        ),
+        (None, Ok(_)) if reviewed => {
+            let opened = task.and_then(|task| task.pull_request.as_ref());
+            let reason = match opened {
+                Some(opened) => format!("waits for {opened}"),
+                None => "is ready for review".to_owned(),
+            };
+            (WorktreeStanding::ReadyForReview, reason)
+        }
         (None, Ok(seen)) => match &seen.removal {
             Removal::Safe => (WorktreeStanding::Removable, whereabouts(seen)),
             holds => (WorktreeStanding::HoldsWork, format!("holds {holds}")),

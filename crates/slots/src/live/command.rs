@@ -98,6 +98,9 @@ pub struct SlotView {
     pub draft: Option<String>,
     /// The last line of its work, without what draws the screen.
     pub work_line: Option<String>,
+    /// How often somebody typed to the program since this daemon has it: a person, or
+    /// the daemon for one.
+    pub typed: u64,
     /// What keeps the program from working, or this daemon from seeing it.
     pub trouble: Option<String>,
 }

@@ -2,7 +2,7 @@
 
 use missiond_pty::host::{HostConnection, HostError, ToHost};
 use missiond_pty::{MAX_SIZE, MIN_SIZE, TimedReading};
-use missiond_semantic::Size;
+use missiond_semantic::{Key, Size};
 use tokio::time::Instant;
 
 use super::{CommandError, Live, SlotCommand, SlotView, input};
@@ -24,6 +24,7 @@ impl Live {
                 let drafted = prompt.filter(|prompt| !prompt.is_empty());
                 let _ = done.send(SlotView {
                     watched: self.viewers.any(),
+                    typed: self.typed,
                     takes_text,
                     draft: drafted.map(|prompt| prompt.text()),
                     work_line: self.session.work_line(),
@@ -129,6 +130,8 @@ impl Live {
         bytes: &[u8],
         changes: &mut Vec<TimedReading>,
     ) -> Result<(), HostError> {
+        // What a viewer's terminal reports by itself is no key.
+        self.typed += u64::from(Key::of_input(bytes).is_some());
         input(host, bytes).await?;
         let now = self.now();
         self.session.sent(bytes, now, changes);

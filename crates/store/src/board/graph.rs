@@ -193,6 +193,62 @@ pub(super) async fn release_dependents(
     tx.execute(sql, &[Value::written(task)]).await.map(drop)
 }
 
+/// What waits for the first task waits for the second from now on, neither of which
+/// is done. A task that the second waits for itself waits for neither.
+pub(super) async fn move_dependents(
+    tx: &mut Tx<'_>,
+    from: BoardTaskId,
+    to: BoardTaskId,
+    act: &Act,
+) -> Result<(), StoreError> {
+    let sql = format!(
+        "SELECT {} FROM board_tasks WHERE id IN \
+             (SELECT task FROM board_dependencies WHERE depends_on = $1) ORDER BY id{}",
+        rows::TASK,
+        tx.for_update()
+    );
+    let dependents = rows::tasks(&tx.query(&sql, &[Value::written(from)]).await?)?;
+    if dependents.is_empty() {
+        return Ok(());
+    }
+    let before = waited_for(tx, to).await?;
+    for mut task in dependents {
+        let sql = "DELETE FROM board_dependencies WHERE task = $1 AND depends_on = $2";
+        tx.execute(sql, &[Value::written(task.id), Value::written(from)])
+            .await?;
+        let moved = if before.contains(&task.id) {
+            0
+        } else {
+            let sql = "INSERT INTO board_dependencies (task, depends_on) VALUES ($1, $2) \
+                 ON CONFLICT DO NOTHING";
+            tx.execute(sql, &[Value::written(task.id), Value::written(to)])
+                .await?
+        };
+        if moved == 0 {
+            let sql =
+                "UPDATE board_tasks SET open_dependencies = open_dependencies - 1 WHERE id = $1";
+            tx.execute(sql, &[Value::written(task.id)]).await?;
+        }
+        task.updated_at = act.now;
+        rows::store_status(tx, &task).await?;
+        act.record(tx, vec![updated(&task)]).await?;
+    }
+    Ok(())
+}
+
+/// A task, and all it waits for, also by way of others.
+async fn waited_for(
+    tx: &mut Tx<'_>,
+    task: BoardTaskId,
+) -> Result<HashSet<BoardTaskId>, StoreError> {
+    let sql = "WITH RECURSIVE waited (task) AS ( \
+         SELECT id FROM board_tasks WHERE id = $1 \
+         UNION SELECT d.depends_on FROM board_dependencies d JOIN waited w ON d.task = w.task) \
+         SELECT task FROM waited";
+    let found = tx.query(sql, &[Value::written(task)]).await?;
+    found.iter().map(|row| row.parse(0)).collect()
+}
+
 /// Locks the tasks in one order and says how each stands; one that does not
 /// exist is not in the answer.
 async fn lock_tasks(

@@ -237,7 +237,8 @@ pub(super) struct Running {
 
 #[derive(Debug, Clone)]
 struct RunningTask {
-    id: BoardTaskId,
+    /// Alternatives may touch the same: only one of them is kept.
+    group: BoardTaskId,
     number: TaskNumber,
     repository: Option<String>,
     touches: Vec<String>,
@@ -353,7 +354,7 @@ impl Running {
         self.tasks
             .iter()
             .filter(move |other| {
-                other.id != task.id
+                other.group != task.group()
                     && other.repository.as_deref() == repository
                     && any_overlap(&other.touches, &task.touches)
             })
@@ -372,13 +373,13 @@ impl Running {
 
 /// The running tasks that touch paths.
 async fn tasks_with_touches(tx: &mut Tx<'_>) -> Result<Vec<RunningTask>, StoreError> {
-    let sql = "SELECT id, number, repository, touches FROM board_tasks \
+    let sql = "SELECT coalesce(alternative_of, id), number, repository, touches FROM board_tasks \
          WHERE status = 'running' AND touches <> '[]' ORDER BY number";
     let one = |row: &Row| {
         let touches = serde_json::from_str(row.text(3)?)
             .map_err(|error| StoreError::internal(format!("touches: {error}")))?;
         Ok(RunningTask {
-            id: row.parse(0)?,
+            group: row.parse(0)?,
             number: TaskNumber(row.get(1)?),
             repository: row.get(2)?,
             touches,

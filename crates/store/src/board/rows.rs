@@ -12,9 +12,9 @@ use crate::{Row, StoreError, Tx, Value};
 pub(super) const TASK: &str = "id, number, title, description, status, phase, phases, priority, \
      rank, parent, labels, touches, due, engine, args, permission, model, repository, isolation, \
      base, finish, checks, setup, teardown, max_attempts, budget, tries, not_before, blocked, \
-     created_at, updated_at, finished_at, review";
+     created_at, updated_at, finished_at, review, pull_request, alternative_of";
 
-fn json<T: Serialize>(value: &T) -> Result<Value, StoreError> {
+pub(super) fn json<T: Serialize>(value: &T) -> Result<Value, StoreError> {
     let text = serde_json::to_string(value);
     text.map(Value::Text)
         .map_err(|error| StoreError::internal(error.to_string()))
@@ -76,6 +76,11 @@ pub(super) fn task_values(task: &BoardTask) -> Result<Vec<Value>, StoreError> {
         task.updated_at.into(),
         task.finished_at.into(),
         task.review.as_str().into(),
+        match &task.pull_request {
+            Some(opened) => json(opened)?,
+            None => Value::Null,
+        },
+        task.alternative_of.map(|head| head.to_string()).into(),
     ])
 }
 
@@ -119,6 +124,11 @@ pub(super) fn task(row: &Row) -> Result<BoardTask, StoreError> {
         updated_at: row.get(30)?,
         finished_at: row.get(31)?,
         review: row.parse(32)?,
+        pull_request: match row.get::<Option<String>>(33)? {
+            Some(_) => Some(from_json(row, 33)?),
+            None => None,
+        },
+        alternative_of: row.parse_optional(34)?,
     })
 }
 

@@ -1,7 +1,9 @@
 //! Tasks as the overview wants them: those at work or waiting for a person, those
 //! finished lately, and the last attempt of each, all of them at once.
 
-use missiond_core::{Attempt, AttemptId, BoardTask, BoardTaskId, Timestamp};
+use std::collections::BTreeMap;
+
+use missiond_core::{Attempt, AttemptId, BoardTask, BoardTaskId, ExecutionId, Timestamp};
 
 use super::attempt_rows::{self, ATTEMPT};
 use super::rows::{self, TASK, placeholders};
@@ -36,18 +38,29 @@ pub async fn standing(tx: &mut Tx<'_>) -> Result<Vec<BoardTask>, StoreError> {
     rows::tasks(&tx.query(&sql, &[]).await?)
 }
 
-/// Tasks that were done or given up after a moment: the newest, and how many there
-/// are.
+/// Tasks of a repository, or all, that were done or given up after a moment: the
+/// newest, and how many there are.
 pub async fn finished_after(
     tx: &mut Tx<'_>,
     moment: Timestamp,
+    repository: Option<&str>,
     limit: u32,
 ) -> Result<(Vec<BoardTask>, u64), StoreError> {
-    let rest = "FROM board_tasks WHERE finished_at > $1 AND status IN ('done', 'failed')";
-    let sql = format!("SELECT {TASK} {rest} ORDER BY finished_at DESC, number DESC LIMIT $2");
-    let found = rows::tasks(&tx.query(&sql, &[moment.into(), limit.into()]).await?)?;
+    let mut params: Vec<Value> = vec![moment.into()];
+    let of = repository.map_or("", |repository| {
+        params.push(repository.into());
+        "AND repository = $2"
+    });
+    let rest =
+        format!("FROM board_tasks WHERE finished_at > $1 {of} AND status IN ('done', 'failed')");
     let count = format!("SELECT count(*) {rest}");
-    let count = tx.query_one(&count, &[moment.into()]).await?;
+    let count = tx.query_one(&count, &params).await?;
+    params.push(limit.into());
+    let sql = format!(
+        "SELECT {TASK} {rest} ORDER BY finished_at DESC, number DESC LIMIT ${}",
+        params.len()
+    );
+    let found = rows::tasks(&tx.query(&sql, &params).await?)?;
     Ok((found, counted(count.as_ref(), 0)?))
 }
 
@@ -77,6 +90,33 @@ pub async fn tasks_with(
         found.extend(rows::tasks(&tx.query(&sql, &params).await?)?);
     }
     Ok(found)
+}
+
+/// The task each of these runs was last started for; a run of none is not there.
+pub async fn tasks_of_executions(
+    tx: &mut Tx<'_>,
+    executions: &[ExecutionId],
+) -> Result<BTreeMap<ExecutionId, BoardTask>, StoreError> {
+    let mut of: BTreeMap<ExecutionId, BoardTaskId> = BTreeMap::new();
+    for some in executions.chunks(AT_ONCE) {
+        let sql = format!(
+            "SELECT execution, task FROM board_attempts WHERE execution IN ({}) \
+             ORDER BY started_at, id",
+            placeholders(1, some.len())
+        );
+        let params: Vec<Value> = some.iter().map(|id| Value::written(*id)).collect();
+        for row in tx.query(&sql, &params).await? {
+            of.insert(row.parse(0)?, row.parse(1)?);
+        }
+    }
+    let mut ids: Vec<_> = of.values().copied().collect();
+    ids.sort_unstable();
+    ids.dedup();
+    let tasks = tasks_with(tx, &ids).await?;
+    let tasks: BTreeMap<_, _> = tasks.into_iter().map(|task| (task.id, task)).collect();
+    let with_task =
+        |(run, task): (ExecutionId, BoardTaskId)| Some((run, tasks.get(&task)?.clone()));
+    Ok(of.into_iter().filter_map(with_task).collect())
 }
 
 /// The last attempt of each of these tasks.

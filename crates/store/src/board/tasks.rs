@@ -4,13 +4,13 @@ use std::collections::HashMap;
 
 use missiond_core::machines::Machine;
 use missiond_core::{
-    BoardTask, BoardTaskId, BoardTaskStatus, EngineeringPhase, Event, Note, Outcome, TaskDraft,
-    TaskNumber, TaskRef,
+    BoardTask, BoardTaskId, BoardTaskStatus, EngineeringPhase, Event, Note, TaskDraft, TaskNumber,
+    TaskRef,
 };
 
 use super::rows::{self, TASK, placeholders};
-use super::{Act, ImportedStatus, NewBoardTask, attempts, graph, lock, updated};
-use crate::{StoreError, Tx, Value, leases};
+use super::{Act, ImportedStatus, NewBoardTask, alternatives, attempts, graph, lock, updated};
+use crate::{StoreError, Tx, Value};
 
 /// Which tasks to list, the most wanted first.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -98,10 +98,12 @@ pub async fn add_graph(
         tasks.push(insert(tx, new, number, act).await?);
     }
     // Now that every row is there that a part may name.
-    for task in tasks.iter().filter(|task| task.parent.is_some()) {
-        let sql = "UPDATE board_tasks SET parent = $2 WHERE id = $1";
-        let parent = task.parent.map(|parent| parent.to_string());
-        tx.execute(sql, &[Value::written(task.id), parent.into()])
+    let named = |task: &&BoardTask| task.parent.is_some() || task.alternative_of.is_some();
+    for task in tasks.iter().filter(named) {
+        let sql = "UPDATE board_tasks SET parent = $2, alternative_of = $3 WHERE id = $1";
+        let [parent, head] =
+            [task.parent, task.alternative_of].map(|named| named.map(|id| id.to_string()).into());
+        tx.execute(sql, &[Value::written(task.id), parent, head])
             .await?;
     }
     graph::connect(tx, &edges, &names).await?;
@@ -124,7 +126,7 @@ async fn insert(
             detail: error.to_string(),
         }
     })?;
-    task.parent = new.parent;
+    let (parent, alternative_of) = (new.parent, new.alternative_of);
     let history = new.history;
     task.created_at = history.created_at.unwrap_or(act.now);
     if let Some(brought) = history.status {
@@ -138,10 +140,9 @@ async fn insert(
             ImportedStatus::Failed { reason } | ImportedStatus::Blocked { reason } => Some(reason),
         };
     }
-    let parent = task.parent.take();
     let mut values = rows::task_values(&task)?;
     values.push(0_i64.into());
-    task.parent = parent;
+    (task.parent, task.alternative_of) = (parent, alternative_of);
     let sql = format!(
         "INSERT INTO board_tasks ({TASK}, open_dependencies) VALUES ({})",
         placeholders(1, values.len())
@@ -195,12 +196,15 @@ pub async fn edit(
     } else {
         after.phase
     };
+    alternatives::keep_reviewed(tx, &before, &after).await?;
     after.parent = before.parent;
+    after.alternative_of = before.alternative_of;
     after.tries = before.tries;
     after.not_before = before.not_before;
     after.blocked = before.blocked;
     after.created_at = before.created_at;
     after.finished_at = before.finished_at;
+    after.pull_request = before.pull_request;
     rows::store(tx, &after).await?;
     act.record(tx, vec![updated(&after)]).await?;
     Ok(after)
@@ -406,57 +410,6 @@ pub async fn retry(
     task.updated_at = act.now;
     rows::store_status(tx, &task).await?;
     act.record(tx, vec![updated(&task)]).await?;
-    Ok(task)
-}
-
-/// Nobody works on it any more: the running attempt is cancelled and its token
-/// is stale from now on.
-pub async fn cancel(
-    tx: &mut Tx<'_>,
-    id: BoardTaskId,
-    reason: &str,
-    act: &Act,
-) -> Result<BoardTask, StoreError> {
-    let mut task = rows::get_for_update(tx, id).await?;
-    let was_running = task.status == BoardTaskStatus::Running;
-    task.status = task.status.transition(BoardTaskStatus::Failed)?;
-    task.blocked = Some(reason.to_owned());
-    task.not_before = None;
-    task.updated_at = act.now;
-    task.finished_at = Some(act.now);
-    rows::store_status(tx, &task).await?;
-    if was_running {
-        attempts::end_running(tx, id, Outcome::Cancelled, Some(reason), act).await?;
-        leases::revoke(tx, &super::resource(id), act.now).await?;
-    }
-    act.record(tx, vec![updated(&task)]).await?;
-    Ok(task)
-}
-
-/// A person has taken the work: the task is done, whatever became of its
-/// attempts. How it was done stays as a note.
-pub async fn complete(
-    tx: &mut Tx<'_>,
-    id: BoardTaskId,
-    author: &str,
-    how: &str,
-    act: &Act,
-) -> Result<BoardTask, StoreError> {
-    let mut task = rows::get_for_update(tx, id).await?;
-    if task.status == BoardTaskStatus::Running {
-        return Err(StoreError::conflict(format!(
-            "{} is running: its attempt must end first",
-            task.number
-        )));
-    }
-    task.status = task.status.transition(BoardTaskStatus::Done)?;
-    task.blocked = None;
-    task.not_before = None;
-    task.updated_at = act.now;
-    task.finished_at = Some(act.now);
-    rows::store_status(tx, &task).await?;
-    graph::release_dependents(tx, id).await?;
-    add_note(tx, id, author, how, act).await?;
     Ok(task)
 }
 

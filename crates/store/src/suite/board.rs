@@ -1,6 +1,7 @@
 //! The board: its graph, what is ready, and who may work on what. Here is what the
 //! cases are made of.
 
+mod alternatives;
 mod attempts;
 mod cards;
 mod graph;
@@ -24,6 +25,7 @@ use crate::board::{
 use crate::timeline::{self, TimelineFilter};
 use crate::{DbUrl, MissionDb, StoreError, Tx};
 
+pub use alternatives::*;
 pub use attempts::*;
 pub use cards::*;
 pub use graph::*;

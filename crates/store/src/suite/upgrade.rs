@@ -298,6 +298,18 @@ const HOLDINGS: &[Holding] = &[
              WHERE request = 'kept'",
         answer: &["4"],
     },
+    Holding {
+        since: 21,
+        write: "UPDATE board_tasks SET pull_request = '{}'",
+        ask: "SELECT pull_request FROM board_tasks",
+        answer: &["{}"],
+    },
+    Holding {
+        since: 22,
+        write: "UPDATE board_tasks SET alternative_of = 'b1'",
+        ask: "SELECT alternative_of FROM board_tasks",
+        answer: &["b1"],
+    },
 ];
 
 pub async fn every_earlier_version_upgrades_and_keeps_its_data(url: DbUrl) {

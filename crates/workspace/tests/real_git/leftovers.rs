@@ -28,6 +28,7 @@ async fn caches_and_build_output_are_not_committed_and_are_named() {
         ".pytest_cache/v/lastfailed",
         "sub/target/debug/x",
         "code/target/aim.txt",
+        "web/package.json",
         "web/node_modules/left-pad/index.js",
     ];
     for name in new {
@@ -44,9 +45,10 @@ async fn caches_and_build_output_are_not_committed_and_are_named() {
         "web/node_modules/left-pad/index.js",
     ];
     assert_eq!(left_out, paths(&expected));
+    assert_eq!(committed.doubtful, paths(&[]));
     assert_eq!(
         changed(&sample, &worktree),
-        "code/b.py\ncode/target/aim.txt"
+        "code/b.py\ncode/target/aim.txt\nweb/package.json"
     );
 
     // They are in nobody's way: the work is finished, the worktree can go.
@@ -79,7 +81,7 @@ async fn after_checks_the_tree_is_the_checked_commit_again() {
     commit_all(&sample.repository);
     let worktree = sample.work("checked", "code/b", "b\n").await;
     let head = git(worktree.path(), ["rev-parse", "HEAD"]);
-    worktree.begin_checks().await.unwrap();
+    worktree.begin_checks(None).await.unwrap();
     write(worktree.path(), "old.pyc", "compiled again");
     write(worktree.path(), "out/deep/report.txt", "by the check");
     write(worktree.path(), "ignored/cache", "stays");
@@ -91,13 +93,19 @@ async fn after_checks_the_tree_is_the_checked_commit_again() {
 
     let restored = worktree.end_checks().await.unwrap();
     assert_eq!(restored.changed, paths(&["code/b", "old.pyc"]));
-    assert_eq!(restored.removed, paths(&["out/deep/report.txt"]));
+    assert_eq!(restored.removed, paths(&["staged", "out/deep/report.txt"]));
     let status = worktree.status().await.unwrap();
     assert!(status.is_clean(), "{status:?}");
     assert_eq!(status.head, head);
     assert_eq!(status.branch.as_deref(), Some(worktree.branch()));
     assert!(!worktree.path().join("out").exists());
     assert!(worktree.path().join("ignored/cache").exists());
+    let kept = sample.git([
+        "for-each-ref",
+        "--format=%(contents:subject)",
+        "refs/missiond",
+    ]);
+    assert_eq!(kept, "by the check", "no commit is lost");
     assert!(worktree.end_checks().await.unwrap().is_empty(), "only once");
 }
 
@@ -105,7 +113,7 @@ async fn after_checks_the_tree_is_the_checked_commit_again() {
 async fn what_cut_off_checks_left_is_put_back_before_anything_is_committed() {
     let sample = Sample::new();
     let worktree = sample.work("cut-off", "code/b", "b\n").await;
-    worktree.begin_checks().await.unwrap();
+    worktree.begin_checks(None).await.unwrap();
     write(worktree.path(), "snapshot", "by the check");
     write(worktree.path(), "code/b", "by the check\n");
     // Another daemon finds it.
@@ -114,6 +122,163 @@ async fn what_cut_off_checks_left_is_put_back_before_anything_is_committed() {
     assert_eq!(committed.commit, None);
     assert_eq!(changed(&sample, &worktree), "code/b");
     assert_eq!(sample.at(worktree.branch(), "code/b"), "b");
+}
+
+#[tokio::test]
+async fn what_an_agent_commits_after_cut_off_checks_is_never_put_back() {
+    let sample = Sample::new();
+    let worktree = sample.work("goes-on", "code/b", "b\n").await;
+    worktree
+        .begin_checks(Some("then".to_owned()))
+        .await
+        .unwrap();
+    write(worktree.path(), "snapshot", "by the check");
+    // The daemon died. The next agent works in the same place.
+    let worktree = Worktree::open(worktree.path()).await.unwrap();
+    let begun = worktree.checks_begun().unwrap().unwrap();
+    assert_eq!(begun.moment.as_deref(), Some("then"));
+    write(worktree.path(), "code/c", "by the agent\n");
+    let head = commit_all(worktree.path());
+    write(worktree.path(), "code/b", "by the agent\n");
+    write(worktree.path(), "code/d", "by the agent\n");
+    let committed = worktree.commit_all("More").await.unwrap();
+    assert!(committed.commit.is_some());
+    assert_eq!(worktree.checks_begun().unwrap(), None);
+    for file in ["code/b", "code/c", "code/d"] {
+        assert_eq!(sample.at(worktree.branch(), file), "by the agent", "{file}");
+    }
+    assert_eq!(git(worktree.path(), ["rev-parse", "HEAD^"]), head);
+}
+
+#[tokio::test]
+async fn a_finish_takes_what_was_committed_after_cut_off_checks() {
+    let sample = Sample::new();
+    let worktree = sample.work("finished-on", "code/b", "b\n").await;
+    worktree.begin_checks(None).await.unwrap();
+    write(worktree.path(), "code/c", "by the agent\n");
+    commit_all(worktree.path());
+    let finished = worktree.finish(&into_main(Finish::Merge)).await.unwrap();
+    assert!(matches!(finished, Finished::Merged { .. }), "{finished:?}");
+    assert_eq!(sample.at("main", "code/c"), "by the agent");
+}
+
+#[tokio::test]
+async fn what_was_different_before_the_checks_stays_as_it_is() {
+    let sample = Sample::new();
+    let worktree = sample.work("different", "code/b", "b\n").await;
+    write(worktree.path(), "readme", "by the agent\n");
+    write(worktree.path(), "code/new", "by the agent\n");
+    worktree.begin_checks(None).await.unwrap();
+    write(worktree.path(), "code/b", "by the check\n");
+    write(worktree.path(), "code/dirt", "by the check\n");
+    write(worktree.path(), "code/staged", "by the check\n");
+    git(worktree.path(), ["add", "--intent-to-add", "code/staged"]);
+    git(
+        worktree.path(),
+        ["commit", "--quiet", "--allow-empty", "-m", "by the check"],
+    );
+    let restored = worktree.end_checks().await.unwrap();
+    assert_eq!(restored.changed, paths(&["code/b"]));
+    assert_eq!(restored.removed, paths(&["code/staged", "code/dirt"]));
+    let status = worktree.status().await.unwrap();
+    assert_eq!(status.changed, paths(&["readme"]));
+    assert_eq!(status.untracked, paths(&["code/new"]));
+    let readme = std::fs::read_to_string(worktree.path().join("readme"));
+    assert_eq!(readme.unwrap(), "by the agent\n");
+}
+
+#[tokio::test]
+async fn a_merge_that_checks_left_half_done_is_undone() {
+    let sample = Sample::new();
+    let worktree = sample.work("merging", "readme", "mine\n").await;
+    sample.commit("readme", "theirs\n");
+    worktree.begin_checks(None).await.unwrap();
+    let merge = std::process::Command::new("git")
+        .args(["merge", "--quiet", "main"])
+        .current_dir(worktree.path())
+        .output();
+    assert!(!merge.unwrap().status.success(), "it conflicts");
+    let restored = worktree.end_checks().await.unwrap();
+    assert_eq!(restored.changed, paths(&["readme"]));
+    let status = worktree.status().await.unwrap();
+    assert!(
+        status.is_clean() && status.in_progress.is_none(),
+        "{status:?}"
+    );
+    let readme = std::fs::read_to_string(worktree.path().join("readme"));
+    assert_eq!(readme.unwrap(), "mine\n");
+}
+
+#[tokio::test]
+async fn build_output_that_may_be_work_is_told_apart() {
+    let sample = Sample::new();
+    let worktree = sample.worktree("fixtures").await;
+    let new = [
+        "code/b.c",
+        "code/__pycache__/b.pyc",
+        "fixtures/node_modules/dep/index.js",
+        "fixtures/broken.o",
+    ];
+    for name in new {
+        write(worktree.path(), name, "x");
+    }
+    let committed = worktree.commit_all("Add b").await.unwrap();
+    assert_eq!(changed(&sample, &worktree), "code/b.c");
+    let mut doubtful = committed.doubtful;
+    doubtful.sort();
+    assert_eq!(
+        doubtful,
+        paths(&["fixtures/broken.o", "fixtures/node_modules/dep/index.js"])
+    );
+}
+
+#[tokio::test]
+async fn a_removal_takes_known_output_and_nothing_that_comes_after_the_look() {
+    let sample = Sample::new();
+    let worktree = sample.work("late", "code/b", "b\n").await;
+    write(worktree.path(), "code/b.o", "x");
+    worktree.finish(&into_main(Finish::Merge)).await.unwrap();
+    // Somebody writes between the last look and the end: here, whoever runs git.
+    let late = worktree.path().join("late");
+    let path = worktree.path().to_owned();
+    let writes = format!(
+        "case \"$*\" in *'worktree remove'*) echo work > '{}';; esac",
+        late.display()
+    );
+    let git = sample.git_that_first_does(&writes).await;
+    let worktree = Worktree::open_with(git, &path).await.unwrap();
+    worktree.remove().await.unwrap_err();
+    assert!(late.exists());
+    assert!(!path.join("code/b.o").exists());
+    std::fs::remove_file(late).unwrap();
+    let worktree = Worktree::open(&path).await.unwrap();
+    worktree.remove().await.unwrap();
+    assert!(!path.exists());
+}
+
+#[tokio::test]
+async fn who_looks_changes_no_excludes_that_another_one_uses() {
+    let sample = Sample::new();
+    let worktree = sample.worktree("looks").await;
+    let git_folder = PathBuf::from(git(worktree.path(), ["rev-parse", "--absolute-git-dir"]));
+    let excludes = || {
+        let files = std::fs::read_dir(&git_folder).unwrap().flatten();
+        let files = files.filter(|f| f.file_name().to_string_lossy().contains("excludes"));
+        let read = |f: std::fs::DirEntry| (f.path(), std::fs::read(f.path()).unwrap());
+        files
+            .map(read)
+            .collect::<std::collections::BTreeMap<_, _>>()
+    };
+    write(worktree.path(), "new", "x");
+    worktree.status().await.unwrap();
+    let first = excludes();
+    assert_eq!(first.len(), 1);
+    write(worktree.path(), "sub/Cargo.toml", "x");
+    write(worktree.path(), "sub/target/x", "x");
+    worktree.status().await.unwrap();
+    for (path, content) in first {
+        assert_eq!(excludes().get(&path), Some(&content), "it stays as it was");
+    }
 }
 
 #[tokio::test]
@@ -140,7 +305,7 @@ async fn what_checks_change_in_a_submodule_is_put_back_too() {
         "--quiet",
     ];
     git(worktree.path(), update);
-    worktree.begin_checks().await.unwrap();
+    worktree.begin_checks(None).await.unwrap();
     write(worktree.path(), "part/readme", "by the check\n");
     write(worktree.path(), "part/new", "by the check\n");
     let restored = worktree.end_checks().await.unwrap();

@@ -11,5 +11,6 @@ mod crashes;
 mod diffs;
 mod finishing;
 mod leftovers;
+mod pushing;
 mod sample;
 mod worktrees;

@@ -75,8 +75,18 @@ impl Sample {
 
     /// The real git, run with these variables (`NAME=value …`).
     pub(crate) async fn wrapped_git(&self, variables: &str) -> Git {
+        self.git_by(&format!("exec env {variables} git \"$@\""))
+            .await
+    }
+
+    /// The real git, before which these commands of a shell run.
+    pub(crate) async fn git_that_first_does(&self, commands: &str) -> Git {
+        self.git_by(&format!("{commands}\nexec git \"$@\"")).await
+    }
+
+    async fn git_by(&self, commands: &str) -> Git {
         let program = self.place.path().join("git");
-        let script = format!("#!/bin/sh\nexec env {variables} git \"$@\"\n");
+        let script = format!("#!/bin/sh\n{commands}\n");
         std::fs::write(&program, script).unwrap();
         let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
         std::fs::set_permissions(&program, mode).unwrap();

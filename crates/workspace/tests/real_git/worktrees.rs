@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::sample::{Sample, commit_all, git, into_main, write};
 use missiond_workspace::{
-    Finish, Finished, Removal, Repository, WorkspaceError, Worktree, worktrees,
+    Finish, FinishPreview, Finished, Removal, Repository, WorkspaceError, Worktree, worktrees,
 };
 
 #[tokio::test]
@@ -313,4 +313,54 @@ async fn nothing_committed_is_nothing_to_merge_and_a_second_finish_says_the_same
         Finished::Merged { .. }
     ));
     assert_eq!(sample.git(["rev-parse", "main^2"]), head);
+}
+
+/// A list looks into every worktree, so each process counts.
+#[tokio::test]
+async fn looking_into_a_worktree_takes_few_processes_of_git() {
+    let sample = Sample::new();
+    let path = sample.work("few", "code/b", "b\n").await.path().to_owned();
+    sample.commit("readme", "meanwhile\n");
+    let calls = sample.place.path().join("calls");
+    let counted = format!("echo \"$*\" >> '{}'", calls.display());
+    let git = sample.git_that_first_does(&counted).await;
+    std::fs::remove_file(&calls).unwrap();
+    let worktree = Worktree::open_with(git, &path).await.unwrap();
+    assert!(!calls.exists(), "opening one asks git nothing");
+    let status = worktree.status().await.unwrap();
+    let removal = worktree.removal_of(&status).await.unwrap();
+    assert_eq!(removal.to_string(), "a commit that is nowhere else");
+    let landed = worktree.landed(&status).unwrap();
+    assert_eq!(landed, missiond_workspace::Landed::Nowhere);
+    let size = worktree.size_of(&status).await.unwrap();
+    assert_eq!((size.files, size.additions), (1, 1));
+    let calls = std::fs::read_to_string(calls).unwrap();
+    assert_eq!(calls.lines().count(), 6, "{calls}");
+}
+
+#[tokio::test]
+async fn what_a_finish_would_bring_is_told_from_a_branch_whose_worktree_is_gone() {
+    let sample = Sample::new();
+    let worktree = sample.work("gone", "readme", "mine\n").await;
+    let (path, branch) = (worktree.path().to_owned(), worktree.branch().to_owned());
+    let base_commit = worktree.base_commit().to_owned();
+    sample.git([Path::new("worktree"), Path::new("remove"), &path]);
+    let repository = sample.open().await;
+    let preview = async |how| {
+        let plan = into_main(how);
+        repository
+            .preview_finish(&branch, &base_commit, &plan)
+            .await
+    };
+    for how in [Finish::Merge, Finish::Rebase, Finish::Squash, Finish::Patch] {
+        let brings = FinishPreview::Brings { commits: 1 };
+        assert_eq!(preview(how).await.unwrap(), brings, "{how:?}");
+    }
+    sample.commit("readme", "theirs\n");
+    for how in [Finish::Merge, Finish::Rebase, Finish::Squash] {
+        let found = preview(how).await.unwrap();
+        assert!(matches!(found, FinishPreview::Conflict { .. }), "{found:?}");
+    }
+    assert!(!path.exists());
+    assert_eq!(sample.git(["worktree", "list"]).lines().count(), 1);
 }

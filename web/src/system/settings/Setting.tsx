@@ -4,7 +4,7 @@
 import { type FormEvent, useEffect, useId, useState } from "react";
 
 import type { ConfigKey } from "../../generated/operations";
-import { Described } from "../../parts/Described";
+import { Prose } from "../../parts/Prose";
 import { Prices } from "./Prices";
 import { useSet } from "./changes";
 import { isChanged, parse, typed, written } from "./values";
@@ -37,12 +37,12 @@ export function Setting({ setting, name }: { setting: ConfigKey; name?: string }
       {wrong ? (
         <p className="trouble" role="alert" id={`${id}-wrong`}>
           <span>
-            <Described text={wrong} />
+            <Prose text={wrong} />
           </span>
         </p>
       ) : null}
       <p className="setting-about quiet" id={`${id}-about`}>
-        <Described text={setting.description} />{" "}
+        <Prose text={setting.description} />{" "}
         {setting.kind === "tables" ? null : (
           <>
             Default: <code>{setting.default}</code>.{" "}
@@ -102,7 +102,7 @@ function Input({ id, setting, save, pending, said, setWrong }: InputProps) {
         {...about}
         type="checkbox"
         role="switch"
-        className="switch"
+        className="setting-switch"
         checked={shown === true}
         disabled={pending}
         onChange={(event) => choose(event.target.checked)}

@@ -1,4 +1,6 @@
-//! Reading steps out of plain words.
+//! Reading steps out of plain words: sentences here, lists in `list.rs`.
+
+use super::list::{self, bullet};
 
 /// A step as the text has it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -9,7 +11,7 @@ pub(super) struct ReadStep {
     pub(super) description: String,
     /// Commands named after `check:`, as words.
     pub(super) checks: Vec<Vec<String>>,
-    /// Keys of steps before it, and numbers of tasks.
+    /// Keys of other steps, and numbers of tasks.
     pub(super) after: Vec<String>,
 }
 
@@ -99,150 +101,13 @@ const VERBS: [&str; 64] = [
     "write",
 ];
 
-/// The steps of a plan, each after those it depends on.
+/// The steps of a plan, in the order they are written in.
 pub(super) fn read_plan(text: &str) -> Vec<ReadStep> {
-    let items = list_items(text);
-    let mut steps = if items.len() >= 2 {
-        of_list(items)
-    } else {
-        of_sentences(text)
-    };
-    steps.retain(|step| !step.title.is_empty());
-    steps
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Bullet {
-    /// `-`, `*`, `•`, `- [ ]`: in no order.
-    Dot,
-    /// `1.`, `2)`, `Step 3:`: one after the other.
-    Number(u32),
-}
-
-struct Item {
-    bullet: Bullet,
-    line: String,
-    /// The lines below it that are no items of their own.
-    below: Vec<String>,
-}
-
-fn list_items(text: &str) -> Vec<Item> {
-    let mut items: Vec<Item> = Vec::new();
-    for line in text.lines() {
-        match (bullet(line.trim()), items.last_mut()) {
-            (Some((bullet, rest)), _) => items.push(Item {
-                bullet,
-                line: rest.to_owned(),
-                below: Vec::new(),
-            }),
-            (None, Some(item)) if !line.trim().is_empty() => {
-                item.below.push(line.trim().to_owned());
-            }
-            (None, _) => {}
-        }
-    }
-    items
-}
-
-fn bullet(line: &str) -> Option<(Bullet, &str)> {
-    for mark in ["- [ ] ", "* [ ] ", "- ", "* ", "• ", "– "] {
-        if let Some(rest) = line.strip_prefix(mark) {
-            return Some((Bullet::Dot, rest.trim()));
-        }
-    }
-    let named = line.len() >= 5 && line.as_bytes()[..5].eq_ignore_ascii_case(b"step ");
-    let line = if named { &line[5..] } else { line };
-    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
-    if digits == 0 || digits > 3 {
-        return None;
-    }
-    let (number, rest) = line.split_at(digits);
-    let rest = rest
-        .strip_prefix(". ")
-        .or_else(|| rest.strip_prefix(") "))
-        .or_else(|| rest.strip_prefix(": "))?;
-    Some((Bullet::Number(number.parse().ok()?), rest.trim()))
-}
-
-fn of_list(items: Vec<Item>) -> Vec<ReadStep> {
-    let numbers: Vec<_> = items.iter().map(|item| item.bullet).collect();
-    let key_of = |number: u32| {
-        let place = numbers
-            .iter()
-            .position(|bullet| *bullet == Bullet::Number(number));
-        place.map(|place| (place + 1).to_string())
-    };
-    let mut steps: Vec<ReadStep> = Vec::new();
-    for (place, item) in items.into_iter().enumerate() {
-        let (line, named) = without_after(&item.line);
-        let (line, follows) = without_sequence(line);
-        let mut step = step(place + 1, line);
-        for below in item.below {
-            match check_of(&below) {
-                Some(check) => step.checks.push(check),
-                None if step.description.is_empty() => step.description = below,
-                None => step.description = format!("{}\n{below}", step.description),
-            }
-        }
-        let previous = steps.last().map(|step| step.key.clone());
-        step.after = match named {
-            Some(named) => named
-                .iter()
-                .filter_map(|one| match one.parse::<u32>() {
-                    Ok(number) => key_of(number).filter(|key| *key != step.key),
-                    Err(_) => Some(one.clone()),
-                })
-                .filter(|key| is_before(key, place + 1))
-                .collect(),
-            None if follows || matches!(item.bullet, Bullet::Number(_)) => {
-                previous.into_iter().collect()
-            }
-            None => Vec::new(),
-        };
-        steps.push(step);
-    }
-    steps
-}
-
-/// A step can only come after one that stands above it; tasks are always allowed.
-fn is_before(key: &str, place: usize) -> bool {
-    key.parse::<usize>().map_or(true, |key| key < place)
-}
-
-/// `Write the docs (after 1 and 3)`: the words and what is named.
-fn without_after(line: &str) -> (&str, Option<Vec<String>>) {
-    let Some(open) = line.rfind('(') else {
-        return (line, None);
-    };
-    let inside = line[open + 1..].trim_end().strip_suffix(')');
-    let named = inside.and_then(|inside| {
-        let inside = inside.trim();
-        let after = inside.get(..6)?;
-        let word = after.eq_ignore_ascii_case("after ");
-        word.then(|| &inside[6..])
-    });
-    let Some(named) = named else {
-        return (line, None);
-    };
-    let names: Vec<_> = named
-        .split(|c: char| c == ',' || c.is_whitespace())
-        .filter(|word| !word.is_empty() && !word.eq_ignore_ascii_case("and"))
-        .map(|word| word.trim_start_matches('#').to_owned())
-        .collect();
-    let known = |name: &String| {
-        let task = name.strip_prefix("T-").or_else(|| name.strip_prefix("t-"));
-        task.unwrap_or(name)
-            .bytes()
-            .all(|byte| byte.is_ascii_digit())
-    };
-    if names.is_empty() || !names.iter().all(known) {
-        return (line, None);
-    }
-    (line[..open].trim(), Some(names))
+    list::steps(text).unwrap_or_else(|| of_sentences(text))
 }
 
 /// The words without a leading "then", and whether there was one.
-fn without_sequence(line: &str) -> (&str, bool) {
+pub(super) fn without_sequence(line: &str) -> (&str, bool) {
     for word in SEQUENCE {
         let begins = line
             .get(..word.len())
@@ -262,7 +127,7 @@ fn without_sequence(line: &str) -> (&str, bool) {
 }
 
 /// `check: cargo test` as words.
-fn check_of(line: &str) -> Option<Vec<String>> {
+pub(super) fn check_of(line: &str) -> Option<Vec<String>> {
     let (name, command) = line.split_once(':')?;
     if !matches!(
         name.trim().to_ascii_lowercase().as_str(),
@@ -299,16 +164,16 @@ fn of_sentences(text: &str) -> Vec<ReadStep> {
     let mut before: Vec<String> = Vec::new();
     for group in groups {
         let first = steps.len();
-        for part in group {
-            let mut step = step(steps.len() + 1, &part);
+        for part in group.iter().filter(|part| !title_case(part).is_empty()) {
+            let mut step = step(steps.len() + 1, part);
             step.after.clone_from(&before);
             step.checks.clone_from(&checks);
             steps.push(step);
         }
-        before = steps[first..]
-            .iter()
-            .map(|step: &ReadStep| step.key.clone())
-            .collect();
+        if steps.len() > first {
+            let keys = steps[first..].iter();
+            before = keys.map(|step: &ReadStep| step.key.clone()).collect();
+        }
     }
     steps
 }
@@ -390,7 +255,7 @@ fn divided(text: &str) -> Option<(&str, &str, bool)> {
     None
 }
 
-fn step(number: usize, words: &str) -> ReadStep {
+pub(super) fn step(number: usize, words: &str) -> ReadStep {
     let words = title_case(words);
     let cut = words
         .char_indices()

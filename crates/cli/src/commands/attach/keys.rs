@@ -143,7 +143,8 @@ impl KeyFilter {
     }
 }
 
-enum Sequence {
+/// What stands at the beginning of what was typed.
+pub(in crate::commands) enum Sequence {
     None,
     /// So many bytes.
     Whole(usize),
@@ -152,7 +153,7 @@ enum Sequence {
 
 /// Whether a control sequence stands at the beginning. One that has no
 /// parameter yet may be the person's Alt-[, so it is not waited for.
-fn sequence(bytes: &[u8]) -> Sequence {
+pub(in crate::commands) fn sequence(bytes: &[u8]) -> Sequence {
     const LONGEST: usize = 64;
     let Some(body) = bytes.strip_prefix(b"\x1b[") else {
         return Sequence::None;

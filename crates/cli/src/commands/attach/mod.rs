@@ -4,7 +4,7 @@
 //! what is typed, signals, the view, and (for its own waiting) the typist. On
 //! every way out the terminal is given back first.
 
-mod keys;
+pub(super) mod keys;
 pub(super) mod tty;
 mod typist;
 mod view;

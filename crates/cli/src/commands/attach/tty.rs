@@ -8,7 +8,7 @@
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
-use std::sync::{Mutex, OnceLock, PoisonError, TryLockError};
+use std::sync::{Mutex, Once, OnceLock, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 use missiond_semantic::Size;
@@ -46,11 +46,7 @@ pub(in crate::commands) enum Keyboard {
 
 pub(in crate::commands) fn acquire(keyboard: Keyboard) -> io::Result<AcquiredTerminal> {
     let taken = AcquiredTerminal(());
-    let before = std::panic::take_hook();
-    std::panic::set_hook(Box::new(move |panic| {
-        give_back();
-        before(panic);
-    }));
+    give_back_on_panic();
     if keyboard == Keyboard::Raw {
         let stdin = io::stdin();
         let modes = termios::tcgetattr(&stdin)?;
@@ -63,6 +59,18 @@ pub(in crate::commands) fn acquire(keyboard: Keyboard) -> io::Result<AcquiredTer
     screen.write_all(ENTER.as_bytes())?;
     *lock() = Some(screen);
     Ok(taken)
+}
+
+/// Once for the process: the terminal may be taken and given back many times.
+fn give_back_on_panic() {
+    static HOOKED: Once = Once::new();
+    HOOKED.call_once(|| {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            give_back();
+            before(panic);
+        }));
+    });
 }
 
 impl Drop for AcquiredTerminal {

@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use crate::args::{JournalCommand, JournalFormat};
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::term::{Style, printable};
+use crate::term::{Style, moment_with_seconds, printable};
 use location::JournalLocation;
 
 pub(super) fn run(command: JournalCommand, output: &mut Output) -> Result<ExitCode, Failure> {
@@ -118,7 +118,8 @@ fn show(
 fn line(output: &Output, record: &Record) -> String {
     let said = printable(&narrate::sentence(&record.body));
     let kind = record.body.kind().name();
-    let place = format!("{:>6}  {}  {kind:<21}", record.sequence.0, record.at);
+    let at = moment_with_seconds(record.at);
+    let place = format!("{:>6}  {at}  {kind:<21}", record.sequence.0);
     format!("{}  {said}", output.paint.apply(Style::Dim, &place))
 }
 
@@ -145,7 +146,7 @@ fn replay(
         ("engine", state.engine.to_string()),
         (
             "after record",
-            format!("{}, {}", state.head, state.updated_at),
+            format!("{}, {}", state.head, moment_with_seconds(state.updated_at)),
         ),
         ("lifecycle", word("lifecycle")),
         ("attention", word("attention")),

@@ -1,5 +1,7 @@
 //! The keys of the live view.
 
+use crate::commands::attach::keys::{Sequence, sequence};
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Key {
     Up,
@@ -18,43 +20,60 @@ pub(super) enum Key {
     Leave,
 }
 
-/// The keys in what a terminal sent at once. What is no key of the view is passed over.
-pub(super) fn keys(bytes: &[u8]) -> Vec<Key> {
-    let mut keys = Vec::new();
-    let mut rest = bytes;
-    while let Some(&first) = rest.first() {
-        let (key, length) = match rest {
-            [0x1b, b'[' | b'O', b'A', ..] => (Some(Key::Up), 3),
-            [0x1b, b'[' | b'O', b'B', ..] => (Some(Key::Down), 3),
-            [0x1b, b'[' | b'O', b'H', ..] => (Some(Key::First), 3),
-            [0x1b, b'[' | b'O', b'F', ..] => (Some(Key::Last), 3),
-            [0x1b, b'[', body @ ..] => {
-                let end = body.iter().position(|b| (0x40..=0x7e).contains(b));
-                (None, end.map_or(rest.len(), |end| end + 3))
-            }
-            [0x1b, _, ..] => (None, 2),
-            _ => (single(first), 1),
-        };
-        keys.extend(key);
-        rest = &rest[length.min(rest.len())..];
-    }
-    keys
+/// Reads keys, also those that come in two pieces. What is no key of the view is
+/// passed over, and so is what was pasted: its digits are no answers.
+#[derive(Debug, Default)]
+pub(super) struct KeyReader {
+    /// The beginning of a sequence whose end has not come.
+    held: Vec<u8>,
+    pasting: bool,
 }
 
-fn single(byte: u8) -> Option<Key> {
-    Some(match byte {
-        b'k' => Key::Up,
-        b'j' => Key::Down,
-        b'g' => Key::First,
-        b'G' => Key::Last,
-        b'1'..=b'9' => Key::Option(usize::from(byte - b'0')),
-        b'\r' | b'\n' => Key::Open,
-        b'o' => Key::Page,
-        b'd' => Key::Details,
-        b'?' => Key::Help,
-        0x1b => Key::Escape,
-        b'q' => Key::Quit,
-        0x03 | 0x04 => Key::Leave,
+impl KeyReader {
+    pub(super) fn read(&mut self, input: &[u8]) -> Vec<Key> {
+        let mut all = std::mem::take(&mut self.held);
+        all.extend_from_slice(input);
+        let mut keys = Vec::new();
+        let mut rest = &all[..];
+        while !rest.is_empty() {
+            let length = match (sequence(rest), rest) {
+                (Sequence::Whole(length), _) => length,
+                (Sequence::Begun, _) => {
+                    self.held = rest.to_vec();
+                    break;
+                }
+                // A key of the keypad's mode, and Alt with a key.
+                (Sequence::None, [0x1b, b'O', _, ..]) => 3,
+                (Sequence::None, [0x1b, _, ..]) => 2,
+                (Sequence::None, _) => 1,
+            };
+            let (piece, later) = rest.split_at(length);
+            match piece {
+                b"\x1b[200~" => self.pasting = true,
+                b"\x1b[201~" => self.pasting = false,
+                _ if self.pasting => {}
+                _ => keys.extend(key(piece)),
+            }
+            rest = later;
+        }
+        keys
+    }
+}
+
+fn key(piece: &[u8]) -> Option<Key> {
+    Some(match piece {
+        b"k" | b"\x1b[A" | b"\x1bOA" => Key::Up,
+        b"j" | b"\x1b[B" | b"\x1bOB" => Key::Down,
+        b"g" | b"\x1b[H" | b"\x1bOH" => Key::First,
+        b"G" | b"\x1b[F" | b"\x1bOF" => Key::Last,
+        [digit @ b'1'..=b'9'] => Key::Option(usize::from(digit - b'0')),
+        b"\r" | b"\n" => Key::Open,
+        b"o" => Key::Page,
+        b"d" => Key::Details,
+        b"?" => Key::Help,
+        b"\x1b" => Key::Escape,
+        b"q" => Key::Quit,
+        [0x03 | 0x04] => Key::Leave,
         _ => return None,
     })
 }
@@ -63,11 +82,17 @@ fn single(byte: u8) -> Option<Key> {
 mod tests {
     use super::*;
 
+    fn keys(pieces: &[&[u8]]) -> Vec<Key> {
+        let mut reader = KeyReader::default();
+        let read = pieces.iter().flat_map(|piece| reader.read(piece));
+        read.collect()
+    }
+
     #[test]
     fn keys_are_read_in_all_their_forms_and_the_rest_is_passed_over() {
         let typed = b"jk\x1b[A\x1bOB\x1b[1;5Cx3\r?\x1b[<0;1;1Mq";
         assert_eq!(
-            keys(typed),
+            keys(&[typed]),
             [
                 Key::Down,
                 Key::Up,
@@ -79,7 +104,18 @@ mod tests {
                 Key::Quit
             ]
         );
-        assert_eq!(keys(b"\x1b"), [Key::Escape]);
-        assert_eq!(keys("日本".as_bytes()), []);
+        assert_eq!(keys(&[b"\x1b"]), [Key::Escape]);
+        assert_eq!(keys(&["日本".as_bytes()]), []);
+    }
+
+    #[test]
+    fn a_sequence_in_two_pieces_answers_nothing() {
+        assert_eq!(keys(&[b"\x1b[<0;1", b"2;3Mj"]), [Key::Down]);
+        assert_eq!(keys(&[b"\x1b[1", b";5Cj"]), [Key::Down]);
+    }
+
+    #[test]
+    fn what_is_pasted_answers_nothing() {
+        assert_eq!(keys(&[b"\x1b[200~1q\n\x1b[20", b"1~j"]), [Key::Down]);
     }
 }

@@ -8,7 +8,7 @@ use missiond_api::operations::overview::{
 };
 use missiond_core::{Timestamp, one_line};
 
-use crate::term::{Style, printable};
+use crate::term::{Style, dollars, printable};
 
 /// One agent, task or question.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -110,8 +110,8 @@ pub(super) fn short(now: Timestamp, earlier: Timestamp) -> String {
 /// Tokens and what they cost, as far as that is known.
 pub(super) fn spent(tokens: &UsedTokens, cost: &Cost) -> Option<String> {
     let all = tokens.counted;
-    let dollars = cost.microdollars.or(cost.told_microdollars);
-    let cost = dollars.filter(|cost| *cost > 0).map(money);
+    let known = cost.microdollars.or(cost.told_microdollars);
+    let cost = known.filter(|cost| *cost > 0).map(dollars);
     let used = (all > 0).then(|| format!("{} tokens", count(all)));
     match (used, cost) {
         (Some(used), Some(cost)) => Some(format!("{used} · {cost}")),
@@ -125,14 +125,6 @@ fn count(tokens: u64) -> String {
         1_000..1_000_000 => format!("{} k", (tokens + 500) / 1_000),
         _ => format!("{}.{} M", tokens / 1_000_000, tokens % 1_000_000 / 100_000),
     }
-}
-
-fn money(microdollars: u64) -> String {
-    let cents = (microdollars + 5_000) / 10_000;
-    if cents == 0 {
-        return "under $0.01".to_owned();
-    }
-    format!("${}.{:02}", cents / 100, cents % 100)
 }
 
 fn checks(checks: CheckState) -> String {
@@ -197,8 +189,6 @@ mod tests {
             ["7", "1 k", "31 k"]
         );
         assert_eq!(count(2_340_000), "2.3 M");
-        assert_eq!(money(4_000), "under $0.01");
-        assert_eq!(money(1_234_567), "$1.23");
         let tokens = UsedTokens {
             counted: 31_000,
             ..UsedTokens::default()

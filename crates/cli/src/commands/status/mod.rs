@@ -2,7 +2,9 @@
 
 mod keys;
 mod lines;
+mod news;
 mod screen;
+mod selection;
 mod watch;
 
 use std::process::ExitCode;
@@ -95,7 +97,12 @@ pub(super) fn status(
 
 /// Where a person is who typed nothing but the name of the program.
 pub(super) fn bare(reach: &Reach, output: &mut Output) -> Result<ExitCode, Failure> {
-    if output.is_json() || reach.running().is_ok() {
+    let runs = match reach.running() {
+        Ok(_) => true,
+        Err(ClientError::NotRunning { .. }) => false,
+        Err(error) => return Err(error.into()),
+    };
+    if runs || output.is_json() {
         let looked = status(&StatusArgs::default(), reach, output);
         // It says how things are; that nothing runs is an answer.
         return looked.map(|_| ExitCode::SUCCESS);

@@ -23,9 +23,11 @@ pub(super) enum Mode {
 /// What is shown.
 pub(super) struct View<'a> {
     pub(super) overview: Option<&'a OverviewReport>,
+    /// What is said of the daemon when there is no overview.
+    pub(super) trouble: &'a str,
     pub(super) now: Timestamp,
-    /// Counted through all groups.
-    pub(super) selected: usize,
+    /// Counted through all groups; none when what was selected is gone.
+    pub(super) selected: Option<usize>,
     pub(super) mode: Mode,
     /// The last thing to be said, in place of the keys.
     pub(super) notice: Option<&'a str>,
@@ -88,7 +90,7 @@ pub(super) fn draw(view: &View<'_>, size: Size, paint: Paint) -> Vec<String> {
             let spent = spent.map_or_else(String::new, |spent| format!(" Today: {spent}."));
             format!("{}{spent}", lines::autopilot(overview))
         }
-        None => "The daemon is not running; waiting for it.".to_owned(),
+        None => view.trouble.to_owned(),
     };
     let content = match (view.mode, view.overview) {
         (Mode::Help, _) => Vec::from(HELP.map(Row::plain)),
@@ -133,7 +135,7 @@ fn list(overview: &OverviewReport, view: &View<'_>, columns: usize) -> Vec<Row> 
         rows.push(Row::plain(""));
         rows.push(Row::styled(style, format!("{heading} ({})", lines.len())));
         for line in lines {
-            let selected = item == view.selected;
+            let selected = Some(item) == view.selected;
             let shown = lines::line(line, view.now);
             for text in of_line(&shown, selected, columns) {
                 rows.push(Row {
@@ -202,8 +204,8 @@ fn padded(text: &str, width: usize) -> String {
 
 /// How many rows are passed over so that the selected line is seen whole, with its
 /// heading where that fits.
-fn scroll(rows: &[Row], selected: usize, room: usize) -> usize {
-    let of_selected = |row: &Row| row.item == Some(selected);
+fn scroll(rows: &[Row], selected: Option<usize>, room: usize) -> usize {
+    let of_selected = |row: &Row| selected.is_some() && row.item == selected;
     let Some(last) = rows.iter().rposition(of_selected) else {
         return 0;
     };
@@ -211,7 +213,7 @@ fn scroll(rows: &[Row], selected: usize, room: usize) -> usize {
 }
 
 fn details(overview: &OverviewReport, view: &View<'_>, columns: usize) -> Vec<Row> {
-    let Some(line) = all(overview).nth(view.selected) else {
+    let Some(line) = view.selected.and_then(|row| all(overview).nth(row)) else {
         return vec![Row::plain("Nothing is selected.")];
     };
     let mut rows = vec![Row::plain("")];

@@ -38,8 +38,9 @@ fn overview(title: &str) -> OverviewReport {
 fn picture(overview: &OverviewReport, columns: u16, rows: u16, selected: usize) -> Vec<String> {
     let view = View {
         overview: Some(overview),
+        trouble: "",
         now: overview.at,
-        selected,
+        selected: Some(selected),
         mode: Mode::List,
         notice: None,
     };

@@ -6,10 +6,11 @@
 //! through a pair of sockets, so that keys are read by nobody else: while an agent's
 //! terminal is open they are that terminal's.
 
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::os::unix::net::UnixStream;
-use std::process::{Command, ExitCode};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::process::{Child, Command, ExitCode};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use missiond_api::operations::NoParams;
@@ -18,13 +19,16 @@ use missiond_api::operations::attention::{QuestionAnswer, QuestionAnswerParams};
 use missiond_api::operations::overview::{
     Overview, OverviewLine, OverviewParams, OverviewReport, OverviewSeen, OverviewSeenParams,
 };
-use missiond_api::{Client, SubscribeParams};
+use missiond_api::{Client, ClientError, SubscribeParams};
 use missiond_core::{ErrorCode, QuestionRef, Text, Timestamp};
 use missiond_semantic::Size;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 
-use super::keys::{Key, keys};
+use super::keys::{Key, KeyReader};
+use super::news::{Bell, News};
 use super::screen::{self, Mode, View};
+use super::selection::Selection;
 use crate::commands::attach::tty::{self, AcquiredTerminal, Keyboard};
 use crate::commands::signals::{self, Heard};
 use crate::commands::web::open_in_browser;
@@ -41,34 +45,6 @@ const WHILE_QUIET: Duration = Duration::from_secs(30);
 /// Times are counted on, and a daemon that is gone is looked for.
 const TICK: Duration = Duration::from_secs(1);
 const NOTICE: Duration = Duration::from_secs(6);
-
-/// What wakes the loop beside keys.
-enum News {
-    /// Something is on the timeline.
-    Event,
-    /// The subscription has ended.
-    Unsubscribed,
-    Resized,
-    Ending(i32),
-    /// What came of an answer, as a sentence.
-    Said(String),
-}
-
-/// How others wake the loop.
-#[derive(Clone)]
-struct Bell {
-    news: Sender<News>,
-    wake: std::sync::Arc<UnixStream>,
-}
-
-impl Bell {
-    fn ring(&self, news: News) -> bool {
-        let sent = self.news.send(news).is_ok();
-        // A full pipe wakes as well as another byte in it.
-        let _ = (&*self.wake).write(&[1]);
-        sent
-    }
-}
 
 enum End {
     Quit,
@@ -89,7 +65,7 @@ pub(super) fn watch(reach: &Reach, output: &mut Output) -> Result<ExitCode, Fail
     let (news, heard) = channel();
     let bell = Bell {
         news,
-        wake: std::sync::Arc::new(wake),
+        wake: Arc::new(wake),
     };
     let of_signals = bell.clone();
     signals::watch(move |signal| {
@@ -105,10 +81,11 @@ pub(super) fn watch(reach: &Reach, output: &mut Output) -> Result<ExitCode, Fail
         bell,
         subscribed: false,
         overview: None,
+        trouble: String::new(),
         read_at: Instant::now(),
         due: Instant::now(),
-        selected: 0,
-        chosen: None,
+        keys: KeyReader::default(),
+        selection: Selection::default(),
         mode: Mode::List,
         notice: None,
         drawn: Vec::new(),
@@ -135,13 +112,14 @@ struct Live<'a> {
     bell: Bell,
     subscribed: bool,
     overview: Option<OverviewReport>,
+    /// Why there is none.
+    trouble: String,
     /// When it was read.
     read_at: Instant,
     /// When it is read again.
     due: Instant,
-    selected: usize,
-    /// What the selected line is about: it is found again when lines move.
-    chosen: Option<String>,
+    keys: KeyReader,
+    selection: Selection,
     mode: Mode,
     notice: Option<(String, Instant)>,
     drawn: Vec<String>,
@@ -175,8 +153,8 @@ impl Live<'_> {
                 Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => continue,
                 Err(error) => return Err(io::Error::from(error).into()),
             };
-            for key in keys(&buffer[..count]) {
-                if let Some(end) = self.handle_key(key)? {
+            for key in self.keys.read(&buffer[..count]) {
+                if let Some(end) = self.handle_key(key, heard)? {
                     return Ok(end);
                 }
             }
@@ -213,11 +191,13 @@ impl Live<'_> {
                 self.due = Instant::now();
             }
             News::Ending(number) => return Some(End::Signal(number)),
+            // Heard of by who opened it.
+            News::TerminalLeft => {}
         }
         None
     }
 
-    fn handle_key(&mut self, key: Key) -> Result<Option<End>, Failure> {
+    fn handle_key(&mut self, key: Key, heard: &Receiver<News>) -> Result<Option<End>, Failure> {
         if self.mode == Mode::Help && key != Key::Leave {
             self.mode = Mode::List;
             return Ok(None);
@@ -225,16 +205,16 @@ impl Live<'_> {
         match key {
             Key::Quit => return Ok(Some(End::Quit)),
             Key::Leave => return Ok(Some(End::Left)),
-            Key::Up => self.select(self.selected.saturating_sub(1)),
-            Key::Down => self.select(self.selected + 1),
-            Key::First => self.select(0),
-            Key::Last => self.select(usize::MAX),
+            Key::Up => self.select(Selection::up),
+            Key::Down => self.select(Selection::down),
+            Key::First => self.select(|selection, lines| selection.select(lines, 0)),
+            Key::Last => self.select(|selection, lines| selection.select(lines, usize::MAX)),
             Key::Help => self.mode = Mode::Help,
             Key::Details if self.mode == Mode::Details => self.mode = Mode::List,
             Key::Details => self.mode = Mode::Details,
             Key::Escape => self.mode = Mode::List,
             Key::Option(number) => self.answer(number),
-            Key::Open => self.open_terminal()?,
+            Key::Open => return self.open_terminal(heard),
             Key::Page => self.open_page(),
         }
         Ok(None)
@@ -242,17 +222,11 @@ impl Live<'_> {
 
     /// Asks the daemon; without one, looks for it.
     fn read(&mut self) {
-        if self.client.is_none() {
-            self.client = self.reach.running().ok();
-        }
-        let read = self
-            .client
-            .as_mut()
-            .map(|client| client.call::<Overview>(&OverviewParams::default()));
+        let read = self.ask();
         let now = Instant::now();
         self.read_at = now;
         match read {
-            Some(Ok(overview)) => {
+            Ok(overview) => {
                 let pause = if overview.working.is_empty() {
                     WHILE_QUIET
                 } else {
@@ -260,15 +234,24 @@ impl Live<'_> {
                 };
                 self.due = now + pause;
                 self.overview = Some(overview);
-                self.find_chosen();
+                self.select(Selection::follow);
                 self.subscribe();
             }
-            _ => {
+            Err(error) => {
                 self.client = None;
                 self.overview = None;
                 self.due = now + TICK;
+                self.trouble = said_of(&error);
             }
         }
+    }
+
+    fn ask(&mut self) -> Result<OverviewReport, ClientError> {
+        let client = match &mut self.client {
+            Some(client) => client,
+            none => none.insert(self.reach.running()?),
+        };
+        client.call::<Overview>(&OverviewParams::default())
     }
 
     /// Hears of what happens from now on. What happened since the overview was read
@@ -304,28 +287,21 @@ impl Live<'_> {
     }
 
     fn current(&self) -> Option<&OverviewLine> {
-        self.lines().get(self.selected).copied()
+        self.lines().get(self.selection.row()?).copied()
     }
 
-    fn select(&mut self, wanted: usize) {
-        let last = self.lines().len().saturating_sub(1);
-        self.selected = wanted.min(last);
-        self.chosen = self.current().map(identity);
-    }
-
-    /// The line that was chosen, wherever it stands now.
-    fn find_chosen(&mut self) {
-        let chosen = self.chosen.as_ref();
-        let found = chosen.and_then(|chosen| {
-            let lines = self.lines();
-            lines.iter().position(|line| identity(line) == *chosen)
-        });
-        self.select(found.unwrap_or(self.selected));
+    fn select(&mut self, change: impl FnOnce(&mut Selection, &[&OverviewLine])) {
+        let mut selection = std::mem::take(&mut self.selection);
+        change(&mut selection, &self.lines());
+        self.selection = selection;
     }
 
     fn answer(&mut self, number: usize) {
-        let question = self.current().and_then(|line| line.question.clone());
-        let Some(question) = question else {
+        let Some(line) = self.current() else {
+            self.say("Nothing is selected; j and k select.");
+            return;
+        };
+        let Some(question) = line.question.clone() else {
             self.say("Nothing is asked there.");
             return;
         };
@@ -359,27 +335,61 @@ impl Live<'_> {
         });
     }
 
-    /// Gives the terminal to `mission slot attach` until that is left.
-    fn open_terminal(&mut self) -> Result<(), Failure> {
+    /// Gives the terminal to `mission slot attach` until that is left. A signal that
+    /// ends the view ends it too.
+    fn open_terminal(&mut self, heard: &Receiver<News>) -> Result<Option<End>, Failure> {
         let slot = self.current().and_then(|line| line.slot.clone());
         let Some(slot) = slot else {
             self.say("It has no terminal at the moment.");
-            return Ok(());
+            return Ok(None);
         };
         drop(self.terminal.take());
         let program = std::env::current_exe()?;
-        let attached = Command::new(program)
-            .args(["slot", "attach", &slot])
-            .status();
-        self.terminal = Some(tty::acquire(Keyboard::Raw)?);
-        self.forget_picture();
-        self.due = Instant::now();
-        match attached {
-            Ok(status) if status.success() => {}
-            Ok(_) => self.say(&format!("The terminal of {slot} could not be opened.")),
-            Err(error) => self.say(&format!("The terminal of {slot} was not opened: {error}")),
+        let mut attach = Command::new(program);
+        let end = match attach.args(["slot", "attach", &slot]).spawn() {
+            Ok(mut attached) => {
+                let end = self.wait_for_terminal(&attached, heard);
+                if !attached.wait()?.success() && end.is_none() {
+                    self.say(&format!("The terminal of {slot} could not be opened."));
+                }
+                end
+            }
+            Err(error) => {
+                self.say(&format!("The terminal of {slot} was not opened: {error}"));
+                None
+            }
+        };
+        if end.is_none() {
+            self.terminal = Some(tty::acquire(Keyboard::Raw)?);
+            self.forget_picture();
+            self.due = Instant::now();
         }
-        Ok(())
+        Ok(end)
+    }
+
+    /// Until the opened terminal is left; how the view ends when that comes first.
+    fn wait_for_terminal(&mut self, attached: &Child, heard: &Receiver<News>) -> Option<End> {
+        let pid = Pid::from_child(attached);
+        let bell = self.bell.clone();
+        std::thread::spawn(move || {
+            // It stays a child until this thread has spoken, so that its number is not
+            // another's when a signal is passed on.
+            let left = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+            while matches!(waitid(WaitId::Pid(pid), left), Err(rustix::io::Errno::INTR)) {}
+            bell.ring(News::TerminalLeft);
+        });
+        let mut end = None;
+        while let Ok(news) = heard.recv() {
+            match news {
+                News::TerminalLeft => break,
+                News::Ending(number) => {
+                    end = Some(End::Signal(number));
+                    let _ = kill_process(pid, Signal::TERM);
+                }
+                other => end = self.handle_news(other).or(end),
+            }
+        }
+        end
     }
 
     fn open_page(&mut self) {
@@ -427,8 +437,9 @@ impl Live<'_> {
         );
         let view = View {
             overview: self.overview.as_ref(),
+            trouble: &self.trouble,
             now,
-            selected: self.selected,
+            selected: self.selection.row(),
             mode: self.mode,
             notice: self.notice.as_ref().map(|(text, _)| text.as_str()),
         };
@@ -443,20 +454,25 @@ impl Live<'_> {
         if frame.is_empty() {
             return Ok(());
         }
-        let clear = if whole { "\x1b[2J\x1b[?25l" } else { "" };
+        // Pastes are told apart from keys.
+        let clear = if whole {
+            "\x1b[2J\x1b[?25l\x1b[?2004h"
+        } else {
+            ""
+        };
         tty::write(&format!("\x1b[?2026h{clear}{frame}\x1b[?2026l"))?;
         self.drawn = picture;
         Ok(())
     }
 }
 
-/// What a line is about, however it changes.
-fn identity(line: &OverviewLine) -> String {
-    match (&line.question, line.task, line.execution, &line.slot) {
-        (Some(question), ..) => question.number.to_string(),
-        (None, Some(task), ..) => task.to_string(),
-        (None, None, Some(run), _) => run.to_string(),
-        (None, None, None, Some(slot)) => slot.clone(),
-        _ => line.title.clone(),
+/// Why there is no overview, on one line.
+fn said_of(error: &ClientError) -> String {
+    match error {
+        ClientError::NotRunning { .. } => "The daemon is not running; waiting for it.".to_owned(),
+        error => {
+            let sentence = format!("Nothing can be shown: {error}; trying again.");
+            printable(&missiond_core::one_line(&sentence))
+        }
     }
 }

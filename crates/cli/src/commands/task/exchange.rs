@@ -18,6 +18,7 @@ use crate::args::{ExportFormatArg, ImportArgs, ImportFormatArg};
 use crate::connect::Reach;
 use crate::failure::Failure;
 use crate::output::{Output, Progress};
+use crate::term::counted;
 
 pub(super) fn import(
     args: ImportArgs,
@@ -55,12 +56,13 @@ pub(super) fn import(
     output.result(&imported, |output, imported| {
         output.line(match (imported.first, imported.last) {
             (Some(first), Some(last)) => {
-                format!(
-                    "{} tasks are on the board: {first} to {last}.",
-                    imported.tasks
-                )
+                let tasks = counted(imported.tasks, "task is", "tasks are");
+                format!("{tasks} on the board: {first} to {last}.")
             }
-            _ if args.dry_run => format!("{} tasks could be imported.", imported.tasks),
+            _ if args.dry_run => {
+                let tasks = counted(imported.tasks, "task", "tasks");
+                format!("{tasks} could be imported.")
+            }
             _ => "There was nothing to import.".to_owned(),
         });
         if !imported.passed_over.is_empty() {

@@ -13,10 +13,11 @@ use missiond_api::Client;
 use missiond_api::operations::NoParams;
 use missiond_api::operations::autopilot::{AutopilotMode, AutopilotShow};
 use missiond_api::operations::board::{
-    BoardAdd, BoardAddParams, BoardCancel, BoardCancelParams, BoardDecompose, BoardDecomposeParams,
-    BoardEdit, BoardEditParams, BoardGraph, BoardGraphParams, BoardList, BoardListParams,
-    BoardNote, BoardNoteParams, BoardReady, BoardReadyParams, BoardRetry, BoardRetryParams,
-    BoardShow, BoardTaskParams, Step,
+    BoardAdd, BoardAddParams, BoardAlternative, BoardAlternativeParams, BoardCancel,
+    BoardCancelParams, BoardDecompose, BoardDecomposeParams, BoardEdit, BoardEditParams,
+    BoardGraph, BoardGraphParams, BoardList, BoardListParams, BoardNote, BoardNoteParams,
+    BoardReady, BoardReadyParams, BoardRetry, BoardRetryParams, BoardShow, BoardTaskParams, Step,
+    TaskAdded,
 };
 use missiond_core::{BoardTaskStatus, BoundedOr, ErrorCode, Limit, List, TaskDraft, TaskRef, Text};
 
@@ -25,6 +26,7 @@ use crate::args::{AddArgs, EditArgs, ListArgs, TaskCommand};
 use crate::connect::Reach;
 use crate::failure::{Failure, parameter};
 use crate::output::Output;
+use crate::term::counted;
 
 pub(super) fn run(
     command: TaskCommand,
@@ -63,6 +65,19 @@ pub(super) fn run(
         TaskCommand::Decompose { task, steps, file } => {
             decompose(task, &steps, file.as_deref(), client, output)?;
         }
+        TaskCommand::Alternative {
+            task,
+            engine,
+            model,
+        } => {
+            let params = BoardAlternativeParams {
+                task,
+                engine,
+                model,
+            };
+            let added = client.call::<BoardAlternative>(&params)?;
+            print_added(&added, client, output)?;
+        }
         TaskCommand::Note { task, text } => {
             let text = parameter("the note", Text::new(text_or_stdin(text)?))?;
             let author = std::env::var("USER").ok();
@@ -98,13 +113,19 @@ fn add(args: AddArgs, client: &mut Client, output: &mut Output) -> Result<(), Fa
         template: args.template,
         parent: args.parent,
         depends_on: args.after,
+        alternatives: parameter("also-engine", List::new(args.also_engines))?,
     };
     let added = client.call::<BoardAdd>(&params)?;
+    print_added(&added, client, output)
+}
+
+/// Where the task stands, and who else tries it.
+fn print_added(added: &TaskAdded, client: &mut Client, output: &mut Output) -> Result<(), Failure> {
     let autopilot = client.call::<AutopilotShow>(&NoParams {})?.mode;
     for warning in &added.warnings {
         output.notice(&format!("warning: {warning}"));
     }
-    output.result(&added, |output, added| {
+    output.result(added, |output, added| {
         let number = added.task.number;
         match added.waits.as_slice() {
             [] => output.line(format!("{number} is on the board and ready.")),
@@ -115,6 +136,13 @@ fn add(args: AddArgs, client: &mut Client, output: &mut Output) -> Result<(), Fa
                     waits.join("; ")
                 ));
             }
+        }
+        if !added.alternatives.is_empty() {
+            let others: Vec<_> = added.alternatives.iter().map(ToString::to_string).collect();
+            output.line(format!(
+                "Other engines try the same as {}; you keep one of them.",
+                others.join(" and ")
+            ));
         }
         if autopilot != AutopilotMode::Running {
             output.line("Nobody works on it yet: `mission autopilot resume` has agents do so.");
@@ -216,9 +244,9 @@ fn decompose(
     })?;
     output.result(&divided, |output, divided| {
         output.line(format!(
-            "{} waits for {} steps:",
+            "{} waits for {}:",
             divided.parent.number,
-            divided.steps.len()
+            counted(divided.steps.len() as u64, "step", "steps")
         ));
         for step in &divided.steps {
             output.line(format!("  {}", show::line(step)));

@@ -4,7 +4,7 @@ use missiond_api::Client;
 use missiond_api::operations::proposal::{
     BoardAddSteps, BoardAddStepsParams, BoardProposal, BoardPropose, BoardProposeParams, StepsAdded,
 };
-use missiond_core::{Parts, Text};
+use missiond_core::{ErrorCode, Parts, Text};
 
 use super::super::slot::text_or_stdin;
 use super::draft;
@@ -31,6 +31,11 @@ pub(super) fn propose(
         repository,
         template: args.template,
     })?;
+    if args.add && proposal.steps.is_empty() {
+        let message = "the text has no steps, so nothing was added";
+        return Err(Failure::new(ErrorCode::InvalidParams, message)
+            .hint("write one step a line, or a list"));
+    }
     if args.add {
         let steps = parameter("the plan", Parts::new(proposal.steps))?;
         let added = client.call::<BoardAddSteps>(&BoardAddStepsParams { steps })?;

@@ -1,10 +1,13 @@
 //! How tasks are shown to people.
 
-use missiond_api::operations::board::{ReadyReport, TaskDetails, TaskLink, TaskPage, TaskSummary};
+use missiond_api::operations::board::{
+    AlternativeSummary, ReadyReport, TaskDetails, TaskLink, TaskPage, TaskSummary,
+};
 use missiond_core::{
     Attempt, BoardTaskStatus, Check, Clock, Evidence, Isolation, SystemClock, Timestamp, Wait,
 };
 
+use super::super::usage::cost;
 use crate::output::Output;
 use crate::term::{Paint, Style, duration, printable};
 
@@ -13,10 +16,16 @@ pub(super) fn list(output: &mut Output, page: &TaskPage) {
         output.line("There are no such tasks. Add one with: mission task add \"what to do\"");
         return;
     }
+    let status = |task: &TaskSummary| match &task.pull_request {
+        Some(opened) if task.status == BoardTaskStatus::Review => {
+            format!("{} #{}", task.status, opened.number)
+        }
+        _ => task.status.as_str().to_owned(),
+    };
     let row = |task: &TaskSummary| {
         vec![
             task.number.to_string(),
-            task.status.as_str().to_owned(),
+            status(task),
             task.priority.as_str().to_owned(),
             task.phase.as_str().to_owned(),
             task.engine
@@ -140,6 +149,9 @@ pub(super) fn details(output: &mut Output, details: &TaskDetails) {
             field("works in", &place);
         }
     }
+    if let Some(opened) = &task.pull_request {
+        field("handed over", &format!("{opened}: {}", opened.url));
+    }
     if let Some(engine) = &task.engine {
         let model = task
             .model
@@ -168,6 +180,14 @@ pub(super) fn details(output: &mut Output, details: &TaskDetails) {
     let links = links.chain(details.children.iter().map(|link| ("has part", link)));
     for (name, link) in links {
         field(name, &link_text(link));
+    }
+    for other in &details.alternatives {
+        let which = if other.number == task.number {
+            "this one"
+        } else {
+            "or"
+        };
+        field(which, &alternative_text(other));
     }
     if !task.description.is_empty() {
         output.line("");
@@ -203,6 +223,31 @@ pub(super) fn details(output: &mut Output, details: &TaskDetails) {
             }
         }
     }
+}
+
+/// One of several tasks for the same work, to be compared with the others.
+fn alternative_text(one: &AlternativeSummary) -> String {
+    let engine = match &one.model {
+        Some(model) => format!("{}, {model}", one.engine),
+        None => one.engine.to_string(),
+    };
+    let mut parts = vec![engine, one.status.to_string()];
+    parts.extend(one.checks.as_ref().map(|checks| match checks.red() {
+        Some(red) => format!("checks fail: {red}"),
+        None => "checks passed".to_owned(),
+    }));
+    parts.extend(one.size.map(|size| {
+        let files = match size.files {
+            1 => "1 file".to_owned(),
+            count => format!("{count} files"),
+        };
+        format!("{files} +{} −{}", size.additions, size.deletions)
+    }));
+    if let Some(usage) = &one.usage {
+        parts.push(format!("{} tokens", usage.tokens.counted));
+        parts.push(cost(&usage.cost));
+    }
+    format!("{}  {}", one.number, parts.join("; "))
 }
 
 fn link_text(link: &TaskLink) -> String {

@@ -1,6 +1,6 @@
 //! Who may work on a task, until when, and what becomes of the attempt.
 
-use missiond_core::{ObservationId, QuestionOrigin};
+use missiond_core::{ExecutionId, ObservationId, PullRequest, QuestionOrigin};
 
 use super::*;
 use crate::questions::{self, NewQuestion};
@@ -136,6 +136,60 @@ pub async fn board_only_what_was_tried_and_rests_is_tried_again(url: DbUrl) {
     assert_eq!(abandoned().await, [true, false]);
 }
 
+pub async fn board_work_in_a_pull_request_waits_for_it_in_review(url: DbUrl) {
+    let db = open(&url).await;
+    let id = titled(&db, "judged elsewhere", &[]).await;
+    let hand_over = |number| {
+        db.write(move |tx| {
+            Box::pin(async move {
+                let opened = PullRequest {
+                    number,
+                    url: format!("https://example.org/pull/{number}"),
+                    into: "main".into(),
+                    attempt: 1,
+                };
+                board::hand_over(tx, id, &opened, &act(minutes_later(1))).await
+            })
+        })
+    };
+    let claimed = claim(&db, id, noon()).await;
+    let refused = hand_over(7).await.unwrap_err().to_string();
+    assert!(refused.starts_with("T-1 is running"), "{refused}");
+    finish(&db, &claimed, Outcome::ChecksFailed, noon()).await;
+    // By a person, although it is blocked.
+    let waits = hand_over(7).await.unwrap();
+    let opened = waits.pull_request.clone();
+    assert_eq!(waits.status, BoardTaskStatus::Review);
+    assert_eq!(opened.as_ref().map(|opened| opened.number), Some(7));
+    assert_eq!(get(&db, id).await, waits);
+    let edit = board::TaskEdit {
+        set: draft("renamed"),
+        clear: Vec::new(),
+    };
+    let edited = write(&db, move |tx| {
+        Box::pin(async move { board::edit(tx, id, edit, &act(noon())).await })
+    })
+    .await;
+    assert_eq!(edited.pull_request, opened, "an edit leaves it");
+    let blocked = write(&db, move |tx| {
+        Box::pin(async move { board::block(tx, id, "it was closed", &act(noon())).await })
+    })
+    .await;
+    assert_eq!(blocked.status, BoardTaskStatus::Blocked);
+    assert_eq!(
+        hand_over(8).await.unwrap().status,
+        BoardTaskStatus::Review,
+        "another one is opened"
+    );
+    let done = write(&db, move |tx| {
+        Box::pin(async move { board::complete(tx, id, "autopilot", "merged", &act(noon())).await })
+    })
+    .await;
+    assert_eq!(done.status, BoardTaskStatus::Done);
+    assert_eq!(done.pull_request.map(|opened| opened.number), Some(8));
+    assert_eq!(hand_over(9).await.unwrap().status, BoardTaskStatus::Done);
+}
+
 pub async fn board_work_in_review_waits_for_a_person_and_holds_back_what_needs_it(url: DbUrl) {
     let db = open(&url).await;
     let id = titled(&db, "first", &[]).await;
@@ -257,6 +311,16 @@ pub async fn board_an_attempt_is_taken_over_under_a_new_token(url: DbUrl) {
         .await
         .unwrap();
     assert_eq!(of_execution, Some(adopted.attempt.clone()));
+    let runs = [execution, ExecutionId::from_uuid(Default::default())];
+    let of_runs = db
+        .read(move |tx| Box::pin(async move { board::tasks_of_executions(tx, &runs).await }))
+        .await
+        .unwrap();
+    let of_runs: Vec<_> = of_runs
+        .into_iter()
+        .map(|(run, task)| (run, task.id))
+        .collect();
+    assert_eq!(of_runs, [(execution, adopted.attempt.task)]);
     finish(&db, &adopted, Outcome::Verified, minutes_later(32)).await;
     let over = db
         .write(move |tx| {

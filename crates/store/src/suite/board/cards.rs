@@ -119,7 +119,7 @@ pub async fn board_every_limit_explains_itself(url: DbUrl) {
         said["codex 2"],
         ["waits for a place: 1 of codex may run at once"]
     );
-    let reset = minutes_later(180).for_people();
+    let reset = minutes_later(180).in_utc();
     assert_eq!(
         said["claude"],
         [format!(

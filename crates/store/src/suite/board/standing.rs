@@ -47,7 +47,9 @@ pub async fn board_the_overview_reads_every_task_with_its_last_attempt(url: DbUr
             db.read(move |tx| {
                 Box::pin(async move {
                     let standing = board::standing(tx).await?;
-                    let (finished, count) = board::finished_after(tx, since, 1).await?;
+                    let (finished, count) = board::finished_after(tx, since, None, 1).await?;
+                    let elsewhere = board::finished_after(tx, since, Some("/elsewhere"), 1);
+                    assert_eq!(elsewhere.await?, (Vec::new(), 0));
                     let ids: Vec<_> = standing.iter().chain(&finished).map(|one| one.id).collect();
                     let attempts = board::last_attempts(tx, &ids).await?;
                     let of: Vec<_> = attempts.iter().map(|one| one.id).collect();

@@ -1,0 +1,36 @@
+//! How other threads wake the loop of the live view.
+
+use std::io::Write;
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+
+/// What wakes the loop beside keys.
+pub(super) enum News {
+    /// Something is on the timeline.
+    Event,
+    /// The subscription has ended.
+    Unsubscribed,
+    Resized,
+    Ending(i32),
+    /// What came of an answer, as a sentence.
+    Said(String),
+    /// The terminal that was opened is left.
+    TerminalLeft,
+}
+
+/// How others wake the loop.
+#[derive(Clone)]
+pub(super) struct Bell {
+    pub(super) news: Sender<News>,
+    pub(super) wake: Arc<UnixStream>,
+}
+
+impl Bell {
+    pub(super) fn ring(&self, news: News) -> bool {
+        let sent = self.news.send(news).is_ok();
+        // A full pipe wakes as well as another byte in it.
+        let _ = (&*self.wake).write(&[1]);
+        sent
+    }
+}

@@ -1,0 +1,115 @@
+//! Closing a task by hand: it is given up, or its work was taken. What follows for
+//! its alternatives and for the tasks that wait for it is in the same transaction, so
+//! that nobody ever sees one half of it.
+//!
+//! The graph's lock comes first: dependents may change hands.
+
+use missiond_core::machines::Machine;
+use missiond_core::{BoardTask, BoardTaskId, BoardTaskStatus, Event, Outcome};
+
+use super::alternatives::{is_over, lock_group, member};
+use super::{Act, attempts, graph, lock, resource, rows, tasks, updated};
+use crate::{StoreError, Tx, leases};
+
+/// Nobody works on it any more: the running attempt is cancelled and its token
+/// is stale from now on. What waited for it waits for an alternative that may still
+/// come to something.
+pub async fn cancel(
+    tx: &mut Tx<'_>,
+    id: BoardTaskId,
+    reason: &str,
+    act: &Act,
+) -> Result<BoardTask, StoreError> {
+    lock(tx, "graph").await?;
+    let group = lock_group(tx, id).await?;
+    let task = give_up(tx, member(&group, id)?.clone(), reason, act).await?;
+    let living = |other: &&BoardTask| other.id != id && !is_over(other.status);
+    if let Some(heir) = group.iter().filter(living).min_by_key(|other| other.number) {
+        graph::move_dependents(tx, id, heir.id, act).await?;
+    }
+    Ok(task)
+}
+
+/// A person has taken the work: the task is done, whatever became of its
+/// attempts. How it was done stays as a note. Its alternatives are given up, and what
+/// waited for one of them has waited for this.
+pub async fn complete(
+    tx: &mut Tx<'_>,
+    id: BoardTaskId,
+    author: &str,
+    how: &str,
+    act: &Act,
+) -> Result<BoardTask, StoreError> {
+    lock(tx, "graph").await?;
+    let group = lock_group(tx, id).await?;
+    let mut task = member(&group, id)?.clone();
+    if task.status == BoardTaskStatus::Running {
+        return Err(StoreError::conflict(format!(
+            "{} is running: its attempt must end first",
+            task.number
+        )));
+    }
+    task.status = task.status.transition(BoardTaskStatus::Done)?;
+    let given_up = keep(tx, &task, group, act).await?;
+    task.blocked = None;
+    task.not_before = None;
+    task.updated_at = act.now;
+    task.finished_at = Some(act.now);
+    rows::store_status(tx, &task).await?;
+    graph::release_dependents(tx, id).await?;
+    tasks::add_note(tx, id, author, how, act).await?;
+    if !given_up.is_empty() {
+        let kept = Event::BoardAlternativeKept {
+            task: id,
+            instead_of: given_up,
+        };
+        act.record(tx, vec![kept]).await?;
+    }
+    Ok(task)
+}
+
+/// Of the group, this one is kept, before it is done: the others are given up, and
+/// their dependents wait for it. Says which were.
+async fn keep(
+    tx: &mut Tx<'_>,
+    kept: &BoardTask,
+    group: Vec<BoardTask>,
+    act: &Act,
+) -> Result<Vec<BoardTaskId>, StoreError> {
+    let reason = format!("{} was kept instead", kept.number);
+    let mut given_up = Vec::new();
+    for other in group.into_iter().filter(|other| other.id != kept.id) {
+        // What was done before has let its dependents go.
+        if other.status == BoardTaskStatus::Done {
+            continue;
+        }
+        graph::move_dependents(tx, other.id, kept.id, act).await?;
+        if other.status != BoardTaskStatus::Failed {
+            given_up.push(other.id);
+            give_up(tx, other, &reason, act).await?;
+        }
+    }
+    Ok(given_up)
+}
+
+/// Gives up a task whose row is locked.
+async fn give_up(
+    tx: &mut Tx<'_>,
+    mut task: BoardTask,
+    reason: &str,
+    act: &Act,
+) -> Result<BoardTask, StoreError> {
+    let was_running = task.status == BoardTaskStatus::Running;
+    task.status = task.status.transition(BoardTaskStatus::Failed)?;
+    task.blocked = Some(reason.to_owned());
+    task.not_before = None;
+    task.updated_at = act.now;
+    task.finished_at = Some(act.now);
+    rows::store_status(tx, &task).await?;
+    if was_running {
+        attempts::end_running(tx, task.id, Outcome::Cancelled, Some(reason), act).await?;
+        leases::revoke(tx, &resource(task.id), act.now).await?;
+    }
+    act.record(tx, vec![updated(&task)]).await?;
+    Ok(task)
+}

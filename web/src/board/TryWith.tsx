@@ -1,0 +1,69 @@
+// One more agent for a task that is on the board.
+
+import { type FormEvent, useState } from "react";
+import { useLocation } from "wouter";
+
+import { useAction } from "../daemon/queries";
+import type { BoardTask } from "../generated/operations";
+import { Trouble } from "../parts/Loaded";
+import { Sheet } from "../parts/Sheet";
+import { say } from "../parts/toasts";
+import { useEngines } from "../start/Agents";
+import { REHEARSAL } from "../start/engines";
+
+/** Whether another agent may try it beside whoever does. */
+export const canBeTriedToo = ({ status, isolation }: BoardTask): boolean =>
+  isolation === "worktree" && (status === "open" || status === "blocked" || status === "review");
+
+export function TryWith({ task, close }: { task: BoardTask; close: () => void }) {
+  const [engine, setEngine] = useState("");
+  const [model, setModel] = useState("");
+  const [, navigate] = useLocation();
+  const add = useAction("board_alternative", (added) => {
+    say(`${added.task.number} tries the same as ${task.number}.`);
+    close();
+    navigate(`/board/${added.task.number}`);
+  });
+  const engines = [...(useEngines().data?.engines ?? []).map((each) => each.engine), REHEARSAL];
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    add.mutate({ task: task.number, engine, ...(model.trim() ? { model: model.trim() } : {}) });
+  };
+  return (
+    <Sheet title={`Try ${task.number} with another agent`} close={close}>
+      <form onSubmit={submit}>
+        <div className="pair">
+          <label>
+            Agent
+            <select className="field" required value={engine} onChange={(event) => setEngine(event.target.value)}>
+              <option value="">Choose one</option>
+              {engines.map((each) => (
+                <option key={each}>{each}</option>
+              ))}
+            </select>
+          </label>
+          <label>
+            Model
+            <input
+              className="field"
+              value={model}
+              placeholder="The agent's default"
+              spellCheck={false}
+              onChange={(event) => setModel(event.target.value)}
+            />
+          </label>
+        </div>
+        <p className="field-says">It gets a card and a worktree of its own. Nothing is merged until you keep one of them.</p>
+        {add.error ? <Trouble error={add.error} /> : null}
+        <div className="actions">
+          <button type="button" className="button plain" onClick={close}>
+            Cancel
+          </button>
+          <button type="submit" className="button primary" disabled={add.isPending}>
+            Create
+          </button>
+        </div>
+      </form>
+    </Sheet>
+  );
+}
