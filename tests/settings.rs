@@ -354,6 +354,11 @@ fn servers_are_added_removed_and_brought_back_by_a_person() {
     // What another file says meanwhile is looked at too: nobody is listed twice.
     home.call("mcp_server_remove", &json!({ "server": "first" }));
     let removed = std::fs::read_to_string(&list).unwrap();
+    std::fs::set_permissions(&list, std::fs::Permissions::from_mode(0o620)).unwrap();
+    let third = json!({ "name": "third", "command": "true" }).to_string();
+    let (_, refused) = home.failure(&["call", "mcp_server_add", &third]);
+    assert!(refused.contains("others may write"), "{refused}");
+    std::fs::set_permissions(&list, std::fs::Permissions::from_mode(0o600)).unwrap();
     let other = home.home().config_dir().join("mcp.json");
     std::fs::write(&other, r#"{"mcpServers": {"first": {"command": "true"}}}"#).unwrap();
     std::fs::set_permissions(&other, std::fs::Permissions::from_mode(0o600)).unwrap();

@@ -11,6 +11,16 @@ fn watches(home: &TestHome, size: (u16, u16), variables: &[(&str, &str)]) -> Per
     Person::runs(home, size, &["status", "--watch"], variables)
 }
 
+/// An agent asks, and a person opens its terminal from the view.
+fn opens_a_terminal(studio: &Studio) -> Person {
+    studio.agent("Add square roots", ASKS);
+    let mut person = watches(&studio.home, (100, 30), &[]);
+    person.waits_for("Needs you (1)");
+    person.types("\r");
+    person.waits_for("Do you want to let it run this command?");
+    person
+}
+
 #[test]
 fn a_question_is_answered_by_a_key_and_quitting_marks_what_is_finished() {
     let studio = Studio::new();
@@ -89,11 +99,7 @@ fn colours_are_left_out_when_nobody_wants_them() {
 #[test]
 fn enter_opens_the_agents_terminal_and_comes_back() {
     let studio = Studio::new();
-    studio.agent("Add square roots", ASKS);
-    let mut person = watches(&studio.home, (100, 30), &[]);
-    person.waits_for("Needs you (1)");
-    person.types("\r");
-    person.waits_for("Do you want to let it run this command?");
+    let mut person = opens_a_terminal(&studio);
     person.waits_for("↑/↓ to choose");
     person.types("\x1d");
     person.waits_for("Needs you (1)");
@@ -107,11 +113,7 @@ fn enter_opens_the_agents_terminal_and_comes_back() {
 #[test]
 fn a_signal_ends_the_view_while_an_agents_terminal_is_open() {
     let studio = Studio::new();
-    studio.agent("Add square roots", ASKS);
-    let mut person = watches(&studio.home, (100, 30), &[]);
-    person.waits_for("Needs you (1)");
-    person.types("\r");
-    person.waits_for("Do you want to let it run this command?");
+    let mut person = opens_a_terminal(&studio);
     let pid = Pid::from_raw(person.child.id().cast_signed()).unwrap();
     kill_process(pid, Signal::TERM).unwrap();
     person.left_as_it_was(143);

@@ -357,6 +357,30 @@ fn closed_without_a_merge_it_is_blocked_and_goes_on_with_another() {
 }
 
 #[test]
+fn newer_work_is_not_judged_by_the_pull_request_of_an_earlier_attempt() {
+    let hosted = Hosted::new();
+    let field = &hosted.field;
+    let task = hosted.task("Say one", json!({"review": "after_approval"}));
+    field.wait_status(&task, "review");
+    assert_eq!(hosted.finish(&task, &PULL)["result"]["number"], 1);
+    hosted.end("CLOSED");
+    field.wait_status(&task, "blocked");
+    field.script("Say-one", &writes("more.txt", "two"));
+    field.home.json(&["task", "retry", &task]);
+    field.wait(&task, "the second attempt in review", |details| {
+        details["task"]["status"] == "review" && details["attempts"][1]["ended_at"].is_string()
+    });
+    // Another task that is looked after meanwhile shows that there was a look.
+    let other = hosted.task("Say two", json!({}));
+    field.wait(&other, "a pull request of its own", |details| {
+        details["task"]["pull_request"]["number"] == 2
+    });
+    assert_eq!(field.show(&task)["task"]["status"], "review");
+    let again = hosted.finish(&task, &PULL);
+    assert_eq!(again["result"]["number"], 3, "{again}");
+}
+
+#[test]
 fn without_gh_or_login_the_branch_is_pushed_and_the_note_says_what_to_do() {
     let hosted = Hosted::without_gh();
     let field = &hosted.field;

@@ -116,8 +116,26 @@ test("a change made elsewhere while a task is edited stays, and what is over is 
   await board.getByRole("button", { name: "Cancel task" }).click();
   await expect(board.locator(".task-head").getByText("failed")).toBeVisible();
   await board.keyboard.press("e");
+  // Keys are taken in turn: once the next one did its work, this one did all it does.
+  await board.keyboard.press("?");
+  await expect(board.getByRole("dialog", { name: "Keys" })).toBeVisible();
+  await board.keyboard.press("Escape");
   await expect(board).not.toHaveURL(/edit/);
   await expect(board.getByRole("dialog")).toHaveCount(0);
+});
+
+test("a half-typed edit stays open when the task ends meanwhile", async ({ stage, board }) => {
+  await stage.call("board_add", { task: { title: "Draw the map", isolation: "none" } });
+  await board.goto(`${await stage.address()}/board/T-1`);
+  await expect(board.getByRole("heading", { name: "Draw the map" })).toBeVisible();
+  await board.keyboard.press("e");
+  const edit = board.getByRole("dialog", { name: "Edit T-1" });
+  await edit.getByLabel("Title").fill("Draw both");
+  await stage.call("board_cancel", { task: "T-1", reason: "not needed" });
+  await expect(board.locator(".task-head").getByText("failed")).toBeVisible();
+  await expect(edit.getByLabel("Title")).toHaveValue("Draw both");
+  await edit.getByRole("button", { name: "Cancel" }).click();
+  await expect(edit).toHaveCount(0);
 });
 
 test("the head of the board is one line, and its column of blocked tasks is called so", async ({ stage, board }) => {

@@ -8,9 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use missiond_briefing::entries_told;
-use missiond_core::{
-    BoardTaskId, BoardTaskStatus, ContextItem, EntryId, Event, ExecutionId, Outcome,
-};
+use missiond_core::{BoardTaskId, ContextItem, EntryId, Event, ExecutionId, Outcome};
 use missiond_knowledge::transfer::{Draft, LONGEST_KEY};
 use missiond_knowledge::utility::Use;
 use missiond_memory::knowledge::{KnowledgeError, TaskLessons};
@@ -76,7 +74,7 @@ async fn extract_some(shared: &Shared) -> Result<bool, KnowledgeError> {
                 let mut over: Vec<BoardTaskId> = Vec::new();
                 for event in page.events {
                     if let Event::BoardTaskUpdated { task, status } = event.event
-                        && matches!(status, BoardTaskStatus::Done | BoardTaskStatus::Failed)
+                        && status.is_over()
                         && !over.contains(&task)
                     {
                         over.push(task);

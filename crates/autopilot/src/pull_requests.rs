@@ -101,10 +101,13 @@ impl HandOver {
         self.of.as_ref().map(|(_, task)| task)
     }
 
-    /// The pull request that the task has already.
+    /// The pull request that has the work of this attempt already; one with the work of
+    /// an earlier attempt says nothing of this one.
     fn known(&self) -> Option<(&Attempt, &BoardTask, &PullRequest)> {
         let (attempt, task) = self.of.as_ref()?;
-        Some((attempt, task, task.pull_request.as_ref()?))
+        let opened = task.pull_request.as_ref();
+        let opened = opened.filter(|opened| opened.attempt == attempt.number)?;
+        Some((attempt, task, opened))
     }
 
     /// What a person types to have it done.
@@ -118,7 +121,7 @@ impl HandOver {
 }
 
 /// Pushes the work and opens a pull request for it. One that it has already is asked
-/// about first: merged, the task is done; closed, it is blocked; open, it has what was
+/// about first: merged, the task is done; closed, it is blocked; open, it gets what was
 /// made since.
 pub(crate) async fn hand_over(
     shared: &Shared,
@@ -127,11 +130,13 @@ pub(crate) async fn hand_over(
     let _turn = shared.handing_over.take(&work.worktree)?;
     if let Some((attempt, task, known)) = work.known() {
         let found = ask(work.worktree.path(), known).await?;
-        // Of work that was made since, or is blocked by that, another one is opened.
-        let news = task.status == BoardTaskStatus::Review && known.attempt == attempt.number;
+        let waits = task.status == BoardTaskStatus::Review;
         match found.state {
             PullRequestState::Merged => return settled(shared, task, attempt, found).await,
-            PullRequestState::Closed if news => return settled(shared, task, attempt, found).await,
+            PullRequestState::Closed if waits => {
+                return settled(shared, task, attempt, found).await;
+            }
+            // Of what is blocked by that, another one is opened.
             PullRequestState::Open | PullRequestState::Closed => {}
         }
     }
@@ -215,7 +220,7 @@ async fn settled(
             unparked.await?;
             // What waited for it can begin while its place is left.
             shared.wake();
-            leave(task, attempt).await;
+            leave(task, attempt, &found).await;
         }
     }
     Ok(found)
@@ -227,17 +232,27 @@ async fn close_questions(shared: &Shared, task: &BoardTask, reason: &str) {
     }
 }
 
-/// Removes the worktree of merged work, if it holds nothing else.
-async fn leave(task: &BoardTask, attempt: &Attempt) {
+/// Removes the worktree of merged work, if it holds nothing else: what was committed
+/// since it was pushed is nowhere else.
+async fn leave(task: &BoardTask, attempt: &Attempt, merged: &FoundPullRequest) {
     let Some(path) = attempt.worktree.as_ref().filter(|path| path.exists()) else {
         return;
     };
     let left = async {
         let worktree = Worktree::open(path).await?;
         let into = task.pull_request.as_ref().map(|opened| opened.into.clone());
+        let into = into.unwrap_or_default();
+        let head = worktree.status().await?.head;
+        let remote = worktree.repository().remote_of(&into).await?;
+        // Others may have added to it there.
+        let pushed = worktree.pushed(&remote).await?;
+        if ![&merged.head, &pushed].contains(&&Some(head)) {
+            tracing::warn!(task = %task.number, path = %path.display(), "worktree kept: it has commits that its pull request has not");
+            return Ok(());
+        }
         let plan = FinishPlan {
             how: Finish::PullRequest,
-            into: into.unwrap_or_default(),
+            into,
             message: None,
         };
         worktree.finish(&plan).await?;

@@ -8,9 +8,7 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use missiond_config::AutopilotConfig;
-use missiond_core::{
-    Attempt, AttemptId, BoardTaskId, BoardTaskStatus, Event, ExecutionId, TraceContext,
-};
+use missiond_core::{Attempt, AttemptId, BoardTaskId, Event, ExecutionId, TraceContext};
 use missiond_store::StoreError;
 use missiond_timeline::FollowError;
 use tokio::sync::watch;
@@ -303,7 +301,7 @@ impl Runner {
         let Event::BoardTaskUpdated { status, .. } = event else {
             return;
         };
-        if matches!(status, BoardTaskStatus::Done | BoardTaskStatus::Failed) {
+        if status.is_over() {
             self.extraction = match self.extraction {
                 Extraction::Quiet | Extraction::Due => Extraction::Due,
                 Extraction::UnderWay | Extraction::UnderWayAndDue => Extraction::UnderWayAndDue,

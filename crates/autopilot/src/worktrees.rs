@@ -198,15 +198,12 @@ impl Worktrees {
         };
         let found = self.db.read(move |tx| {
             Box::pin(async move {
-                let mut found = Vec::new();
-                for task in board::list(tx, &filter).await? {
-                    let last = board::attempts(tx, task.id).await?.pop();
-                    found.extend(last.map(|attempt| (attempt, task)));
-                }
-                Ok(found)
+                let tasks = board::list(tx, &filter).await?;
+                board::with_last_attempts(tx, tasks).await
             })
         });
-        let mut found = found.await?;
+        let found = found.await?.into_iter();
+        let mut found: Vec<_> = found.map(|(task, attempt)| (attempt, task)).collect();
         let root = self.root.canonicalize();
         let root = root.as_deref().unwrap_or(&self.root);
         found.retain(|(attempt, _)| {

@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use missiond_core::{AbsolutePath, ErrorCode};
+use missiond_os::expand_home;
 
 use crate::failure::{Failure, parameter};
 
@@ -14,7 +15,7 @@ pub(crate) fn or_this(named: Option<&Path>) -> Result<AbsolutePath, Failure> {
 
 /// A folder that is there, by its real path.
 pub(crate) fn real(folder: &Path) -> Result<AbsolutePath, Failure> {
-    let found = folder.canonicalize().map_err(|error| {
+    let found = expand_home(folder).canonicalize().map_err(|error| {
         let message = format!("there is no folder {}: {error}", folder.display());
         Failure::new(ErrorCode::NotFound, message)
     })?;
@@ -27,13 +28,17 @@ pub(crate) fn past(folder: &Path) -> Result<AbsolutePath, Failure> {
     as_text(&folder.canonicalize().unwrap_or(folder))
 }
 
+/// Where a folder is, seen from this one. A shell leaves the `~` in `--repository=~/x`.
+pub(crate) fn absolute(folder: &Path) -> Result<PathBuf, Failure> {
+    Ok(std::path::absolute(expand_home(folder))?)
+}
+
 fn from_here(folder: &Path) -> Result<PathBuf, Failure> {
-    let here = std::env::current_dir()?;
-    Ok(if folder.as_os_str().is_empty() {
-        here
+    if folder.as_os_str().is_empty() {
+        Ok(std::env::current_dir()?)
     } else {
-        here.join(folder)
-    })
+        absolute(folder)
+    }
 }
 
 fn as_text(folder: &Path) -> Result<AbsolutePath, Failure> {
@@ -43,4 +48,24 @@ fn as_text(folder: &Path) -> Result<AbsolutePath, Failure> {
         Failure::new(ErrorCode::InvalidParams, message)
     })?;
     parameter("the folder", AbsolutePath::new(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tilde_is_the_home_folder_and_the_rest_is_seen_from_here() {
+        let here = std::env::current_dir().unwrap();
+        let home = std::env::var_os("HOME").map_or_else(|| here.join("~"), PathBuf::from);
+        for (written, meant) in [
+            ("~/calc", home.join("calc")),
+            ("calc", here.join("calc")),
+            ("/srv/calc", PathBuf::from("/srv/calc")),
+        ] {
+            assert_eq!(absolute(Path::new(written)).unwrap(), meant, "{written}");
+            let sent = or_this(Some(Path::new(written))).unwrap();
+            assert_eq!(sent.as_path(), meant, "{written}");
+        }
+    }
 }

@@ -59,14 +59,20 @@ section! {
     }
 }
 
-/// An address without its path, which is what a webhook keeps secret.
+/// An address without its path, its query and a name before the host, which are what a
+/// webhook keeps secret.
 fn host_of(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else {
         return String::new();
     };
-    match rest.split_once('/') {
-        Some((host, path)) if !path.is_empty() => format!("{scheme}://{host}/…"),
-        _ => url.to_owned(),
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let (authority, secret) = rest.split_at(end);
+    let host = authority
+        .rsplit_once('@')
+        .map_or(authority, |(_, host)| host);
+    match secret {
+        "" | "/" => format!("{scheme}://{host}{secret}"),
+        _ => format!("{scheme}://{host}/…"),
     }
 }
 

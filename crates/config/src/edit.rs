@@ -311,6 +311,10 @@ mod tests {
     fn what_is_shown_of_a_secret_is_not_written_in_its_place() {
         for (key, secret) in [
             ("notifications.webhook_url", "https://hooks.example/s3cret"),
+            (
+                "notifications.webhook_url",
+                "https://hooks.example?key=s3cret",
+            ),
             ("database.url", "postgres://me:s3cret@localhost/m"),
         ] {
             let text = changed("", key, json!(secret)).unwrap();
@@ -321,6 +325,12 @@ mod tests {
             assert!(refused.contains("only shown so"), "{refused}");
             assert_eq!(changed(&text, key, json!(secret)).unwrap(), text);
         }
+        // A name before the host is refused, and yet not shown.
+        let key = "notifications.webhook_url";
+        let secret = json!("https://me:s3cret@hooks.example");
+        assert!(changed("", key, secret.clone()).is_err());
+        let spec = KEYS.iter().find(|spec| spec.key == key).unwrap();
+        assert_eq!(spec.public(&secret), json!("https://hooks.example"));
     }
 
     #[test]

@@ -204,7 +204,17 @@ pub struct Evidence {
     pub note: Option<String>,
 }
 
-/// What the last round of checks of an attempt came to.
+impl Evidence {
+    /// Whether something was checked. That a task has no checks is on record too, as
+    /// something that passed; a check passes by how it ends.
+    #[must_use]
+    pub fn is_of_check(&self) -> bool {
+        !self.passed || self.exit.is_some()
+    }
+}
+
+/// What the last round of checks of an attempt came to; none passed and none failed where
+/// the task has no checks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CheckVerdict {
     pub round: u32,
@@ -228,7 +238,11 @@ impl CheckVerdict {
         let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
         Some(Self {
             round,
-            passed: count(last().count() - failed.len()),
+            passed: count(
+                last()
+                    .filter(|said| said.passed && said.is_of_check())
+                    .count(),
+            ),
             failed: count(failed.len()),
             failed_checks: failed.iter().map(|said| said.check.clone()).collect(),
             commit: last().find_map(|said| said.commit.clone()),
@@ -274,11 +288,11 @@ mod tests {
 
     #[test]
     fn the_last_round_is_the_verdict() {
-        let said = |round, check: &str, passed| Evidence {
+        let said = |round, check: &str, passed: bool| Evidence {
             attempt: AttemptId::generate(),
             round,
             check: check.to_owned(),
-            exit: None,
+            exit: Some(i32::from(!passed)),
             signal: None,
             timed_out: false,
             passed,
@@ -289,6 +303,13 @@ mod tests {
             note: None,
         };
         assert_eq!(CheckVerdict::of(&[]), None);
+        let mut unchecked = said(1, "no checks", true);
+        unchecked.exit = None;
+        let verdict = CheckVerdict::of(&[unchecked]).unwrap();
+        assert_eq!(
+            (verdict.passed, verdict.failed, verdict.red()),
+            (0, 0, None)
+        );
         let rounds = [
             said(1, "test", false),
             said(2, "test", false),

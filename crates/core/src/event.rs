@@ -262,7 +262,7 @@ events! {
         Persistent
         BoardTaskUpdated = "board_task_updated" { task: BoardTaskId, status: BoardTaskStatus }
         Persistent
-        /// Of the alternatives of a task, a person kept this one.
+        /// Of the alternatives of a task, this one was kept.
         BoardAlternativeKept = "board_alternative_kept" {
             task: BoardTaskId, instead_of: Vec<BoardTaskId>,
         }

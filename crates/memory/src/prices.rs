@@ -32,8 +32,6 @@ pub struct ListPrice {
     pub cache_read: Option<f64>,
     pub cache_write: Option<f64>,
     pub cache_write_1h: Option<f64>,
-    /// Where it was read, when that is not the page of the vendor alone.
-    pub source: Option<String>,
 }
 
 /// Every list price, with its sources.
@@ -122,23 +120,6 @@ mod tests {
                 assert!(write.is_none_or(|write| write >= price.input));
             }
         }
-    }
-
-    #[test]
-    fn a_price_that_no_vendor_confirmed_says_so() {
-        let unconfirmed = list().models.iter().filter(|price| {
-            let source = price.source.as_deref();
-            source.is_some_and(|source| source.contains("not confirmed by the vendor"))
-        });
-        let models: BTreeSet<_> = unconfirmed.map(|price| price.model.as_str()).collect();
-        let expected = [
-            "claude-sonnet-5-5",
-            "gpt-6-astra",
-            "gpt-6-luna",
-            "gpt-6-sol",
-            "gpt-6.1-terra",
-        ];
-        assert_eq!(models, BTreeSet::from(expected));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The alternatives of a task in the words of the catalogue: what came of each.
 
+use futures::future::join_all;
 use missiond_api::ApiError;
 use missiond_api::operations::board::{AlternativeSummary, ChangeSize};
 use missiond_autopilot::board::AlternativeTask;
@@ -15,30 +16,28 @@ pub(super) async fn compared(
     let ids = alternatives.iter().map(|one| one.task.id).collect();
     let mut usage = observe::of_tasks(call, ids).await?;
     let usual = call.daemon.config().autopilot.engine.clone();
-    let mut compared = Vec::with_capacity(alternatives.len());
-    for AlternativeTask {
-        task,
-        attempt,
-        checks,
-    } in alternatives
-    {
-        let size = match &attempt {
-            Some(attempt) => call.daemon.worktrees.size_of(attempt, &task).await,
-            None => None,
-        };
-        compared.push(AlternativeSummary {
+    let sizes = join_all(alternatives.iter().map(|one| size_of(call, one))).await;
+    let summary = |(one, size): (AlternativeTask, Option<ChangeSize>)| {
+        let AlternativeTask { task, checks, .. } = one;
+        AlternativeSummary {
             number: task.number,
             status: task.status,
             usage: usage.remove(&task.id),
             engine: task.engine.unwrap_or_else(|| usual.clone()),
             model: task.model,
             checks,
-            size: size.map(|size| ChangeSize {
-                files: size.files,
-                additions: size.additions,
-                deletions: size.deletions,
-            }),
-        });
-    }
-    Ok(compared)
+            size,
+        }
+    };
+    Ok(alternatives.into_iter().zip(sizes).map(summary).collect())
+}
+
+async fn size_of(call: &Call, one: &AlternativeTask) -> Option<ChangeSize> {
+    let attempt = one.attempt.as_ref()?;
+    let size = call.daemon.worktrees.size_of(attempt, &one.task).await?;
+    Some(ChangeSize {
+        files: size.files,
+        additions: size.additions,
+        deletions: size.deletions,
+    })
 }

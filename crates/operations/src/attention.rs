@@ -18,7 +18,7 @@ use missiond_api::operations::attention::{
 use missiond_attention::permissions::{Grant, GrantFor, KnownRule, RuleSource, path_base};
 use missiond_attention::questions::QuestionError;
 use missiond_core::{CliEngine, Text};
-use missiond_guard::permissions::{Argument, Effect, Pattern, Request, Rule, Scope, Verdict};
+use missiond_guard::permissions::{Argument, Effect, Pattern, Request, Rule, Scope};
 use missiond_store::permissions;
 use missiond_store::questions::QuestionFilter;
 
@@ -226,25 +226,23 @@ async fn permission_test(
         _ => Vec::new(),
     };
     commands.retain(|part| request.argument != Some(Argument::Command(part.clone())));
-    let alone = |part: &String| Request {
-        argument: Some(Argument::Command(part.clone())),
-        ..request.clone()
+    let rules = call.daemon.permissions.in_force().await;
+    let rules = rules.map_err(|error| of_question(&error))?;
+    let verdict = rules.decide(&request);
+    let part = |command: String| {
+        let alone = Request {
+            argument: Some(Argument::Command(command.clone())),
+            ..request.clone()
+        };
+        let verdict = rules.decide(&alone);
+        PermissionPart {
+            command,
+            effect: effect(verdict.effect),
+            rules: verdict.rules,
+            reason: verdict.reason,
+        }
     };
-    let alone: Vec<_> = commands.iter().map(alone).collect();
-    let whole = std::iter::once(&request);
-    let decided = call.daemon.permissions.decide_each(whole.chain(&alone));
-    let decided = decided.await.map_err(|error| of_question(&error))?;
-    let mut decided = decided.into_iter();
-    let verdict = decided
-        .next()
-        .ok_or_else(|| ApiError::internal("the rules said nothing"))?;
-    let part = |(command, verdict): (String, Verdict)| PermissionPart {
-        command,
-        effect: effect(verdict.effect),
-        rules: verdict.rules,
-        reason: verdict.reason,
-    };
-    let parts = commands.into_iter().zip(decided).map(part).collect();
+    let parts = commands.into_iter().map(part).collect();
     Ok(PermissionVerdict {
         effect: effect(verdict.effect),
         rules: verdict.rules,

@@ -14,9 +14,9 @@ use missiond_api::operations::code::{
 };
 use missiond_codemap::{Anchor, CodeError, FollowOutcome, MapRequest, Match, NodeRef, read_source};
 use missiond_context::estimated_tokens;
-use missiond_core::{AbsolutePath, ErrorCode};
+use missiond_core::{AbsolutePath, ErrorCode, SymbolKind};
 use missiond_memory::code::beacons::{self, LocatedBeacon};
-use missiond_memory::code::{CodeMapError, Fresh, MeaningStatus, Repository, Unindexed};
+use missiond_memory::code::{CodeMapError, Fresh, MeaningStatus, Question, Repository, Unindexed};
 use missiond_store::beacons::BeaconNodeRow;
 
 use crate::call::{Call, Operations};
@@ -79,15 +79,23 @@ async fn status(call: Call, params: CodeStatusParams) -> Result<CodeStatusResult
     described(&call, &repository, None).await
 }
 
-pub(super) async fn search(
-    call: Call,
-    params: CodeSearchParams,
-) -> Result<CodeSearchResult, ApiError> {
-    let kind = params.kind;
+async fn search(call: Call, params: CodeSearchParams) -> Result<CodeSearchResult, ApiError> {
+    let question = Question::new(&params.query);
     let limit = params.limit.to_usize();
-    let repository = open(&call, &params.path, Unindexed::AcceptCheckouts).await?;
-    let query = params.query.as_str().to_owned();
-    let meant = repository.meant(&query).await;
+    search_one(&call, &params.path, &question, params.kind, limit).await
+}
+
+/// Asks one repository, of several that are asked the same.
+pub(super) async fn search_one(
+    call: &Call,
+    path: &AbsolutePath,
+    question: &Question,
+    kind: Option<SymbolKind>,
+    limit: usize,
+) -> Result<CodeSearchResult, ApiError> {
+    let repository = open(call, path, Unindexed::AcceptCheckouts).await?;
+    let query = question.text().to_owned();
+    let meant = repository.meant(question).await;
     let vectors_used = meant.is_some();
     let asked = call.daemon.code.ask(&repository, move |index| {
         let hits = match &meant {
@@ -101,7 +109,7 @@ pub(super) async fn search(
     let seen = located_beacons(&repository).await?;
     let beacons = seen
         .iter()
-        .filter(|seen| is_meant(&params.query, seen))
+        .filter(|seen| is_meant(question.text(), seen))
         .map(|seen| beacon(seen, &repository))
         .collect();
     let hit = |hit: missiond_codemap::Hit| CodeHit {

@@ -91,6 +91,12 @@ async fn show(call: Call, params: RepositoryShowParams) -> Result<RepositorySumm
 /// Every repository that a task or a code map names, with its open tasks: what can be
 /// said without running git.
 pub(super) async fn named_paths(call: &Call) -> Result<BTreeMap<PathBuf, u64>, ApiError> {
+    let named = written_paths(call).await?;
+    Ok(blocking(move || real_paths(named)).await)
+}
+
+/// Those, as they are written down: two paths may be of one folder.
+async fn written_paths(call: &Call) -> Result<BTreeMap<PathBuf, u64>, ApiError> {
     let daemon = &call.daemon;
     let mut named: BTreeMap<PathBuf, u64> = BTreeMap::new();
     let tasks = daemon.board.repositories().await;
@@ -103,13 +109,13 @@ pub(super) async fn named_paths(call: &Call) -> Result<BTreeMap<PathBuf, u64>, A
             named.entry(PathBuf::from(repository.root)).or_default();
         }
     }
-    Ok(blocking(move || real_paths(named)).await)
+    Ok(named)
 }
 
-/// Those, and where a worktree is and a slot runs. Worktrees and folders within count
+/// The same, and where a worktree is and a slot runs. Worktrees and folders within count
 /// for the repository they belong to.
 async fn known_paths(call: &Call) -> Result<BTreeMap<PathBuf, u64>, ApiError> {
-    let mut known = named_paths(call).await?;
+    let mut known = written_paths(call).await?;
     for repository in call.daemon.worktrees.repositories().await {
         known.entry(repository).or_default();
     }

@@ -71,6 +71,16 @@ async fn finish(call: Call, params: WorktreeFinishParams) -> Result<WorktreeFini
         Finish::PullRequest => Some(work.remote_of(&into).await?),
         _ => None,
     };
+    // Asked for before they are given up with it, which a merged pull request does at once.
+    let rivals = match completes {
+        Some((task, _)) => call
+            .daemon
+            .board
+            .rivals(task)
+            .await
+            .map_err(|error| of_board(&error))?,
+        None => Vec::new(),
+    };
     let result = match &work {
         FinishableWork::Worktree(worktree) if params.confirmed => match how {
             Finish::PullRequest => pull_request(&call, worktree, &plan, of.clone()).await?,
@@ -79,15 +89,10 @@ async fn finish(call: Call, params: WorktreeFinishParams) -> Result<WorktreeFini
         work => work.preview(&path, &plan).await?,
     };
     let completes = completes.filter(|_| ends_task(how, &result));
-    // Asked for before they are given up with it.
-    let gives_up = match completes {
-        Some((task, _)) => call
-            .daemon
-            .board
-            .rivals(task)
-            .await
-            .map_err(|error| of_board(&error))?,
-        None => Vec::new(),
+    let gives_up = if completes.is_some() {
+        rivals
+    } else {
+        Vec::new()
     };
     // A pull request ends its task when it is merged there.
     if let (true, None, Some((task, _))) = (params.confirmed, &remote, completes) {

@@ -39,13 +39,22 @@ impl Key {
     }
 }
 
-/// Answers to queries and reports of focus, as a terminal sends them.
+/// Answers to queries and reports of focus, as a terminal sends them: the whole write
+/// is one, and nothing that somebody typed is in it.
 fn is_report(bytes: &[u8]) -> bool {
+    let parameter = |byte: &u8| matches!(byte, b' '..=b'?');
     match bytes {
-        [0x1b, b']' | b'P' | b'_', ..] | [0x1b, b'[', b'I' | b'O'] => true,
+        [0x1b, b']' | b'P' | b'_', text @ ..] => {
+            text.ends_with(b"\x07") || text.ends_with(b"\x1b\\")
+        }
+        // A press of a mouse in the old form: three bytes of any kind.
+        [0x1b, b'[', b'I' | b'O'] | [0x1b, b'[', b'M', _, _, _] => true,
         [0x1b, b'[', body @ ..] => match body.split_last() {
-            Some((b'R' | b'c' | b'n' | b'y' | b't' | b'M' | b'm', _)) => true,
-            Some((b'u', parameters)) => parameters.first() == Some(&b'?'),
+            Some((last, parameters)) if parameters.iter().all(parameter) => match last {
+                b'R' | b'c' | b'n' | b'y' | b't' | b'M' | b'm' => true,
+                b'u' => parameters.first() == Some(&b'?'),
+                _ => false,
+            },
             _ => false,
         },
         _ => false,
@@ -126,8 +135,18 @@ mod tests {
             "\x1b]11;rgb:1e1e/1e1e/1e1e\x1b\\",
             "\x1bP>|term(1.0)\x1b\\",
             "\x1b[I",
+            "\x1b[<0;12;7M",
+            "\x1b[M #!",
         ] {
             assert_eq!(Key::of_input(report.as_bytes()), None, "{report:?}");
+        }
+        // Keys, and words behind a key.
+        for typed in ["\x1b[Acommit", "\x1bP", "\x1b]", "\x1b[A\x1b[12;1R"] {
+            assert_eq!(
+                Key::of_input(typed.as_bytes()),
+                Some(Key::Other),
+                "{typed:?}"
+            );
         }
     }
 

@@ -41,13 +41,13 @@ pub use attempts::{
 };
 pub use closing::{cancel, complete};
 pub use graph::{Dependency, depend, dependencies, dependents, edges_among, undepend, waiting_for};
-pub use pull_requests::hand_over;
+pub use pull_requests::{hand_over, with_pull_requests};
 pub use ready::{ReadyLimits, Waiting, count_ready, ready, waiting, waits_of};
 pub use repositories::{RepositoryTasks, repositories};
 pub(crate) use rows::placeholders;
 pub use standing::{
     LastRound, OpenTasks, finished_after, last_attempts, last_rounds, open_tasks, standing,
-    tasks_of_executions, tasks_with,
+    tasks_of_executions, tasks_with, with_last_attempts,
 };
 pub use tasks::{
     Clearable, RetryFrom, TaskEdit, TaskFilter, add, add_graph, add_note, block, by_number,

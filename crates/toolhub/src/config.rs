@@ -322,14 +322,21 @@ impl ServerList {
 
 /// The text of a list, unless there is none or others may change it.
 pub(crate) fn read(path: &Path) -> Result<Option<String>, ConfigError> {
-    let unreadable = |why: String| ConfigError::Unreadable {
-        path: path.to_owned(),
-        why,
-    };
+    check_file(path)?;
+    match fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(unreadable(path, error.to_string())),
+    }
+}
+
+/// Whether a list may be used as it lies there: nobody else may write it, and it is not
+/// too large. One that is not there may.
+pub fn check_file(path: &Path) -> Result<(), ConfigError> {
     let facts = match fs::metadata(path) {
         Ok(facts) => facts,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(unreadable(error.to_string())),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(unreadable(path, error.to_string())),
     };
     if std::os::unix::fs::PermissionsExt::mode(&facts.permissions()) & 0o022 != 0 {
         return Err(ConfigError::Writable {
@@ -337,11 +344,16 @@ pub(crate) fn read(path: &Path) -> Result<Option<String>, ConfigError> {
         });
     }
     if facts.len() > MAX_FILE {
-        return Err(unreadable("it is larger than 4 MB".to_owned()));
+        return Err(unreadable(path, "it is larger than 4 MB".to_owned()));
     }
-    fs::read_to_string(path)
-        .map(Some)
-        .map_err(|error| unreadable(error.to_string()))
+    Ok(())
+}
+
+fn unreadable(path: &Path, why: String) -> ConfigError {
+    ConfigError::Unreadable {
+        path: path.to_owned(),
+        why,
+    }
 }
 
 /// Tells whether the files of a folder are still those that were read.

@@ -86,7 +86,7 @@ impl Worktree {
                 }
                 self.move_target(plan, &head, &lock).await
             }
-            // A pull request has what is on the branch: this keeps that it was merged.
+            // A pull request has what is on the branch: who says so has seen it merged.
             Finish::Branch | Finish::PullRequest => {
                 self.record_finished(plan, &head, None)?;
                 let name = self.branch().to_owned();

@@ -50,7 +50,8 @@ const KEPT_VARIABLES: [&str; 12] = [
     "GIT_SSL_CAPATH",
 ];
 
-const SETTINGS: [&str; 9] = [
+/// What every git is told, also one that another program starts.
+pub(crate) const SETTINGS: [&str; 9] = [
     "advice.detachedHead=false",
     "commit.gpgSign=false",
     "core.fsmonitor=false",

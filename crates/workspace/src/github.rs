@@ -13,7 +13,7 @@ use missiond_os::environment::{self, Child as Kind};
 use missiond_os::programs::find_program;
 use serde::Deserialize;
 
-use crate::git::{Overflow, feed, read_output, read_stderr};
+use crate::git::{Overflow, SETTINGS, feed, read_output, read_stderr};
 use crate::process_tree;
 
 const TIME_LIMIT: Duration = Duration::from_secs(60);
@@ -156,11 +156,23 @@ impl GitHub {
             source,
         };
         let environment = environment::inherited(Kind::GitHub, std::env::vars_os());
+        // The git it starts runs nothing that an agent put into the repository.
+        let settings = SETTINGS
+            .iter()
+            .filter_map(|setting| setting.split_once('='));
+        let settings = settings.enumerate().flat_map(|(place, (key, value))| {
+            [
+                (format!("GIT_CONFIG_KEY_{place}"), key),
+                (format!("GIT_CONFIG_VALUE_{place}"), value),
+            ]
+        });
         let mut child = tokio::process::Command::new(&self.program)
             .args(args)
             .current_dir(&self.folder)
             .env_clear()
             .envs(environment)
+            .envs(settings)
+            .env("GIT_CONFIG_COUNT", SETTINGS.len().to_string())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

@@ -100,7 +100,7 @@ impl Worktree {
     }
 
     /// The commit that was last pushed from here.
-    async fn pushed(&self, remote: &str) -> Result<Option<String>, WorkspaceError> {
+    pub async fn pushed(&self, remote: &str) -> Result<Option<String>, WorkspaceError> {
         let name = self.pushed_ref(remote);
         crate::repository::commit_in(self.call("look up what was pushed"), &name).await
     }

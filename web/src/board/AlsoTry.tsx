@@ -1,7 +1,6 @@
 // Further agents for the same task: each gets a card of its own, and one is kept.
 
-import { useEngines } from "../start/Agents";
-import { REHEARSAL } from "../start/engines";
+import { EngineField, ModelField } from "../start/EngineFields";
 
 /** An agent that tries the task too. */
 export interface Also {
@@ -12,8 +11,14 @@ export interface Also {
 /** As many may try it beside the first. */
 const MOST = 3;
 
-export function AlsoTry({ value, change }: { value: Also[]; change: (value: Also[]) => void }) {
-  const engines = [...(useEngines().data?.engines ?? []).map((each) => each.engine), REHEARSAL];
+interface Props {
+  value: Also[];
+  change: (value: Also[]) => void;
+  /** Whether the task has a script that they could follow too. */
+  scripted: boolean;
+}
+
+export function AlsoTry({ value, change, scripted }: Props) {
   const set = (at: number, also: Also) =>
     change([...value.slice(0, at), ...(also.engine ? [also] : []), ...value.slice(at + 1)]);
   // The last one is empty: choosing in it makes it one more.
@@ -22,27 +27,14 @@ export function AlsoTry({ value, change }: { value: Also[]; change: (value: Also
     <>
       {rows.map((row, at) => (
         <div key={at} className="pair">
-          <label>
-            {at === 0 ? "Also try with" : "And with"}
-            <select className="field" value={row.engine} onChange={(event) => set(at, { ...row, engine: event.target.value })}>
-              <option value="">No other agent</option>
-              {engines.map((engine) => (
-                <option key={engine}>{engine}</option>
-              ))}
-            </select>
-          </label>
-          {row.engine ? (
-            <label>
-              Its model
-              <input
-                className="field"
-                value={row.model}
-                placeholder="The agent's default"
-                spellCheck={false}
-                onChange={(event) => set(at, { ...row, model: event.target.value })}
-              />
-            </label>
-          ) : null}
+          <EngineField
+            label={at === 0 ? "Also try with" : "And with"}
+            value={row.engine}
+            none="No other agent"
+            scripted={scripted}
+            change={(engine) => set(at, { engine, model: "" })}
+          />
+          {row.engine ? <ModelField label="Its model" value={row.model} change={(model) => set(at, { ...row, model })} /> : null}
         </div>
       ))}
       {value.length > 0 ? (

@@ -5,9 +5,8 @@ import { Link } from "wouter";
 import type { AlternativeSummary, TaskDetails } from "../generated/operations";
 import { CostOf, TokenSum } from "../parts/cost";
 import { agentOf } from "../parts/engine";
-import { TaskMark } from "../parts/marks";
-import { Counts } from "../review/DiffFile";
-import { Checks } from "../review/Review";
+import { Checks, TaskMark } from "../parts/marks";
+import { Size } from "../review/DiffFile";
 
 export function Alternatives({ details }: { details: TaskDetails }) {
   const all = details.alternatives ?? [];
@@ -58,10 +57,7 @@ function Row({ one, own }: { one: AlternativeSummary; own: AlternativeSummary | 
       </td>
       <td>
         {one.size ? (
-          <>
-            {one.size.files} {one.size.files === 1 ? "file" : "files"}{" "}
-            <Counts additions={one.size.additions} deletions={one.size.deletions} />
-          </>
+          <Size files={one.size.files} additions={one.size.additions} deletions={one.size.deletions} />
         ) : (
           <span className="quiet">none yet</span>
         )}

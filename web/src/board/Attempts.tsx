@@ -4,7 +4,7 @@
 import { Link } from "wouter";
 
 import type { Attempt, Evidence, Outcome, TaskDetails } from "../generated/operations";
-import { Mark, type Tone } from "../parts/marks";
+import { checkMark, Mark, type Tone } from "../parts/marks";
 import { Ago, duration, Lasting } from "../parts/time";
 
 export function Attempts({ details }: { details: TaskDetails }) {
@@ -123,7 +123,7 @@ export function EvidenceList({ evidence, open }: { evidence: Evidence[]; open: b
         <li key={`${each.round}-${each.check}`}>
           <details open={open && !each.passed && each.round === last}>
             <summary>
-              <Mark tone={each.passed ? "good" : "bad"} word={each.passed ? "passed" : ended(each)} />
+              <Mark {...checkMark(each)} />
               <code className="one-line">{each.check}</code>
               <span className="quiet">
                 round {each.round}, {duration(each.millis)}
@@ -138,9 +138,4 @@ export function EvidenceList({ evidence, open }: { evidence: Evidence[]; open: b
       ))}
     </ul>
   );
-}
-
-function ended(evidence: Evidence): string {
-  if (evidence.timed_out) return "took too long";
-  return evidence.exit === null || evidence.exit === undefined ? `signal ${evidence.signal}` : `exit ${evidence.exit}`;
 }

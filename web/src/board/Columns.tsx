@@ -247,6 +247,8 @@ function sameWork(a: OverviewLine | undefined, b: OverviewLine | undefined): boo
       a?.tokens.counted === b?.tokens.counted &&
       a?.tokens.cache_read === b?.tokens.cache_read &&
       a?.cost.microdollars === b?.cost.microdollars &&
+      a?.cost.told_microdollars === b?.cost.told_microdollars &&
+      a?.cost.unpriced?.join() === b?.cost.unpriced?.join() &&
       a?.checks?.passed === b?.checks?.passed &&
       a?.checks?.failed === b?.checks?.failed)
   );

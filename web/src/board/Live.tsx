@@ -98,9 +98,10 @@ function useChanges(task: string, work: OverviewLine | undefined) {
   const { refetch } = changes;
   useEffect(() => {
     const timer = setInterval(() => {
-      if (read.current === now.current) return;
+      if (document.hidden || read.current === now.current) return;
       read.current = now.current;
-      void refetch();
+      // One that is under way is let to end: a large difference may take longer than this.
+      void refetch({ cancelRefetch: false });
     }, AGAIN_MS);
     return () => clearInterval(timer);
   }, [refetch]);
@@ -141,7 +142,7 @@ function ChangedSoFar({ file }: { file: ChangedFile }) {
   const [open, setOpen] = useState(false);
   const segments = useMemo(() => (open ? segmentsOf(file.hunks, undefined, []) : undefined), [open, file]);
   return (
-    <details onToggle={(event) => setOpen(event.currentTarget.open)}>
+    <details className="folds" onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>
         <span className="mono one-line">{file.path}</span>{" "}
         <span className="quiet">

@@ -4,7 +4,7 @@ import { useEffect, useState } from "react";
 
 import type { Finish, Isolation, Priority, RepositorySummary, ReviewGate } from "../generated/operations";
 import { AgentFields } from "../start/AgentFields";
-import { line } from "../start/engines";
+import { line, REHEARSAL } from "../start/engines";
 import { RepositoryField } from "../start/RepositoryField";
 import { AlsoTry } from "./AlsoTry";
 import type { TaskFields } from "./taskDraft";
@@ -85,7 +85,9 @@ export function TaskForm({ fields, change, isNew }: Props) {
         any="Any agent"
         usual="As configured"
       />
-      {isNew ? <AlsoTry value={fields.also} change={(also) => set({ also })} /> : null}
+      {isNew ? (
+        <AlsoTry value={fields.also} change={(also) => set({ also })} scripted={fields.agent.engine === REHEARSAL} />
+      ) : null}
       <Checks
         fields={fields}
         set={(part) => {

@@ -30,10 +30,14 @@ export function TaskPage() {
   const status = details.data?.task.status;
   // What is over is not changed any more.
   const editable = status !== undefined && status !== "done" && status !== "failed";
-  const editing = search.has("edit") && editable;
+  const asked = search.has("edit");
+  // Once open it stays, also when the task ends meanwhile: somebody types in it.
+  const [editing, setOpen] = useState(false);
+  if (asked && editable && !editing) setOpen(true);
+  if (!asked && editing) setOpen(false);
   const setEditing = (is: boolean) => setSearch(is ? { edit: "" } : {}, { replace: true });
   const [, navigate] = useLocation();
-  useShortcuts({ e: () => setEditing(editable), Escape: () => navigate("/board") });
+  useShortcuts({ e: () => editable && setEditing(true), Escape: () => navigate("/board") });
   return (
     <>
       <Bar

@@ -8,7 +8,7 @@ import type { BoardTask } from "../generated/operations";
 import { Trouble } from "../parts/Loaded";
 import { Sheet } from "../parts/Sheet";
 import { say } from "../parts/toasts";
-import { useEngines } from "../start/Agents";
+import { EngineField, ModelField } from "../start/EngineFields";
 import { REHEARSAL } from "../start/engines";
 
 /** Whether another agent may try it beside whoever does. */
@@ -24,7 +24,6 @@ export function TryWith({ task, close }: { task: BoardTask; close: () => void })
     close();
     navigate(`/board/${added.task.number}`);
   });
-  const engines = [...(useEngines().data?.engines ?? []).map((each) => each.engine), REHEARSAL];
   const submit = (event: FormEvent) => {
     event.preventDefault();
     add.mutate({ task: task.number, engine, ...(model.trim() ? { model: model.trim() } : {}) });
@@ -33,25 +32,16 @@ export function TryWith({ task, close }: { task: BoardTask; close: () => void })
     <Sheet title={`Try ${task.number} with another agent`} close={close}>
       <form onSubmit={submit}>
         <div className="pair">
-          <label>
-            Agent
-            <select className="field" required value={engine} onChange={(event) => setEngine(event.target.value)}>
-              <option value="">Choose one</option>
-              {engines.map((each) => (
-                <option key={each}>{each}</option>
-              ))}
-            </select>
-          </label>
-          <label>
-            Model
-            <input
-              className="field"
-              value={model}
-              placeholder="The agent's default"
-              spellCheck={false}
-              onChange={(event) => setModel(event.target.value)}
-            />
-          </label>
+          <EngineField
+            label="Agent"
+            value={engine}
+            scripted={task.engine === REHEARSAL}
+            change={(engine) => {
+              setEngine(engine);
+              setModel("");
+            }}
+          />
+          <ModelField value={model} change={setModel} />
         </div>
         <p className="field-says">It gets a card and a worktree of its own. Nothing is merged until you keep one of them.</p>
         {add.error ? <Trouble error={add.error} /> : null}

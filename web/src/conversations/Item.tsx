@@ -89,7 +89,7 @@ function CallItem({ item }: { item: Call }) {
   const [open, setOpen] = useState(false);
   const took = item.ended_at ? new Date(item.ended_at).getTime() - new Date(item.at).getTime() : undefined;
   return (
-    <details className="call" onToggle={(event) => setOpen(event.currentTarget.open)}>
+    <details className="call folds" onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>
         <span className="call-tool">{item.tool}</span>
         <span className="call-what mono one-line">{gist(item.input)}</span>

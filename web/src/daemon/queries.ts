@@ -79,14 +79,22 @@ const INCIDENTS: OperationName[] = ["incident_list", "daemon_status"];
 
 const SETTINGS: OperationName[] = ["config_show", "config_history"];
 
+/**
+ * The titles of all tasks. No event tells that a task is called otherwise, only that
+ * something of it changed, which is far too often to read the whole board.
+ */
+export const TITLES = "titles";
+
+type Kept = OperationName | typeof TITLES;
+
 /** What our own actions change, read again without waiting for the event. */
-const CHANGED_BY: Partial<Record<OperationName, OperationName[]>> = {
+const CHANGED_BY: Partial<Record<OperationName, Kept[]>> = {
   question_answer: QUESTIONS,
   question_dismiss: QUESTIONS,
   board_add: [...BOARD, "repository_list"],
   board_add_steps: [...BOARD, "repository_list"],
   demo_start: [...BOARD, "repository_list"],
-  board_edit: BOARD,
+  board_edit: [...BOARD, TITLES],
   board_note: ["board_show"],
   board_retry: BOARD,
   board_cancel: BOARD,
@@ -125,11 +133,6 @@ const CHANGED_BY: Partial<Record<OperationName, OperationName[]>> = {
   beacon_remove: ["beacon_list", "code_search", "code_show"],
   daemon_control: ["config_show", "daemon_status"],
 };
-
-/** The titles of all tasks: whatever becomes of a task, it is called the same. */
-export const TITLES = "titles";
-
-type Kept = OperationName | typeof TITLES;
 
 /** What an event may have changed. */
 function changedBy(event: TimelineEvent["event"]): Kept[] {
@@ -211,7 +214,7 @@ function changedBy(event: TimelineEvent["event"]): Kept[] {
 /** Reads of one operation are at least this far apart, however much happens. */
 const PAUSE_MS = 250;
 /** What says everything at once takes the daemon longer, and is read less often. */
-const PAUSES: Partial<Record<Kept, number>> = { overview: 1000, titles: 1000 };
+const PAUSES: Partial<Record<Kept, number>> = { overview: 1000, [TITLES]: 1000 };
 const readAt = new Map<Kept, number>();
 const waiting = new Set<Kept>();
 let pause: ReturnType<typeof setTimeout> | undefined;

@@ -19,9 +19,11 @@ export function MessageForm({ execution, rows = 3, close }: Props) {
   useEffect(() => {
     if (opened) field.current?.focus();
   }, [opened]);
-  const send = useAction("execution_message", () => {
-    setText("");
+  const send = useAction("execution_message", (_, sent) => {
     say("Sent: the agent gets it as soon as it waits for a message.");
+    // What was typed meanwhile is the next one.
+    if (field.current?.value.trim() !== sent.text) return;
+    setText("");
     close?.();
   });
   const submit = (event: FormEvent) => {

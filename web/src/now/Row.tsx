@@ -134,8 +134,7 @@ function LineRow({ line, selected, open, toggle, question }: LineProps & { quest
 }
 
 /** What goes on; of a question what is asked, once and in full. */
-function sentenceOf(line: OverviewLine, full: Question | undefined): string {
-  const { kind, activity, question } = line;
+function sentenceOf({ kind, activity, question }: OverviewLine, full: Question | undefined): string {
   if (!question || kind === "blocked" || kind === "review") return activity;
   return `Asks: ${full ? headline(full) : question.question}`;
 }

@@ -122,8 +122,8 @@ function entriesOf(report: OverviewReport | undefined, incidents: Incident[], be
 }
 
 /** Whether it is a bare terminal: no run, and no program whose work could be told. */
-export const isTerminal = ({ engine, execution, task, question }: OverviewLine): boolean =>
-  engine === GENERIC && !execution && !task && !question;
+export const isTerminal = ({ kind, engine, execution, task }: OverviewLine): boolean =>
+  engine === GENERIC && !execution && !task && kind !== "asks" && kind !== "question";
 
 /** Where a line leads. */
 export function addressOf(line: OverviewLine): string | undefined {

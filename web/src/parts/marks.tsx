@@ -1,7 +1,7 @@
 // States as a dot and a word. A tone says what it means to the person: work goes
 // on, something waits, it went well, it went badly, nothing happens.
 
-import type { BoardTaskStatus, ExecutionLifecycle, ExecutionSummary, PtyState, SlotSummary } from "../generated/operations";
+import type { BoardTaskStatus, CheckVerdict, Evidence, ExecutionLifecycle, ExecutionSummary, PtyState, SlotSummary } from "../generated/operations";
 
 export type Tone = "work" | "wait" | "good" | "bad" | "rest";
 
@@ -80,6 +80,17 @@ export function runState(run: Pick<ExecutionSummary, "lifecycle" | "attention" |
   return { tone: "work", word: "working", busy: true };
 }
 
+/** Whether something was checked: that a task has no checks is on record as passed, too. */
+export const isOfCheck = ({ passed, exit }: Evidence): boolean => !passed || exit != null;
+
+/** How one check ended. */
+export function checkMark(check: Evidence): Said {
+  if (!isOfCheck(check)) return { tone: "rest", word: "not checked" };
+  if (check.passed) return { tone: "good", word: "passed" };
+  if (check.timed_out) return { tone: "bad", word: "took too long" };
+  return { tone: "bad", word: check.exit == null ? `signal ${check.signal}` : `exit ${check.exit}` };
+}
+
 interface Checked {
   passed: number;
   failed: number;
@@ -88,10 +99,18 @@ interface Checked {
 /** What a round of checks came to. */
 export function checkWords({ passed, failed }: Checked): string {
   const all = passed + failed;
+  if (all === 0) return "no checks";
   if (failed === 0) return all === 1 ? "check passed" : `${all} checks passed`;
   return all === 1 ? "check failed" : `${failed} of ${all} checks failed`;
 }
 
 export function ChecksMark({ checks, title }: { checks: Checked; title?: string }) {
-  return <Mark tone={checks.failed > 0 ? "bad" : "good"} word={checkWords(checks)} title={title} />;
+  const green = checks.passed > 0 ? "good" : "rest";
+  return <Mark tone={checks.failed > 0 ? "bad" : green} word={checkWords(checks)} title={title} />;
+}
+
+/** What the checks of some work came to, if any ran. */
+export function Checks({ verdict }: { verdict: CheckVerdict | null | undefined }) {
+  if (!verdict) return <span>no checks ran</span>;
+  return <ChecksMark checks={verdict} title={verdict.failed_checks.join("\n")} />;
 }

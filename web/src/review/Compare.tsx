@@ -10,11 +10,11 @@ import type { Attempt, ChangedFile, Conversation, WorktreeChanges, WorktreeSumma
 import { CostOf, Tokens } from "../parts/cost";
 import { agentOf } from "../parts/engine";
 import { Loaded, Nothing } from "../parts/Loaded";
+import { Checks } from "../parts/marks";
 import { Lasting } from "../parts/time";
-import { Counts } from "./DiffFile";
+import { Counts, Size } from "./DiffFile";
 import { FileDifference } from "./FileDifference";
 import { Merge } from "./Merge";
-import { Checks } from "./Review";
 
 export function Compare({ first, second }: { first: string; second: string }) {
   const one = useOperation("worktree_diff", { worktree: first }, { fresh: true });
@@ -122,8 +122,11 @@ function SideFacts({ changes, attempt, summary, talk, model }: SideFactsProps) {
       </dd>
       <dt>Changes</dt>
       <dd>
-        {changes.files.length + changes.files_left_out} {changes.files.length === 1 ? "file" : "files"}{" "}
-        <Counts additions={changes.additions} deletions={changes.deletions} />
+        <Size
+          files={changes.files.length + changes.files_left_out}
+          additions={changes.additions}
+          deletions={changes.deletions}
+        />
       </dd>
       {engine ? (
         <>

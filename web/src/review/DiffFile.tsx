@@ -120,6 +120,18 @@ export function Counts({ additions, deletions }: { additions: number; deletions:
   );
 }
 
+/** How much was changed in all. */
+export function Size({ files, additions, deletions }: { files: number; additions: number; deletions: number }) {
+  return (
+    <>
+      <span>
+        {files.toLocaleString()} {files === 1 ? "file" : "files"}
+      </span>{" "}
+      <Counts additions={additions} deletions={deletions} />
+    </>
+  );
+}
+
 interface BodyProps extends Props {
   wider: ChangedFile | undefined;
   context: number;

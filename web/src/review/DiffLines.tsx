@@ -2,7 +2,7 @@
 // a few dozen: one that the keys or a comment touch is drawn anew alone, and only
 // one that is near the window gets its colours.
 
-import { memo, type ReactNode, useRef } from "react";
+import { memo, type ReactNode, useRef, useState } from "react";
 
 import type { ChangedLine } from "../generated/operations";
 import { Highlighted } from "../highlight/useHighlighted";
@@ -66,9 +66,9 @@ const LINE_PX = 18;
 
 export const DiffPiece = memo(function DiffPiece({ piece, colours, drawn, ...noting }: Props) {
   const place = useRef<HTMLDivElement>(null);
-  const wasNear = useRef(false);
-  const near = useNear(place, 600, !wasNear.current) || wasNear.current;
-  wasNear.current = near;
+  const [wasNear, setWasNear] = useState(false);
+  const near = useNear(place, 600, !wasNear) || wasNear;
+  if (near && !wasNear) setWasNear(true);
   const height = (piece.lines ?? piece.pairs ?? []).length * LINE_PX;
   // What is not drawn yet is, when the keys come to it.
   const shown = drawn || near || noting.here || noting.writing;

@@ -63,6 +63,7 @@ export function Merge({ worktree, close }: { worktree: string; close: () => void
             const red = foreseen.checks && foreseen.checks.failed > 0 ? foreseen.checks : undefined;
             const ready = !finish.isPending && !preview.isFetching && !preview.isError && brings(foreseen.result);
             const own = message ?? usualMessage(foreseen);
+            const keeps = keepsOver(foreseen.gives_up ?? []);
             const go = () => {
               if (red && sure !== way) return setSure(way);
               const worded = hasMessage(way) && own.trim() ? { message: own } : {};
@@ -80,7 +81,7 @@ export function Merge({ worktree, close }: { worktree: string; close: () => void
                   </label>
                 ) : null}
                 <p className="merge-does">{sentence(foreseen, way)}</p>
-                <Others numbers={foreseen.gives_up ?? []} />
+                {keeps ? <p className="merge-does">{keeps}</p> : null}
                 <div className="actions">
                   <button type="button" className="button plain" onClick={close}>
                     Cancel
@@ -98,17 +99,13 @@ export function Merge({ worktree, close }: { worktree: string; close: () => void
   );
 }
 
-/** What becomes of the alternatives. */
-function Others({ numbers }: { numbers: string[] }) {
-  if (numbers.length === 0) return null;
-  return <p className="merge-does">Keep this one: {keepsOver(numbers)}</p>;
+/** What becomes of the alternatives that are not kept, if there are any. */
+export function keepsOver(numbers: string[]): string | undefined {
+  if (numbers.length === 0) return undefined;
+  return numbers.length === 1
+    ? `Keep this one: ${numbers[0]} is given up, and its work stays on its branch.`
+    : `Keep this one: ${numbers.join(", ")} are given up, and their work stays on their branches.`;
 }
-
-/** What becomes of those that are not kept. */
-export const keepsOver = (numbers: string[]): string =>
-  numbers.length === 1
-    ? `${numbers[0]} is given up, and its work stays on its branch.`
-    : `${numbers.join(", ")} are given up, and their work stays on their branches.`;
 
 /** What failed, by name. */
 function Red({ verdict }: { verdict: CheckVerdict }) {
@@ -141,17 +138,18 @@ const DONE: Record<Finish, (into: string) => string> = {
   pull_request: () => "Open the pull request",
 };
 
+const DONE_RED: Record<Finish, string> = {
+  merge: "Merge",
+  squash: "Squash",
+  rebase: "Rebase",
+  branch: "Keep the branch",
+  patch: "Write the patch",
+  pull_request: "Open a pull request",
+};
+
 function label(way: Finish, into: string, red: boolean, sure: boolean): string {
   if (!red) return DONE[way](into);
-  const words: Record<Finish, string> = {
-    merge: "Merge",
-    squash: "Squash",
-    rebase: "Rebase",
-    branch: "Keep the branch",
-    patch: "Write the patch",
-    pull_request: "Open a pull request",
-  };
-  const what = words[way];
+  const what = DONE_RED[way];
   return sure ? `Yes, ${what.charAt(0).toLowerCase()}${what.slice(1)} red work` : `${what} although checks fail`;
 }
 

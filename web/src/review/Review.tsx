@@ -7,13 +7,13 @@ import { Link } from "wouter";
 import { Bar } from "../app/Menu";
 import { useShortcuts } from "../app/shortcuts";
 import { useOperation } from "../daemon/queries";
-import type { CheckVerdict, WorktreeLanding, WorktreeSummary } from "../generated/operations";
+import type { WorktreeLanding, WorktreeSummary } from "../generated/operations";
 import { EngineMark } from "../parts/engine";
 import { Loaded, Nothing } from "../parts/Loaded";
-import { ChecksMark, Mark, type Tone } from "../parts/marks";
+import { Checks, Mark, type Tone } from "../parts/marks";
 import { PullRequestLink } from "../parts/PullRequestLink";
 import { Ago } from "../parts/time";
-import { Counts } from "./DiffFile";
+import { Size } from "./DiffFile";
 import "./review.css";
 
 export function Review() {
@@ -144,11 +144,8 @@ function Item({ worktree }: { worktree: WorktreeSummary }) {
         {worktree.attempt && worktree.attempt > 1 ? <span>attempt {worktree.attempt}</span> : null}
         <Checks verdict={worktree.checks} />
         {worktree.files > 0 ? (
-          <span>
-            {worktree.files} {worktree.files === 1 ? "file" : "files"}
-          </span>
+          <Size files={worktree.files} additions={worktree.additions} deletions={worktree.deletions} />
         ) : null}
-        <Counts additions={worktree.additions} deletions={worktree.deletions} />
         {worktree.updated_at ? <Ago at={worktree.updated_at} /> : null}
       </p>
       {worktree.standing === "unreadable" ? <p className="quiet">{worktree.reason}</p> : null}
@@ -176,9 +173,4 @@ function stateOf({ standing, landed, status }: WorktreeSummary): [Tone, string] 
     case "holds_work":
       return status === "failed" || status === "blocked" ? ["wait", `Task ${status}`] : ["wait", "Not merged"];
   }
-}
-
-export function Checks({ verdict }: { verdict: CheckVerdict | null | undefined }) {
-  if (!verdict) return <span>no checks ran</span>;
-  return <ChecksMark checks={verdict} title={verdict.failed_checks.join("\n")} />;
 }

@@ -45,7 +45,7 @@ function Page({ worktree }: { worktree: string }) {
   const rivals = (task.data?.alternatives ?? []).filter(
     (each) => each.number !== data?.task && each.status !== "done" && each.status !== "failed",
   );
-  const keeps = rivals.length > 0 ? `Keep this one: ${keepsOver(rivals.map((each) => each.number))}` : undefined;
+  const keeps = keepsOver(rivals.map((each) => each.number));
   useShortcuts({
     r: () => void changes.refetch(),
     m: () => setMerging(mergeable && !data?.in_use),

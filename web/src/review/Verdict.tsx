@@ -2,7 +2,7 @@
 // whoever asks.
 
 import type { Evidence } from "../generated/operations";
-import { Mark } from "../parts/marks";
+import { checkMark, isOfCheck, Mark } from "../parts/marks";
 import { Ago, duration } from "../parts/time";
 
 export interface Round {
@@ -39,7 +39,7 @@ interface Props {
 }
 
 export function Verdict({ evidence, head, none }: Props) {
-  const [last, ...earlier] = roundsOf(evidence);
+  const [last, ...earlier] = roundsOf(evidence.filter(isOfCheck));
   if (!last) {
     return (
       <section className="verdict" data-tone="rest" aria-label="Checks">
@@ -128,14 +128,9 @@ function CheckList({ checks, open }: { checks: Evidence[]; open: boolean }) {
 function CheckLine({ check }: { check: Evidence }) {
   return (
     <>
-      <Mark tone={check.passed ? "good" : "bad"} word={check.passed ? "passed" : ended(check)} />
+      <Mark {...checkMark(check)} />
       <code>{check.check}</code>
       <span className="quiet">{duration(check.millis)}</span>
     </>
   );
-}
-
-function ended(check: Evidence): string {
-  if (check.timed_out) return "timed out";
-  return check.exit == null ? `signal ${check.signal}` : `exit ${check.exit}`;
 }

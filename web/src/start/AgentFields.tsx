@@ -1,7 +1,7 @@
 // Which agent: its CLI, model and what it may do without asking. The same in
 // every form that starts one.
 
-import { useEngines } from "./Agents";
+import { EngineField, ModelField } from "./EngineFields";
 import { PERMISSIONS, REHEARSAL } from "./engines";
 
 export interface AgentChoice {
@@ -23,41 +23,13 @@ interface Props {
 
 export function AgentFields({ value, change, any, usual }: Props) {
   const set = (part: Partial<AgentChoice>) => change({ ...value, ...part });
-  const found = useEngines().data?.engines ?? [];
-  const listed = value.engine === REHEARSAL || found.some((engine) => engine.engine === value.engine);
   const permission = PERMISSIONS.find((each) => each.value === value.permission);
   return (
     <>
       <div className="triple">
-        <label>
-          Agent
-          <select
-            className="field"
-            value={value.engine}
-            required={any === undefined}
-            // What another program is started with is not for this one.
-            onChange={(event) => set({ engine: event.target.value, args: "" })}
-          >
-            {any === undefined ? null : <option value="">{any}</option>}
-            {value.engine && !listed ? <option value={value.engine}>{value.engine}</option> : null}
-            {found.map((engine) => (
-              <option key={engine.engine} value={engine.engine}>
-                {engine.installed ? engine.engine : `${engine.engine} (not installed)`}
-              </option>
-            ))}
-            <option value={REHEARSAL}>{REHEARSAL}</option>
-          </select>
-        </label>
-        <label>
-          Model
-          <input
-            className="field"
-            value={value.model}
-            placeholder="The agent's default"
-            spellCheck={false}
-            onChange={(event) => set({ model: event.target.value })}
-          />
-        </label>
+        {/* What another program is started with is not for this one. */}
+        <EngineField label="Agent" value={value.engine} none={any} change={(engine) => set({ engine, model: "", args: "" })} />
+        <ModelField value={value.model} change={(model) => set({ model })} />
         <label>
           Permission
           <select

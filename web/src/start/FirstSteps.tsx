@@ -25,7 +25,7 @@ export function FirstSteps({ newTask }: Props) {
   const repositories = useOperation("repository_list", {});
   const autopilot = useOperation("autopilot_show", {});
   const played = demo.data?.tasks ?? [];
-  const own = (tasks.data?.total ?? 0) - (demo.data?.total ?? 0);
+  const own = tasks.data && demo.data ? tasks.data.total - demo.data.total : 0;
   const samples = new Set(played.map((task) => task.repository));
   const known = (repositories.data?.repositories ?? []).filter((repository) => !samples.has(repository.path));
   const checked = known.find((repository) => repository.checks.length > 0);

@@ -36,7 +36,7 @@ export function Permissions() {
                   <Rules rules={yours} label="Your rules" />
                 )}
               </section>
-              <details className="section settings-section">
+              <details className="section settings-section folds">
                 <summary>
                   <h2>Built-in rules</h2>
                   <span className="quiet">{builtIn.length}</span>

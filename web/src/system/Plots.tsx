@@ -141,6 +141,5 @@ function pointsOf(plot: Plot, report: StatsHistoryReport): Point[] {
   });
 }
 
-
 const short = (value: number): string =>
   value.toLocaleString(undefined, { maximumFractionDigits: value < 10 ? 1 : 0 });

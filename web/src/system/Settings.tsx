@@ -103,7 +103,7 @@ function Keys({ report }: { report: ConfigReport }) {
       )}
       {filtered && shown.length === 0 ? <p className="quiet">No setting has these words.</p> : null}
       {[...sections].map(([section, keys]) => (
-        <details key={`${section} ${filtered}`} className="section settings-section" open={filtered}>
+        <details key={`${section} ${filtered}`} className="section settings-section folds" open={filtered}>
           <summary>
             <h2>{TITLES[section] ?? titled(section)}</h2>
             <span className="quiet">{keys.length}</span>

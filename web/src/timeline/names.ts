@@ -27,8 +27,8 @@ const SAID_BY_KIND = new Set<Event["type"]>([
   "execution_ended",
 ]);
 
-/** The whole board for its titles, read again when it grows and not whenever a task goes on. */
-const useTitles = () => useQuery({ queryKey: [TITLES], queryFn: ({ signal }) => allTasks(signal) });
+/** The whole board for its titles, read when the view opens and when it grows, not whenever a task goes on. */
+const useTitles = () => useQuery({ queryKey: [TITLES], queryFn: ({ signal }) => allTasks(signal), staleTime: 0 });
 
 export function useNames(): Names {
   const board = useTitles();

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use missiond_api::Home;
 use missiond_config::Config;
-use missiond_core::Clock;
+use missiond_core::{Clock, Timestamp};
 use missiond_executions::Executions;
 use missiond_guard::permissions::{Request, Rule, Verdict, decide};
 use missiond_runtime::{Component, StartError, Supervisor, Tasks};
@@ -111,21 +111,30 @@ impl Permissions {
 
     /// What the rules say to a request.
     pub async fn decide(&self, request: &Request) -> Result<Verdict, QuestionError> {
-        let mut verdicts = self.decide_each(std::iter::once(request)).await?;
-        Ok(verdicts.remove(0))
+        Ok(self.in_force().await?.decide(request))
     }
 
-    /// What the rules, read once, say to each of some requests.
-    pub async fn decide_each(
-        &self,
-        requests: impl IntoIterator<Item = &Request>,
-    ) -> Result<Vec<Verdict>, QuestionError> {
+    /// The rules as they are now, for several requests.
+    pub async fn in_force(&self) -> Result<RulesInForce, QuestionError> {
         let known = self.rules().await?.into_iter();
-        let rules: Vec<Rule> = known.map(|known| known.rule).collect();
-        let now = self.clock.now();
-        let requests = requests.into_iter();
-        Ok(requests
-            .map(|request| decide(&rules, request, now))
-            .collect())
+        Ok(RulesInForce {
+            rules: known.map(|known| known.rule).collect(),
+            now: self.clock.now(),
+        })
+    }
+}
+
+/// The rules of one moment.
+#[derive(Debug)]
+pub struct RulesInForce {
+    rules: Vec<Rule>,
+    now: Timestamp,
+}
+
+impl RulesInForce {
+    /// What they say to a request.
+    #[must_use]
+    pub fn decide(&self, request: &Request) -> Verdict {
+        decide(&self.rules, request, self.now)
     }
 }

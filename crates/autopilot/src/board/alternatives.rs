@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 
 use missiond_core::{
-    Alternative, Attempt, BoardTask, BoardTaskId, BoardTaskStatus, CheckVerdict, Isolation,
-    ReviewGate, TaskDraft, TaskRef, TraceContext,
+    Alternative, Attempt, BoardTask, BoardTaskId, CheckVerdict, Isolation, ReviewGate, TaskDraft,
+    TaskRef, TraceContext,
 };
 use missiond_store::board::{self as store, NewBoardTask, ReadyLimits};
 use missiond_store::{StoreError, Tx};
@@ -56,9 +56,12 @@ pub(super) async fn of(
     if tasks.len() < 2 {
         return Ok(Vec::new());
     }
+    let ids: Vec<_> = tasks.iter().map(|task| task.id).collect();
+    let mut last = store::last_attempts(tx, &ids).await?;
     let mut found = Vec::with_capacity(tasks.len());
     for task in tasks {
-        let attempt = store::attempts(tx, task.id).await?.pop();
+        let place = last.iter().position(|attempt| attempt.task == task.id);
+        let attempt = place.map(|place| last.swap_remove(place));
         let checks = match &attempt {
             Some(attempt) => CheckVerdict::of(&store::evidence(tx, attempt.id).await?),
             None => None,
@@ -109,13 +112,7 @@ impl Board {
             })
         });
         let mut found = found.await?;
-        found.retain(|other| {
-            let over = matches!(
-                other.status,
-                BoardTaskStatus::Done | BoardTaskStatus::Failed
-            );
-            other.id != task && !over
-        });
+        found.retain(|other| other.id != task && !other.status.is_over());
         Ok(found)
     }
 

@@ -25,10 +25,9 @@ pub(super) async fn check(work: &Work, round: u32) -> Result<(), JobError> {
             worktree,
         } => {
             let commit = committed.commit.clone();
-            let typed = match &worktree {
-                Some(worktree) => Some(settle::begin(work, worktree).await?),
-                None => None,
-            };
+            if let Some(worktree) = &worktree {
+                settle::begin(work, worktree).await?;
+            }
             let mut cancelled = false;
             for one in &work.task.checks {
                 let ran = run(work, one, path, Leftovers::End, work.cancelled()).await;
@@ -44,9 +43,9 @@ pub(super) async fn check(work: &Work, round: u32) -> Result<(), JobError> {
             if work.task.checks.is_empty() {
                 evidence.push(unchecked(work, round, commit));
             }
-            let settled = match (&worktree, typed) {
-                (Some(worktree), Some(typed)) => settle::end(work, worktree, typed).await?,
-                _ => Settled::default(),
+            let settled = match &worktree {
+                Some(worktree) => settle::end(work, worktree).await?,
+                None => Settled::default(),
             };
             if cancelled {
                 return Err(JobError::Cancelled);

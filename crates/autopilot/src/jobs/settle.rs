@@ -4,13 +4,13 @@
 //! began. The journal of the agent says whether anybody has: a message that was
 //! delivered to it, a turn or a tool that it began; and its slot, whether anybody typed
 //! to it. What its screen shows at one moment says little: a reading may come long after
-//! what it shows. The place in the journal is kept with the worktree, so a daemon that
-//! takes over finds out the same.
+//! what it shows. Both are kept with the worktree, so a daemon that takes over finds out
+//! the same.
 
 use std::fmt;
 use std::str::FromStr;
 
-use missiond_core::{DeliveryStatus, ExecutionId, Isolation};
+use missiond_core::{DaemonId, DeliveryStatus, ExecutionId, Isolation};
 use missiond_executions::{Direction, Part};
 use missiond_journal::catalogue::{Edge, Fact};
 use missiond_journal::{Observation, Observed, RecordBody, RecordKind, Sequence, Source};
@@ -36,16 +36,30 @@ impl Default for Settled {
     }
 }
 
-/// When checks began, by the journal of the agent: `exe_…@17`.
+/// When checks began, by the journal and the slot of the agent: `exe_…@17`, and where
+/// it has a slot `exe_…@17 daemon_…@2`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Moment {
     execution: ExecutionId,
     head: Sequence,
+    typed: Option<Typed>,
+}
+
+/// How often somebody has typed to the agent's program since a daemon has it: who types
+/// straight to a program is on no other record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Typed {
+    daemon: DaemonId,
+    times: u64,
 }
 
 impl fmt::Display for Moment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}@{}", self.execution, self.head.0)
+        write!(f, "{}@{}", self.execution, self.head.0)?;
+        match self.typed {
+            Some(Typed { daemon, times }) => write!(f, " {daemon}@{times}"),
+            None => Ok(()),
+        }
     }
 }
 
@@ -53,10 +67,27 @@ impl FromStr for Moment {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, ()> {
-        let (execution, head) = text.split_once('@').ok_or(())?;
+        let (journal, slot) = match text.split_once(' ') {
+            Some((journal, slot)) => (journal, Some(slot)),
+            None => (text, None),
+        };
+        let (execution, head) = journal.split_once('@').ok_or(())?;
         Ok(Self {
             execution: execution.parse().map_err(drop)?,
             head: Sequence(head.parse().map_err(drop)?),
+            typed: slot.map(str::parse).transpose()?,
+        })
+    }
+}
+
+impl FromStr for Typed {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let (daemon, times) = text.split_once('@').ok_or(())?;
+        Ok(Self {
+            daemon: daemon.parse().map_err(drop)?,
+            times: times.parse().map_err(drop)?,
         })
     }
 }
@@ -70,32 +101,33 @@ enum Since {
     Unknown,
 }
 
-/// How often somebody had typed to the agent when checks began, as long as its program
-/// and this daemon live: who types straight to a program is on no other record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Typed(Option<u64>);
-
 impl Typed {
-    async fn now(work: &Work) -> Self {
-        let slot = work.attempt.slot.map(|slot| slot.to_string());
-        let open = slot.and_then(|slot| work.shared.slots.find(&slot));
-        match open {
-            Some(open) => Self(open.inspect().await.map(|view| view.typed)),
-            None => Self(None),
-        }
+    /// Nothing once the program has ended: nobody types to it any more.
+    async fn now(work: &Work) -> Option<Self> {
+        let slot = work.attempt.slot?.to_string();
+        let view = work.shared.slots.find(&slot)?.inspect().await?;
+        Some(Self {
+            daemon: work.shared.id,
+            times: view.typed,
+        })
+    }
+
+    /// Whether somebody has typed since the earlier count. Another daemon began to
+    /// count when it took over.
+    fn is_more_than(self, earlier: Option<Self>) -> bool {
+        let before = earlier.filter(|earlier| earlier.daemon == self.daemon);
+        self.times > before.map_or(0, |before| before.times)
     }
 }
 
 /// Puts on record that checks begin.
-pub(super) async fn begin(work: &Work, worktree: &Worktree) -> Result<Typed, JobError> {
+pub(super) async fn begin(work: &Work, worktree: &Worktree) -> Result<(), JobError> {
     let moment = match work.attempt.execution {
         Some(execution) => now(work, execution).await,
         None => None,
     };
     let moment = moment.map(|moment| moment.to_string());
-    let typed = Typed::now(work).await;
-    worktree.begin_checks(moment).await?;
-    Ok(typed)
+    Ok(worktree.begin_checks(moment).await?)
 }
 
 async fn now(work: &Work, execution: ExecutionId) -> Option<Moment> {
@@ -106,17 +138,16 @@ async fn now(work: &Work, execution: ExecutionId) -> Option<Moment> {
         bytes: RECORD_BYTES,
     };
     let page = work.shared.executions.journal(execution, last).await.ok()?;
-    let head = page.head;
-    Some(Moment { execution, head })
+    Some(Moment {
+        execution,
+        head: page.head,
+        typed: Typed::now(work).await,
+    })
 }
 
 /// Puts back what checks wrote that have just run, unless somebody works there again.
-pub(super) async fn end(
-    work: &Work,
-    worktree: &Worktree,
-    typed: Typed,
-) -> Result<Settled, JobError> {
-    put_back(work, worktree, Checks::Ended(typed)).await
+pub(super) async fn end(work: &Work, worktree: &Worktree) -> Result<Settled, JobError> {
+    put_back(work, worktree, Checks::Ended).await
 }
 
 /// The same for checks that were cut off, if there were any: before anybody is let work
@@ -129,7 +160,7 @@ pub(super) async fn settle(work: &Work, worktree: &Worktree) -> Result<(), JobEr
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Checks {
     /// We have seen them through: also what they committed is theirs.
-    Ended(Typed),
+    Ended,
     /// Nobody knows who else was there since.
     CutOff,
 }
@@ -140,12 +171,12 @@ async fn put_back(work: &Work, worktree: &Worktree, checks: Checks) -> Result<Se
     };
     let moment = begun.moment.and_then(|moment| moment.parse().ok());
     let since = match moment {
-        Some(moment) => since(work, moment, checks).await,
+        Some(moment) => since(work, moment).await,
         None => Since::Unknown,
     };
     let task = work.task.number;
     let restored = match (since, checks) {
-        (Since::Nothing, Checks::Ended(_)) => worktree.end_checks().await?,
+        (Since::Nothing, Checks::Ended) => worktree.end_checks().await?,
         (Since::Nothing | Since::Unknown, _) => worktree.settle_checks().await?,
         (Since::Began(what), _) => {
             tracing::warn!(%task, what, "worktree not restored after checks");
@@ -170,7 +201,7 @@ pub(super) async fn settle_place(work: &Work) -> Result<(), JobError> {
     Ok(())
 }
 
-async fn since(work: &Work, moment: Moment, checks: Checks) -> Since {
+async fn since(work: &Work, moment: Moment) -> Since {
     match on_record(work, moment).await {
         Ok(Some(what)) => return Since::Began(what),
         Ok(None) => {}
@@ -179,11 +210,8 @@ async fn since(work: &Work, moment: Moment, checks: Checks) -> Since {
             return Since::Unknown;
         }
     }
-    // A program that has ended meanwhile is typed to by nobody.
-    match (checks, Typed::now(work).await) {
-        (Checks::Ended(Typed(Some(before))), Typed(Some(now))) if now != before => {
-            Since::Began("somebody typed to its agent")
-        }
+    match Typed::now(work).await {
+        Some(now) if now.is_more_than(moment.typed) => Since::Began("somebody typed to its agent"),
         _ => Since::Nothing,
     }
 }
@@ -242,14 +270,37 @@ mod tests {
 
     #[test]
     fn a_moment_is_read_as_it_was_written() {
-        let moment = Moment {
+        let typed = Typed {
+            daemon: DaemonId::generate(),
+            times: 2,
+        };
+        let mut moment = Moment {
             execution: ExecutionId::generate(),
             head: Sequence(17),
+            typed: None,
         };
         assert_eq!(moment.to_string().parse(), Ok(moment));
-        for wrong in ["", "@1", "17", "exe@x"] {
+        moment.typed = Some(typed);
+        assert_eq!(moment.to_string().parse(), Ok(moment));
+        for wrong in [
+            "",
+            "@1",
+            "17",
+            "exe@x",
+            &format!("{}@1 2", moment.execution),
+        ] {
             assert_eq!(wrong.parse::<Moment>(), Err(()), "{wrong}");
         }
+    }
+
+    #[test]
+    fn what_another_daemon_counts_began_when_it_took_over() {
+        let one = |daemon, times| Typed { daemon, times };
+        let (ours, theirs) = (DaemonId::generate(), DaemonId::generate());
+        assert!(!one(ours, 2).is_more_than(Some(one(ours, 2))));
+        assert!(one(ours, 3).is_more_than(Some(one(ours, 2))));
+        assert!(!one(ours, 0).is_more_than(Some(one(theirs, 2))));
+        assert!(one(ours, 1).is_more_than(Some(one(theirs, 2))));
     }
 
     fn observed(source: Source, fact: impl Into<Fact>) -> RecordBody {

@@ -13,7 +13,6 @@ use missiond_core::{
     Attempt, BoardTask, BoardTaskId, BoardTaskStatus, Event, Finish, NoteText, ReviewGate, TaskRef,
     TraceContext,
 };
-use missiond_store::board::TaskFilter;
 use missiond_store::{StoreError, autopilot, board};
 use missiond_timeline::FollowError;
 use missiond_workspace::Worktree;
@@ -28,8 +27,6 @@ use crate::worktrees::reattach;
 /// So many are asked about at once; a host that answers slowly keeps the others waiting
 /// no longer than that.
 const AT_ONCE: usize = 8;
-/// As many tasks in review are looked through.
-const MOST: u32 = 1000;
 /// The longest time between two questions to a host that does not answer.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60 * 60);
 const AFTER_TROUBLE: Duration = Duration::from_secs(1);
@@ -165,31 +162,22 @@ fn following(shared: &Shared, came: &Came, failures: u32) -> Next {
 /// The tasks of this home that wait for a pull request; none while everything is
 /// stopped.
 async fn waiting(shared: &Shared) -> Result<Vec<Waiting>, StoreError> {
-    let filter = TaskFilter {
-        status: vec![BoardTaskStatus::Review],
-        limit: MOST,
-        ..TaskFilter::default()
-    };
     let holder = crate::runner::holder(shared);
     let found = shared.db.read(move |tx| {
         Box::pin(async move {
             let mode = autopilot::mode(tx).await?.mode;
-            let mut found = Vec::new();
             if Mode::named(&mode) == Some(Mode::Stopped) {
-                return Ok(found);
+                return Ok(Vec::new());
             }
-            for task in board::list(tx, &filter).await? {
-                if task.pull_request.is_none() && !is_handed_over_by_itself(&task) {
-                    continue;
-                }
-                let last = board::attempts(tx, task.id).await?.pop();
-                let ours = last.filter(|attempt| attempt.holder == holder);
-                found.extend(ours.map(|attempt| Waiting { task, attempt }));
-            }
-            Ok(found)
+            board::with_pull_requests(tx).await
         })
     });
-    found.await
+    let found = found.await?.into_iter();
+    let mut found: Vec<_> = found
+        .map(|(task, attempt)| Waiting { task, attempt })
+        .collect();
+    found.retain(|one| one.attempt.holder == holder && (one.opens() || !one.has_news()));
+    Ok(found)
 }
 
 /// Whether nobody has to approve it first.
@@ -204,6 +192,12 @@ impl Waiting {
         (self.task.id, self.attempt.number, opened)
     }
 
+    /// Whether it is handed over without a person. Newer work than the pull request has,
+    /// which a person wants to approve, waits for that alone.
+    fn opens(&self) -> bool {
+        self.has_news() && is_handed_over_by_itself(&self.task)
+    }
+
     /// Whether there is work that no pull request has.
     fn has_news(&self) -> bool {
         let opened = self.task.pull_request.as_ref();
@@ -213,7 +207,7 @@ impl Waiting {
 
 async fn look_after(shared: &Shared, one: Waiting) -> Came {
     let task = one.task.clone();
-    let opens = one.has_news() && is_handed_over_by_itself(&one.task);
+    let opens = one.opens();
     let looked = if opens {
         hand_over(shared, one).await
     } else {

@@ -31,7 +31,7 @@ pub(super) fn body(task: &BoardTask, evidence: &[Evidence]) -> String {
     let round = CheckVerdict::of(evidence).map(|verdict| verdict.round);
     let last = evidence.iter().filter(|said| Some(said.round) == round);
     let passed: Vec<_> = last
-        .filter(|said| said.passed)
+        .filter(|said| said.passed && said.is_of_check())
         .map(|said| format!("- {}", code(&mask(&said.check).text)))
         .collect();
     if !passed.is_empty() {
@@ -115,11 +115,11 @@ mod tests {
         let now = Timestamp::from_micros(0);
         let task = BoardTask::drafted(BoardTaskId::generate(), TaskNumber(12), draft, now);
         let task = task.unwrap();
-        let said = |round, check: &str, passed| Evidence {
+        let said = |round, check: &str, passed: bool| Evidence {
             attempt: AttemptId::generate(),
             round,
             check: check.to_owned(),
-            exit: None,
+            exit: Some(i32::from(!passed)),
             signal: None,
             timed_out: false,
             passed,

@@ -1,6 +1,6 @@
 //! `mission config …`
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::ExitCode;
 
 use missiond_api::operations::NoParams;
@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use crate::args::ConfigCommand;
 use crate::connect::Reach;
 use crate::failure::{Failure, parameter};
+use crate::folder;
 use crate::output::Output;
 use crate::term::{Style, moment, printable};
 
@@ -94,10 +95,10 @@ pub(super) fn run(
             repository,
         } => {
             let value = serde_json::from_str(&value).unwrap_or(Value::String(value));
-            set(key, value, repository, reach, output)?;
+            set(key, value, repository.as_deref(), reach, output)?;
         }
         ConfigCommand::Unset { key, repository } => {
-            set(key, Value::Null, repository, reach, output)?;
+            set(key, Value::Null, repository.as_deref(), reach, output)?;
         }
         ConfigCommand::History => {
             let params = ConfigHistoryParams::default();
@@ -123,11 +124,11 @@ pub(super) fn run(
 fn set(
     key: String,
     value: Value,
-    repository: Option<PathBuf>,
+    repository: Option<&Path>,
     reach: &Reach,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let repository = repository.map(std::path::absolute).transpose()?;
+    let repository = repository.map(folder::absolute).transpose()?;
     let params = ConfigSetParams {
         key: parameter("key", Text::new(key))?,
         value,

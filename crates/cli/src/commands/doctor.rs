@@ -66,12 +66,13 @@ pub(super) fn doctor(reach: &Reach, output: &mut Output) -> Result<ExitCode, Fai
     } else {
         HomeState::Unusable
     };
+    let free_space = free_space(reach.home.data_dir(), data.verdict);
     let mut findings = vec![
         configuration(&reach.home),
         manifests(&reach.home),
         data,
         runtime,
-        free_space(reach.home.data_dir(), home),
+        free_space,
         daemon(reach, home),
         database(&reach.home),
         port(&reach.home),
@@ -312,9 +313,9 @@ fn git() -> Finding {
     }
 }
 
-fn free_space(path: &Path, home: HomeState) -> Finding {
+fn free_space(path: &Path, folder: Verdict) -> Finding {
     let check = "free space";
-    if home == HomeState::Unusable && !path.is_dir() {
+    if folder == Verdict::Failed && !path.is_dir() {
         return Finding {
             check,
             verdict: Verdict::Warning,

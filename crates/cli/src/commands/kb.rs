@@ -40,7 +40,12 @@ pub(super) fn run(
                 offset,
             };
             let page = client.call::<KbList>(&params)?;
-            output.result(&page, |output, page| kb_show::list(output, page, archived));
+            let show = if archived {
+                kb_show::archived
+            } else {
+                kb_show::list
+            };
+            output.result(&page, show);
         }
         KbCommand::Get { entry, scope } => {
             let view = client.call::<KbGet>(&KbGetParams { entry, scope })?;

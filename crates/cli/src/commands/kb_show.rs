@@ -8,7 +8,7 @@ use missiond_api::operations::knowledge::{
 use missiond_core::one_line;
 
 use crate::output::Output;
-use crate::term::{Style, moment, printable};
+use crate::term::{Style, counted, moment, printable};
 
 pub(super) fn entry(output: &mut Output, view: &KbEntryView) {
     let entry = &view.entry;
@@ -129,13 +129,19 @@ pub(super) fn remembered(output: &mut Output, result: &KbRemembered) {
     }
 }
 
-pub(super) fn list(output: &mut Output, page: &KbListPage, archived: bool) {
+pub(super) fn list(output: &mut Output, page: &KbListPage) {
+    let none = "Nothing is known yet. `mission kb remember` remembers something.";
+    entries(output, page, none);
+}
+
+pub(super) fn archived(output: &mut Output, page: &KbListPage) {
+    let none = "Nothing is archived. `mission kb forget` archives an entry.";
+    entries(output, page, none);
+}
+
+fn entries(output: &mut Output, page: &KbListPage, none: &str) {
     if page.entries.is_empty() {
-        output.line(if archived {
-            "Nothing is archived. `mission kb forget` archives an entry."
-        } else {
-            "Nothing is known yet. `mission kb remember` remembers something."
-        });
+        output.line(none);
         return;
     }
     let row = |entry: &KbListed| {
@@ -205,10 +211,8 @@ pub(super) fn unused(output: &mut Output, report: &KbGcReport) {
 }
 
 pub(super) fn stats(output: &mut Output, report: &KbStatsReport) {
-    let entries = match report.entries {
-        1 => "1 entry".to_owned(),
-        count => format!("{count} entries"),
-    };
+    let entries = u64::try_from(report.entries).unwrap_or_default();
+    let entries = counted(entries, "entry", "entries");
     output.line(format!(
         "{entries}, {} archived, {} in the inbox, {:.1} MB of index",
         report.archived,

@@ -13,7 +13,7 @@ use crate::args::ReviewArgs;
 use crate::connect::Reach;
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::term::{Style, printable};
+use crate::term::{Style, counted, printable};
 
 pub(super) fn run(
     args: &ReviewArgs,
@@ -68,10 +68,8 @@ fn summary(output: &mut Output, changes: &WorktreeChanges) {
         _ => printable(changes.branch.as_deref().unwrap_or("the work")),
     };
     let name = output.paint.apply(Style::Bold, &name);
-    let files = match changes.files.len() as u64 + changes.files_left_out {
-        1 => "1 file".to_owned(),
-        n => format!("{n} files"),
-    };
+    let files = changes.files.len() as u64 + changes.files_left_out;
+    let files = counted(files, "file", "files");
     output.line(format!(
         "{name}: {files}, +{} −{}",
         changes.additions, changes.deletions

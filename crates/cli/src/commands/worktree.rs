@@ -14,7 +14,7 @@ use crate::args::WorktreeCommand;
 use crate::connect::Reach;
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::term::{Style, printable};
+use crate::term::{Style, counted, printable};
 
 pub(super) fn run(
     command: WorktreeCommand,
@@ -101,10 +101,7 @@ fn describe(output: &mut Output, worktree: &WorktreeSummary) {
         ));
     }
     if worktree.files > 0 {
-        let files = match worktree.files {
-            1 => "1 file".to_owned(),
-            count => format!("{count} files"),
-        };
+        let files = counted(worktree.files, "file", "files");
         let (more, less) = (worktree.additions, worktree.deletions);
         output.line(format!("    {files}, +{more} −{less}"));
     }
@@ -125,6 +122,7 @@ fn verdict(output: &Output, checks: &CheckVerdict) -> String {
             let line = format!("Checks fail: {red} (round {}).", checks.round);
             output.paint.apply(Style::Red, &printable(&line))
         }
+        None if checks.passed == 0 => "No checks: the agent's word was taken.".to_owned(),
         None => format!("Checks passed (round {}).", checks.round),
     }
 }
@@ -147,11 +145,17 @@ fn show_finished(output: &mut Output, finished: &WorktreeFinished) {
             Finish::Rebase => format!("Would put {} of {branch} on top of {into}.", commits(*n)),
             Finish::Branch => format!("Would leave {} on {branch}.", commits(*n)),
             Finish::Patch => format!("Would write {} of {branch} to a file.", commits(*n)),
-            Finish::PullRequest => format!(
-                "Would push {} of {branch} to {} and open a pull request into {into}.",
-                commits(*n),
-                printable(finished.remote.as_deref().unwrap_or_default())
-            ),
+            Finish::PullRequest => {
+                let remote = printable(finished.remote.as_deref().unwrap_or_default());
+                let next = match &finished.worktree.pull_request {
+                    Some(opened) => format!("ask how pull request #{} stands", opened.number),
+                    None => format!("open a pull request into {into}"),
+                };
+                format!(
+                    "Would push {} of {branch} to {remote} and {next}.",
+                    commits(*n)
+                )
+            }
         },
         FinishResult::Merged { commit } => format!("{into} has the work of {branch}: {commit}"),
         FinishResult::AlreadyThere => format!("{into} already has the work of {branch}."),
@@ -229,8 +233,5 @@ fn show_cleaned(output: &mut Output, cleaned: &WorktreesCleaned) {
 }
 
 fn commits(count: u64) -> String {
-    match count {
-        1 => "1 commit".to_owned(),
-        count => format!("{count} commits"),
-    }
+    counted(count, "commit", "commits")
 }

@@ -11,7 +11,7 @@ use super::TaskDraft;
 use crate::{CliEngine, InvalidEngineName, List};
 
 /// The further engines a new task is given to.
-pub type Alternatives = List<Alternative, 0, 3>;
+pub type Alternatives = List<Alternative, 0, { MOST_ALTERNATIVES - 1 }>;
 
 /// The longest name of an engine with its model.
 const LONGEST: usize = 300;

@@ -7,9 +7,9 @@ use super::{IllegalMove, Machine, states};
 
 /// Running goes back to Open when the lease is lost or given back. Review is work that
 /// waits for a person, or for others in a pull request: verified, unless a person opened
-/// that for it; closed without a merge, the pull request blocks it. Done is final because it means verified, by the checks or
-/// by the person who brought the work back by hand; work that turns out wrong is a
-/// new card.
+/// that for it; closed without a merge, the pull request blocks it. Done is final because
+/// it means verified, by the checks or by the person who brought the work back by hand;
+/// work that turns out wrong is a new card.
 ///
 /// | from    | to |
 /// |---------|----|
@@ -42,6 +42,14 @@ states!(BoardTaskStatus, "board task", {
     Failed = "failed",
     Blocked = "blocked",
 });
+
+impl BoardTaskStatus {
+    /// Whether nothing more is to be expected of the task by itself.
+    #[must_use]
+    pub const fn is_over(self) -> bool {
+        matches!(self, Self::Done | Self::Failed)
+    }
+}
 
 impl Machine for BoardTaskStatus {
     const NAME: &'static str = "board task";

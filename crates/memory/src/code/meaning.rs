@@ -11,10 +11,11 @@ use std::sync::Arc;
 
 use missiond_codemap::{ContentHash, Description, NodeRef};
 use missiond_core::{Event, TraceContext};
-use missiond_knowledge::{Embedder, Purpose};
+use missiond_knowledge::{Embedder, ModelName, Purpose};
 use missiond_runtime::blocking;
 use missiond_store::code_vectors;
 use parking_lot::RwLock;
+use tokio::sync::OnceCell;
 
 use super::{CodeMapError, Repository};
 
@@ -122,46 +123,46 @@ impl Meant {
     }
 }
 
-/// The question that was read last: one search asks many repositories the same.
-#[derive(Debug, Default)]
-pub(super) struct LastQuestion {
-    /// Held while it is read, so that who asks the same waits for it.
-    read: tokio::sync::Mutex<Option<ReadQuestion>>,
-}
-
+/// A question, which is read once however many repositories it is put to.
 #[derive(Debug)]
-struct ReadQuestion {
-    model: String,
-    query: String,
-    vector: Arc<[f32]>,
+pub struct Question {
+    text: String,
+    /// By the model of the repository that was first to need it.
+    read: OnceCell<(ModelName, ReadResult)>,
 }
 
-impl LastQuestion {
-    /// The vector of a question, or what keeps the model from reading it.
-    async fn read_with(
-        &self,
-        model: &Arc<dyn Embedder>,
-        query: &str,
-    ) -> Result<Option<Arc<[f32]>>, String> {
-        let name = model.name().to_string();
-        let mut last = self.read.lock().await;
-        if let Some(read) = &*last
-            && (read.model.as_str(), read.query.as_str()) == (name.as_str(), query)
-        {
-            return Ok(Some(Arc::clone(&read.vector)));
+/// The vector of a question, or what keeps the model from reading it.
+type ReadResult = Result<Option<Arc<[f32]>>, String>;
+
+impl Question {
+    #[must_use]
+    pub fn new(text: &str) -> Self {
+        Self {
+            text: text.to_owned(),
+            read: OnceCell::new(),
         }
-        let (reader, asked) = (Arc::clone(model), query.to_owned());
+    }
+
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    async fn read_with(&self, model: &Arc<dyn Embedder>) -> ReadResult {
+        let first = || async { (model.name().clone(), self.embed(model).await) };
+        let (by, read) = self.read.get_or_init(first).await;
+        if by == model.name() {
+            return read.clone();
+        }
+        // Read with another model than the others: its vectors are not alike.
+        self.embed(model).await
+    }
+
+    async fn embed(&self, model: &Arc<dyn Embedder>) -> ReadResult {
+        let (reader, asked) = (Arc::clone(model), self.text.clone());
         let made = blocking(move || reader.embed(&[asked.as_str()], Purpose::Query)).await;
-        let Some(vector) = made.map_err(|error| error.to_string())?.pop() else {
-            return Ok(None);
-        };
-        let vector: Arc<[f32]> = vector.into();
-        *last = Some(ReadQuestion {
-            model: name,
-            query: query.to_owned(),
-            vector: Arc::clone(&vector),
-        });
-        Ok(Some(vector))
+        let vector = made.map_err(|error| error.to_string())?.pop();
+        Ok(vector.map(Into::into))
     }
 }
 
@@ -188,13 +189,13 @@ impl Meanings {
 impl Repository {
     /// Reads a question with the model the symbols were read with; none when
     /// there is none, or nothing was read with it yet.
-    pub async fn meant(self: &Arc<Self>, query: &str) -> Option<Meant> {
+    pub async fn meant(self: &Arc<Self>, question: &Question) -> Option<Meant> {
         let model = {
             let known = self.meanings.read();
             let model = known.model.clone().filter(|_| !known.rows.is_empty())?;
             Arc::clone(&model)
         };
-        let vector = match self.shared.last_question.read_with(&model, query).await {
+        let vector = match question.read_with(&model).await {
             Ok(vector) => vector?,
             Err(problem) => {
                 self.meanings.write().problem = Some(problem);
@@ -342,7 +343,7 @@ impl Repository {
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    use missiond_knowledge::{EmbedError, ModelName, Reads};
+    use missiond_knowledge::{EmbedError, Reads};
 
     use super::*;
 
@@ -375,6 +376,9 @@ mod tests {
 
         fn embed(&self, texts: &[&str], _: Purpose) -> Result<Vec<Vec<f32>>, EmbedError> {
             self.read.fetch_add(texts.len(), Ordering::Relaxed);
+            if texts.contains(&"unreadable") {
+                return Err(EmbedError::Model("it is not there".to_owned()));
+            }
             Ok(texts.iter().map(|text| vec![text.len() as f32]).collect())
         }
     }
@@ -391,14 +395,18 @@ mod tests {
             read: AtomicUsize::new(0),
         });
         let model: Arc<dyn Embedder> = Arc::clone(&counting) as Arc<dyn Embedder>;
-        let last = LastQuestion::default();
-        let same = (0..20).map(|_| last.read_with(&model, "divide"));
+        let question = Question::new("divide");
+        let same = (0..20).map(|_| question.read_with(&model));
         for vector in futures::future::join_all(same).await {
             assert_eq!(vector.unwrap().as_deref(), Some(&[6.0][..]));
         }
         assert_eq!(counting.read.load(Ordering::Relaxed), 1);
-        let other = last.read_with(&model, "add").await.unwrap();
-        assert_eq!(other.as_deref(), Some(&[3.0][..]));
+        // So is one that the model cannot read.
+        let question = Question::new("unreadable");
+        let same = (0..20).map(|_| question.read_with(&model));
+        for vector in futures::future::join_all(same).await {
+            assert!(vector.is_err());
+        }
         assert_eq!(counting.read.load(Ordering::Relaxed), 2);
     }
 

@@ -27,8 +27,7 @@ use tokio::sync::Semaphore;
 
 use crate::knowledge::Knowledge;
 
-use meaning::LastQuestion;
-pub use meaning::MeaningStatus;
+pub use meaning::{MeaningStatus, Question};
 pub use repository::{Fresh, Repository};
 
 /// Maps in memory. The one asked about longest ago goes first; it is read back
@@ -72,7 +71,6 @@ pub struct Shared {
     /// Whose model reads code; none where meaning is not compared.
     pub knowledge: Option<Knowledge>,
     questions: Semaphore,
-    last_question: LastQuestion,
     pub supervisor: Supervisor,
 }
 
@@ -121,7 +119,6 @@ impl CodeMaps {
                 understanding: Semaphore::new(1),
                 knowledge,
                 questions: Semaphore::new(QUESTIONS),
-                last_question: LastQuestion::default(),
                 supervisor,
             }),
             open: Mutex::new(Vec::new()),

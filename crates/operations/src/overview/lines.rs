@@ -470,6 +470,7 @@ fn words_of(checks: Option<CheckState>) -> Option<String> {
     let checks = checks?;
     let all = checks.passed + checks.failed;
     Some(match (all, checks.failed) {
+        (0, _) => "No checks: the agent's word was taken".to_owned(),
         (1, 0) => "Its check passed".to_owned(),
         (_, 0) => format!("All {all} checks passed"),
         _ => format!("{} of {all} checks passed", checks.passed),

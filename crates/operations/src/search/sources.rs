@@ -4,12 +4,12 @@ use std::path::Path;
 
 use futures::StreamExt;
 use missiond_api::ApiError;
-use missiond_api::operations::code::CodeSearchParams;
 use missiond_api::operations::conversation::ConversationSearchParams;
 use missiond_api::operations::knowledge::{KbHitLimit, KbSearchParams};
 use missiond_api::operations::search::{SearchHit, SearchKind};
-use missiond_core::{AbsolutePath, ErrorCode, Limit, TaskRef, Text, excerpt, one_line};
+use missiond_core::{AbsolutePath, ErrorCode, TaskRef, Text, excerpt, one_line};
 use missiond_journal::ExecutionState;
+use missiond_memory::code::Question;
 use missiond_store::board::{self, TaskFilter};
 use missiond_store::executions::{self, ExecutionFilter};
 use missiond_store::overview;
@@ -174,19 +174,11 @@ pub(super) async fn code(call: &Call, query: &str) -> Result<Vec<SearchHit>, Api
     let known = call.daemon.code.repositories().await;
     let known = known.map_err(|error| ApiError::internal(error.to_string()))?;
     let roots = known.into_iter().filter(|known| known.exists);
-    let searched = roots.take(MOST_REPOSITORIES).map(|known| {
-        let query = Text::excerpt(query).unwrap_or_default();
-        async move {
-            let path = AbsolutePath::new(known.root);
-            let path = path.map_err(|error| ApiError::invalid_params(error.to_string()))?;
-            let params = CodeSearchParams {
-                path,
-                query,
-                kind: None,
-                limit: Limit::of::<10>(),
-            };
-            code_map::search(call.clone(), params).await
-        }
+    let question = &Question::new(query);
+    let searched = roots.take(MOST_REPOSITORIES).map(|known| async move {
+        let path = AbsolutePath::new(known.root);
+        let path = path.map_err(|error| ApiError::invalid_params(error.to_string()))?;
+        code_map::search_one(call, &path, question, None, 10).await
     });
     let searched: Vec<_> = futures::stream::iter(searched).buffered(4).collect().await;
     let mut hits = Vec::new();

@@ -213,6 +213,8 @@ impl Files {
         let refused = |why: &dyn std::fmt::Display| ChangeError::Refused(why.to_string());
         match (subject, text) {
             (Subject::Servers, text) => {
+                // Written over, it would no longer show that others could change it.
+                missiond_toolhub::check_file(file)?;
                 missiond_toolhub::ServerList::with_toml(self.home.config_dir(), text)?;
             }
             (_, None) => {}

@@ -63,12 +63,13 @@ pub async fn add_alternative(
     let group = lock_group(tx, id).await?;
     let task = member(&group, id)?.clone();
     refuse_alternative(&task, group.len())?;
-    for mut other in group.into_iter().filter(|other| !is_over(other.status)) {
+    let mut events = Vec::new();
+    for mut other in group.into_iter().filter(|other| !other.status.is_over()) {
         if other.review != ReviewGate::AfterApproval {
             other.review = ReviewGate::AfterApproval;
             other.updated_at = act.now;
             rows::store(tx, &other).await?;
-            act.record(tx, vec![updated(&other)]).await?;
+            events.push(updated(&other));
         }
     }
     let draft = TaskDraft {
@@ -84,7 +85,9 @@ pub async fn add_alternative(
         depends_on: depends_on.iter().map(|on| on.id).collect(),
         ..NewBoardTask::open(draft)
     };
-    tasks::add(tx, new, act).await
+    let added = tasks::add(tx, new, act).await?;
+    act.record(tx, events).await?;
+    Ok(added)
 }
 
 fn refuse_alternative(task: &BoardTask, there_are: usize) -> Result<(), StoreError> {
@@ -109,14 +112,17 @@ fn refuse_alternative(task: &BoardTask, there_are: usize) -> Result<(), StoreErr
     Err(StoreError::conflict(why))
 }
 
-/// Whether a task may no longer be merged by itself what it is now to be: a person
+/// Refuses an edit after which an alternative would no longer wait for a person, who
 /// keeps one of several.
 pub(super) async fn keep_reviewed(
     tx: &mut Tx<'_>,
     before: &BoardTask,
     after: &BoardTask,
 ) -> Result<(), StoreError> {
-    if after.is_reviewed() || !before.is_reviewed() {
+    let waits = |task: &BoardTask| {
+        task.isolation == Isolation::Worktree && task.review == ReviewGate::AfterApproval
+    };
+    if waits(after) || !waits(before) {
         return Ok(());
     }
     let several = alternative_counts(tx, std::slice::from_ref(before)).await?;
@@ -149,9 +155,4 @@ pub(super) async fn lock_group(
 pub(super) fn member(group: &[BoardTask], id: BoardTaskId) -> Result<&BoardTask, StoreError> {
     let found = group.iter().find(|task| task.id == id);
     found.ok_or_else(|| StoreError::not_found("task", id))
-}
-
-/// Whether nothing more is to be expected of it.
-pub(super) const fn is_over(status: BoardTaskStatus) -> bool {
-    matches!(status, BoardTaskStatus::Done | BoardTaskStatus::Failed)
 }

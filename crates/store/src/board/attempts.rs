@@ -474,7 +474,7 @@ async fn end(
     task.status = task.status.transition(status)?;
     task.blocked = blocked;
     task.updated_at = act.now;
-    if matches!(status, BoardTaskStatus::Done | BoardTaskStatus::Failed) {
+    if status.is_over() {
         task.finished_at = Some(act.now);
     }
     rows::store_status(tx, &task).await?;

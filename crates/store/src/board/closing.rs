@@ -2,12 +2,13 @@
 //! its alternatives and for the tasks that wait for it is in the same transaction, so
 //! that nobody ever sees one half of it.
 //!
-//! The graph's lock comes first: dependents may change hands.
+//! The graph's lock comes first: dependents may change hands. The timeline comes last:
+//! what happened is gathered and recorded once every row has been written.
 
 use missiond_core::machines::Machine;
 use missiond_core::{BoardTask, BoardTaskId, BoardTaskStatus, Event, Outcome};
 
-use super::alternatives::{is_over, lock_group, member};
+use super::alternatives::{lock_group, member};
 use super::{Act, attempts, graph, lock, resource, rows, tasks, updated};
 use crate::{StoreError, Tx, leases};
 
@@ -22,11 +23,14 @@ pub async fn cancel(
 ) -> Result<BoardTask, StoreError> {
     lock(tx, "graph").await?;
     let group = lock_group(tx, id).await?;
-    let task = give_up(tx, member(&group, id)?.clone(), reason, act).await?;
-    let living = |other: &&BoardTask| other.id != id && !is_over(other.status);
+    let living = |other: &&BoardTask| other.id != id && !other.status.is_over();
+    let mut events = Vec::new();
     if let Some(heir) = group.iter().filter(living).min_by_key(|other| other.number) {
-        graph::move_dependents(tx, id, heir.id, act).await?;
+        events = graph::move_dependents(tx, id, heir.id, act).await?;
     }
+    let task = give_up(tx, member(&group, id)?.clone(), reason, act).await?;
+    events.push(updated(&task));
+    act.record(tx, events).await?;
     Ok(task)
 }
 
@@ -50,49 +54,58 @@ pub async fn complete(
         )));
     }
     task.status = task.status.transition(BoardTaskStatus::Done)?;
-    let given_up = keep(tx, &task, group, act).await?;
+    let Kept {
+        given_up,
+        mut events,
+    } = keep(tx, &task, group, act).await?;
     task.blocked = None;
     task.not_before = None;
     task.updated_at = act.now;
     task.finished_at = Some(act.now);
     rows::store_status(tx, &task).await?;
     graph::release_dependents(tx, id).await?;
-    tasks::add_note(tx, id, author, how, act).await?;
     if !given_up.is_empty() {
-        let kept = Event::BoardAlternativeKept {
+        events.push(Event::BoardAlternativeKept {
             task: id,
             instead_of: given_up,
-        };
-        act.record(tx, vec![kept]).await?;
+        });
     }
+    tasks::add_note(tx, id, author, how, act).await?;
+    act.record(tx, events).await?;
     Ok(task)
 }
 
+/// What follows for the others of a group when one is kept.
+struct Kept {
+    given_up: Vec<BoardTaskId>,
+    events: Vec<Event>,
+}
+
 /// Of the group, this one is kept, before it is done: the others are given up, and
-/// their dependents wait for it. Says which were.
+/// their dependents wait for it.
 async fn keep(
     tx: &mut Tx<'_>,
     kept: &BoardTask,
     group: Vec<BoardTask>,
     act: &Act,
-) -> Result<Vec<BoardTaskId>, StoreError> {
+) -> Result<Kept, StoreError> {
     let reason = format!("{} was kept instead", kept.number);
-    let mut given_up = Vec::new();
-    for other in group.into_iter().filter(|other| other.id != kept.id) {
-        // What was done before has let its dependents go.
-        if other.status == BoardTaskStatus::Done {
-            continue;
-        }
-        graph::move_dependents(tx, other.id, kept.id, act).await?;
-        if other.status != BoardTaskStatus::Failed {
-            given_up.push(other.id);
-            give_up(tx, other, &reason, act).await?;
-        }
+    let mut others = group;
+    // What was done before has let its dependents go.
+    others.retain(|other| other.id != kept.id && other.status != BoardTaskStatus::Done);
+    let (mut given_up, mut events) = (Vec::new(), Vec::new());
+    for other in &others {
+        events.extend(graph::move_dependents(tx, other.id, kept.id, act).await?);
     }
-    Ok(given_up)
+    for other in others.into_iter().filter(|other| !other.status.is_over()) {
+        let other = give_up(tx, other, &reason, act).await?;
+        given_up.push(other.id);
+        events.push(updated(&other));
+    }
+    Ok(Kept { given_up, events })
 }
 
-/// Gives up a task whose row is locked.
+/// Gives up a task whose row is locked; to be recorded by the caller.
 async fn give_up(
     tx: &mut Tx<'_>,
     mut task: BoardTask,
@@ -110,6 +123,5 @@ async fn give_up(
         attempts::end_running(tx, task.id, Outcome::Cancelled, Some(reason), act).await?;
         leases::revoke(tx, &resource(task.id), act.now).await?;
     }
-    act.record(tx, vec![updated(&task)]).await?;
     Ok(task)
 }

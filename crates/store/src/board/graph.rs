@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use missiond_core::{BoardTask, BoardTaskId, BoardTaskStatus, TaskNumber};
+use missiond_core::{BoardTask, BoardTaskId, BoardTaskStatus, Event, TaskNumber};
 
 use super::rows::{self, placeholders};
 use super::{Act, lock, updated};
@@ -194,13 +194,14 @@ pub(super) async fn release_dependents(
 }
 
 /// What waits for the first task waits for the second from now on, neither of which
-/// is done. A task that the second waits for itself waits for neither.
+/// is done. A task that the second waits for itself waits for neither. What is to be
+/// recorded of it, for the caller.
 pub(super) async fn move_dependents(
     tx: &mut Tx<'_>,
     from: BoardTaskId,
     to: BoardTaskId,
     act: &Act,
-) -> Result<(), StoreError> {
+) -> Result<Vec<Event>, StoreError> {
     let sql = format!(
         "SELECT {} FROM board_tasks WHERE id IN \
              (SELECT task FROM board_dependencies WHERE depends_on = $1) ORDER BY id{}",
@@ -209,9 +210,10 @@ pub(super) async fn move_dependents(
     );
     let dependents = rows::tasks(&tx.query(&sql, &[Value::written(from)]).await?)?;
     if dependents.is_empty() {
-        return Ok(());
+        return Ok(Vec::new());
     }
     let before = waited_for(tx, to).await?;
+    let mut events = Vec::with_capacity(dependents.len());
     for mut task in dependents {
         let sql = "DELETE FROM board_dependencies WHERE task = $1 AND depends_on = $2";
         tx.execute(sql, &[Value::written(task.id), Value::written(from)])
@@ -231,9 +233,9 @@ pub(super) async fn move_dependents(
         }
         task.updated_at = act.now;
         rows::store_status(tx, &task).await?;
-        act.record(tx, vec![updated(&task)]).await?;
+        events.push(updated(&task));
     }
-    Ok(())
+    Ok(events)
 }
 
 /// A task, and all it waits for, also by way of others.

@@ -1,13 +1,31 @@
 //! Tasks whose work is judged in a pull request.
 
 use missiond_core::machines::Machine;
-use missiond_core::{BoardTask, BoardTaskId, BoardTaskStatus, PullRequest};
+use missiond_core::{
+    Attempt, BoardTask, BoardTaskId, BoardTaskStatus, Finish, PullRequest, ReviewGate,
+};
 
-use super::{Act, rows, updated};
+use super::rows::{self, TASK};
+use super::{Act, standing, updated};
 use crate::{StoreError, Tx, Value};
 
+/// The tasks in review that have a pull request, or get one without a person, each with
+/// its last attempt.
+pub async fn with_pull_requests(tx: &mut Tx<'_>) -> Result<Vec<(BoardTask, Attempt)>, StoreError> {
+    let sql = format!(
+        "SELECT {TASK} FROM board_tasks WHERE status = 'review' AND (pull_request IS NOT NULL \
+             OR (finish = $1 AND review = $2)) ORDER BY number"
+    );
+    let by_itself = [
+        Finish::PullRequest.as_str().into(),
+        ReviewGate::MergeAtOnce.as_str().into(),
+    ];
+    let tasks = rows::tasks(&tx.query(&sql, &by_itself).await?)?;
+    standing::with_last_attempts(tx, tasks).await
+}
+
 /// Keeps the pull request that the work of a task was handed over with. The task waits
-/// for it in review; one that is done stays so.
+/// for it in review; one that is done, or worked on again meanwhile, stays so.
 pub async fn hand_over(
     tx: &mut Tx<'_>,
     id: BoardTaskId,
@@ -16,13 +34,7 @@ pub async fn hand_over(
 ) -> Result<BoardTask, StoreError> {
     let mut task = rows::get_for_update(tx, id).await?;
     match task.status {
-        BoardTaskStatus::Running => {
-            return Err(StoreError::conflict(format!(
-                "{} is running: its attempt must end first",
-                task.number
-            )));
-        }
-        BoardTaskStatus::Review | BoardTaskStatus::Done => {}
+        BoardTaskStatus::Running | BoardTaskStatus::Review | BoardTaskStatus::Done => {}
         status => {
             task.status = status.transition(BoardTaskStatus::Review)?;
             task.blocked = None;

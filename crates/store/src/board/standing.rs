@@ -13,7 +13,8 @@ use crate::{StoreError, Tx, Value};
 /// So many parameters fit into any statement.
 const AT_ONCE: usize = 500;
 
-/// What the last round of checks of an attempt said.
+/// What the last round of checks of an attempt said; nothing passed and nothing failed
+/// where the task has no checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LastRound {
     pub attempt: AttemptId,
@@ -92,6 +93,19 @@ pub async fn tasks_with(
     Ok(found)
 }
 
+/// Those of these tasks that were tried, each with its last attempt.
+pub async fn with_last_attempts(
+    tx: &mut Tx<'_>,
+    tasks: Vec<BoardTask>,
+) -> Result<Vec<(BoardTask, Attempt)>, StoreError> {
+    let ids: Vec<_> = tasks.iter().map(|task| task.id).collect();
+    let last = last_attempts(tx, &ids).await?;
+    let mut last: BTreeMap<_, _> = last.into_iter().map(|one| (one.task, one)).collect();
+    let with_last = |task: BoardTask| Some((last.remove(&task.id)?, task));
+    let found = tasks.into_iter().filter_map(with_last);
+    Ok(found.map(|(attempt, task)| (task, attempt)).collect())
+}
+
 /// The task each of these runs was last started for; a run of none is not there.
 pub async fn tasks_of_executions(
     tx: &mut Tx<'_>,
@@ -146,7 +160,9 @@ pub async fn last_rounds(
     let mut found = Vec::with_capacity(attempts.len());
     for some in attempts.chunks(AT_ONCE) {
         let sql = format!(
-            "SELECT attempt, round, cast(sum(passed) AS bigint), count(*) FROM board_evidence \
+            "SELECT attempt, round, \
+                 cast(sum(CASE WHEN exit_code IS NULL THEN 0 ELSE passed END) AS bigint), \
+                 cast(sum(1 - passed) AS bigint) FROM board_evidence \
              WHERE attempt IN ({}) AND round = (SELECT check_rounds FROM board_attempts \
                  WHERE board_attempts.id = board_evidence.attempt) \
              GROUP BY attempt, round",
@@ -154,12 +170,11 @@ pub async fn last_rounds(
         );
         let params: Vec<Value> = some.iter().map(|id| Value::written(*id)).collect();
         for row in tx.query(&sql, &params).await? {
-            let (passed, all): (u32, u32) = (row.get(2)?, row.get(3)?);
             found.push(LastRound {
                 attempt: row.parse(0)?,
                 round: row.get(1)?,
-                passed,
-                failed: all.saturating_sub(passed),
+                passed: row.get(2)?,
+                failed: row.get(3)?,
             });
         }
     }

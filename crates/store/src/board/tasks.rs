@@ -196,15 +196,15 @@ pub async fn edit(
     } else {
         after.phase
     };
-    alternatives::keep_reviewed(tx, &before, &after).await?;
     after.parent = before.parent;
     after.alternative_of = before.alternative_of;
     after.tries = before.tries;
     after.not_before = before.not_before;
-    after.blocked = before.blocked;
+    after.blocked.clone_from(&before.blocked);
     after.created_at = before.created_at;
     after.finished_at = before.finished_at;
-    after.pull_request = before.pull_request;
+    after.pull_request.clone_from(&before.pull_request);
+    alternatives::keep_reviewed(tx, &before, &after).await?;
     rows::store(tx, &after).await?;
     act.record(tx, vec![updated(&after)]).await?;
     Ok(after)

@@ -229,16 +229,7 @@ fn without_after(line: &str) -> (&str, Option<Vec<String>>) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::read::read_plan;
-    use super::*;
-
-    fn plan(text: &str) -> Vec<String> {
-        let line = |step: ReadStep| {
-            let after = step.after.join(",");
-            format!("{} [{after}] {}", step.key, step.title)
-        };
-        read_plan(text).into_iter().map(line).collect()
-    }
+    use super::super::read::{lines_of_plan as plan, read_plan};
 
     #[test]
     fn what_comes_after_what_is_as_written() {

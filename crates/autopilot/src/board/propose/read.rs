@@ -289,18 +289,20 @@ pub(super) fn title_case(words: &str) -> String {
     }
 }
 
+/// The steps of a text, each as `key [after keys] title`.
+#[cfg(test)]
+pub(super) fn lines_of_plan(text: &str) -> Vec<String> {
+    let line = |step: ReadStep| {
+        let after = step.after.join(",");
+        format!("{} [{after}] {}", step.key, step.title)
+    };
+    read_plan(text).into_iter().map(line).collect()
+}
+
 #[cfg(test)]
 mod tests {
+    use super::lines_of_plan as plan;
     use super::*;
-
-    /// The steps of a text, each as `key after keys: title`.
-    fn plan(text: &str) -> Vec<String> {
-        let line = |step: ReadStep| {
-            let after = step.after.join(",");
-            format!("{} [{after}] {}", step.key, step.title)
-        };
-        read_plan(text).into_iter().map(line).collect()
-    }
 
     #[test]
     fn verbs_can_be_looked_up() {

@@ -38,9 +38,15 @@ impl KeyReader {
         while !rest.is_empty() {
             let length = match (sequence(rest), rest) {
                 (Sequence::Whole(length), _) => length,
-                (Sequence::Begun, _) => {
+                // Also when only its beginning has come: what follows would be keys.
+                (Sequence::Begun, _) | (Sequence::None, b"\x1b[") => {
                     self.held = rest.to_vec();
                     break;
+                }
+                // One that breaks off, with its parameters.
+                (Sequence::None, [0x1b, b'[', body @ ..]) => {
+                    let parameters = body.iter().take_while(|b| (0x20..=0x3f).contains(*b));
+                    2 + parameters.count()
                 }
                 // A key of the keypad's mode, and Alt with a key.
                 (Sequence::None, [0x1b, b'O', _, ..]) => 3,
@@ -51,6 +57,11 @@ impl KeyReader {
             match piece {
                 b"\x1b[200~" => self.pasting = true,
                 b"\x1b[201~" => self.pasting = false,
+                // Whoever wants out gets out, also when the end of a paste never came.
+                [0x03] if self.pasting => {
+                    self.pasting = false;
+                    keys.push(Key::Leave);
+                }
                 _ if self.pasting => {}
                 _ => keys.extend(key(piece)),
             }
@@ -112,10 +123,21 @@ mod tests {
     fn a_sequence_in_two_pieces_answers_nothing() {
         assert_eq!(keys(&[b"\x1b[<0;1", b"2;3Mj"]), [Key::Down]);
         assert_eq!(keys(&[b"\x1b[1", b";5Cj"]), [Key::Down]);
+        assert_eq!(keys(&[b"\x1b[", b"1;5Cj"]), [Key::Down]);
+        assert_eq!(keys(&[b"\x1b[1", b"\x03"]), [Key::Leave]);
     }
 
     #[test]
     fn what_is_pasted_answers_nothing() {
         assert_eq!(keys(&[b"\x1b[200~1q\n\x1b[20", b"1~j"]), [Key::Down]);
+        assert_eq!(keys(&[b"\x1b[", b"200~1\x1b[201~j"]), [Key::Down]);
+    }
+
+    #[test]
+    fn a_paste_that_never_ends_is_left_with_ctrl_c() {
+        assert_eq!(
+            keys(&[b"\x1b[200~1", b"\x03", b"j"]),
+            [Key::Leave, Key::Down]
+        );
     }
 }

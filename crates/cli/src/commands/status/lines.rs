@@ -128,8 +128,10 @@ fn count(tokens: u64) -> String {
 }
 
 fn checks(checks: CheckState) -> String {
-    let all = checks.passed + checks.failed;
-    format!("{} of {all} checks", checks.passed)
+    match checks.passed + checks.failed {
+        0 => "no checks".to_owned(),
+        all => format!("{} of {all} checks", checks.passed),
+    }
 }
 
 /// The answers that are offered, and the command that gives one.

@@ -448,7 +448,8 @@ impl Live<'_> {
         let mut frame = String::new();
         for (at, row) in picture.iter().enumerate() {
             if whole || self.drawn.get(at) != Some(row) {
-                frame.push_str(&format!("\x1b[{};1H{row}\x1b[0m\x1b[K", at + 1));
+                // Cleared before: behind a full row, clearing would take its last character.
+                frame.push_str(&format!("\x1b[{};1H\x1b[0m\x1b[K{row}\x1b[0m", at + 1));
             }
         }
         if frame.is_empty() {

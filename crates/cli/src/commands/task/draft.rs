@@ -8,6 +8,7 @@ use missiond_core::{Budget, Check, ErrorCode, Isolation, TaskDraft};
 use super::super::slot::text_or_stdin;
 use crate::args::DraftArgs;
 use crate::failure::Failure;
+use crate::folder;
 
 /// The draft of what was given; what was not is left out.
 pub(super) fn of(args: DraftArgs) -> Result<TaskDraft, Failure> {
@@ -18,10 +19,11 @@ pub(super) fn of(args: DraftArgs) -> Result<TaskDraft, Failure> {
         });
         some(timed.collect())
     };
-    let repository = match args.repository {
-        Some(folder) => Some(std::path::absolute(folder)?),
-        None => None,
-    };
+    let repository = args
+        .repository
+        .as_deref()
+        .map(folder::absolute)
+        .transpose()?;
     Ok(TaskDraft {
         title: None,
         description: args.description.map(text_or_stdin).transpose()?,

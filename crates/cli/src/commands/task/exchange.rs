@@ -17,6 +17,7 @@ use super::draft;
 use crate::args::{ExportFormatArg, ImportArgs, ImportFormatArg};
 use crate::connect::Reach;
 use crate::failure::Failure;
+use crate::folder;
 use crate::output::{Output, Progress};
 use crate::term::counted;
 
@@ -26,7 +27,11 @@ pub(super) fn import(
     client: &mut Client,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let named = args.repository.map(std::path::absolute).transpose()?;
+    let named = args
+        .repository
+        .as_deref()
+        .map(folder::absolute)
+        .transpose()?;
     let defaults = TaskDraft {
         repository: draft::repository(named, args.isolation)?,
         isolation: args.isolation,

@@ -139,10 +139,11 @@ fn print_added(added: &TaskAdded, client: &mut Client, output: &mut Output) -> R
         }
         if !added.alternatives.is_empty() {
             let others: Vec<_> = added.alternatives.iter().map(ToString::to_string).collect();
-            output.line(format!(
-                "Other engines try the same as {}; you keep one of them.",
-                others.join(" and ")
-            ));
+            let (others, try_it) = match others.as_slice() {
+                [one] => (one.clone(), "tries the same with another engine"),
+                several => (several.join(", "), "try the same with other engines"),
+            };
+            output.line(format!("{others} {try_it}; you keep one."));
         }
         if autopilot != AutopilotMode::Running {
             output.line("Nobody works on it yet: `mission autopilot resume` has agents do so.");

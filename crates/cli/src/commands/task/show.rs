@@ -9,7 +9,7 @@ use missiond_core::{
 
 use super::super::usage::cost;
 use crate::output::Output;
-use crate::term::{Paint, Style, duration, printable};
+use crate::term::{Paint, Style, counted, duration, printable};
 
 pub(super) fn list(output: &mut Output, page: &TaskPage) {
     if page.tasks.is_empty() {
@@ -237,10 +237,7 @@ fn alternative_text(one: &AlternativeSummary) -> String {
         None => "checks passed".to_owned(),
     }));
     parts.extend(one.size.map(|size| {
-        let files = match size.files {
-            1 => "1 file".to_owned(),
-            count => format!("{count} files"),
-        };
+        let files = counted(size.files, "file", "files");
         format!("{files} +{} −{}", size.additions, size.deletions)
     }));
     if let Some(usage) = &one.usage {
