@@ -474,3 +474,57 @@ fn a_value_with_which_no_daemon_starts_is_taken_back_without_one() {
     assert_eq!(code, 4);
     assert!(unknown.contains("`autopilot.max_agents`"), "{unknown}");
 }
+
+#[test]
+fn rules_tokens_and_logins_are_told_on_the_timeline_without_what_lets_in() {
+    let home = TestHome::started();
+    let http = Http::of(&home);
+    home.json(&["permission", "add", "deny", "--tool", "Bash"]);
+    home.json(&["permission", "remove", "P-1"]);
+    let secret = token(&home, "ci");
+    home.json(&["token", "revoke", "ci"]);
+    let login = http.log_in(&home);
+    let origin = http.origin();
+    let headers = [
+        ("origin", origin.as_str()),
+        ("cookie", login.cookie.as_str()),
+        ("x-mission-csrf", login.csrf.as_str()),
+    ];
+    assert_eq!(
+        http.send("DELETE", "/api/v1/session", &headers, b"").status,
+        204
+    );
+    let events = home.events();
+    let told = |event: &&Value| {
+        let kind = event["type"].as_str().unwrap();
+        kind.starts_with("permission_rule_") || kind.starts_with("access_")
+    };
+    let mut told: Vec<_> = events
+        .iter()
+        .map(|event| &event["event"])
+        .filter(told)
+        .cloned()
+        .collect();
+    let whole = json!(told).to_string();
+    assert!(
+        !whole.contains(&secret) && !whole.contains(&login.cookie),
+        "{whole}"
+    );
+    for event in &mut told {
+        let event = event.as_object_mut().unwrap();
+        event.remove("access");
+        event.remove("expires_at");
+    }
+    let rule = |kind: &str| json!({ "type": kind, "rule": "P-1", "sentence": "deny Bash", "by": "person" });
+    let access =
+        |kind: &str, of: &str, name: &str| json!({ "type": kind, "kind": of, "name": name });
+    let expected = [
+        rule("permission_rule_added"),
+        rule("permission_rule_removed"),
+        access("access_granted", "token", "ci"),
+        access("access_revoked", "token", "ci"),
+        access("access_granted", "session", "a browser"),
+        access("access_revoked", "session", "a browser"),
+    ];
+    assert_eq!(told, expected);
+}

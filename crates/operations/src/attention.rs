@@ -79,7 +79,10 @@ async fn answer(
     let granted = match rule {
         None => None,
         Some(rule) => {
-            let granted = daemon.permissions.make_grant(rule, &answered, &by).await;
+            let granted = daemon
+                .permissions
+                .make_grant(rule, &answered, &by, call.trace)
+                .await;
             granted.map_err(|error| of_question(&error))?
         }
     };
@@ -176,7 +179,8 @@ async fn permission_add(
             .map(|seconds| now.plus(Duration::from_secs(seconds.to_u64()))),
         uses_left: params.uses.map(|uses| uses.to_u32()),
     };
-    let number = call.daemon.permissions.add(&rule, None, &by).await;
+    let permissions = &call.daemon.permissions;
+    let number = permissions.add(&rule, None, &by, call.trace).await;
     let number = number.map_err(|error| of_question(&error))?;
     Ok(PermissionAddResult {
         name: format!("P-{number}"),
@@ -187,7 +191,9 @@ async fn permission_remove(
     call: Call,
     params: PermissionRemoveParams,
 ) -> Result<PermissionRemoveResult, ApiError> {
-    let removed = call.daemon.permissions.remove(&params.rule).await;
+    let permissions = &call.daemon.permissions;
+    let by = call.asker.name();
+    let removed = permissions.remove(&params.rule, by, call.trace).await;
     removed.map_err(|error| of_question(&error))?;
     Ok(PermissionRemoveResult { name: params.rule })
 }

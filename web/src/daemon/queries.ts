@@ -200,6 +200,12 @@ function changedBy(event: TimelineEvent["event"]): Kept[] {
       return [...SETTINGS, "mcp_server_list"];
     case "config_rejected":
       return ["config_show"];
+    case "permission_rule_added":
+    case "permission_rule_removed":
+      return ["permission_list"];
+    case "access_granted":
+    case "access_revoked":
+      return ["token_list"];
     case "mcp_tools_listed":
       return TOOLS;
     // Not the tools: to list them would start a server that was just stopped.
