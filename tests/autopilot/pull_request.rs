@@ -396,6 +396,17 @@ fn without_gh_or_login_the_branch_is_pushed_and_the_note_says_what_to_do() {
         )
     );
     field.wait_for_quiet();
+    let shown = text(&field.home.mission(&["task", "show", &task]).stdout);
+    assert!(
+        shown.contains("then pull_request, without a review before it\n"),
+        "{shown}"
+    );
+    let next =
+        json!({ "title": "next", "finish": "pull_request", "repository": field.repository() });
+    let params = json!({ "task": next, "depends_on": [task] });
+    let added = field.home.call("board_add", &params);
+    let warning = added["warnings"].to_string();
+    assert!(warning.contains("`gh` is not installed"), "{added}");
     hosted.install_gh();
     hosted.tell("logged-out", "");
     let finish = [
