@@ -1,5 +1,6 @@
 //! Handlers of the operations on questions and permissions.
 
+use std::collections::HashSet;
 use std::path::Path;
 use std::time::Duration;
 
@@ -17,8 +18,9 @@ use missiond_api::operations::attention::{
 };
 use missiond_attention::permissions::{Grant, GrantFor, KnownRule, RuleSource, path_base};
 use missiond_attention::questions::QuestionError;
-use missiond_core::{CliEngine, Text};
+use missiond_core::{CliEngine, ExecutionId, Question, QuestionOrigin, Text};
 use missiond_guard::permissions::{Argument, Effect, Pattern, Request, Rule, Scope};
+use missiond_store::board::live_attempts;
 use missiond_store::permissions;
 use missiond_store::questions::QuestionFilter;
 
@@ -43,14 +45,30 @@ pub(super) fn register(operations: &mut Operations) {
 async fn list(call: Call, params: QuestionListParams) -> Result<QuestionPage, ApiError> {
     let limit = params.limit.to_u32();
     let questions = &call.daemon.questions;
-    let questions = if params.all {
-        questions.list(QuestionFilter::Newest { limit }).await
-    } else {
-        questions.attention().await
-    };
-    Ok(QuestionPage {
-        questions: questions.map_err(|error| of_question(&error))?,
-    })
+    if params.all {
+        let newest = questions.list(QuestionFilter::Newest { limit }).await;
+        return Ok(QuestionPage {
+            questions: newest.map_err(|error| of_question(&error))?,
+        });
+    }
+    let open = questions.attention().await;
+    let mut open = open.map_err(|error| of_question(&error))?;
+    let live = call.daemon.db.read(|tx| Box::pin(live_attempts(tx))).await;
+    let live = live.map_err(|error| of_store(&error))?;
+    let working: HashSet<_> = live.iter().filter_map(|one| one.execution).collect();
+    open.sort_by_key(|question| urgency(question, &working));
+    Ok(QuestionPage { questions: open })
+}
+
+/// Who keeps others from working comes first, as in the overview: an agent that holds a
+/// place of the autopilot while it waits, then one that holds none.
+fn urgency(question: &Question, working: &HashSet<ExecutionId>) -> u8 {
+    let execution = question.origin.execution();
+    match &question.origin {
+        _ if execution.is_some_and(|run| working.contains(&run)) => 0,
+        QuestionOrigin::Dialog { .. } | QuestionOrigin::NeedsInput { .. } => 1,
+        QuestionOrigin::Task { .. } | QuestionOrigin::Tool { .. } => 2,
+    }
 }
 
 async fn answer(
