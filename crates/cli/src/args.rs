@@ -208,7 +208,7 @@ Examples:
   mission search \"lost update\" --kind task,commit
   mission search T-12 --json")]
     Search(FindArgs),
-    /// Watch five tasks being done by agents, from claim to merge, in half a minute.
+    /// Watch five tasks being done by agents, from claim to merge, in twenty seconds.
     ///
     /// In a folder of its own, with a daemon and a small repository of its own:
     /// two branches at once, a permission, a failing check that is mended, a

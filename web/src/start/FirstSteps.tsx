@@ -109,7 +109,7 @@ function Demo({ begun, left }: { begun: boolean; left: number }) {
   return (
     <>
       <p className="quiet">
-        Five tasks in a small sample repository, done by rehearsal agents in half a minute. It needs no key and no
+        Five tasks in a small sample repository, done by rehearsal agents in twenty seconds. It needs no key and no
         network, and turns the autopilot on.
       </p>
       <button
