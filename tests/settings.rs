@@ -394,7 +394,7 @@ fn a_value_with_which_no_daemon_starts_is_taken_back_without_one() {
     assert!(failed.contains(&format!("cannot listen on {address}")));
     let way_out = format!(
         "`http.listen` stands in {}: `mission config undo` takes the last change back, `mission \
-         config unset http.listen` gives it its default",
+         config unset http.listen` takes it out",
         home.home().config_file().display()
     );
     assert!(failed.contains(&way_out), "{failed}");

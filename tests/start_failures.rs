@@ -16,7 +16,7 @@ fn a_typo_in_the_configuration_is_named_with_its_line() {
         format!(
             "error: the daemon did not start: {}, line 3: unknown key `ipc.max_conections`; did \
              you mean `ipc.max_connections`?\nhint: `ipc.max_conections` stands in {}: `mission \
-             config unset ipc.max_conections` gives it its default",
+             config unset ipc.max_conections` takes it out",
             file.display(),
             file.display()
         )

@@ -219,7 +219,7 @@ pub fn way_out(home: &Home, key: &str) -> Option<String> {
         _ => "",
     };
     Some(format!(
-        "`{key}` stands in {}: {undo}`mission config unset {key}` gives it its default",
+        "`{key}` stands in {}: {undo}`mission config unset {key}` takes it out",
         file.display()
     ))
 }

@@ -85,13 +85,20 @@ pub(super) fn run(
                 });
                 return Ok(ExitCode::SUCCESS);
             }
+            let own = given.is_none();
             let file = given.unwrap_or(file);
             if !file.exists() {
                 let message = format!("{} does not exist", file.display());
                 return Err(Failure::new(ErrorCode::NotFound, message)
                     .hint("without a file every key has its default"));
             }
-            Config::load(&file).map_err(|error| refused(&reach.home, &error))?;
+            Config::load(&file).map_err(|error| {
+                if own {
+                    refused(&reach.home, &error)
+                } else {
+                    Failure::new(ErrorCode::InvalidConfig, error.to_string())
+                }
+            })?;
             let value = json!({"file": file, "valid": true});
             output.result(&value, |output, _| {
                 output.line(format!("{} is valid.", file.display()));
