@@ -4,7 +4,7 @@
 
 import { useEffect, useRef } from "react";
 
-import { headline } from "../attention/AnswerButtons";
+import { headline } from "../attention/headline";
 import { useOpenQuestions } from "../daemon/queries";
 import type { Question } from "../generated/operations";
 import { say } from "../parts/toasts";

@@ -6,11 +6,12 @@
 import { type FormEvent, useEffect, useRef, useState } from "react";
 
 import { useShortcuts } from "../app/shortcuts";
-import { useAction, useOpenQuestions } from "../daemon/queries";
+import { useOpenQuestions } from "../daemon/queries";
 import type { Question } from "../generated/operations";
 import { Prose } from "../parts/Prose";
-import { complain, say } from "../parts/toasts";
 import { type Asked, asked, type Choice, choicesOf, type OfferedQuestion } from "./asked";
+import { headline } from "./headline";
+import { answerQuestion } from "./questionCommands";
 import "./answer.css";
 
 interface Props {
@@ -27,19 +28,18 @@ export function AnswerButtons({ question, open, keys = false, box = "open" }: Pr
   const what = asked(question, open);
   const [more, setMore] = useState(false);
   const [writing, setWriting] = useState(box === "open");
-  const answer = useAction("question_answer", (result) => {
-    say(`Q-${result.question.number}: ${result.question.answer ?? "answered"}`);
-  });
-  const busy = answer.isPending || answer.isSuccess;
+  // Once given it stays so: the question is about to go.
+  const [busy, setBusy] = useState(false);
   const give = (text: string) => {
     if (busy || !text.trim()) return;
-    answer.mutate({ question: what.name, answer: text.trim(), by: "person" }, { onError: complain });
+    setBusy(true);
+    void answerQuestion(what.name, text.trim()).then((given) => setBusy(given));
   };
   // Where nothing is offered, words are the only answer.
   const needsBox = what.words && choicesOf(what).length === 0;
   const showsBox = what.words && (needsBox || writing);
   return (
-    <div className="answer" role="group" aria-label={`Answer ${what.name}`} aria-busy={answer.isPending}>
+    <div className="answer" role="group" aria-label={`Answer ${what.name}`} aria-busy={busy}>
       {keys ? <AnswerKeys what={what} give={give} write={() => setWriting(true)} /> : null}
       {what.pair ? (
         <span className="answer-buttons">
@@ -193,11 +193,4 @@ export function OpenQuestions({ of, keys = false }: { of: Whose; keys?: boolean 
       ))}
     </ul>
   );
-}
-
-/** What a question asks. What an agent wants to do says more than the words of its dialog. */
-export function headline({ origin, question }: Question): string {
-  const permission = origin.kind === "dialog" ? origin.permission : undefined;
-  const what = permission?.command ?? permission?.path ?? permission?.argument;
-  return what ? `${permission?.tool ? `${permission.tool}: ` : ""}${what}` : question;
 }

@@ -56,13 +56,17 @@ export function useAction<O extends OperationName>(
   return useMutation<Result<O>, Error, Params<O>>({
     mutationFn: (params: Params<O>) => call(operation, params),
     onSuccess: (result, params) => {
-      const changed = CHANGED_BY[operation] ?? [];
-      // Who has just pressed a button sees at once what came of it.
-      for (const each of changed) readAt.delete(each);
-      touch(changed);
+      readAgainAfter(operation);
       then?.(result, params);
     },
   });
+}
+
+/** Who has just pressed a button sees at once what came of it. */
+export function readAgainAfter(operation: OperationName): void {
+  const changed = CHANGED_BY[operation] ?? [];
+  for (const each of changed) readAt.delete(each);
+  touch(changed);
 }
 
 const BOARD: OperationName[] = ["board_list", "board_show", "board_ready", "board_graph", "autopilot_show", "overview"];

@@ -4,10 +4,10 @@ import { Link } from "wouter";
 
 import { Findings } from "../attention/Findings";
 import { QuestionDetails } from "../attention/QuestionDetails";
-import { useAction } from "../daemon/queries";
+import { cancelTask } from "../board/taskCommands";
 import type { OverviewLine, Question } from "../generated/operations";
+import { CommandButton } from "../parts/command";
 import { exactly } from "../parts/time";
-import { complain, say } from "../parts/toasts";
 
 interface Props {
   line: OverviewLine;
@@ -36,24 +36,12 @@ export function Details({ line, question, said, selected, write }: Props) {
                 Message
               </button>
             ) : null}
-            {line.kind === "blocked" && line.task ? <GiveUp task={line.task} /> : null}
+            {line.kind === "blocked" && line.task ? (
+              <CommandButton command={cancelTask({ number: line.task, status: "blocked" })} small />
+            ) : null}
           </p>
         </div>
       )}
     </div>
-  );
-}
-
-function GiveUp({ task }: { task: string }) {
-  const cancel = useAction("board_cancel", () => say(`${task} is given up.`, "rest"));
-  return (
-    <button
-      type="button"
-      className="button plain small danger"
-      disabled={cancel.isPending}
-      onClick={() => cancel.mutate({ task, reason: "given up by a person" }, { onError: complain })}
-    >
-      Give up
-    </button>
   );
 }

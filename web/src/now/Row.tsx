@@ -5,18 +5,20 @@ import { memo, useRef, useState } from "react";
 import { Link } from "wouter";
 
 import { useShortcuts } from "../app/shortcuts";
-import { AnswerButtons, headline } from "../attention/AnswerButtons";
-import { useAction } from "../daemon/queries";
+import { AnswerButtons } from "../attention/AnswerButtons";
+import { headline } from "../attention/headline";
+import { retryTask } from "../board/taskCommands";
 import { MessageForm } from "../executions/MessageForm";
 import type { CheckState, Incident, OverviewKind, OverviewLine, Question } from "../generated/operations";
 import { Chevron } from "../parts/Chevron";
+import { CommandButton, start } from "../parts/command";
 import { CostOf, TokenSum } from "../parts/cost";
 import { EngineMark } from "../parts/engine";
 import { checkWords, Mark, TERMINAL, type Tone } from "../parts/marks";
 import { Prose } from "../parts/Prose";
 import { Ago, Lasting } from "../parts/time";
-import { complain, say } from "../parts/toasts";
 import { useNear } from "../parts/useNear";
+import { resolveIncident } from "../system/incidentCommands";
 import { Details } from "./Details";
 import { addressOf, type Entry, isTerminal, useQuestion } from "./overview";
 
@@ -214,14 +216,9 @@ function Actions({ line, selected, question, write }: ActionsProps) {
 }
 
 function Retry({ task, selected }: { task: string; selected: boolean }) {
-  const retry = useAction("board_retry", () => say(`${task} is ready again.`));
-  const again = () => retry.mutate({ task }, { onError: complain });
-  useShortcuts({ r: again }, selected);
-  return (
-    <button type="button" className="button" disabled={retry.isPending || retry.isSuccess} onClick={again}>
-      Retry <kbd>r</kbd>
-    </button>
-  );
+  const { look: _, ...retry } = retryTask({ number: task });
+  useShortcuts({ r: () => void start(retry) }, selected);
+  return <CommandButton command={{ ...retry, key: "r" }} />;
 }
 
 function Speak({ selected, write, idle }: { selected: boolean; write: () => void; idle: boolean }) {
@@ -236,9 +233,8 @@ function Speak({ selected, write, idle }: { selected: boolean; write: () => void
 const incidentTone = (incident: Incident): Tone => (incident.severity === "info" ? "rest" : "bad");
 
 function IncidentRow({ incident, selected }: { incident: Incident; selected: boolean }) {
-  const resolve = useAction("incident_resolve", () => say("The incident is resolved."));
-  const close = () => resolve.mutate({ incident: incident.id }, { onError: complain });
-  useShortcuts({ x: close }, selected);
+  const resolve = resolveIncident(incident);
+  useShortcuts({ x: () => void start(resolve) }, selected);
   return (
     <>
       <Mark tone={incidentTone(incident)} word="incident" />
@@ -258,9 +254,7 @@ function IncidentRow({ incident, selected }: { incident: Incident; selected: boo
         </span>
       </p>
       <div className="row-actions">
-        <button type="button" className="button" disabled={resolve.isPending} onClick={close}>
-          Resolve <kbd>x</kbd>
-        </button>
+        <CommandButton command={{ ...resolve, key: "x" }} />
       </div>
     </>
   );

@@ -1,7 +1,7 @@
 // Merging the work: what its checks say, how it is done and in which words, and
 // exactly what would happen, before it does.
 
-import { useState } from "react";
+import { type FormEvent, useState } from "react";
 
 import { useAction, useOperation } from "../daemon/queries";
 import type { CheckVerdict, Finish, FinishResult, WorktreeFinished } from "../generated/operations";
@@ -19,8 +19,15 @@ const WAYS: [Finish, string][] = [
   ["pull_request", "Open a pull request"],
 ];
 
-export function Merge({ worktree, close }: { worktree: string; close: () => void }) {
-  const [how, setHow] = useState<Finish>();
+interface Props {
+  worktree: string;
+  /** How, where it was said before; else as the task says. */
+  first?: Finish | undefined;
+  close: () => void;
+}
+
+export function Merge({ worktree, first, close }: Props) {
+  const [how, setHow] = useState(first);
   const [message, setMessage] = useState<string>();
   // Red work takes two presses, and another way to do it takes them anew.
   const [sure, setSure] = useState<Finish>();
@@ -43,6 +50,7 @@ export function Merge({ worktree, close }: { worktree: string; close: () => void
             <input
               type="radio"
               name="way"
+              form="merge"
               checked={chosen === each}
               onChange={() => {
                 setHow(each);
@@ -64,14 +72,16 @@ export function Merge({ worktree, close }: { worktree: string; close: () => void
             const ready = !finish.isPending && !preview.isFetching && !preview.isError && brings(foreseen.result);
             const own = message ?? usualMessage(foreseen);
             const keeps = keepsOver(foreseen.gives_up ?? []);
-            const go = () => {
+            const go = (event: FormEvent) => {
+              event.preventDefault();
+              if (!ready) return;
               if (red && sure !== way) return setSure(way);
               const worded = hasMessage(way) && own.trim() ? { message: own } : {};
               const despite = red ? { despite_failed_checks: true } : {};
               finish.mutate({ ...params, ...worded, ...despite, confirmed: true }, { onError: complain });
             };
             return (
-              <>
+              <form id="merge" onSubmit={go}>
                 {red ? <Red verdict={red} /> : null}
                 {foreseen.checks ? null : <p className="notice">No check has run on this work.</p>}
                 {hasMessage(way) ? (
@@ -86,11 +96,11 @@ export function Merge({ worktree, close }: { worktree: string; close: () => void
                   <button type="button" className="button plain" onClick={close}>
                     Cancel
                   </button>
-                  <button type="button" className={red ? "button danger" : "button primary"} disabled={!ready} onClick={go}>
+                  <button type="submit" className={red ? "button danger" : "button primary"} disabled={!ready}>
                     {label(way, foreseen.into, red !== undefined, sure === way)}
                   </button>
                 </div>
-              </>
+              </form>
             );
           }}
         </Loaded>

@@ -2,6 +2,7 @@
 
 import { type FormEvent, useState } from "react";
 
+import { useNarrowed } from "../app/address";
 import { useAction, useOperation } from "../daemon/queries";
 import type { TokenCreated } from "../generated/operations";
 import { Loaded, Trouble } from "../parts/Loaded";
@@ -11,19 +12,19 @@ import { complain, say } from "../parts/toasts";
 import { Pairing } from "./Pairing";
 
 export function Access() {
-  const [pairing, setPairing] = useState(false);
+  const [search, narrow] = useNarrowed();
   return (
     <div className="stack system">
       <section className="section">
         <h2>Another device</h2>
         <p className="config-head">
           <span className="quiet">Sign in on your phone or another browser with a code that works once, within two minutes.</span>
-          <button type="button" className="button primary" onClick={() => setPairing(true)}>
+          <button type="button" className="button primary" onClick={() => narrow({ new: "device" })}>
             Pair a phone
           </button>
         </p>
       </section>
-      {pairing ? <Pairing close={() => setPairing(false)} /> : null}
+      {search.has("new") ? <Pairing close={() => narrow({ new: null })} /> : null}
       <NewToken />
       <Signed />
     </div>

@@ -3,7 +3,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 
-import { headline } from "../attention/AnswerButtons";
+import { headline } from "../attention/headline";
 import { allTasks } from "../board/useBoard";
 import { TITLES, useOperation } from "../daemon/queries";
 import type { Event, TimelineEvent } from "../generated/operations";

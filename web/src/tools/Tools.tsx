@@ -2,8 +2,8 @@
 // person accepts it, and a place to try a tool.
 
 import { type ReactNode, useState } from "react";
-import { useSearchParams } from "wouter";
 
+import { useNarrowed } from "../app/address";
 import { Bar } from "../app/Menu";
 import { useAction, useOperation } from "../daemon/queries";
 import type { McpServer, McpServerAction, McpServerState } from "../generated/operations";
@@ -29,23 +29,19 @@ const ACTIONS: Record<McpServerAction, string> = { start: "Start", stop: "Stop",
 
 export function Tools() {
   const servers = useOperation("mcp_server_list", {});
-  const [search, setSearch] = useSearchParams();
-  const [adding, setAdding] = useState(false);
+  const [search, narrow] = useNarrowed();
   const add = (
-    <button type="button" className="button" onClick={() => setAdding(true)}>
+    <button type="button" className="button" onClick={() => narrow({ new: "server" })}>
       Add server
     </button>
   );
   return (
     <>
       <Bar title="Tools" action={add} />
-      {adding ? (
+      {search.has("new") ? (
         <AddServer
-          close={() => setAdding(false)}
-          added={(name) => {
-            setAdding(false);
-            setSearch({ server: name }, { replace: true });
-          }}
+          close={() => narrow({ new: null })}
+          added={(name) => narrow({ new: null, server: name })}
         />
       ) : null}
       <div className="view" tabIndex={0}>
@@ -62,7 +58,7 @@ export function Tools() {
                         type="button"
                         className="server-line"
                         aria-current={server.name === chosen.name}
-                        onClick={() => setSearch({ server: server.name }, { replace: true })}
+                        onClick={() => narrow({ server: server.name })}
                       >
                         <span className="one-line">{server.name}</span>
                         {server.held > 0 ? (

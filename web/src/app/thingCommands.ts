@@ -1,0 +1,139 @@
+// What can be done with each thing there is: tasks, agents that run, questions,
+// terminals, incidents. What the open page is about comes first.
+
+import { useMemo } from "react";
+import { useLocation, useSearch } from "wouter";
+
+import { questionCommands } from "../attention/questionCommands";
+import { mergeCommands, moreTaskCommands, taskCommands, type TaskFacts } from "../board/taskCommands";
+import { NOT_OVER } from "../board/useBoard";
+import { useOpenQuestions, useOperation } from "../daemon/queries";
+import { runCommands } from "../executions/runCommands";
+import type { OverviewLine, OverviewReport, Question } from "../generated/operations";
+import { keyOf, useOpenIncidents, useOverview } from "../now/overview";
+import type { Command } from "../parts/command";
+import { canBeMerged } from "../review/canBeMerged";
+import { slotCommands } from "../slots/slotCommands";
+import { resolveIncident } from "../system/incidentCommands";
+
+export interface ThingCommand extends Command {
+  /** It is about what the open page shows. */
+  isHere: boolean;
+}
+
+/** The names a thing goes by: its number or id, and those of what it belongs to. */
+interface Thing {
+  names: (string | null | undefined)[];
+  commands: Command[];
+}
+
+export function useThingCommands(typed: string): ThingCommand[] {
+  const overview = useOverview();
+  const questions = useOpenQuestions();
+  const slots = useOperation("slot_list", { all: false });
+  const incidents = useOpenIncidents();
+  // Those that stand first on the board; one that is further back is called by its number.
+  const board = useOperation("board_list", { status: NOT_OVER, limit: 50 });
+  const page = usePage(overview.data);
+  const here = useMemo(() => belongingTo(page.names, overview.data), [page.names, overview.data]);
+  const named = useTask(/\bt-?(\d+)\b/i.exec(typed)?.[1]);
+  const shown = useTask([...here].map((name) => /^T-(\d+)$/.exec(name)?.[1]).find(Boolean));
+  return useMemo(() => {
+    const lines = linesOf(overview.data);
+    const tasks = new Map<string, TaskFacts>();
+    for (const task of board.data?.tasks ?? []) tasks.set(task.number, task);
+    for (const { task, status, title } of lines) {
+      if (task && status && !tasks.has(task)) tasks.set(task, { number: task, title, status });
+    }
+    for (const task of [named, shown]) if (task) tasks.set(task.number, task);
+    const runs = lines.flatMap(asRun);
+    const inRuns = new Set(runs.flatMap((run) => run.names));
+    const things: Thing[] = [
+      ...(questions.data?.questions ?? []).map((question) => ({
+        names: [`Q-${question.number}`, question.task, ...agentOf(question)],
+        commands: questionCommands(question),
+      })),
+      ...(page.merge ? [{ names: page.names, commands: page.merge }] : []),
+      ...runs,
+      ...[...tasks.values()].map((task) => ({
+        names: [task.number],
+        commands: [...moreTaskCommands(task), ...taskCommands(task)],
+      })),
+      ...(slots.data?.slots ?? [])
+        .filter((slot) => !inRuns.has(slot.slot) && !inRuns.has(slot.name))
+        .map((slot) => ({ names: [slot.slot, slot.name], commands: slotCommands(slot) })),
+      ...(incidents.data?.incidents ?? []).map((incident) => ({ names: [incident.id], commands: [resolveIncident(incident)] })),
+    ];
+    return things.flatMap(({ names, commands }) => {
+      const isHere = names.some((name) => name && here.has(name));
+      return commands.map((command) => ({ ...command, isHere }));
+    });
+  }, [overview.data, questions.data, slots.data, incidents.data, board.data, named, shown, here, page]);
+}
+
+const linesOf = (overview: OverviewReport | undefined): OverviewLine[] => [
+  ...(overview?.needs_you ?? []),
+  ...(overview?.working ?? []),
+];
+
+/** An agent that runs and can be told something. */
+function asRun({ execution, slot, task, title, ended_at }: OverviewLine): Thing[] {
+  if (!execution || !slot || ended_at) return [];
+  const run = task ? { execution, slot, name: task, about: title } : { execution, slot, name: title };
+  return [{ names: [execution, slot, task], commands: runCommands(run) }];
+}
+
+const agentOf = ({ origin }: Question): (string | null | undefined)[] => [
+  "execution" in origin ? origin.execution : undefined,
+  "slot" in origin ? origin.slot : undefined,
+];
+
+function useTask(number: string | undefined): TaskFacts | undefined {
+  const details = useOperation("board_show", { task: `T-${number}` }, { enabled: number !== undefined });
+  const { task, attempts } = details.data ?? {};
+  return useMemo(
+    () => (number && task ? { ...task, hasWork: attempts?.some((attempt) => attempt.branch) ?? false } : undefined),
+    [number, task, attempts],
+  );
+}
+
+interface Page {
+  /** What the open page is about. */
+  names: string[];
+  /** Its work, if it is a review of some that can be merged. */
+  merge?: Command[];
+}
+
+function usePage(overview: OverviewReport | undefined): Page {
+  const [location] = useLocation();
+  const search = useSearch();
+  const [, view = "", id = ""] = location.split("/").map(decodeURIComponent);
+  const at = new URLSearchParams(search).get("at");
+  const run = useOperation("execution_show", { execution: id }, { enabled: view === "executions" && id !== "" });
+  const work = useOperation("worktree_diff", { worktree: id }, { enabled: view === "review" && id !== "" });
+  const task = useOperation("board_show", { task: work.data?.task ?? "" }, { enabled: view === "review" && Boolean(work.data?.task) });
+  // Now selects its first line as long as no other is.
+  const first = linesOf(overview)[0];
+  const onNow = view === "" ? (at ?? (first ? keyOf(first) : undefined)) : undefined;
+  const status = task.data?.task.status;
+  return useMemo(() => {
+    if (view === "") return { names: onNow ? [onNow] : [] };
+    if (view === "executions") return { names: [id, run.data?.task ?? ""] };
+    if (view !== "review" || !work.data) return { names: [id] };
+    const name = work.data.task ?? work.data.branch ?? id;
+    const names = [id, name];
+    if (!canBeMerged(work.data, status)) return { names };
+    const about = work.data.title ? { about: work.data.title } : {};
+    return { names, merge: mergeCommands(id, name).map((command) => ({ ...command, ...about })) };
+  }, [view, id, onNow, run.data?.task, work.data, status]);
+}
+
+/** These names, and those of the agents and tasks that go by one of them. */
+function belongingTo(names: string[], overview: OverviewReport | undefined): Set<string> {
+  const all = new Set(names.filter(Boolean));
+  for (const line of linesOf(overview)) {
+    const its = [line.question ? `Q-${line.question.number}` : undefined, line.task, line.execution, line.slot];
+    if (its.some((name) => name && names.includes(name))) for (const name of its) if (name) all.add(name);
+  }
+  return all;
+}
