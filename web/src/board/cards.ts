@@ -18,7 +18,7 @@ export const COLUMNS: ColumnSpec[] = [
   { name: "ready", title: "Ready", empty: "Tasks that can begin now." },
   { name: "running", title: "Running", empty: "Tasks an agent works on." },
   { name: "blocked", title: "Blocked", empty: "Tasks that cannot go on without you.", seldom: true },
-  { name: "review", title: "Ready for review", empty: "Verified work that waits for you to merge it.", seldom: true },
+  { name: "review", title: "Ready for review", empty: "Verified work that waits for you to merge it." },
   { name: "done", title: "Done", empty: "Tasks whose checks passed." },
   { name: "failed", title: "Failed", empty: "Tasks that were tried often enough or cancelled.", seldom: true },
 ];
