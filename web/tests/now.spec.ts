@@ -166,6 +166,23 @@ test("agents that hold a place come first, under headings", async ({ stage, page
   await expect(kinds.last()).toContainText("tokens");
   await expect(kinds.last()).toContainText("$");
   await expect(kinds.first().locator(".check-dot")).toHaveCount(4);
+  await expect(kinds.first().locator(".row-activity")).toHaveText("May it run pip install numpy?");
+  // An agent whose turn ended in an error waits as one that asks does, and can be told to go on.
+  await expect(kinds.nth(1).locator(".mark")).toHaveText("error");
+  await expect(kinds.nth(1).getByRole("button", { name: "Message" })).toBeVisible();
+});
+
+test("what waits, ended or was not kept says so, and terminals come last without numbers", async ({ stage, page }) => {
+  await playAgents(page, 3);
+  await stage.signIn(page);
+  const group = (name: string) => page.locator(`[data-group="${name}"] .now-row`);
+  await expect(group("working").last().locator(".mark")).toHaveText("waiting");
+  await expect(group("working").last().getByRole("button", { name: "Message" })).toHaveCount(0);
+  await expect(group("finished").locator(".mark")).toHaveText(["done", "failed", "not kept", "failed", "cancelled"]);
+  await expect(group("finished").nth(2).locator(".checks")).toHaveText("no checks");
+  await expect(page.locator(".now-group h2").last()).toHaveText("Terminals 1");
+  await expect(group("terminals").locator(".row-used")).toHaveCount(0);
+  await expect(group("terminals")).not.toContainText("tokens");
 });
 
 test("the autopilot is a switch with words, and stopping everything asks first", async ({ stage, board }) => {
@@ -213,7 +230,7 @@ test("an agent that asks is answered on the page of its run and of its slot", as
   await expect(board.getByRole("link", { name: `${number} Install it` })).toBeVisible();
   await expect(board.getByRole("link", { name: "Journal of this run" })).toBeVisible();
   const asked = board.locator(".open-question");
-  await expect(asked).toContainText("make install");
+  await expect(asked).toContainText("May it run make install?");
   await asked.getByRole("button", { name: "Deny" }).click();
   await expect(asked).toHaveCount(0);
   const { questions } = await stage.call("question_list", { all: true });
@@ -283,7 +300,7 @@ test("an incident is counted where it is listed and in the rail, and leads to th
 test("a terminal that a person opened is no agent at work", async ({ stage, board }) => {
   await stage.spawn("shell", ["sh"]);
   const row = board.locator('[data-group="terminals"] .now-row');
-  await expect(row).toContainText("Terminal opened by hand");
+  await expect(row).toContainText("Opened by hand");
   await expect(row.locator(".mark")).toHaveText("terminal");
   await expect(board.getByRole("heading", { name: "Working 0" })).toBeVisible();
   await expect(board.getByText("No agent works right now.")).toBeVisible();
@@ -294,7 +311,7 @@ test("a terminal that a person opened is no agent at work", async ({ stage, boar
 test("the facts of all lines stand below each other", async ({ stage, page }) => {
   await playAgents(page, 4);
   await stage.signIn(page);
-  await expect(page.locator('[data-group="finished"] .now-row')).toHaveCount(2);
+  await expect(page.locator('[data-group="finished"] .now-row')).toHaveCount(5);
   for (const part of [".row-facts", ".row-time", ".row-used", ".row-more"]) {
     const ends = await page.locator(part).evaluateAll((all) => all.map((each) => Math.round(each.getBoundingClientRect().right)));
     expect([...new Set(ends)], part).toHaveLength(1);
@@ -384,7 +401,7 @@ for (const { name, ...look } of LOOKS) {
     const page = await context.newPage();
     await playAgents(page, 12);
     await page.goto(await stage.link());
-    await expect(page.locator('[data-group="needs"] .now-row')).toHaveCount(5);
+    await expect(page.locator('[data-group="needs"] .now-row')).toHaveCount(6);
     await page.locator('[data-kind="works"] .row-more').first().click();
     const axe = new AxeBuilder({ page }).setLegacyMode().options({ resultTypes: ["violations"] });
     const { violations } = await axe.analyze();

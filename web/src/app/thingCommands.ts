@@ -10,7 +10,7 @@ import { NOT_OVER } from "../board/useBoard";
 import { useOpenQuestions, useOperation } from "../daemon/queries";
 import { runCommands } from "../executions/runCommands";
 import type { OverviewLine, OverviewReport, Question } from "../generated/operations";
-import { keyOf, useOpenIncidents, useOverview } from "../now/overview";
+import { canBeTold, keyOf, useOverview } from "../now/overview";
 import type { Command } from "../parts/command";
 import { canBeMerged } from "../review/canBeMerged";
 import { slotCommands } from "../slots/slotCommands";
@@ -31,7 +31,6 @@ export function useThingCommands(typed: string): ThingCommand[] {
   const overview = useOverview();
   const questions = useOpenQuestions();
   const slots = useOperation("slot_list", { all: false });
-  const incidents = useOpenIncidents();
   // Those that stand first on the board; one that is further back is called by its number.
   const board = useOperation("board_list", { status: NOT_OVER, limit: 50 });
   const page = usePage(overview.data);
@@ -62,13 +61,13 @@ export function useThingCommands(typed: string): ThingCommand[] {
       ...(slots.data?.slots ?? [])
         .filter((slot) => !inRuns.has(slot.slot) && !inRuns.has(slot.name))
         .map((slot) => ({ names: [slot.slot, slot.name], commands: slotCommands(slot) })),
-      ...(incidents.data?.incidents ?? []).map((incident) => ({ names: [incident.id], commands: [resolveIncident(incident)] })),
+      ...(overview.data?.incidents ?? []).map((incident) => ({ names: [incident.id], commands: [resolveIncident(incident)] })),
     ];
     return things.flatMap(({ names, commands }) => {
       const isHere = names.some((name) => name && here.has(name));
       return commands.map((command) => ({ ...command, isHere }));
     });
-  }, [overview.data, questions.data, slots.data, incidents.data, board.data, named, shown, here, page]);
+  }, [overview.data, questions.data, slots.data, board.data, named, shown, here, page]);
 }
 
 const linesOf = (overview: OverviewReport | undefined): OverviewLine[] => [
@@ -77,8 +76,9 @@ const linesOf = (overview: OverviewReport | undefined): OverviewLine[] => [
 ];
 
 /** An agent that runs and can be told something. */
-function asRun({ execution, slot, task, title, ended_at }: OverviewLine): Thing[] {
-  if (!execution || !slot || ended_at) return [];
+function asRun(line: OverviewLine): Thing[] {
+  const { execution, slot, task, title } = line;
+  if (!execution || !slot || !canBeTold(line)) return [];
   const run = task ? { execution, slot, name: task, about: title } : { execution, slot, name: title };
   return [{ names: [execution, slot, task], commands: runCommands(run) }];
 }

@@ -9,8 +9,7 @@ import { useShortcuts } from "../app/shortcuts";
 import { useOpenQuestions } from "../daemon/queries";
 import type { Question } from "../generated/operations";
 import { Prose } from "../parts/Prose";
-import { type Asked, asked, type Choice, choicesOf, type OfferedQuestion } from "./asked";
-import { headline } from "./headline";
+import { type Asked, asked, type Choice, choicesOf, headlineOf, type OfferedQuestion } from "./asked";
 import { answerQuestion } from "./questionCommands";
 import "./answer.css";
 
@@ -185,7 +184,7 @@ export function OpenQuestions({ of, keys = false }: { of: Whose; keys?: boolean 
               asks
             </span>
             <strong>
-              <Prose text={headline(question)} />
+              <Prose text={headlineOf(question)} />
             </strong>
           </p>
           <AnswerButtons question={question} keys={keys && index === 0} />

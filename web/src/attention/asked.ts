@@ -62,5 +62,8 @@ export function asked(question: OfferedQuestion | Question, open?: Question): As
   };
 }
 
+/** What is asked, on one line and in the same words everywhere. */
+export const headlineOf = ({ headline, question }: Pick<Question, "headline" | "question">): string => headline ?? question;
+
 /** Every choice in the order of its key. */
 export const choicesOf = ({ pair, others }: Asked): Choice[] => [...(pair ?? []), ...others].sort((a, b) => a.key - b.key);

@@ -4,8 +4,7 @@
 import type { GrantScope, Question } from "../generated/operations";
 import { type Command, perform } from "../parts/command";
 import { say } from "../parts/toasts";
-import { asked, choicesOf } from "./asked";
-import { headline } from "./headline";
+import { asked, choicesOf, headlineOf } from "./asked";
 
 export function questionCommands(question: Question): Command[] {
   const what = asked(question);
@@ -26,7 +25,7 @@ export function questionCommands(question: Question): Command[] {
   }
   if (allows) commands.push(allowForAnHour(question, allows, "execution"));
   commands.push(dismissQuestion(question));
-  return commands.map((command) => ({ ...command, about: headline(question) }));
+  return commands.map((command) => ({ ...command, about: headlineOf(question) }));
 }
 
 export const answerQuestion = (question: string, answer: string): Promise<boolean> =>

@@ -5,6 +5,7 @@ import { type DragEvent, type KeyboardEvent, memo, useDeferredValue, useRef, use
 import { Link } from "wouter";
 
 import { useIsPhone } from "../app/phone";
+import { headlineOf } from "../attention/asked";
 import type { OverviewLine, TaskSummary } from "../generated/operations";
 import { CostOf, TokenSum } from "../parts/cost";
 import { EngineMark } from "../parts/engine";
@@ -203,7 +204,7 @@ const TaskCard = memo(
           </span>
         </span>
         <span className="card-title">{task.title}</span>
-        {runs ? <span className="card-work one-line">{runs.activity}</span> : null}
+        {runs ? <span className="card-work one-line">{runs.question ? headlineOf(runs.question) : runs.activity}</span> : null}
         {why ? <span className="card-why">{why}</span> : null}
         <span className="card-tags">
           {task.repository ? <span className="tag card-repository">{nameOf(task.repository)}</span> : null}

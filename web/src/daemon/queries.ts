@@ -79,7 +79,7 @@ const TOOLS: OperationName[] = ["mcp_server_list", "mcp_tool_list"];
 const KNOWLEDGE: OperationName[] = ["kb_search", "kb_list", "kb_stats", "kb_conflicts", "kb_inbox", "kb_gc", "kb_map"];
 const CODE: OperationName[] = ["code_list", "code_status", "code_search", "code_show", "code_map", "beacon_list"];
 const CONVERSATIONS: OperationName[] = ["conversation_list", "conversation_show", "conversation_search"];
-const INCIDENTS: OperationName[] = ["incident_list", "daemon_status"];
+const INCIDENTS: OperationName[] = ["incident_list", "daemon_status", "overview"];
 
 const SETTINGS: OperationName[] = ["config_show", "config_history"];
 

@@ -8,6 +8,7 @@ import { cancelTask } from "../board/taskCommands";
 import type { OverviewLine, Question } from "../generated/operations";
 import { CommandButton } from "../parts/command";
 import { exactly } from "../parts/time";
+import { canBeTold } from "./overview";
 
 interface Props {
   line: OverviewLine;
@@ -31,7 +32,7 @@ export function Details({ line, question, said, selected, write }: Props) {
             {line.task ? <Link href={`/board/${line.task}`}>Task {line.task}</Link> : null}
             {line.execution ? <Link href={`/executions/${line.execution}`}>Run</Link> : null}
             {line.slot ? <Link href={`/slots/${encodeURIComponent(line.slot)}`}>Terminal</Link> : null}
-            {line.execution && !line.ended_at && line.kind !== "blocked" && line.kind !== "review" ? (
+            {canBeTold(line) ? (
               <button type="button" className="button small" onClick={write}>
                 Message
               </button>

@@ -14,7 +14,7 @@ import { Ago } from "../parts/time";
 import { complain } from "../parts/toasts";
 import { FirstSteps } from "../start/FirstSteps";
 import { AutopilotSwitch } from "./AutopilotSwitch";
-import { addressOf, type Entries, type Entry, NEEDS, useEntries, useOpenIncidents, useOverview } from "./overview";
+import { addressOf, type Entries, type Entry, NEEDS, useEntries, useOverview } from "./overview";
 import { Row } from "./Row";
 import { Today, Waiting } from "./Today";
 import "./now.css";
@@ -24,9 +24,8 @@ const ALWAYS = 40;
 
 export function Now() {
   const overview = useOverview();
-  const incidents = useOpenIncidents();
   // Hundreds of lines are drawn between frames, not in one of them.
-  const newest = useEntries(overview.data, incidents.data?.incidents);
+  const newest = useEntries(overview.data);
   const entries = useDeferredValue(newest);
   useSeenOnLeaving(overview.data);
   return (
@@ -150,14 +149,6 @@ function Groups({ report, entries }: { report: OverviewReport; entries: Entries 
         </h2>
         {entries.working.length === 0 ? <NobodyWorks report={report} /> : rows(entries.working)}
       </section>
-      {entries.terminals.length > 0 ? (
-        <section className="now-group" aria-labelledby="now-terminals" data-group="terminals">
-          <h2 id="now-terminals">
-            Terminals <span className="quiet">{entries.terminals.length}</span>
-          </h2>
-          {rows(entries.terminals)}
-        </section>
-      ) : null}
       {entries.finished.length > 0 ? (
         <section className="now-group" aria-labelledby="now-finished" data-group="finished">
           <h2 id="now-finished">
@@ -165,6 +156,14 @@ function Groups({ report, entries }: { report: OverviewReport; entries: Entries 
             <Seen report={report} />
           </h2>
           {rows(entries.finished)}
+        </section>
+      ) : null}
+      {entries.terminals.length > 0 ? (
+        <section className="now-group" aria-labelledby="now-terminals" data-group="terminals">
+          <h2 id="now-terminals">
+            Terminals <span className="quiet">{entries.terminals.length}</span>
+          </h2>
+          {rows(entries.terminals)}
         </section>
       ) : null}
       {report.left_out > 0 ? (

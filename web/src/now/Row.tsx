@@ -6,7 +6,7 @@ import { Link } from "wouter";
 
 import { useShortcuts } from "../app/shortcuts";
 import { AnswerButtons } from "../attention/AnswerButtons";
-import { headline } from "../attention/headline";
+import { headlineOf } from "../attention/asked";
 import { retryTask } from "../board/taskCommands";
 import { MessageForm } from "../executions/MessageForm";
 import type { CheckState, Incident, OverviewKind, OverviewLine, Question } from "../generated/operations";
@@ -20,22 +20,26 @@ import { Ago, Lasting } from "../parts/time";
 import { useNear } from "../parts/useNear";
 import { resolveIncident } from "../system/incidentCommands";
 import { Details } from "./Details";
-import { addressOf, type Entry, isTerminal, useQuestion } from "./overview";
+import { addressOf, canBeTold, type Entry, useQuestion } from "./overview";
 
 const KINDS: Record<OverviewKind, { tone: Tone; word: string; busy?: boolean }> = {
   asks: { tone: "wait", word: "asks" },
+  error: { tone: "bad", word: "error" },
   question: { tone: "wait", word: "question" },
   review: { tone: "wait", word: "review" },
   blocked: { tone: "wait", word: "blocked" },
   works: { tone: "work", word: "working", busy: true },
   idle: { tone: "rest", word: "idle" },
   checks: { tone: "work", word: "checking", busy: true },
+  waits: { tone: "rest", word: "waiting" },
+  terminal: TERMINAL,
   done: { tone: "good", word: "done" },
+  not_kept: { tone: "rest", word: "not kept" },
   failed: { tone: "bad", word: "failed" },
   ended: { tone: "rest", word: "ended" },
+  cancelled: { tone: "rest", word: "cancelled" },
+  crashed: { tone: "bad", word: "failed" },
 };
-
-const markOf = (line: OverviewLine) => (isTerminal(line) ? TERMINAL : KINDS[line.kind]);
 
 interface Props {
   entry: Entry;
@@ -49,7 +53,7 @@ export const Row = memo(function Row({ entry, selected, open, toggle, far }: Pro
   const near = useNear(place, 400, far);
   const shown = useRef<Entry>(undefined);
   if (!far || near || selected || open) shown.current = entry;
-  const tone = entry.kind === "incident" ? incidentTone(entry.incident) : markOf(entry.line).tone;
+  const tone = entry.kind === "incident" ? incidentTone(entry.incident) : KINDS[entry.line.kind].tone;
   return (
     <li
       ref={place}
@@ -91,10 +95,10 @@ function AskingLine({ number, ...props }: LineProps & { number: number }) {
 function LineRow({ line, selected, open, toggle, question }: LineProps & { question?: Question | undefined }) {
   const [writing, setWriting] = useState(false);
   const address = addressOf(line);
-  const says = sentenceOf(line, question);
+  const says = sentenceOf(line);
   return (
     <>
-      <Mark {...markOf(line)} />
+      <Mark {...KINDS[line.kind]} />
       <div className="row-main">
         <p className="row-title">
           {line.task ? (
@@ -135,10 +139,9 @@ function LineRow({ line, selected, open, toggle, question }: LineProps & { quest
   );
 }
 
-/** What goes on; of a question what is asked, once and in full. */
-function sentenceOf({ kind, activity, question }: OverviewLine, full: Question | undefined): string {
-  if (!question || kind === "blocked" || kind === "review") return activity;
-  return `Asks: ${full ? headline(full) : question.question}`;
+/** What goes on; of a question what is asked, once. */
+function sentenceOf({ kind, activity, question }: OverviewLine): string {
+  return question && kind !== "blocked" && kind !== "review" ? headlineOf(question) : activity;
 }
 
 function Facts({ line }: { line: OverviewLine }) {
@@ -152,10 +155,12 @@ function Facts({ line }: { line: OverviewLine }) {
       ) : null}
       {line.engine ? <EngineMark engine={line.engine} model={line.model} /> : null}
       {line.checks ? <Checks checks={line.checks} /> : null}
-      <span className="row-used">
-        <TokenSum tokens={line.tokens} />
-        <CostOf cost={line.cost} />
-      </span>
+      {line.kind === "terminal" ? null : (
+        <span className="row-used">
+          <TokenSum tokens={line.tokens} />
+          <CostOf cost={line.cost} />
+        </span>
+      )}
       <span className="row-time">
         {over ? (
           <>
@@ -174,6 +179,7 @@ const MOST_DOTS = 8;
 
 function Checks({ checks: { passed, failed, round } }: { checks: CheckState }) {
   const words = checkWords({ passed, failed });
+  if (passed + failed === 0) return <span className="checks quiet">{words}</span>;
   if (passed + failed > MOST_DOTS) {
     return (
       <span className="tag" data-tone={failed > 0 ? "bad" : "good"} title={`Round ${round}`}>
@@ -200,7 +206,6 @@ interface ActionsProps {
 
 function Actions({ line, selected, question, write }: ActionsProps) {
   if (line.question) return <AnswerButtons question={line.question} open={question} keys={selected} box="closed" />;
-  const speaks = line.execution && (line.kind === "works" || line.kind === "idle" || line.kind === "asks");
   switch (line.kind) {
     case "review":
       return (
@@ -211,7 +216,7 @@ function Actions({ line, selected, question, write }: ActionsProps) {
     case "blocked":
       return line.task ? <Retry task={line.task} selected={selected} /> : null;
     default:
-      return speaks ? <Speak selected={selected} write={write} idle={line.kind === "idle"} /> : null;
+      return canBeTold(line) ? <Speak selected={selected} write={write} idle={line.kind === "idle" || line.kind === "error"} /> : null;
   }
 }
 

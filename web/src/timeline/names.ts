@@ -3,7 +3,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 
-import { headline } from "../attention/headline";
+import { headlineOf } from "../attention/asked";
 import { allTasks } from "../board/useBoard";
 import { TITLES, useOperation } from "../daemon/queries";
 import type { Event, TimelineEvent } from "../generated/operations";
@@ -58,7 +58,7 @@ export function useNames(): Names {
         const { event } = told;
         const question = "question" in event && event.type.startsWith("question_") ? asked.get(event.question) : undefined;
         if (question) {
-          const text = headline(question);
+          const text = headlineOf(question);
           return event.type === "question_answered" && question.answer ? `${text} ${question.answer}` : text;
         }
         const { task, execution } = event as Record<string, string | undefined>;
