@@ -60,5 +60,6 @@ export const dismissQuestion = ({ number }: Question): Command => ({
   label: "Dismiss",
   name: `Dismiss Q-${number}`,
   also: "question",
+  look: "plain",
   run: () => perform("question_dismiss", { question: `Q-${number}` }, () => say(`Q-${number} is dismissed.`, "rest")),
 });

@@ -19,7 +19,7 @@ export interface Command {
   /** The key that does the same, on the page where it works. */
   key?: string;
   hint?: string;
-  look?: "primary" | "danger";
+  look?: "primary" | "plain" | "danger";
   /** What is asked before. */
   confirm?: string | undefined;
   /** It needs words, such as a message. */
@@ -55,11 +55,13 @@ export async function perform<O extends OperationName>(
 interface ButtonProps {
   command: Command;
   small?: boolean;
+  /** One of many of its kind: it is called by its full name. */
+  named?: boolean;
 }
 
-const LOOKS = { primary: "primary", danger: "plain danger" };
+const LOOKS = { primary: "primary", plain: "plain", danger: "plain danger" };
 
-export function CommandButton({ command, small }: ButtonProps) {
+export function CommandButton({ command, small, named }: ButtonProps) {
   const [busy, setBusy] = useState(false);
   const press = async () => {
     setBusy(true);
@@ -68,7 +70,14 @@ export function CommandButton({ command, small }: ButtonProps) {
   };
   const look = ["button", command.look ? LOOKS[command.look] : "", small ? "small" : ""].filter(Boolean).join(" ");
   return (
-    <button type="button" className={look} disabled={busy} title={command.hint} onClick={() => void press()}>
+    <button
+      type="button"
+      className={look}
+      aria-label={named ? command.name : undefined}
+      disabled={busy}
+      title={command.hint}
+      onClick={() => void press()}
+    >
       {command.label} {command.key ? <kbd>{command.key}</kbd> : null}
     </button>
   );

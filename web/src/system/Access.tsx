@@ -139,7 +139,7 @@ function Signed() {
                         aria-label={`Revoke ${each.name}`}
                         disabled={revoke.isPending}
                         onClick={() => {
-                          if (window.confirm(`Revoke ${each.name}? It is signed out at once.`)) {
+                          if (window.confirm(`Revoke ${each.name}? It is signed out at once, and this cannot be undone.`)) {
                             revoke.mutate({ access: each.id }, { onError: complain });
                           }
                         }}
