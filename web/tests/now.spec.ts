@@ -125,6 +125,20 @@ test("a blocked task says what its check said, and is retried in place", async (
   await expect.poll(async () => (await stage.call("board_show", { task: number })).task.status).toBe("open");
 });
 
+test("a command that is too long for its line is shown to its end before it is allowed", async ({ stage, board }) => {
+  await stage.makeRepository();
+  const command = `make install ${Array.from({ length: 30 }, (_, index) => `part-${index}`).join(" ")} && rm -rf build`;
+  const script = stage.script("long", steps(`      - ask: {tool: Run, args: "${command}"}`, "      - think: 120"));
+  await stage.task("long", { title: "Install all of it", args: [script] });
+  await stage.autopilot("running");
+  const row = board.locator('.now-row[data-kind="asks"]');
+  await expect(row.locator(".row-activity")).toHaveText(/^May it run make install part-0 .*…/);
+  await expect(row.getByRole("region", { name: /^All of Q-/ })).toHaveText(command);
+  await board.keyboard.press("o");
+  await expect(row.getByRole("button", { name: "Allow for an hour" })).toBeVisible();
+  expect((await row.innerText()).split("rm -rf build")).toHaveLength(2);
+});
+
 test("words are an answer where words are wanted", async ({ stage, board }) => {
   await stage.makeRepository();
   const script = stage.script(

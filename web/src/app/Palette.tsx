@@ -121,7 +121,7 @@ function entryOf(command: Omit<Command, "label">, isHere = false): Entry {
   const { name, about, also, key, takesWords } = command;
   return {
     // Several things may be called the same.
-    id: `do-${name} ${about ?? ""}`.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-"),
+    id: `do-${name}-${about ?? ""}`.replaceAll(/\s+/g, "-"),
     name,
     also,
     about,
@@ -264,7 +264,7 @@ function score({ name, also = "", about = "", isHere }: Entry, words: string[]):
   for (const word of words) {
     const place = placeOf(word, name);
     if (place === 0 && !`${also} ${about}`.toLowerCase().includes(word)) return -1;
-    named ||= place > 0 || also.includes(word);
+    named ||= place > 0 || also.toLowerCase().includes(word);
     sum += place;
   }
   return named ? sum : -1;

@@ -107,7 +107,7 @@ interface Page {
 function usePage(overview: OverviewReport | undefined): Page {
   const [location] = useLocation();
   const search = useSearch();
-  const [, view = "", id = ""] = location.split("/").map(decodeURIComponent);
+  const [, view = "", id = ""] = location.split("/").map(decoded);
   const at = new URLSearchParams(search).get("at");
   const run = useOperation("execution_show", { execution: id }, { enabled: view === "executions" && id !== "" });
   const work = useOperation("worktree_diff", { worktree: id }, { enabled: view === "review" && id !== "" });
@@ -126,6 +126,15 @@ function usePage(overview: OverviewReport | undefined): Page {
     const about = work.data.title ? { about: work.data.title } : {};
     return { names, merge: mergeCommands(id, name).map((command) => ({ ...command, ...about })) };
   }, [view, id, onNow, run.data?.task, work.data, status]);
+}
+
+/** Of an address that somebody typed, a sign may be no code of one. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }
 
 /** These names, and those of the agents and tasks that go by one of them. */

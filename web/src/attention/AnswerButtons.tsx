@@ -9,7 +9,7 @@ import { useShortcuts } from "../app/shortcuts";
 import { useOpenQuestions } from "../daemon/queries";
 import type { Question } from "../generated/operations";
 import { Prose } from "../parts/Prose";
-import { type Asked, asked, type Choice, choicesOf, headlineOf, type OfferedQuestion } from "./asked";
+import { type Asked, asked, type Choice, choicesOf, headlineOf, inFull, type OfferedQuestion } from "./asked";
 import { answerQuestion } from "./questionCommands";
 import "./answer.css";
 
@@ -187,9 +187,21 @@ export function OpenQuestions({ of, keys = false }: { of: Whose; keys?: boolean 
               <Prose text={headlineOf(question)} />
             </strong>
           </p>
+          <InFull question={question} />
           <AnswerButtons question={question} keys={keys && index === 0} />
         </li>
       ))}
     </ul>
+  );
+}
+
+/** The end of what is asked for, where its headline has no room for it: nobody is to allow what is not shown. */
+export function InFull({ question }: { question: Question }) {
+  const full = inFull(question);
+  if (!full) return null;
+  return (
+    <pre className="output asked-in-full" tabIndex={0} role="region" aria-label={`All of Q-${question.number}`}>
+      {full}
+    </pre>
   );
 }

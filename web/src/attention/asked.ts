@@ -65,5 +65,15 @@ export function asked(question: OfferedQuestion | Question, open?: Question): As
 /** What is asked, on one line and in the same words everywhere. */
 export const headlineOf = ({ headline, question }: Pick<Question, "headline" | "question">): string => headline ?? question;
 
+/** All that is asked for, where its headline leaves some of it out. */
+export function inFull(question: Question): string | undefined {
+  const permission = question.origin.kind === "dialog" ? question.origin.permission : undefined;
+  const wanted = permission?.command ?? permission?.path ?? permission?.argument;
+  const full = wanted ?? (permission?.tool ? "" : question.question);
+  return onOneLine(headlineOf(question)).includes(onOneLine(full)) ? undefined : full;
+}
+
+const onOneLine = (text: string): string => text.replaceAll(/\s+/g, " ").trim();
+
 /** Every choice in the order of its key. */
 export const choicesOf = ({ pair, others }: Asked): Choice[] => [...(pair ?? []), ...others].sort((a, b) => a.key - b.key);

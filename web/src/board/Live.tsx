@@ -54,7 +54,7 @@ function Head({ task, attempt, work }: { task: string; attempt: Attempt; work: O
   const { execution } = attempt;
   return (
     <p className="live-head">
-      {work?.question ? <Mark tone="wait" word="asks" /> : <Mark tone="work" word={work?.activity ?? "working"} busy />}
+      {work?.question ? null : <Mark tone="work" word={work?.activity ?? "working"} busy />}
       <span className="quiet">
         attempt {attempt.number}, for <Lasting from={attempt.started_at} />
       </span>

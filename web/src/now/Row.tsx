@@ -5,8 +5,8 @@ import { memo, useRef, useState } from "react";
 import { Link } from "wouter";
 
 import { useShortcuts } from "../app/shortcuts";
-import { AnswerButtons } from "../attention/AnswerButtons";
-import { headlineOf } from "../attention/asked";
+import { AnswerButtons, InFull } from "../attention/AnswerButtons";
+import { headlineOf, inFull } from "../attention/asked";
 import { retryTask } from "../board/taskCommands";
 import { MessageForm } from "../executions/MessageForm";
 import type { CheckState, Incident, OverviewKind, OverviewLine, Question } from "../generated/operations";
@@ -96,6 +96,7 @@ function LineRow({ line, selected, open, toggle, question }: LineProps & { quest
   const [writing, setWriting] = useState(false);
   const address = addressOf(line);
   const says = sentenceOf(line);
+  const said = question ? `${says} ${inFull(question) ?? ""}` : says;
   return (
     <>
       <Mark {...KINDS[line.kind]} />
@@ -134,15 +135,18 @@ function LineRow({ line, selected, open, toggle, question }: LineProps & { quest
         <span className="visually-hidden">Details of {line.task ?? line.title}</span>
       </button>
       {writing && line.execution ? <MessageForm execution={line.execution} rows={2} close={() => setWriting(false)} /> : null}
-      {open ? <Details line={line} question={question} said={says} selected={selected} write={() => setWriting(true)} /> : null}
+      {open ? <Details line={line} question={question} said={said} selected={selected} write={() => setWriting(true)} /> : null}
     </>
   );
 }
 
 /** What goes on; of a question what is asked, once. */
-function sentenceOf({ kind, activity, question }: OverviewLine): string {
-  return question && kind !== "blocked" && kind !== "review" ? headlineOf(question) : activity;
+function sentenceOf(line: OverviewLine): string {
+  return line.question && asksItself(line) ? headlineOf(line.question) : line.activity;
 }
+
+/** Of a task that cannot go on, the reason says more than the question what to do. */
+const asksItself = ({ kind }: OverviewLine): boolean => kind !== "blocked" && kind !== "review";
 
 function Facts({ line }: { line: OverviewLine }) {
   const over = line.ended_at;
@@ -205,7 +209,14 @@ interface ActionsProps {
 }
 
 function Actions({ line, selected, question, write }: ActionsProps) {
-  if (line.question) return <AnswerButtons question={line.question} open={question} keys={selected} box="closed" />;
+  if (line.question) {
+    return (
+      <>
+        {question && asksItself(line) ? <InFull question={question} /> : null}
+        <AnswerButtons question={line.question} open={question} keys={selected} box="closed" />
+      </>
+    );
+  }
   switch (line.kind) {
     case "review":
       return (
