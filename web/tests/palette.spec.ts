@@ -133,13 +133,16 @@ test("a question is answered, an agent told something and stopped, by the palett
   expect(asked[1]).toBe(`An agent works on ${task}. Cancelling ends the agent.`);
 });
 
-test("a terminal is taken over, and a setting taken back, by the palette", async ({ stage, board }) => {
+test("a terminal is taken over, a rule removed and a setting taken back, by the palette", async ({ stage, board }) => {
   await stage.spawn("kitty", ["cat"]);
+  await stage.call("permission_add", { effect: "allow", subject: { tool: "Bash", argument: "git status*" } });
   await stage.call("config_set", { key: "autopilot.max_agents", value: 3 });
   await board.goto(`${await stage.address()}/slots`);
   await expect(board.getByText("kitty").first()).toBeVisible();
   await act(board, "undo", "Undo the change of autopilot.max_agents");
   await expect(board.getByText(/^Undone/)).toBeVisible();
+  await act(board, "remove rule git status", "Remove P-1");
+  await expect(board.getByText("P-1 is removed.")).toBeVisible();
   await act(board, "take over kitty", "Take over kitty");
   await expect(board.getByText("you have the keyboard")).toBeVisible();
   await expect(board).not.toHaveURL(/take/);

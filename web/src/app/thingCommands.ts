@@ -1,5 +1,5 @@
 // What can be done with each thing there is: tasks, agents that run, questions,
-// terminals, incidents. What the open page is about comes first.
+// terminals, incidents, MCP servers, rules. What the open page is about comes first.
 
 import { useMemo } from "react";
 import { useLocation, useSearch } from "wouter";
@@ -15,6 +15,8 @@ import type { Command } from "../parts/command";
 import { canBeMerged } from "../review/canBeMerged";
 import { slotCommands } from "../slots/slotCommands";
 import { resolveIncident } from "../system/incidentCommands";
+import { removeRule } from "../system/rules";
+import { controlCommands, removeServer } from "../tools/serverCommands";
 
 export interface ThingCommand extends Command {
   /** It is about what the open page shows. */
@@ -31,6 +33,8 @@ export function useThingCommands(typed: string): ThingCommand[] {
   const overview = useOverview();
   const questions = useOpenQuestions();
   const slots = useOperation("slot_list", { all: false });
+  const rules = useOperation("permission_list", { decisions: 50 });
+  const servers = useOperation("mcp_server_list", {});
   // Those that stand first on the board; one that is further back is called by its number.
   const board = useOperation("board_list", { status: NOT_OVER, limit: 50 });
   const page = usePage(overview.data);
@@ -62,12 +66,19 @@ export function useThingCommands(typed: string): ThingCommand[] {
         .filter((slot) => !inRuns.has(slot.slot) && !inRuns.has(slot.name))
         .map((slot) => ({ names: [slot.slot, slot.name], commands: slotCommands(slot) })),
       ...(overview.data?.incidents ?? []).map((incident) => ({ names: [incident.id], commands: [resolveIncident(incident)] })),
+      ...(servers.data?.servers ?? []).map((server) => ({
+        names: [],
+        commands: [...controlCommands(server), removeServer(server)],
+      })),
+      ...(rules.data?.rules ?? [])
+        .filter((rule) => rule.source === "added")
+        .map((rule) => ({ names: [], commands: [removeRule(rule)] })),
     ];
     return things.flatMap(({ names, commands }) => {
       const isHere = names.some((name) => name && here.has(name));
       return commands.map((command) => ({ ...command, isHere }));
     });
-  }, [overview.data, questions.data, slots.data, board.data, named, shown, here, page]);
+  }, [overview.data, questions.data, slots.data, rules.data, servers.data, board.data, named, shown, here, page]);
 }
 
 const linesOf = (overview: OverviewReport | undefined): OverviewLine[] => [

@@ -10,7 +10,7 @@ import { Loaded, Trouble } from "../parts/Loaded";
 import { Mark, type Tone } from "../parts/marks";
 import { Ago } from "../parts/time";
 import { CommandButton } from "../parts/command";
-import { addedWithUndo, removeRule } from "./rules";
+import { addedWithUndo, removeRule, subjectOf } from "./rules";
 import { WhatIf } from "./WhatIf";
 
 export const TONES: Record<PermissionEffect, Tone> = { allow: "good", ask: "wait", deny: "bad" };
@@ -94,7 +94,7 @@ function Rules({ rules, label }: { rules: PermissionRule[]; label: string }) {
               <td>
                 <Mark tone={TONES[rule.effect]} word={rule.effect} />
               </td>
-              <td className="mono">{subject(rule)}</td>
+              <td className="mono">{subjectOf(rule)}</td>
               <td className="quiet">{rule.name}</td>
               <td>
                 {rule.expires_at ? (
@@ -116,11 +116,6 @@ function Rules({ rules, label }: { rules: PermissionRule[]; label: string }) {
       </table>
     </div>
   );
-}
-
-function subject(rule: PermissionRule): string {
-  const parts = [rule.tool ?? "*", rule.argument, rule.path, rule.server, rule.engine, rule.slot, rule.task];
-  return parts.filter(Boolean).join("  ");
 }
 
 function Decisions({ decisions }: { decisions: PermissionDecision[] }) {

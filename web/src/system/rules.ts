@@ -16,9 +16,17 @@ export function addedWithUndo(name: string): void {
 export const removeRule = (rule: PermissionRule): Command => ({
   label: "Remove",
   name: `Remove ${rule.name}`,
+  about: `${rule.effect} ${subjectOf(rule)}`,
+  also: "rule permission",
   look: "plain",
   run: () => perform("permission_remove", { rule: rule.name }, () => say(`${rule.name} is removed.`, "rest", backAgain(rule))),
 });
+
+/** What a rule is about. */
+export function subjectOf(rule: PermissionRule): string {
+  const parts = [rule.tool ?? "*", rule.argument, rule.path, rule.server, rule.engine, rule.slot, rule.task];
+  return parts.filter(Boolean).join("  ");
+}
 
 /** One that had expired or was used up decided nothing: there is nothing to bring back. */
 function backAgain(rule: PermissionRule) {
