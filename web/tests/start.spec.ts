@@ -253,11 +253,14 @@ test("a folder in one's own home is written with a tilde, in every form", async 
   stage.set("HOME", stage.folder);
   await stage.start();
   await stage.makeRepository();
+  // One is known: a folder is typed when another one is wanted.
+  await stage.call("code_index", { path: stage.repository, wait: true });
   const address = await stage.address();
   await board.goto(`${address}/board?new=agent`);
   const sheet = board.getByRole("dialog", { name: "Start an agent" });
   await sheet.getByLabel("Terminal").check();
   await sheet.getByLabel("Command").fill("cat");
+  await sheet.getByRole("combobox", { name: "Folder" }).selectOption("Another folder…");
   await sheet.getByRole("textbox", { name: "Folder" }).fill("~/greet");
   await expect(sheet.getByText(`${stage.repository}, on main`)).toBeVisible();
   await sheet.getByRole("button", { name: "Start", exact: true }).click();
@@ -268,8 +271,7 @@ test("a folder in one's own home is written with a tilde, in every form", async 
   await board.goto(`${address}/board?new=task`);
   const form = board.getByRole("dialog", { name: "New task" });
   await form.getByRole("textbox", { name: "Title" }).fill("At home");
-  // A repository is known now, so a folder is typed only when another one is wanted.
-  await form.getByLabel("Repository", { exact: true }).selectOption("Another folder…");
+  await form.getByRole("combobox", { name: "Repository" }).selectOption("Another folder…");
   await form.getByRole("textbox", { name: "Folder" }).fill("~/greet");
   await expect(form.getByText(`${stage.repository}, on main`)).toBeVisible();
   await expect(form.getByLabel("Checks, one command a line")).toHaveValue("sh tests/run.sh");
@@ -279,8 +281,9 @@ test("a folder in one's own home is written with a tilde, in every form", async 
 
   await board.goto(`${address}/board?new=plan`);
   const plan = board.getByRole("dialog", { name: "Plan tasks" });
-  await expect(plan.getByLabel("Repository")).toHaveValue(stage.repository);
-  await plan.getByLabel("Repository").selectOption("Another folder…");
+  // What was typed is remembered as the folder it is.
+  await expect(plan.getByRole("combobox", { name: "Repository" })).toHaveValue(stage.repository);
+  await plan.getByRole("combobox", { name: "Repository" }).selectOption("Another folder…");
   await plan.getByRole("textbox", { name: "Folder" }).fill("~/nowhere");
   await expect(plan.getByText(/there is no folder/)).toBeVisible();
   await plan.getByRole("textbox", { name: "Folder" }).fill("~/greet");
