@@ -1,9 +1,9 @@
 //! What goes wrong in a slot becomes an incident, and is resolved when it is
 //! over.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::harness::{TestHome, wait_for};
+use crate::harness::{TestHome, text, wait_for};
 
 fn home(limits: &str) -> TestHome {
     let home = TestHome::with_config(&format!("[anomalies]\n{limits}"));
@@ -48,8 +48,19 @@ fn an_agent_that_works_and_says_nothing_is_stuck_until_it_does() {
         summary.starts_with("quiet: it is read as thinking"),
         "{summary}"
     );
+    // Now, `mission status` and its JSON say so, too.
+    let status = home.json(&["status"]);
+    assert_eq!(status["incidents"][0]["summary"], summary);
+    let shown = text(&home.mission(&["status"]).stdout);
+    let needs_you = shown.find("Needs you").expect("it needs somebody");
+    let said = &shown[needs_you..];
+    assert!(
+        said.contains("slot_stuck: quiet: it is read as thinking"),
+        "{shown}"
+    );
     std::fs::write(home.path().join("go"), "").unwrap();
     wait_for_incident(&home, "slot_stuck", "resolved");
+    assert_eq!(home.json(&["status"])["incidents"], json!([]));
 }
 
 #[test]

@@ -240,6 +240,45 @@ fn an_agent_reports_by_markers_once_each_and_a_quoted_one_is_refused() {
 }
 
 #[test]
+fn waiting_ends_with_an_error_that_stands_and_not_with_one_that_is_tried_again() {
+    let stage = Stage::new();
+    let turns = r"
+  - steps:
+      - error: {text: Overloaded, retries: 1, wait: 20, then: recover}
+      - say: The second try succeeded.
+  - steps:
+      - error: {text: The service answered 500}
+";
+    let first = stage.start(turns, &["--wait", "--signals", "none"], "do it");
+    assert_eq!(first["outcome"], "turn_ended", "{first}");
+    stage.home.json(&["execution", "cancel", "agent"]);
+    let turns = "  - steps:\n      - error: {text: The service answered 500}\n";
+    let command = stage.command(turns, &["--wait", "--signals", "none"], "do it");
+    let command: Vec<_> = command.iter().map(String::as_str).collect();
+    let ended = stage.home.mission(&command);
+    assert_eq!(ended.status.code(), Some(1), "{}", text(&ended.stderr));
+    let said = text(&ended.stdout);
+    assert!(said.contains("The turn ended with an error."), "{said}");
+}
+
+#[test]
+fn waiting_for_an_agent_shows_what_it_said_and_what_it_asks() {
+    let stage = Stage::new();
+    let turns = "  - steps:\n      - say: Here is the answer.\n      - question: Which port?\n";
+    let command = stage.command(turns, &["--wait", "--signals", "none"], "do it");
+    let command: Vec<_> = command.iter().map(String::as_str).collect();
+    let asked = stage.home.mission(&command);
+    assert_eq!(asked.status.code(), Some(10), "{}", text(&asked.stderr));
+    let said = text(&asked.stdout);
+    assert!(said.contains("It said: Here is the answer."), "{said}");
+    assert!(said.contains("It asks: Which port?"), "{said}");
+    assert!(
+        said.contains("Answer with: mission answer Q-1 \"…\""),
+        "{said}"
+    );
+}
+
+#[test]
 fn a_question_waits_for_its_answer() {
     let stage = Stage::new();
     let turns = r"
@@ -262,6 +301,7 @@ fn a_question_waits_for_its_answer() {
     assert_eq!(asked["outcome"], "needs_input");
     assert_eq!(asked["questions"][0]["question"], "Which port?");
     assert_eq!(asked["questions"][0]["choices"], json!(["web"]));
+    assert_eq!(asked["question"]["headline"], "Which port?");
 
     stage.home.json(&["execution", "answer", "agent", "web"]);
     let answered = |details: &Value| {

@@ -86,7 +86,7 @@ fn status_says_who_asks_how_to_answer_and_what_came_of_it() {
     assert_eq!(line["title"], "Add square roots");
     assert_eq!(line["engine"], "rehearsal");
     assert_eq!(line["holds_place"], false);
-    assert_eq!(line["activity"], "Asks: may it run pip install numpy?");
+    assert_eq!(line["activity"], "Asks: May it run pip install numpy?");
     assert_eq!(line["last_line"], Value::Null, "a dialog is no work");
     let question = &line["question"];
     assert_eq!(
@@ -126,14 +126,28 @@ fn what_is_finished_is_listed_until_it_was_seen() {
     let run = studio.agent("Say it", "  - steps: [{say: The last words}]\n");
     let idle = studio.line("working", "idle");
     assert_eq!(idle["last_line"], "The last words");
+    let shown = text(&studio.home.mission(&["status"]).stdout);
+    let name = studio
+        .file("")
+        .file_name()
+        .unwrap()
+        .to_str()
+        .unwrap()
+        .to_owned();
+    assert!(
+        shown.contains(&format!("Say it ({name}, rehearsal)")),
+        "{shown}"
+    );
+    assert!(shown.contains("\n      The last words\n"), "{shown}");
     studio.home.json(&["execution", "cancel", &run]);
     // What was said to it is known once its conversation is read.
     let mut ended = Value::Null;
     wait_for("the title of the run", || {
-        ended = studio.line("finished", "ended");
+        ended = studio.line("finished", "cancelled");
         ended["title"] == "Say it"
     });
     assert!(ended["ended_at"].is_string());
+    assert_eq!(ended["activity"], "The run was cancelled");
     let shown = text(&studio.home.mission(&["status", "--seen"]).stdout);
     assert!(shown.contains("Finished since you looked"), "{shown}");
     let later = studio.overview();
@@ -144,6 +158,29 @@ fn what_is_finished_is_listed_until_it_was_seen() {
     assert_eq!(studio.home.call("overview_seen", &earlier)["seen_at"], seen);
     studio.home.json(&["daemon", "restart"]);
     assert_eq!(studio.overview()["seen_at"], seen);
+}
+
+#[test]
+fn an_agent_whose_turn_failed_needs_a_person_and_one_that_crashed_says_so() {
+    let studio = Studio::new();
+    let turns = "  - steps: [{error: {text: The service answered 500}}]\n  - steps: [crash]\n";
+    let run = studio.agent("Ask the service", turns);
+    let line = studio.line("needs_you", "error");
+    assert_eq!(line["execution"], run.as_str());
+    let slot = line["slot"].as_str().unwrap();
+    let shown = text(&studio.home.mission(&["status"]).stdout);
+    assert!(
+        shown.contains(&format!("mission slot attach {slot}")),
+        "{shown}"
+    );
+    studio.home.json(&["execution", "message", &run, "again"]);
+    let ended = studio.line("finished", "crashed");
+    assert_eq!(ended["execution"], run.as_str());
+    let shown = text(&studio.home.mission(&["status"]).stdout);
+    assert!(
+        shown.contains(&format!("mission execution show {run}")),
+        "{shown}"
+    );
 }
 
 #[test]
@@ -166,17 +203,24 @@ fn a_terminal_of_no_run_and_a_filter_by_repository() {
         "echo hello there; exec sleep 600",
     ]);
     wait_for("the last line", || {
-        studio.overview()["working"][0]["last_line"] == "hello there"
+        studio.overview()["terminals"][0]["last_line"] == "hello there"
     });
-    let line = studio.overview()["working"][0].clone();
+    let overview = studio.overview();
+    assert_eq!(overview["working"], json!([]), "a terminal is no agent");
+    let line = overview["terminals"][0].clone();
     assert_eq!(line["slot"], "shell");
     let told = (line["kind"].as_str(), line["activity"].as_str());
-    assert_eq!(told, (Some("idle"), Some("Terminal opened by hand")));
+    assert_eq!(told, (Some("terminal"), Some("Opened by hand")));
+    let shown = text(&studio.home.mission(&["status"]).stdout);
+    assert!(
+        shown.contains("Terminals\n") && !shown.contains("Working"),
+        "{shown}"
+    );
     let repo = studio.file("repo").display().to_string();
     assert_eq!(line["repository"], json!({"name": "repo", "path": repo}));
     let of = |path: String| {
         let overview = studio.home.call("overview", &json!({ "repository": path }));
-        overview["working"].as_array().unwrap().len()
+        overview["terminals"].as_array().unwrap().len()
     };
     assert_eq!((of(repo), of(folder.display().to_string())), (1, 0));
 }
@@ -230,7 +274,7 @@ fn tokens_and_cost_of_today_are_of_the_same_agents() {
     studio.home.json(&["execution", "cancel", &run]);
     let mut ended = Value::Null;
     wait_for("what the run used", || {
-        ended = studio.line("finished", "ended");
+        ended = studio.line("finished", "cancelled");
         ended["tokens"]["counted"] == 1100
     });
     let overview = studio.overview();

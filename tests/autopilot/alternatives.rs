@@ -116,6 +116,10 @@ fn two_engines_try_a_task_and_the_second_is_kept() {
         given_up["task"]["blocked"],
         format!("{second} was kept instead")
     );
+    let overview = field.home.call("overview", &json!({}));
+    let finished = overview["finished"].as_array().unwrap();
+    let line = finished.iter().find(|line| line["task"] == json!(first));
+    assert_eq!(line.unwrap()["kind"], "not_kept", "{overview}");
     let branch = given_up["attempts"][0]["branch"].as_str().unwrap();
     let left = field.git(&["show", &format!("{branch}:new.txt")]);
     assert_eq!(left, "one", "nothing is lost");

@@ -476,8 +476,14 @@ fn the_story_of_a_task_is_one_causal_chain() {
     wait_for("the slot to be closed in the chain", || {
         let answer = field.home.call("timeline_trace", &params);
         chain = answer["events"].as_array().unwrap().clone();
-        chain.iter().any(|one| kind(one) == "slot_closed")
+        let ends = ["slot_closed", "execution_ended"];
+        ends.iter()
+            .all(|end| chain.iter().any(|one| kind(one) == *end))
     });
+    let told = field.home.mission(&["timeline", "trace", &task]);
+    let told = text(&told.stdout);
+    assert!(told.starts_with(&format!("{task} told, trace ")), "{told}");
+    assert!(told.contains("execution_ended"), "{told}");
     let parent = |of: &str| {
         let event = chain.iter().find(|one| kind(one) == of);
         let event = event.unwrap_or_else(|| panic!("{of} is not in the chain"));
@@ -495,6 +501,8 @@ fn the_story_of_a_task_is_one_causal_chain() {
         ("message_delivery", "execution_started"),
         ("execution_state_changed", "execution_started"),
         ("slot_closed", "slot_created"),
+        ("execution_signal", "execution_started"),
+        ("execution_ended", "execution_started"),
     ] {
         assert_eq!(
             parent(event).as_deref(),

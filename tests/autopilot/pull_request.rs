@@ -21,7 +21,10 @@ if [ -e broken ]; then cat broken >&2; exit 1; fi
 printf '%s\n' "$*" >> calls
 case "$1 $2" in
 'pr view')
-  if [ ! -e state ]; then echo "no pull requests found for branch \"$3\"" >&2; exit 1; fi
+  case "$3" in
+  "$(cat branch 2> /dev/null)" | "$(cat number 2> /dev/null)" | "$(cat url 2> /dev/null)") ;;
+  *) echo "no pull requests found for branch \"$3\"" >&2; exit 1 ;;
+  esac
   head=$(git -C ../remote.git rev-parse "refs/heads/$(cat branch)")
   merge=null
   if [ "$(cat state)" = MERGED ]; then merge='{"oid":"feed"}'; fi
@@ -375,6 +378,9 @@ fn newer_work_is_not_judged_by_the_pull_request_of_an_earlier_attempt() {
     field.wait(&other, "a pull request of its own", |details| {
         details["task"]["pull_request"]["number"] == 2
     });
+    assert_eq!(field.show(&task)["task"]["status"], "review");
+    hosted.end("MERGED");
+    field.wait_status(&other, "done");
     assert_eq!(field.show(&task)["task"]["status"], "review");
     let again = hosted.finish(&task, &PULL);
     assert_eq!(again["result"]["number"], 3, "{again}");

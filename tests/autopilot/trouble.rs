@@ -122,6 +122,14 @@ fn an_agent_that_exits_at_once_is_started_only_as_often_as_allowed() {
         if tries < 10 {
             // A person who will not wait for the backoff.
             assert!(!details["task"]["not_before"].is_null(), "it waits first");
+            let overview = field.home.call("overview", &json!({}));
+            let line = &overview["working"][0];
+            assert_eq!(
+                (&line["task"], &line["kind"]),
+                (&json!(task), &json!("waits"))
+            );
+            let says = line["activity"].as_str().unwrap();
+            assert!(says.starts_with("Is tried again "), "{says}");
             hurry(&field, &task, tries);
         }
     }

@@ -24,6 +24,18 @@ const FUSE: Need = Need {
     present: || run::exists("fusermount3"),
 };
 
+const GO: Need = Need {
+    what: "Go, for a repository of the tests",
+    package: "golang-go",
+    present: || run::exists("go"),
+};
+
+const GIT_LFS: Need = Need {
+    what: "Git LFS, for a repository of the tests",
+    package: "git-lfs",
+    present: || run::exists("git-lfs"),
+};
+
 const CHROMIUM: Need = Need {
     what: "Chromium, for the tests of the web board",
     package: "chromium",
@@ -51,7 +63,7 @@ pub(crate) fn install(postgres: Postgres, browser: Browser) -> Result<(), String
         needs.push(POSTGRES);
     }
     if cfg!(target_os = "linux") {
-        needs.push(FUSE);
+        needs.extend([FUSE, GO, GIT_LFS]);
     }
     if browser == Browser::Tested {
         needs.push(CHROMIUM);

@@ -72,8 +72,8 @@ fn after_checks(view: &View, rules: &Rules) -> Option<Step> {
         return None;
     }
     let what = match round.failed {
-        1 => "a check fails".to_owned(),
-        n => format!("{n} checks fail"),
+        1 => format!("the check `{}` fails", view.failed_checks),
+        n => format!("{n} checks fail ({})", named(&view.failed_checks)),
     };
     if round.number >= rules.check_rounds {
         let reason = format!("{what} after {} rounds", round.number);

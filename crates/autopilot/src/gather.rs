@@ -7,7 +7,7 @@ use jiff::tz::TimeZone;
 use missiond_core::machines::Machine;
 use missiond_core::{
     Attempt, BoardTask, DeliveryStatus, Evidence, ExecutionActivity, ExecutionAttention,
-    ExecutionId, ExecutionLifecycle, Timestamp,
+    ExecutionId, ExecutionLifecycle, Timestamp, one_line,
 };
 use missiond_executions::ExecutionLookup;
 use missiond_journal::{ExecutionState, LastKnown, MessageKey, ProgramEnd, StatedClaim};
@@ -87,6 +87,10 @@ pub(super) async fn view(
         conflicts,
     } = rows;
     let mut round = last_round(&attempt, &evidence);
+    let red = evidence
+        .iter()
+        .filter(|said| said.round == attempt.check_rounds && !said.passed);
+    let failed_checks: Vec<_> = red.map(|said| one_line(&said.check)).collect();
     let mut claim = None;
     let mut spent = None;
     let agent = match attempt.execution {
@@ -123,6 +127,7 @@ pub(super) async fn view(
         conflicts: conflicts.as_ref().map_or(0, |conflicts| conflicts.times),
         conflict_round: conflicts.as_ref().map(|conflicts| conflicts.round),
         conflict_files: conflicts.map_or_else(String::new, |conflicts| conflicts.files),
+        failed_checks: failed_checks.join("\n"),
         task,
         attempt,
         busy,

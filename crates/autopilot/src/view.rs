@@ -93,6 +93,8 @@ pub(super) struct View {
     pub conflict_round: Option<u32>,
     /// The files of the last one, one a line.
     pub conflict_files: String,
+    /// The checks that failed in the last round, a line each.
+    pub failed_checks: String,
     /// How often the task was parked by a usage limit.
     pub resumes: u32,
     /// Whose budget is used up.

@@ -53,7 +53,7 @@ pub(crate) use task::{
     AddArgs, DraftArgs, EditArgs, ExportFormatArg, ImportArgs, ImportFormatArg, ListArgs,
     ProposeArgs, TaskCommand,
 };
-pub(crate) use timeline::TimelineCommand;
+pub(crate) use timeline::{TimelineCommand, TraceOf};
 pub(crate) use web::{OpenArgs, TokenCommand};
 pub(crate) use worktree::WorktreeCommand;
 

@@ -13,8 +13,11 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::{
     BoardTaskId, ExecutionId, ObservationId, QuestionId, QuestionStatus, SlotId, TaskNumber, Text,
-    Timestamp, from_text,
+    Timestamp, excerpt, from_text, one_line,
 };
+
+/// More than this of what is asked is cut from its headline.
+const LONGEST_HEADLINE: usize = 120;
 
 /// What a person answers.
 pub type AnswerText = Text<32_000>;
@@ -112,6 +115,10 @@ pub struct Question {
     pub task: Option<TaskNumber>,
     /// What is asked, in a sentence.
     pub question: String,
+    /// The same on one line, as every surface says it: of a permission, what would be
+    /// done.
+    #[serde(default)]
+    pub headline: String,
     /// What a person must know to answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
@@ -221,6 +228,24 @@ impl QuestionOrigin {
         }
     }
 
+    /// What is asked, on one line: what an agent wants to do says more than the words of
+    /// its dialog.
+    #[must_use]
+    pub fn headline(&self, question: &str) -> String {
+        let asked = match self {
+            Self::Dialog { permission, .. } => permission.as_deref(),
+            _ => None,
+        };
+        let said = asked.and_then(PermissionAsked::to_sentence);
+        let mut lines = question.lines();
+        let said = said.or_else(|| {
+            lines
+                .find(|line| !line.trim().is_empty())
+                .map(str::to_owned)
+        });
+        excerpt(&one_line(&said.unwrap_or_default()), LONGEST_HEADLINE)
+    }
+
     #[must_use]
     pub const fn task(&self) -> Option<BoardTaskId> {
         match self {
@@ -250,6 +275,22 @@ pub struct PermissionAsked {
     /// The dialog shows only a part of it.
     #[serde(default)]
     pub shown_in_part: bool,
+}
+
+impl PermissionAsked {
+    /// What would be done, as a question: `May it run pip install numpy?`
+    fn to_sentence(&self) -> Option<String> {
+        Some(match (&self.command, &self.path, &self.tool) {
+            (Some(command), ..) => format!("May it run {command}?"),
+            (None, Some(path), Some(tool)) => format!("May it {} {path}?", tool.to_lowercase()),
+            (None, Some(path), None) => format!("May it use {path}?"),
+            (None, None, Some(tool)) => match &self.argument {
+                Some(argument) => format!("May it use {tool}: {argument}?"),
+                None => format!("May it use {tool}?"),
+            },
+            (None, None, None) => return None,
+        })
+    }
 }
 
 #[cfg(test)]
@@ -288,6 +329,37 @@ mod tests {
     }
 
     #[test]
+    fn a_permission_is_asked_by_what_would_be_done() {
+        let dialog = |permission: PermissionAsked| QuestionOrigin::Dialog {
+            slot: SlotId::generate(),
+            slot_name: "calm-fox".to_owned(),
+            execution: None,
+            dialog: "d".to_owned(),
+            permission: Some(Box::new(permission)),
+            allows: None,
+            denies: None,
+        };
+        let some = |text: &str| Some(text.to_owned());
+        let command = dialog(PermissionAsked {
+            tool: some("Bash"),
+            command: some("pip install\n numpy"),
+            ..PermissionAsked::default()
+        });
+        assert_eq!(command.headline("Do it?"), "May it run pip install numpy?");
+        let file = dialog(PermissionAsked {
+            tool: some("Edit"),
+            path: some("a.rs"),
+            ..PermissionAsked::default()
+        });
+        assert_eq!(file.headline("Do it?"), "May it edit a.rs?");
+        let unread = dialog(PermissionAsked::default());
+        assert_eq!(
+            unread.headline("\n  Do you\tproceed?\nmore"),
+            "Do you proceed?"
+        );
+    }
+
+    #[test]
     fn what_blocks_more_or_waits_longer_weighs_more() {
         let asked_at: Timestamp = "2026-01-04T12:00:00Z".parse().unwrap();
         let question = |blocks| Question {
@@ -298,6 +370,7 @@ mod tests {
                 key: "k".to_owned(),
             },
             task: None,
+            headline: String::new(),
             question: "Which?".to_owned(),
             context: None,
             options: Vec::new(),

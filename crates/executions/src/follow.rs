@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use missiond_adapters::{Equipment, StartupDialog};
-use missiond_core::{DeliveryStatus, Event, PtyState, Seq};
+use missiond_core::{DeliveryStatus, Event, ExecutionLifecycle, PtyState, Seq};
 use missiond_journal::catalogue::Process;
 use missiond_journal::marker::{self, Expected, ParsedMarker};
 use missiond_journal::{Confidence, Source, Text, Transport};
@@ -285,13 +285,15 @@ pub(super) async fn close(context: &Context, run: &Arc<Run>) {
         tracing::error!(execution = %run.id, %error, "files of execution not removed");
     }
     let (id, at) = (run.id, run.now());
+    let ended_as = run.journal().peek(|state| state.lifecycle);
+    let ended_as = ended_as.unwrap_or(ExecutionLifecycle::Terminated);
     let noted = context
         .db
         .write(move |tx| {
             Box::pin(async move {
                 capabilities::revoke(tx, id, at).await?;
                 published_effects::forget(tx, id).await?;
-                executions::end(tx, id, at).await
+                executions::end(tx, id, at, ended_as).await
             })
         })
         .await;

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use missiond_core::machines::Machine;
-use missiond_core::{Event, Seq, SlotId, Timestamp};
+use missiond_core::{Event, ExecutionLifecycle, Seq, SlotId, Timestamp};
 use missiond_journal::{Journal, JournalError, StoreError as JournalStoreError};
 use missiond_runtime::blocking;
 use missiond_store::Engine;
@@ -109,7 +109,10 @@ impl Executions {
                     let at = context.clock.now();
                     context
                         .db
-                        .write(move |tx| Box::pin(executions::end(tx, id, at)))
+                        .write(move |tx| {
+                            let lost = ExecutionLifecycle::Terminated;
+                            Box::pin(executions::end(tx, id, at, lost))
+                        })
                         .await?;
                 }
                 return Ok(None);

@@ -331,7 +331,7 @@ impl Run {
             let event = self.event_of(&effect);
             let told = self
                 .timeline
-                .record_effect(self.id, key.to_string(), event)
+                .record_effect(self.id, key.to_string(), event, self.trace.child())
                 .await;
             if let Err(error) = &told {
                 tracing::error!(execution = %self.id, %key, %error, "effect not recorded on timeline");

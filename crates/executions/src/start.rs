@@ -279,6 +279,7 @@ impl Context {
             transcript: prepared.transcript,
             started_at: self.clock.now(),
             ended_at: None,
+            ended_as: None,
         };
         let stored = row.clone();
         let (told, execution, slot) = (prepared.preamble, run.id, run.slot);

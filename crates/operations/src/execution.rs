@@ -149,6 +149,12 @@ async fn show(call: Call, params: ExecutionParams) -> Result<ExecutionDetails, A
         records: state.head.0,
         questions: questions(state),
         messages: messages(state),
+        screen: state.last_known.screen,
+        last_words: state
+            .last_known
+            .last_words
+            .as_ref()
+            .map(|(words, _)| words.clone()),
         timeline: state
             .timeline
             .items()

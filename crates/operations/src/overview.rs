@@ -43,18 +43,25 @@ async fn show(call: Call, params: OverviewParams) -> Result<OverviewReport, ApiE
     }
     let mut needs_you = Vec::new();
     let mut working = Vec::new();
+    let mut terminals = Vec::new();
     let mut finished = Vec::new();
     for line in all {
         match group(line.kind) {
             Group::NeedsYou => needs_you.push(line),
             Group::Working => working.push(line),
+            Group::Terminals => terminals.push(line),
             Group::Finished => finished.push(line),
         }
     }
     needs_you.sort_by_key(|line: &OverviewLine| (urgency(line), line.since, line.task));
-    working.sort_by_key(|line: &OverviewLine| std::cmp::Reverse((line.started_at, line.task)));
+    for lines in [&mut working, &mut terminals] {
+        lines.sort_by_key(|line: &OverviewLine| std::cmp::Reverse((line.started_at, line.task)));
+    }
     finished.sort_by_key(|line: &OverviewLine| std::cmp::Reverse((line.ended_at, line.task)));
-    let left_out = facts.finished_beyond + cut(&mut working, limit) + cut(&mut finished, limit);
+    let mut left_out = facts.finished_beyond;
+    for lines in [&mut working, &mut terminals, &mut finished] {
+        left_out += cut(lines, limit);
+    }
     let mut tokens_today = UsedTokens::default();
     let mut cost_today = Cost::default();
     for spent in &facts.rows.today {
@@ -72,7 +79,9 @@ async fn show(call: Call, params: OverviewParams) -> Result<OverviewReport, ApiE
         ready: facts.rows.open.ready,
         waiting: facts.rows.open.waiting,
         needs_you,
+        incidents: facts.rows.incidents,
         working,
+        terminals,
         finished,
         left_out,
         seen_at: facts.rows.seen,
@@ -97,17 +106,27 @@ async fn seen(call: Call, params: OverviewSeenParams) -> Result<OverviewSeenResu
 enum Group {
     NeedsYou,
     Working,
+    Terminals,
     Finished,
 }
 
 const fn group(kind: OverviewKind) -> Group {
     match kind {
         OverviewKind::Asks
+        | OverviewKind::Error
         | OverviewKind::Question
         | OverviewKind::Review
         | OverviewKind::Blocked => Group::NeedsYou,
-        OverviewKind::Works | OverviewKind::Idle | OverviewKind::Checks => Group::Working,
-        OverviewKind::Done | OverviewKind::Failed | OverviewKind::Ended => Group::Finished,
+        OverviewKind::Works | OverviewKind::Idle | OverviewKind::Checks | OverviewKind::Waits => {
+            Group::Working
+        }
+        OverviewKind::Terminal => Group::Terminals,
+        OverviewKind::Done
+        | OverviewKind::Failed
+        | OverviewKind::NotKept
+        | OverviewKind::Ended
+        | OverviewKind::Cancelled
+        | OverviewKind::Crashed => Group::Finished,
     }
 }
 
@@ -115,7 +134,7 @@ const fn group(kind: OverviewKind) -> Group {
 const fn urgency(line: &OverviewLine) -> u8 {
     match line.kind {
         OverviewKind::Asks if line.holds_place => 0,
-        OverviewKind::Asks => 1,
+        OverviewKind::Asks | OverviewKind::Error => 1,
         OverviewKind::Question => 2,
         OverviewKind::Review => 3,
         _ => 4,

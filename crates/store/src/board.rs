@@ -33,7 +33,7 @@ use missiond_core::{
 use crate::timeline::{self, NewEvent};
 use crate::{StoreError, Tx};
 
-pub use alternatives::{add_alternative, alternative_counts, alternatives};
+pub use alternatives::{add_alternative, alternative_counts, alternatives, not_kept};
 pub use attempts::{
     AttemptLocation, EndedAttempt, adopt, attempt, attempt_of_execution, attempts, claim,
     claim_next, evidence, expire, finish, heartbeat, live_attempts, record_claim, record_evidence,

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use missiond_core::{CliEngine, ExecutionId, SlotId, Timestamp};
+use missiond_core::{CliEngine, ExecutionId, ExecutionLifecycle, SlotId, Timestamp};
 
 use crate::{Row, StoreError, Tx, Value};
 
@@ -20,6 +20,8 @@ pub struct ExecutionRow {
     pub transcript: Option<String>,
     pub started_at: Timestamp,
     pub ended_at: Option<Timestamp>,
+    /// How it ended; unknown of those that ended before this was noted.
+    pub ended_as: Option<ExecutionLifecycle>,
 }
 
 /// Which executions to list.
@@ -38,8 +40,8 @@ pub async fn begin(tx: &mut Tx<'_>, row: &ExecutionRow) -> Result<(), StoreError
         StoreError::conflict(format!("the folder {} is not text", row.cwd.display()))
     })?;
     let sql = "INSERT INTO executions \
-         (id, slot, engine, cwd, conversation, transcript, started_at, ended_at) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+         (id, slot, engine, cwd, conversation, transcript, started_at, ended_at, ended_as) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
     let params = [
         Value::written(row.id),
         Value::written(row.slot),
@@ -49,15 +51,23 @@ pub async fn begin(tx: &mut Tx<'_>, row: &ExecutionRow) -> Result<(), StoreError
         row.transcript.as_deref().into(),
         row.started_at.into(),
         row.ended_at.into(),
+        row.ended_as.map(ExecutionLifecycle::as_str).into(),
     ];
     tx.execute(sql, &params).await?;
     Ok(())
 }
 
 /// Notes the end, once. Whether this was the time is returned.
-pub async fn end(tx: &mut Tx<'_>, id: ExecutionId, at: Timestamp) -> Result<bool, StoreError> {
-    let sql = "UPDATE executions SET ended_at = $2 WHERE id = $1 AND ended_at IS NULL";
-    Ok(tx.execute(sql, &[Value::written(id), at.into()]).await? == 1)
+pub async fn end(
+    tx: &mut Tx<'_>,
+    id: ExecutionId,
+    at: Timestamp,
+    ended_as: ExecutionLifecycle,
+) -> Result<bool, StoreError> {
+    let sql = "UPDATE executions SET ended_at = $2, ended_as = $3 \
+         WHERE id = $1 AND ended_at IS NULL";
+    let params = [Value::written(id), at.into(), ended_as.as_str().into()];
+    Ok(tx.execute(sql, &params).await? == 1)
 }
 
 pub async fn set_conversation(
@@ -122,7 +132,7 @@ pub async fn list(
 }
 
 pub(crate) const COLUMNS: &str =
-    "id, slot, engine, cwd, conversation, transcript, started_at, ended_at";
+    "id, slot, engine, cwd, conversation, transcript, started_at, ended_at, ended_as";
 
 pub(crate) fn decode(row: &Row) -> Result<ExecutionRow, StoreError> {
     Ok(ExecutionRow {
@@ -134,5 +144,6 @@ pub(crate) fn decode(row: &Row) -> Result<ExecutionRow, StoreError> {
         transcript: row.get(5)?,
         started_at: row.get(6)?,
         ended_at: row.get(7)?,
+        ended_as: row.parse_optional(8)?,
     })
 }

@@ -50,6 +50,7 @@ pub(crate) const MIGRATIONS: &[Migration] = migrations! {
     20 "0020_hour_long_cache_writes",
     21 "0021_pull_requests",
     22 "0022_alternatives",
+    23 "0023_how_runs_ended",
 };
 
 /// Where the record of applied migrations is kept.

@@ -310,12 +310,15 @@ const COLUMNS: &str = "id, number, origin, question, context, options, blocks, a
 fn decode(row: &Row) -> Result<Question, StoreError> {
     let answer: Option<String> = row.get(8)?;
     let closed_at: Option<Timestamp> = row.get(9)?;
+    let origin: QuestionOrigin = from_json(row.text(2)?)?;
+    let question: String = row.get(3)?;
     Ok(Question {
         id: row.parse(0)?,
         number: QuestionNumber(row.get(1)?),
-        origin: from_json(row.text(2)?)?,
+        headline: origin.headline(&question),
+        origin,
         task: row.get::<Option<i64>>(12)?.map(TaskNumber),
-        question: row.get(3)?,
+        question,
         context: row.get(4)?,
         options: from_json(row.text(5)?)?,
         blocks: row.get(6)?,

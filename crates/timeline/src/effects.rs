@@ -15,11 +15,12 @@ impl Timeline {
         execution: ExecutionId,
         effect: String,
         event: Event,
+        trace: TraceContext,
     ) -> Result<EffectPublication, StoreError> {
         let event = NewEvent {
             at: self.shared.clock.now(),
             daemon: self.shared.daemon,
-            trace: TraceContext::root(),
+            trace,
             event,
         };
         self.shared

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use missiond_core::{
     AbsolutePath, Bounded, CliEngine, Cost, DeliveryStatus, ExecutionActivity, ExecutionAttention,
-    ExecutionId, ExecutionLifecycle, Limit, MAX_EXACT, MessageId, ObservationId, SlotId, SlotName,
-    TaskNumber, Text, Timestamp,
+    ExecutionId, ExecutionLifecycle, Limit, MAX_EXACT, MessageId, ObservationId, PtyState, SlotId,
+    SlotName, TaskNumber, Text, Timestamp,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -195,6 +195,12 @@ pub struct ExecutionDetails {
     pub records: u64,
     pub questions: Vec<OpenQuestion>,
     pub messages: Vec<SentMessage>,
+    /// What its screen was last read as.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub screen: Option<PtyState>,
+    /// How the agent's last words begin.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_words: Option<String>,
     /// What happened last, oldest first.
     pub timeline: Vec<Happening>,
 }

@@ -2,8 +2,8 @@
 //! person looked last. One answer for the page, `mission status` and its live view.
 
 use missiond_core::{
-    AttemptId, BoardTaskStatus, BoundedOr, CliEngine, ExecutionId, QuestionNumber, TaskNumber,
-    Timestamp,
+    AttemptId, BoardTaskStatus, BoundedOr, CliEngine, ExecutionId, Incident, QuestionNumber,
+    TaskNumber, Timestamp,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -46,11 +46,15 @@ pub struct OverviewReport {
     /// Tasks that could be worked on, and those that wait for something.
     pub ready: u64,
     pub waiting: u64,
-    /// Agents that hold a place while they wait come first, then questions, work that
-    /// is ready for review, and tasks that cannot go on.
+    /// Agents that hold a place while they wait come first, then other agents, questions,
+    /// work that is ready for review, and tasks that cannot go on.
     pub needs_you: Vec<OverviewLine>,
+    /// What went wrong and is still open, the last seen first.
+    pub incidents: Vec<Incident>,
     /// The one that began last comes first.
     pub working: Vec<OverviewLine>,
+    /// Terminals that somebody opened and no agent runs in.
+    pub terminals: Vec<OverviewLine>,
     /// Since the person looked last; the newest first.
     pub finished: Vec<OverviewLine>,
     /// Lines beyond the limit.
@@ -117,6 +121,8 @@ pub struct OverviewLine {
 pub enum OverviewKind {
     /// An agent asks and waits for the answer.
     Asks,
+    /// The turn of an agent ended with an error, and nobody tries again.
+    Error,
     /// A question nobody's terminal waits on.
     Question,
     /// Verified work waits to be looked at.
@@ -129,12 +135,22 @@ pub enum OverviewKind {
     Idle,
     /// The daemon runs the checks of the work.
     Checks,
+    /// A task is tried again later.
+    Waits,
+    /// Somebody's terminal.
+    Terminal,
     /// It is done.
     Done,
     /// It was given up.
     Failed,
-    /// The run ended; it belonged to no task.
+    /// Another of its alternatives was kept.
+    NotKept,
+    /// A run that belonged to no task ended by itself.
     Ended,
+    /// Such a run was cancelled.
+    Cancelled,
+    /// Such a run ended with a failure.
+    Crashed,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -154,6 +170,9 @@ pub struct CheckState {
 pub struct OverviewQuestion {
     pub number: QuestionNumber,
     pub question: String,
+    /// What is asked, on one line.
+    #[serde(default)]
+    pub headline: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<String>,
     /// The option that allows it this once, and the one that denies it.

@@ -71,6 +71,7 @@ fn view() -> View {
         conflicts: 0,
         conflict_round: None,
         conflict_files: String::new(),
+        failed_checks: "cargo test".to_owned(),
         resumes: 0,
         spent: None,
     }

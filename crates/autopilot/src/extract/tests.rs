@@ -79,6 +79,7 @@ fn question(origin: QuestionOrigin, answer: Option<&str>) -> Question {
         origin,
         task: None,
         question: "Which port?".to_owned(),
+        headline: "Which port?".to_owned(),
         context: None,
         options: Vec::new(),
         blocks: 1,

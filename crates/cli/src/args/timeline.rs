@@ -1,10 +1,13 @@
 //! `mission timeline …`
 
+use std::str::FromStr;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use missiond_api::operations::communication::PageLimit;
-use missiond_core::{BoundedOr, Category, Clock, Seq, SystemClock, Text, Timestamp, TraceId};
+use missiond_core::{
+    BoundedOr, Category, Clock, Seq, SystemClock, TaskNumber, Text, Timestamp, TraceId,
+};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TimelineCommand {
@@ -54,11 +57,12 @@ Examples:
         #[arg(long, default_value_t = PageLimit::of::<50>())]
         limit: PageLimit,
     },
-    /// Show one causal chain as a tree.
-    #[command(after_help = "Example:\n  mission timeline trace 4bf92f3577b34da6a3ce929d0e0e4736")]
+    /// Show one causal chain as a tree: all that came of a task, for instance.
+    #[command(after_help = "Example:\n  mission timeline trace T-3")]
     Trace {
-        /// The last column of `mission timeline query`.
-        trace_id: TraceId,
+        /// A task, or the last column of `mission timeline query`.
+        #[arg(value_name = "TASK|TRACE")]
+        of: TraceOf,
     },
     /// Wait for an event, for scripts.
     #[command(after_help = "Example:\n  mission timeline wait --kind note_added --timeout 30")]
@@ -129,4 +133,23 @@ fn category(text: &str) -> Result<Category, String> {
     serde_json::from_value(serde_json::Value::String(text.to_owned())).map_err(|_| {
         "use pty, message, task, board, slot, knowledge, cli_engine, pipeline or system".to_owned()
     })
+}
+
+/// Whose chain is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TraceOf {
+    Task(TaskNumber),
+    Trace(TraceId),
+}
+
+impl FromStr for TraceOf {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if let Ok(task) = text.parse() {
+            return Ok(Self::Task(task));
+        }
+        let trace = text.parse().map(Self::Trace);
+        trace.map_err(|_| "it is neither a task, such as T-3, nor the id of a trace".to_owned())
+    }
 }

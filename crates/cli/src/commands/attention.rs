@@ -134,7 +134,7 @@ fn show_one(output: &mut Output, question: &Question, tasks: &Tasks, now: Timest
     let number = question.number.to_string();
     let number = output.paint.apply(Style::Bold, &number);
     let from = printable(&who_asks(question, tasks));
-    let sentence = printable_line(&question.question);
+    let sentence = printable_line(&question.headline);
     let age = duration(now.since(question.asked_at).as_secs());
     let state = match (&question.status, &question.answer, &question.reason) {
         (QuestionStatus::Pending, _, _) => format!("waits {age}"),
@@ -155,8 +155,10 @@ fn show_one(output: &mut Output, question: &Question, tasks: &Tasks, now: Timest
         ..
     } = &question.origin
     {
-        let parts = [&asked.command, &asked.argument, &asked.path];
-        for part in parts.into_iter().flatten() {
+        // What is decided on is seen whole.
+        let parts = [&asked.command, &asked.argument, &asked.path].into_iter();
+        let cut = |part: &&String| !question.headline.contains(part.as_str());
+        for part in parts.flatten().filter(cut) {
             output.line(format!("    {}", printable_line(part)));
         }
     }

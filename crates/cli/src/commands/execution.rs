@@ -100,17 +100,28 @@ fn list(
         }
         let now = SystemClock.now();
         let row = |summary: &ExecutionSummary| {
+            let task = summary.task.map(|task| task.to_string());
+            let does = summary.progress.as_deref().or(summary.title.as_deref());
             vec![
                 summary.execution.to_string(),
+                task.unwrap_or_else(|| "-".to_owned()),
                 summary.slot_name.clone().unwrap_or_else(|| "-".to_owned()),
                 summary.engine.to_string(),
                 state(summary),
                 age(summary, now),
-                printable(summary.progress.as_deref().unwrap_or_default()),
+                printable(&one_line(does.unwrap_or_default())),
             ]
         };
         let rows: Vec<_> = page.executions.iter().map(row).collect();
-        let header = ["EXECUTION", "SLOT", "ENGINE", "STATE", "FOR", "PROGRESS"];
+        let header = [
+            "EXECUTION",
+            "TASK",
+            "SLOT",
+            "ENGINE",
+            "STATE",
+            "FOR",
+            "DOES",
+        ];
         output.table(&header, &rows);
         for summary in &page.executions {
             if let Some(trouble) = &summary.trouble {

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use missiond_adapters::install_command;
 use missiond_api::Client;
+use missiond_api::operations::attention::{QuestionList, QuestionListParams};
 use missiond_api::operations::communication::{
     Order, PageLimit, TimelineQuery, TimelineQueryParams, TimelineWait, TimelineWaitParams, WaitMs,
 };
@@ -15,7 +16,7 @@ use missiond_api::operations::execution::{
 };
 use missiond_core::{
     CliEngine, ErrorCode, Event, ExecutionActivity, ExecutionAttention, ExecutionId,
-    ExecutionLifecycle, Seq, Text,
+    ExecutionLifecycle, PtyState, Question, Seq, Text, one_line,
 };
 use serde::Serialize;
 
@@ -37,6 +38,13 @@ const WATCHED: [&str; 5] = [
 ];
 /// The daemon answers a wait within this time, with or without an event.
 const LONGEST_WAIT: Duration = Duration::from_secs(50);
+/// An error that stands so long is the end of the turn: some programs try again by
+/// themselves.
+const ERROR_STANDS: Duration = Duration::from_secs(5);
+/// How long a dialog on the screen takes to become a question, at most.
+const QUESTION_WITHIN: Duration = Duration::from_secs(3);
+/// How often is looked for what no event tells.
+const LOOK: Duration = Duration::from_millis(500);
 
 pub(super) fn run(args: RunArgs, reach: &Reach, output: &mut Output) -> Result<ExitCode, Failure> {
     let mut client = reach.client(output)?;
@@ -101,6 +109,8 @@ enum Outcome {
     TurnEnded,
     NeedsInput,
     NotDelivered,
+    /// The turn ended with an error.
+    Error,
     Completed,
     Ended,
 }
@@ -110,7 +120,7 @@ impl Outcome {
         match self {
             Self::TurnEnded | Self::Completed => ExitCode::SUCCESS,
             Self::NeedsInput => ExitCode::from(NEEDS_INPUT),
-            Self::NotDelivered | Self::Ended => ExitCode::FAILURE,
+            Self::NotDelivered | Self::Error | Self::Ended => ExitCode::FAILURE,
         }
     }
 }
@@ -126,6 +136,11 @@ struct Turn {
 }
 
 impl Turn {
+    /// What it does cannot be told by events: its screen may show an error.
+    fn is_unclear(&self) -> bool {
+        self.delivered && self.activity == Some(ExecutionActivity::Unknown)
+    }
+
     fn handle_event(&mut self, event: &Event) -> Option<Outcome> {
         match event {
             Event::MessageDelivery { outcome, .. } => match outcome.as_str() {
@@ -170,6 +185,7 @@ fn wait(
 ) -> Result<ExitCode, Failure> {
     let mut turn = Turn::default();
     let mut shown = 0;
+    let mut error_since = None;
     loop {
         let left = until.map_or(LONGEST_WAIT, |until| {
             until.saturating_duration_since(Instant::now())
@@ -179,7 +195,12 @@ fn wait(
             return Err(Failure::new(ErrorCode::Timeout, message)
                 .hint(format!("`mission execution show {execution}` shows it")));
         }
-        let left = left.min(LONGEST_WAIT).as_millis();
+        let longest = if turn.is_unclear() {
+            LOOK
+        } else {
+            LONGEST_WAIT
+        };
+        let left = left.min(longest).as_millis();
         let page = client.call::<TimelineWait>(&TimelineWaitParams {
             kinds: WATCHED.map(str::to_owned).to_vec(),
             after: Some(after),
@@ -192,7 +213,7 @@ fn wait(
                 outcome = outcome.or_else(|| turn.handle_event(&event.event));
             }
         }
-        if page.events.is_empty() {
+        if page.events.is_empty() && !turn.is_unclear() {
             continue;
         }
         let details = client.call::<ExecutionShow>(&ExecutionParams {
@@ -205,42 +226,96 @@ fn wait(
             }
         }
         shown = details.timeline.last().map_or(shown, |item| item.sequence);
+        if turn.is_unclear() && details.screen == Some(PtyState::Error) {
+            let since = error_since.get_or_insert_with(Instant::now);
+            if since.elapsed() >= ERROR_STANDS {
+                outcome = outcome.or(Some(Outcome::Error));
+            }
+        } else {
+            error_since = None;
+        }
         if let Some(outcome) = outcome {
-            finish(outcome, &details, output);
+            let question = match outcome {
+                Outcome::NeedsInput => question_of(client, execution)?,
+                _ => None,
+            };
+            finish(outcome, &details, question.as_ref(), output);
             return Ok(outcome.exit_code());
         }
+    }
+}
+
+/// What the agent asks, once it is known as a question.
+fn question_of(client: &mut Client, execution: ExecutionId) -> Result<Option<Question>, Failure> {
+    let until = Instant::now() + QUESTION_WITHIN;
+    loop {
+        let open = client.call::<QuestionList>(&QuestionListParams::default())?;
+        let mut asked = open.questions.into_iter();
+        let found = asked.find(|one| one.origin.execution() == Some(execution));
+        if found.is_some() || Instant::now() >= until {
+            return Ok(found);
+        }
+        std::thread::sleep(LOOK);
     }
 }
 
 #[derive(Serialize)]
 struct WaitReport<'a> {
     outcome: Outcome,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    question: Option<&'a Question>,
     #[serde(flatten)]
     details: &'a ExecutionDetails,
 }
 
-fn finish(outcome: Outcome, details: &ExecutionDetails, output: &mut Output) {
-    let waited = WaitReport { outcome, details };
+fn finish(
+    outcome: Outcome,
+    details: &ExecutionDetails,
+    question: Option<&Question>,
+    output: &mut Output,
+) {
+    let waited = WaitReport {
+        outcome,
+        question,
+        details,
+    };
     output.result(&waited, |output, _| {
         let summary = &details.summary;
-        let execution = summary.execution;
+        let slot = summary.slot_name.as_deref().unwrap_or_default();
+        if let Some(words) = &details.last_words {
+            output.line(format!("It said: {}", printable(words.trim())));
+        }
         output.line(match outcome {
             Outcome::TurnEnded => "The turn has ended; the agent waits for the next.".to_owned(),
             Outcome::Completed => "The agent's program has ended.".to_owned(),
             Outcome::Ended => format!("The run is over: {}.", summary.lifecycle.as_str()),
             Outcome::NotDelivered => "The prompt did not reach the agent.".to_owned(),
-            Outcome::NeedsInput => match details.questions.last() {
-                Some(question) => format!(
-                    "It asks: {}\nAnswer with: mission execution answer {execution} TEXT",
-                    printable(&question.question)
-                ),
-                None => format!(
-                    "Its program asks something. See it with: mission slot attach {}",
-                    summary.slot_name.as_deref().unwrap_or_default()
-                ),
+            Outcome::Error => {
+                format!("The turn ended with an error. See it with: mission slot attach {slot}")
+            }
+            Outcome::NeedsInput => match question {
+                Some(question) => asked(question),
+                None => {
+                    format!("Its program asks something. See it with: mission slot attach {slot}")
+                }
             },
         });
     });
+}
+
+fn asked(question: &Question) -> String {
+    let mut text = format!("It asks: {}\n", printable(&question.headline));
+    for (at, option) in question.options.iter().enumerate() {
+        text.push_str(&format!("  {} {}\n", at + 1, printable(&one_line(option))));
+    }
+    let answer = match question.options.len() {
+        0 => "\"…\"",
+        _ => "1",
+    };
+    format!(
+        "{text}Answer with: mission answer {} {answer}",
+        question.number
+    )
 }
 
 /// The execution an event is about.
@@ -288,6 +363,17 @@ mod tests {
             outcome: outcome.to_owned(),
             reason: None,
         }
+    }
+
+    #[test]
+    fn only_what_was_told_something_can_end_in_an_error() {
+        let mut turn = Turn::default();
+        turn.handle_event(&state(ExecutionActivity::Unknown));
+        assert!(!turn.is_unclear());
+        turn.handle_event(&delivery("delivered"));
+        assert!(turn.is_unclear());
+        turn.handle_event(&state(ExecutionActivity::Reasoning));
+        assert!(!turn.is_unclear());
     }
 
     #[test]

@@ -3,16 +3,17 @@
 use std::collections::HashMap;
 use std::process::ExitCode;
 
+use missiond_api::operations::board::{BoardShow, BoardTaskParams};
 use missiond_api::operations::communication::{
     Order, TimelineActivity, TimelineActivityParams, TimelineNote, TimelineNoteParams,
     TimelinePage, TimelineQuery, TimelineQueryParams, TimelineTrace, TimelineTraceParams,
     TimelineWait, TimelineWaitParams, WaitMs,
 };
 use missiond_api::{Client, ClientError, SubscribeParams};
-use missiond_core::{ErrorCode, SpanId, TimelineEvent};
+use missiond_core::{ErrorCode, SpanId, TaskRef, TimelineEvent, TraceContext};
 use serde_json::Value;
 
-use crate::args::TimelineCommand;
+use crate::args::{TimelineCommand, TraceOf};
 use crate::connect::Reach;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -61,9 +62,7 @@ pub(super) fn run(
             };
             query(client, &params, output)
         }
-        TimelineCommand::Trace { trace_id } => {
-            show_trace(client, &TimelineTraceParams { trace_id }, output)
-        }
+        TimelineCommand::Trace { of } => show_trace(client, of, output),
         TimelineCommand::Wait {
             kinds,
             after,
@@ -244,14 +243,19 @@ fn joined_lines(text: &str) -> String {
     lines.join(" ")
 }
 
-fn show_trace(
-    mut client: Client,
-    params: &TimelineTraceParams,
-    output: &mut Output,
-) -> Result<ExitCode, Failure> {
-    let page = client.call::<TimelineTrace>(params)?;
+fn show_trace(mut client: Client, of: TraceOf, output: &mut Output) -> Result<ExitCode, Failure> {
+    let (trace_id, title) = match of {
+        TraceOf::Trace(trace_id) => (trace_id, None),
+        TraceOf::Task(number) => {
+            let task = TaskRef::Number(number);
+            let shown = client.call::<BoardShow>(&BoardTaskParams { task })?.task;
+            let title = format!("{number} {}, ", printable(&shown.title));
+            (TraceContext::of(shown.id).trace_id, Some(title))
+        }
+    };
+    let page = client.call::<TimelineTrace>(&TimelineTraceParams { trace_id })?;
     output.result(&page, |output, page| {
-        output.line(format!("trace {}", params.trace_id));
+        output.line(format!("{}trace {trace_id}", title.unwrap_or_default()));
         for line in tree(&page.events, output.paint) {
             output.line(line);
         }

@@ -8,8 +8,8 @@ use futures::future::join_all;
 use missiond_api::ApiError;
 use missiond_autopilot::StepUnderWay;
 use missiond_core::{
-    Attempt, AttemptId, BoardTask, BoardTaskId, DeliveryStatus, ExecutionId, PtyState, Question,
-    SlotId, Timestamp,
+    Attempt, AttemptId, BoardTask, BoardTaskId, DeliveryStatus, ExecutionId, Incident,
+    IncidentState, PtyState, Question, SlotId, Timestamp,
 };
 use missiond_journal::ExecutionState;
 use missiond_journal::record::CurrentTarget;
@@ -20,6 +20,7 @@ use missiond_store::autopilot::{self, ModeRow};
 use missiond_store::board::{self, LastRound, OpenTasks};
 use missiond_store::conversations::usage::{self as of_conversations, Spent};
 use missiond_store::executions::{self, ExecutionFilter, ExecutionRow};
+use missiond_store::incidents::{self, IncidentFilter};
 use missiond_store::overview::{self, RunUsage};
 use missiond_store::questions::{self, QuestionFilter};
 use missiond_store::token_usage::{Tokens, begin_of_day};
@@ -61,7 +62,10 @@ pub(super) struct Rows {
     pub ended: Vec<ExecutionRow>,
     pub standing: Vec<BoardTask>,
     pub finished: Vec<BoardTask>,
+    /// Of those, given up because another alternative was kept.
+    pub not_kept: HashSet<BoardTaskId>,
     pub questions: Vec<Question>,
+    pub incidents: Vec<Incident>,
     /// What the agents of tasks spent today, of each engine.
     pub today: Vec<Spent>,
 }
@@ -180,6 +184,10 @@ async fn read(
     let (finished, all_finished) = board::finished_after(tx, since, repository, limit).await?;
     let (ended, all_ended) = overview::ended_without_task(tx, since, repository, limit).await?;
     let beyond = (all_finished + all_ended) - (finished.len() + ended.len()) as u64;
+    let open = IncidentFilter {
+        state: Some(IncidentState::Open),
+        limit,
+    };
     let today = of_conversations::by_day(tx, begin_of_day(now)).await?;
     let rows = Rows {
         mode: autopilot::mode(tx).await?,
@@ -188,9 +196,11 @@ async fn read(
         live: board::live_attempts(tx).await?,
         running: executions::list(tx, ExecutionFilter::Running).await?,
         ended,
-        standing: board::standing(tx).await?,
+        standing: board::standing(tx, now).await?,
+        not_kept: board::not_kept(tx, &finished).await?,
         finished,
         questions: questions::list(tx, QuestionFilter::Open).await?,
+        incidents: incidents::list(tx, &open).await?,
         today: today.into_values().collect(),
     };
     Ok((rows, beyond))

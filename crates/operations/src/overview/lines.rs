@@ -10,8 +10,8 @@ use missiond_api::operations::overview::{
 use missiond_autopilot::Doing;
 use missiond_config::UsageConfig;
 use missiond_core::{
-    Attempt, AttemptId, BoardTask, ExecutionId, PtyState, Question, QuestionOrigin, SlotId,
-    Timestamp,
+    Attempt, AttemptId, BoardTask, BoardTaskStatus, ExecutionId, ExecutionLifecycle, PtyState,
+    Question, QuestionOrigin, SlotId, Timestamp,
 };
 use missiond_memory::cost;
 use missiond_semantic::GENERIC;
@@ -79,12 +79,16 @@ impl Maker<'_> {
             self.push_agent(line, None, Some(*id), &mut lines);
         }
         for task in &facts.rows.standing {
-            let kind = match task.status.as_str() {
-                "review" => OverviewKind::Review,
-                "blocked" => OverviewKind::Blocked,
-                _ => continue,
-            };
-            lines.push(self.of_waiting_task(task, kind));
+            match task.status {
+                BoardTaskStatus::Review => {
+                    lines.push(self.of_waiting_task(task, OverviewKind::Review));
+                }
+                BoardTaskStatus::Blocked => {
+                    lines.push(self.of_waiting_task(task, OverviewKind::Blocked));
+                }
+                BoardTaskStatus::Open => lines.extend(self.of_later_task(task)),
+                BoardTaskStatus::Running | BoardTaskStatus::Done | BoardTaskStatus::Failed => {}
+            }
         }
         for question in &facts.rows.questions {
             if !self.asked.contains(&question.number.0) {
@@ -96,8 +100,18 @@ impl Maker<'_> {
         }
         for row in &facts.rows.ended {
             let mut line = self.of_run(row, None);
-            line.kind = OverviewKind::Ended;
-            "The run ended".clone_into(&mut line.activity);
+            let (kind, activity) = match row.ended_as {
+                Some(ExecutionLifecycle::Failed) => (OverviewKind::Crashed, "The run failed"),
+                Some(ExecutionLifecycle::Terminated) => {
+                    (OverviewKind::Crashed, "The run was ended from outside")
+                }
+                Some(ExecutionLifecycle::Cancelled) => {
+                    (OverviewKind::Cancelled, "The run was cancelled")
+                }
+                _ => (OverviewKind::Ended, "The run ended"),
+            };
+            line.kind = kind;
+            activity.clone_into(&mut line.activity);
             line.last_line = None;
             line.ended_at = row.ended_at;
             line.since = row.ended_at.unwrap_or(row.started_at);
@@ -125,7 +139,7 @@ impl Maker<'_> {
             self.asked.insert(question.number.0);
             let mut line = line.clone();
             line.kind = OverviewKind::Asks;
-            line.activity = words::asks_for(question);
+            line.activity = words::asks(&question.headline);
             line.last_line = None;
             line.since = question.asked_at;
             line.question = Some(offered(question));
@@ -260,6 +274,22 @@ impl Maker<'_> {
         line
     }
 
+    /// A task between two attempts.
+    fn of_later_task(&self, task: &BoardTask) -> Option<OverviewLine> {
+        let facts = self.facts;
+        let attempt = facts.attempts.get(&task.id)?;
+        let soon = words::soon(task.not_before?.since(facts.now));
+        let why = attempt.reason.as_deref();
+        let why = why.map_or_else(String::new, |why| format!(": {}", words::cut(why)));
+        let line = self.of_task(task);
+        Some(OverviewLine {
+            kind: OverviewKind::Waits,
+            activity: format!("Is tried again {soon}{why}"),
+            since: attempt.ended_at.unwrap_or(attempt.started_at),
+            ..line
+        })
+    }
+
     fn of_question(&self, question: &Question) -> OverviewLine {
         let about = question.origin.task();
         let task = about.and_then(|id| self.facts.tasks.get(&id));
@@ -273,7 +303,7 @@ impl Maker<'_> {
             }
         };
         line.kind = OverviewKind::Question;
-        line.activity = words::asks_for(question);
+        line.activity = words::asks(&question.headline);
         line.since = question.asked_at;
         line.question = Some(offered(question));
         line
@@ -281,9 +311,11 @@ impl Maker<'_> {
 
     fn of_finished(&self, task: &BoardTask) -> OverviewLine {
         let mut line = self.of_task(task);
-        let done = task.status.as_str() == "done";
+        let done = task.status == BoardTaskStatus::Done;
         line.kind = if done {
             OverviewKind::Done
+        } else if self.facts.rows.not_kept.contains(&task.id) {
+            OverviewKind::NotKept
         } else {
             OverviewKind::Failed
         };
@@ -396,6 +428,12 @@ fn of_agent(
         Some(PtyState::Confirming) if now.since(terminal.since()) >= UNANSWERED => {
             OverviewKind::Asks
         }
+        // The autopilot tries again by itself; so do some programs, at once.
+        Some(PtyState::Error)
+            if owner == Owner::Person && now.since(terminal.since()) >= UNANSWERED =>
+        {
+            OverviewKind::Error
+        }
         _ => OverviewKind::Works,
     };
     let activity = words::activity(terminal.reading.as_ref(), journal, owner);
@@ -409,7 +447,7 @@ fn of_slot(facts: &Facts, terminal: &Terminal) -> OverviewLine {
     // agent. Only that it asks something is seen.
     let asks = terminal.state() == Some(PtyState::Confirming);
     let (kind, activity) = if open.slot.engine.name() == GENERIC && !asks {
-        (OverviewKind::Idle, "Terminal opened by hand".to_owned())
+        (OverviewKind::Terminal, "Opened by hand".to_owned())
     } else {
         of_agent(facts.now, Some(terminal), None, Owner::Person)
     };
@@ -460,6 +498,7 @@ fn offered(question: &Question) -> OverviewQuestion {
     OverviewQuestion {
         number: question.number,
         question: question.question.clone(),
+        headline: question.headline.clone(),
         options: question.options.clone(),
         allows,
         denies,

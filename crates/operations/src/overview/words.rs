@@ -1,6 +1,8 @@
 //! What an agent does, in plain words.
 
-use missiond_core::{PtyState, Question, QuestionOrigin, excerpt, one_line};
+use std::time::Duration;
+
+use missiond_core::{PtyState, excerpt, one_line};
 use missiond_journal::catalogue::TargetKind;
 use missiond_journal::record::CurrentTarget;
 use missiond_semantic::{Reading, ToolLine, ToolPhase};
@@ -57,27 +59,6 @@ pub(super) fn asks(question: &str) -> String {
     format!("Asks: {}", cut(line.unwrap_or(question)))
 }
 
-/// What a question asks: of a permission, what would be done.
-pub(super) fn asks_for(question: &Question) -> String {
-    let QuestionOrigin::Dialog { permission, .. } = &question.origin else {
-        return asks(&question.question);
-    };
-    let Some(asked) = permission else {
-        return asks(&question.question);
-    };
-    let may = match (&asked.command, &asked.path, &asked.tool) {
-        (Some(command), ..) => format!("may it run {command}?"),
-        (None, Some(path), Some(tool)) => format!("may it {} {path}?", tool.to_lowercase()),
-        (None, Some(path), None) => format!("may it use {path}?"),
-        (None, None, Some(tool)) => match &asked.argument {
-            Some(argument) => format!("may it use {tool}: {argument}?"),
-            None => format!("may it use {tool}?"),
-        },
-        (None, None, None) => return asks(&question.question),
-    };
-    asks(&may)
-}
-
 fn idle(journal: Option<&JournalFacts>, owner: Owner) -> &'static str {
     match (journal, owner) {
         (Some(journal), _) if journal.waits_for_words => "Is about to be told something",
@@ -124,6 +105,15 @@ fn tool_line(tool: &ToolLine) -> Option<String> {
         "" => format!("Uses {}", tool.name),
         about => format!("{verb} {about}"),
     })
+}
+
+/// When something is to happen, as it may be said for a while.
+pub(super) fn soon(left: Duration) -> String {
+    match left.as_secs() {
+        0..60 => "within a minute".to_owned(),
+        60..3600 => format!("in about {} min", left.as_secs().div_ceil(60)),
+        _ => format!("in about {} h", left.as_secs().div_ceil(3600)),
+    }
 }
 
 /// On one line, and not too long.

@@ -5,7 +5,7 @@
 //! nobody else. Each is claimed, tried, checked and reviewed for itself. None of them
 //! is merged without a person, or the first to end would win.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use missiond_core::{
     Alternative, BoardTask, BoardTaskId, BoardTaskStatus, Isolation, MOST_ALTERNATIVES, ReviewGate,
@@ -50,6 +50,33 @@ pub async fn alternative_counts(
     }
     let of_task = |task: &BoardTask| Some((task.id, *of_groups.get(&task.group())?));
     Ok(tasks.iter().filter_map(of_task).collect())
+}
+
+/// Of these tasks, those that were given up because another alternative is done.
+pub async fn not_kept(
+    tx: &mut Tx<'_>,
+    tasks: &[BoardTask],
+) -> Result<HashSet<BoardTaskId>, StoreError> {
+    let given_up = || {
+        let failed = |task: &&BoardTask| task.status == BoardTaskStatus::Failed;
+        tasks.iter().filter(failed)
+    };
+    let groups: BTreeSet<_> = given_up().map(BoardTask::group).collect();
+    let groups: Vec<_> = groups.into_iter().collect();
+    let mut settled = HashSet::new();
+    for some in groups.chunks(AT_ONCE) {
+        let of = placeholders(1, some.len());
+        let sql = format!(
+            "SELECT COALESCE(alternative_of, id) FROM board_tasks \
+             WHERE status = 'done' AND COALESCE(alternative_of, id) IN ({of})"
+        );
+        let params: Vec<_> = some.iter().map(Value::written).collect();
+        for row in tx.query(&sql, &params).await? {
+            settled.insert(row.parse::<BoardTaskId>(0)?);
+        }
+    }
+    let lost = given_up().filter(|task| settled.contains(&task.group()));
+    Ok(lost.map(|task| task.id).collect())
 }
 
 /// Has one more engine try a task that is not worked on and has not ended.

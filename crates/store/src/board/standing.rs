@@ -30,13 +30,13 @@ pub struct OpenTasks {
     pub waiting: u64,
 }
 
-/// Tasks that are worked on, wait to be looked at, or cannot go on.
-pub async fn standing(tx: &mut Tx<'_>) -> Result<Vec<BoardTask>, StoreError> {
+/// Tasks that are worked on, wait to be looked at, cannot go on, or are tried again later.
+pub async fn standing(tx: &mut Tx<'_>, now: Timestamp) -> Result<Vec<BoardTask>, StoreError> {
     let sql = format!(
         "SELECT {TASK} FROM board_tasks WHERE status IN ('running', 'review', 'blocked') \
-         ORDER BY updated_at, number"
+         OR (status = 'open' AND not_before > $1) ORDER BY updated_at, number"
     );
-    rows::tasks(&tx.query(&sql, &[]).await?)
+    rows::tasks(&tx.query(&sql, &[now.into()]).await?)
 }
 
 /// Tasks of a repository, or all, that were done or given up after a moment: the

@@ -22,6 +22,7 @@ fn row(slot: SlotId, minute: u64) -> ExecutionRow {
         transcript: None,
         started_at: minutes_later(minute),
         ended_at: None,
+        ended_as: None,
     }
 }
 
@@ -44,8 +45,12 @@ pub async fn an_execution_is_found_until_and_after_its_end(url: DbUrl) {
             Box::pin(async move {
                 executions::set_conversation(tx, id, "c1").await?;
                 executions::set_transcript(tx, id, "{\"offset\":7}").await?;
-                let now = executions::end(tx, id, minutes_later(2)).await?;
-                Ok((now, executions::end(tx, id, minutes_later(3)).await?))
+                let now =
+                    executions::end(tx, id, minutes_later(2), ExecutionLifecycle::Failed).await?;
+                Ok((
+                    now,
+                    executions::end(tx, id, minutes_later(3), ExecutionLifecycle::Failed).await?,
+                ))
             })
         })
         .await
@@ -56,6 +61,7 @@ pub async fn an_execution_is_found_until_and_after_its_end(url: DbUrl) {
         conversation: Some("c1".into()),
         transcript: Some("{\"offset\":7}".into()),
         ended_at: Some(minutes_later(2)),
+        ended_as: Some(ExecutionLifecycle::Failed),
         ..first.clone()
     };
     let list = |filter| {

@@ -59,6 +59,7 @@ pub async fn a_snapshot_stays_as_it_was_typed_until_its_time_is_over(url: DbUrl)
         transcript: None,
         started_at: snapshot.at,
         ended_at: None,
+        ended_as: None,
     };
     let begun = [of(&old), of(&new)];
     db.write(move |tx| {

@@ -6,9 +6,11 @@ use missiond_api::operations::observe::{Cost, UsedTokens};
 use missiond_api::operations::overview::{
     CheckState, OverviewKind, OverviewLine, OverviewQuestion, OverviewReport,
 };
-use missiond_core::{Timestamp, one_line};
+use missiond_core::{Incident, Timestamp, one_line};
 
 use crate::term::{Style, dollars, printable};
+
+const NEEDS_YOU: &str = "Needs you";
 
 /// One agent, task or question.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,33 +18,61 @@ pub(super) struct Shown {
     /// `T-12`; empty for a run of no task.
     pub(super) task: String,
     pub(super) title: String,
-    pub(super) repository: String,
+    /// Where it works and who does: `calc, codex`.
+    pub(super) place: String,
     pub(super) activity: String,
+    /// The last line of its work, where the activity does not say it.
+    pub(super) last_line: Option<String>,
     /// How long, tokens, cost and checks, in that order.
     pub(super) numbers: Vec<String>,
 }
 
 impl Shown {
+    /// `T-12 Say hello (calc, codex)`
+    pub(super) fn name(&self) -> String {
+        let mut name = self.task.clone();
+        for (part, before, after) in [(&self.title, " ", ""), (&self.place, " (", ")")] {
+            if !part.is_empty() {
+                let before = if name.is_empty() { "" } else { before };
+                name.push_str(&format!("{before}{part}{after}"));
+            }
+        }
+        name
+    }
+
     pub(super) fn to_text(&self) -> String {
-        let name = match (self.task.as_str(), self.repository.as_str()) {
-            ("", "") => self.title.clone(),
-            ("", repository) => format!("{} ({repository})", self.title),
-            (task, "") => format!("{task} {}", self.title),
-            (task, repository) => format!("{task} {} ({repository})", self.title),
-        };
-        format!("{name}  {}  {}", self.activity, self.numbers.join(" · "))
+        let numbers = self.numbers.join(" · ");
+        format!("{}  {}  {numbers}", self.name(), self.activity)
     }
 }
 
 pub(super) type Group<'a> = (&'static str, Style, &'a [OverviewLine]);
 
 /// The groups in the order they are wanted.
-pub(super) fn groups(overview: &OverviewReport) -> [Group<'_>; 3] {
+pub(super) fn groups(overview: &OverviewReport) -> [Group<'_>; 4] {
     [
-        ("Needs you", Style::Yellow, &overview.needs_you),
+        (NEEDS_YOU, Style::Yellow, &overview.needs_you),
         ("Working", Style::Cyan, &overview.working),
         ("Finished since you looked", Style::Bold, &overview.finished),
+        ("Terminals", Style::Dim, &overview.terminals),
     ]
+}
+
+/// What stands under a heading beside its lines: the incidents need somebody, too.
+pub(super) fn incidents_under<'a>(heading: &str, overview: &'a OverviewReport) -> &'a [Incident] {
+    match heading {
+        NEEDS_YOU => &overview.incidents,
+        _ => &[],
+    }
+}
+
+pub(super) fn incident(incident: &Incident) -> String {
+    let times = match incident.occurrences {
+        0 | 1 => String::new(),
+        n => format!(" ({n} times)"),
+    };
+    let summary = printable(&one_line(&incident.summary));
+    format!("{}: {summary}{times}", printable(&incident.kind))
 }
 
 pub(super) fn line(line: &OverviewLine, now: Timestamp) -> Shown {
@@ -51,14 +81,21 @@ pub(super) fn line(line: &OverviewLine, now: Timestamp) -> Shown {
     if !matches!(line.kind, OverviewKind::Done | OverviewKind::Review) {
         numbers.extend(line.checks.map(checks));
     }
+    let repository = line.repository.as_ref().map(|of| of.name.clone());
+    let engine = line.engine.as_ref().map(ToString::to_string);
+    // A model says whose it is; a shell is no engine.
+    let agent = line.model.clone().or(engine);
+    let agent = agent.filter(|_| line.kind != OverviewKind::Terminal);
+    let place: Vec<_> = repository.into_iter().chain(agent).collect();
+    let activity = activity(line);
+    let last_line = line.last_line.as_deref().map(one_line);
+    let last_line = last_line.map(|last| printable(&last));
     Shown {
         task: line.task.map_or_else(String::new, |task| task.to_string()),
         title: printable(&one_line(&line.title)),
-        repository: line.repository.as_ref().map_or_else(String::new, |of| {
-            // A folder for nothing but this run says nothing.
-            printable(&of.name)
-        }),
-        activity: activity(line),
+        place: printable(&place.join(", ")),
+        last_line: last_line.filter(|last| !last.is_empty() && !activity.contains(last.as_str())),
+        activity,
         numbers,
     }
 }
@@ -69,6 +106,7 @@ fn activity(line: &OverviewLine) -> String {
         OverviewKind::Review => format!("ready for review: {}", lower_first(&said)),
         OverviewKind::Blocked => format!("blocked: {said}"),
         OverviewKind::Failed => format!("failed: {said}"),
+        OverviewKind::NotKept => format!("not kept: {said}"),
         _ => said,
     }
 }
@@ -84,13 +122,21 @@ fn lower_first(text: &str) -> String {
 fn time(line: &OverviewLine, now: Timestamp) -> String {
     match line.kind {
         OverviewKind::Asks
+        | OverviewKind::Error
         | OverviewKind::Question
         | OverviewKind::Review
-        | OverviewKind::Blocked => format!("waits {}", short(now, line.since)),
-        OverviewKind::Works | OverviewKind::Idle | OverviewKind::Checks => {
-            short(now, line.started_at)
-        }
-        OverviewKind::Done | OverviewKind::Failed | OverviewKind::Ended => {
+        | OverviewKind::Blocked
+        | OverviewKind::Waits => format!("waits {}", short(now, line.since)),
+        OverviewKind::Works
+        | OverviewKind::Idle
+        | OverviewKind::Checks
+        | OverviewKind::Terminal => short(now, line.started_at),
+        OverviewKind::Done
+        | OverviewKind::Failed
+        | OverviewKind::NotKept
+        | OverviewKind::Ended
+        | OverviewKind::Cancelled
+        | OverviewKind::Crashed => {
             format!("{} ago", short(now, line.ended_at.unwrap_or(line.since)))
         }
     }
@@ -134,13 +180,34 @@ fn checks(checks: CheckState) -> String {
     }
 }
 
-/// The answers that are offered, and the command that gives one.
-pub(super) fn how_to_answer(question: &OverviewQuestion) -> Vec<String> {
-    let number = question.number;
-    if question.options.is_empty() {
-        return vec![format!("mission answer {number} \"…\"")];
+/// What a person can do about a line: the answers that are offered, and the command that
+/// gives one or shows more.
+pub(super) fn next_steps(line: &OverviewLine) -> Vec<String> {
+    if let Some(question) = &line.question {
+        let number = question.number;
+        return match (question.options.is_empty(), line.kind) {
+            (true, OverviewKind::Blocked) => vec![format!(
+                "mission answer {number} \"try again\" · \"give up\" · or words for its agent"
+            )],
+            (true, _) => vec![format!("mission answer {number} \"…\"")],
+            (false, _) => vec![options(question), format!("mission answer {number} 1")],
+        };
     }
-    vec![options(question), format!("mission answer {number} 1")]
+    let step = match (line.kind, line.task, &line.slot) {
+        (OverviewKind::Review, Some(task), _) => format!("mission review {task}"),
+        (OverviewKind::Blocked | OverviewKind::Failed, Some(task), _) => {
+            format!("mission task show {task}")
+        }
+        (OverviewKind::Error | OverviewKind::Asks, _, Some(slot)) => {
+            format!("mission slot attach {slot}")
+        }
+        (OverviewKind::Crashed, ..) => match line.execution {
+            Some(run) => format!("mission execution show {run}"),
+            None => return Vec::new(),
+        },
+        _ => return Vec::new(),
+    };
+    vec![step]
 }
 
 pub(super) fn options(question: &OverviewQuestion) -> String {

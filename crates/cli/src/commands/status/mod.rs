@@ -171,24 +171,26 @@ fn state(output: &Output, report: &StatusReport) -> String {
 fn say(output: &mut Output, report: &StatusReport, overview: &OverviewReport) {
     let room = columns().unwrap_or(usize::MAX);
     for (heading, style, lines) in lines::groups(overview) {
-        if lines.is_empty() {
+        let incidents = lines::incidents_under(heading, overview);
+        if lines.is_empty() && incidents.is_empty() {
             continue;
         }
         let heading = output.paint.apply(style, heading);
         output.line(heading);
         for line in lines {
             let shown = lines::line(line, overview.at);
-            output.line(format!(
-                "  {}",
-                fitted(&shown.to_text(), room.saturating_sub(2))
-            ));
-            if let Some(question) = &line.question {
-                for how in lines::how_to_answer(question) {
-                    let how = fitted(&how, room.saturating_sub(6));
-                    let how = output.paint.apply(Style::Dim, &how);
-                    output.line(format!("      {how}"));
-                }
+            let text = fitted(&shown.to_text(), room.saturating_sub(2));
+            output.line(format!("  {text}"));
+            for under in shown.last_line.into_iter().chain(lines::next_steps(line)) {
+                say_under(output, &under, room);
             }
+        }
+        for incident in incidents {
+            let text = fitted(&lines::incident(incident), room.saturating_sub(2));
+            output.line(format!("  {text}"));
+        }
+        if !incidents.is_empty() {
+            say_under(output, "mission incident list", room);
         }
         output.line("");
     }
@@ -210,11 +212,12 @@ fn say(output: &mut Output, report: &StatusReport, overview: &OverviewReport) {
     if let Some(spent) = lines::spent(&overview.tokens_today, &overview.cost_today) {
         output.line(format!("Used today: {spent}."));
     }
-    if report.open_incidents > 0 {
-        let text = open_incidents(report.open_incidents);
-        let text = output.paint.apply(Style::Yellow, &text);
-        output.line(text);
-    }
+}
+
+fn say_under(output: &mut Output, text: &str, room: usize) {
+    let text = fitted(text, room.saturating_sub(6));
+    let text = output.paint.apply(Style::Dim, &text);
+    output.line(format!("      {text}"));
 }
 
 fn describe(output: &mut Output, report: &StatusReport) {

@@ -129,11 +129,13 @@ fn list(overview: &OverviewReport, view: &View<'_>, columns: usize) -> Vec<Row> 
     let mut rows = Vec::new();
     let mut item = 0;
     for (heading, style, lines) in lines::groups(overview) {
-        if lines.is_empty() {
+        let incidents = lines::incidents_under(heading, overview);
+        let all = lines.len() + incidents.len();
+        if all == 0 {
             continue;
         }
         rows.push(Row::plain(""));
-        rows.push(Row::styled(style, format!("{heading} ({})", lines.len())));
+        rows.push(Row::styled(style, format!("{heading} ({all})")));
         for line in lines {
             let selected = Some(item) == view.selected;
             let shown = lines::line(line, view.now);
@@ -144,21 +146,24 @@ fn list(overview: &OverviewReport, view: &View<'_>, columns: usize) -> Vec<Row> 
                     text,
                 });
             }
-            if let Some(question) = &line.question {
-                let how = if question.options.is_empty() {
-                    format!("mission answer {} \"…\"", question.number)
-                } else {
-                    lines::options(question)
+            // What a key answers needs no command.
+            if let Some(how) = lines::next_steps(line).into_iter().next() {
+                let style = match line.question {
+                    Some(_) => Style::Yellow,
+                    None => Style::Dim,
                 };
                 rows.push(Row {
                     item: Some(item),
-                    ..Row::styled(Style::Yellow, format!("    {how}"))
+                    ..Row::styled(style, format!("    {how}"))
                 });
             }
             item += 1;
         }
+        for incident in incidents {
+            rows.push(Row::plain(format!("  {}", lines::incident(incident))));
+        }
     }
-    if item == 0 {
+    if overview.needs_you.is_empty() && overview.working.is_empty() {
         rows.push(Row::plain(""));
         rows.push(Row::plain(lines::idle(overview)));
     }
@@ -174,24 +179,20 @@ fn list(overview: &OverviewReport, view: &View<'_>, columns: usize) -> Vec<Row> 
 /// One row where there is room, else two.
 fn of_line(shown: &Shown, selected: bool, columns: usize) -> Vec<String> {
     let mark = if selected { "› " } else { "  " };
-    let name = match shown.task.as_str() {
-        "" => shown.title.clone(),
-        task => format!("{task} {}", shown.title),
-    };
     let numbers = shown.numbers.join(" · ");
-    if columns < WIDE {
-        let under = format!("    {} · {numbers}", shown.activity);
-        return vec![format!("{mark}{name}"), under];
-    }
-    let name = match shown.repository.as_str() {
-        "" => name,
-        repository => format!("{name} ({repository})"),
+    let activity = match &shown.last_line {
+        Some(last) => format!("{} · {last}", shown.activity),
+        None => shown.activity.clone(),
     };
+    if columns < WIDE {
+        let under = format!("    {numbers} · {activity}");
+        return vec![format!("{mark}{}", shown.name()), under];
+    }
     let name_room = columns * 2 / 5 - 2;
     let numbers = fitted(&numbers, columns / 3);
     let rest = columns - 2 - name_room - 2 - 2 - numbers.width();
-    let name = padded(&name, name_room);
-    let activity = padded(&shown.activity, rest);
+    let name = padded(&shown.name(), name_room);
+    let activity = padded(&activity, rest);
     vec![format!("{mark}{name}  {activity}  {numbers}")]
 }
 
@@ -247,6 +248,10 @@ fn details(overview: &OverviewReport, view: &View<'_>, columns: usize) -> Vec<Ro
     ];
     for text in fields.into_iter().flatten() {
         rows.extend(wrapped(&text, columns).into_iter().map(Row::plain));
+    }
+    if line.question.is_none() {
+        let steps = lines::next_steps(line).into_iter();
+        rows.extend(steps.map(|step| Row::styled(Style::Dim, format!("{:<12}{step}", "next"))));
     }
     if let Some(question) = &line.question {
         rows.push(Row::plain(""));

@@ -19,7 +19,7 @@ fn overview(title: &str) -> OverviewReport {
         })
     };
     let mut asks = line("asks", title);
-    asks["activity"] = json!("Asks: may it run pip install numpy?");
+    asks["activity"] = json!("Asks: May it run pip install numpy?");
     asks["question"] = json!({
         "number": 3, "question": "May it run pip install numpy?", "options": ["Allow", "Deny"],
     });
@@ -27,7 +27,7 @@ fn overview(title: &str) -> OverviewReport {
         "at": "2026-01-04T12:04:00Z", "autopilot": "running", "agents": 2, "max_agents": 4,
         "ready": 1, "waiting": 0, "needs_you": [asks],
         "working": [line("works", title), line("checks", "Another task")],
-        "finished": [], "left_out": 0,
+        "finished": [], "incidents": [], "terminals": [], "left_out": 0,
         "tokens_today": {"input": 0, "output": 0, "cache_read": 0, "cache_write": 0,
                          "counted": 0},
         "cost_today": {},
@@ -73,7 +73,7 @@ fn a_wide_picture_has_a_row_for_each_and_the_options_of_a_question() {
     let overview = overview("Square roots");
     let picture = picture(&overview, 120, 20, 0);
     let text = picture.join("\n");
-    assert!(text.contains("› T-10 Square roots (calc)"), "{text}");
+    assert!(text.contains("› T-10 Square roots (calc, claude)"), "{text}");
     assert!(text.contains("    1 Allow · 2 Deny"), "{text}");
     assert!(text.contains("Needs you (1)") && text.contains("Working (2)"));
     assert!(text.contains("waits 4 min · 31 k tokens"), "{text}");

@@ -46,7 +46,7 @@ pub async fn board_the_overview_reads_every_task_with_its_last_attempt(url: DbUr
         async move {
             db.read(move |tx| {
                 Box::pin(async move {
-                    let standing = board::standing(tx).await?;
+                    let standing = board::standing(tx, minutes_later(4)).await?;
                     let (finished, count) = board::finished_after(tx, since, None, 1).await?;
                     let elsewhere = board::finished_after(tx, since, Some("/elsewhere"), 1);
                     assert_eq!(elsewhere.await?, (Vec::new(), 0));
