@@ -295,13 +295,83 @@ pub(crate) fn is_seen_elsewhere(node: &NodeRef) -> bool {
 }
 
 /// Names of several parts are seldom meant for something else; a small word
-/// (`clone`, `join`) is mostly a method of a library.
+/// (`clone`, `join`) is mostly a method of a library. What a language has in scope without
+/// an import is the language's own: who uses nothing else would lean on it alone.
 fn distinctiveness(name: &str) -> f64 {
     let parts = crate::words::parts(name).count();
     let is_capital = name.bytes().next().is_some_and(|b| b.is_ascii_uppercase());
     match (parts, is_capital) {
+        _ if ALWAYS_IN_SCOPE.contains(&name) => 0.0,
         (2.., _) => 2.0,
         (_, true) => 1.0,
         (_, false) => 0.05,
     }
 }
+
+/// Capital names that Rust, Java, JavaScript and Python know without an import.
+const ALWAYS_IN_SCOPE: &[&str] = &[
+    "Array",
+    "AsMut",
+    "AsRef",
+    "Boolean",
+    "Box",
+    "Character",
+    "Class",
+    "Clone",
+    "Copy",
+    "Date",
+    "Default",
+    "Double",
+    "DoubleEndedIterator",
+    "Drop",
+    "Eq",
+    "Err",
+    "Error",
+    "ExactSizeIterator",
+    "Exception",
+    "Extend",
+    "Float",
+    "Fn",
+    "FnMut",
+    "FnOnce",
+    "From",
+    "FromIterator",
+    "Function",
+    "Integer",
+    "Into",
+    "IntoIterator",
+    "Iterable",
+    "Iterator",
+    "Long",
+    "Map",
+    "Math",
+    "None",
+    "Number",
+    "Object",
+    "Ok",
+    "Option",
+    "Ord",
+    "PartialEq",
+    "PartialOrd",
+    "Promise",
+    "Proxy",
+    "RegExp",
+    "Result",
+    "Runnable",
+    "Self",
+    "Send",
+    "Set",
+    "Sized",
+    "Some",
+    "String",
+    "Symbol",
+    "Sync",
+    "System",
+    "Thread",
+    "ToOwned",
+    "ToString",
+    "TryFrom",
+    "TryInto",
+    "Unpin",
+    "Vec",
+];

@@ -73,7 +73,10 @@ fn a_wide_picture_has_a_row_for_each_and_the_options_of_a_question() {
     let overview = overview("Square roots");
     let picture = picture(&overview, 120, 20, 0);
     let text = picture.join("\n");
-    assert!(text.contains("› T-10 Square roots (calc, claude)"), "{text}");
+    assert!(
+        text.contains("› T-10 Square roots (calc, claude)"),
+        "{text}"
+    );
     assert!(text.contains("    1 Allow · 2 Deny"), "{text}");
     assert!(text.contains("Needs you (1)") && text.contains("Working (2)"));
     assert!(text.contains("waits 4 min · 31 k tokens"), "{text}");
