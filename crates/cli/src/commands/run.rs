@@ -12,7 +12,7 @@ use missiond_api::operations::communication::{
 };
 use missiond_api::operations::execution::{
     ExecutionDetails, ExecutionParams, ExecutionShow, ExecutionStart, ExecutionStartParams,
-    ExecutionSummary,
+    ExecutionSummary, Happening,
 };
 use missiond_api::operations::overview::{Overview, OverviewParams};
 use missiond_core::{
@@ -240,7 +240,7 @@ fn wait(
         })?;
         if !output.is_json() {
             let new = details.timeline.iter().filter(|item| item.sequence > shown);
-            for item in new {
+            for item in new.filter(|item| !was_typed(item)) {
                 output.line(happening(item));
             }
         }
@@ -274,6 +274,11 @@ fn wait(
             return Ok(outcome.exit_code());
         }
     }
+}
+
+/// What the person who waits has just said, or what was said with it, is no news.
+fn was_typed(item: &Happening) -> bool {
+    matches!(item.title.as_str(), "prompt" | "operator")
 }
 
 /// The run with what its agent said last: its screen shows that before its transcript

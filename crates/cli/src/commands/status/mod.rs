@@ -16,6 +16,7 @@ use missiond_api::operations::overview::{
 use missiond_api::operations::system::{DaemonState, DaemonStatus, StatusReport};
 use missiond_api::{Client, ClientError};
 use missiond_core::ErrorCode;
+use missiond_pty::host::HostFiles;
 use serde::Serialize;
 
 use crate::args::StatusArgs;
@@ -107,7 +108,13 @@ pub(super) fn bare(reach: &Reach, output: &mut Output) -> Result<ExitCode, Failu
         // It says how things are; that nothing runs is an answer.
         return looked.map(|_| ExitCode::SUCCESS);
     }
-    output.line("missiond runs coding agents for you. Nothing runs at the moment.");
+    match agents_left(reach) {
+        0 => output.line("missiond runs coding agents for you. Nothing runs at the moment."),
+        agents => {
+            output.line("missiond runs coding agents for you. Its daemon is not running.");
+            output.line(go_on(agents));
+        }
+    }
     output.line("");
     output.line("  mission demo               watch agents work off five tasks, without a key");
     output.line("  mission run \"fix the bug\"  give an agent work in this folder");
@@ -141,7 +148,10 @@ fn running(reach: &Reach, output: &mut Output) -> Result<Option<Client>, Failure
         Ok(client) => Ok(Some(client)),
         Err(ClientError::NotRunning { .. }) => {
             let died = process::died(&reach.home);
-            let stopped = serde_json::json!({"state": "stopped", "ended_without_closing": died});
+            let agents = agents_left(reach);
+            let stopped = serde_json::json!({
+                "state": "stopped", "ended_without_closing": died, "agents": agents,
+            });
             output.result(&stopped, |output, _| {
                 if let Some(pid) = died {
                     output.line(format!(
@@ -149,10 +159,26 @@ fn running(reach: &Reach, output: &mut Output) -> Result<Option<Client>, Failure
                     ));
                 }
                 output.line("The daemon is not running. `mission up` starts it.");
+                if agents > 0 {
+                    output.line(go_on(agents));
+                }
             });
             Ok(None)
         }
         Err(error) => Err(error.into()),
+    }
+}
+
+/// How many agents go on without a daemon.
+fn agents_left(reach: &Reach) -> usize {
+    let records = HostFiles::records(&reach.home.slots_dir()).unwrap_or_default();
+    records.iter().filter(|record| record.is_alive()).count()
+}
+
+fn go_on(agents: usize) -> String {
+    match agents {
+        1 => "1 agent goes on without it; `mission up` takes it up again.".to_owned(),
+        n => format!("{n} agents go on without it; `mission up` takes them up again."),
     }
 }
 
