@@ -377,6 +377,19 @@ fn a_mistyped_engine_or_script_is_refused_with_the_nearest_name() {
     let (code, said) = run(&["rehearsal", "--", "helo"]);
     assert_eq!(code, 2, "{said}");
     assert!(said.contains("did you mean `hello`?"), "{said}");
+    // A task is refused as it is added, not when somebody works on it.
+    let add = ["task", "add", "x", "--engine", "rehearsal", "--"];
+    let (code, said) = home.failure(&[&add[..], &["nosuchscript"]].concat());
+    assert_eq!(code, 2, "{said}");
+    assert!(
+        said.contains("there is no script `nosuchscript`; there are hello, "),
+        "{said}"
+    );
+    assert_eq!(home.json(&["task", "list"])["tasks"], json!([]));
+    let added = home.json(&[&add[..], &["hello", "--speed", "9"]].concat());
+    let number = added["task"]["number"].as_str().unwrap();
+    let shown = text(&home.mission(&["task", "show", number]).stdout);
+    assert!(shown.contains("arguments   hello --speed 9\n"), "{shown}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Our MCP server before other people's judges: the official conformance suite in
 //! both eras, and the MCP Inspector, which lists and calls our tools as any client
-//! would. `docs/mcp.md` says which scenarios do not apply, and why.
+//! would. `docs/how/mcp.md` says which scenarios do not apply, and why.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! What the documents show is what the program does: every line of a document
 //! that begins with `$ mission` is run, in order, in a home of its own.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::harness::{TestHome, text};
 
@@ -9,16 +9,9 @@ use crate::harness::{TestHome, text};
 fn every_command_shown_in_the_documents_works() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut documents = vec![root.join("README.md"), root.join("CONTRIBUTING.md")];
-    documents.extend(
-        std::fs::read_dir(root.join("docs"))
-            .unwrap()
-            .map(|entry| entry.unwrap().path()),
-    );
+    collect_pages(&root.join("docs"), &mut documents);
     let mut run = 0;
-    for document in documents
-        .iter()
-        .filter(|path| path.extension().is_some_and(|e| e == "md"))
-    {
+    for document in &documents {
         let home = TestHome::new();
         for line in std::fs::read_to_string(document).unwrap().lines() {
             let Some(arguments) = line.trim().strip_prefix("$ mission ") else {
@@ -43,7 +36,7 @@ fn every_command_shown_in_the_documents_works() {
 #[test]
 fn the_table_of_the_catalogue_names_operations_that_exist() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let document = std::fs::read_to_string(root.join("docs/mcp.md")).unwrap();
+    let document = std::fs::read_to_string(root.join("docs/reference/mcp.md")).unwrap();
     let (_, section) = document
         .split_once("## The catalogue and its plan")
         .unwrap();
@@ -63,6 +56,18 @@ fn the_table_of_the_catalogue_names_operations_that_exist() {
         }
     }
     assert!(named > 80, "{named}");
+}
+
+/// Every Markdown file below a folder.
+fn collect_pages(folder: &Path, pages: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            collect_pages(&path, pages);
+        } else if path.extension().is_some_and(|extension| extension == "md") {
+            pages.push(path);
+        }
+    }
 }
 
 /// Words as a shell would see them; the documents use no more than quotes.

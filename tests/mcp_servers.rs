@@ -220,7 +220,7 @@ fn the_bench_of_tool_calls_prints_every_metric() {
 }
 
 /// Scenarios of the suite that apply to a client which asks nobody and
-/// authorizes with headers; `docs/toolhub.md` says why the others do not.
+/// authorizes with headers; `docs/how/tool-hub.md` says why the others do not.
 #[test]
 fn the_conformance_suite_finds_no_fault_with_our_client() {
     let Some(folder) = installed() else { return };

@@ -376,3 +376,157 @@ fn servers_are_added_removed_and_brought_back_by_a_person() {
         .filter(|event| event["event"]["type"] == "config_changed");
     assert_eq!(told.count(), 6, "two undone, and the undoing");
 }
+
+/// Sets a port that somebody else has, and tries to restart: what is said, and how to
+/// get out, is the same on the terminal, in the log and of the doctor.
+#[test]
+fn a_value_with_which_no_daemon_starts_is_taken_back_without_one() {
+    let home = TestHome::with_config(WRITTEN);
+    home.start();
+    let (_, refused) = home.failure(&["config", "set", "http.listen", "192.0.2.1:80"]);
+    assert!(refused.contains("must be a loopback address"), "{refused}");
+
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    home.json(&["config", "set", "http.listen", &address]);
+    let (code, failed) = home.failure(&["daemon", "restart"]);
+    assert_eq!(code, 7, "{failed}");
+    assert!(failed.contains(&format!("cannot listen on {address}")));
+    let way_out = format!(
+        "`http.listen` stands in {}: `mission config undo 1` takes the change back, `mission \
+         config unset http.listen` takes it out",
+        home.home().config_file().display()
+    );
+    assert!(failed.contains(&way_out), "{failed}");
+    let logs = home.mission(&["logs", "--json"]);
+    let logs = text(&logs.stdout);
+    let told: Value = serde_json::from_str(logs.lines().next_back().unwrap()).unwrap();
+    assert_eq!(told["message"], "daemon start failed");
+    assert_eq!(told["way_out"], way_out.as_str(), "{told}");
+    let doctor = home.mission(&["doctor"]);
+    let doctor = text(&doctor.stdout);
+    assert!(doctor.contains(&way_out), "{doctor}");
+    assert!(doctor.contains("it cannot start: see `HTTP port`"));
+
+    // All of it works without a daemon, and starts none.
+    assert_eq!(
+        home.json(&["config", "get", "http.listen"])["data"],
+        address
+    );
+    assert_eq!(
+        home.json(&["config", "history"])["changes"][0]["key"],
+        "http.listen"
+    );
+    let (code, refused) = home.failure(&[
+        "config",
+        "set",
+        "finish",
+        "branch",
+        "--repository",
+        "/nowhere",
+    ]);
+    assert!(refused.contains("only a running one changes"), "{refused}");
+    assert!(refused.contains("`mission up` starts it"), "{refused}");
+    assert_eq!(code, 3);
+    let undone = home.mission(&["config", "undo"]);
+    let undone = text(&undone.stdout);
+    assert!(
+        undone.contains("No daemon runs: it takes effect when one starts."),
+        "{undone}"
+    );
+    assert_eq!(file_of(&home), WRITTEN);
+    let (code, refused) = home.failure(&["config", "undo"]);
+    assert_eq!(code, 4, "an undo is not undone by chance: {refused}");
+    home.json(&["config", "set", "autopilot.max_agents", "3"]);
+    let (_, refused) = home.failure(&["config", "set", "log.level", "loud"]);
+    assert!(refused.contains("`log.level`"), "{refused}");
+    assert_eq!(
+        text(
+            &home
+                .mission(&["config", "get", "autopilot.max_agents"])
+                .stdout
+        ),
+        "3"
+    );
+    assert!(!home.home().socket().exists());
+
+    // The next daemon tells what it was not there for, once, and takes it back.
+    home.start();
+    assert_eq!(key(&home, "autopilot.max_agents")["data"], 3);
+    home.json(&["config", "undo"]);
+    assert_eq!(file_of(&home), WRITTEN);
+    home.json(&["daemon", "restart"]);
+    let told = |home: &TestHome| -> Vec<(u64, Value)> {
+        let events = home.events();
+        let events = events.iter().map(|event| &event["event"]);
+        let changes = events.filter(|event| event["type"] == "config_changed");
+        let pair = |event: &Value| (event["change"].as_u64().unwrap(), event["undoes"].clone());
+        changes.map(pair).collect()
+    };
+    let expected = [
+        (1, Value::Null),
+        (2, json!(1)),
+        (3, Value::Null),
+        (4, json!(3)),
+    ];
+    assert_eq!(told(&home), expected);
+    // A refused start is no crash.
+    assert_eq!(home.json(&["status"])["incidents"], json!([]));
+    let (code, unknown) = home.failure(&["config", "get", "autopilot.max_agent"]);
+    assert_eq!(code, 4);
+    assert!(unknown.contains("`autopilot.max_agents`"), "{unknown}");
+}
+
+#[test]
+fn rules_tokens_and_logins_are_told_on_the_timeline_without_what_lets_in() {
+    let home = TestHome::started();
+    let http = Http::of(&home);
+    home.json(&["permission", "add", "deny", "--tool", "Bash"]);
+    home.json(&["permission", "remove", "P-1"]);
+    let secret = token(&home, "ci");
+    home.json(&["token", "revoke", "ci"]);
+    let login = http.log_in(&home);
+    let origin = http.origin();
+    let headers = [
+        ("origin", origin.as_str()),
+        ("cookie", login.cookie.as_str()),
+        ("x-mission-csrf", login.csrf.as_str()),
+    ];
+    assert_eq!(
+        http.send("DELETE", "/api/v1/session", &headers, b"").status,
+        204
+    );
+    let events = home.events();
+    let told = |event: &&Value| {
+        let kind = event["type"].as_str().unwrap();
+        kind.starts_with("permission_rule_") || kind.starts_with("access_")
+    };
+    let mut told: Vec<_> = events
+        .iter()
+        .map(|event| &event["event"])
+        .filter(told)
+        .cloned()
+        .collect();
+    let whole = json!(told).to_string();
+    assert!(
+        !whole.contains(&secret) && !whole.contains(&login.cookie),
+        "{whole}"
+    );
+    for event in &mut told {
+        let event = event.as_object_mut().unwrap();
+        event.remove("access");
+        event.remove("expires_at");
+    }
+    let rule = |kind: &str| json!({ "type": kind, "rule": "P-1", "sentence": "deny Bash", "by": "person" });
+    let access =
+        |kind: &str, of: &str, name: &str| json!({ "type": kind, "kind": of, "name": name });
+    let expected = [
+        rule("permission_rule_added"),
+        rule("permission_rule_removed"),
+        access("access_granted", "token", "ci"),
+        access("access_revoked", "token", "ci"),
+        access("access_granted", "session", "a browser"),
+        access("access_revoked", "session", "a browser"),
+    ];
+    assert_eq!(told, expected);
+}

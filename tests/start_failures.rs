@@ -15,7 +15,9 @@ fn a_typo_in_the_configuration_is_named_with_its_line() {
         message,
         format!(
             "error: the daemon did not start: {}, line 3: unknown key `ipc.max_conections`; did \
-             you mean `ipc.max_connections`?",
+             you mean `ipc.max_connections`?\nhint: `ipc.max_conections` stands in {}: `mission \
+             config unset ipc.max_conections` takes it out",
+            file.display(),
             file.display()
         )
     );
@@ -24,6 +26,9 @@ fn a_typo_in_the_configuration_is_named_with_its_line() {
     assert!(message.contains("line 3"), "{message}");
     let (code, message) = home.failure(&["timeline", "query"]);
     assert_eq!((code, message.contains("line 3")), (7, true), "{message}");
+    let unset = home.json(&["config", "unset", "ipc.max_conections"]);
+    assert_eq!(unset["effect"], "restart", "{unset}");
+    home.start();
 }
 
 #[test]

@@ -238,3 +238,23 @@ fn one_more_engine_tries_what_is_in_review_and_one_that_changed_nothing_waits_to
     assert_ne!(code, 0);
     assert!(why.contains("only what has not ended"), "{why}");
 }
+
+#[test]
+fn an_engine_with_its_model_tries_a_task_once() {
+    let field = paused();
+    let repository = field.repository();
+    let repository = repository.to_str().unwrap();
+    let add = ["task", "add", "divide", "--engine", "rehearsal"];
+    for (also, twice) in [
+        (&["rehearsal"][..], "rehearsal"),
+        (&["codex:a", "codex:b", "codex:a"], "codex:a"),
+    ] {
+        let also = also.iter().flat_map(|one| ["--also-engine", one]);
+        let rest = ["--repository", repository, "--", "hello"];
+        let args: Vec<_> = add.into_iter().chain(also).chain(rest).collect();
+        let (code, said) = field.home.failure(&args);
+        assert_eq!(code, 2, "{said}");
+        assert!(said.contains(&format!("{twice} is named twice")), "{said}");
+    }
+    assert_eq!(field.home.json(&["task", "list"])["tasks"], json!([]));
+}

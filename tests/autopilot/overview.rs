@@ -69,3 +69,47 @@ fn a_task_that_cannot_go_on_needs_a_person_and_says_how_to_answer() {
         "{inbox}"
     );
 }
+
+#[test]
+fn who_holds_a_place_is_first_in_the_inbox_as_in_the_overview() {
+    let field = Field::new();
+    let asks = "  - steps: [{ask: {tool: Run, args: ls}}]\n";
+    let script = field.script("alone", asks);
+    let folder = field.repository();
+    let folder = folder.to_str().unwrap();
+    let run = [
+        "run",
+        "Look",
+        "--cwd",
+        folder,
+        "--engine",
+        "rehearsal",
+        "--",
+    ];
+    field
+        .home
+        .json(&[&run[..], &[&script, "--speed", "50"]].concat());
+    let asked = |count: usize| {
+        wait_for("a question", || {
+            let inbox = field.home.json(&["inbox"]);
+            inbox["questions"].as_array().unwrap().len() == count
+        });
+    };
+    asked(1);
+    let task = field.task("Look too", asks, json!({}));
+    asked(2);
+    let inbox = field.home.json(&["inbox"]);
+    let first = &inbox["questions"][0];
+    assert_eq!(first["task"], task.as_str(), "{inbox}");
+    let overview = field.home.call("overview", &json!({}));
+    let numbers = |of: &Value, key: &str| -> Vec<Value> {
+        let lines = of.as_array().unwrap().iter();
+        lines
+            .map(|line| line.pointer(key).unwrap().clone())
+            .collect()
+    };
+    assert_eq!(
+        numbers(&inbox["questions"], "/number"),
+        numbers(&overview["needs_you"], "/question/number")
+    );
+}

@@ -333,6 +333,7 @@ fn closed_without_a_merge_it_is_blocked_and_goes_on_with_another() {
     let said = "pull request #1 was closed without a merge (https://example.org/o/r/pull/1)";
     assert!(reason.starts_with(said), "{reason}");
 
+    field.wait_for_quiet();
     let again = hosted.finish(&task, &PULL);
     assert_eq!(again["result"]["number"], 2, "{again}");
     assert_eq!(again["result"]["state"], "open");
@@ -365,6 +366,7 @@ fn newer_work_is_not_judged_by_the_pull_request_of_an_earlier_attempt() {
     let field = &hosted.field;
     let task = hosted.task("Say one", json!({"review": "after_approval"}));
     field.wait_status(&task, "review");
+    field.wait_for_quiet();
     assert_eq!(hosted.finish(&task, &PULL)["result"]["number"], 1);
     hosted.end("CLOSED");
     field.wait_status(&task, "blocked");
@@ -382,6 +384,7 @@ fn newer_work_is_not_judged_by_the_pull_request_of_an_earlier_attempt() {
     hosted.end("MERGED");
     field.wait_status(&other, "done");
     assert_eq!(field.show(&task)["task"]["status"], "review");
+    field.wait_for_quiet();
     let again = hosted.finish(&task, &PULL);
     assert_eq!(again["result"]["number"], 3, "{again}");
 }
@@ -402,6 +405,17 @@ fn without_gh_or_login_the_branch_is_pushed_and_the_note_says_what_to_do() {
         )
     );
     field.wait_for_quiet();
+    let shown = text(&field.home.mission(&["task", "show", &task]).stdout);
+    assert!(
+        shown.contains("then pull_request, without a review before it\n"),
+        "{shown}"
+    );
+    let next =
+        json!({ "title": "next", "finish": "pull_request", "repository": field.repository() });
+    let params = json!({ "task": next, "depends_on": [task] });
+    let added = field.home.call("board_add", &params);
+    let warning = added["warnings"].to_string();
+    assert!(warning.contains("`gh` is not installed"), "{added}");
     hosted.install_gh();
     hosted.tell("logged-out", "");
     let finish = [

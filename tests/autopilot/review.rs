@@ -75,6 +75,13 @@ fn work_waits_for_approval_and_what_needs_it_waits_too() {
     assert_eq!(parents.split(' ').count(), 1, "a squash is one commit");
     assert_eq!(field.show(&first)["task"]["status"], "done");
     assert_eq!(listed(&field, &first), Value::Null, "its place is free");
+    for finish in [&["worktree", "finish", &first][..], &args] {
+        let (code, again) = field.home.failure(finish);
+        assert_eq!(code, 5, "{again}");
+        let done = format!("{first} is done since ");
+        assert!(again.contains(&done), "{again}");
+    }
+    assert!(field.home.mission(&["review", &first]).status.success());
     field.wait_status(&second, "done");
     let moves: Vec<_> = field.events("board_task_updated");
     assert!(moves.iter().any(|event| event["status"] == "review"));

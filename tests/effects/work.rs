@@ -172,8 +172,8 @@ fn the_overview_by_mcp_is_that_of_the_command_line() {
     agent.done("slot_spawn", asked);
     let by_mcp = agent.done("overview", json!({}));
     let by_hand = home.json(&["status"]);
-    assert_eq!(by_mcp["working"][0]["slot"], "one");
-    assert_eq!(by_hand["working"][0]["slot"], "one");
+    assert_eq!(by_mcp["terminals"][0]["slot"], "one");
+    assert_eq!(by_hand["terminals"][0]["slot"], "one");
     let until = by_mcp["at"].clone();
     let seen = agent.done("overview_seen", json!({ "until": until }));
     assert_eq!(home.json(&["status"])["seen_at"], seen["seen_at"]);

@@ -19,6 +19,7 @@ function line(number: number, round: number, more: Partial<OverviewLine> = {}): 
     task: `T-${number}`,
     repository: { name: number % 3 ? "calc" : "greet", path: "/home/ann/calc" },
     execution: `execution_${number}`,
+    slot: `T-${number}`,
     engine: ENGINES[number % ENGINES.length] ?? "claude",
     activity: WORDS[(number + round) % WORDS.length] ?? "Thinks",
     last_line: `${LAST[(number + round) % LAST.length]} · ${round}`,
@@ -30,6 +31,11 @@ function line(number: number, round: number, more: Partial<OverviewLine> = {}): 
     ...(number % 2 ? { checks: { round: 1, passed: 3, failed: number % 4 === 1 ? 1 : 0 } } : {}),
     ...more,
   };
+}
+
+/** A run or a terminal that belongs to no task. */
+function alone(number: number, more: Partial<OverviewLine>): OverviewLine {
+  return line(number, 0, { task: null, checks: null, last_line: null, ended_at: new Date(Date.now() - 12 * MINUTE).toISOString(), ...more });
 }
 
 /** A report with so many agents that work; `round` changes what each says. */
@@ -45,30 +51,39 @@ export function manyAgents(count: number, round = 0): OverviewReport {
     needs_you: [
       line(901, 0, {
         kind: "asks",
-        activity: "Asks: may it run `pip install numpy`?",
+        activity: "Asks: May it run pip install numpy?",
         last_line: null,
-        question: { number: 31, question: "Bash command: pip install numpy", ...allow, allows: "Yes", denies: "No, tell it what to do instead" },
+        question: { number: 31, headline: "May it run pip install numpy?", question: "Bash command: pip install numpy", ...allow, allows: "Yes", denies: "No, tell it what to do instead" },
       }),
       line(902, 0, {
         kind: "question",
         activity: "Asks: How loud shall it shout?",
         last_line: null,
-        question: { number: 32, question: "How loud shall it shout?", options: ["one exclamation mark", "three exclamation marks"] },
+        question: { number: 32, headline: "How loud shall it shout?", question: "How loud shall it shout?", options: ["one exclamation mark", "three exclamation marks"] },
       }),
       line(903, 0, {
         kind: "question",
         activity: "Asks: What shall the command be called?",
         last_line: null,
-        question: { number: 33, question: "What shall the command be called?" },
+        question: { number: 33, headline: "What shall the command be called?", question: "What shall the command be called?" },
       }),
+      line(906, 0, { kind: "error", activity: "The limit of the account is reached", last_line: null }),
       line(904, 0, { kind: "review", activity: "3 of 3 checks passed", last_line: null }),
       line(905, 0, { kind: "blocked", activity: "The check `grep -q div README.md` failed 3 times", last_line: null, holds_place: false }),
     ],
-    working: Array.from({ length: count }, (_, index) => line(count - index, round)),
+    working: [
+      ...Array.from({ length: count - 1 }, (_, index) => line(count - index, round)),
+      line(907, 0, { kind: "waits", activity: "Tried again in about 4 min after the check `make` failed", last_line: null, slot: null, holds_place: false }),
+    ],
     finished: [
       line(951, 0, { kind: "done", activity: "Merged into main", last_line: null, ended_at: new Date(Date.now() - 2 * MINUTE).toISOString() }),
       line(952, 0, { kind: "failed", activity: "Given up after 3 tries", last_line: null, ended_at: new Date(Date.now() - 9 * MINUTE).toISOString() }),
+      line(953, 0, { kind: "not_kept", activity: "T-951 was kept", last_line: null, checks: { round: 1, passed: 0, failed: 0 }, ended_at: new Date(Date.now() - 9 * MINUTE).toISOString() }),
+      alone(954, { kind: "crashed", activity: "Ended with exit 1" }),
+      alone(956, { kind: "cancelled", activity: "Cancelled by you" }),
     ],
+    terminals: [alone(957, { kind: "terminal", title: "shell", activity: "Opened by hand", engine: "generic", ended_at: null })],
+    incidents: [],
     left_out: 0,
     seen_at: new Date(Date.now() - 40 * MINUTE).toISOString(),
     tokens_today: { input: 812_000, output: 41_000, cache_read: 3_200_000, cache_write: 9000, counted: 862_000 },

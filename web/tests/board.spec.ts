@@ -174,6 +174,13 @@ test("nothing is missing after the daemon was killed and started again", async (
   await expect(board.locator(`${column("ready")} .card`)).toHaveCount(3);
 });
 
+test("work that is ready for review has its column before there is any", async ({ stage, board }) => {
+  await stage.call("board_add", { task: { title: "Draw the map", isolation: "none" } });
+  await board.goto(`${await stage.address()}/board`);
+  await expect(board.locator(".column h2")).toHaveText(["Waiting 0", "Ready 1", "Running 0", "Ready for review 0", "Done 0"]);
+  await expect(board.locator(column("review"))).toContainText("Verified work that waits for you to merge it.");
+});
+
 test("filters, the graph and the palette find a task", async ({ stage, board }) => {
   await stage.call("board_add", { task: { title: "Write the lexer", isolation: "none", labels: ["core"] } });
   await stage.call("board_add", { task: { title: "Write the docs", isolation: "none" }, depends_on: ["T-1"] });

@@ -58,11 +58,11 @@ test("what begins to wait is told once to who looks elsewhere, and leads there",
   // The first is seen. The next is asked before the first has waited long.
   await ask(stage, "make ready");
   await ask(stage, "make test");
-  await expect.poll(() => shown(page)).toEqual([{ title: "mission", body: "Run: make test" }]);
+  await expect.poll(() => shown(page)).toEqual([{ title: "mission", body: "May it run make test?" }]);
   // The next comes soon after that and is covered by it.
   await ask(stage, "make deploy");
   await expect.poll(() => looks(page)).toBe(3);
-  expect(await shown(page)).toEqual([{ title: "mission", body: "Run: make test" }]);
+  expect(await shown(page)).toEqual([{ title: "mission", body: "May it run make test?" }]);
   await press(context);
   await expect(page).toHaveURL(/\/\?at=Q-2$/);
   await expect(page.locator(".now-row.selected")).toContainText("make test");

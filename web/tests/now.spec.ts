@@ -55,6 +55,20 @@ test("a permission is allowed and a question answered by keys alone", async ({ s
   );
 });
 
+test("a question that wants words is answered in place", async ({ stage, board }) => {
+  await stage.makeRepository();
+  const script = stage.script("port", steps("      - question: Which port?", "      - say: It listens on {{answer}}."));
+  await stage.task("port", { title: "Serve it", args: [script] });
+  await stage.autopilot("running");
+  const row = board.locator(`[data-group="needs"] .now-row`, { hasText: "Which port?" });
+  const words = row.getByRole("textbox");
+  await words.fill("7070");
+  await words.press("Enter");
+  await expect(row).toHaveCount(0);
+  const answered = await stage.call("question_list", { all: true });
+  expect(answered.questions.find((each) => each.question.includes("Which port?"))?.answer).toBe("7070");
+});
+
 test("who works on what is one line each, and what is finished is marked as seen", async ({ stage, board }) => {
   await stage.makeRepository();
   const number = await working(stage);
@@ -125,6 +139,20 @@ test("a blocked task says what its check said, and is retried in place", async (
   await expect.poll(async () => (await stage.call("board_show", { task: number })).task.status).toBe("open");
 });
 
+test("a command that is too long for its line is shown to its end before it is allowed", async ({ stage, board }) => {
+  await stage.makeRepository();
+  const command = `make install ${Array.from({ length: 30 }, (_, index) => `part-${index}`).join(" ")} && rm -rf build`;
+  const script = stage.script("long", steps(`      - ask: {tool: Run, args: "${command}"}`, "      - think: 120"));
+  await stage.task("long", { title: "Install all of it", args: [script] });
+  await stage.autopilot("running");
+  const row = board.locator('.now-row[data-kind="asks"]');
+  await expect(row.locator(".row-activity")).toHaveText(/^May it run make install part-0 .*…/);
+  await expect(row.getByRole("region", { name: /^All of Q-/ })).toHaveText(command);
+  await board.keyboard.press("o");
+  await expect(row.getByRole("button", { name: "Allow for an hour" })).toBeVisible();
+  expect((await row.innerText()).split("rm -rf build")).toHaveLength(2);
+});
+
 test("words are an answer where words are wanted", async ({ stage, board }) => {
   await stage.makeRepository();
   const script = stage.script(
@@ -166,6 +194,23 @@ test("agents that hold a place come first, under headings", async ({ stage, page
   await expect(kinds.last()).toContainText("tokens");
   await expect(kinds.last()).toContainText("$");
   await expect(kinds.first().locator(".check-dot")).toHaveCount(4);
+  await expect(kinds.first().locator(".row-activity")).toHaveText("May it run pip install numpy?");
+  // An agent whose turn ended in an error waits as one that asks does, and can be told to go on.
+  await expect(kinds.nth(1).locator(".mark")).toHaveText("error");
+  await expect(kinds.nth(1).getByRole("button", { name: "Message" })).toBeVisible();
+});
+
+test("what waits, ended or was not kept says so, and terminals come last without numbers", async ({ stage, page }) => {
+  await playAgents(page, 3);
+  await stage.signIn(page);
+  const group = (name: string) => page.locator(`[data-group="${name}"] .now-row`);
+  await expect(group("working").last().locator(".mark")).toHaveText("waiting");
+  await expect(group("working").last().getByRole("button", { name: "Message" })).toHaveCount(0);
+  await expect(group("finished").locator(".mark")).toHaveText(["done", "failed", "not kept", "failed", "cancelled"]);
+  await expect(group("finished").nth(2).locator(".checks")).toHaveText("no checks");
+  await expect(page.locator(".now-group h2").last()).toHaveText("Terminals 1");
+  await expect(group("terminals").locator(".row-used")).toHaveCount(0);
+  await expect(group("terminals")).not.toContainText("tokens");
 });
 
 test("the autopilot is a switch with words, and stopping everything asks first", async ({ stage, board }) => {
@@ -213,11 +258,44 @@ test("an agent that asks is answered on the page of its run and of its slot", as
   await expect(board.getByRole("link", { name: `${number} Install it` })).toBeVisible();
   await expect(board.getByRole("link", { name: "Journal of this run" })).toBeVisible();
   const asked = board.locator(".open-question");
-  await expect(asked).toContainText("make install");
+  await expect(asked).toContainText("May it run make install?");
   await asked.getByRole("button", { name: "Deny" }).click();
   await expect(asked).toHaveCount(0);
   const { questions } = await stage.call("question_list", { all: true });
   expect(questions[0]?.status).toBe("answered");
+});
+
+test("an agent that asks is answered on its card and in the list of runs", async ({ stage, board }) => {
+  await stage.makeRepository();
+  const number = await asking(stage);
+  const command = `make clean ${Array.from({ length: 30 }, (_, index) => `part-${index}`).join(" ")} && rm -rf build`;
+  const long = steps(`      - ask: {tool: Run, args: "${command}"}`, "      - think: 120");
+  const other = await stage.task("long", { title: "Clean it", args: [stage.script("long", long)] });
+  await stage.autopilot("running");
+  const open = async () => (await stage.call("question_list", { all: false })).questions;
+  await expect.poll(async () => (await open()).length).toBe(2);
+
+  await board.goto(`${await stage.address()}/board`);
+  const card = board.locator(".card-asks", { has: board.locator(`[data-task="${number}"]`) });
+  await expect(card).toContainText("May it run make install?");
+  const longCard = board.locator(".card-asks", { has: board.locator(`[data-task="${other}"]`) });
+  await expect(longCard.getByRole("region", { name: /^All of Q-/ })).toHaveText(command);
+  const { violations } = await new AxeBuilder({ page: board }).analyze();
+  expect(violations.map((each) => `${each.id}: ${each.nodes.map((node) => node.html).join(" | ")}`)).toEqual([]);
+  await board.screenshot({ path: "screenshots/board-asks.png" });
+  await card.getByRole("button", { name: "Deny" }).click();
+  await expect.poll(async () => (await open()).map(({ task }) => task)).toEqual([other]);
+  await expect(board).toHaveURL(/\/board$/);
+  await expect(card).toHaveCount(0);
+
+  await board.goto(`${await stage.address()}/executions`);
+  const run = board.getByRole("row", { name: /Clean it/ });
+  await expect(run.getByRole("region", { name: /^All of Q-/ })).toHaveText(command);
+  await board.screenshot({ path: "screenshots/runs-asks.png" });
+  await run.getByRole("button", { name: "Deny" }).click();
+  await expect.poll(async () => (await open()).length).toBe(0);
+  await expect(run.getByRole("button", { name: "Deny" })).toHaveCount(0);
+  await expect(run.locator(".mark").first()).not.toHaveText("asks");
 });
 
 test("what was the list of attention leads to now", async ({ stage, board }) => {
@@ -283,7 +361,7 @@ test("an incident is counted where it is listed and in the rail, and leads to th
 test("a terminal that a person opened is no agent at work", async ({ stage, board }) => {
   await stage.spawn("shell", ["sh"]);
   const row = board.locator('[data-group="terminals"] .now-row');
-  await expect(row).toContainText("Terminal opened by hand");
+  await expect(row).toContainText("Opened by hand");
   await expect(row.locator(".mark")).toHaveText("terminal");
   await expect(board.getByRole("heading", { name: "Working 0" })).toBeVisible();
   await expect(board.getByText("No agent works right now.")).toBeVisible();
@@ -294,7 +372,7 @@ test("a terminal that a person opened is no agent at work", async ({ stage, boar
 test("the facts of all lines stand below each other", async ({ stage, page }) => {
   await playAgents(page, 4);
   await stage.signIn(page);
-  await expect(page.locator('[data-group="finished"] .now-row')).toHaveCount(2);
+  await expect(page.locator('[data-group="finished"] .now-row')).toHaveCount(5);
   for (const part of [".row-facts", ".row-time", ".row-used", ".row-more"]) {
     const ends = await page.locator(part).evaluateAll((all) => all.map((each) => Math.round(each.getBoundingClientRect().right)));
     expect([...new Set(ends)], part).toHaveLength(1);
@@ -384,7 +462,7 @@ for (const { name, ...look } of LOOKS) {
     const page = await context.newPage();
     await playAgents(page, 12);
     await page.goto(await stage.link());
-    await expect(page.locator('[data-group="needs"] .now-row')).toHaveCount(5);
+    await expect(page.locator('[data-group="needs"] .now-row')).toHaveCount(6);
     await page.locator('[data-kind="works"] .row-more').first().click();
     const axe = new AxeBuilder({ page }).setLegacyMode().options({ resultTypes: ["violations"] });
     const { violations } = await axe.analyze();

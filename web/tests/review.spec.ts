@@ -212,7 +212,12 @@ test("red work says so before anything else, and is merged only by a second pres
   await expect(merge).toHaveClass(/danger/);
   await expect(sheet.locator(".primary")).toHaveCount(0);
   await board.screenshot({ path: "screenshots/review-merge-red.png" });
-  await merge.click();
+  // Enter in the form is no press, and one that is held is one press of the button.
+  await sheet.getByLabel("Merge commit").press("Enter");
+  await expect(merge).toBeEnabled();
+  await merge.focus();
+  for (let times = 0; times < 6; times += 1) await board.keyboard.down("Enter");
+  await board.keyboard.up("Enter");
   const yes = sheet.getByRole("button", { name: "Yes, merge red work" });
   await expect(yes).toBeVisible();
   expect(await stage.git("rev-parse", "main")).toBe(before);

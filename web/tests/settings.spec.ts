@@ -106,6 +106,10 @@ test("your rules come first, and what would happen is shown part by part", async
   await board.screenshot({ path: "screenshots/permissions-what-if.png" });
   await yours.getByRole("button", { name: "Remove P-1" }).click();
   await expect(yours.getByText("None yet.")).toBeVisible();
+  await board.locator(".toast").filter({ hasText: "P-1 is removed" }).getByRole("button", { name: "Undo" }).click();
+  await expect(yours.getByText("cargo test*")).toBeVisible();
+  await yours.getByRole("button", { name: "Remove P-2" }).click();
+  await expect(yours.getByText("None yet.")).toBeVisible();
 
   await yours.getByLabel("Tool", { exact: true }).fill("Read");
   await yours.getByRole("button", { name: "Add rule" }).click();
@@ -114,6 +118,23 @@ test("your rules come first, and what would happen is shown part by part", async
   await expect(yours.getByText("None yet.")).toBeVisible();
   const { rules } = await stage.call("permission_list", { decisions: 0 });
   expect(rules.filter((rule) => rule.source === "added" && rule.in_force)).toEqual([]);
+});
+
+test("a rule that was removed comes back as it was, with what it had left", async ({ stage, board }) => {
+  const added = { tool: "Bash", argument: "git push*", path: "src/**", engine: "codex", server: "files", slot: "kitty" };
+  await stage.call("permission_add", { effect: "deny", subject: added, seconds: 7200, uses: 3, by: "ann" });
+  const rule = async () => (await stage.call("permission_list", { decisions: 0 })).rules.find((each) => each.source === "added");
+  const before = await rule();
+  await board.goto(`${await stage.address()}/system/permissions`);
+  await board.getByRole("button", { name: "Remove P-1" }).click();
+  await expect.poll(rule).toBe(undefined);
+  await board.locator(".toast").getByRole("button", { name: "Undo" }).click();
+  await expect(board.getByText("The rule is in force again, as P-2.")).toBeVisible();
+  const after = await rule();
+  const rest = ({ name, created_at, expires_at, ...same }: NonNullable<typeof after>) => same;
+  expect(after && rest(after)).toEqual(before && rest(before));
+  const ends = (one: typeof after) => new Date(one?.expires_at ?? 0).getTime();
+  expect(Math.abs(ends(after) - ends(before))).toBeLessThan(2000);
 });
 
 test("a server is added, refused with a reason, removed and brought back", async ({ stage, board }) => {
@@ -151,6 +172,13 @@ test("a token is shown once, and a phone is paired by a code that works", async 
   await board.getByRole("button", { name: "Done" }).click();
   await expect(board.getByText(token.trim())).toHaveCount(0);
   await expect(board.getByRole("cell", { name: "ci", exact: true })).toBeVisible();
+  // There is no way back, and that is said before.
+  board.once("dialog", (dialog) => {
+    expect(dialog.message()).toContain("this cannot be undone");
+    void dialog.accept();
+  });
+  await board.getByRole("button", { name: "Revoke ci" }).click();
+  await expect(board.getByRole("cell", { name: "ci", exact: true })).toHaveCount(0);
 
   await board.getByRole("button", { name: "Pair a phone" }).click();
   const sheet = board.getByRole("dialog", { name: "Pair a phone" });

@@ -25,7 +25,9 @@ const status = async (stage: Stage, task: string) => (await stage.call("board_sh
 test("a stranger goes from an empty home to a merged task without a terminal", async ({ stage, board }) => {
   test.setTimeout(240_000);
   await stage.makeRepository();
-  await board.goto(`${await stage.address()}/board`);
+  // The first view is where the link leads; from there on only what is on the page is pressed.
+  await expect(board).toHaveURL(`${await stage.address()}/`);
+  const rail = board.getByRole("navigation", { name: "Views" });
   const steps = board.getByRole("region", { name: "First steps" });
   await expect(steps).toBeVisible();
   await inOrder(board, "first-steps-light");
@@ -33,20 +35,21 @@ test("a stranger goes from an empty home to a merged task without a terminal", a
 
   // The demo: its agents ask for a permission and for words, both answered here.
   await steps.getByRole("button", { name: "Play the demo" }).click();
+  await expect(board.getByRole("switch", { name: /Autopilot on/ })).toBeChecked();
+  await rail.getByRole("link", { name: "Board" }).click();
   await expect(board.locator(".card")).toHaveCount(5);
-  await expect.poll(async () => (await stage.call("autopilot_show", {})).mode).toBe("running");
   const asking = async () => (await stage.call("question_list", { all: false })).questions.map((each) => each.task);
   await expect.poll(asking, { timeout: 60_000 }).toContain("T-2");
   await board.locator('.card[data-task="T-2"]').click();
   await board.getByRole("button", { name: "Allow once" }).click();
   await expect(board.locator(".open-question")).toHaveCount(0);
   await expect.poll(asking, { timeout: 60_000 }).toContain("T-4");
-  await board.goto(`${await stage.address()}/board/T-4`);
-  await board.getByRole("button", { name: "three exclamation marks" }).click();
+  await rail.getByRole("link", { name: /^Now/ }).click();
+  await board.locator(".now-row", { hasText: "T-4" }).getByRole("button", { name: "three exclamation marks" }).click();
   await expect.poll(() => status(stage, "T-5"), { timeout: 90_000 }).toBe("done");
 
   // A repository of one's own, and the checks that fit it.
-  await board.goto(`${await stage.address()}/board`);
+  await rail.getByRole("link", { name: "Board" }).click();
   await board.locator("summary", { hasText: "First steps" }).click();
   await expect(step("Play the demo")).toHaveAttribute("data-done", "true");
   await expect(step("Turn the autopilot on")).toHaveAttribute("data-done", "true");
@@ -245,6 +248,48 @@ test("a folder that was just typed is the one that is used", async ({ stage, boa
   expect(slots.map((slot) => slot.program?.cwd)).toEqual([other]);
 });
 
+test("a folder in one's own home is written with a tilde, in every form", async ({ stage, board }) => {
+  await stage.mission("down");
+  stage.set("HOME", stage.folder);
+  await stage.start();
+  await stage.makeRepository();
+  // One is known: a folder is typed when another one is wanted.
+  await stage.call("code_index", { path: stage.repository, wait: true });
+  const address = await stage.address();
+  await board.goto(`${address}/board?new=agent`);
+  const sheet = board.getByRole("dialog", { name: "Start an agent" });
+  await sheet.getByLabel("Terminal").check();
+  await sheet.getByLabel("Command").fill("cat");
+  await sheet.getByRole("combobox", { name: "Folder" }).selectOption("Another folder…");
+  await sheet.getByRole("textbox", { name: "Folder" }).fill("~/greet");
+  await expect(sheet.getByText(`${stage.repository}, on main`)).toBeVisible();
+  await sheet.getByRole("button", { name: "Start", exact: true }).click();
+  await expect(board).toHaveURL(/\/slots\//);
+  const { slots } = await stage.call("slot_list", { all: false });
+  expect(slots.map((slot) => slot.program?.cwd)).toEqual([stage.repository]);
+
+  await board.goto(`${address}/board?new=task`);
+  const form = board.getByRole("dialog", { name: "New task" });
+  await form.getByRole("textbox", { name: "Title" }).fill("At home");
+  await form.getByRole("combobox", { name: "Repository" }).selectOption("Another folder…");
+  await form.getByRole("textbox", { name: "Folder" }).fill("~/greet");
+  await expect(form.getByText(`${stage.repository}, on main`)).toBeVisible();
+  await expect(form.getByLabel("Checks, one command a line")).toHaveValue("sh tests/run.sh");
+  await form.getByRole("button", { name: "Create" }).click();
+  await expect(board.getByRole("heading", { name: "At home" })).toBeVisible();
+  expect((await stage.call("board_show", { task: "T-1" })).task.repository).toBe(stage.repository);
+
+  await board.goto(`${address}/board?new=plan`);
+  const plan = board.getByRole("dialog", { name: "Plan tasks" });
+  // What was typed is remembered as the folder it is.
+  await expect(plan.getByRole("combobox", { name: "Repository" })).toHaveValue(stage.repository);
+  await plan.getByRole("combobox", { name: "Repository" }).selectOption("Another folder…");
+  await plan.getByRole("textbox", { name: "Folder" }).fill("~/nowhere");
+  await expect(plan.getByText(/there is no folder/)).toBeVisible();
+  await plan.getByRole("textbox", { name: "Folder" }).fill("~/greet");
+  await expect(plan.getByText(`${stage.repository}, on main`)).toBeVisible();
+});
+
 test("a template keeps its checks, and another agent gets no arguments of the one before", async ({ stage, board }) => {
   await stage.makeRepository();
   mkdirSync(join(stage.repository, ".mission/templates"), { recursive: true });
@@ -317,6 +362,49 @@ test("an agent is watched, told, answered and interrupted on the page of its tas
   await expect(board.locator(".task-head").getByText("done", { exact: true })).toBeVisible();
   await expect(live).toHaveCount(0);
   expect(await stage.git("show", "main:lib/half.sh")).toBe("echo half\necho whole\n");
+});
+
+const TRIES = `rehearsal: 1
+startup: 0.1
+turns:
+  - uses: always
+    steps:
+      - append: {file: tries.txt, text: "tried\\n"}
+      - signal: {type: completed_claim, payload: {summary: tried}}
+`;
+
+test("a retry goes on from the work there is, and one from scratch begins without it", async ({ stage, board }) => {
+  await stage.makeRepository();
+  const number = await stage.task("tries", {
+    title: "Try it",
+    args: [stage.script("tries", TRIES)],
+    checks: [{ run: ["true"], timeout_secs: 10 }],
+    review: "after_approval",
+  });
+  await stage.autopilot("running");
+  await expect.poll(() => status(stage, number), { timeout: 60_000 }).toBe("review");
+  await board.goto(`${await stage.address()}/board/${number}`);
+  const tried = async (attempts: number) => {
+    await expect.poll(() => status(stage, number), { timeout: 60_000 }).toBe("review");
+    const made = (await stage.call("board_show", { task: number })).attempts;
+    expect(made).toHaveLength(attempts);
+    return stage.git("show", `${made.at(-1)?.branch}:tries.txt`);
+  };
+  expect(await tried(1)).toBe("tried\n");
+
+  await board.getByRole("button", { name: "Retry from scratch" }).click();
+  await expect(board.getByText(`${number} is open again.`)).toBeVisible();
+  await expect(board.locator(".attempts > li")).toHaveCount(2);
+  expect(await tried(2)).toBe("tried\n");
+  // What was done before is on its branch still.
+  const [first] = (await stage.call("board_show", { task: number })).attempts;
+  expect(await stage.git("show", `${first?.branch}:tries.txt`)).toBe("tried\n");
+  expect(await stage.git("ls-tree", "--name-only", "main")).not.toContain("tries.txt");
+
+  // Without it the next attempt would have gone on from there.
+  await stage.call("board_retry", { task: number });
+  await expect(board.locator(".attempts > li")).toHaveCount(3);
+  expect(await tried(3)).toBe("tried\ntried\n");
 });
 
 test("the palette does what the page can, also with the task that is open", async ({ stage, board }) => {

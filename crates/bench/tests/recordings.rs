@@ -17,7 +17,7 @@ use missiond_semantic::Catalogue;
 
 /// What each engine and version must reach: share of right and of exact
 /// readings. Nothing may be read as idle that is not. What keeps the numbers
-/// from one is in `docs/detection.md`, recording by recording.
+/// from one is in `docs/how/detection.md`, recording by recording.
 const TARGETS: &[(&str, &str, f64, f64)] = &[
     ("claude", "2.1.325", 0.991, 0.964),
     ("claude", "2.0.77", 0.966, 0.870),

@@ -208,7 +208,7 @@ Examples:
   mission search \"lost update\" --kind task,commit
   mission search T-12 --json")]
     Search(FindArgs),
-    /// Watch five tasks being done by agents, from claim to merge, in half a minute.
+    /// Watch five tasks being done by agents, from claim to merge, in twenty seconds.
     ///
     /// In a folder of its own, with a daemon and a small repository of its own:
     /// two branches at once, a permission, a failing check that is mended, a
@@ -386,8 +386,11 @@ pub(crate) enum ConfigCommand {
     },
     /// Print where the configuration file is.
     Path,
+    /// Print the value of one key that is in force.
+    #[command(after_help = "Example:\n  mission config get autopilot.max_agents")]
+    Get { key: String },
     /// Set a key: the value is checked, written into the file and, where the key
-    /// allows it, in force at once.
+    /// allows it, in force at once. Works without a daemon too.
     #[command(after_help = "\
 Examples:
   mission config set autopilot.max_agents 2
@@ -412,11 +415,12 @@ Examples:
     /// List what was changed with `set`, on the page or in the list of MCP servers.
     #[command(after_help = "Example:\n  mission config history")]
     History,
-    /// Take back a change.
-    #[command(after_help = "Example:\n  mission config undo 3")]
+    /// Take back a change. Works without a daemon too.
+    #[command(after_help = "Examples:\n  mission config undo\n  mission config undo 3")]
     Undo {
-        /// Its number, as `mission config history` prints it.
-        change: u64,
+        /// Its number, as `mission config history` prints it; the newest that stands
+        /// when left out.
+        change: Option<u64>,
     },
 }
 

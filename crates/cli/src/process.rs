@@ -38,6 +38,8 @@ pub(crate) enum Startup {
     Failed {
         code: ErrorCode,
         message: String,
+        /// How a person gets out of it.
+        way_out: Option<String>,
     },
 }
 
@@ -66,9 +68,16 @@ pub(crate) fn start(home: &Home) -> Result<Started, Failure> {
         let refusal = match spawn_detached()? {
             Startup::Ready { pid } => return Ok(Started::Now { pid }),
             Startup::AlreadyRunning { message } => message,
-            Startup::Failed { code, message } => {
+            Startup::Failed {
+                code,
+                message,
+                way_out,
+            } => {
                 let message = format!("the daemon did not start: {message}");
-                return Err(Failure::new(code, message));
+                return Err(Failure {
+                    hint: way_out,
+                    ..Failure::new(code, message)
+                });
             }
         };
         // Another start was faster, and its daemon is as good as ours. Or one is

@@ -17,6 +17,8 @@ use crate::{Config, KEYS};
 pub struct ConfigError {
     file: PathBuf,
     line: Option<usize>,
+    /// The key that is wrong, where it is one.
+    key: Option<String>,
     message: String,
 }
 
@@ -25,8 +27,23 @@ impl ConfigError {
         Self {
             file: file.to_owned(),
             line,
+            key: None,
             message,
         }
+    }
+
+    fn of_key(self, key: Option<&str>) -> Self {
+        Self {
+            key: key.map(str::to_owned),
+            ..self
+        }
+    }
+
+    /// The key or section that is wrong, as it stands in the file; none when the file
+    /// is no text with keys.
+    #[must_use]
+    pub fn key(&self) -> Option<&str> {
+        self.key.as_deref()
     }
 
     /// What is wrong, without the file and the line.
@@ -48,42 +65,46 @@ impl fmt::Display for ConfigError {
 
 pub(super) fn parse(file: &Path, text: &str) -> Result<Config, ConfigError> {
     let line_at = |offset: usize| text[..offset.min(text.len())].matches('\n').count() + 1;
-    let refuse = |line, message: String| Err(ConfigError::new(file, line, message));
+    let refused = |line, key: Option<&str>, message: String| {
+        ConfigError::new(file, line, message).of_key(key)
+    };
     let of_toml = |error: &toml::de::Error| {
         let line = error.span().map(|span| line_at(span.start));
         (line, error.message().trim().replace('\n', ", "))
     };
 
-    let table = match DeTable::parse(text) {
-        Ok(table) => table,
-        Err(error) => {
-            let (line, message) = of_toml(&error);
-            return refuse(line, message);
-        }
-    };
+    let table = DeTable::parse(text).map_err(|error| {
+        let (line, message) = of_toml(&error);
+        refused(line, None, message)
+    })?;
     let mut offsets = KeyOffsets::new();
-    if let Err((offset, message)) = check_table("", table.get_ref(), &mut offsets) {
-        return refuse(Some(line_at(offset)), message);
-    }
-    let config: Config = match toml::from_str(text) {
-        Ok(config) => config,
-        Err(error) => {
-            let (line, message) = of_toml(&error);
-            let mut lines = offsets.iter().map(|(key, offset)| (key, line_at(*offset)));
-            let message = match lines.find(|(_, key_line)| Some(*key_line) == line) {
-                Some((key, _)) => format!("`{key}`: {message}"),
-                None => message,
-            };
-            return refuse(line, message);
+    let checked = check_table("", table.get_ref(), &mut offsets);
+    checked.map_err(|wrong| {
+        let line = line_at(wrong.offset);
+        refused(Some(line), Some(&wrong.key), wrong.message)
+    })?;
+    let config: Config = toml::from_str(text).map_err(|error| {
+        let (line, message) = of_toml(&error);
+        let mut lines = offsets.iter().map(|(key, offset)| (key, line_at(*offset)));
+        match lines.find(|(_, key_line)| Some(*key_line) == line) {
+            Some((key, _)) => refused(line, Some(key), format!("`{key}`: {message}")),
+            None => refused(line, None, message),
         }
-    };
+    })?;
     match check_values(&config) {
         Ok(()) => Ok(config),
         Err(InvalidValue { key, message }) => {
             let line = offsets.get(key).map(|offset| line_at(*offset));
-            refuse(line, format!("`{key}` {message}"))
+            Err(refused(line, Some(key), format!("`{key}` {message}")))
         }
     }
+}
+
+/// A key that cannot stand where it stands.
+struct WrongKey {
+    offset: usize,
+    key: String,
+    message: String,
 }
 
 /// The byte at which each key of a file begins.
@@ -95,10 +116,15 @@ fn check_table(
     prefix: &str,
     table: &DeTable<'_>,
     offsets: &mut KeyOffsets,
-) -> Result<(), (usize, String)> {
+) -> Result<(), WrongKey> {
     for (name, value) in table {
         let key = format!("{prefix}{}", name.get_ref());
         let offset = name.span().start;
+        let wrong = |message: String| WrongKey {
+            offset,
+            key: key.clone(),
+            message,
+        };
         let section = format!("{key}.");
         let is_section = KEYS.iter().any(|spec| spec.key.starts_with(&section));
         match value.get_ref() {
@@ -106,18 +132,18 @@ fn check_table(
             DeValue::Table(_) => {
                 let sections = KEYS.iter().filter_map(|spec| spec.key.rsplit_once('.'));
                 let sections = sections.map(|(section, _)| section);
-                return Err((offset, unknown("section", &key, sections)));
+                return Err(wrong(unknown("section", &key, sections)));
             }
             _ if is_section => {
-                return Err((offset, format!("`{key}` is a section, not a value")));
+                return Err(wrong(format!("`{key}` is a section, not a value")));
             }
             value => {
                 let Some(spec) = KEYS.iter().find(|spec| spec.key == key) else {
                     let keys = KEYS.iter().map(|spec| spec.key);
-                    return Err((offset, unknown("key", &key, keys)));
+                    return Err(wrong(unknown("key", &key, keys)));
                 };
                 let checked = spec.check(value);
-                checked.map_err(|message| (offset, format!("`{key}` {message}")))?;
+                checked.map_err(|message| wrong(format!("`{key}` {message}")))?;
                 offsets.insert(spec.key, offset);
             }
         }

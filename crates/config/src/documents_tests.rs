@@ -1,5 +1,5 @@
-//! The documents say of keys what the declaration says: `docs/configuration.md` is
-//! printed from it, and every other document names keys that exist, with values
+//! The documents say of keys what the declaration says: `docs/reference/configuration.md`
+//! is printed from it, and every other document names keys that exist, with values
 //! that are accepted.
 
 use std::fmt::Write as _;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::{Config, KEYS, Reload, Values};
 
-/// Set to write `docs/configuration.md` instead of comparing it.
+/// Set to write `docs/reference/configuration.md` instead of comparing it.
 const WRITE: &str = "MISSION_WRITE_DOCUMENTS";
 
 /// Names that look like keys and are none: files, and a record of the journal.
@@ -18,15 +18,28 @@ fn root() -> PathBuf {
 }
 
 fn documents() -> Vec<(String, String)> {
-    let folder = std::fs::read_dir(root().join("docs")).unwrap();
-    let mut files: Vec<_> = folder.map(|entry| entry.unwrap().path()).collect();
-    files.retain(|file| file.extension().is_some_and(|extension| extension == "md"));
-    files.extend(["README.md", "CONTRIBUTING.md"].map(|name| root().join(name)));
+    let mut files = ["README.md", "CONTRIBUTING.md"]
+        .map(|name| root().join(name))
+        .to_vec();
+    collect_pages(&root().join("docs"), &mut files);
     let read = |file: &PathBuf| {
-        let name = file.file_name().unwrap().to_string_lossy().into_owned();
+        let name = file.strip_prefix(root()).unwrap();
+        let name = name.to_string_lossy().into_owned();
         (name, std::fs::read_to_string(file).unwrap())
     };
     files.iter().map(read).collect()
+}
+
+/// Every Markdown file below a folder.
+fn collect_pages(folder: &Path, pages: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            collect_pages(&path, pages);
+        } else if path.extension().is_some_and(|extension| extension == "md") {
+            pages.push(path);
+        }
+    }
 }
 
 fn sections() -> Vec<&'static str> {
@@ -83,7 +96,7 @@ fn reference() -> String {
 
 #[test]
 fn the_page_of_keys_is_printed_from_their_declaration() {
-    let file = root().join("docs/configuration.md");
+    let file = root().join("docs/reference/configuration.md");
     let expected = reference();
     if std::env::var_os(WRITE).is_some() {
         std::fs::write(&file, &expected).unwrap();
@@ -91,7 +104,7 @@ fn the_page_of_keys_is_printed_from_their_declaration() {
     let written = std::fs::read_to_string(&file).unwrap_or_default();
     assert!(
         written == expected,
-        "docs/configuration.md is not what crates/config declares; write it with \
+        "docs/reference/configuration.md is not what crates/config declares; write it with \
          {WRITE}=1 cargo test --workspace -p missiond-config documents"
     );
 }

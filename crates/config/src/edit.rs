@@ -28,23 +28,30 @@ pub enum EditError {
 /// The text with another value for a key, or without the key; `file` is for the
 /// messages.
 pub fn set(file: &Path, text: &str, key: &str, value: Option<&Json>) -> Result<String, EditError> {
-    Config::parse(file, text).map_err(EditError::Unreadable)?;
-    let Some(spec) = KEYS.iter().find(|spec| spec.key == key) else {
-        return Err(EditError::Refused(unknown(key)));
-    };
     let path: Vec<_> = key.split('.').collect();
-    if let (Some(new), Some(old)) = (value, value_at(text, &path))
-        && *new == spec.public(&old)
-        && *new != old
-    {
-        let message = format!("`{key}` is only shown so; give its whole value");
-        return Err(EditError::Refused(message));
+    let old = value_at(text, &path);
+    match (KEYS.iter().find(|spec| spec.key == key), value, &old) {
+        (Some(spec), Some(new), Some(old)) if *new == spec.public(old) && new != old => {
+            let message = format!("`{key}` is only shown so; give its whole value");
+            return Err(EditError::Refused(message));
+        }
+        (Some(_), ..) => {}
+        // A key that does not exist can be taken out of the file it was written into.
+        (None, None, Some(_)) if !is_section(key) => {}
+        (None, ..) => return Err(EditError::Refused(unknown(key))),
     }
-    let changed = change(text, &path, value);
-    let changed = changed.map_err(|why| EditError::Refused(format!("`{key}` {why}")))?;
-    match Config::parse(file, &changed) {
-        Ok(_) => Ok(changed),
-        Err(error) => Err(EditError::Refused(error.sentence().to_owned())),
+    let wrong_before = Config::parse(file, text).err();
+    let changed = change(text, &path, value).map_err(|why| match &wrong_before {
+        Some(error) => EditError::Unreadable(error.clone()),
+        None => EditError::Refused(format!("`{key}` {why}")),
+    })?;
+    // A change that mends the file is made.
+    match (Config::parse(file, &changed), wrong_before) {
+        (Ok(_), _) => Ok(changed),
+        (Err(error), Some(before)) if error.key() != Some(key) => {
+            Err(EditError::Unreadable(before))
+        }
+        (Err(error), _) => Err(EditError::Refused(error.sentence().to_owned())),
     }
 }
 
@@ -69,11 +76,11 @@ pub fn value_at(text: &str, path: &[&str]) -> Option<Json> {
 }
 
 /// A value as people are shown it: as it would stand in the file, without what is
-/// secret of it.
+/// secret of it. What stands at a key that there is not may be anything.
 #[must_use]
 pub fn shown(key: &str, value: &Json) -> String {
     let spec = KEYS.iter().find(|spec| spec.key == key);
-    written(&spec.map_or_else(|| value.clone(), |spec| spec.public(value)))
+    spec.map_or_else(|| "…".to_owned(), |spec| written(&spec.public(value)))
 }
 
 /// A value as it would stand in the file, on one line.
@@ -83,14 +90,18 @@ pub(crate) fn written(value: &Json) -> String {
 
 fn unknown(key: &str) -> String {
     let given: String = key.chars().take(80).collect();
-    let section = format!("{key}.");
-    if KEYS.iter().any(|spec| spec.key.starts_with(&section)) {
+    if is_section(key) {
         return format!("`{given}` is a section, not a value");
     }
     match nearest_name(&given, KEYS.iter().map(|spec| spec.key)) {
         Some(name) => format!("unknown key `{given}`; did you mean `{name}`?"),
         None => format!("unknown key `{given}`; `mission config keys` lists those that exist"),
     }
+}
+
+fn is_section(name: &str) -> bool {
+    let section = format!("{name}.");
+    KEYS.iter().any(|spec| spec.key.starts_with(&section))
 }
 
 /// Where a key and its value stand in a text; none when it is not there, or when it

@@ -1,4 +1,4 @@
-//! What was changed in the files of the configuration through the daemon, so that it
+//! What was changed in the files of the configuration through missiond, so that it
 //! can be taken back.
 //!
 //! A change is kept as the piece of text that it replaced. As long as the file is what
@@ -43,7 +43,13 @@ pub struct Change {
     pub old_value: Option<Value>,
     pub new_value: Option<Value>,
     pub undoes: Option<u64>,
+    /// It was made while no daemon ran, and the timeline does not know of it yet.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unpublished: bool,
 }
+
+/// A file before and after a change; nothing where there was none.
+pub type Texts<'a> = (Option<&'a str>, Option<&'a str>);
 
 /// A change on record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -178,7 +184,7 @@ impl History {
     pub fn add(
         &self,
         change: Change,
-        (before, after): (Option<&str>, Option<&str>),
+        (before, after): Texts<'_>,
         now: Timestamp,
     ) -> io::Result<Entry> {
         let mut entries = self.load()?;
@@ -197,14 +203,39 @@ impl History {
             earlier.undone |= Some(earlier.number) == entry.change.undoes;
         }
         entries.push(entry.clone());
+        self.write(&entries)?;
+        Ok(entry)
+    }
+
+    /// The newest change of the daemon's own configuration that stands; to take
+    /// something back is none.
+    pub fn last_of_config(&self) -> io::Result<Option<Entry>> {
+        let stands = |entry: &Entry| {
+            let Change {
+                subject, undoes, ..
+            } = &entry.change;
+            *subject == Subject::Config && undoes.is_none() && !entry.undone
+        };
+        Ok(self.load()?.into_iter().rfind(stands))
+    }
+
+    /// Marks what is on the timeline.
+    pub fn mark_published(&self, numbers: &[u64]) -> io::Result<()> {
+        let mut entries = self.load()?;
+        for entry in &mut entries {
+            entry.change.unpublished &= !numbers.contains(&entry.number);
+        }
+        self.write(&entries)
+    }
+
+    fn write(&self, entries: &[Entry]) -> io::Result<()> {
         let first = entries.len().saturating_sub(KEPT);
         let mut text = String::new();
         for entry in &entries[first..] {
             text.push_str(&serde_json::to_string(entry)?);
             text.push('\n');
         }
-        replace_private(&self.file, text.as_bytes())?;
-        Ok(entry)
+        replace_private(&self.file, text.as_bytes())
     }
 }
 

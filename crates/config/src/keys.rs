@@ -2,7 +2,7 @@
 //!
 //! [`section!`] makes of a list of keys the struct that holds their values, its
 //! defaults, the rows of [`KEYS`](crate::KEYS) and what a reload changes. The checks
-//! of ranges, `mission config keys` and `docs/configuration.md` read those rows, so
+//! of ranges, `mission config keys` and `docs/reference/configuration.md` read those rows, so
 //! that none of them can say something else.
 
 use std::fmt;

@@ -10,6 +10,7 @@
 mod anomalies;
 mod attention;
 mod autopilot;
+pub mod changes;
 mod context;
 mod conversations;
 mod daemon;

@@ -4,7 +4,7 @@
 //! their tokenizers to themselves. The costs below were fitted to the largest
 //! count that three public tokenizers give the same text, and raised by a tenth:
 //! code, data, prose and fourteen scripts. How far it is off is measured by the
-//! example `calibration` and said in `docs/context.md`.
+//! example `calibration` and said in `docs/how/context.md`.
 //!
 //! The estimate of a text is the sum of the estimates of its lines, so a text put
 //! together from parts costs what the parts cost.

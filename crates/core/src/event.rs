@@ -12,10 +12,10 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    Anomaly, AttemptId, BoardTaskId, BoardTaskStatus, CliEngine, ConversationId, DaemonId,
-    EngineeringPhase, EntryId, ErrorCode, ExecutionActivity, ExecutionAttention, ExecutionId,
-    ExecutionLifecycle, FencingToken, IncidentId, MessageId, ObservationId, PtyState, QuestionId,
-    Severity, SlotId, TaskId, Timestamp, TraceContext, TurnId,
+    AccessId, AccessKind, Anomaly, AttemptId, BoardTaskId, BoardTaskStatus, CliEngine,
+    ConversationId, DaemonId, EngineeringPhase, EntryId, ErrorCode, ExecutionActivity,
+    ExecutionAttention, ExecutionId, ExecutionLifecycle, FencingToken, IncidentId, MessageId,
+    ObservationId, PtyState, QuestionId, Severity, SlotId, TaskId, Timestamp, TraceContext, TurnId,
 };
 
 /// The place of a persistent event in the timeline: 1, 2, 3 … without holes.
@@ -423,6 +423,24 @@ events! {
         }
         Persistent
         ConfigRejected = "config_rejected" { error: String }
+        Persistent
+        /// What agents may do was changed. `rule` is its name, `sentence` what it says.
+        PermissionRuleAdded = "permission_rule_added" {
+            rule: String, sentence: String, by: String,
+        }
+        Persistent
+        PermissionRuleRemoved = "permission_rule_removed" {
+            rule: String, sentence: String, by: String,
+        }
+        Persistent
+        /// A browser was logged in or a token made. What it shows to be let in is
+        /// never told.
+        AccessGranted = "access_granted" {
+            access: AccessId, kind: AccessKind, name: String, expires_at: Option<Timestamp>,
+        }
+        Persistent
+        /// A browser was logged out or a token taken back.
+        AccessRevoked = "access_revoked" { access: AccessId, kind: AccessKind, name: String }
         Persistent
         /// A manifest of the person's own is in force as it is now, or gone.
         ManifestReloaded = "manifest_reloaded" { file: String }

@@ -117,7 +117,6 @@ pub struct Question {
     pub question: String,
     /// The same on one line, as every surface says it: of a permission, what would be
     /// done.
-    #[serde(default)]
     pub headline: String,
     /// What a person must know to answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]

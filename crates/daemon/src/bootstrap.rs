@@ -17,7 +17,7 @@ use missiond_autopilot::board::Board;
 use missiond_autopilot::worktrees::Worktrees;
 use missiond_autopilot::{self as autopilot, Autopilot};
 use missiond_briefing::{self as briefing, ContextPipeline};
-use missiond_config::{Config, ConfigError};
+use missiond_config::{Config, ConfigError, LogConfig, changes};
 use missiond_core::{Clock, DaemonId, ErrorCode, Event, SystemClock, TraceContext};
 use missiond_executions::database_journal::{DatabaseJournals, Holder};
 use missiond_executions::journals::HomeJournals;
@@ -102,6 +102,25 @@ impl StartError {
             Self::Toolhub(_) | Self::Ipc(_) | Self::Signals(_) => ErrorCode::Internal,
         }
     }
+
+    /// Where a value of the configuration is the reason: which it is, and how a person
+    /// gets rid of it without a daemon.
+    #[must_use]
+    pub fn way_out(&self, home: &Home) -> Option<String> {
+        let key = match self {
+            Self::Config(error) => error.key()?,
+            Self::Http(_) => "http.listen",
+            Self::Store(
+                StoreError::BadUrl { .. }
+                | StoreError::MissingDirectory { .. }
+                | StoreError::NotADatabase { .. }
+                | StoreError::ReadOnly { .. }
+                | StoreError::Unavailable { .. },
+            ) => "database.url",
+            _ => return None,
+        };
+        changes::way_out(home, key)
+    }
 }
 
 /// What a daemon says when it answers.
@@ -115,23 +134,29 @@ pub struct Ready {
 /// once it answers.
 pub async fn run(home: Home, ready: impl FnOnce(&Ready)) -> Result<(), StartError> {
     let instance = Instance::acquire(&home)?;
-    let config = Config::load(&home.config_file())?;
-    let logging = start_log(&home, &config)?;
-    // Whoever started this is told too, but may not be a person.
-    let told = |error: &StartError| tracing::error!(%error, "daemon start failed");
-    let base = infrastructure(home, instance.id, config, logging)
-        .await
-        .inspect_err(told)?;
-    let run = core_modules(&base, instance.crashed)
-        .await
-        .inspect_err(told)?;
-    let gateways = gateways(&base).inspect_err(told)?;
-    let daemon = pipelines(base, gateways).inspect_err(told)?;
-    let working = workers(&daemon).await.inspect_err(told)?;
-    let signals = Signals::register()
-        .map_err(StartError::Signals)
-        .inspect_err(told)?;
-    let mut engines = engines(&daemon).await.inspect_err(told)?;
+    let config = Config::load(&home.config_file());
+    let log = config.as_ref().map(|config| config.log.clone());
+    let logging = start_log(&home, &log.unwrap_or_default())?;
+    let started = match config {
+        Ok(config) => start(home.clone(), &instance, config, logging.clone()).await,
+        Err(error) => Err(error.into()),
+    };
+    let Started {
+        daemon,
+        run,
+        working,
+        signals,
+        mut engines,
+    } = match started {
+        Ok(started) => started,
+        Err(error) => {
+            // Whoever started this is told too, but may not be a person.
+            let way_out = error.way_out(&home);
+            tracing::error!(%error, way_out, "daemon start failed");
+            logging.finish();
+            return Err(error);
+        }
+    };
 
     let supervisor = daemon.supervisor.clone();
     let signals = supervisor.spawn(
@@ -180,15 +205,59 @@ pub async fn run(home: Home, ready: impl FnOnce(&Ready)) -> Result<(), StartErro
         }
     }
     // Whoever waits for the lock may read the log next, or write to it.
-    daemon.logging.finish();
+    logging.finish();
     drop(instance);
     closed
 }
 
-fn start_log(home: &Home, config: &Config) -> Result<Logging, StartError> {
+/// A daemon that came up.
+struct Started {
+    daemon: Daemon,
+    run: ThisRun,
+    working: Working,
+    signals: Signals,
+    engines: Engines,
+}
+
+/// The six phases.
+async fn start(
+    home: Home,
+    instance: &Instance,
+    config: Config,
+    logging: Logging,
+) -> Result<Started, StartError> {
+    let base = infrastructure(home, instance.id, config, logging).await?;
+    let run = core_modules(&base, instance.crashed).await?;
+    let started = go_on(base, run.clone()).await;
+    if started.is_err() {
+        // It was refused, and did not crash.
+        if let Err(error) = run.end().await {
+            tracing::warn!(%error, "end of refused start not stored");
+        }
+    }
+    started
+}
+
+/// The phases after this run is on record.
+async fn go_on(base: Base, run: ThisRun) -> Result<Started, StartError> {
+    let gateways = gateways(&base)?;
+    let daemon = pipelines(base, gateways)?;
+    let working = workers(&daemon).await?;
+    let signals = Signals::register().map_err(StartError::Signals)?;
+    let engines = engines(&daemon).await?;
+    Ok(Started {
+        daemon,
+        run,
+        working,
+        signals,
+        engines,
+    })
+}
+
+fn start_log(home: &Home, config: &LogConfig) -> Result<Logging, StartError> {
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
     let file = home.log_file();
-    Logging::start(&file, &config.log).map_err(|source| StartError::Log {
+    Logging::start(&file, config).map_err(|source| StartError::Log {
         path: file.display().to_string(),
         source,
     })
@@ -517,6 +586,10 @@ async fn workers(daemon: &Daemon) -> Result<Working, StartError> {
     )
     .await?;
     *daemon.consumers.lock() = Some(consumers);
+    let pending = daemon
+        .settings
+        .publish_pending(&daemon.timeline, daemon.clock.as_ref());
+    pending.await;
     let components: Vec<Arc<dyn Component>> = vec![
         Arc::clone(&daemon.slots) as _,
         Arc::clone(&daemon.executions) as _,

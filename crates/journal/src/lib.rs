@@ -19,7 +19,7 @@
 //!   in words.
 //!
 //! Everything here blocks and knows no async runtime; time is passed in. The
-//! format and the promises are written down in `docs/journal.md`.
+//! format and the promises are written down in `docs/how/journal.md`.
 //!
 //! *Committed* means: the records are in the store and were forced to disk.
 //! *Acknowledged* means: a call returned `Ok`, which it does after the commit.

@@ -3,7 +3,7 @@
 //! stands after a name such as `password =`, in the credentials of an address or in a
 //! block of a private key, is replaced by what kind of secret it was.
 //!
-//! What counts as a secret in a text is decided here and nowhere else. Four callers
+//! What counts as a secret in a text is decided here and nowhere else. Five callers
 //! mask:
 //! - `memory/knowledge` every text of an entry, a candidate and a link, before it is
 //!   stored;
@@ -11,9 +11,11 @@
 //!   `conversation::sanitize` and `conversation::masked_json`);
 //! - `briefing` what an agent is told beside its first prompt, which is also what a
 //!   snapshot of it keeps;
+//! - `attention/permissions` what the timeline is told of a rule, which may name a whole
+//!   command;
 //! - `autopilot/pull_requests` what a pull request says, and what git and `gh` said of one.
 //!
-//! Nobody masks journals, events of the timeline, questions and the dialogs they quote,
+//! Nobody masks journals, other events of the timeline, questions and the dialogs they quote,
 //! the evidence of checks, incidents, notes and tasks of the board, recordings of
 //! terminals or the log.
 

@@ -1,5 +1,5 @@
 //! Every number of the search, in one place. `default` is the profile that
-//! measures best on public sets (`docs/retrieval.md`);
+//! measures best on public sets (`docs/how/retrieval.md`);
 //! `seed` has the parameters of the document the project began with, to the
 //! letter, so that the two can be compared on any set.
 

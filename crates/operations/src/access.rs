@@ -9,10 +9,11 @@ use missiond_api::operations::access::{
     AccessPage, AccessSummary, LoginLink, TokenCreate, TokenCreateParams, TokenCreated, TokenList,
     TokenRevoke, TokenRevokeParams, TokenRevoked, WebLogin,
 };
-use missiond_core::ErrorCode;
+use missiond_core::{ErrorCode, Event, TraceContext};
 use missiond_store::http_access::Access;
 
 use crate::call::{Call, Operations};
+use crate::state::Daemon;
 
 pub(super) fn register(operations: &mut Operations) {
     operations.add::<WebLogin, _, _>(login);
@@ -47,6 +48,7 @@ async fn create(call: Call, params: TokenCreateParams) -> Result<TokenCreated, A
     let lifetime = seconds.map(Duration::from_secs);
     let access = &call.daemon.http_access;
     let (made, secret) = access.create_token(&params.name, lifetime).await?;
+    tell_granted(&call.daemon, &made, call.trace).await;
     Ok(TokenCreated {
         access: summary(made),
         token: secret.reveal().to_owned(),
@@ -61,8 +63,38 @@ async fn list(call: Call, _: NoParams) -> Result<AccessPage, ApiError> {
 
 async fn revoke(call: Call, params: TokenRevokeParams) -> Result<TokenRevoked, ApiError> {
     let revoked = call.daemon.http_access.revoke(&params.access).await?;
+    tell_revoked(&call.daemon, &revoked, call.trace).await;
     let revoked = revoked.into_iter().map(summary).collect();
     Ok(TokenRevoked { revoked })
+}
+
+/// Puts on the timeline that somebody is let in from now on.
+pub async fn tell_granted(daemon: &Daemon, access: &Access, trace: TraceContext) {
+    let granted = Event::AccessGranted {
+        access: access.id,
+        kind: access.kind,
+        name: access.name.clone(),
+        expires_at: access.expires_at,
+    };
+    tell(daemon, granted, trace).await;
+}
+
+/// Puts on the timeline who is not let in any more.
+pub async fn tell_revoked(daemon: &Daemon, revoked: &[Access], trace: TraceContext) {
+    for access in revoked {
+        let revoked = Event::AccessRevoked {
+            access: access.id,
+            kind: access.kind,
+            name: access.name.clone(),
+        };
+        tell(daemon, revoked, trace).await;
+    }
+}
+
+async fn tell(daemon: &Daemon, event: Event, trace: TraceContext) {
+    if let Err(error) = daemon.timeline.record(event, trace).await {
+        tracing::warn!(%error, "change of access not recorded on timeline");
+    }
 }
 
 fn summary(access: Access) -> AccessSummary {

@@ -1,5 +1,6 @@
 //! Handlers of the operations on questions and permissions.
 
+use std::collections::HashSet;
 use std::path::Path;
 use std::time::Duration;
 
@@ -17,12 +18,13 @@ use missiond_api::operations::attention::{
 };
 use missiond_attention::permissions::{Grant, GrantFor, KnownRule, RuleSource, path_base};
 use missiond_attention::questions::QuestionError;
-use missiond_core::{CliEngine, Text};
+use missiond_core::{CliEngine, ExecutionId, Question, QuestionOrigin, Text};
 use missiond_guard::permissions::{Argument, Effect, Pattern, Request, Rule, Scope};
+use missiond_store::board::live_attempts;
 use missiond_store::permissions;
 use missiond_store::questions::QuestionFilter;
 
-use crate::call::{Call, Operations, of_store};
+use crate::call::{Asker, Call, Operations, of_store};
 
 // What the schema says of a pattern is what the guard checks.
 const _: () = assert!(MAX_PATTERN == Pattern::MAX_CHARS);
@@ -43,14 +45,30 @@ pub(super) fn register(operations: &mut Operations) {
 async fn list(call: Call, params: QuestionListParams) -> Result<QuestionPage, ApiError> {
     let limit = params.limit.to_u32();
     let questions = &call.daemon.questions;
-    let questions = if params.all {
-        questions.list(QuestionFilter::Newest { limit }).await
-    } else {
-        questions.attention().await
-    };
-    Ok(QuestionPage {
-        questions: questions.map_err(|error| of_question(&error))?,
-    })
+    if params.all {
+        let newest = questions.list(QuestionFilter::Newest { limit }).await;
+        return Ok(QuestionPage {
+            questions: newest.map_err(|error| of_question(&error))?,
+        });
+    }
+    let open = questions.attention().await;
+    let mut open = open.map_err(|error| of_question(&error))?;
+    let live = call.daemon.db.read(|tx| Box::pin(live_attempts(tx))).await;
+    let live = live.map_err(|error| of_store(&error))?;
+    let working: HashSet<_> = live.iter().filter_map(|one| one.execution).collect();
+    open.sort_by_key(|question| urgency(question, &working));
+    Ok(QuestionPage { questions: open })
+}
+
+/// Who keeps others from working comes first, as in the overview: an agent that holds a
+/// place of the autopilot while it waits, then one that holds none.
+fn urgency(question: &Question, working: &HashSet<ExecutionId>) -> u8 {
+    let execution = question.origin.execution();
+    match &question.origin {
+        _ if execution.is_some_and(|run| working.contains(&run)) => 0,
+        QuestionOrigin::Dialog { .. } | QuestionOrigin::NeedsInput { .. } => 1,
+        QuestionOrigin::Task { .. } | QuestionOrigin::Tool { .. } => 2,
+    }
 }
 
 async fn answer(
@@ -58,7 +76,7 @@ async fn answer(
     params: QuestionAnswerParams,
 ) -> Result<QuestionAnswerResult, ApiError> {
     let reference = params.question;
-    let by = who(params.by)?;
+    let by = who(&call, params.by)?;
     let daemon = &call.daemon;
     let rule = match params.grant {
         None => None,
@@ -79,7 +97,10 @@ async fn answer(
     let granted = match rule {
         None => None,
         Some(rule) => {
-            let granted = daemon.permissions.make_grant(rule, &answered, &by).await;
+            let granted = daemon
+                .permissions
+                .make_grant(rule, &answered, &by, call.trace)
+                .await;
             granted.map_err(|error| of_question(&error))?
         }
     };
@@ -140,7 +161,7 @@ async fn permission_add(
     call: Call,
     params: PermissionAddParams,
 ) -> Result<PermissionAddResult, ApiError> {
-    let by = who(params.by)?;
+    let by = who(&call, params.by)?;
     let invalid = |error: &dyn std::fmt::Display| ApiError::invalid_params(error.to_string());
     let subject = params.subject;
     let pattern = |text: Option<String>| {
@@ -176,7 +197,8 @@ async fn permission_add(
             .map(|seconds| now.plus(Duration::from_secs(seconds.to_u64()))),
         uses_left: params.uses.map(|uses| uses.to_u32()),
     };
-    let number = call.daemon.permissions.add(&rule, None, &by).await;
+    let permissions = &call.daemon.permissions;
+    let number = permissions.add(&rule, None, &by, call.trace).await;
     let number = number.map_err(|error| of_question(&error))?;
     Ok(PermissionAddResult {
         name: format!("P-{number}"),
@@ -187,7 +209,9 @@ async fn permission_remove(
     call: Call,
     params: PermissionRemoveParams,
 ) -> Result<PermissionRemoveResult, ApiError> {
-    let removed = call.daemon.permissions.remove(&params.rule).await;
+    let permissions = &call.daemon.permissions;
+    let by = call.asker.name();
+    let removed = permissions.remove(&params.rule, by, call.trace).await;
     removed.map_err(|error| of_question(&error))?;
     Ok(PermissionRemoveResult { name: params.rule })
 }
@@ -307,8 +331,10 @@ fn of_grant(grant: &GrantParams) -> Grant {
     }
 }
 
-fn who(by: Option<Text<128>>) -> Result<String, ApiError> {
-    let by = by.map_or_else(|| crate::call::PERSON.to_owned(), Text::into_string);
+/// In whose name something is decided: a model speaks for nobody else.
+fn who(call: &Call, by: Option<Text<128>>) -> Result<String, ApiError> {
+    let by = by.filter(|_| call.asker != Asker::Agent);
+    let by = by.map_or_else(|| call.asker.name().to_owned(), Text::into_string);
     if by.contains('\0') {
         return Err(ApiError::invalid_params(
             "`by` is a name, without NUL characters",

@@ -33,6 +33,17 @@ pub enum Asker {
     Agent,
 }
 
+impl Asker {
+    /// As the timeline says who did something.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Person => PERSON,
+            Self::Program => "program",
+            Self::Agent => "agent",
+        }
+    }
+}
+
 /// What a handler is given beside its parameters.
 #[derive(Debug, Clone)]
 pub struct Call {

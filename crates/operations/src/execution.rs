@@ -16,13 +16,13 @@ use missiond_api::operations::execution::{
 use missiond_briefing::BriefingRequest;
 use missiond_core::{
     Bounded, CliEngine, ErrorCode, ExecutionActivity, ExecutionAttention, ExecutionId,
-    ExecutionLifecycle, MAX_EXACT, SlotName, Text, nearest_name,
+    ExecutionLifecycle, MAX_EXACT, SlotName, Text,
 };
 use missiond_executions::{
     Accepted, Direction, ExecutionError, Identity, NewExecution, Owner, Part, Preamble, Shown,
 };
 use missiond_journal::{ExecutionState, Record, Sequence, Transport, narrate};
-use missiond_rehearsal::builtin_scripts;
+use missiond_rehearsal::{check_builtin, named_script};
 use missiond_slots::DEFAULT_SIZE;
 use missiond_store::executions::ExecutionFilter;
 
@@ -97,24 +97,12 @@ fn check_script(engine: &CliEngine, args: &[String], cwd: &Path) -> Result<(), A
     if engine.name() != "rehearsal" {
         return Ok(());
     }
-    let args = match args {
-        [_, command, rest @ ..] if command == "rehearse" => rest,
-        args => args,
-    };
-    let Some(script) = args.first().filter(|script| !script.starts_with('-')) else {
-        return Ok(());
-    };
-    let names = || builtin_scripts().iter().map(|script| script.name);
-    if names().any(|name| name == script) || cwd.join(script).exists() {
-        return Ok(());
+    match named_script(args) {
+        Some(script) if !cwd.join(script).exists() => {
+            check_builtin(script).map_err(|unknown| ApiError::invalid_params(unknown.to_string()))
+        }
+        _ => Ok(()),
     }
-    let shown: String = script.chars().take(64).collect();
-    let hint = match nearest_name(&shown, names()) {
-        Some(nearest) => format!("did you mean `{nearest}`?"),
-        None => "`mission rehearse --list` lists those there are".to_owned(),
-    };
-    let message = format!("there is no script `{}`; {hint}", shown.escape_default());
-    Err(ApiError::invalid_params(message))
 }
 
 async fn list(call: Call, params: ExecutionListParams) -> Result<ExecutionPage, ApiError> {

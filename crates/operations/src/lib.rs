@@ -39,6 +39,7 @@ mod tools;
 mod viewing;
 mod worktree;
 
+pub use access::{tell_granted, tell_revoked};
 pub use knowledge::wire_draft;
 pub use screenshot::picture;
 pub use state::VERSION;

@@ -5,6 +5,7 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use missiond_config::{LogConfig, LogLevel};
 use missiond_os::files::open_private_log;
@@ -19,11 +20,11 @@ use tracing_subscriber::{Registry, fmt, reload};
 /// the start: the default of the library would be 4 MB of a daemon that does nothing.
 const WAITING_LINES: usize = 8 * 1024;
 
-/// Keeps the log thread alive and its level adjustable.
-#[derive(Debug)]
+/// Keeps the log thread alive and its level adjustable; clones are the same log.
+#[derive(Debug, Clone)]
 pub struct Logging {
     level: reload::Handle<LevelFilter, Registry>,
-    worker: Mutex<Option<WorkerGuard>>,
+    worker: Arc<Mutex<Option<WorkerGuard>>>,
 }
 
 impl Logging {
@@ -46,7 +47,7 @@ impl Logging {
         }));
         Ok(Self {
             level,
-            worker: Mutex::new(Some(worker)),
+            worker: Arc::new(Mutex::new(Some(worker))),
         })
     }
 

@@ -15,7 +15,7 @@ use missiond_autopilot::pull_requests::HandOver;
 use missiond_autopilot::worktrees::{LeftBranch, WorktreeEntry, reattach};
 use missiond_core::{
     Attempt, BoardTask, BoardTaskId, BoardTaskStatus, CheckVerdict, CliEngine, ErrorCode, Finish,
-    PullRequestState, Text,
+    PullRequestState, TaskRef, Text,
 };
 use missiond_workspace::{
     FinishPlan, FinishPreview, Finished, WorkspaceError, Worktree, named_files,
@@ -394,7 +394,30 @@ async fn named(call: &Call, name: &str) -> Result<WorktreeEntry, ApiError> {
         );
         return Err(ApiError::invalid_params(message));
     }
-    called.pop().ok_or_else(|| unknown(name))
+    match called.pop() {
+        Some(found) => Ok(found),
+        None => Err(gone(call, name).await),
+    }
+}
+
+/// Why a worktree is not there: its task may be done.
+async fn gone(call: &Call, name: &str) -> ApiError {
+    let task = match name.parse::<TaskRef>() {
+        Ok(task) => call.daemon.board.find(task).await.ok(),
+        Err(_) => None,
+    };
+    match task {
+        Some(task) if task.status == BoardTaskStatus::Done => {
+            let when = task.finished_at.unwrap_or(task.updated_at).in_utc();
+            let number = task.number;
+            let message = format!(
+                "{number} is done since {when}: nothing is left to merge; `mission review {number}` \
+                 shows its work"
+            );
+            ApiError::new(ErrorCode::Conflict, message)
+        }
+        _ => unknown(name),
+    }
 }
 
 pub(super) fn unknown(name: &str) -> ApiError {

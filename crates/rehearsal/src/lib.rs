@@ -22,7 +22,10 @@ mod view;
 use std::path::PathBuf;
 
 pub use mcp::{McpConfigError, McpError};
-pub use script::{Builtin, FORMAT, Script, ScriptError, builtin_scripts};
+pub use script::{
+    Builtin, FORMAT, Script, ScriptError, UnknownScript, builtin_scripts, check_builtin,
+    named_script,
+};
 pub use session::{InvalidSessionId, SessionError, SessionId};
 pub use signal::{SignalChannel, SignalError};
 

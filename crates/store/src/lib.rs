@@ -22,8 +22,8 @@
 //! ```
 //!
 //! The SQL is written once, with `$1` parameters and the five kinds of
-//! [`Value`] both engines share. The schema is described in `docs/schema.md`,
-//! the promises and measurements in `docs/storage.md`.
+//! [`Value`] both engines share. The schema is described in `docs/reference/schema.md`,
+//! the promises and measurements in `docs/how/storage.md`.
 
 pub mod activity;
 mod attention_numbers;

@@ -31,6 +31,9 @@ pub struct NewRule {
     pub created_by: String,
 }
 
+const RULE: &str = "number, effect, tool, argument, path, server, scope, expires_at, uses_left, \
+     question, created_by, created_at";
+
 /// What was decided about one permission.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DecisionRow {
@@ -80,17 +83,23 @@ pub async fn add(tx: &mut Tx<'_>, rule: &NewRule, now: Timestamp) -> Result<i64,
 /// The rules that have not been removed, expired or not, in the order they were
 /// made.
 pub async fn list(tx: &mut Tx<'_>) -> Result<Vec<RuleRow>, StoreError> {
-    let sql = "SELECT number, effect, tool, argument, path, server, scope, expires_at, uses_left, \
-         question, created_by, created_at FROM permission_rules WHERE removed_at IS NULL \
-         ORDER BY number";
-    tx.query(sql, &[]).await?.iter().map(decode_rule).collect()
+    let sql =
+        format!("SELECT {RULE} FROM permission_rules WHERE removed_at IS NULL ORDER BY number");
+    tx.query(&sql, &[]).await?.iter().map(decode_rule).collect()
 }
 
-/// Removes a rule, once. Whether this was the time is returned.
-pub async fn remove(tx: &mut Tx<'_>, number: i64, now: Timestamp) -> Result<bool, StoreError> {
-    let sql = "UPDATE permission_rules SET removed_at = $2 \
-         WHERE number = $1 AND removed_at IS NULL";
-    Ok(tx.execute(sql, &[number.into(), now.into()]).await? == 1)
+/// Removes a rule, once: this rule, if this was the time.
+pub async fn remove(
+    tx: &mut Tx<'_>,
+    number: i64,
+    now: Timestamp,
+) -> Result<Option<RuleRow>, StoreError> {
+    let sql = format!(
+        "UPDATE permission_rules SET removed_at = $2 \
+         WHERE number = $1 AND removed_at IS NULL RETURNING {RULE}"
+    );
+    let removed = tx.query(&sql, &[number.into(), now.into()]).await?;
+    removed.first().map(decode_rule).transpose()
 }
 
 /// Puts a decision on record and counts one use of each rule it rests on.

@@ -13,6 +13,7 @@ import { Icon } from "./icons";
 import { Keys } from "./Keys";
 import { useNotificationPress, useNotifications } from "./notifications";
 import { Palette } from "./Palette";
+import { viewInProject } from "./Project";
 import { useShortcuts } from "./shortcuts";
 import { GROUPS, PAGES, type View, viewAt, VIEWS } from "./views";
 
@@ -35,7 +36,7 @@ export function Shell() {
     "/": () => setPalette(true),
     "?": () => setKeys(true),
     "g a": () => navigate("/"),
-    ...Object.fromEntries(VIEWS.map((view) => [`g ${view.key}`, () => navigate(view.path)])),
+    ...Object.fromEntries(VIEWS.map((view) => [`g ${view.key}`, () => navigate(viewInProject(view.path))])),
   });
 
   return (
@@ -130,8 +131,10 @@ function Rail({ open, onPalette, onClose }: RailProps) {
 }
 
 function ViewLink({ view, waits, here }: { view: View; waits: number; here: boolean }) {
+  // Drawn anew with the address.
+  useSearch();
   return (
-    <Link href={view.path} aria-current={here ? "page" : undefined} title={`g ${view.key}`}>
+    <Link href={viewInProject(view.path)} aria-current={here ? "page" : undefined} title={`g ${view.key}`}>
       <Icon name={view.icon} />
       <span>{view.name}</span>
       {view.path === "/" && waits > 0 ? (

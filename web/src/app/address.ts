@@ -1,6 +1,7 @@
 // What narrows a view is in its address, so that it can be kept and sent.
 
 import { useSearchParams } from "wouter";
+import { navigate } from "wouter/use-browser-location";
 
 /** Values to set by name; nothing takes one away. */
 export type Narrowing = Record<string, string | null | undefined>;
@@ -25,4 +26,9 @@ export function useNarrowed(): [URLSearchParams, (changes: Narrowing) => void] {
       { replace: true },
     );
   return [search, narrow];
+}
+
+/** Goes to an address; a dialog of the page that is open takes the place of the page in the history. */
+export function go(address: string): void {
+  navigate(address, { replace: address.split("?")[0] === window.location.pathname });
 }

@@ -4,7 +4,6 @@
 
 import { useEffect, useRef } from "react";
 
-import { headline } from "../attention/AnswerButtons";
 import { useOpenQuestions } from "../daemon/queries";
 import type { Question } from "../generated/operations";
 import { say } from "../parts/toasts";
@@ -67,7 +66,7 @@ async function notify(fresh: Question[], go: (address: string) => void): Promise
   if (!first) return;
   const [text, address] =
     fresh.length === 1
-      ? [headline(first), `/?at=Q-${first.number}`]
+      ? [first.headline, `/?at=Q-${first.number}`]
       : [`${fresh.length} questions wait for you`, "/"];
   const options = { body: text, tag: "mission-waits", data: address, icon: "/icon.svg" };
   const worker = await navigator.serviceWorker?.getRegistration();

@@ -1,16 +1,17 @@
 // The answers to a question as buttons, wherever an agent that asks is shown.
 //
 //   <AnswerButtons question={question} />        with keys: `keys`
+//   <CompactQuestion question={question} />      with what is asked, where many stand together
 //   <OpenQuestions of={{ task: "T-4" }} />       whatever is asked about a task, slot or run
 
 import { type FormEvent, useEffect, useRef, useState } from "react";
 
 import { useShortcuts } from "../app/shortcuts";
-import { useAction, useOpenQuestions } from "../daemon/queries";
+import { useOpenQuestions } from "../daemon/queries";
 import type { Question } from "../generated/operations";
 import { Prose } from "../parts/Prose";
-import { complain, say } from "../parts/toasts";
-import { type Asked, asked, type Choice, choicesOf, type OfferedQuestion } from "./asked";
+import { type Asked, asked, type Choice, choicesOf, inFull, type OfferedQuestion } from "./asked";
+import { answerQuestion } from "./questionCommands";
 import "./answer.css";
 
 interface Props {
@@ -21,25 +22,28 @@ interface Props {
   keys?: boolean;
   /** Whether an answer field is shown at once or behind a button. */
   box?: "open" | "closed";
+  /** Small, where many things stand close together. */
+  small?: boolean;
 }
 
-export function AnswerButtons({ question, open, keys = false, box = "open" }: Props) {
+export function AnswerButtons({ question, open, keys = false, box = "open", small = false }: Props) {
   const what = asked(question, open);
   const [more, setMore] = useState(false);
   const [writing, setWriting] = useState(box === "open");
-  const answer = useAction("question_answer", (result) => {
-    say(`Q-${result.question.number}: ${result.question.answer ?? "answered"}`);
-  });
-  const busy = answer.isPending || answer.isSuccess;
+  // Once given it stays so: the question is about to go.
+  const [given, setGiven] = useState(false);
+  // Nor is one answered before all of it can be seen.
+  const busy = given || (open === undefined && !("origin" in question));
   const give = (text: string) => {
     if (busy || !text.trim()) return;
-    answer.mutate({ question: what.name, answer: text.trim(), by: "person" }, { onError: complain });
+    setGiven(true);
+    void answerQuestion(what.name, text.trim()).then(setGiven);
   };
   // Where nothing is offered, words are the only answer.
-  const needsBox = what.words && choicesOf(what).length === 0;
+  const needsBox = what.words && !small && choicesOf(what).length === 0;
   const showsBox = what.words && (needsBox || writing);
   return (
-    <div className="answer" role="group" aria-label={`Answer ${what.name}`} aria-busy={answer.isPending}>
+    <div className={small ? "answer small" : "answer"} role="group" aria-label={`Answer ${what.name}`} aria-busy={busy}>
       {keys ? <AnswerKeys what={what} give={give} write={() => setWriting(true)} /> : null}
       {what.pair ? (
         <span className="answer-buttons">
@@ -68,6 +72,13 @@ export function AnswerButtons({ question, open, keys = false, box = "open" }: Pr
               Write…
             </button>
           ) : null}
+        </span>
+      ) : null}
+      {small && what.words && what.others.length === 0 && !showsBox ? (
+        <span className="answer-buttons">
+          <button type="button" className="button" disabled={busy} onClick={() => setWriting(true)}>
+            Answer…
+          </button>
         </span>
       ) : null}
       {showsBox ? <AnswerBox what={what} busy={busy} focus={writing && box === "closed"} give={give} /> : null}
@@ -185,9 +196,10 @@ export function OpenQuestions({ of, keys = false }: { of: Whose; keys?: boolean 
               asks
             </span>
             <strong>
-              <Prose text={headline(question)} />
+              <Prose text={question.headline} />
             </strong>
           </p>
+          <InFull question={question} />
           <AnswerButtons question={question} keys={keys && index === 0} />
         </li>
       ))}
@@ -195,9 +207,30 @@ export function OpenQuestions({ of, keys = false }: { of: Whose; keys?: boolean 
   );
 }
 
-/** What a question asks. What an agent wants to do says more than the words of its dialog. */
-export function headline({ origin, question }: Question): string {
-  const permission = origin.kind === "dialog" ? origin.permission : undefined;
-  const what = permission?.command ?? permission?.path ?? permission?.argument;
-  return what ? `${permission?.tool ? `${permission.tool}: ` : ""}${what}` : question;
+/** A question in few lines, where its agent is one of many. */
+export function CompactQuestion({ question, says = true }: { question: Question; says?: boolean }) {
+  return (
+    <div className="compact-question" data-question={`Q-${question.number}`}>
+      {says ? (
+        <>
+          <p>
+            <Prose text={question.headline} />
+          </p>
+          <InFull question={question} />
+        </>
+      ) : null}
+      <AnswerButtons question={question} box="closed" small />
+    </div>
+  );
+}
+
+/** The end of what is asked for, where its headline has no room for it: nobody is to allow what is not shown. */
+export function InFull({ question }: { question: Question }) {
+  const full = inFull(question);
+  if (!full) return null;
+  return (
+    <pre className="output asked-in-full" tabIndex={0} role="region" aria-label={`All of Q-${question.number}`}>
+      {full}
+    </pre>
+  );
 }

@@ -6,10 +6,10 @@ import { useState } from "react";
 import { Link } from "wouter";
 
 import { useShortcuts } from "../app/shortcuts";
-import { useAction } from "../daemon/queries";
 import type { GrantScope, Question } from "../generated/operations";
-import { complain, say } from "../parts/toasts";
+import { CommandButton, start } from "../parts/command";
 import { Findings } from "./Findings";
+import { allowedForLonger, allowForAnHour, dismissQuestion, SCOPES } from "./questionCommands";
 
 interface Props {
   question: Question;
@@ -21,11 +21,10 @@ interface Props {
 
 export function QuestionDetails({ question, said, keys }: Props) {
   const { origin } = question;
-  const dialog = origin.kind === "dialog" ? origin : undefined;
-  const permission = dialog?.permission;
-  const dismiss = useAction("question_dismiss", () => say(`Q-${question.number} is dismissed.`, "rest"));
-  const drop = () => dismiss.mutate({ question: `Q-${question.number}` }, { onError: complain });
-  useShortcuts({ x: drop }, keys);
+  const permission = origin.kind === "dialog" ? origin.permission : undefined;
+  const dismiss = dismissQuestion(question);
+  const allows = allowedForLonger(question);
+  useShortcuts({ x: () => void start(dismiss) }, keys);
   // What a permission is asked for is read from the screen: the screen says it again.
   const context = permission && !permission.shown_in_part ? undefined : withoutQuestion(question);
   return (
@@ -37,12 +36,10 @@ export function QuestionDetails({ question, said, keys }: Props) {
           {context}
         </pre>
       ) : null}
-      {dialog?.allows && permission ? <AllowLonger question={question} allows={dialog.allows} /> : null}
+      {allows ? <AllowLonger question={question} allows={allows} /> : null}
       <p className="details-foot">
         <Where question={question} />
-        <button type="button" className="button plain small" disabled={dismiss.isPending} onClick={drop}>
-          Dismiss {keys ? <kbd>x</kbd> : null}
-        </button>
+        <CommandButton command={keys ? { ...dismiss, key: "x" } : dismiss} small />
       </p>
     </div>
   );
@@ -82,27 +79,11 @@ function Asked({ permission, said }: { permission: Permission; said: string }) {
   );
 }
 
-const SCOPES: Record<GrantScope, string> = {
-  asker: "whoever asked",
-  slot: "this slot",
-  execution: "this run",
-  task: "this task",
-  everywhere: "every agent",
-};
-
 function AllowLonger({ question, allows }: { question: Question; allows: string }) {
   const [scope, setScope] = useState<GrantScope>("execution");
-  const answer = useAction("question_answer", () => say(`Allowed for an hour, for ${SCOPES[scope]}.`));
-  const give = () =>
-    answer.mutate(
-      { question: `Q-${question.number}`, answer: allows, by: "person", grant: { scope, seconds: 3600 } },
-      { onError: complain },
-    );
   return (
     <p className="details-foot">
-      <button type="button" className="button" disabled={answer.isPending || answer.isSuccess} onClick={give}>
-        Allow for an hour
-      </button>
+      <CommandButton command={allowForAnHour(question, allows, scope)} />
       <label>
         for{" "}
         <select className="field" value={scope} onChange={(event) => setScope(event.target.value as GrantScope)}>

@@ -57,10 +57,20 @@ export function asked(question: OfferedQuestion | Question, open?: Question): As
     name: `Q-${question.number}`,
     pair,
     others: ofTask && options.length === 0 ? TASK_ANSWERS : choices.filter((choice) => !pair || (choice !== allow && choice !== deny)),
-    // A dialog of a program knows its own options and no others.
-    words: options.length === 0 ? !dialog : full !== undefined && !dialog,
+    // A dialog of a program that offers options knows no others.
+    words: options.length === 0 || (full !== undefined && !dialog),
   };
 }
+
+/** All that is asked for, where its headline leaves some of it out. */
+export function inFull(question: Question): string | undefined {
+  const permission = question.origin.kind === "dialog" ? question.origin.permission : undefined;
+  const wanted = permission?.command ?? permission?.path ?? permission?.argument;
+  const full = wanted ?? (permission?.tool ? "" : question.question);
+  return onOneLine(question.headline).includes(onOneLine(full)) ? undefined : full;
+}
+
+const onOneLine = (text: string): string => text.replaceAll(/\s+/g, " ").trim();
 
 /** Every choice in the order of its key. */
 export const choicesOf = ({ pair, others }: Asked): Choice[] => [...(pair ?? []), ...others].sort((a, b) => a.key - b.key);

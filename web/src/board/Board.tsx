@@ -5,17 +5,16 @@ import { lazy, Suspense, useMemo, useState } from "react";
 
 import { useNarrowed } from "../app/address";
 import { Bar } from "../app/Menu";
+import { ProjectSwitcher, useProject } from "../app/Project";
 import { useShortcuts } from "../app/shortcuts";
 import { useOpenQuestions, useOperation } from "../daemon/queries";
-import type { TaskSummary } from "../generated/operations";
 import { AutopilotSwitch } from "../now/AutopilotSwitch";
 import { Lines, Loaded } from "../parts/Loaded";
 import { DEMO, FirstSteps } from "../start/FirstSteps";
-import { named } from "../start/RepositoryField";
 import { StartAgent } from "../start/StartAgent";
 import { Bulk } from "./Bulk";
 import { Columns } from "./Columns";
-import { cardsOf, type Filter, fits, idleReason, nameOf } from "./cards";
+import { cardsOf, type Filter, fits, idleReason } from "./cards";
 import { NewTask } from "./NewTask";
 import { Plan } from "./Plan";
 import { useBoardTasks, useReady, useWork } from "./useBoard";
@@ -41,7 +40,7 @@ export function Board() {
     label: search.get("label") ?? "",
     engine: search.get("engine") ?? "",
     priority: search.get("priority") ?? "",
-    repository: search.get("repo") ?? "",
+    repository: useProject(),
   };
   const set = (name: string, value: string) => narrow({ [name]: value });
   const open = (dialog: BoardDialog) => set("new", dialog);
@@ -53,7 +52,6 @@ export function Board() {
   const tasks = board.data?.tasks;
   const labels = useMemo(() => distinct(tasks?.flatMap((task) => task.labels ?? [])), [tasks]);
   const engines = useMemo(() => distinct(tasks?.flatMap((task) => task.engine ?? [])), [tasks]);
-  const repositories = useMemo(() => repositoriesOf(tasks ?? []), [tasks]);
   const idle = autopilot.data
     ? idleReason(autopilot.data.mode, autopilot.data.attempts.length, autopilot.data.max_agents)
     : undefined;
@@ -70,21 +68,7 @@ export function Board() {
           </button>
         }
       >
-        {repositories.length > 0 || filter.repository ? (
-          <select
-            className="field"
-            aria-label="Repository"
-            value={filter.repository}
-            onChange={(event) => set("repo", event.target.value)}
-          >
-            <option value="">All repositories</option>
-            {repositories.map((repository) => (
-              <option key={repository.path} value={repository.path}>
-                {named(repository, repositories)}
-              </option>
-            ))}
-          </select>
-        ) : null}
+        <ProjectSwitcher />
         {autopilot.data ? (
           <AutopilotSwitch
             mode={autopilot.data.mode}
@@ -183,13 +167,6 @@ export function Board() {
       ) : null}
     </>
   );
-}
-
-/** Those that tasks of the board are done in, by name. */
-function repositoriesOf(tasks: TaskSummary[]): { name: string; path: string }[] {
-  return distinct(tasks.flatMap((task) => task.repository ?? []))
-    .map((path) => ({ path, name: nameOf(path) }))
-    .sort((a, b) => a.name.localeCompare(b.name));
 }
 
 interface ChoiceProps {

@@ -5,7 +5,8 @@ import { type DragEvent, type KeyboardEvent, memo, useDeferredValue, useRef, use
 import { Link } from "wouter";
 
 import { useIsPhone } from "../app/phone";
-import type { OverviewLine, TaskSummary } from "../generated/operations";
+import { CompactQuestion } from "../attention/AnswerButtons";
+import type { OverviewLine, Question, TaskSummary } from "../generated/operations";
 import { CostOf, TokenSum } from "../parts/cost";
 import { EngineMark } from "../parts/engine";
 import { ChecksMark, Mark, taskTone } from "../parts/marks";
@@ -140,7 +141,7 @@ function Column({ name, title, empty, cards, left, selected, select }: ColumnPro
             <TaskCard
               task={card.task}
               waits={card.waits.join("; ")}
-              asks={card.asks}
+              question={card.question}
               work={card.work}
               column={name}
               ordered={ordered}
@@ -166,17 +167,18 @@ function move(cards: Card[], task: TaskSummary, at: number): void {
 interface CardProps {
   task: TaskSummary;
   waits: string;
-  asks: boolean;
+  question: Question | undefined;
   work: OverviewLine | undefined;
   column: ColumnName;
   ordered: boolean;
 }
 
 const TaskCard = memo(
-  function TaskCard({ task, waits, asks, work, column, ordered }: CardProps) {
+  function TaskCard({ task, waits, question, work, column, ordered }: CardProps) {
     const why = task.blocked ?? waits;
     const runs = column === "running" ? work : undefined;
-    return (
+    const asks = question !== undefined;
+    const card = (
       <Link
         href={`/board/${task.number}`}
         className="card"
@@ -203,7 +205,7 @@ const TaskCard = memo(
           </span>
         </span>
         <span className="card-title">{task.title}</span>
-        {runs ? <span className="card-work one-line">{runs.activity}</span> : null}
+        {runs && !asks ? <span className="card-work one-line">{runs.question?.headline ?? runs.activity}</span> : null}
         {why ? <span className="card-why">{why}</span> : null}
         <span className="card-tags">
           {task.repository ? <span className="tag card-repository">{nameOf(task.repository)}</span> : null}
@@ -224,10 +226,19 @@ const TaskCard = memo(
         </span>
       </Link>
     );
+    if (!question) return card;
+    // Beside the link and not in it: a button in a link is neither.
+    return (
+      <div className="card-asks">
+        {card}
+        {/* Of a task that cannot go on, the reason above says more than the question. */}
+        <CompactQuestion question={question} says={question.origin.kind !== "task"} />
+      </div>
+    );
   },
   (before, after) =>
     before.waits === after.waits &&
-    before.asks === after.asks &&
+    before.question?.id === after.question?.id &&
     before.column === after.column &&
     before.task.updated_at === after.task.updated_at &&
     before.task.priority === after.task.priority &&

@@ -5,13 +5,14 @@ import { useEffect, useMemo, useRef, useState } from "react";
 import { Link } from "wouter";
 
 import { OpenQuestions } from "../attention/AnswerButtons";
-import { useAction, useOperation } from "../daemon/queries";
+import { useOperation } from "../daemon/queries";
 import { MessageForm } from "../executions/MessageForm";
+import { interruptRun } from "../executions/runCommands";
 import type { Attempt, ChangedFile, OverviewLine } from "../generated/operations";
+import { CommandButton } from "../parts/command";
 import { CostOf, TokenSum } from "../parts/cost";
 import { ChecksMark, Mark } from "../parts/marks";
 import { Lasting } from "../parts/time";
-import { complain, say } from "../parts/toasts";
 import { PlainDiff } from "../review/PlainDiff";
 import { segmentsOf } from "../review/segments";
 import { Terminal } from "../slots/Terminal";
@@ -24,7 +25,7 @@ export function Live({ task, attempt }: { task: string; attempt: Attempt }) {
   const work = useWork().get(task);
   return (
     <section className="live" aria-label="The agent at work">
-      <Head attempt={attempt} work={work} />
+      <Head task={task} attempt={attempt} work={work} />
       {work?.last_line ? <p className="quiet one-line">{work.last_line}</p> : null}
       <OpenQuestions of={{ task }} keys />
       <div className="live-body">
@@ -49,12 +50,11 @@ export function Live({ task, attempt }: { task: string; attempt: Attempt }) {
   );
 }
 
-function Head({ attempt, work }: { attempt: Attempt; work: OverviewLine | undefined }) {
-  const interrupt = useAction("execution_interrupt", () => say("The agent is told to stop what it does.", "rest"));
+function Head({ task, attempt, work }: { task: string; attempt: Attempt; work: OverviewLine | undefined }) {
   const { execution } = attempt;
   return (
     <p className="live-head">
-      <Mark tone="work" word={work?.activity ?? "working"} busy />
+      {work?.question ? null : <Mark tone="work" word={work?.activity ?? "working"} busy />}
       <span className="quiet">
         attempt {attempt.number}, for <Lasting from={attempt.started_at} />
       </span>
@@ -67,14 +67,7 @@ function Head({ attempt, work }: { attempt: Attempt; work: OverviewLine | undefi
       ) : null}
       {execution ? (
         <span className="spread live-actions">
-          <button
-            type="button"
-            className="button small"
-            disabled={interrupt.isPending}
-            onClick={() => interrupt.mutate({ execution }, { onError: complain })}
-          >
-            Interrupt
-          </button>
+          <CommandButton command={interruptRun({ execution, name: task })} small />
           <Link href={`/executions/${execution}`} className="button small">
             Run
           </Link>

@@ -31,7 +31,7 @@ export function NewTask({ close, repository }: Props) {
   const autopilot = useOperation("autopilot_show", {});
   const run = useAction("autopilot_set", () => say("The autopilot runs."));
   const add = useAction("board_add", ({ task, warnings, alternatives = [] }) => {
-    remember("repository", fields.repository);
+    remember("repository", task.repository ?? "");
     remember("engine", fields.agent.engine);
     const created = [task.number, ...alternatives].join(", ");
     const is = `${created} ${alternatives.length > 0 ? "are" : "is"} created.`;

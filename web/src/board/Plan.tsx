@@ -59,7 +59,7 @@ export function Plan({ close, repository }: { close: () => void; repository?: st
   const [agent, setAgent] = useState<AgentChoice>({ engine: recall("engine", ""), model: "", permission: "", args: "" });
   const propose = useAction("board_propose", (proposal) => setRows(proposal.steps.map(rowOf)));
   const add = useAction("board_add_steps", ({ tasks }) => {
-    remember("repository", path);
+    remember("repository", found?.path ?? path);
     say(tasks.length === 1 ? "1 task is created." : `${tasks.length} tasks are created.`);
     close();
   });

@@ -21,6 +21,7 @@ import { nameOf } from "./cards";
 import { EditTask } from "./EditTask";
 import { Live } from "./Live";
 import { TaskActions } from "./TaskActions";
+import { TryWith } from "./TryWith";
 import "./board.css";
 
 export function TaskPage() {
@@ -54,7 +55,7 @@ export function TaskPage() {
           </Link>
         ) : null}
         {details.data ? <ReviewLink details={details.data} /> : null}
-        {details.data ? <TaskActions task={details.data.task} edit={() => setEditing(true)} /> : null}
+        {details.data ? <TaskActions task={details.data.task} /> : null}
       </Bar>
       <div className="view" tabIndex={0}>
         <Loaded of={details} lines={10}>
@@ -67,6 +68,9 @@ export function TaskPage() {
           after={details.data.depends_on.map((link) => link.number)}
           close={() => setEditing(false)}
         />
+      ) : null}
+      {search.has("try") && details.data ? (
+        <TryWith task={details.data.task} close={() => setSearch({}, { replace: true })} />
       ) : null}
     </>
   );

@@ -11,10 +11,6 @@ import { say } from "../parts/toasts";
 import { EngineField, ModelField } from "../start/EngineFields";
 import { REHEARSAL } from "../start/engines";
 
-/** Whether another agent may try it beside whoever does. */
-export const canBeTriedToo = ({ status, isolation }: BoardTask): boolean =>
-  isolation === "worktree" && (status === "open" || status === "blocked" || status === "review");
-
 export function TryWith({ task, close }: { task: BoardTask; close: () => void }) {
   const [engine, setEngine] = useState("");
   const [model, setModel] = useState("");

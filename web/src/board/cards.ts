@@ -18,7 +18,7 @@ export const COLUMNS: ColumnSpec[] = [
   { name: "ready", title: "Ready", empty: "Tasks that can begin now." },
   { name: "running", title: "Running", empty: "Tasks an agent works on." },
   { name: "blocked", title: "Blocked", empty: "Tasks that cannot go on without you.", seldom: true },
-  { name: "review", title: "Ready for review", empty: "Verified work that waits for you to merge it.", seldom: true },
+  { name: "review", title: "Ready for review", empty: "Verified work that waits for you to merge it." },
   { name: "done", title: "Done", empty: "Tasks whose checks passed." },
   { name: "failed", title: "Failed", empty: "Tasks that were tried often enough or cancelled.", seldom: true },
 ];
@@ -31,8 +31,8 @@ export interface Card {
   column: ColumnName;
   /** Why it waits, a sentence each. */
   waits: string[];
-  /** A person is asked about it, or by its agent. */
-  asks: boolean;
+  /** What a person is asked about it, or by its agent. */
+  question?: Question | undefined;
   /** What its agent does now. */
   work?: OverviewLine | undefined;
 }
@@ -44,12 +44,12 @@ export function cardsOf(
   work: Map<string, OverviewLine>,
   idle: string | undefined,
 ): Card[] {
-  const asking = new Set(questions.map((question) => question.task));
+  const asked = new Map(questions.toReversed().map((question) => [question.task, question]));
   const columns = columnsOf(ready);
   return tasks.map((task) => {
     const { column, waits } = columns(task);
     const why = column === "ready" && idle ? [idle] : waits;
-    return { task, column, waits: why, asks: asking.has(task.number), work: work.get(task.number) };
+    return { task, column, waits: why, question: asked.get(task.number), work: work.get(task.number) };
   });
 }
 

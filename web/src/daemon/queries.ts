@@ -56,13 +56,17 @@ export function useAction<O extends OperationName>(
   return useMutation<Result<O>, Error, Params<O>>({
     mutationFn: (params: Params<O>) => call(operation, params),
     onSuccess: (result, params) => {
-      const changed = CHANGED_BY[operation] ?? [];
-      // Who has just pressed a button sees at once what came of it.
-      for (const each of changed) readAt.delete(each);
-      touch(changed);
+      readAgainAfter(operation);
       then?.(result, params);
     },
   });
+}
+
+/** Who has just pressed a button sees at once what came of it. */
+export function readAgainAfter(operation: OperationName): void {
+  const changed = CHANGED_BY[operation] ?? [];
+  for (const each of changed) readAt.delete(each);
+  touch(changed);
 }
 
 const BOARD: OperationName[] = ["board_list", "board_show", "board_ready", "board_graph", "autopilot_show", "overview"];
@@ -75,7 +79,7 @@ const TOOLS: OperationName[] = ["mcp_server_list", "mcp_tool_list"];
 const KNOWLEDGE: OperationName[] = ["kb_search", "kb_list", "kb_stats", "kb_conflicts", "kb_inbox", "kb_gc", "kb_map"];
 const CODE: OperationName[] = ["code_list", "code_status", "code_search", "code_show", "code_map", "beacon_list"];
 const CONVERSATIONS: OperationName[] = ["conversation_list", "conversation_show", "conversation_search"];
-const INCIDENTS: OperationName[] = ["incident_list", "daemon_status"];
+const INCIDENTS: OperationName[] = ["incident_list", "daemon_status", "overview"];
 
 const SETTINGS: OperationName[] = ["config_show", "config_history"];
 
@@ -120,7 +124,7 @@ const CHANGED_BY: Partial<Record<OperationName, Kept[]>> = {
   mcp_tool_call: ["mcp_server_list"],
   review_send: EXECUTIONS,
   worktree_finish: ["worktree_list", "worktree_diff", ...BOARD],
-  worktree_discard: ["worktree_list", "worktree_diff"],
+  worktree_discard: ["worktree_list", "worktree_diff", "worktree_discard"],
   worktree_clean: ["worktree_list"],
   permission_add: ["permission_list"],
   permission_remove: ["permission_list"],
@@ -153,7 +157,7 @@ function changedBy(event: TimelineEvent["event"]): Kept[] {
     case "confirm_required":
     case "confirm_resolved":
     case "dialog_answered":
-      return [...QUESTIONS, "execution_show", "slot_list"];
+      return [...QUESTIONS, "execution_show", "execution_list", "slot_list"];
     case "pty_state_changed":
     case "slot_state_changed":
     case "slot_became_idle":
@@ -200,6 +204,12 @@ function changedBy(event: TimelineEvent["event"]): Kept[] {
       return [...SETTINGS, "mcp_server_list"];
     case "config_rejected":
       return ["config_show"];
+    case "permission_rule_added":
+    case "permission_rule_removed":
+      return ["permission_list"];
+    case "access_granted":
+    case "access_revoked":
+      return ["token_list"];
     case "mcp_tools_listed":
       return TOOLS;
     // Not the tools: to list them would start a server that was just stopped.

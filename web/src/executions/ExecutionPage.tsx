@@ -6,18 +6,19 @@ import { Link, useParams } from "wouter";
 
 import { Bar } from "../app/Menu";
 import { OpenQuestions } from "../attention/AnswerButtons";
-import { useAction, useOperation } from "../daemon/queries";
+import { useOperation } from "../daemon/queries";
 import type { ExecutionDetails } from "../generated/operations";
+import { CommandButton } from "../parts/command";
 import { CostOf, Tokens } from "../parts/cost";
 import { EngineMark } from "../parts/engine";
 import { Lines, Loaded } from "../parts/Loaded";
 import { Mark, runState } from "../parts/marks";
 import { Prose } from "../parts/Prose";
 import { Ago, Lasting } from "../parts/time";
-import { complain, say } from "../parts/toasts";
 import { Journal } from "./Journal";
 import { MessageForm } from "./MessageForm";
 import { runName } from "./names";
+import { interruptRun, stopRun } from "./runCommands";
 import "../slots/slots.css";
 import "./executions.css";
 
@@ -102,8 +103,7 @@ function Head({ run }: { run: ExecutionDetails }) {
 }
 
 function Actions({ run }: { run: ExecutionDetails }) {
-  const interrupt = useAction("execution_interrupt", () => say("The agent was interrupted.", "rest"));
-  const cancel = useAction("execution_cancel", () => say("The run is stopped.", "rest"));
+  const live = { execution: run.execution, name: run.task ?? runName(run) };
   return (
     <>
       <Link href={`/slots/${run.slot}`} className="button">
@@ -116,26 +116,8 @@ function Actions({ run }: { run: ExecutionDetails }) {
       ) : null}
       {run.ended_at ? null : (
         <>
-          <button
-            type="button"
-            className="button"
-            disabled={interrupt.isPending}
-            onClick={() => interrupt.mutate({ execution: run.execution }, { onError: complain })}
-          >
-            Interrupt
-          </button>
-          <button
-            type="button"
-            className="button plain danger"
-            disabled={cancel.isPending}
-            onClick={() => {
-              if (window.confirm("Stop this run and every process it started?")) {
-                cancel.mutate({ execution: run.execution, reason: "stopped in the page" }, { onError: complain });
-              }
-            }}
-          >
-            Stop run
-          </button>
+          <CommandButton command={interruptRun(live)} />
+          <CommandButton command={stopRun(live)} />
         </>
       )}
     </>

@@ -5,8 +5,11 @@ import { useMemo, useState } from "react";
 import { Link } from "wouter";
 
 import { Bar } from "../app/Menu";
+import { isOfProject, ProjectSwitcher, useProject } from "../app/Project";
 import { useRemembered } from "../app/remember";
-import { useOperation } from "../daemon/queries";
+import { CompactQuestion, isAskedBy } from "../attention/AnswerButtons";
+import { nameOf } from "../board/cards";
+import { useOpenQuestions, useOperation } from "../daemon/queries";
 import type { ExecutionSummary } from "../generated/operations";
 import { CostOf, TokenSum } from "../parts/cost";
 import { EngineMark } from "../parts/engine";
@@ -20,10 +23,12 @@ import "./executions.css";
 export function Executions() {
   const [all, setAll] = useRemembered("executions.all", true);
   const [words, setWords] = useState("");
+  const project = useProject();
   const executions = useOperation("execution_list", { all, ...(all ? { limit: 200 } : {}) }, { placeholder: "keep" });
   return (
     <>
       <Bar title="Runs">
+        <ProjectSwitcher />
         <input
           className="field"
           type="search"
@@ -38,7 +43,7 @@ export function Executions() {
       </Bar>
       <div className="view">
         <Loaded of={executions}>
-          {(page) => (page.executions.length === 0 ? <NoRuns all={all} /> : <Table runs={page.executions} words={words} />)}
+          {(page) => (page.executions.length === 0 ? <NoRuns all={all} /> : <Table runs={page.executions} words={words} project={project} />)}
         </Loaded>
       </div>
     </>
@@ -60,8 +65,9 @@ function NoRuns({ all }: { all: boolean }) {
   );
 }
 
-function Table({ runs, words }: { runs: ExecutionSummary[]; words: string }) {
+function Table({ runs: all, words, project }: { runs: ExecutionSummary[]; words: string; project: string }) {
   const wanted = words.trim().toLowerCase();
+  const runs = useMemo(() => all.filter((run) => isOfProject(project, run.repository.path)), [all, project]);
   const shown = useMemo(
     () =>
       runs.filter((run) =>
@@ -71,8 +77,12 @@ function Table({ runs, words }: { runs: ExecutionSummary[]; words: string }) {
   );
   if (shown.length === 0) {
     return (
-      <Nothing title="No run fits">
-        <p>None of the {runs.length} runs has “{words.trim()}” in its name, repository or agent.</p>
+      <Nothing title={runs.length === 0 ? `No run in ${nameOf(project)}` : "No run fits"}>
+        {runs.length === 0 ? (
+          <p>Agents ran in other repositories only.</p>
+        ) : (
+          <p>None of the {runs.length} runs has “{words.trim()}” in its name, repository or agent.</p>
+        )}
       </Nothing>
     );
   }
@@ -106,6 +116,7 @@ function Table({ runs, words }: { runs: ExecutionSummary[]; words: string }) {
                   <Link href={`/executions/${run.execution}`}>{runName(run)}</Link>
                 </p>
                 <Why run={run} />
+                {run.ended_at ? null : <Asked run={run} />}
               </td>
               <td className="quiet" title={run.repository.path}>
                 {run.repository.name}
@@ -128,6 +139,13 @@ function Table({ runs, words }: { runs: ExecutionSummary[]; words: string }) {
       </table>
     </div>
   );
+}
+
+/** What its agent asks. */
+function Asked({ run }: { run: ExecutionSummary }) {
+  const { data } = useOpenQuestions();
+  const open = data?.questions.find((question) => isAskedBy(question, { execution: run.execution, slot: run.slot }));
+  return open ? <CompactQuestion question={open} /> : null;
 }
 
 /** Why it failed, else how far it says it is. */

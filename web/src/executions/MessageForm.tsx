@@ -2,8 +2,7 @@
 
 import { type FormEvent, useEffect, useRef, useState } from "react";
 
-import { useAction } from "../daemon/queries";
-import { complain, say } from "../parts/toasts";
+import { messageAgent } from "./runCommands";
 
 interface Props {
   execution: string;
@@ -19,19 +18,21 @@ export function MessageForm({ execution, rows = 3, close }: Props) {
   useEffect(() => {
     if (opened) field.current?.focus();
   }, [opened]);
-  const send = useAction("execution_message", (_, sent) => {
-    say("Sent: the agent gets it as soon as it waits for a message.");
+  const [sending, setSending] = useState(false);
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    const message = text.trim();
+    if (!message || sending) return;
+    setSending(true);
+    const sent = await messageAgent(execution, message);
+    setSending(false);
     // What was typed meanwhile is the next one.
-    if (field.current?.value.trim() !== sent.text) return;
+    if (!sent || field.current?.value.trim() !== message) return;
     setText("");
     close?.();
-  });
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    if (text.trim() && !send.isPending) send.mutate({ execution, text: text.trim() }, { onError: complain });
   };
   return (
-    <form className={opened ? "words row-message" : "words"} onSubmit={submit}>
+    <form className={opened ? "words row-message" : "words"} onSubmit={(event) => void submit(event)}>
       <textarea
         ref={field}
         className="field"
@@ -41,12 +42,12 @@ export function MessageForm({ execution, rows = 3, close }: Props) {
         value={text}
         onChange={(event) => setText(event.target.value)}
         onKeyDown={(event) => {
-          if (event.key === "Enter" && !event.shiftKey) submit(event);
+          if (event.key === "Enter" && !event.shiftKey) void submit(event);
           else if (event.key === "Escape") close?.();
         }}
       />
       <span className="answer-buttons">
-        <button type="submit" className="button primary" disabled={send.isPending || !text.trim()}>
+        <button type="submit" className="button primary" disabled={sending || !text.trim()}>
           Send
         </button>
         {close ? (

@@ -12,7 +12,8 @@ import { Loaded } from "../parts/Loaded";
 import { Ago } from "../parts/time";
 import { complain, say } from "../parts/toasts";
 import { Category } from "./category";
-import { came, Remember } from "./Remember";
+import { came } from "./came";
+import { Remember } from "./Remember";
 import "./knowledge.css";
 
 export function EntryPage() {

@@ -5,18 +5,14 @@ import { useAction, useOperation } from "../daemon/queries";
 import type { KbProposal } from "../generated/operations";
 import { Loaded, Nothing } from "../parts/Loaded";
 import { Ago } from "../parts/time";
-import { complain, say } from "../parts/toasts";
+import { complain } from "../parts/toasts";
 import { Category } from "./category";
-import { came } from "./Remember";
+import { tellDecided } from "./proposalCommands";
 
 export function Inbox() {
   // No event tells of a proposal: it changes nothing until somebody decides.
   const inbox = useOperation("kb_inbox", {}, { refetchInterval: 15_000 });
-  const decide = useAction("kb_decide", ({ remembered }) => {
-    if (!remembered) return say("Rejected. It is not kept.", "rest");
-    const { words, tone } = came(remembered);
-    say(words, tone);
-  });
+  const decide = useAction("kb_decide", tellDecided);
   const decided = (proposal: KbProposal, decision: "accept" | "reject") =>
     decide.mutate({ proposal: proposal.id, decision }, { onError: complain });
   const first = inbox.data?.proposals[0];

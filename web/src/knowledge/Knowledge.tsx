@@ -1,9 +1,9 @@
 // What was learned, one part at a time: found again, waiting to be accepted, in
 // conflict, laid out by meaning, unused.
 
-import { useState } from "react";
 import { useParams } from "wouter";
 
+import { useNarrowed } from "../app/address";
 import { Bar } from "../app/Menu";
 import { Parts } from "../app/Parts";
 import { useShortcuts } from "../app/shortcuts";
@@ -26,11 +26,12 @@ const PARTS = [
 
 export function Knowledge() {
   const { part } = useParams<{ part?: string }>();
-  const [writing, setWriting] = useState(false);
+  const [search, narrow] = useNarrowed();
+  const write = () => narrow({ new: "entry" });
   const chosen = PARTS.find((each) => each.path === part) ?? PARTS[0];
   const stats = useOperation("kb_stats", {}, { refetchInterval: 15_000 });
   const proposals = stats.data?.proposals ?? 0;
-  useShortcuts({ n: () => setWriting(true) });
+  useShortcuts({ n: write });
   if (!chosen) return null;
   const Part = chosen.component;
   return (
@@ -38,7 +39,7 @@ export function Knowledge() {
       <Bar
         title="Knowledge"
         action={
-          <button type="button" className="button primary" onClick={() => setWriting(true)}>
+          <button type="button" className="button primary" onClick={write}>
             New entry <kbd>n</kbd>
           </button>
         }
@@ -54,7 +55,7 @@ export function Knowledge() {
       <div className="view" tabIndex={0}>
         <Part />
       </div>
-      {writing ? <Remember close={() => setWriting(false)} /> : null}
+      {search.has("new") ? <Remember close={() => narrow({ new: null })} /> : null}
     </>
   );
 }

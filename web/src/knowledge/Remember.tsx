@@ -5,10 +5,11 @@ import type { FormEvent } from "react";
 import { useLocation } from "wouter";
 
 import { useAction } from "../daemon/queries";
-import type { EntryCategory, KbEntry, KbRemembered } from "../generated/operations";
+import type { EntryCategory, KbEntry } from "../generated/operations";
 import { Trouble } from "../parts/Loaded";
 import { Sheet } from "../parts/Sheet";
 import { say } from "../parts/toasts";
+import { came } from "./came";
 import { CATEGORIES } from "./category";
 
 export function Remember({ entry, close }: { entry?: KbEntry; close: () => void }) {
@@ -87,16 +88,4 @@ export function Remember({ entry, close }: { entry?: KbEntry; close: () => void 
       </form>
     </Sheet>
   );
-}
-
-/** What became of it, in a sentence. */
-export function came(result: KbRemembered): { words: string; tone: "good" | "wait" | "rest" } {
-  const changed = { added: "Saved.", revised: "Saved as a new revision.", unchanged: "It was there in these words already; it is verified again." };
-  const masked = result.masked > 0 ? ` ${result.masked} secrets were removed.` : "";
-  const conflicts = result.edges.filter((edge) => edge.kind === "contradicts").length;
-  const conflict = conflicts > 0 ? ` It contradicts ${conflicts} other ${conflicts === 1 ? "entry" : "entries"}.` : "";
-  return {
-    words: changed[result.change] + masked + conflict,
-    tone: conflicts > 0 ? "wait" : result.change === "unchanged" ? "rest" : "good",
-  };
 }

@@ -2,24 +2,18 @@
 
 import { useEffect, useRef, useState } from "react";
 
-import { useAction } from "../daemon/queries";
+import { useNarrowed } from "../app/address";
 import type { AutopilotMode } from "../generated/operations";
 import { Chevron } from "../parts/Chevron";
+import { start } from "../parts/command";
 import { Sheet } from "../parts/Sheet";
-import { complain, say } from "../parts/toasts";
+import { stoppingCommands, switchTo } from "./autopilotCommands";
 
 const WORDS: Record<AutopilotMode, string> = {
   running: "Autopilot on",
   paused: "Autopilot paused",
   draining: "Autopilot finishing",
   stopped: "Autopilot off",
-};
-
-const SAID: Record<AutopilotMode, string> = {
-  running: "The autopilot is on: ready tasks are started.",
-  paused: "The autopilot is paused: no new task is started, agents go on.",
-  draining: "Running work is finished, and no new task is started.",
-  stopped: "The autopilot is off, and its agents are stopped.",
 };
 
 interface Props {
@@ -31,13 +25,15 @@ interface Props {
 
 export function AutopilotSwitch({ mode, agents, most }: Props) {
   const [menu, setMenu] = useState(false);
-  const [stopping, setStopping] = useState(false);
+  const [switching, setSwitching] = useState(false);
+  const [search, narrow] = useNarrowed();
   const place = useRef<HTMLDivElement>(null);
-  const set = useAction("autopilot_set", (report) => say(SAID[report.mode], report.mode === "running" ? "good" : "rest"));
-  const choose = (next: AutopilotMode) => {
-    setMenu(false);
-    set.mutate({ mode: next, reason: "switched in the page" }, { onError: complain });
+  const choose = async (next: AutopilotMode) => {
+    setSwitching(true);
+    await switchTo(next);
+    setSwitching(false);
   };
+  const closeSheet = () => narrow({ stop: null });
   useEffect(() => {
     if (!menu) return;
     const away = (event: Event) => {
@@ -51,13 +47,6 @@ export function AutopilotSwitch({ mode, agents, most }: Props) {
     };
   }, [menu]);
   const on = mode === "running";
-  const actions: [string, string, () => void][] = [
-    ...(on ? [["Pause", "Start nothing new; agents go on", () => choose("paused")] as [string, string, () => void]] : []),
-    ...(mode === "draining" || mode === "stopped"
-      ? []
-      : [["Finish running work", "Then start nothing new", () => choose("draining")] as [string, string, () => void]]),
-    ["Stop everything…", "End every agent the autopilot started", () => (setMenu(false), setStopping(true))],
-  ];
   return (
     <div className="autopilot-switch" ref={place} data-mode={mode}>
       <button
@@ -65,8 +54,8 @@ export function AutopilotSwitch({ mode, agents, most }: Props) {
         role="switch"
         aria-checked={on}
         className="autopilot-toggle"
-        disabled={set.isPending}
-        onClick={() => choose(on ? "paused" : "running")}
+        disabled={switching}
+        onClick={() => void choose(on ? "paused" : "running")}
       >
         <span className="switch-track" aria-hidden="true" />
         <span>
@@ -85,33 +74,40 @@ export function AutopilotSwitch({ mode, agents, most }: Props) {
       </button>
       {menu ? (
         <ul className="menu" role="menu" aria-label="Autopilot">
-          {actions.map(([name, what, run]) => (
-            <li key={name} role="none">
-              <button type="button" role="menuitem" onClick={run}>
-                {name}
-                <span className="quiet">{what}</span>
+          {stoppingCommands(mode).map((command) => (
+            <li key={command.label} role="none">
+              <button
+                type="button"
+                role="menuitem"
+                onClick={() => {
+                  setMenu(false);
+                  void start(command);
+                }}
+              >
+                {command.label}
+                <span className="quiet">{command.hint}</span>
               </button>
             </li>
           ))}
         </ul>
       ) : null}
-      {stopping ? (
-        <Sheet title="Stop everything?" close={() => setStopping(false)}>
+      {search.has("stop") ? (
+        <Sheet title="Stop everything?" close={closeSheet}>
           <p>
             {agents === 0
               ? "No agent works on a task right now. No task is started until you switch the autopilot on again."
               : `${agents === 1 ? "The agent that works" : `The ${agents} agents that work`} on tasks ${agents === 1 ? "is" : "are"} ended now. Their tasks go back to the board; what was committed stays.`}
           </p>
           <div className="actions">
-            <button type="button" className="button" onClick={() => setStopping(false)}>
+            <button type="button" className="button" onClick={closeSheet}>
               Cancel
             </button>
             <button
               type="button"
               className="button danger"
               onClick={() => {
-                setStopping(false);
-                choose("stopped");
+                closeSheet();
+                void choose("stopped");
               }}
             >
               Stop everything

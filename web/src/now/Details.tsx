@@ -4,10 +4,11 @@ import { Link } from "wouter";
 
 import { Findings } from "../attention/Findings";
 import { QuestionDetails } from "../attention/QuestionDetails";
-import { useAction } from "../daemon/queries";
+import { cancelTask } from "../board/taskCommands";
 import type { OverviewLine, Question } from "../generated/operations";
+import { CommandButton } from "../parts/command";
 import { exactly } from "../parts/time";
-import { complain, say } from "../parts/toasts";
+import { canBeTold } from "./overview";
 
 interface Props {
   line: OverviewLine;
@@ -31,29 +32,17 @@ export function Details({ line, question, said, selected, write }: Props) {
             {line.task ? <Link href={`/board/${line.task}`}>Task {line.task}</Link> : null}
             {line.execution ? <Link href={`/executions/${line.execution}`}>Run</Link> : null}
             {line.slot ? <Link href={`/slots/${encodeURIComponent(line.slot)}`}>Terminal</Link> : null}
-            {line.execution && !line.ended_at && line.kind !== "blocked" && line.kind !== "review" ? (
+            {canBeTold(line) ? (
               <button type="button" className="button small" onClick={write}>
                 Message
               </button>
             ) : null}
-            {line.kind === "blocked" && line.task ? <GiveUp task={line.task} /> : null}
+            {line.kind === "blocked" && line.task ? (
+              <CommandButton command={cancelTask({ number: line.task, status: "blocked" })} small />
+            ) : null}
           </p>
         </div>
       )}
     </div>
-  );
-}
-
-function GiveUp({ task }: { task: string }) {
-  const cancel = useAction("board_cancel", () => say(`${task} is given up.`, "rest"));
-  return (
-    <button
-      type="button"
-      className="button plain small danger"
-      disabled={cancel.isPending}
-      onClick={() => cancel.mutate({ task, reason: "given up by a person" }, { onError: complain })}
-    >
-      Give up
-    </button>
   );
 }

@@ -5,7 +5,9 @@ import { useCallback, useDeferredValue, useEffect, useRef, useState } from "reac
 import { Link, useLocation, useSearchParams } from "wouter";
 
 import { Bar } from "../app/Menu";
+import { ProjectSwitcher, useProject } from "../app/Project";
 import { useShortcuts } from "../app/shortcuts";
+import { nameOf } from "../board/cards";
 import { call } from "../daemon/call";
 import { useAction, useOperation } from "../daemon/queries";
 import type { OverviewReport } from "../generated/operations";
@@ -14,7 +16,7 @@ import { Ago } from "../parts/time";
 import { complain } from "../parts/toasts";
 import { FirstSteps } from "../start/FirstSteps";
 import { AutopilotSwitch } from "./AutopilotSwitch";
-import { addressOf, type Entries, type Entry, NEEDS, useEntries, useOpenIncidents, useOverview } from "./overview";
+import { addressOf, type Entries, type Entry, NEEDS, useEntries, useOverview } from "./overview";
 import { Row } from "./Row";
 import { Today, Waiting } from "./Today";
 import "./now.css";
@@ -23,15 +25,17 @@ import "./now.css";
 const ALWAYS = 40;
 
 export function Now() {
-  const overview = useOverview();
-  const incidents = useOpenIncidents();
+  const project = useProject();
+  const overview = useOverview(project);
   // Hundreds of lines are drawn between frames, not in one of them.
-  const newest = useEntries(overview.data, incidents.data?.incidents);
+  const newest = useEntries(overview.data);
   const entries = useDeferredValue(newest);
-  useSeenOnLeaving(overview.data);
+  // Who looks at one project has not seen what was finished in the others.
+  useSeenOnLeaving(project ? undefined : overview.data);
   return (
     <>
       <Bar title="Now">
+        <ProjectSwitcher forgets={{ at: null }} />
         {overview.data ? (
           <>
             <Waiting report={overview.data} />
@@ -47,8 +51,8 @@ export function Now() {
       <div className="view now-view" tabIndex={0}>
         <Loaded of={overview} lines={10}>
           {(report) => {
-            if (newest.all.length === 0) return <NothingGoesOn report={report} />;
-            return entries.all.length === 0 ? <Lines count={10} /> : <Groups report={report} entries={entries} />;
+            if (newest.all.length === 0) return <NothingGoesOn report={report} project={project} />;
+            return entries.all.length === 0 ? <Lines count={10} /> : <Groups report={report} entries={entries} project={project} />;
           }}
         </Loaded>
       </div>
@@ -69,7 +73,7 @@ function useSeenOnLeaving(report: OverviewReport | undefined): void {
   );
 }
 
-function Groups({ report, entries }: { report: OverviewReport; entries: Entries }) {
+function Groups({ report, entries, project }: { report: OverviewReport; entries: Entries; project: string }) {
   const [search, setSearch] = useSearchParams();
   const [, navigate] = useLocation();
   const wanted = search.get("at");
@@ -89,7 +93,7 @@ function Groups({ report, entries }: { report: OverviewReport; entries: Entries 
     const entry = all[Math.max(0, Math.min(index, all.length - 1))];
     if (!entry) return;
     stepped.current = entry.key;
-    setSearch({ at: entry.key }, { replace: true });
+    setSearch({ ...(project ? { repo: project } : {}), at: entry.key }, { replace: true });
   };
   // The same function all along, so that a line that did not change is left alone.
   const toggle = useCallback((key: string) => setOpen((before) => (before === key ? null : key)), []);
@@ -150,21 +154,21 @@ function Groups({ report, entries }: { report: OverviewReport; entries: Entries 
         </h2>
         {entries.working.length === 0 ? <NobodyWorks report={report} /> : rows(entries.working)}
       </section>
+      {entries.finished.length > 0 ? (
+        <section className="now-group" aria-labelledby="now-finished" data-group="finished">
+          <h2 id="now-finished">
+            Finished since you looked <span className="quiet">{entries.finished.length}</span>
+            {project ? null : <Seen report={report} />}
+          </h2>
+          {rows(entries.finished)}
+        </section>
+      ) : null}
       {entries.terminals.length > 0 ? (
         <section className="now-group" aria-labelledby="now-terminals" data-group="terminals">
           <h2 id="now-terminals">
             Terminals <span className="quiet">{entries.terminals.length}</span>
           </h2>
           {rows(entries.terminals)}
-        </section>
-      ) : null}
-      {entries.finished.length > 0 ? (
-        <section className="now-group" aria-labelledby="now-finished" data-group="finished">
-          <h2 id="now-finished">
-            Finished since you looked <span className="quiet">{entries.finished.length}</span>
-            <Seen report={report} />
-          </h2>
-          {rows(entries.finished)}
         </section>
       ) : null}
       {report.left_out > 0 ? (
@@ -213,12 +217,12 @@ function NobodyWorks({ report }: { report: OverviewReport }) {
   );
 }
 
-function NothingGoesOn({ report }: { report: OverviewReport }) {
+function NothingGoesOn({ report, project }: { report: OverviewReport; project: string }) {
   const [, navigate] = useLocation();
   const tasks = useOperation("board_list", { offset: 0, limit: 1 });
   if (tasks.data?.total === 0) return <FirstSteps newTask={() => navigate("/board?new=task")} />;
   return (
-    <Nothing title="No agent works, and nothing waits for you">
+    <Nothing title={`No agent works${project ? ` in ${nameOf(project)}` : ""}, and nothing waits for you`}>
       <p>Agents show up here while they work: what each is doing, what it asks, and what it finished.</p>
       <NobodyWorks report={report} />
     </Nothing>

@@ -5,35 +5,41 @@ import { memo, useRef, useState } from "react";
 import { Link } from "wouter";
 
 import { useShortcuts } from "../app/shortcuts";
-import { AnswerButtons, headline } from "../attention/AnswerButtons";
-import { useAction } from "../daemon/queries";
+import { AnswerButtons, InFull } from "../attention/AnswerButtons";
+import { inFull } from "../attention/asked";
+import { retryTask } from "../board/taskCommands";
 import { MessageForm } from "../executions/MessageForm";
 import type { CheckState, Incident, OverviewKind, OverviewLine, Question } from "../generated/operations";
 import { Chevron } from "../parts/Chevron";
+import { CommandButton, start } from "../parts/command";
 import { CostOf, TokenSum } from "../parts/cost";
 import { EngineMark } from "../parts/engine";
 import { checkWords, Mark, TERMINAL, type Tone } from "../parts/marks";
 import { Prose } from "../parts/Prose";
 import { Ago, Lasting } from "../parts/time";
-import { complain, say } from "../parts/toasts";
 import { useNear } from "../parts/useNear";
+import { resolveIncident } from "../system/incidentCommands";
 import { Details } from "./Details";
-import { addressOf, type Entry, isTerminal, useQuestion } from "./overview";
+import { addressOf, canBeTold, type Entry, useQuestion } from "./overview";
 
 const KINDS: Record<OverviewKind, { tone: Tone; word: string; busy?: boolean }> = {
   asks: { tone: "wait", word: "asks" },
+  error: { tone: "bad", word: "error" },
   question: { tone: "wait", word: "question" },
   review: { tone: "wait", word: "review" },
   blocked: { tone: "wait", word: "blocked" },
   works: { tone: "work", word: "working", busy: true },
   idle: { tone: "rest", word: "idle" },
   checks: { tone: "work", word: "checking", busy: true },
+  waits: { tone: "rest", word: "waiting" },
+  terminal: TERMINAL,
   done: { tone: "good", word: "done" },
+  not_kept: { tone: "rest", word: "not kept" },
   failed: { tone: "bad", word: "failed" },
   ended: { tone: "rest", word: "ended" },
+  cancelled: { tone: "rest", word: "cancelled" },
+  crashed: { tone: "bad", word: "failed" },
 };
-
-const markOf = (line: OverviewLine) => (isTerminal(line) ? TERMINAL : KINDS[line.kind]);
 
 interface Props {
   entry: Entry;
@@ -47,7 +53,7 @@ export const Row = memo(function Row({ entry, selected, open, toggle, far }: Pro
   const near = useNear(place, 400, far);
   const shown = useRef<Entry>(undefined);
   if (!far || near || selected || open) shown.current = entry;
-  const tone = entry.kind === "incident" ? incidentTone(entry.incident) : markOf(entry.line).tone;
+  const tone = entry.kind === "incident" ? incidentTone(entry.incident) : KINDS[entry.line.kind].tone;
   return (
     <li
       ref={place}
@@ -89,10 +95,11 @@ function AskingLine({ number, ...props }: LineProps & { number: number }) {
 function LineRow({ line, selected, open, toggle, question }: LineProps & { question?: Question | undefined }) {
   const [writing, setWriting] = useState(false);
   const address = addressOf(line);
-  const says = sentenceOf(line, question);
+  const says = sentenceOf(line);
+  const said = question ? `${says} ${inFull(question) ?? ""}` : says;
   return (
     <>
-      <Mark {...markOf(line)} />
+      <Mark {...KINDS[line.kind]} />
       <div className="row-main">
         <p className="row-title">
           {line.task ? (
@@ -128,16 +135,18 @@ function LineRow({ line, selected, open, toggle, question }: LineProps & { quest
         <span className="visually-hidden">Details of {line.task ?? line.title}</span>
       </button>
       {writing && line.execution ? <MessageForm execution={line.execution} rows={2} close={() => setWriting(false)} /> : null}
-      {open ? <Details line={line} question={question} said={says} selected={selected} write={() => setWriting(true)} /> : null}
+      {open ? <Details line={line} question={question} said={said} selected={selected} write={() => setWriting(true)} /> : null}
     </>
   );
 }
 
-/** What goes on; of a question what is asked, once and in full. */
-function sentenceOf({ kind, activity, question }: OverviewLine, full: Question | undefined): string {
-  if (!question || kind === "blocked" || kind === "review") return activity;
-  return `Asks: ${full ? headline(full) : question.question}`;
+/** What goes on; of a question what is asked, once. */
+function sentenceOf(line: OverviewLine): string {
+  return line.question && asksItself(line) ? line.question.headline : line.activity;
 }
+
+/** Of a task that cannot go on, the reason says more than the question what to do. */
+const asksItself = ({ kind }: OverviewLine): boolean => kind !== "blocked" && kind !== "review";
 
 function Facts({ line }: { line: OverviewLine }) {
   const over = line.ended_at;
@@ -150,10 +159,12 @@ function Facts({ line }: { line: OverviewLine }) {
       ) : null}
       {line.engine ? <EngineMark engine={line.engine} model={line.model} /> : null}
       {line.checks ? <Checks checks={line.checks} /> : null}
-      <span className="row-used">
-        <TokenSum tokens={line.tokens} />
-        <CostOf cost={line.cost} />
-      </span>
+      {line.kind === "terminal" ? null : (
+        <span className="row-used">
+          <TokenSum tokens={line.tokens} />
+          <CostOf cost={line.cost} />
+        </span>
+      )}
       <span className="row-time">
         {over ? (
           <>
@@ -172,6 +183,7 @@ const MOST_DOTS = 8;
 
 function Checks({ checks: { passed, failed, round } }: { checks: CheckState }) {
   const words = checkWords({ passed, failed });
+  if (passed + failed === 0) return <span className="checks quiet">{words}</span>;
   if (passed + failed > MOST_DOTS) {
     return (
       <span className="tag" data-tone={failed > 0 ? "bad" : "good"} title={`Round ${round}`}>
@@ -197,8 +209,14 @@ interface ActionsProps {
 }
 
 function Actions({ line, selected, question, write }: ActionsProps) {
-  if (line.question) return <AnswerButtons question={line.question} open={question} keys={selected} box="closed" />;
-  const speaks = line.execution && (line.kind === "works" || line.kind === "idle" || line.kind === "asks");
+  if (line.question) {
+    return (
+      <>
+        {question && asksItself(line) ? <InFull question={question} /> : null}
+        <AnswerButtons question={line.question} open={question} keys={selected} box="closed" />
+      </>
+    );
+  }
   switch (line.kind) {
     case "review":
       return (
@@ -209,19 +227,14 @@ function Actions({ line, selected, question, write }: ActionsProps) {
     case "blocked":
       return line.task ? <Retry task={line.task} selected={selected} /> : null;
     default:
-      return speaks ? <Speak selected={selected} write={write} idle={line.kind === "idle"} /> : null;
+      return canBeTold(line) ? <Speak selected={selected} write={write} idle={line.kind === "idle" || line.kind === "error"} /> : null;
   }
 }
 
 function Retry({ task, selected }: { task: string; selected: boolean }) {
-  const retry = useAction("board_retry", () => say(`${task} is ready again.`));
-  const again = () => retry.mutate({ task }, { onError: complain });
-  useShortcuts({ r: again }, selected);
-  return (
-    <button type="button" className="button" disabled={retry.isPending || retry.isSuccess} onClick={again}>
-      Retry <kbd>r</kbd>
-    </button>
-  );
+  const { look: _, ...retry } = retryTask({ number: task });
+  useShortcuts({ r: () => void start(retry) }, selected);
+  return <CommandButton command={{ ...retry, key: "r" }} />;
 }
 
 function Speak({ selected, write, idle }: { selected: boolean; write: () => void; idle: boolean }) {
@@ -236,9 +249,8 @@ function Speak({ selected, write, idle }: { selected: boolean; write: () => void
 const incidentTone = (incident: Incident): Tone => (incident.severity === "info" ? "rest" : "bad");
 
 function IncidentRow({ incident, selected }: { incident: Incident; selected: boolean }) {
-  const resolve = useAction("incident_resolve", () => say("The incident is resolved."));
-  const close = () => resolve.mutate({ incident: incident.id }, { onError: complain });
-  useShortcuts({ x: close }, selected);
+  const resolve = resolveIncident(incident);
+  useShortcuts({ x: () => void start(resolve) }, selected);
   return (
     <>
       <Mark tone={incidentTone(incident)} word="incident" />
@@ -258,9 +270,7 @@ function IncidentRow({ incident, selected }: { incident: Incident; selected: boo
         </span>
       </p>
       <div className="row-actions">
-        <button type="button" className="button" disabled={resolve.isPending} onClick={close}>
-          Resolve <kbd>x</kbd>
-        </button>
+        <CommandButton command={{ ...resolve, key: "x" }} />
       </div>
     </>
   );

@@ -6,8 +6,7 @@ import { useMemo, useRef } from "react";
 
 import { call } from "../daemon/call";
 import { useOperation } from "../daemon/queries";
-import type { Incident, IncidentPage, OverviewKind, OverviewLine, OverviewReport, Question, QuestionPage } from "../generated/operations";
-import { GENERIC } from "../parts/marks";
+import type { Incident, OverviewKind, OverviewLine, OverviewReport, Question, QuestionPage } from "../generated/operations";
 
 /** As many lines of a group as anybody looks through. */
 const PARAMS = { limit: 200 };
@@ -15,25 +14,18 @@ const PARAMS = { limit: 200 };
 /** The last line of an agent's work changes without an event that tells of it. */
 const AGAIN_MS = 3000;
 
-export const useOverview = () => useOperation("overview", PARAMS, { refetchInterval: AGAIN_MS });
-
-const OPEN_INCIDENTS = { state: "open" } as const;
-
-export const useOpenIncidents = () => useOperation("incident_list", OPEN_INCIDENTS);
+/** Of all repositories, or of one. */
+export const useOverview = (repository = "") =>
+  useOperation("overview", repository ? { ...PARAMS, repository } : PARAMS, { refetchInterval: AGAIN_MS });
 
 /** How many lines need a person; drawn anew only when that number changes. */
 export function useNeedsYou(): number {
-  const lines = useQuery({
+  const { data } = useQuery({
     queryKey: ["overview", PARAMS],
     queryFn: ({ signal }) => call("overview", PARAMS, signal),
-    select: (report: OverviewReport) => report.needs_you.length,
+    select: (report: OverviewReport) => report.needs_you.length + report.incidents.length,
   });
-  const incidents = useQuery({
-    queryKey: ["incident_list", OPEN_INCIDENTS],
-    queryFn: ({ signal }) => call("incident_list", OPEN_INCIDENTS, signal),
-    select: (page: IncidentPage) => page.incidents.length,
-  });
-  return (lines.data ?? 0) + (incidents.data ?? 0);
+  return data ?? 0;
 }
 
 /** A question with where it comes from; a line of the overview has only its words. */
@@ -46,7 +38,7 @@ export function useQuestion(number: number): Question | undefined {
   return data;
 }
 
-export type Group = "needs" | "working" | "terminals" | "finished";
+export type Group = "needs" | "working" | "finished" | "terminals";
 
 export type Entry =
   | { kind: "line"; key: string; group: Group; line: OverviewLine }
@@ -60,25 +52,23 @@ export function keyOf(line: OverviewLine): string {
 
 /** Headings within *Needs you*, in the order in which they come. */
 export const NEEDS: { kinds: (OverviewKind | "incident")[]; title: string }[] = [
-  { kinds: ["asks"], title: "Agents waiting" },
+  { kinds: ["asks", "error"], title: "Agents waiting" },
   { kinds: ["question"], title: "Questions" },
   { kinds: ["review"], title: "Ready for review" },
   { kinds: ["blocked"], title: "Blocked" },
   { kinds: ["incident"], title: "Incidents" },
 ];
 
-const orderOf = (entry: Entry): number => {
-  const kind = entry.kind === "incident" ? "incident" : entry.line.kind;
-  const place = NEEDS.findIndex(({ kinds }) => kinds.includes(kind));
-  return place < 0 ? NEEDS.length : place;
-};
+const ORDER = NEEDS.flatMap(({ kinds }) => kinds);
+
+const orderOf = (entry: Entry): number => ORDER.indexOf(entry.kind === "incident" ? "incident" : entry.line.kind);
 
 export interface Entries {
   needs: Entry[];
-  /** Agents; a terminal that a person opened is none. */
   working: Entry[];
-  terminals: Entry[];
   finished: Entry[];
+  /** Opened by hand, with no agent in them. */
+  terminals: Entry[];
   /** All of them, in the order of the page. */
   all: Entry[];
 }
@@ -87,18 +77,18 @@ export interface Entries {
  * The entries of a report. One that says what it said before is the same object,
  * so that its row is not drawn anew when another joins or leaves.
  */
-export function useEntries(report: OverviewReport | undefined, incidents: Incident[] | undefined): Entries {
+export function useEntries(report: OverviewReport | undefined): Entries {
   const known = useRef<Known>(new Map());
   return useMemo(() => {
-    const { entries, known: now } = entriesOf(report, incidents ?? [], known.current);
+    const { entries, known: now } = entriesOf(report, known.current);
     known.current = now;
     return entries;
-  }, [report, incidents]);
+  }, [report]);
 }
 
 type Known = Map<string, { said: string; entry: Entry }>;
 
-function entriesOf(report: OverviewReport | undefined, incidents: Incident[], before: Known) {
+function entriesOf(report: OverviewReport | undefined, before: Known) {
   const known: Known = new Map();
   const keep = (entry: Entry): Entry => {
     const id = `${entry.group} ${entry.key}`;
@@ -112,18 +102,17 @@ function entriesOf(report: OverviewReport | undefined, incidents: Incident[], be
     list.map((line) => keep({ kind: "line", key: keyOf(line), group, line }));
   const needs = [
     ...lines("needs", report?.needs_you),
-    ...incidents.map((incident) => keep({ kind: "incident", key: incident.id, group: "needs", incident })),
+    ...(report?.incidents ?? []).map((incident) => keep({ kind: "incident", key: incident.id, group: "needs", incident })),
   ].sort((a, b) => orderOf(a) - orderOf(b));
-  const working = lines("working", report?.working.filter((line) => !isTerminal(line)));
-  const terminals = lines("terminals", report?.working.filter(isTerminal));
+  const working = lines("working", report?.working);
   const finished = lines("finished", report?.finished);
-  const all = [...needs, ...working, ...terminals, ...finished];
-  return { entries: { needs, working, terminals, finished, all }, known };
+  const terminals = lines("terminals", report?.terminals);
+  const all = [...needs, ...working, ...finished, ...terminals];
+  return { entries: { needs, working, finished, terminals, all }, known };
 }
 
-/** Whether it is a bare terminal: no run, and no program whose work could be told. */
-export const isTerminal = ({ kind, engine, execution, task }: OverviewLine): boolean =>
-  engine === GENERIC && !execution && !task && kind !== "asks" && kind !== "question";
+/** Whether an agent runs that takes messages. */
+export const canBeTold = ({ execution, slot, ended_at }: OverviewLine): boolean => Boolean(execution && slot && !ended_at);
 
 /** Where a line leads. */
 export function addressOf(line: OverviewLine): string | undefined {

@@ -4,7 +4,8 @@
 import { useState } from "react";
 
 import { useAction, useOperation } from "../daemon/queries";
-import { complain, say } from "../parts/toasts";
+import { complain } from "../parts/toasts";
+import { tellDiscarded } from "./discardCommand";
 
 const useUncommitted = (worktree: string) => useOperation("worktree_discard", { worktree, confirmed: false }, { fresh: true });
 
@@ -17,9 +18,8 @@ export function useDirty(worktree: string): boolean {
 export function Discard({ worktree, discarded }: { worktree: string; discarded: () => void }) {
   const [sure, setSure] = useState(false);
   const preview = useUncommitted(worktree);
-  const discard = useAction("worktree_discard", ({ restored, removed }) => {
-    const count = restored.length + removed.length;
-    say(`Discarded the changes of ${count} ${count === 1 ? "file" : "files"}.`);
+  const discard = useAction("worktree_discard", (done) => {
+    tellDiscarded(done);
     setSure(false);
     void preview.refetch();
     discarded();

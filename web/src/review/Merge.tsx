@@ -1,7 +1,7 @@
 // Merging the work: what its checks say, how it is done and in which words, and
 // exactly what would happen, before it does.
 
-import { useState } from "react";
+import { type FormEvent, type KeyboardEvent, useState } from "react";
 
 import { useAction, useOperation } from "../daemon/queries";
 import type { CheckVerdict, Finish, FinishResult, WorktreeFinished } from "../generated/operations";
@@ -19,8 +19,15 @@ const WAYS: [Finish, string][] = [
   ["pull_request", "Open a pull request"],
 ];
 
-export function Merge({ worktree, close }: { worktree: string; close: () => void }) {
-  const [how, setHow] = useState<Finish>();
+interface Props {
+  worktree: string;
+  /** How, where it was said before; else as the task says. */
+  first?: Finish | undefined;
+  close: () => void;
+}
+
+export function Merge({ worktree, first, close }: Props) {
+  const [how, setHow] = useState(first);
   const [message, setMessage] = useState<string>();
   // Red work takes two presses, and another way to do it takes them anew.
   const [sure, setSure] = useState<Finish>();
@@ -36,67 +43,95 @@ export function Merge({ worktree, close }: { worktree: string; close: () => void
   const chosen = how ?? preview.data?.how;
   return (
     <Sheet title="Merge" close={close}>
-      <fieldset className="merge-ways">
-        <legend className="visually-hidden">How</legend>
-        {WAYS.map(([each, name]) => (
-          <label key={each}>
-            <input
-              type="radio"
-              name="way"
-              checked={chosen === each}
-              onChange={() => {
-                setHow(each);
-                setSure(undefined);
-              }}
-            />
-            {name}
-          </label>
-        ))}
-      </fieldset>
-      <Discard worktree={worktree} discarded={() => void preview.refetch()} />
-      {dirty && preview.isError ? (
-        <p className="merge-does">Discard this, or commit it in the worktree: then the work can be merged.</p>
-      ) : (
-        <Loaded of={preview} lines={3}>
-          {(foreseen) => {
-            const way = how ?? foreseen.how;
-            const red = foreseen.checks && foreseen.checks.failed > 0 ? foreseen.checks : undefined;
-            const ready = !finish.isPending && !preview.isFetching && !preview.isError && brings(foreseen.result);
-            const own = message ?? usualMessage(foreseen);
-            const keeps = keepsOver(foreseen.gives_up ?? []);
-            const go = () => {
-              if (red && sure !== way) return setSure(way);
-              const worded = hasMessage(way) && own.trim() ? { message: own } : {};
-              const despite = red ? { despite_failed_checks: true } : {};
-              finish.mutate({ ...params, ...worded, ...despite, confirmed: true }, { onError: complain });
-            };
-            return (
-              <>
-                {red ? <Red verdict={red} /> : null}
-                {foreseen.checks ? null : <p className="notice">No check has run on this work.</p>}
-                {hasMessage(way) ? (
-                  <label>
-                    Commit message
-                    <textarea className="field mono" rows={3} value={own} onChange={(event) => setMessage(event.target.value)} />
-                  </label>
-                ) : null}
-                <p className="merge-does">{sentence(foreseen, way)}</p>
-                {keeps ? <p className="merge-does">{keeps}</p> : null}
-                <div className="actions">
-                  <button type="button" className="button plain" onClick={close}>
-                    Cancel
-                  </button>
-                  <button type="button" className={red ? "button danger" : "button primary"} disabled={!ready} onClick={go}>
-                    {label(way, foreseen.into, red !== undefined, sure === way)}
-                  </button>
-                </div>
-              </>
-            );
-          }}
-        </Loaded>
-      )}
+      <div className="stack" onKeyDown={dropHeldEnter}>
+        <fieldset className="merge-ways">
+          <legend className="visually-hidden">How</legend>
+          {WAYS.map(([each, name]) => (
+            <label key={each}>
+              <input
+                type="radio"
+                name="way"
+                form="merge"
+                checked={chosen === each}
+                onChange={() => {
+                  setHow(each);
+                  setSure(undefined);
+                }}
+              />
+              {name}
+            </label>
+          ))}
+        </fieldset>
+        <Discard worktree={worktree} discarded={() => void preview.refetch()} />
+        {dirty && preview.isError ? (
+          <p className="merge-does">Discard this, or commit it in the worktree: then the work can be merged.</p>
+        ) : (
+          <Loaded of={preview} lines={3}>
+            {(foreseen) => {
+              const way = how ?? foreseen.how;
+              const red = foreseen.checks && foreseen.checks.failed > 0 ? foreseen.checks : undefined;
+              const ready = !finish.isPending && !preview.isFetching && !preview.isError && brings(foreseen.result);
+              const own = message ?? usualMessage(foreseen);
+              const keeps = keepsOver(foreseen.gives_up ?? []);
+              const go = () => {
+                if (!ready) return;
+                if (red && sure !== way) return setSure(way);
+                const worded = hasMessage(way) && own.trim() ? { message: own } : {};
+                const despite = red ? { despite_failed_checks: true } : {};
+                finish.mutate({ ...params, ...worded, ...despite, confirmed: true }, { onError: complain });
+              };
+              return (
+                <form
+                  id="merge"
+                  onSubmit={(event: FormEvent) => {
+                    event.preventDefault();
+                    if (!red) go();
+                  }}
+                >
+                  {red ? <Red verdict={red} /> : null}
+                  <Unproven verdict={foreseen.checks} />
+                  {hasMessage(way) ? (
+                    <label>
+                      Commit message
+                      <textarea className="field mono" rows={3} value={own} onChange={(event) => setMessage(event.target.value)} />
+                    </label>
+                  ) : null}
+                  <p className="merge-does">{sentence(foreseen, way)}</p>
+                  {keeps ? <p className="merge-does">{keeps}</p> : null}
+                  <div className="actions">
+                    <button type="button" className="button plain" onClick={close}>
+                      Cancel
+                    </button>
+                    {red ? (
+                      <button type="button" className="button danger" disabled={!ready} onClick={go}>
+                        {label(way, foreseen.into, true, sure === way)}
+                      </button>
+                    ) : (
+                      <button type="submit" className="button primary" disabled={!ready}>
+                        {label(way, foreseen.into, false, false)}
+                      </button>
+                    )}
+                  </div>
+                </form>
+              );
+            }}
+          </Loaded>
+        )}
+      </div>
     </Sheet>
   );
+}
+
+/** A key that is held is one press: red work takes two, and what has just opened has not been read. */
+function dropHeldEnter(event: KeyboardEvent): void {
+  const writes = event.target instanceof HTMLTextAreaElement;
+  if (event.key === "Enter" && event.repeat && !writes) event.preventDefault();
+}
+
+/** That nothing was checked is said, whether no check has run or there is none. */
+function Unproven({ verdict }: { verdict: CheckVerdict | null | undefined }) {
+  if (!verdict) return <p className="notice">No check has run on this work.</p>;
+  return verdict.passed + verdict.failed === 0 ? <p className="notice">This work has no checks.</p> : null;
 }
 
 /** What becomes of the alternatives that are not kept, if there are any. */

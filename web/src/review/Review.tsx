@@ -5,7 +5,9 @@ import { useState } from "react";
 import { Link } from "wouter";
 
 import { Bar } from "../app/Menu";
+import { isOfProject, ProjectSwitcher, useProject } from "../app/Project";
 import { useShortcuts } from "../app/shortcuts";
+import { nameOf } from "../board/cards";
 import { useOperation } from "../daemon/queries";
 import type { WorktreeLanding, WorktreeSummary } from "../generated/operations";
 import { EngineMark } from "../parts/engine";
@@ -19,6 +21,7 @@ import "./review.css";
 export function Review() {
   const worktrees = useOperation("worktree_list", {}, { fresh: true });
   const [filter, setFilter] = useState("");
+  const project = useProject();
   const refresh = () => void worktrees.refetch();
   useShortcuts({ r: refresh });
   return (
@@ -31,6 +34,7 @@ export function Review() {
           </button>
         }
       >
+        <ProjectSwitcher />
         <input
           type="search"
           className="field review-filter"
@@ -42,7 +46,7 @@ export function Review() {
       </Bar>
       <div className="view" tabIndex={0}>
         <Loaded of={worktrees}>
-          {(page) => (page.worktrees.length === 0 ? <NoWork /> : <Groups worktrees={page.worktrees} filter={filter} />)}
+          {(page) => (page.worktrees.length === 0 ? <NoWork /> : <Groups worktrees={page.worktrees} filter={filter} project={project} />)}
         </Loaded>
       </div>
     </>
@@ -74,13 +78,15 @@ const GROUPS: Group[] = [
   { name: "Nothing to review", has: ({ standing }) => standing === "removable", folded: true },
 ];
 
-function Groups({ worktrees, filter }: { worktrees: WorktreeSummary[]; filter: string }) {
+function Groups({ worktrees, filter, project }: { worktrees: WorktreeSummary[]; filter: string; project: string }) {
   const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
   const fits = (worktree: WorktreeSummary) => {
     const text = [worktree.title, worktree.task, worktree.repository, worktree.branch, worktree.engine].join(" ").toLowerCase();
     return words.every((word) => text.includes(word));
   };
-  const fitting = worktrees.filter(fits);
+  const ofProject = worktrees.filter((worktree) => isOfProject(project, worktree.repository));
+  const fitting = ofProject.filter(fits);
+  if (ofProject.length === 0) return <Nothing title={`Nothing to review in ${nameOf(project)}`} />;
   if (fitting.length === 0) return <Nothing title="No work matches the filter" />;
   return (
     <div className="stack review-list">

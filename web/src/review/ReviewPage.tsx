@@ -1,7 +1,6 @@
 // The work of one attempt: what its checks say, what was changed, what you have to
 // say about it, and merging it.
 
-import { useState } from "react";
 import { Link, useParams, useSearchParams } from "wouter";
 
 import { Bar } from "../app/Menu";
@@ -9,7 +8,9 @@ import { useRemembered } from "../app/remember";
 import { useIsPhone } from "../app/phone";
 import { useShortcuts } from "../app/shortcuts";
 import { useOperation } from "../daemon/queries";
+import type { Finish } from "../generated/operations";
 import { Loaded } from "../parts/Loaded";
+import { canBeMerged } from "./canBeMerged";
 import { Compare } from "./Compare";
 import { CompareWith } from "./CompareWith";
 import { keepsOver, Merge } from "./Merge";
@@ -28,19 +29,20 @@ export function ReviewPage() {
 
 function Page({ worktree }: { worktree: string }) {
   const changes = useOperation("worktree_diff", { worktree }, { fresh: true });
-  const [merging, setMerging] = useState(false);
+  const [search, setSearch] = useSearchParams();
+  const setMerging = (is: boolean) => setSearch(is ? { merge: "" } : {}, { replace: true });
   const [wanted, setSplit] = useRemembered("review.split", false);
   // Where two columns of source can be read beside each other.
   const wide = !useIsPhone();
   const split = wanted && wide;
   const data = changes.data;
   const task = useOperation("board_show", { task: data?.task ?? "" }, { enabled: Boolean(data?.task) });
-  // Of work whose worktree is removed, only what waits for a review can be merged.
   // The board tells the evidence of the last attempt only.
   const isLast = data !== undefined && task.data?.attempts.at(-1)?.number === data.attempt;
   const last = isLast ? roundsOf(task.data?.evidence ?? [])[0] : undefined;
   const red = last !== undefined && last.failed.length > 0;
-  const mergeable = Boolean(data?.path) || task.data?.task.status === "review";
+  const mergeable = canBeMerged(data, task.data?.task.status);
+  const merging = mergeable && search.has("merge");
   // Whoever takes one of several gives the others up.
   const rivals = (task.data?.alternatives ?? []).filter(
     (each) => each.number !== data?.task && each.status !== "done" && each.status !== "failed",
@@ -48,7 +50,7 @@ function Page({ worktree }: { worktree: string }) {
   const keeps = keepsOver(rivals.map((each) => each.number));
   useShortcuts({
     r: () => void changes.refetch(),
-    m: () => setMerging(mergeable && !data?.in_use),
+    m: () => mergeable && setMerging(true),
     s: () => setSplit(!wanted),
   });
   return (
@@ -61,7 +63,7 @@ function Page({ worktree }: { worktree: string }) {
           </>
         }
         action={
-          data && mergeable ? (
+          data && (mergeable || data.in_use) ? (
             <button
               type="button"
               className={red ? "button danger" : "button primary"}
@@ -100,6 +102,7 @@ function Page({ worktree }: { worktree: string }) {
       {merging ? (
         <Merge
           worktree={worktree}
+          first={(search.get("merge") || undefined) as Finish | undefined}
           close={() => {
             setMerging(false);
             void changes.refetch();

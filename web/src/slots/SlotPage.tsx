@@ -6,17 +6,18 @@ import { Link, useParams, useSearchParams } from "wouter";
 
 import { Bar } from "../app/Menu";
 import { OpenQuestions } from "../attention/AnswerButtons";
-import { useAction, useOperation } from "../daemon/queries";
+import { useOperation } from "../daemon/queries";
 import { runName } from "../executions/names";
 import type { ExecutionSummary, SlotSummary } from "../generated/operations";
+import { CommandButton } from "../parts/command";
 import { EngineMark } from "../parts/engine";
 import { Lines, Loaded, Nothing } from "../parts/Loaded";
 import { SlotMark } from "../parts/marks";
 import { Prose } from "../parts/Prose";
 import { Ago } from "../parts/time";
-import { complain, say } from "../parts/toasts";
 import { Explain } from "./Explain";
 import { useRunIn } from "./runs";
+import { interruptSlot, stopSlot } from "./slotCommands";
 import { Terminal } from "./Terminal";
 import "./slots.css";
 
@@ -63,7 +64,7 @@ export function SlotPage() {
                       <Player slot={slot.slot} at={search.get("at")} />
                     </Suspense>
                   ) : (
-                    <Terminal slot={slot} />
+                    <Terminal slot={slot} take={search.has("take") ? () => setSearch({}, { replace: true }) : undefined} />
                   )}
                 </div>
                 <aside className="slot-side">
@@ -86,34 +87,14 @@ export function SlotPage() {
 }
 
 function Actions({ slot }: { slot: SlotSummary }) {
-  const interrupt = useAction("slot_interrupt", () => say("Ctrl-C was pressed.", "rest"));
-  const kill = useAction("slot_kill", (result) => say(result.outcome, "rest"));
   if (slot.closed_at) return null;
   return (
     <>
       <a className="button" href={`/api/v1/slots/${slot.slot}/screenshot.png`} target="_blank" rel="noreferrer">
         Screenshot
       </a>
-      <button
-        type="button"
-        className="button"
-        disabled={interrupt.isPending}
-        onClick={() => interrupt.mutate({ slot: slot.slot }, { onError: complain })}
-      >
-        Interrupt
-      </button>
-      <button
-        type="button"
-        className="button plain danger"
-        disabled={kill.isPending}
-        onClick={() => {
-          if (window.confirm(`Stop ${slot.name} and every process it started?`)) {
-            kill.mutate({ slot: slot.slot }, { onError: complain });
-          }
-        }}
-      >
-        Stop
-      </button>
+      <CommandButton command={interruptSlot(slot)} />
+      <CommandButton command={stopSlot(slot)} />
     </>
   );
 }

@@ -3,15 +3,22 @@
 
 import { type FormEvent, useEffect, useRef, useState } from "react";
 
-import { useAction } from "../daemon/queries";
 import type { SlotSummary } from "../generated/operations";
-import { complain, say } from "../parts/toasts";
+import { say } from "../parts/toasts";
 import { TerminalLink, type Taken } from "./link";
 import { scale } from "./Screen";
+import { tellSlot } from "./slotCommands";
 import { makeTerminal, type Terminal as Xterm } from "./xterm";
 
-/** Where there is another way to tell the agent something, `talk` is off. */
-export function Terminal({ slot, talk = true }: { slot: SlotSummary; talk?: boolean }) {
+interface Props {
+  slot: SlotSummary;
+  /** Off where there is another way to tell the agent something. */
+  talk?: boolean;
+  /** It is to be taken over at once; called when that was asked for. */
+  take?: (() => void) | undefined;
+}
+
+export function Terminal({ slot, talk = true, take }: Props) {
   const frame = useRef<HTMLDivElement>(null);
   const inner = useRef<HTMLDivElement>(null);
   const held = useRef<{ link: TerminalLink; terminal: Xterm } | null>(null);
@@ -55,6 +62,12 @@ export function Terminal({ slot, talk = true }: { slot: SlotSummary; talk?: bool
     // Only now: what is inert cannot have the focus.
     if (mine) held.current?.terminal.focus();
   }, [mine]);
+
+  useEffect(() => {
+    if (!take || state !== "live") return;
+    held.current?.link.take();
+    take();
+  }, [take, state]);
 
   return (
     <>
@@ -122,30 +135,30 @@ function fitWindow(frame: HTMLElement | null, held: { link: TerminalLink; termin
 /** Text for an agent nobody has taken over: typed when its prompt is free. */
 function Say({ slot }: { slot: SlotSummary }) {
   const [text, setText] = useState("");
-  const send = useAction("slot_send", (delivery) => {
-    setText("");
-    say(delivery.evidence, delivery.landed === "confirmed" ? "good" : "wait");
-  });
-  const submit = (event: FormEvent) => {
+  const [sending, setSending] = useState(false);
+  const submit = async (event: FormEvent) => {
     event.preventDefault();
-    if (text.trim()) send.mutate({ slot: slot.slot, text, submit: true }, { onError: complain });
+    if (!text.trim()) return;
+    setSending(true);
+    if (await tellSlot(slot.slot, text)) setText("");
+    setSending(false);
   };
   return (
-    <form className="words" onSubmit={submit}>
+    <form className="words" onSubmit={(event) => void submit(event)}>
       <textarea
         className="field"
         rows={2}
         aria-label={`Tell ${slot.name}`}
         placeholder="Tell it something; it is typed when the prompt is free…"
         value={text}
-        disabled={send.isPending}
+        disabled={sending}
         onChange={(event) => setText(event.target.value)}
         onKeyDown={(event) => {
-          if (event.key === "Enter" && !event.shiftKey) submit(event);
+          if (event.key === "Enter" && !event.shiftKey) void submit(event);
         }}
       />
-      <button type="submit" className="button" disabled={send.isPending || !text.trim()}>
-        {send.isPending ? "Waiting for the prompt…" : "Send"}
+      <button type="submit" className="button" disabled={sending || !text.trim()}>
+        {sending ? "Waiting for the prompt…" : "Send"}
       </button>
     </form>
   );

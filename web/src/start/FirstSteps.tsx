@@ -5,8 +5,10 @@ import { type ReactNode, useState } from "react";
 
 import { useAction, useOperation } from "../daemon/queries";
 import type { RepositorySummary } from "../generated/operations";
+import { turnOn } from "../now/autopilotCommands";
+import { type Command, CommandButton, perform } from "../parts/command";
 import { Trouble } from "../parts/Loaded";
-import { complain, say } from "../parts/toasts";
+import { say } from "../parts/toasts";
 import { Agents, useAgentsFound } from "./Agents";
 import { line } from "./engines";
 import { RepositoryField } from "./RepositoryField";
@@ -68,7 +70,10 @@ export function FirstSteps({ newTask }: Props) {
           {runs ? (
             <p className="quiet">Tasks are given to agents as soon as they are ready.</p>
           ) : (
-            <TurnOn />
+            <>
+              <p className="quiet">While it is paused, nothing starts by itself.</p>
+              <CommandButton command={turnOn} />
+            </>
           )}
         </StepItem>
       </ol>
@@ -93,12 +98,18 @@ function StepItem({ done, title, children }: { done: boolean; title: string; chi
   );
 }
 
+export const playDemo: Command = {
+  label: "Play the demo",
+  name: "Play the demo",
+  also: "sample rehearsal try",
+  run: () =>
+    perform("demo_start", {}, ({ tasks, autopilot }) => {
+      say(`${tasks.length} tasks of the demo are on the board.`);
+      if (autopilot !== "running") void perform("autopilot_set", { mode: "running", reason: "the demo begins" });
+    }),
+};
+
 function Demo({ begun, left }: { begun: boolean; left: number }) {
-  const run = useAction("autopilot_set");
-  const start = useAction("demo_start", ({ tasks, autopilot }) => {
-    say(`${tasks.length} tasks of the demo are on the board.`);
-    if (autopilot !== "running") run.mutate({ mode: "running", reason: "the demo begins" }, { onError: complain });
-  });
   if (begun) {
     return (
       <p className="quiet">
@@ -109,17 +120,10 @@ function Demo({ begun, left }: { begun: boolean; left: number }) {
   return (
     <>
       <p className="quiet">
-        Five tasks in a small sample repository, done by rehearsal agents in half a minute. It needs no key and no
+        Five tasks in a small sample repository, done by rehearsal agents in twenty seconds. It needs no key and no
         network, and turns the autopilot on.
       </p>
-      <button
-        type="button"
-        className="button"
-        disabled={start.isPending}
-        onClick={() => start.mutate({}, { onError: complain })}
-      >
-        Play the demo
-      </button>
+      <CommandButton command={playDemo} />
     </>
   );
 }
@@ -143,22 +147,5 @@ function AddRepository() {
       </button>
       {index.error ? <Trouble error={index.error} /> : null}
     </form>
-  );
-}
-
-function TurnOn() {
-  const run = useAction("autopilot_set", () => say("The autopilot runs."));
-  return (
-    <>
-      <p className="quiet">While it is paused, nothing starts by itself.</p>
-      <button
-        type="button"
-        className="button"
-        disabled={run.isPending}
-        onClick={() => run.mutate({ mode: "running", reason: "switched on in the first steps" }, { onError: complain })}
-      >
-        Turn on
-      </button>
-    </>
   );
 }

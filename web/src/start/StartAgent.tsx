@@ -35,7 +35,7 @@ export function StartAgent({ close, folder }: Props) {
   const [trusted, setTrusted] = useState(false);
   const begun = (to: string, what: string) => {
     remember("start.agent", agent);
-    remember("repository", path);
+    remember("repository", found?.path ?? path);
     say(`${what} is started.`);
     close();
     navigate(to);

@@ -2,28 +2,31 @@
 
 import { type FormEvent, useState } from "react";
 
+import { useNarrowed } from "../app/address";
 import { useAction, useOperation } from "../daemon/queries";
 import type { TokenCreated } from "../generated/operations";
+import { CommandButton } from "../parts/command";
 import { Loaded, Trouble } from "../parts/Loaded";
 import { Sheet } from "../parts/Sheet";
 import { Ago } from "../parts/time";
-import { complain, say } from "../parts/toasts";
+import { say } from "../parts/toasts";
+import { revokeAccess } from "./accessCommands";
 import { Pairing } from "./Pairing";
 
 export function Access() {
-  const [pairing, setPairing] = useState(false);
+  const [search, narrow] = useNarrowed();
   return (
     <div className="stack system">
       <section className="section">
         <h2>Another device</h2>
         <p className="config-head">
           <span className="quiet">Sign in on your phone or another browser with a code that works once, within two minutes.</span>
-          <button type="button" className="button primary" onClick={() => setPairing(true)}>
+          <button type="button" className="button primary" onClick={() => narrow({ new: "device" })}>
             Pair a phone
           </button>
         </p>
       </section>
-      {pairing ? <Pairing close={() => setPairing(false)} /> : null}
+      {search.has("new") ? <Pairing close={() => narrow({ new: null })} /> : null}
       <NewToken />
       <Signed />
     </div>
@@ -99,9 +102,6 @@ function Secret({ made, close }: { made: TokenCreated; close: () => void }) {
 
 function Signed() {
   const list = useOperation("token_list", {});
-  const revoke = useAction("token_revoke", ({ revoked }) => {
-    say(`Revoked: ${revoked.map((each) => each.name).join(", ")}.`, "rest");
-  });
   return (
     <section className="section">
       <h2>Browsers and tokens</h2>
@@ -132,19 +132,7 @@ function Signed() {
                     <td data-name="last used">{each.last_used_at ? <Ago at={each.last_used_at} /> : null}</td>
                     <td data-name="expires">{each.expires_at ? <Ago at={each.expires_at} /> : "when revoked"}</td>
                     <td>
-                      <button
-                        type="button"
-                        className="button plain small danger"
-                        aria-label={`Revoke ${each.name}`}
-                        disabled={revoke.isPending}
-                        onClick={() => {
-                          if (window.confirm(`Revoke ${each.name}? It is signed out at once.`)) {
-                            revoke.mutate({ access: each.id }, { onError: complain });
-                          }
-                        }}
-                      >
-                        Revoke
-                      </button>
+                      <CommandButton command={revokeAccess(each)} small named />
                     </td>
                   </tr>
                 ))}

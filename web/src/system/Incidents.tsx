@@ -1,13 +1,13 @@
-import { useAction, useOperation } from "../daemon/queries";
+import { useOperation } from "../daemon/queries";
+import { CommandButton } from "../parts/command";
 import { Loaded, Nothing } from "../parts/Loaded";
 import { Mark } from "../parts/marks";
 import { Prose } from "../parts/Prose";
 import { Ago } from "../parts/time";
-import { complain } from "../parts/toasts";
+import { resolveIncident } from "./incidentCommands";
 
 export function Incidents() {
   const incidents = useOperation("incident_list", {});
-  const resolve = useAction("incident_resolve");
   return (
     <Loaded of={incidents}>
       {({ incidents: all }) =>
@@ -49,14 +49,7 @@ export function Incidents() {
                     </td>
                     <td>
                       {incident.state === "resolved" ? null : (
-                        <button
-                          type="button"
-                          className="button small"
-                          disabled={resolve.isPending}
-                          onClick={() => resolve.mutate({ incident: incident.id }, { onError: complain })}
-                        >
-                          Resolve
-                        </button>
+                        <CommandButton command={resolveIncident(incident)} small />
                       )}
                     </td>
                   </tr>

@@ -9,7 +9,8 @@ import { Prose } from "../parts/Prose";
 import { Loaded, Trouble } from "../parts/Loaded";
 import { Mark, type Tone } from "../parts/marks";
 import { Ago } from "../parts/time";
-import { complain, say } from "../parts/toasts";
+import { CommandButton } from "../parts/command";
+import { addedWithUndo, removeRule, subjectOf } from "./rules";
 import { WhatIf } from "./WhatIf";
 
 export const TONES: Record<PermissionEffect, Tone> = { allow: "good", ask: "wait", deny: "bad" };
@@ -53,13 +54,7 @@ export function Permissions() {
 }
 
 function Add() {
-  const remove = useAction("permission_remove");
-  const add = useAction("permission_add", ({ name }) =>
-    say(`${name} is in force.`, "good", {
-      word: "Undo",
-      act: () => remove.mutate({ rule: name }, { onError: complain }),
-    }),
-  );
+  const add = useAction("permission_add", ({ name }) => addedWithUndo(name));
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const form = event.currentTarget;
@@ -90,7 +85,6 @@ function Add() {
 }
 
 function Rules({ rules, label }: { rules: PermissionRule[]; label: string }) {
-  const remove = useAction("permission_remove", ({ name }) => say(`${name} is removed.`, "rest"));
   return (
     <div className="scroll-x" role="region" aria-label={`List of ${label.toLowerCase()}`} tabIndex={0}>
       <table className="table paragraphs">
@@ -100,7 +94,7 @@ function Rules({ rules, label }: { rules: PermissionRule[]; label: string }) {
               <td>
                 <Mark tone={TONES[rule.effect]} word={rule.effect} />
               </td>
-              <td className="mono">{subject(rule)}</td>
+              <td className="mono">{subjectOf(rule)}</td>
               <td className="quiet">{rule.name}</td>
               <td>
                 {rule.expires_at ? (
@@ -111,14 +105,7 @@ function Rules({ rules, label }: { rules: PermissionRule[]; label: string }) {
               </td>
               <td>
                 {rule.source === "added" ? (
-                  <button
-                    type="button"
-                    className="button plain small"
-                    aria-label={`Remove ${rule.name}`}
-                    onClick={() => remove.mutate({ rule: rule.name }, { onError: complain })}
-                  >
-                    Remove
-                  </button>
+                  <CommandButton command={removeRule(rule)} small named />
                 ) : rule.source === "configuration" ? (
                   <span className="quiet">in the settings</span>
                 ) : null}
@@ -129,11 +116,6 @@ function Rules({ rules, label }: { rules: PermissionRule[]; label: string }) {
       </table>
     </div>
   );
-}
-
-function subject(rule: PermissionRule): string {
-  const parts = [rule.tool ?? "*", rule.argument, rule.path, rule.server, rule.engine, rule.slot, rule.task];
-  return parts.filter(Boolean).join("  ");
 }
 
 function Decisions({ decisions }: { decisions: PermissionDecision[] }) {

@@ -3,10 +3,11 @@
 
 import { useState } from "react";
 
-import { useAction, useOperation } from "../daemon/queries";
+import { useOperation } from "../daemon/queries";
 import type { ConfigKey, ConfigReport } from "../generated/operations";
+import { CommandButton } from "../parts/command";
 import { Loaded } from "../parts/Loaded";
-import { complain, say } from "../parts/toasts";
+import { reloadConfiguration } from "./reloadConfiguration";
 import { History } from "./settings/History";
 import { Setting } from "./settings/Setting";
 import { isChanged } from "./settings/values";
@@ -34,10 +35,6 @@ const TITLES: Record<string, string> = {
 
 export function Settings() {
   const config = useOperation("config_show", {});
-  const reload = useAction("daemon_control", ({ applied, needs_restart }) => {
-    const said = applied.length > 0 ? `In force: ${applied.join(", ")}.` : "Nothing has changed.";
-    say(needs_restart.length > 0 ? `${said} After a restart: ${needs_restart.join(", ")}.` : said);
-  });
   return (
     <div className="stack system settings">
       <Loaded of={config} lines={12}>
@@ -48,14 +45,7 @@ export function Settings() {
                 <code>{report.file}</code>
                 {report.file_exists ? "" : " does not exist yet: every setting has its default."}
               </span>
-              <button
-                type="button"
-                className="button"
-                disabled={reload.isPending}
-                onClick={() => reload.mutate({ action: "reload_config" }, { onError: complain })}
-              >
-                Reload the file
-              </button>
+              <CommandButton command={reloadConfiguration} />
             </p>
             <Keys report={report} />
           </>

@@ -6,6 +6,8 @@ import { Link } from "wouter";
 
 import { useNarrowed } from "../app/address";
 import { Bar } from "../app/Menu";
+import { isOfProject, ProjectSwitcher, useProject } from "../app/Project";
+import { nameOf } from "../board/cards";
 import { call } from "../daemon/call";
 import { live } from "../daemon/live";
 import { useAction, useOperation } from "../daemon/queries";
@@ -36,6 +38,7 @@ export function Timeline() {
   return (
     <>
       <Bar title="Timeline">
+        <ProjectSwitcher />
         {details ? (
           <>
             <select
@@ -126,8 +129,13 @@ interface EventsProps {
 }
 
 function Events({ details, category, kind, trace, open }: EventsProps) {
-  const { events, more, older, error, loading } = useEvents(details, category, kind);
+  const { events: all, more, older, error, loading } = useEvents(details, category, kind);
   const names = useNames();
+  const project = useProject();
+  const events = useMemo(
+    () => (project ? all.filter(({ event }) => isOfProject(project, names.repository(event))) : all),
+    [all, project, names],
+  );
   // The same function all along, so that a line that did not change is left alone.
   const current = useRef(open);
   current.current = open;
@@ -139,7 +147,7 @@ function Events({ details, category, kind, trace, open }: EventsProps) {
       </div>
     );
   }
-  if (loading) {
+  if (loading || (project && !names.known)) {
     return (
       <div className="view" tabIndex={0}>
         <Lines count={14} />
@@ -149,8 +157,13 @@ function Events({ details, category, kind, trace, open }: EventsProps) {
   if (events.length === 0) {
     return (
       <div className="view" tabIndex={0}>
-        <Nothing title={details ? "No such event" : "Nothing has happened yet"}>
+        <Nothing title={project ? `No such event in ${nameOf(project)}` : details ? "No such event" : "Nothing has happened yet"}>
           <p>Whatever happens from now on shows up here at once.</p>
+          {more ? (
+            <button type="button" className="button" onClick={older}>
+              Older events
+            </button>
+          ) : null}
         </Nothing>
       </div>
     );

@@ -43,6 +43,10 @@ const STORY = new Set<Event["type"]>([
   "daemon_crash_found",
   "config_reloaded",
   "config_rejected",
+  "permission_rule_added",
+  "permission_rule_removed",
+  "access_granted",
+  "access_revoked",
   "manifest_rejected",
   "beacon_lost",
 ]);
@@ -195,6 +199,14 @@ function sentenceOf(event: Event): { sentence: string; tone: Tone } {
         sentence: `${event.key}: ${event.old ?? "not set"} → ${event.new ?? "not set"}${event.undoes ? `, undoes change ${event.undoes}` : ""}`,
         tone: "work",
       };
+    case "permission_rule_added":
+      return { sentence: `${event.rule} by ${event.by}: ${event.sentence}`, tone: "work" };
+    case "permission_rule_removed":
+      return { sentence: `${event.rule} by ${event.by}: ${event.sentence}`, tone: "rest" };
+    case "access_granted":
+      return { sentence: event.kind === "token" ? `token ${event.name}` : `${event.name} logged in`, tone: "work" };
+    case "access_revoked":
+      return { sentence: event.kind === "token" ? `token ${event.name}` : `${event.name} logged out`, tone: "rest" };
     case "config_rejected":
     case "manifest_rejected":
       return { sentence: event.error, tone: "bad" };

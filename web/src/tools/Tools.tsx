@@ -2,16 +2,16 @@
 // person accepts it, and a place to try a tool.
 
 import { type ReactNode, useState } from "react";
-import { useSearchParams } from "wouter";
 
+import { useNarrowed } from "../app/address";
 import { Bar } from "../app/Menu";
-import { useAction, useOperation } from "../daemon/queries";
-import type { McpServer, McpServerAction, McpServerState } from "../generated/operations";
+import { useOperation } from "../daemon/queries";
+import type { McpServer, McpServerState } from "../generated/operations";
+import { CommandButton } from "../parts/command";
 import { Loaded, Nothing } from "../parts/Loaded";
 import { Mark, type Tone } from "../parts/marks";
-import { complain, say } from "../parts/toasts";
-import { undoChange } from "../system/settings/changes";
 import { AddServer } from "./AddServer";
+import { controlCommands, removeServer } from "./serverCommands";
 import { ToolList } from "./ToolList";
 import "./tools.css";
 
@@ -25,27 +25,21 @@ const STATES: Record<McpServerState, Tone> = {
   parked: "bad",
 };
 
-const ACTIONS: Record<McpServerAction, string> = { start: "Start", stop: "Stop", restart: "Restart", ping: "Ping" };
-
 export function Tools() {
   const servers = useOperation("mcp_server_list", {});
-  const [search, setSearch] = useSearchParams();
-  const [adding, setAdding] = useState(false);
+  const [search, narrow] = useNarrowed();
   const add = (
-    <button type="button" className="button" onClick={() => setAdding(true)}>
+    <button type="button" className="button" onClick={() => narrow({ new: "server" })}>
       Add server
     </button>
   );
   return (
     <>
       <Bar title="Tools" action={add} />
-      {adding ? (
+      {search.has("new") ? (
         <AddServer
-          close={() => setAdding(false)}
-          added={(name) => {
-            setAdding(false);
-            setSearch({ server: name }, { replace: true });
-          }}
+          close={() => narrow({ new: null })}
+          added={(name) => narrow({ new: null, server: name })}
         />
       ) : null}
       <div className="view" tabIndex={0}>
@@ -62,7 +56,7 @@ export function Tools() {
                         type="button"
                         className="server-line"
                         aria-current={server.name === chosen.name}
-                        onClick={() => setSearch({ server: server.name }, { replace: true })}
+                        onClick={() => narrow({ server: server.name })}
                       >
                         <span className="one-line">{server.name}</span>
                         {server.held > 0 ? (
@@ -102,51 +96,27 @@ function NoServers({ add }: { add: ReactNode }) {
 
 function Server({ server }: { server: McpServer }) {
   const [listed, setListed] = useState(server.state === "ready");
-  const control = useAction("mcp_server_control", ({ server: now, answered_ms }) => {
-    const ping = typeof answered_ms === "number" ? ` It answered in ${answered_ms.toFixed(1)} ms.` : "";
-    say(`${now.name} is ${now.state}.${ping}`, now.state === "unwell" || now.state === "parked" ? "bad" : "good");
-  });
-  const press = (action: McpServerAction) => {
-    // Listing tools starts a server: what is to stay stopped is not listed.
-    if (action === "stop") setListed(false);
-    control.mutate({ server: server.name, action }, { onError: complain });
-  };
-  const remove = useAction("mcp_server_remove", ({ change }) =>
-    say(`${server.name} is removed.`, "rest", { word: "Undo", act: () => undoChange(change.change) }),
-  );
-  const runs = server.state === "ready" || server.state === "unwell";
-  const actions: McpServerAction[] = runs ? ["ping", "restart", "stop"] : ["start"];
   return (
     <section className="stack" aria-label={server.name}>
       <header className="server-head">
         <h2>{server.name}</h2>
         <Mark tone={STATES[server.state]} word={server.state} />
         <span className="server-actions">
-          {server.state === "disabled"
-            ? null
-            : actions.map((action) => (
-                <button
-                  key={action}
-                  type="button"
-                  className="button small"
-                  disabled={control.isPending}
-                  onClick={() => press(action)}
-                >
-                  {ACTIONS[action]}
-                </button>
-              ))}
-          <button
-            type="button"
-            className="button small danger"
-            disabled={remove.isPending}
-            onClick={() => {
-              if (window.confirm(`Remove ${server.name} from the list?`)) {
-                remove.mutate({ server: server.name }, { onError: complain });
-              }
-            }}
-          >
-            Remove
-          </button>
+          {controlCommands(server).map(({ action, ...command }) => (
+            <CommandButton
+              key={action}
+              command={{
+                ...command,
+                run: (words) => {
+                  // Listing tools starts a server: what is to stay stopped is not listed.
+                  if (action === "stop") setListed(false);
+                  return command.run(words);
+                },
+              }}
+              small
+            />
+          ))}
+          <CommandButton command={removeServer(server)} small />
         </span>
       </header>
       {server.reason ? <p>{server.reason}</p> : null}

@@ -171,7 +171,6 @@ pub struct OverviewQuestion {
     pub number: QuestionNumber,
     pub question: String,
     /// What is asked, on one line.
-    #[serde(default)]
     pub headline: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<String>,

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use missiond_core::{PermissionAsked, Question, QuestionOrigin, SlotId};
+use missiond_core::{PermissionAsked, Question, QuestionOrigin, SlotId, TraceContext};
 use missiond_guard::permissions::{Effect, Pattern, Rule, Scope, exact_command, exact_text};
 
 use super::{Permissions, path_base};
@@ -84,6 +84,7 @@ impl Permissions {
         mut rule: Rule,
         question: &Question,
         by: &str,
+        trace: TraceContext,
     ) -> Result<Option<i64>, QuestionError> {
         let QuestionOrigin::Dialog { allows, denies, .. } = &question.origin else {
             return Ok(None);
@@ -93,7 +94,8 @@ impl Permissions {
             Some(answer) if Some(answer) == denies.as_ref() => Effect::Deny,
             _ => return Ok(None),
         };
-        self.add(&rule, Some(question.id), by).await.map(Some)
+        let added = self.add(&rule, Some(question.id), by, trace).await;
+        added.map(Some)
     }
 
     fn scope(

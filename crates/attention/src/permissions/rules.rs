@@ -1,7 +1,8 @@
 //! The rules in force, from all their sources.
 
-use missiond_core::{QuestionId, Timestamp};
+use missiond_core::{Event, QuestionId, Timestamp, TraceContext};
 use missiond_guard::permissions::{Effect, Rule, Scope};
+use missiond_knowledge::masking::mask;
 use missiond_store::permissions::{self, NewRule, RuleRow};
 
 use super::Permissions;
@@ -66,6 +67,7 @@ impl Permissions {
         rule: &Rule,
         question: Option<QuestionId>,
         by: &str,
+        trace: TraceContext,
     ) -> Result<i64, QuestionError> {
         rule.check()
             .map_err(|error| QuestionError::Invalid(error.to_string()))?;
@@ -95,11 +97,28 @@ impl Permissions {
             "permission rule added: {}",
             rule.sentence()
         );
+        let added = Event::PermissionRuleAdded {
+            rule: format!("P-{number}"),
+            sentence: mask(&rule.sentence()).text,
+            by: by.to_owned(),
+        };
+        self.record(added, trace).await;
         Ok(number)
     }
 
+    async fn record(&self, event: Event, trace: TraceContext) {
+        if let Err(error) = self.timeline.record(event, trace).await {
+            tracing::warn!(%error, "change of permission rules not recorded on timeline");
+        }
+    }
+
     /// Removes a stored rule.
-    pub async fn remove(&self, name: &str) -> Result<(), QuestionError> {
+    pub async fn remove(
+        &self,
+        name: &str,
+        by: &str,
+        trace: TraceContext,
+    ) -> Result<(), QuestionError> {
         let unknown = || {
             let shown: String = name.chars().take(64).collect();
             QuestionError::NoSuchRule(shown.escape_default().to_string())
@@ -124,12 +143,17 @@ impl Permissions {
             .db
             .write(move |tx| Box::pin(permissions::remove(tx, number, now)))
             .await?;
-        if removed {
-            self.questions.recheck_dialogs();
-            Ok(())
-        } else {
-            Err(unknown())
-        }
+        let removed = removed.ok_or_else(unknown)?;
+        self.questions.recheck_dialogs();
+        // One that a newer version wrote can be removed too.
+        let sentence = stored_rule(&removed).map_or_else(|why| why, |rule| rule.sentence());
+        let removed = Event::PermissionRuleRemoved {
+            rule: format!("P-{number}"),
+            sentence: mask(&sentence).text,
+            by: by.to_owned(),
+        };
+        self.record(removed, trace).await;
+        Ok(())
     }
 
     /// Agents stay away from what the daemon keeps of them, whatever else is

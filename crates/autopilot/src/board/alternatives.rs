@@ -1,11 +1,11 @@
 //! One task for several engines: each gets a task of its own, in one transaction, and
 //! a person keeps one of them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use missiond_core::{
-    Alternative, Attempt, BoardTask, BoardTaskId, CheckVerdict, Isolation, ReviewGate, TaskDraft,
-    TaskRef, TraceContext,
+    Alternative, Attempt, BoardTask, BoardTaskId, CheckVerdict, CliEngine, Isolation, ReviewGate,
+    TaskDraft, TaskRef, TraceContext,
 };
 use missiond_store::board::{self as store, NewBoardTask, ReadyLimits};
 use missiond_store::{StoreError, Tx};
@@ -25,12 +25,21 @@ pub struct AlternativeTask {
 pub(super) fn drafts(
     task: &mut TaskDraft,
     alternatives: Vec<Alternative>,
+    usual_engine: &CliEngine,
 ) -> Result<Vec<TaskDraft>, BoardError> {
     if alternatives.is_empty() {
         return Ok(Vec::new());
     }
     if task.isolation.unwrap_or_default() != Isolation::Worktree {
         return Err(BoardError::SharedAlternatives);
+    }
+    let first = Alternative {
+        engine: task.engine.as_ref().unwrap_or(usual_engine).clone(),
+        model: task.model.clone(),
+    };
+    let mut named = HashSet::from([&first]);
+    if let Some(twice) = alternatives.iter().find(|one| !named.insert(*one)) {
+        return Err(BoardError::SameEngineTwice(twice.clone()));
     }
     task.review = Some(ReviewGate::AfterApproval);
     Ok(alternatives.into_iter().map(|one| one.of(task)).collect())

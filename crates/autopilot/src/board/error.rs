@@ -1,7 +1,8 @@
 //! Why the board did not do what it was asked.
 
-use missiond_core::{CliEngine, DraftError, ErrorCode, IllegalMove};
+use missiond_core::{Alternative, CliEngine, DraftError, ErrorCode, IllegalMove};
 use missiond_exchange::ImportError;
+use missiond_rehearsal::UnknownScript;
 use missiond_store::StoreError;
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -34,6 +35,10 @@ pub enum BoardError {
          (`mission rehearse --list`)"
     )]
     NoScript,
+    #[error(transparent)]
+    UnknownScript(#[from] UnknownScript),
+    #[error("{0} is named twice: each engine with its model tries a task once")]
+    SameEngineTwice(Alternative),
     #[error(
         "each of several engines works in a worktree of its own: leave the isolation out, or say \
          `worktree`"
@@ -85,6 +90,8 @@ impl BoardError {
             | Self::UnknownEngine { .. }
             | Self::NoScript
             | Self::SharedAlternatives
+            | Self::SameEngineTwice(_)
+            | Self::UnknownScript(_)
             | Self::EmptyNote
             | Self::Step { .. } => ErrorCode::InvalidParams,
         }

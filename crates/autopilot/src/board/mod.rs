@@ -123,7 +123,8 @@ impl Board {
         trace: TraceContext,
     ) -> Result<Added, BoardError> {
         let mut filled = self.fill(request.draft, request.template).await?;
-        let further = alternatives::drafts(&mut filled.draft, request.alternatives)?;
+        let usual_engine = self.config.borrow().autopilot.engine.clone();
+        let further = alternatives::drafts(&mut filled.draft, request.alternatives, &usual_engine)?;
         filled.draft.check()?;
         let mut warnings = filled.warnings;
         warnings.extend(vet::vet(&filled.draft).await?);

@@ -2,7 +2,8 @@
 //! is refused with what to do, what may still come right is a warning.
 
 use missiond_adapters::{ProgramSource, adapter, find_program, known_engines};
-use missiond_core::{CliEngine, Isolation, TaskDraft};
+use missiond_core::{CliEngine, Finish, Isolation, TaskDraft};
+use missiond_rehearsal::{check_builtin, named_script};
 use missiond_workspace::{Repository, WorkspaceError};
 
 use super::BoardError;
@@ -13,6 +14,11 @@ const REHEARSAL: &str = "rehearsal";
 /// What is probably a mistake; refused when it surely is one.
 pub(super) async fn vet(draft: &TaskDraft) -> Result<Vec<String>, BoardError> {
     let mut warnings = Vec::from_iter(vet_program(draft)?);
+    if draft.finish == Some(Finish::PullRequest) && !is_installed("gh") {
+        let warning = "its pull request cannot be opened now: GitHub's command line `gh` is not \
+                       installed";
+        warnings.push(warning.to_owned());
+    }
     let isolation = draft.isolation.unwrap_or(Isolation::Worktree);
     if let (Some(folder), Isolation::Worktree | Isolation::Shared) = (&draft.repository, isolation)
     {
@@ -37,9 +43,26 @@ pub(super) async fn vet(draft: &TaskDraft) -> Result<Vec<String>, BoardError> {
 pub(super) fn vet_program(draft: &TaskDraft) -> Result<Option<String>, BoardError> {
     let args = draft.args.as_deref().unwrap_or_default();
     match &draft.engine {
-        Some(engine) => vet_engine(engine, args),
+        Some(engine) => {
+            if engine.name() == REHEARSAL {
+                vet_script(draft, args)?;
+            }
+            vet_engine(engine, args)
+        }
         None => Ok(None),
     }
+}
+
+/// A script that is no built-in one is a file, which may come with the work.
+fn vet_script(draft: &TaskDraft, args: &[String]) -> Result<(), BoardError> {
+    let Some(script) = named_script(args).filter(|script| !script.contains(['/', '.'])) else {
+        return Ok(());
+    };
+    let repository = draft.repository.as_deref();
+    if repository.is_some_and(|folder| folder.join(script).exists()) {
+        return Ok(());
+    }
+    Ok(check_builtin(script)?)
 }
 
 fn vet_engine(engine: &CliEngine, args: &[String]) -> Result<Option<String>, BoardError> {
@@ -56,8 +79,7 @@ fn vet_engine(engine: &CliEngine, args: &[String]) -> Result<Option<String>, Boa
         }
         ProgramSource::OwnBinary if args.is_empty() => Err(BoardError::NoScript),
         ProgramSource::Installed => {
-            let path = std::env::var("PATH").unwrap_or_default();
-            let missing = find_program(adapter.program(), &path).is_none();
+            let missing = !is_installed(adapter.program());
             Ok(missing.then(|| {
                 format!(
                     "the engine {engine} cannot run now: there is no program `{}`",
@@ -67,6 +89,11 @@ fn vet_engine(engine: &CliEngine, args: &[String]) -> Result<Option<String>, Boa
         }
         ProgramSource::FirstArgument | ProgramSource::OwnBinary => Ok(None),
     }
+}
+
+fn is_installed(program: &str) -> bool {
+    let path = std::env::var("PATH").unwrap_or_default();
+    find_program(program, &path).is_some()
 }
 
 fn refused(error: &WorkspaceError) -> BoardError {

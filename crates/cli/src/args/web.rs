@@ -22,7 +22,7 @@ Examples:
   mission token create ci
   mission token create laptop --expires 30d
 
-The program sends it as `Authorization: Bearer TOKEN`; docs/http.md shows how.")]
+The program sends it as `Authorization: Bearer TOKEN`; docs/reference/http.md shows how.")]
     Create {
         /// What it is for.
         name: Text<100>,

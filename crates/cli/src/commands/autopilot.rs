@@ -122,15 +122,18 @@ fn show(output: &mut Output, report: &AutopilotReport) {
     if let Some(memory) = &report.memory {
         let aged = match memory.aged {
             0 => String::new(),
+            1 => ", 1 has aged unused (`mission kb gc` shows it)".to_owned(),
             aged => format!(", {aged} have aged unused (`mission kb gc` shows them)"),
         };
         let waiting = match memory.waiting {
             0 => String::new(),
+            1 => ", 1 candidate waits (`mission kb inbox`)".to_owned(),
             waiting => format!(", {waiting} candidates wait (`mission kb inbox`)"),
         };
         output.line(format!(
-            "Memory: {} entries, {} found by meaning{waiting}{aged}.",
-            memory.entries, memory.embedded
+            "Memory: {}, {} found by meaning{waiting}{aged}.",
+            counted(memory.entries, "entry", "entries"),
+            memory.embedded
         ));
     }
 }

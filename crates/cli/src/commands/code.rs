@@ -17,7 +17,7 @@ use crate::connect::Reach;
 use crate::failure::{Failure, parameter};
 use crate::folder;
 use crate::output::{Output, Progress};
-use crate::term::{Style, printable};
+use crate::term::{Style, counted, printable};
 
 pub(super) fn run(args: CodeArgs, reach: &Reach, output: &mut Output) -> Result<ExitCode, Failure> {
     let folder = match &args.command {
@@ -190,11 +190,11 @@ fn index(
 
 fn describe(output: &mut Output, status: &CodeStatusResult) {
     output.line(format!(
-        "{}: {} symbols in {} files, {} lines",
+        "{}: {} in {}, {}",
         printable(&status.root),
-        status.symbols,
-        status.files,
-        status.lines
+        counted(status.symbols.into(), "symbol", "symbols"),
+        counted(status.files.into(), "file", "files"),
+        counted(status.lines, "line", "lines")
     ));
     print_freshness(output, &status.freshness);
     let languages: Vec<_> = status
@@ -213,12 +213,13 @@ fn describe(output: &mut Output, status: &CodeStatusResult) {
     }
     if status.beyond_limit > 0 {
         output.line(format!(
-            "  {} files beyond the limit were left out",
-            status.beyond_limit
+            "  left out beyond the limit: {}",
+            counted(status.beyond_limit.into(), "file", "files")
         ));
     }
     if status.skipped_count > 0 {
-        output.line(format!("  {} files were skipped:", status.skipped_count));
+        let skipped = counted(status.skipped_count.into(), "file", "files");
+        output.line(format!("  skipped {skipped}:"));
         for file in &status.skipped {
             output.line(format!("    {}: {}", printable(&file.path), file.reason));
         }

@@ -13,7 +13,7 @@ use crate::connect::Reach;
 use crate::failure::Failure;
 use crate::folder;
 use crate::output::{Output, Progress};
-use crate::term::{Style, duration, printable};
+use crate::term::{Style, counted, duration, printable};
 
 pub(super) fn run(
     command: ContextCommand,
@@ -105,7 +105,8 @@ fn describe(output: &mut Output, view: &ContextView) {
         output.notice(&format!("{}: {said}.", source.source));
     }
     if view.masked > 0 {
-        output.notice(&format!("{} secrets were taken out.", view.masked));
+        let secrets = counted(view.masked.into(), "secret was", "secrets were");
+        output.notice(&format!("{secrets} taken out."));
     }
 }
 

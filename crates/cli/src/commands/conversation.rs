@@ -1,14 +1,18 @@
 //! `mission conversation …`
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;
 
+use missiond_api::Client;
+use missiond_api::operations::board::{BoardShow, BoardTaskParams};
 use missiond_api::operations::conversation::{
     Conversation, ConversationHit, ConversationItem, ConversationList, ConversationListParams,
     ConversationListResult, ConversationSearch, ConversationSearchParams, ConversationSearchResult,
     ConversationShow, ConversationShowParams, ConversationShowResult, ConversationTurns,
     ConversationTurnsParams, ConversationTurnsResult, SaidBy, ToolOutcome,
 };
-use missiond_core::{AbsolutePath, Text};
+use missiond_api::operations::execution::{ExecutionList, ExecutionListParams};
+use missiond_core::{AbsolutePath, BoardTaskId, ExecutionId, Limit, TaskNumber, TaskRef, Text};
 
 use crate::args::{ConversationCommand, WithinArgs};
 use crate::connect::Reach;
@@ -41,7 +45,8 @@ pub(super) fn run(
                 after,
             };
             let listed = client.call::<ConversationList>(&params)?;
-            output.result(&listed, list);
+            let names = Names::of(&mut client, &listed.conversations);
+            output.result(&listed, |output, listed| list(output, listed, &names));
         }
         ConversationCommand::Show {
             conversation,
@@ -59,7 +64,8 @@ pub(super) fn run(
                 newest,
             };
             let shown = client.call::<ConversationShow>(&params)?;
-            output.result(&shown, |output, shown| show(output, shown, all));
+            let names = Names::of(&mut client, std::slice::from_ref(&shown.conversation));
+            output.result(&shown, |output, shown| show(output, shown, all, &names));
         }
         ConversationCommand::Search {
             query,
@@ -98,7 +104,7 @@ pub(super) fn run(
     Ok(ExitCode::SUCCESS)
 }
 
-fn list(output: &mut Output, listed: &ConversationListResult) {
+fn list(output: &mut Output, listed: &ConversationListResult, names: &Names) {
     if listed.conversations.is_empty() {
         output.line(
             "No conversations. Those of executions are taken in by themselves; your own, when \
@@ -115,7 +121,7 @@ fn list(output: &mut Output, listed: &ConversationListResult) {
                 one.engine.to_string(),
                 moment(one.last_at),
                 one.turns.to_string(),
-                whose(one),
+                names.whose(one),
                 printable(&one.title),
             ]
         })
@@ -127,7 +133,7 @@ fn list(output: &mut Output, listed: &ConversationListResult) {
     }
 }
 
-fn show(output: &mut Output, shown: &ConversationShowResult, all: bool) {
+fn show(output: &mut Output, shown: &ConversationShowResult, all: bool, names: &Names) {
     let one = &shown.conversation;
     let head = format!("{} {} in {}", one.engine, one.session, one.cwd);
     let head = output.paint.apply(Style::Bold, &printable(&head));
@@ -140,12 +146,12 @@ fn show(output: &mut Output, shown: &ConversationShowResult, all: bool) {
         one.tokens.input + one.tokens.cache_read + one.tokens.cache_write,
         one.tokens.output,
         super::usage::cost(&one.cost),
-        whose(one)
+        names.whose(one)
     ));
     if let Some(diagnostic) = &one.diagnostic {
         output.notice(&format!(
-            "{} lines of its transcript were skipped; the last: {}",
-            one.skipped,
+            "{} of its transcript skipped; the last: {}",
+            counted(one.skipped, "line", "lines"),
             printable(diagnostic)
         ));
     }
@@ -273,11 +279,52 @@ fn indented(output: &mut Output, text: &str) {
     }
 }
 
-fn whose(one: &Conversation) -> String {
-    match (one.task, one.execution) {
-        (Some(task), _) => format!("task {task}"),
-        (None, Some(execution)) => format!("execution {execution}"),
-        (None, None) => "own".to_owned(),
+/// What people call the tasks and runs that conversations belong to.
+struct Names {
+    tasks: BTreeMap<BoardTaskId, TaskNumber>,
+    /// By the slots they run in, which are called something while they are open.
+    runs: BTreeMap<ExecutionId, String>,
+}
+
+impl Names {
+    /// Without a name the id is shown, so nothing is said of what cannot be read.
+    fn of(client: &mut Client, conversations: &[Conversation]) -> Self {
+        let ids: BTreeSet<_> = conversations.iter().filter_map(|one| one.task).collect();
+        let numbered = ids.into_iter().filter_map(|id| {
+            let task = TaskRef::Id(id);
+            let shown = client.call::<BoardShow>(&BoardTaskParams { task }).ok()?;
+            Some((id, shown.task.number))
+        });
+        let tasks = numbered.collect();
+        let mut runs = BTreeMap::new();
+        if conversations
+            .iter()
+            .any(|one| one.execution.is_some() && one.task.is_none())
+        {
+            let params = ExecutionListParams {
+                all: true,
+                limit: Limit::of::<1000>(),
+            };
+            let listed = client.call::<ExecutionList>(&params);
+            for run in listed.into_iter().flat_map(|page| page.executions) {
+                runs.extend(run.slot_name.map(|name| (run.execution, name)));
+            }
+        }
+        Self { tasks, runs }
+    }
+
+    fn whose(&self, one: &Conversation) -> String {
+        match (one.task, one.execution) {
+            (Some(task), _) => match self.tasks.get(&task) {
+                Some(number) => number.to_string(),
+                None => format!("task {task}"),
+            },
+            (None, Some(execution)) => match self.runs.get(&execution) {
+                Some(slot) => format!("slot {}", printable(slot)),
+                None => format!("execution {execution}"),
+            },
+            (None, None) => "own".to_owned(),
+        }
     }
 }
 

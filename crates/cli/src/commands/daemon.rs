@@ -12,6 +12,7 @@ use missiond_core::ErrorCode;
 use missiond_daemon::{InstanceError, StartError};
 use serde_json::json;
 
+use super::config::way_out;
 use super::{logs, service, status};
 use crate::args::DaemonCommand;
 use crate::connect::Reach;
@@ -86,7 +87,10 @@ fn restart(reach: &Reach, force: Force, output: &mut Output) -> Result<ExitCode,
     // A daemon that could not come up again is better left running.
     Config::load(&reach.home.config_file()).map_err(|error| {
         let message = format!("not restarted, what runs was left alone: {error}");
-        Failure::new(ErrorCode::InvalidConfig, message)
+        Failure {
+            hint: way_out(&reach.home, &error),
+            ..Failure::new(ErrorCode::InvalidConfig, message)
+        }
     })?;
     {
         let _progress = Progress::start(output, "stopping the daemon");
@@ -195,6 +199,7 @@ fn run_daemon(reach: &Reach, detached: bool, output: &mut Output) -> Result<Exit
                 _ => Startup::Failed {
                     code: error.code(),
                     message,
+                    way_out: error.way_out(&reach.home),
                 },
             });
             Ok(ExitCode::FAILURE)
@@ -203,7 +208,10 @@ fn run_daemon(reach: &Reach, detached: bool, output: &mut Output) -> Result<Exit
             let failure = Failure::new(error.code(), error.to_string());
             Err(match error.code() {
                 ErrorCode::Conflict => failure.hint("`mission status` describes it"),
-                _ => failure,
+                _ => Failure {
+                    hint: error.way_out(&reach.home),
+                    ..failure
+                },
             })
         }
     }

@@ -7,7 +7,7 @@ use missiond_adapters::{DetectError, detect, install_command, known_engines, log
 use missiond_api::operations::NoParams;
 use missiond_api::operations::system::DaemonStatus;
 use missiond_api::{ClientError, Home};
-use missiond_config::Config;
+use missiond_config::{Config, changes};
 use missiond_core::{CliEngine, LoginState};
 use missiond_daemon::Instance;
 use missiond_pty::{load_manifest, manifest_files};
@@ -21,6 +21,7 @@ use crate::output::Output;
 use crate::process;
 use crate::term::Style;
 
+use super::config::way_out;
 use super::status::open_incidents;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -41,14 +42,6 @@ struct Finding {
     detail: String,
 }
 
-/// Whether a daemon could start in the home.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum HomeState {
-    Usable,
-    /// One of its folders cannot be made or written, which a line of its own says.
-    Unusable,
-}
-
 /// Less free space than this is worth a word.
 const LOW_DISK_BYTES: u64 = 500 * 1024 * 1024;
 
@@ -60,22 +53,22 @@ pub(super) fn doctor(reach: &Reach, output: &mut Output) -> Result<ExitCode, Fai
         .collect();
     let data = folder("data folder", reach.home.data_dir());
     let runtime = folder("runtime folder", reach.home.run_dir());
-    let usable = data.verdict != Verdict::Failed && runtime.verdict != Verdict::Failed;
-    let home = if usable {
-        HomeState::Usable
-    } else {
-        HomeState::Unusable
-    };
+    let configuration = configuration(&reach.home);
+    let database = database(&reach.home);
+    let port = port(&reach.home);
+    let needed = [&data, &runtime, &configuration, &database, &port];
+    let failed = |finding: &&&Finding| finding.verdict == Verdict::Failed;
+    let daemon = daemon(reach, needed.iter().find(failed).map(|failed| failed.check));
     let free_space = free_space(reach.home.data_dir(), data.verdict);
     let mut findings = vec![
-        configuration(&reach.home),
+        configuration,
         manifests(&reach.home),
         data,
         runtime,
         free_space,
-        daemon(reach, home),
-        database(&reach.home),
-        port(&reach.home),
+        daemon,
+        database,
+        port,
         containment(),
         git(),
     ];
@@ -104,7 +97,7 @@ pub(super) fn doctor(reach: &Reach, output: &mut Output) -> Result<ExitCode, Fai
             let first = lines.next().unwrap_or_default();
             output.line(format!("{mark}  {:<16}{first}", finding.check));
             for line in lines {
-                output.line(format!("{:<20}{line}", ""));
+                output.line(format!("{:<22}{line}", ""));
             }
         }
     });
@@ -159,7 +152,10 @@ fn no_agents() -> Finding {
 fn configuration(home: &Home) -> Finding {
     let file = home.config_file();
     let (verdict, detail) = match Config::load(&file) {
-        Err(error) => (Verdict::Failed, error.to_string()),
+        Err(error) => {
+            let out = way_out(home, &error);
+            (Verdict::Failed, with_way_out(error.to_string(), out))
+        }
         Ok(_) if file.exists() => (Verdict::Ok, file.display().to_string()),
         Ok(_) => (
             Verdict::Ok,
@@ -170,6 +166,14 @@ fn configuration(home: &Home) -> Finding {
         check: "configuration",
         verdict,
         detail,
+    }
+}
+
+/// What is wrong, and under it what to do.
+fn with_way_out(detail: String, way_out: Option<String>) -> String {
+    match way_out {
+        Some(way_out) => format!("{detail}\n{way_out}"),
+        None => detail,
     }
 }
 
@@ -394,7 +398,10 @@ fn database(home: &Home) -> Finding {
         });
     match opened {
         Ok(()) => found(Verdict::Ok, url.to_string()),
-        Err(error) => found(Verdict::Failed, error),
+        Err(error) => found(
+            Verdict::Failed,
+            with_way_out(error, changes::way_out(home, "database.url")),
+        ),
     }
 }
 
@@ -413,7 +420,10 @@ fn port(home: &Home) -> Finding {
             Ok(_) => (Verdict::Ok, address.to_string()),
             Err(error) => (
                 Verdict::Failed,
-                format!("{address} cannot be used ({error}): change `http.listen`"),
+                with_way_out(
+                    format!("{address} cannot be used ({error}): change `http.listen`"),
+                    changes::way_out(home, "http.listen"),
+                ),
             ),
         }
     };
@@ -424,7 +434,8 @@ fn port(home: &Home) -> Finding {
     }
 }
 
-fn daemon(reach: &Reach, home: HomeState) -> Finding {
+/// `blocked` is the check for whose reason none can start.
+fn daemon(reach: &Reach, blocked: Option<&str>) -> Finding {
     let check = "daemon";
     let status = reach
         .running()
@@ -451,16 +462,16 @@ fn daemon(reach: &Reach, home: HomeState) -> Finding {
                               `mission daemon stop --force` ends it";
                 (Verdict::Failed, detail.to_owned())
             }
-            _ => match process::died(&reach.home) {
-                Some(pid) => (
+            _ => match (process::died(&reach.home), blocked) {
+                (_, Some(check)) => (
+                    Verdict::Failed,
+                    format!("not running, and it cannot start: see `{check}`"),
+                ),
+                (Some(pid), None) => (
                     Verdict::Warning,
                     format!("not running: the last one (process {pid}) ended without closing"),
                 ),
-                None if home == HomeState::Unusable => (
-                    Verdict::Failed,
-                    "not running, and it cannot start without its folders".to_owned(),
-                ),
-                None => (
+                (None, None) => (
                     Verdict::Ok,
                     "not running: `mission up` starts it".to_owned(),
                 ),

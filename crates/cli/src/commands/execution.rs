@@ -18,7 +18,7 @@ use crate::args::ExecutionCommand;
 use crate::connect::Reach;
 use crate::failure::{Failure, parameter};
 use crate::output::Output;
-use crate::term::{Style, duration, moment_with_seconds, printable};
+use crate::term::{Style, counted, duration, moment_with_seconds, printable};
 
 /// What happened last is shown with so many lines.
 const SHOWN: usize = 15;
@@ -165,7 +165,12 @@ pub(super) fn show(output: &mut Output, details: &ExecutionDetails) {
     field("state", &state(summary));
     field("slot", &slot);
     field("folder", &summary.cwd);
-    field("owner", &details.owner);
+    // What it is and its name, which is a path for a repository.
+    let owner = match summary.task {
+        Some(task) => format!("task {task}"),
+        None => details.owner.replacen('/', " ", 1),
+    };
+    field("owner", &owner);
     field("reports by", &details.signals.replace('_', " "));
     if let Some(conversation) = &summary.conversation {
         field("conversation", conversation);
@@ -176,13 +181,16 @@ pub(super) fn show(output: &mut Output, details: &ExecutionDetails) {
     let tokens = details.summary.tokens;
     if tokens.requests > 0 {
         let text = format!(
-            "{} in, {} out, {} from cache, in {} requests",
-            tokens.input, tokens.output, tokens.cache_read, tokens.requests
+            "{} in, {} out, {} from cache, in {}",
+            tokens.input,
+            tokens.output,
+            tokens.cache_read,
+            counted(tokens.requests, "request", "requests")
         );
         field("tokens", &text);
     }
-    let records = format!("{} ({} records)", details.journal, details.records);
-    field("journal", &records);
+    let records = counted(details.records, "record", "records");
+    field("journal", &format!("{} ({records})", details.journal));
     for message in &details.messages {
         if let Some(reason) = &message.reason {
             let text = format!("{} {}: {reason}", message.message, message.status.as_str());

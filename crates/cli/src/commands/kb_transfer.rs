@@ -18,6 +18,7 @@ use serde_json::json;
 use crate::args::KbFormat;
 use crate::failure::Failure;
 use crate::output::{Output, Progress};
+use crate::term::counted;
 
 /// A file of notes that is larger is none.
 const LARGEST_FILE: u64 = 256 << 20;
@@ -38,7 +39,8 @@ pub(super) fn import(
     }
     let (mut added, mut revised, mut unchanged, mut masked) = (0, 0, 0, 0);
     {
-        let _progress = Progress::start(output, &format!("remembering {} entries", drafts.len()));
+        let entries = counted(drafts.len() as u64, "entry", "entries");
+        let _progress = Progress::start(output, &format!("remembering {entries}"));
         for draft in drafts {
             let result = client.call::<KbRemember>(&wire(draft, scope))?;
             masked += result.masked;
@@ -56,7 +58,8 @@ pub(super) fn import(
             "{added} added, {revised} revised, {unchanged} known already."
         ));
         if masked > 0 {
-            output.line(format!("{masked} secrets were taken out."));
+            let secrets = counted(masked as u64, "secret was", "secrets were");
+            output.line(format!("{secrets} taken out."));
         }
     });
     Ok(ExitCode::SUCCESS)

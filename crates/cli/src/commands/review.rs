@@ -9,6 +9,7 @@ use missiond_api::operations::worktree::{
 };
 use missiond_core::List;
 
+use super::worktree::standing;
 use crate::args::ReviewArgs;
 use crate::connect::Reach;
 use crate::failure::Failure;
@@ -56,7 +57,7 @@ fn list(output: &mut Output, page: &WorktreePage) {
             _ => printable(&worktree.path),
         };
         let name = output.paint.apply(Style::Bold, &name);
-        output.line(format!("{name}: {}", printable(&worktree.reason)));
+        output.line(format!("{name}: {}", standing(worktree)));
     }
     output.line("");
     output.line("`mission review T-12` shows the changes of one.");

@@ -14,6 +14,7 @@ use missiond_api::operations::execution::{
     ExecutionDetails, ExecutionParams, ExecutionShow, ExecutionStart, ExecutionStartParams,
     ExecutionSummary,
 };
+use missiond_api::operations::overview::{Overview, OverviewParams};
 use missiond_core::{
     CliEngine, ErrorCode, Event, ExecutionActivity, ExecutionAttention, ExecutionId,
     ExecutionLifecycle, PtyState, Question, Seq, Text, one_line,
@@ -41,8 +42,8 @@ const LONGEST_WAIT: Duration = Duration::from_secs(50);
 /// An error that stands so long is the end of the turn: some programs try again by
 /// themselves.
 const ERROR_STANDS: Duration = Duration::from_secs(5);
-/// How long a dialog on the screen takes to become a question, at most.
-const QUESTION_WITHIN: Duration = Duration::from_secs(3);
+/// How long what is seen on a screen takes to be known as words or as a question, at most.
+const KNOWN_WITHIN: Duration = Duration::from_secs(3);
 /// How often is looked for what no event tells.
 const LOOK: Duration = Duration::from_millis(500);
 
@@ -239,15 +240,51 @@ fn wait(
                 Outcome::NeedsInput => question_of(client, execution)?,
                 _ => None,
             };
-            finish(outcome, &details, question.as_ref(), output);
+            let error = match outcome {
+                Outcome::Error => error_of(client, execution)?,
+                _ => None,
+            };
+            let details = match outcome {
+                Outcome::TurnEnded | Outcome::NeedsInput => with_last_words(client, details)?,
+                _ => details,
+            };
+            finish(outcome, &details, question.as_ref(), error, output);
             return Ok(outcome.exit_code());
         }
     }
 }
 
+/// The run with what its agent said last: its screen shows that before its transcript
+/// has it, so it is there when nothing more comes.
+fn with_last_words(
+    client: &mut Client,
+    mut details: ExecutionDetails,
+) -> Result<ExecutionDetails, Failure> {
+    let until = Instant::now() + KNOWN_WITHIN;
+    while Instant::now() < until {
+        let before = details.last_words.take();
+        std::thread::sleep(LOOK);
+        details = client.call::<ExecutionShow>(&ExecutionParams {
+            execution: details.summary.execution.to_string(),
+        })?;
+        if before.is_some() && details.last_words == before {
+            break;
+        }
+    }
+    Ok(details)
+}
+
+/// What the terminal of a run shows last.
+fn error_of(client: &mut Client, execution: ExecutionId) -> Result<Option<String>, Failure> {
+    let overview = client.call::<Overview>(&OverviewParams::default())?;
+    let mut lines = overview.needs_you.into_iter().chain(overview.working);
+    let line = lines.find(|line| line.execution == Some(execution));
+    Ok(line.and_then(|line| line.last_line))
+}
+
 /// What the agent asks, once it is known as a question.
 fn question_of(client: &mut Client, execution: ExecutionId) -> Result<Option<Question>, Failure> {
-    let until = Instant::now() + QUESTION_WITHIN;
+    let until = Instant::now() + KNOWN_WITHIN;
     loop {
         let open = client.call::<QuestionList>(&QuestionListParams::default())?;
         let mut asked = open.questions.into_iter();
@@ -272,6 +309,7 @@ fn finish(
     outcome: Outcome,
     details: &ExecutionDetails,
     question: Option<&Question>,
+    error: Option<String>,
     output: &mut Output,
 ) {
     let waited = WaitReport {
@@ -283,16 +321,17 @@ fn finish(
         let summary = &details.summary;
         let slot = summary.slot_name.as_deref().unwrap_or_default();
         if let Some(words) = &details.last_words {
-            output.line(format!("It said: {}", printable(words.trim())));
+            output.line(format!("It said: {}", printable(&one_line(words))));
         }
         output.line(match outcome {
             Outcome::TurnEnded => "The turn has ended; the agent waits for the next.".to_owned(),
             Outcome::Completed => "The agent's program has ended.".to_owned(),
             Outcome::Ended => format!("The run is over: {}.", summary.lifecycle.as_str()),
             Outcome::NotDelivered => "The prompt did not reach the agent.".to_owned(),
-            Outcome::Error => {
-                format!("The turn ended with an error. See it with: mission slot attach {slot}")
-            }
+            Outcome::Error => format!(
+                "The turn ended with an error{}. See it with: mission slot attach {slot}",
+                error.map_or_else(String::new, |error| format!(" ({})", printable(&error)))
+            ),
             Outcome::NeedsInput => match question {
                 Some(question) => asked(question),
                 None => {

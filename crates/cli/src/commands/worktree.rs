@@ -8,7 +8,7 @@ use missiond_api::operations::worktree::{
     WorktreeDiscarded, WorktreeFinish, WorktreeFinishParams, WorktreeFinished, WorktreeList,
     WorktreeStanding, WorktreeSummary, WorktreesCleaned,
 };
-use missiond_core::{CheckVerdict, Finish, PullRequestState};
+use missiond_core::{BoardTaskStatus, CheckVerdict, Finish, PullRequestState};
 
 use crate::args::WorktreeCommand;
 use crate::connect::Reach;
@@ -83,10 +83,10 @@ fn describe(output: &mut Output, worktree: &WorktreeSummary) {
     };
     let name = match (&worktree.task, &worktree.title) {
         (Some(task), Some(title)) => format!("{task} {}", printable(title)),
-        _ => "of no task".to_owned(),
+        _ => "No task".to_owned(),
     };
     let name = output.paint.apply(style, &name);
-    output.line(format!("{name}: {}", printable(&worktree.reason)));
+    output.line(format!("{name}: {}", standing(worktree)));
     output.line(format!("    {}", printable(&worktree.path)));
     if let (Some(branch), Some(repository)) = (&worktree.branch, &worktree.repository) {
         let since = match &worktree.base {
@@ -94,9 +94,9 @@ fn describe(output: &mut Output, worktree: &WorktreeSummary) {
             None => String::new(),
         };
         output.line(format!(
-            "    {}{since}, {} of {}",
-            printable(branch),
+            "    {} on {}{since}, in {}",
             commits(worktree.commits),
+            printable(branch),
             printable(repository)
         ));
     }
@@ -113,6 +113,12 @@ fn describe(output: &mut Output, worktree: &WorktreeSummary) {
         let line = verdict(output, checks);
         output.line(format!("    {line}"));
     }
+}
+
+/// How it stands, after the name and a colon.
+pub(super) fn standing(worktree: &WorktreeSummary) -> String {
+    let reason = &worktree.reason;
+    printable(reason.strip_prefix("is ").unwrap_or(reason))
 }
 
 /// What the last checks came to, red when they failed.
@@ -184,7 +190,16 @@ fn show_finished(output: &mut Output, finished: &WorktreeFinished) {
             format!("{other} would be given up; its work stays on its branch.")
         });
     }
-    if !finished.done && finished.result != FinishResult::NothingToBring {
+    let over = match finished.result {
+        FinishResult::NothingToBring => true,
+        FinishResult::AlreadyThere => finished.completes.is_none(),
+        _ => false,
+    };
+    let task = finished.worktree.task.zip(finished.worktree.status);
+    if let (true, Some((task, BoardTaskStatus::Done))) = (over, task) {
+        output.line(format!("{task} is done: there is nothing left to do."));
+    }
+    if !finished.done && !over {
         output.line(match red {
             Some(_) => "Nothing was done: --yes --despite-failed-checks does it.",
             None => "Nothing was done: --yes does it.",

@@ -126,15 +126,13 @@ impl HttpAccess {
         &self,
         code: &Secret,
         browser: &str,
-    ) -> Result<Option<Secret>, AccessError> {
+    ) -> Result<Option<(Access, Secret)>, AccessError> {
         let now = self.clock.now();
         if !self.codes.redeem(&self.key.hash(code), now) {
             return Ok(None);
         }
-        let (_, secret) = self
-            .grant(AccessKind::Session, browser.to_owned(), Some(SESSION))
-            .await?;
-        Ok(Some(secret))
+        let granted = self.grant(AccessKind::Session, browser.to_owned(), Some(SESSION));
+        granted.await.map(Some)
     }
 
     /// A token for a program.

@@ -30,7 +30,7 @@ async fn a_code_logs_in_once_and_in_time() {
     let scene = scene().await;
     let access = &scene.access;
     let (code, _) = access.login_code().unwrap();
-    let session = access.log_in(&code, "browser").await.unwrap().unwrap();
+    let (_, session) = access.log_in(&code, "browser").await.unwrap().unwrap();
     assert_eq!(access.log_in(&code, "browser").await.unwrap(), None);
     let found = access.check(AccessKind::Session, &session).await.unwrap();
     assert_eq!(found.unwrap().name, "browser");

@@ -7,6 +7,7 @@ use std::time::Duration;
 use futures::future::join_all;
 use missiond_api::ApiError;
 use missiond_autopilot::StepUnderWay;
+use missiond_context::is_frame_line;
 use missiond_core::{
     Attempt, AttemptId, BoardTask, BoardTaskId, DeliveryStatus, ExecutionId, Incident,
     IncidentState, PtyState, Question, SlotId, Timestamp,
@@ -272,7 +273,11 @@ async fn terminals(open: Vec<OpenSlot>) -> HashMap<SlotId, Terminal> {
             Err(_) => None,
         };
         let (reading, work_line) = match view {
-            Some(view) => (Some(view.reading), view.work_line),
+            Some(view) => {
+                // What missiond itself said to the agent is no work of it.
+                let work_line = view.work_line.filter(|line| !is_frame_line(line.trim()));
+                (Some(view.reading), work_line)
+            }
             None => (None, None),
         };
         Some(Terminal {

@@ -103,7 +103,7 @@ impl Maker<'_> {
             let (kind, activity) = match row.ended_as {
                 Some(ExecutionLifecycle::Failed) => (OverviewKind::Crashed, "The run failed"),
                 Some(ExecutionLifecycle::Terminated) => {
-                    (OverviewKind::Crashed, "The run was ended from outside")
+                    (OverviewKind::Crashed, "The run ended unexpectedly")
                 }
                 Some(ExecutionLifecycle::Cancelled) => {
                     (OverviewKind::Cancelled, "The run was cancelled")

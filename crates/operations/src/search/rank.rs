@@ -3,6 +3,8 @@
 
 use missiond_api::operations::search::SearchHit;
 
+/// It is the thing that was named, as `T-12` names a task.
+const NAMED: f32 = 5.0;
 /// It is called exactly what was typed.
 const CALLED: f32 = 4.0;
 /// A word that begins a word of the title, is within one, or is in the detail.
@@ -73,7 +75,10 @@ pub(super) fn scored(words: &Words, hits: Vec<SearchHit>) -> Vec<SearchHit> {
 fn relevance(words: &Words, hit: &SearchHit) -> f32 {
     let id = hit.id.to_lowercase();
     let (title, detail) = (hit.title.to_lowercase(), hit.detail.to_lowercase());
-    if id == words.whole || title == words.whole {
+    if id == words.whole {
+        return NAMED;
+    }
+    if title == words.whole {
         return CALLED;
     }
     let mut sum = 0.0;
@@ -167,9 +172,10 @@ mod tests {
     fn a_number_finds_its_task_before_those_that_mention_it() {
         let sources = vec![vec![
             hit("T-1", "Do what T-12 left", ""),
+            hit("T-2", "T-12", ""),
             hit("T-12", "Other", ""),
         ]];
-        assert_eq!(order("t-12", sources), ["T-12", "T-1"]);
+        assert_eq!(order("t-12", sources), ["T-12", "T-2", "T-1"]);
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The scripts that come with the program.
 
+use missiond_core::nearest_name;
+
 use super::Script;
 
 /// A script that can be named instead of a file.
@@ -49,6 +51,42 @@ const BUILTIN: [Builtin; 6] = [
 #[must_use]
 pub fn builtin_scripts() -> &'static [Builtin] {
     &BUILTIN
+}
+
+/// The script that the arguments of the rehearsal agent begin with. The whole command
+/// line, as one would type it (`mission rehearse SCRIPT …`), is taken too.
+#[must_use]
+pub fn named_script(args: &[String]) -> Option<&str> {
+    let script = match args {
+        [_, command, rest @ ..] if command == "rehearse" => rest.first(),
+        args => args.first(),
+    };
+    let script = script.map(String::as_str);
+    script.filter(|script| !script.starts_with('-'))
+}
+
+/// Nothing that is built in is called so.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("there is no script `{name}`; {nearest}there are {known}")]
+pub struct UnknownScript {
+    name: String,
+    nearest: String,
+    known: String,
+}
+
+/// Refuses a name that is not one of a script that is built in.
+pub fn check_builtin(name: &str) -> Result<(), UnknownScript> {
+    let names: Vec<_> = BUILTIN.iter().map(|script| script.name).collect();
+    if names.contains(&name) {
+        return Ok(());
+    }
+    let name: String = name.chars().take(64).collect();
+    let nearest = nearest_name(&name, names.iter().copied());
+    Err(UnknownScript {
+        nearest: nearest.map_or_else(String::new, |near| format!("did you mean `{near}`? ")),
+        name: name.escape_default().to_string(),
+        known: names.join(", "),
+    })
 }
 
 pub(super) fn find(name: &str) -> Option<Script> {

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use regex::Regex;
 
-pub use builtin::{Builtin, builtin_scripts};
+pub use builtin::{Builtin, UnknownScript, builtin_scripts, check_builtin, named_script};
 pub(crate) use template::{Shape, Template, Variables};
 
 /// The version of the script format this build reads.

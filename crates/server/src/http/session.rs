@@ -8,7 +8,9 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use missiond_api::ApiError;
+use missiond_core::TraceContext;
 use missiond_operations::http_access::{SESSION, Secret};
+use missiond_operations::{tell_granted, tell_revoked};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -45,9 +47,10 @@ pub(super) async fn log_in(State(web): State<Web>, request: Request) -> Result<R
             .map_err(ApiError::from)?,
         None => None,
     };
-    let Some(session) = logged_in else {
+    let Some((granted, session)) = logged_in else {
         return Err(web.limits.failed_login(Instant::now()));
     };
+    tell_granted(&web.daemon, &granted, TraceContext::root()).await;
     if let Some(guest) = parts.extensions.get::<Guest>() {
         guest.is_known();
     }
@@ -72,10 +75,9 @@ pub(super) async fn log_out(
     Extension(caller): Extension<Caller>,
 ) -> Result<Response, Refusal> {
     let access = &web.daemon.http_access;
-    access
-        .revoke(&caller.id.to_string())
-        .await
-        .map_err(ApiError::from)?;
+    let revoked = access.revoke(&caller.id.to_string()).await;
+    let revoked = revoked.map_err(ApiError::from)?;
+    tell_revoked(&web.daemon, &revoked, TraceContext::root()).await;
     with_cookie(&format!(
         "{COOKIE}=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0"
     ))

@@ -9,7 +9,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use missiond_core::{
     Alternative, BoardTask, BoardTaskId, BoardTaskStatus, Isolation, MOST_ALTERNATIVES, ReviewGate,
-    TaskDraft,
+    TaskDraft, Timestamp,
 };
 
 use super::rows::{self, TASK, placeholders};
@@ -52,7 +52,7 @@ pub async fn alternative_counts(
     Ok(tasks.iter().filter_map(of_task).collect())
 }
 
-/// Of these tasks, those that were given up because another alternative is done.
+/// Of these tasks, those that were given up when another alternative was kept.
 pub async fn not_kept(
     tx: &mut Tx<'_>,
     tasks: &[BoardTask],
@@ -63,19 +63,23 @@ pub async fn not_kept(
     };
     let groups: BTreeSet<_> = given_up().map(BoardTask::group).collect();
     let groups: Vec<_> = groups.into_iter().collect();
-    let mut settled = HashSet::new();
+    let mut kept_at: HashMap<BoardTaskId, Option<Timestamp>> = HashMap::new();
     for some in groups.chunks(AT_ONCE) {
         let of = placeholders(1, some.len());
         let sql = format!(
-            "SELECT COALESCE(alternative_of, id) FROM board_tasks \
+            "SELECT COALESCE(alternative_of, id), finished_at FROM board_tasks \
              WHERE status = 'done' AND COALESCE(alternative_of, id) IN ({of})"
         );
         let params: Vec<_> = some.iter().map(Value::written).collect();
         for row in tx.query(&sql, &params).await? {
-            settled.insert(row.parse::<BoardTaskId>(0)?);
+            kept_at.insert(row.parse(0)?, row.get(1)?);
         }
     }
-    let lost = given_up().filter(|task| settled.contains(&task.group()));
+    // What failed before was not given up for it.
+    let lost = given_up().filter(|task| {
+        let kept_at = kept_at.get(&task.group());
+        kept_at.is_some_and(|kept_at| task.finished_at >= *kept_at)
+    });
     Ok(lost.map(|task| task.id).collect())
 }
 

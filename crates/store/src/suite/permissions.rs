@@ -77,8 +77,9 @@ pub async fn a_permission_rule_is_used_as_often_as_it_says(url: DbUrl) {
         created_at: noon(),
     };
     assert_eq!(listed[0], expected);
-    assert!(remove(always).await.unwrap());
-    assert!(!remove(always).await.unwrap());
+    let removed = remove(always).await.unwrap().unwrap();
+    assert_eq!((removed.number, removed.rule), (always, rule(None)));
+    assert_eq!(remove(always).await.unwrap(), None, "it was removed once");
     assert!(!decide_by(&db, &[2], 0).await, "it was removed");
     let listed = db.read(|tx| Box::pin(permissions::list(tx))).await.unwrap();
     assert_eq!(listed.len(), 1);

@@ -310,6 +310,12 @@ const HOLDINGS: &[Holding] = &[
         ask: "SELECT alternative_of FROM board_tasks",
         answer: &["b1"],
     },
+    Holding {
+        since: 23,
+        write: "UPDATE executions SET ended_as = 'failed'",
+        ask: "SELECT ended_as FROM executions",
+        answer: &["failed"],
+    },
 ];
 
 pub async fn every_earlier_version_upgrades_and_keeps_its_data(url: DbUrl) {

@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use crate::args::{JournalCommand, JournalFormat};
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::term::{Style, moment_with_seconds, printable};
+use crate::term::{Style, counted, moment_with_seconds, printable};
 use location::JournalLocation;
 
 pub(super) fn run(command: JournalCommand, output: &mut Output) -> Result<ExitCode, Failure> {
@@ -162,8 +162,10 @@ fn replay(
     rows.push((
         "tokens",
         format!(
-            "{} in, {} out, in {} requests",
-            totals.input_tokens, totals.output_tokens, totals.requests
+            "{} in, {} out, in {}",
+            totals.input_tokens,
+            totals.output_tokens,
+            counted(totals.requests, "request", "requests")
         ),
     ));
     rows.push(("observations", state.processed_count().to_string()));
@@ -243,7 +245,8 @@ fn export(
     let records = write_out(location, format, &mut out).map_err(export_failure)?;
     out.flush().map_err(unwritable)?;
     output.result(&json!({"file": path, "records": records}), |output, _| {
-        output.line(format!("{records} records written to {}", path.display()));
+        let records = counted(records, "record", "records");
+        output.line(format!("{records} written to {}", path.display()));
     });
     Ok(ExitCode::SUCCESS)
 }

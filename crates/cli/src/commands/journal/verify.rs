@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::{JournalLocation, store_failure};
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::term::{Style, printable};
+use crate::term::{Style, counted, printable};
 
 /// What `--json` prints of each journal.
 #[derive(Serialize)]
@@ -111,11 +111,11 @@ fn print_report(output: &mut Output, report: &Report) {
             times => format!(", compacted {times} times (what that left out cannot be verified)"),
         };
         output.line(format!(
-            "{} {}: {} records in {} groups, up to record {}{compacted}",
+            "{} {}: {} in {}, up to record {}{compacted}",
             paint.apply(Style::Green, "intact"),
             report.execution,
-            report.records,
-            report.groups,
+            counted(report.records, "record", "records"),
+            counted(report.groups, "group", "groups"),
             report.last
         ));
         return;

@@ -10,8 +10,6 @@ use missiond_core::{Incident, Timestamp, one_line};
 
 use crate::term::{Style, dollars, printable};
 
-const NEEDS_YOU: &str = "Needs you";
-
 /// One agent, task or question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Shown {
@@ -46,24 +44,38 @@ impl Shown {
     }
 }
 
-pub(super) type Group<'a> = (&'static str, Style, &'a [OverviewLine]);
+/// Lines that belong together.
+pub(super) struct Group<'a> {
+    pub(super) heading: &'static str,
+    pub(super) style: Style,
+    pub(super) lines: &'a [OverviewLine],
+    /// They need somebody, too.
+    pub(super) incidents: &'a [Incident],
+}
+
+impl Group<'_> {
+    pub(super) fn is_empty(&self) -> bool {
+        self.lines.is_empty() && self.incidents.is_empty()
+    }
+}
 
 /// The groups in the order they are wanted.
 pub(super) fn groups(overview: &OverviewReport) -> [Group<'_>; 4] {
+    let group = |heading, style, lines| Group {
+        heading,
+        style,
+        lines,
+        incidents: &[],
+    };
     [
-        (NEEDS_YOU, Style::Yellow, &overview.needs_you),
-        ("Working", Style::Cyan, &overview.working),
-        ("Finished since you looked", Style::Bold, &overview.finished),
-        ("Terminals", Style::Dim, &overview.terminals),
+        Group {
+            incidents: &overview.incidents,
+            ..group("Needs you", Style::Yellow, overview.needs_you.as_slice())
+        },
+        group("Working", Style::Cyan, &overview.working),
+        group("Finished since you looked", Style::Bold, &overview.finished),
+        group("Terminals", Style::Dim, &overview.terminals),
     ]
-}
-
-/// What stands under a heading beside its lines: the incidents need somebody, too.
-pub(super) fn incidents_under<'a>(heading: &str, overview: &'a OverviewReport) -> &'a [Incident] {
-    match heading {
-        NEEDS_YOU => &overview.incidents,
-        _ => &[],
-    }
 }
 
 pub(super) fn incident(incident: &Incident) -> String {

@@ -170,14 +170,13 @@ fn state(output: &Output, report: &StatusReport) -> String {
 /// Everything a person wants to know first.
 fn say(output: &mut Output, report: &StatusReport, overview: &OverviewReport) {
     let room = columns().unwrap_or(usize::MAX);
-    for (heading, style, lines) in lines::groups(overview) {
-        let incidents = lines::incidents_under(heading, overview);
-        if lines.is_empty() && incidents.is_empty() {
+    for group in lines::groups(overview) {
+        if group.is_empty() {
             continue;
         }
-        let heading = output.paint.apply(style, heading);
+        let heading = output.paint.apply(group.style, group.heading);
         output.line(heading);
-        for line in lines {
+        for line in group.lines {
             let shown = lines::line(line, overview.at);
             let text = fitted(&shown.to_text(), room.saturating_sub(2));
             output.line(format!("  {text}"));
@@ -185,11 +184,11 @@ fn say(output: &mut Output, report: &StatusReport, overview: &OverviewReport) {
                 say_under(output, &under, room);
             }
         }
-        for incident in incidents {
+        for incident in group.incidents {
             let text = fitted(&lines::incident(incident), room.saturating_sub(2));
             output.line(format!("  {text}"));
         }
-        if !incidents.is_empty() {
+        if !group.incidents.is_empty() {
             say_under(output, "mission incident list", room);
         }
         output.line("");

@@ -36,7 +36,7 @@ pub(super) struct View<'a> {
 /// Every line of an overview, in the order they are shown.
 pub(super) fn all(overview: &OverviewReport) -> impl Iterator<Item = &OverviewLine> {
     let groups = lines::groups(overview);
-    groups.into_iter().flat_map(|(_, _, lines)| lines)
+    groups.into_iter().flat_map(|group| group.lines)
 }
 
 const HELP: [&str; 11] = [
@@ -128,15 +128,17 @@ pub(super) fn draw(view: &View<'_>, size: Size, paint: Paint) -> Vec<String> {
 fn list(overview: &OverviewReport, view: &View<'_>, columns: usize) -> Vec<Row> {
     let mut rows = Vec::new();
     let mut item = 0;
-    for (heading, style, lines) in lines::groups(overview) {
-        let incidents = lines::incidents_under(heading, overview);
-        let all = lines.len() + incidents.len();
-        if all == 0 {
+    for group in lines::groups(overview) {
+        if group.is_empty() {
             continue;
         }
+        let all = group.lines.len() + group.incidents.len();
         rows.push(Row::plain(""));
-        rows.push(Row::styled(style, format!("{heading} ({all})")));
-        for line in lines {
+        rows.push(Row::styled(
+            group.style,
+            format!("{} ({all})", group.heading),
+        ));
+        for line in group.lines {
             let selected = Some(item) == view.selected;
             let shown = lines::line(line, view.now);
             for text in of_line(&shown, selected, columns) {
@@ -159,7 +161,7 @@ fn list(overview: &OverviewReport, view: &View<'_>, columns: usize) -> Vec<Row> 
             }
             item += 1;
         }
-        for incident in incidents {
+        for incident in group.incidents {
             rows.push(Row::plain(format!("  {}", lines::incident(incident))));
         }
     }

@@ -21,7 +21,8 @@ fn overview(title: &str) -> OverviewReport {
     let mut asks = line("asks", title);
     asks["activity"] = json!("Asks: May it run pip install numpy?");
     asks["question"] = json!({
-        "number": 3, "question": "May it run pip install numpy?", "options": ["Allow", "Deny"],
+        "number": 3, "question": "Do you want to proceed?",
+        "headline": "May it run pip install numpy?", "options": ["Allow", "Deny"],
     });
     let report = json!({
         "at": "2026-01-04T12:04:00Z", "autopilot": "running", "agents": 2, "max_agents": 4,

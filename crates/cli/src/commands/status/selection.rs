@@ -124,7 +124,9 @@ mod tests {
     }
 
     fn asks(task: &str, number: u32) -> OverviewLine {
-        let question = json!({"number": number, "question": "May it?", "options": ["Allow"]});
+        let question = json!({
+            "number": number, "question": "May it?", "headline": "May it?", "options": ["Allow"],
+        });
         line(&json!({"task": task, "question": question}))
     }
 
@@ -172,7 +174,7 @@ mod tests {
 
     #[test]
     fn a_slot_without_a_task_and_a_question_without_an_agent_are_told_apart() {
-        let question = json!({"number": 7, "question": "Which?"});
+        let question = json!({"number": 7, "question": "Which?", "headline": "Which?"});
         let slot = line(&json!({"slot": "calm-fox", "question": question}));
         let nobody = line(&json!({"question": question}));
         let mut selection = Selection::default();

@@ -114,7 +114,8 @@ pub(super) fn export(
         Some(to) => {
             fs::copy(&staged.0[0], to).map_err(|error| unreadable(to, &error))?;
             output.result(&exported, |output, exported| {
-                output.line(format!("{} tasks are in {}.", exported.tasks, to.display()));
+                let tasks = counted(exported.tasks, "task is", "tasks are");
+                output.line(format!("{tasks} in {}.", to.display()));
             });
         }
         None => {

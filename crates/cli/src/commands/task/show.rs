@@ -4,8 +4,10 @@ use missiond_api::operations::board::{
     AlternativeSummary, ReadyReport, TaskDetails, TaskLink, TaskPage, TaskSummary,
 };
 use missiond_core::{
-    Attempt, BoardTaskStatus, Check, Clock, Evidence, Isolation, SystemClock, Timestamp, Wait,
+    Attempt, BoardTask, BoardTaskStatus, Check, Clock, Evidence, Finish, Isolation, ReviewGate,
+    SystemClock, Timestamp, Wait,
 };
+use missiond_os::programs::find_program;
 
 use super::super::usage::cost;
 use crate::output::Output;
@@ -140,14 +142,15 @@ pub(super) fn details(output: &mut Output, details: &TaskDetails) {
     match task.isolation {
         Isolation::None => field("works in", "no repository"),
         Isolation::Worktree | Isolation::Shared => {
-            let review = if task.is_reviewed() {
-                ", after a review"
-            } else {
-                ""
-            };
-            let place = format!("{}{base}, then {}{review}", task.isolation, task.finish);
+            let place = format!("{}{base}, then {}", task.isolation, brought_back(task));
             field("works in", &place);
         }
+    }
+    if task.finish == Finish::PullRequest && task.pull_request.is_none() && !has_github() {
+        field(
+            "",
+            "GitHub's command line `gh`, which opens it, is not installed",
+        );
     }
     if let Some(opened) = &task.pull_request {
         field("handed over", &format!("{opened}: {}", opened.url));
@@ -158,6 +161,9 @@ pub(super) fn details(output: &mut Output, details: &TaskDetails) {
             .as_deref()
             .map_or_else(String::new, |model| format!(", {model}"));
         field("engine", &format!("{engine}{model}"));
+    }
+    if !task.args.is_empty() {
+        field("arguments", &task.args.join(" "));
     }
     if !task.touches.is_empty() {
         field("touches", &task.touches.join(", "));
@@ -225,6 +231,25 @@ pub(super) fn details(output: &mut Output, details: &TaskDetails) {
     }
 }
 
+/// What becomes of the work, and who looks at it first.
+fn brought_back(task: &BoardTask) -> String {
+    match (task.review, task.finish) {
+        (ReviewGate::AfterApproval, finish) => format!("{finish}, after a review"),
+        (ReviewGate::MergeAtOnce, Finish::PullRequest) => {
+            "pull_request, without a review before it".to_owned()
+        }
+        (ReviewGate::MergeAtOnce, finish @ (Finish::Branch | Finish::Patch)) => {
+            format!("{finish}, for a review")
+        }
+        (ReviewGate::MergeAtOnce, finish) => finish.to_string(),
+    }
+}
+
+fn has_github() -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    find_program("gh", path).is_some()
+}
+
 /// One of several tasks for the same work, to be compared with the others.
 fn alternative_text(one: &AlternativeSummary) -> String {
     let engine = match &one.model {
@@ -234,6 +259,7 @@ fn alternative_text(one: &AlternativeSummary) -> String {
     let mut parts = vec![engine, one.status.to_string()];
     parts.extend(one.checks.as_ref().map(|checks| match checks.red() {
         Some(red) => format!("checks fail: {red}"),
+        None if checks.passed == 0 => "no checks".to_owned(),
         None => "checks passed".to_owned(),
     }));
     parts.extend(one.size.map(|size| {
