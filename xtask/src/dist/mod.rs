@@ -1,0 +1,183 @@
+//! `cargo xtask dist`: from a commit to every file of a release.
+//!
+//! The same commit gives the same bytes, wherever and whenever it is built with the same
+//! compiler and C library; `--check` builds twice and says whether that holds.
+
+mod archive;
+mod build;
+mod deb;
+mod npm;
+mod oci;
+mod options;
+mod package;
+mod recipes;
+mod release;
+mod sbom;
+mod sums;
+mod tarball;
+mod target;
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use archive::Effort;
+use options::{Check, Options};
+use package::Files;
+use release::{Documents, Program, Release};
+use target::{Linkage, TARGETS, Target};
+
+use crate::{run, web};
+
+pub(crate) fn dist(arguments: &[String]) -> Result<(), String> {
+    let options = Options::parse(arguments)?;
+    let target_folder = run::target_folder()?;
+    let out = match &options.out {
+        Some(out) => out.clone(),
+        None => target_folder.join("dist"),
+    };
+    let files = make(&options, &target_folder, &out)?;
+    for (name, size) in &files {
+        println!("{:>12}  {}", bytes(*size), out.join(name).display());
+    }
+    if options.check == Check::Once {
+        return Ok(());
+    }
+    let second = target_folder.join("dist-check");
+    let again = second.join("packages");
+    make(&options, &second, &again)?;
+    let different = differences(&out, &again)?;
+    if different.is_empty() {
+        println!(
+            "two builds gave the same bytes, in all {} files",
+            files.len()
+        );
+        Ok(())
+    } else {
+        Err(format!("two builds differ in {}", different.join(", ")))
+    }
+}
+
+/// Builds what is to be built in a target folder, and packs it.
+fn make(options: &Options, target_folder: &Path, out: &Path) -> Result<Files, String> {
+    let epoch = release::epoch()?;
+    let built = programs(options, target_folder, epoch)?;
+    let here = Target::of_this_machine()?;
+    let Some((_, runs_here)) = built
+        .iter()
+        .find(|(target, _)| target.triple == here.triple)
+    else {
+        return Err("no program was built that runs here".to_owned());
+    };
+    let release = step("documents", || {
+        let documents = Documents::of(runs_here)?;
+        release(options, epoch, &built, documents)
+    })?;
+    step("packages", || {
+        package::package(&release, out, options.key.as_deref())
+    })
+}
+
+/// The program for each machine it can be built for; what is left out is said.
+fn programs(
+    options: &Options,
+    target_folder: &Path,
+    epoch: u64,
+) -> Result<Vec<(&'static Target, PathBuf)>, String> {
+    if let Some(binary) = &options.binary {
+        let copy = target_folder.join("dist-stripped/mission");
+        step("stripping", || build::stripped(binary, &copy))?;
+        return Ok(vec![(Target::of_this_machine()?, copy)]);
+    }
+    step("page of the web board", web::build)?;
+    let mut built = Vec::new();
+    for target in &TARGETS {
+        if let Some(missing) = target.missing() {
+            println!("{} is left out: {missing}", target.machine);
+            continue;
+        }
+        let program = step(&format!("program for {}", target.machine), || {
+            build::program(target, &options.profile, target_folder, epoch)
+        })?;
+        built.push((target, program));
+    }
+    Ok(built)
+}
+
+fn release(
+    options: &Options,
+    epoch: u64,
+    built: &[(&'static Target, PathBuf)],
+    documents: Documents,
+) -> Result<Release, String> {
+    let metadata = run::metadata()?;
+    let packages = metadata["packages"].as_array().into_iter().flatten();
+    let mission = packages
+        .into_iter()
+        .find(|package| package["name"] == "mission")
+        .ok_or("cargo knows no package `mission`")?;
+    let text = |key: &str| mission[key].as_str().unwrap_or_default().to_owned();
+    let programs = built
+        .iter()
+        .map(|(target, file)| Program::read(target, file))
+        .collect::<Result<Vec<_>, _>>()?;
+    let is_dynamic = |program: &Program| program.linkage == Linkage::Dynamic;
+    if options.binary.is_none() && programs.iter().any(is_dynamic) {
+        return Err("the program was not linked statically".to_owned());
+    }
+    let version = text("version");
+    let url = match &options.url {
+        Some(url) => url.clone(),
+        None => {
+            // A name that nobody can own: whoever installs from it by mistake gets nothing.
+            println!("mission.rb and flake.nix name no real address: give one with `--url`");
+            format!("https://missiond.invalid/v{version}")
+        }
+    };
+    Ok(Release {
+        version,
+        licence: text("license"),
+        epoch,
+        url,
+        effort: Effort::Best,
+        programs,
+        documents,
+    })
+}
+
+/// Names of the files that are not the same in both folders.
+fn differences(one: &Path, other: &Path) -> Result<Vec<String>, String> {
+    let (mut one, other) = (web::contents(one)?, web::contents(other)?);
+    let mut different = Vec::new();
+    for (name, bytes) in other {
+        if one.remove(&name) != Some(bytes) {
+            different.push(name.display().to_string());
+        }
+    }
+    different.extend(one.into_keys().map(|name| name.display().to_string()));
+    Ok(different)
+}
+
+/// Does it, and says how long it took.
+fn step<T>(name: &str, work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+    let began = Instant::now();
+    let done = work().map_err(|error| format!("{name}: {error}"))?;
+    println!("{name}: {:.1} s", began.elapsed().as_secs_f64());
+    Ok(done)
+}
+
+/// A size as people read it.
+fn bytes(size: u64) -> String {
+    match size {
+        0..10_000 => format!("{size} B"),
+        10_000..1_000_000 => format!("{} kB", size / 1_000),
+        _ => format!("{:.1} MB", size as f64 / 1e6),
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn at_path(path: &Path, error: &std::io::Error) -> String {
+    format!("{}: {error}", path.display())
+}
