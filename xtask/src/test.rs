@@ -153,6 +153,9 @@ fn stages<'scope>(
             run::run(&mut run::cargo(&["fmt", "--all", "--check"])).map(|()| Ran::default())
         });
         report.stage("licences", || licences::check().map(|_| Ran::default()));
+        report.stage("advisories", || {
+            licences::advisories().map(|()| Ran::default())
+        });
         report.stage("house", || house::house(&[]).map(|()| Ran::default()));
     }
     // Before the program, which has the page in it.
