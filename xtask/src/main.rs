@@ -47,6 +47,8 @@ cargo xtask dist             every file of a release, into target/dist: a static
   --url URL                  where the files will be found, for the formula and the flake
   --key FILE                 sign the checksums with a minisign key; its password, if it has one,
                              in MISSION_SIGNING_PASSWORD
+cargo xtask dist try [FILE]  pack a program that was built (target/debug/mission) and install, use and
+                             remove each package in a clean Debian, as the test command does
 cargo xtask clis             install the agent CLIs the tests run, into target/clis
 cargo xtask mcp-servers      install the MCP servers the tests run, into target/mcp-servers
 cargo xtask fuzz [TARGET]    fuzz the parsers
@@ -92,7 +94,10 @@ fn main() -> ExitCode {
                     .to_owned(),
             ),
         },
-        "dist" => dist::dist(&arguments),
+        "dist" => match arguments.first().map(String::as_str) {
+            Some("try") => dist::try_one(&arguments[1..]),
+            _ => dist::dist(&arguments),
+        },
         "clis" => clis::install(),
         "mcp-servers" => mcp_servers::install(),
         "fuzz" => fuzz::fuzz(&arguments),

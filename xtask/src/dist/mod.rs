@@ -5,6 +5,7 @@
 
 mod archive;
 mod build;
+mod clean_root;
 mod deb;
 mod npm;
 mod oci;
@@ -16,6 +17,7 @@ mod sbom;
 mod sums;
 mod tarball;
 mod target;
+mod trial;
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -25,6 +27,9 @@ use options::{Check, Options};
 use package::Files;
 use release::{Documents, Program, Release};
 use target::{Linkage, TARGETS, Target};
+
+pub(crate) use clean_root::prepare as prepare_clean_root;
+pub(crate) use trial::test as try_packages;
 
 use crate::{run, web};
 
@@ -55,6 +60,17 @@ pub(crate) fn dist(arguments: &[String]) -> Result<(), String> {
     } else {
         Err(format!("two builds differ in {}", different.join(", ")))
     }
+}
+
+/// `cargo xtask dist try`: what the test command does with the packages, alone.
+pub(crate) fn try_one(arguments: &[String]) -> Result<(), String> {
+    let program = match arguments {
+        [] => run::target_folder()?.join("debug/mission"),
+        [program] => PathBuf::from(program),
+        [_, other, ..] => return Err(format!("`cargo xtask dist try` takes no `{other}`")),
+    };
+    prepare_clean_root()?;
+    try_packages(&program).map(drop)
 }
 
 /// Builds what is to be built in a target folder, and packs it.
@@ -144,7 +160,8 @@ fn release(
     })
 }
 
-/// Names of the files that are not the same in both folders.
+/// Names of the files that are not the same in both folders. The signature is not
+/// looked at: it is over the list of checksums, which is.
 fn differences(one: &Path, other: &Path) -> Result<Vec<String>, String> {
     let (mut one, other) = (web::contents(one)?, web::contents(other)?);
     let mut different = Vec::new();
@@ -154,6 +171,7 @@ fn differences(one: &Path, other: &Path) -> Result<Vec<String>, String> {
         }
     }
     different.extend(one.into_keys().map(|name| name.display().to_string()));
+    different.retain(|name| name != sums::SIGNATURE);
     Ok(different)
 }
 

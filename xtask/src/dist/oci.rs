@@ -4,7 +4,10 @@
 //! The image has the program and the few files a program may expect of a system; git,
 //! agents and certificates come from the image that is built on it.
 
-use std::io;
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Read};
+use std::path::Path;
 
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -108,6 +111,42 @@ fn layer(release: &Release, program: &Program) -> io::Result<Vec<u8>> {
     tree.folder("root", 0o700);
     tree.folder("tmp", 0o1777);
     tree.tar("", release.epoch)
+}
+
+/// Takes the layer out of an image as a container engine would: from the index to the
+/// manifest to the layer, each checked against its digest.
+pub(super) fn take_layer(image: &Path, layer: &Path) -> Result<(), String> {
+    let file = |path: &Path, error: &io::Error| format!("{}: {error}", path.display());
+    let bytes = fs::read(image).map_err(|error| file(image, &error))?;
+    let mut entries = BTreeMap::new();
+    let mut archive = tar::Archive::new(bytes.as_slice());
+    for entry in archive.entries().map_err(|error| file(image, &error))? {
+        let mut entry = entry.map_err(|error| file(image, &error))?;
+        let name = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
+        let mut content = Vec::new();
+        entry
+            .read_to_end(&mut content)
+            .map_err(|error| file(image, &error))?;
+        entries.insert(name, content);
+    }
+    let blob = |described: &Value| {
+        let named = described["digest"].as_str().unwrap_or_default();
+        let content = entries
+            .get(&format!("blobs/{}", named.replace(':', "/")))
+            .ok_or_else(|| format!("the image has no blob {named}"))?;
+        if digest(content) != named || described["size"] != content.len() {
+            return Err(format!("the blob {named} is not what it is said to be"));
+        }
+        Ok(content.as_slice())
+    };
+    let parsed = |json: &[u8]| -> Result<Value, String> {
+        serde_json::from_slice(json).map_err(|error| error.to_string())
+    };
+    let index = entries.get("index.json").ok_or("the image has no index")?;
+    let manifest = parsed(blob(&parsed(index)?["manifests"][0])?)?;
+    parsed(blob(&manifest["config"])?)?;
+    let content = blob(&manifest["layers"][0])?;
+    fs::write(layer, content).map_err(|error| file(layer, &error))
 }
 
 fn digest(bytes: &[u8]) -> String {
