@@ -42,7 +42,7 @@ pub(crate) fn up(arguments: &[String]) -> Result<(), String> {
         println!("mission was built from these sources: it starts in a few seconds.");
     } else {
         println!("{}", expected(&program));
-        build()?;
+        build(&program)?;
     }
     // Search by meaning needs a model, and a model needs a registry: without
     // one everything else works, and the daemon says what is missing.
@@ -60,17 +60,27 @@ pub(crate) fn up(arguments: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-fn build() -> Result<(), String> {
+fn build(program: &Path) -> Result<(), String> {
     match web::missing() {
         None => web::build()?,
         Some(missing) => println!("mission is built without its web board: {missing}"),
     }
+    let began = SystemTime::now();
     run::run(&mut run::cargo(&[
         "build",
         "--release",
         "--package",
         "mission",
-    ]))
+    ]))?;
+    // Where cargo had nothing to do, for a file that is not part of the program, the
+    // program is as good as new.
+    let is_older = |about: fs::Metadata| about.modified().is_ok_and(|time| time < began);
+    if fs::metadata(program).is_ok_and(is_older) {
+        let file = fs::File::options().append(true).open(program);
+        file.and_then(|file| file.set_modified(began))
+            .map_err(|error| format!("{}: {error}", program.display()))?;
+    }
+    Ok(())
 }
 
 /// The first line: what will take how long.
