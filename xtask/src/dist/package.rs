@@ -12,16 +12,16 @@ use super::release::{Program, Release};
 use super::sums::{self, SIGNATURE, SUMS};
 use super::{at_path, deb, npm, oci, recipes, sbom, tarball};
 
+const FLAKE: &str = "flake.nix";
+
 /// Names of the files and their sizes.
 pub(super) type Files = BTreeMap<String, u64>;
 
-/// Writes every file of the release into a folder, which is emptied before: whatever
-/// lies in it would look like a part of the release.
+/// Writes every file of the release into a folder. What an earlier one left there is
+/// removed, because it would look like a part of this one; anything else is an error.
 pub(super) fn package(release: &Release, out: &Path, key: Option<&Path>) -> Result<Files, String> {
-    if out.exists() {
-        fs::remove_dir_all(out).map_err(|error| at_path(out, &error))?;
-    }
     fs::create_dir_all(out).map_err(|error| at_path(out, &error))?;
+    remove_earlier(out)?;
     let mut writer = Writer {
         out,
         files: Files::new(),
@@ -64,10 +64,7 @@ pub(super) fn package(release: &Release, out: &Path, key: Option<&Path>) -> Resu
         "mission.rb".to_owned(),
         recipes::formula(release, &named).as_bytes(),
     )?;
-    writer.listed(
-        "flake.nix".to_owned(),
-        recipes::flake(release, &named).as_bytes(),
-    )?;
+    writer.listed(FLAKE.to_owned(), recipes::flake(release, &named).as_bytes())?;
     writer.listed(sbom::name(release), &sbom::document(release)?)?;
     let list = sums::list(&writer.sums);
     writer.write(SUMS.to_owned(), list.as_bytes())?;
@@ -76,6 +73,27 @@ pub(super) fn package(release: &Release, out: &Path, key: Option<&Path>) -> Resu
         writer.write(SIGNATURE.to_owned(), signature.as_bytes())?;
     }
     Ok(writer.files)
+}
+
+fn remove_earlier(out: &Path) -> Result<(), String> {
+    let failed = |error: io::Error| at_path(out, &error);
+    let mut earlier = Vec::new();
+    for entry in fs::read_dir(out).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let is_ours = name.starts_with("mission") || [SUMS, SIGNATURE, FLAKE].contains(&&*name);
+        if !is_ours || !entry.file_type().map_err(failed)?.is_file() {
+            let folder = out.display();
+            return Err(format!(
+                "{folder} has something else than a release in it: {name}; name another with `--out`"
+            ));
+        }
+        earlier.push(entry.path());
+    }
+    for file in earlier {
+        fs::remove_file(&file).map_err(|error| at_path(&file, &error))?;
+    }
+    Ok(())
 }
 
 type Name = fn(&Release, &Program) -> String;
@@ -107,5 +125,26 @@ impl Writer<'_> {
         fs::write(&file, bytes).map_err(|error| at_path(&file, &error))?;
         self.files.insert(name, bytes.len() as u64);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_release_is_removed_for_another() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str| folder.path().join(name);
+        for name in [SUMS, FLAKE, "mission-1.0.0-oci.tar"] {
+            fs::write(file(name), "").unwrap();
+        }
+        remove_earlier(folder.path()).unwrap();
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+        for name in [SUMS, "letter.txt"] {
+            fs::write(file(name), "").unwrap();
+        }
+        assert!(remove_earlier(folder.path()).is_err());
+        assert!(file(SUMS).is_file() && file("letter.txt").is_file());
     }
 }

@@ -124,7 +124,7 @@ fn crates(tree: &str) -> Result<(Vec<Component>, Needs), String> {
             name: name.to_owned(),
             version: version.to_owned(),
             // The form with a slash is older than SPDX expressions.
-            licence: licence.replace('/', " OR "),
+            licence: licence.replace(" / ", "/").replace('/', " OR "),
         });
     }
     if components.is_empty() {
