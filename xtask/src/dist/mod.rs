@@ -23,6 +23,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use archive::Effort;
+use minisign::SecretKey;
 use options::{Check, Options};
 use package::Files;
 use release::{Documents, Program, Release};
@@ -40,7 +41,8 @@ pub(crate) fn dist(arguments: &[String]) -> Result<(), String> {
         Some(out) => out.clone(),
         None => target_folder.join("dist"),
     };
-    let files = make(&options, &target_folder, &out)?;
+    let key = options.key.as_deref().map(sums::read_key).transpose()?;
+    let files = make(&options, &target_folder, &out, key.as_ref())?;
     for (name, size) in &files {
         println!("{:>12}  {}", bytes(*size), out.join(name).display());
     }
@@ -49,7 +51,7 @@ pub(crate) fn dist(arguments: &[String]) -> Result<(), String> {
     }
     let second = target_folder.join("dist-check");
     let again = second.join("packages");
-    make(&options, &second, &again)?;
+    make(&options, &second, &again, None)?;
     let different = differences(&out, &again)?;
     if different.is_empty() {
         println!(
@@ -74,7 +76,12 @@ pub(crate) fn try_one(arguments: &[String]) -> Result<(), String> {
 }
 
 /// Builds what is to be built in a target folder, and packs it.
-fn make(options: &Options, target_folder: &Path, out: &Path) -> Result<Files, String> {
+fn make(
+    options: &Options,
+    target_folder: &Path,
+    out: &Path,
+    key: Option<&SecretKey>,
+) -> Result<Files, String> {
     let epoch = release::epoch()?;
     let built = programs(options, target_folder, epoch)?;
     let here = Target::of_this_machine()?;
@@ -88,9 +95,7 @@ fn make(options: &Options, target_folder: &Path, out: &Path) -> Result<Files, St
         let documents = Documents::of(runs_here)?;
         release(options, epoch, &built, documents)
     })?;
-    step("packages", || {
-        package::package(&release, out, options.key.as_deref())
-    })
+    step("packages", || package::package(&release, out, key))
 }
 
 /// The program for each machine it can be built for; what is left out is said.

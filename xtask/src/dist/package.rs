@@ -6,6 +6,7 @@ use std::io;
 use std::path::Path;
 use std::thread;
 
+use minisign::SecretKey;
 use sha2::{Digest, Sha256};
 
 use super::release::{Program, Release};
@@ -19,7 +20,11 @@ pub(super) type Files = BTreeMap<String, u64>;
 
 /// Writes every file of the release into a folder. What an earlier one left there is
 /// removed, because it would look like a part of this one; anything else is an error.
-pub(super) fn package(release: &Release, out: &Path, key: Option<&Path>) -> Result<Files, String> {
+pub(super) fn package(
+    release: &Release,
+    out: &Path,
+    key: Option<&SecretKey>,
+) -> Result<Files, String> {
     fs::create_dir_all(out).map_err(|error| at_path(out, &error))?;
     remove_earlier(out)?;
     let mut writer = Writer {

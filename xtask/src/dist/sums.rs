@@ -9,7 +9,9 @@ use std::fs;
 use std::io::Cursor;
 use std::path::Path;
 
-use minisign::{SecretKey, SecretKeyBox};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use minisign::{PublicKey, SecretKey, SecretKeyBox};
 
 use super::at_path;
 
@@ -29,27 +31,48 @@ pub(super) fn list(sums: &BTreeMap<String, String>) -> String {
     list
 }
 
+/// Reads a key, before anything is built that it shall sign.
+pub(super) fn read_key(file: &Path) -> Result<SecretKey, String> {
+    let text = fs::read_to_string(file).map_err(|error| at_path(file, &error))?;
+    let key = match std::env::var(PASSWORD) {
+        Ok(password) => SecretKeyBox::from_string(&text)
+            .and_then(|boxed| SecretKey::from_box(boxed, Some(password)))
+            .map_err(|error| error.to_string()),
+        Err(_) => without_password(&text),
+    };
+    key.map_err(|error| format!("{}: {error}", file.display()))
+}
+
+/// Not by the crate's own way, which refuses what `minisign -G -W` writes: that leaves
+/// out the checksum of a key without a password.
+fn without_password(text: &str) -> Result<SecretKey, String> {
+    let line = text.lines().nth(1).unwrap_or_default();
+    let bytes = STANDARD.decode(line).map_err(|error| error.to_string())?;
+    let key = SecretKey::from_bytes(&bytes).map_err(|error| error.to_string())?;
+    if key.is_encrypted() {
+        return Err(format!("the key has a password: set {PASSWORD}"));
+    }
+    Ok(key)
+}
+
 /// Signs the list. A signature is the one file that is another each time, because
 /// randomness is part of it; the list it is over is not.
-pub(super) fn sign(list: &str, key: &Path, version: &str, epoch: u64) -> Result<String, String> {
-    let text = fs::read_to_string(key).map_err(|error| at_path(key, &error))?;
-    let wrong = |error| format!("{}: {error}", key.display());
-    let boxed = SecretKeyBox::from_string(&text).map_err(wrong)?;
-    let key = match std::env::var(PASSWORD) {
-        Ok(password) => SecretKey::from_box(boxed, Some(password)).map_err(wrong)?,
-        Err(_) => SecretKey::from_unencrypted_box(boxed)
-            .map_err(|error| format!("{}; {PASSWORD} names its password", wrong(error)))?,
-    };
+pub(super) fn sign(
+    list: &str,
+    key: &SecretKey,
+    version: &str,
+    epoch: u64,
+) -> Result<String, String> {
     let trusted = format!("timestamp:{epoch}\tfile:{SUMS}\tversion:{version}\thashed");
-    minisign::sign(
-        None,
-        &key,
-        Cursor::new(list),
-        Some(&trusted),
-        Some("mission"),
-    )
-    .map(|signature| signature.into_string())
-    .map_err(|error| format!("{SUMS} cannot be signed: {error}"))
+    // With the public key, the signature is verified at once: a key that is broken
+    // shows here and not at those who download.
+    PublicKey::from_secret_key(key)
+        .and_then(|public| {
+            let list = Cursor::new(list);
+            minisign::sign(Some(&public), key, list, Some(&trusted), Some("mission"))
+        })
+        .map(|signature| signature.into_string())
+        .map_err(|error| format!("{SUMS} cannot be signed: {error}"))
 }
 
 #[cfg(test)]
@@ -62,11 +85,11 @@ mod tests {
     fn what_is_signed_can_be_verified_without_this_crate() {
         let pair = KeyPair::generate_unencrypted_keypair().unwrap();
         let folder = tempfile::tempdir().unwrap();
-        let key = folder.path().join("key");
-        fs::write(&key, pair.sk.to_box(None).unwrap().into_string()).unwrap();
+        let file = folder.path().join("key");
+        fs::write(&file, pair.sk.to_box(None).unwrap().into_string()).unwrap();
         let list = list(&BTreeMap::from([("a".to_owned(), "00".to_owned())]));
         assert_eq!(list, "00  a\n");
-        let signature = sign(&list, &key, "1.2.3", 7).unwrap();
+        let signature = sign(&list, &read_key(&file).unwrap(), "1.2.3", 7).unwrap();
         let public = minisign_verify::PublicKey::from_base64(&pair.pk.to_base64()).unwrap();
         let signature = minisign_verify::Signature::decode(&signature).unwrap();
         assert_eq!(
@@ -75,5 +98,26 @@ mod tests {
         );
         public.verify(list.as_bytes(), &signature, false).unwrap();
         assert!(public.verify(b"00  b\n", &signature, false).is_err());
+    }
+
+    #[test]
+    fn keys_are_read_as_the_tool_writes_them_and_no_others() {
+        let written = |bytes: &[u8]| format!("comment\n{}\n", STANDARD.encode(bytes));
+        let pair = KeyPair::generate_unencrypted_keypair().unwrap();
+        let mut bytes = pair.sk.to_bytes();
+        // Two bytes each for three algorithms, salt, two limits, number, key, checksum.
+        let key = 6 + 32 + 8 + 8 + 8;
+        bytes[key + 64..].fill(0);
+        let signed = |bytes: &[u8]| {
+            let key = without_password(&written(bytes)).unwrap();
+            sign("", &key, "1.2.3", 7)
+        };
+        assert!(signed(&bytes).is_ok());
+        bytes[key] ^= 1;
+        assert!(signed(&bytes).is_err());
+        let encrypted = [b"EdScB2".as_slice(), &bytes[6..]].concat();
+        assert!(without_password(&written(&encrypted)).is_err());
+        assert!(without_password("a\nb\n").is_err());
+        assert!(without_password("").is_err());
     }
 }
