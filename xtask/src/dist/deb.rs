@@ -16,7 +16,7 @@ pub(super) fn name(release: &Release, program: &Program) -> String {
 
 pub(super) fn archive(release: &Release, program: &Program) -> io::Result<Vec<u8>> {
     let documents = &release.documents;
-    let manual = gzip(&documents.manual, Effort::Best)?;
+    let manual = gzip(&documents.manual, Effort::Thorough)?;
     let copyright = copyright(release);
     let mut data = Tree::default();
     data.program("usr/bin/mission", &program.bytes);

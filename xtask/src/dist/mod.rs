@@ -159,7 +159,7 @@ fn release(
         licence: text("license"),
         epoch,
         url,
-        effort: Effort::Best,
+        effort: Effort::Thorough,
         programs,
         documents,
     })

@@ -83,7 +83,7 @@ fi
 
 echo "version $(inside mission version)"
 began=$(now)
-inside timeout 180 mission demo >"$work/demo" 2>&1 || { tail -n 20 "$work/demo" >&2; exit 1; }
+inside timeout 300 mission demo >"$work/demo" 2>&1 || { tail -n 20 "$work/demo" >&2; exit 1; }
 grep -q '^All five tasks are done and checked' "$work/demo" || { cat "$work/demo" >&2; exit 1; }
 took demo "$began"
 
