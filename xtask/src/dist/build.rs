@@ -54,15 +54,21 @@ pub(super) fn program(
 }
 
 /// A copy without symbols and debug information, which is what a package carries.
-pub(super) fn stripped(binary: &Path, copy: &Path) -> Result<(), String> {
-    if !run::exists("strip") {
-        return Err("there is no `strip`: install binutils".to_owned());
+/// The profile that is shipped leaves nothing to strip; others do.
+pub(super) fn stripped(target: &Target, binary: &Path, copy: &Path) -> Result<(), String> {
+    let strip = if target.is_this_machine() {
+        "strip".to_owned()
+    } else {
+        target.compiler.replace("gcc", "strip")
+    };
+    if !run::exists(&strip) {
+        return Err(format!("there is no `{strip}`: install binutils"));
     }
     if let Some(parent) = copy.parent() {
         std::fs::create_dir_all(parent).map_err(|error| super::at_path(parent, &error))?;
     }
     run::output(
-        Command::new("strip")
+        Command::new(strip)
             .args(["--strip-all", "--enable-deterministic-archives", "-o"])
             .args([copy, binary]),
     )

@@ -104,10 +104,14 @@ fn programs(
     target_folder: &Path,
     epoch: u64,
 ) -> Result<Vec<(&'static Target, PathBuf)>, String> {
+    let stripped = |target: &'static Target, binary: &Path| {
+        let folder = target_folder.join("dist-stripped");
+        let copy = folder.join(target.machine).join("mission");
+        let strip = || build::stripped(target, binary, &copy);
+        step("stripping", strip).map(|()| (target, copy.clone()))
+    };
     if let Some(binary) = &options.binary {
-        let copy = target_folder.join("dist-stripped/mission");
-        step("stripping", || build::stripped(binary, &copy))?;
-        return Ok(vec![(Target::of_this_machine()?, copy)]);
+        return Ok(vec![stripped(Target::of_this_machine()?, binary)?]);
     }
     step("page of the web board", web::build)?;
     let mut built = Vec::new();
@@ -119,7 +123,7 @@ fn programs(
         let program = step(&format!("program for {}", target.machine), || {
             build::program(target, &options.profile, target_folder, epoch)
         })?;
-        built.push((target, program));
+        built.push(stripped(target, &program)?);
     }
     Ok(built)
 }

@@ -24,7 +24,8 @@ use inside::Tried;
 pub(crate) fn test(mission: &Path) -> Result<Ran, String> {
     let folder = run::target_folder()?.join("packages");
     let program = folder.join("mission");
-    build::stripped(mission, &program)?;
+    let target = Target::of_this_machine()?;
+    build::stripped(target, mission, &program)?;
     let mission = mission.display().to_string();
     let options = ["--binary", &mission, "--url", "https://missiond.invalid"].map(str::to_owned);
     let release = Release {
@@ -32,7 +33,7 @@ pub(crate) fn test(mission: &Path) -> Result<Ran, String> {
         ..release(
             &Options::parse(&options)?,
             release::epoch()?,
-            &[(Target::of_this_machine()?, program.clone())],
+            &[(target, program.clone())],
             Documents::of(&program)?,
         )?
     };
