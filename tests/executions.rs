@@ -2,6 +2,7 @@
 //! what is said to it, what is seen of it, and what is left after a crash.
 
 use std::path::{Path, PathBuf};
+use std::process::Output;
 
 use serde_json::{Value, json};
 
@@ -53,6 +54,13 @@ impl Stage {
         let command = self.command(turns, options, prompt);
         let command: Vec<_> = command.iter().map(String::as_str).collect();
         self.home.json(&command)
+    }
+
+    /// As [`Stage::start`], with what a person sees of it and how it ends.
+    fn run(&self, turns: &str, options: &[&str], prompt: &str) -> Output {
+        let command = self.command(turns, options, prompt);
+        let command: Vec<_> = command.iter().map(String::as_str).collect();
+        self.home.mission(&command)
     }
 
     pub(crate) fn show(&self, execution: &Value) -> Value {
@@ -251,9 +259,7 @@ fn waiting_ends_with_an_error_that_stands_and_not_with_one_that_is_tried_again()
     assert_eq!(first["outcome"], "turn_ended", "{first}");
     stage.home.json(&["execution", "cancel", "agent"]);
     let turns = "  - steps:\n      - error: {text: The service answered 500}\n";
-    let command = stage.command(turns, &["--wait", "--signals", "none"], "do it");
-    let command: Vec<_> = command.iter().map(String::as_str).collect();
-    let ended = stage.home.mission(&command);
+    let ended = stage.run(turns, &["--wait", "--signals", "none"], "do it");
     assert_eq!(ended.status.code(), Some(1), "{}", text(&ended.stderr));
     let said = text(&ended.stdout);
     assert!(said.contains("The turn ended with an error ("), "{said}");
@@ -264,9 +270,7 @@ fn waiting_ends_with_an_error_that_stands_and_not_with_one_that_is_tried_again()
 fn waiting_for_an_agent_shows_what_it_said_and_what_it_asks() {
     let stage = Stage::new();
     let turns = "  - steps:\n      - say: Here is the answer.\n      - question: Which port?\n";
-    let command = stage.command(turns, &["--wait", "--signals", "none"], "do it");
-    let command: Vec<_> = command.iter().map(String::as_str).collect();
-    let asked = stage.home.mission(&command);
+    let asked = stage.run(turns, &["--wait", "--signals", "none"], "do it");
     assert_eq!(asked.status.code(), Some(10), "{}", text(&asked.stderr));
     let said = text(&asked.stdout);
     assert!(said.contains("It said: Here is the answer."), "{said}");

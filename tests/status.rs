@@ -124,16 +124,13 @@ fn status_says_who_asks_how_to_answer_and_what_came_of_it() {
 fn what_is_finished_is_listed_until_it_was_seen() {
     let studio = Studio::new();
     let run = studio.agent("Say it", "  - steps: [{say: The last words}]\n");
-    let idle = studio.line("working", "idle");
-    assert_eq!(idle["last_line"], "The last words");
+    // Before it has begun it rests, too.
+    wait_for("its words", || {
+        studio.line("working", "idle")["last_line"] == "The last words"
+    });
     let shown = text(&studio.home.mission(&["status"]).stdout);
-    let name = studio
-        .file("")
-        .file_name()
-        .unwrap()
-        .to_str()
-        .unwrap()
-        .to_owned();
+    let folder = studio.file("");
+    let name = folder.file_name().unwrap().display();
     assert!(
         shown.contains(&format!("Say it ({name}, rehearsal)")),
         "{shown}"

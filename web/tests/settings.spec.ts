@@ -131,7 +131,9 @@ test("a rule that was removed comes back as it was, with what it had left", asyn
   await board.locator(".toast").getByRole("button", { name: "Undo" }).click();
   await expect(board.getByText("The rule is in force again, as P-2.")).toBeVisible();
   const after = await rule();
-  const rest = ({ name, created_at, expires_at, ...same }: NonNullable<typeof after>) => same;
+  // Who brings it back is who stands for it.
+  expect(after?.created_by).toBe("person");
+  const rest = ({ name, created_at, created_by, expires_at, ...same }: NonNullable<typeof after>) => same;
   expect(after && rest(after)).toEqual(before && rest(before));
   const ends = (one: typeof after) => new Date(one?.expires_at ?? 0).getTime();
   expect(Math.abs(ends(after) - ends(before))).toBeLessThan(2000);

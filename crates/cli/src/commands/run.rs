@@ -42,6 +42,8 @@ const LONGEST_WAIT: Duration = Duration::from_secs(50);
 /// An error that stands so long is the end of the turn: some programs try again by
 /// themselves.
 const ERROR_STANDS: Duration = Duration::from_secs(5);
+/// Who took the prompt and rests so long has done its turn, too fast to be seen.
+const REST_STANDS: Duration = Duration::from_secs(10);
 /// How long what is seen on a screen takes to be known as words or as a question, at most.
 const KNOWN_WITHIN: Duration = Duration::from_secs(3);
 /// How often is looked for what no event tells.
@@ -137,9 +139,10 @@ struct Turn {
 }
 
 impl Turn {
-    /// What it does cannot be told by events: its screen may show an error.
+    /// Events alone do not tell whether it is over: its screen may show an error, and a
+    /// short turn may have been seen by nobody.
     fn is_unclear(&self) -> bool {
-        self.delivered && self.activity == Some(ExecutionActivity::Unknown)
+        self.delivered && self.activity.is_none_or(rests)
     }
 
     fn handle_event(&mut self, event: &Event) -> Option<Outcome> {
@@ -166,14 +169,29 @@ impl Turn {
                 if *attention == ExecutionAttention::AwaitingOperator {
                     return Some(Outcome::NeedsInput);
                 }
-                let resting = [ExecutionActivity::Idle, ExecutionActivity::Unknown];
-                self.worked |= !resting.contains(activity);
+                self.worked |= !rests(*activity);
                 self.activity = Some(*activity);
             }
             _ => {}
         }
         let idle = self.activity == Some(ExecutionActivity::Idle);
         (self.delivered && self.worked && idle).then_some(Outcome::TurnEnded)
+    }
+}
+
+const fn rests(activity: ExecutionActivity) -> bool {
+    matches!(
+        activity,
+        ExecutionActivity::Idle | ExecutionActivity::Unknown
+    )
+}
+
+/// What a screen says of a turn when it stands, and how long it must.
+const fn standing(screen: Option<PtyState>) -> Option<(Outcome, Duration)> {
+    match screen {
+        Some(PtyState::Error) => Some((Outcome::Error, ERROR_STANDS)),
+        Some(PtyState::Idle) => Some((Outcome::TurnEnded, REST_STANDS)),
+        _ => None,
     }
 }
 
@@ -186,7 +204,7 @@ fn wait(
 ) -> Result<ExitCode, Failure> {
     let mut turn = Turn::default();
     let mut shown = 0;
-    let mut error_since = None;
+    let mut stands: Option<(Outcome, Instant)> = None;
     loop {
         let left = until.map_or(LONGEST_WAIT, |until| {
             until.saturating_duration_since(Instant::now())
@@ -227,14 +245,18 @@ fn wait(
             }
         }
         shown = details.timeline.last().map_or(shown, |item| item.sequence);
-        if turn.is_unclear() && details.screen == Some(PtyState::Error) {
-            let since = error_since.get_or_insert_with(Instant::now);
-            if since.elapsed() >= ERROR_STANDS {
-                outcome = outcome.or(Some(Outcome::Error));
+        stands = match standing(details.screen).filter(|_| turn.is_unclear()) {
+            None => None,
+            Some((says, long)) => {
+                let since = match stands {
+                    Some((said, since)) if said == says => since,
+                    _ => Instant::now(),
+                };
+                let settled = (since.elapsed() >= long).then_some(says);
+                outcome = outcome.or(settled);
+                Some((says, since))
             }
-        } else {
-            error_since = None;
-        }
+        };
         if let Some(outcome) = outcome {
             let question = match outcome {
                 Outcome::NeedsInput => question_of(client, execution)?,
@@ -405,12 +427,14 @@ mod tests {
     }
 
     #[test]
-    fn only_what_was_told_something_can_end_in_an_error() {
+    fn who_took_a_prompt_and_is_not_seen_to_work_is_looked_at() {
         let mut turn = Turn::default();
         turn.handle_event(&state(ExecutionActivity::Unknown));
-        assert!(!turn.is_unclear());
+        assert!(!turn.is_unclear(), "nothing was said to it yet");
         turn.handle_event(&delivery("delivered"));
         assert!(turn.is_unclear());
+        turn.handle_event(&state(ExecutionActivity::Idle));
+        assert!(turn.is_unclear(), "its turn may be over, unseen");
         turn.handle_event(&state(ExecutionActivity::Reasoning));
         assert!(!turn.is_unclear());
     }

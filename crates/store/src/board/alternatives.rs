@@ -68,7 +68,7 @@ pub async fn not_kept(
         let of = placeholders(1, some.len());
         let sql = format!(
             "SELECT COALESCE(alternative_of, id), finished_at FROM board_tasks \
-             WHERE status = 'done' AND COALESCE(alternative_of, id) IN ({of})"
+             WHERE status = 'done' AND (id IN ({of}) OR alternative_of IN ({of}))"
         );
         let params: Vec<_> = some.iter().map(Value::written).collect();
         for row in tx.query(&sql, &params).await? {
