@@ -63,5 +63,7 @@ mod subscriptions;
 mod timeline_load;
 mod toolhub;
 mod toolhub_hostile;
+#[cfg(target_os = "linux")]
+mod upgrade;
 mod watched;
 mod worktrees;

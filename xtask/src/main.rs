@@ -7,6 +7,7 @@
 
 mod clis;
 mod compile;
+mod dist;
 mod fuzz;
 mod house;
 mod licences;
@@ -36,6 +37,18 @@ cargo xtask test [FILTER]    check and test everything
 cargo xtask web              build the web board into web/dist, which the program embeds
 cargo xtask web check        generate the types of the operations and check the page with them
 cargo xtask bench web        measure the web board in the browser
+cargo xtask dist             every file of a release, into target/dist: a static program in an archive,
+                             .deb, npm package and container image; formula and flake that name
+                             them; checksums and SBOM; the same bytes for the same commit
+  --check                    build twice, in two target folders, and compare every byte
+  --out DIR                  where the files go
+  --binary FILE              pack this program, stripped, in place of building one
+  --profile NAME             the profile of Cargo.toml to build with (dist)
+  --url URL                  where the files will be found, for the formula and the flake
+  --key FILE                 sign the checksums with a minisign key; its password, if it has one,
+                             in MISSION_SIGNING_PASSWORD
+cargo xtask dist try [FILE]  pack a program that was built (target/debug/mission) and install, use and
+                             remove each package in a clean Debian, as the test command does
 cargo xtask clis             install the agent CLIs the tests run, into target/clis
 cargo xtask mcp-servers      install the MCP servers the tests run, into target/mcp-servers
 cargo xtask fuzz [TARGET]    fuzz the parsers
@@ -80,6 +93,10 @@ fn main() -> ExitCode {
                 "`cargo xtask bench web` measures the web board; `mission bench` the rest"
                     .to_owned(),
             ),
+        },
+        "dist" => match arguments.first().map(String::as_str) {
+            Some("try") => dist::try_one(&arguments[1..]),
+            _ => dist::dist(&arguments),
         },
         "clis" => clis::install(),
         "mcp-servers" => mcp_servers::install(),

@@ -53,7 +53,7 @@ fn publish(made: &Path, dist: &Path) -> Result<(), String> {
 }
 
 /// Every file under a folder by its path in it; nothing where it does not exist.
-fn contents(folder: &Path) -> Result<BTreeMap<PathBuf, Vec<u8>>, String> {
+pub(crate) fn contents(folder: &Path) -> Result<BTreeMap<PathBuf, Vec<u8>>, String> {
     let mut files = BTreeMap::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(current) = folders.pop() {

@@ -114,6 +114,12 @@ impl Home {
         self.data.join("mission.db")
     }
 
+    /// The database as it was before the last upgrade.
+    #[must_use]
+    pub fn database_before(&self) -> PathBuf {
+        self.data.join("mission.db.before")
+    }
+
     #[must_use]
     pub fn log_dir(&self) -> PathBuf {
         self.data.join("logs")

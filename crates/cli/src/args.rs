@@ -18,6 +18,7 @@ mod semantic;
 mod slot;
 mod task;
 mod timeline;
+mod upgrade;
 mod web;
 mod worktree;
 
@@ -54,6 +55,7 @@ pub(crate) use task::{
     ProposeArgs, TaskCommand,
 };
 pub(crate) use timeline::{TimelineCommand, TraceOf};
+pub(crate) use upgrade::{UninstallArgs, UpgradeArgs};
 pub(crate) use web::{OpenArgs, TokenCommand};
 pub(crate) use worktree::WorktreeCommand;
 
@@ -160,6 +162,24 @@ byte for byte. A file that was changed since is left alone.")]
     /// Check this installation and say what to do about what is wrong.
     #[command(after_help = "Example:\n  mission doctor")]
     Doctor,
+    /// Install another version: verified, agents keep running, and back if it does not start.
+    #[command(after_help = "\
+Examples:
+  mission upgrade mission-0.2.0-x86_64-linux.tar.gz
+  mission upgrade https://example.com/mission-0.2.0-x86_64-linux.tar.gz --key release.pub
+
+SHA256SUMS and SHA256SUMS.minisig are read from beside the archive. The program and
+the database as they were before stay beside the new ones, as mission.before and
+mission.db.before.")]
+    Upgrade(UpgradeArgs),
+    /// Take missiond off this machine. Shows what would be removed; `--yes` does it.
+    #[command(after_help = "\
+Examples:
+  mission uninstall
+  mission uninstall --yes --keep-data
+
+`mission worktree list` shows what agents have done that is nowhere else: it goes too.")]
+    Uninstall(UninstallArgs),
     /// Start, stop and look into the daemon.
     #[command(subcommand)]
     Daemon(DaemonCommand),

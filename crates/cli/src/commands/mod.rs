@@ -40,6 +40,8 @@ mod slot;
 mod status;
 mod task;
 mod timeline;
+mod uninstall;
+mod upgrade;
 mod usage;
 mod web;
 mod worktree;
@@ -88,6 +90,8 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<ExitCode, Failure> {
         Command::Init(args) => init::run(&args, &reach.home, output),
         Command::Doctor => doctor::doctor(&reach, output),
         Command::Daemon(command) => daemon::run(command, &reach, output),
+        Command::Upgrade(args) => upgrade::run(&args, &reach.home, output),
+        Command::Uninstall(args) => uninstall::run(&args, &reach.home, output),
         Command::Timeline(command) => timeline::run(command, &reach, output),
         Command::Incident(command) => incident::run(&command, &reach, output),
         Command::Config(command) => config::run(command, &reach, output),
