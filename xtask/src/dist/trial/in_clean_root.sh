@@ -35,9 +35,9 @@ inside() {
     chroot "$root" env -i HOME=/root TERM=dumb LANG=C.UTF-8 \
         PATH=/opt/mission/bin:/usr/sbin:/usr/bin:/sbin:/bin "$@"
 }
-# Everything but the home of the person, what the kernel shows and dpkg's own books.
+# Everything but what the kernel shows and dpkg's own books.
 files() {
-    (cd "$root" && find . -xdev \( -path ./root -o -path ./proc -o -path ./dev \
+    (cd "$root" && find . -xdev \( -path ./proc -o -path ./dev \
         -o -path ./var/lib/dpkg -o -path ./var/log \) -prune -o ! -type d -print | sort)
 }
 npm_here() {
@@ -87,10 +87,14 @@ inside timeout 300 mission demo >"$work/demo" 2>&1 || { tail -n 20 "$work/demo" 
 grep -q '^All five tasks are done and checked' "$work/demo" || { cat "$work/demo" >&2; exit 1; }
 took demo "$began"
 
+# A home that was used: a daemon, a run, a board. All of it has to go.
+inside mission run 'say hello' --engine rehearsal --name hello --wait -- hello --speed 10 >/dev/null
+inside mission uninstall --yes >"$work/uninstall" 2>&1 || { cat "$work/uninstall" >&2; exit 1; }
+
 case $kind in
 deb) inside dpkg --remove mission >/dev/null ;;
 npm) if command -v npm >/dev/null; then npm_here uninstall missiond; else rm -r "$root/opt/mission"; fi ;;
-archive) rm -r "$root/opt/mission" ;;
+archive) ;; # The program took itself away.
 image)
     echo "said a container is removed as a whole"
     exit 0 ;;
