@@ -204,6 +204,7 @@ fn wait(
 ) -> Result<ExitCode, Failure> {
     let mut turn = Turn::default();
     let mut shown = 0;
+    let mut heard = None;
     let mut stands: Option<(Outcome, Instant)> = None;
     loop {
         let left = until.map_or(LONGEST_WAIT, |until| {
@@ -242,6 +243,9 @@ fn wait(
             let new = details.timeline.iter().filter(|item| item.sequence > shown);
             for item in new.filter(|item| !was_typed(item)) {
                 output.line(happening(item));
+                if item.title == "agent" {
+                    heard = Some(item.text.clone());
+                }
             }
         }
         shown = details.timeline.last().map_or(shown, |item| item.sequence);
@@ -266,10 +270,13 @@ fn wait(
                 Outcome::Error => error_of(client, execution)?,
                 _ => None,
             };
-            let details = match outcome {
+            let mut details = match outcome {
                 Outcome::TurnEnded | Outcome::NeedsInput => with_last_words(client, details)?,
                 _ => details,
             };
+            if !output.is_json() && heard == details.last_words {
+                details.last_words = None;
+            }
             finish(outcome, &details, question.as_ref(), error, output);
             return Ok(outcome.exit_code());
         }
