@@ -43,6 +43,7 @@ mod markers;
 mod mcp_servers;
 mod ollama;
 mod person;
+mod pictures;
 #[cfg(target_os = "linux")]
 mod power_loss;
 mod questions;

@@ -15,6 +15,7 @@ mod licences;
 mod mcp_servers;
 mod node;
 mod packages;
+mod pictures;
 mod report;
 mod run;
 mod test;
@@ -72,6 +73,7 @@ cargo xtask timings [PART] [--json]
 cargo xtask licences         check the licences of all dependencies
 cargo xtask advisories       hold the crates and npm packages in the program against known weaknesses
   --db DIR                   a copy of https://github.com/RustSec/advisory-db, as MISSION_ADVISORY_DB
+cargo xtask pictures         make the pictures of the README anew, into docs/pictures
 cargo xtask deny             licences, sources and security advisories, by cargo-deny
 ";
 
@@ -108,6 +110,7 @@ fn main() -> ExitCode {
         "timings" => timings::timings(&arguments),
         "licences" => licences::check().map(|count| println!("{count} packages, all allowed")),
         "advisories" => advisories::advisories(&arguments),
+        "pictures" => pictures::pictures(&arguments),
         "deny" => licences::deny(),
         "" | "help" | "--help" | "-h" => {
             print!("{HELP}");
