@@ -29,6 +29,7 @@ mod export;
 mod failing_disk;
 #[cfg(target_os = "linux")]
 mod fault_fs;
+mod first_use;
 mod fleet;
 mod harness;
 mod hosts;
