@@ -1,4 +1,4 @@
-//! The pictures that the README shows are there, are what they are called, are small
+//! The pictures that the README and the guides show are there, are what they are called, are small
 //! enough to load, and the moving one shows the demo up to its end.
 
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ fn pictures(document: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_pictures_of_the_readme_can_be_shown() {
+fn the_pictures_of_the_documents_can_be_shown() {
     let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
     let shown = pictures(&readme);
     assert!(shown.len() >= 3, "{shown:?}");
@@ -55,6 +55,13 @@ fn the_pictures_of_the_readme_can_be_shown() {
     }
     for address in shown {
         assert!(root().join(&address).is_file(), "{address} is not there");
+    }
+    for guide in std::fs::read_dir(root().join("docs/guides")).unwrap() {
+        let guide = guide.unwrap().path();
+        for address in pictures(&std::fs::read_to_string(&guide).unwrap()) {
+            let is_there = guide.with_file_name(&address).is_file();
+            assert!(is_there, "{}: {address} is not there", guide.display());
+        }
     }
 }
 
