@@ -29,6 +29,7 @@ mod export;
 mod failing_disk;
 #[cfg(target_os = "linux")]
 mod fault_fs;
+mod first_use;
 mod fleet;
 mod harness;
 mod hosts;
@@ -43,6 +44,7 @@ mod markers;
 mod mcp_servers;
 mod ollama;
 mod person;
+mod pictures;
 #[cfg(target_os = "linux")]
 mod power_loss;
 mod questions;

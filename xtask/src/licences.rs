@@ -1,8 +1,7 @@
 //! Whether every dependency is allowed by `deny.toml`.
 //!
 //! The test command checks licences and sources itself: cargo-deny takes minutes to
-//! build on a machine that does not have it. Security advisories are asked for where
-//! cargo-deny is installed and its database can be had; where not, that is said.
+//! build on a machine that does not have it. Security advisories are in `advisories`.
 //! `cargo xtask deny` asks cargo-deny for everything.
 
 use std::collections::BTreeSet;
@@ -51,23 +50,6 @@ pub(crate) fn check() -> Result<usize, String> {
             refused.join(", ")
         ))
     }
-}
-
-/// Asks cargo-deny for security advisories about what the lock file names. An advisory
-/// is a failure; that they could not be asked for is a sentence.
-pub(crate) fn advisories() -> Result<(), String> {
-    if !has_cargo_deny() {
-        println!("security advisories were not checked: cargo-deny is not installed");
-        return Ok(());
-    }
-    let fetched = run::output(&mut run::cargo(&["deny", "fetch", "db"]));
-    if let Err(error) = fetched {
-        let reason = error.lines().last().unwrap_or_default();
-        println!("security advisories were not checked: their database is out of reach ({reason})");
-        return Ok(());
-    }
-    let check = ["deny", "check", "--disable-fetch", "advisories", "bans"];
-    run::run(&mut run::cargo(&check))
 }
 
 fn has_cargo_deny() -> bool {

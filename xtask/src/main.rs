@@ -5,6 +5,7 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
+mod advisories;
 mod clis;
 mod compile;
 mod dist;
@@ -14,6 +15,7 @@ mod licences;
 mod mcp_servers;
 mod node;
 mod packages;
+mod pictures;
 mod report;
 mod run;
 mod test;
@@ -69,6 +71,9 @@ cargo xtask timings [PART] [--json]
   touch                      touch_CRATE_s, from a changed line to a passed unit test of the crate,
                              and touch_CRATE_run_s, to a program that runs
 cargo xtask licences         check the licences of all dependencies
+cargo xtask advisories       hold the crates and npm packages in the program against known weaknesses
+  --db DIR                   a copy of https://github.com/RustSec/advisory-db, as MISSION_ADVISORY_DB
+cargo xtask pictures         make the pictures of the README anew, into docs/pictures
 cargo xtask deny             licences, sources and security advisories, by cargo-deny
 ";
 
@@ -104,6 +109,8 @@ fn main() -> ExitCode {
         "house" => house::house(&arguments),
         "timings" => timings::timings(&arguments),
         "licences" => licences::check().map(|count| println!("{count} packages, all allowed")),
+        "advisories" => advisories::advisories(&arguments),
+        "pictures" => pictures::pictures(&arguments),
         "deny" => licences::deny(),
         "" | "help" | "--help" | "-h" => {
             print!("{HELP}");

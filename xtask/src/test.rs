@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use crate::compile::{Built, LintingCargo};
 use crate::packages::{self, Browser, Postgres};
 use crate::report::{Ran, Report, Strictness, captured, counted};
-use crate::{clis, dist, fuzz, house, licences, mcp_servers, node, run, web};
+use crate::{advisories, clis, dist, fuzz, house, licences, mcp_servers, node, run, web};
 
 /// Whether a part of the tests runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -159,9 +159,8 @@ fn stages<'scope>(
             run::run(&mut run::cargo(&["fmt", "--all", "--check"])).map(|()| Ran::default())
         });
         report.stage("licences", || licences::check().map(|_| Ran::default()));
-        report.stage("advisories", || {
-            licences::advisories().map(|()| Ran::default())
-        });
+        report.stage("advisories of crates", || advisories::check_crates(None));
+        report.stage("advisories of npm", advisories::check_npm);
         report.stage("house", || house::house(&[]).map(|()| Ran::default()));
     }
     // Before the program, which has the page in it.

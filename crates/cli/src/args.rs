@@ -48,7 +48,7 @@ pub(crate) use mcp::{
 };
 pub(crate) use rehearse::RehearseArgs;
 pub(crate) use search::FindArgs;
-pub(crate) use semantic::{ReadingArgs, SemanticCommand};
+pub(crate) use semantic::{AnimateArgs, ReadingArgs, SemanticCommand};
 pub(crate) use slot::{AttachArgs, PictureArgs, SlotCommand, SpawnArgs};
 pub(crate) use task::{
     AddArgs, DraftArgs, EditArgs, ExportFormatArg, ImportArgs, ImportFormatArg, ListArgs,

@@ -30,6 +30,7 @@ use release::{Documents, Program, Release};
 use target::{Linkage, TARGETS, Target};
 
 pub(crate) use clean_root::prepare as prepare_clean_root;
+pub(crate) use release::timestamp;
 pub(crate) use trial::test as try_packages;
 
 use crate::{run, web};

@@ -124,7 +124,7 @@ pub(super) fn epoch() -> Result<u64, String> {
 
 /// A time as RFC 3339 writes it. Days are turned into a date as in Howard Hinnant's
 /// `civil_from_days`, whose years begin in March.
-pub(super) fn timestamp(epoch: u64) -> String {
+pub(crate) fn timestamp(epoch: u64) -> String {
     let (days, second) = (epoch / 86_400 + 719_468, epoch % 86_400);
     let (era, day) = (days / 146_097, days % 146_097);
     let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
