@@ -39,7 +39,7 @@ cargo xtask test [FILTER]    check and test everything
 cargo xtask web              build the web board into web/dist, which the program embeds
 cargo xtask web check        generate the types of the operations and check the page with them
 cargo xtask bench web        measure the web board in the browser
-cargo xtask dist             every file of a release, into target/dist: a static program in an archive,
+cargo xtask dist             every file of a release, into target/release-files: a static program in an archive,
                              .deb, npm package and container image; formula and flake that name
                              them; checksums and SBOM; the same bytes for the same commit
   --check                    build twice, in two target folders, and compare every byte

@@ -40,7 +40,8 @@ pub(crate) fn dist(arguments: &[String]) -> Result<(), String> {
     let target_folder = run::target_folder()?;
     let out = match &options.out {
         Some(out) => out.clone(),
-        None => target_folder.join("dist"),
+        // Not `dist`: a build with the profile of that name has its own files there.
+        None => target_folder.join("release-files"),
     };
     let key = options.key.as_deref().map(sums::read_key).transpose()?;
     let files = make(&options, &target_folder, &out, key.as_ref())?;

@@ -13,7 +13,7 @@ pub(super) enum Check {
 
 #[derive(Debug)]
 pub(super) struct Options {
-    /// Where the files go; `target/dist` unless said.
+    /// Where the files go; `target/release-files` unless said.
     pub(super) out: Option<PathBuf>,
     /// A program that was built before, in place of building one.
     pub(super) binary: Option<PathBuf>,
