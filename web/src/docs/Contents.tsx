@@ -47,7 +47,7 @@ function Group({ kind, name, pages, path }: Props & { kind: DocKind; name: strin
   return (
     <details className="folds" open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>
-        {name}
+        <span>{name}</span>
         {isLookedUp(kind) ? <span className="quiet">{pages.length}</span> : null}
       </summary>
       {isLookedUp(kind) && open ? (

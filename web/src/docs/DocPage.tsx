@@ -10,7 +10,7 @@ import { nameTab } from "../app/tab";
 import { Refused } from "../daemon/call";
 import { useOperation } from "../daemon/queries";
 import type { DocHeading, DocLink, DocsPage } from "../generated/operations";
-import { Loaded, Nothing } from "../parts/Loaded";
+import { Loaded } from "../parts/Loaded";
 import { DocText } from "./DocText";
 import { docsLink } from "./kinds";
 
@@ -24,13 +24,16 @@ export function DocPage({ path }: { path: string }) {
   usePlace(view, title === undefined ? undefined : path);
   if (page.error instanceof Refused && page.error.code === "not_found") {
     return (
-      <div className="view" tabIndex={0}>
-        <Nothing title="There is no such page">
-          <p>
-            The documentation has no page <code>{path}</code>. Search for its words above, or look at{" "}
-            <Link href="/docs">all pages</Link>.
-          </p>
-        </Nothing>
+      <div className="view docs-view" tabIndex={0}>
+        <div className="docs-page">
+          <div className="nothing">
+            <h1>There is no such page</h1>
+            <p>
+              The documentation has no page <code>{path}</code>. Search for its words above, or look at{" "}
+              <Link href="/docs">all pages</Link>.
+            </p>
+          </div>
+        </div>
       </div>
     );
   }
@@ -112,12 +115,12 @@ function usePlace(view: RefObject<HTMLDivElement | null>, shown: string | undefi
     const scroller = view.current;
     if (shown === undefined || !scroller) return;
     const left: unknown = window.history.state?.top;
-    const section = document.getElementById(decoded(hash.slice(1)));
+    const section = hash && scroller.querySelector(`#${CSS.escape(decoded(hash.slice(1)))}`);
     if (typeof left === "number") scroller.scrollTo(0, left);
     else if (section) section.scrollIntoView();
     else scroller.scrollTo(0, 0);
-    // The link that was followed is gone with the page before: keys scroll this one.
-    if (document.activeElement === document.body) scroller.focus({ preventScroll: true });
+    // The link that was followed is gone with the page before.
+    if (document.activeElement === document.body) scroller.querySelector("h1")?.focus({ preventScroll: true });
     let timer: ReturnType<typeof setTimeout> | undefined;
     const keep = () => {
       clearTimeout(timer);

@@ -15,9 +15,12 @@ export function SearchDocs({ field }: { field: RefObject<HTMLInputElement | null
   const [typed, setTyped] = useState("");
   const [open, setOpen] = useState(false);
   const [chosen, choose] = useState(0);
+  // Enter was pressed before the answer to what is typed was there.
+  const [entered, setEntered] = useState(false);
   const query = useSettled(typed.trim());
   const found = useOperation("docs_search", { query: query || "-", limit: 12 }, { enabled: query !== "", placeholder: "keep" });
   const hits = query === "" ? [] : (found.data?.hits ?? []);
+  const isAnswered = typed.trim() === query && !found.isFetching;
   const isShown = open && typed.trim() !== "" && (hits.length > 0 || (query !== "" && !found.isPending));
   useShortcuts({ f: () => field.current?.focus() });
   useEffect(() => choose(0), [query]);
@@ -29,9 +32,14 @@ export function SearchDocs({ field }: { field: RefObject<HTMLInputElement | null
     if (!hit) return;
     setOpen(false);
     setTyped("");
+    setEntered(false);
     field.current?.blur();
     navigate(docsLink(hit.path, hit.anchor));
   };
+  useEffect(() => {
+    if (entered && isAnswered) leave(hits[chosen]);
+    // Only what is found and chosen when both are so.
+  }, [entered, isAnswered]);
   const step = (by: number) => {
     setOpen(true);
     choose(Math.max(0, Math.min(chosen + by, hits.length - 1)));
@@ -56,12 +64,13 @@ export function SearchDocs({ field }: { field: RefObject<HTMLInputElement | null
         onBlur={() => setOpen(false)}
         onChange={(event) => {
           setTyped(event.target.value);
+          setEntered(false);
           setOpen(true);
         }}
         onKeyDown={(event) => {
           if (event.key === "ArrowDown") step(1);
           else if (event.key === "ArrowUp") step(-1);
-          else if (event.key === "Enter") leave(isShown ? hits[chosen] : undefined);
+          else if (event.key === "Enter") setEntered(open && typed.trim() !== "");
           else if (event.key === "Escape" && isShown) setOpen(false);
           else return;
           event.preventDefault();
@@ -94,8 +103,10 @@ function Found({ hit, query }: { hit: DocHit; query: string }) {
   return (
     <>
       <span className="docs-found-head">
-        <span className={isLookedUp(hit.kind) ? "mono" : ""}>{hit.title}</span>
-        {hit.anchor && hit.heading !== hit.title ? <span className="docs-found-section"> › {hit.heading}</span> : null}
+        <span>
+          <span className={isLookedUp(hit.kind) ? "mono" : ""}>{hit.title}</span>
+          {hit.anchor && hit.heading !== hit.title ? <span className="docs-found-section"> › {hit.heading}</span> : null}
+        </span>
         <span className="where">{kindName(hit.kind)}</span>
       </span>
       <span className="docs-found-words">

@@ -4,7 +4,14 @@
 
 export function prepare(html: string): string {
   const { body } = new DOMParser().parseFromString(html, "text/html");
-  for (const table of body.querySelectorAll("table")) wrap(table, "docs-table");
+  // Where the focus goes when another page is opened; no stop on the way.
+  body.querySelector("h1")?.setAttribute("tabindex", "-1");
+  for (const table of body.querySelectorAll("table")) {
+    // A table needs a head in Markdown, and not everywhere else.
+    for (const head of table.querySelectorAll("th")) if (!head.textContent?.trim()) head.replaceWith(cell(head));
+    if (!table.querySelector("th")) table.tHead?.remove();
+    wrap(table, "docs-table");
+  }
   for (const code of body.querySelectorAll("pre")) {
     const block = wrap(code, "docs-code");
     const copy = body.ownerDocument.createElement("button");
@@ -30,6 +37,8 @@ export function prepare(html: string): string {
   }
   return body.innerHTML;
 }
+
+const cell = (head: Element): Element => head.ownerDocument.createElement("td");
 
 function wrap(element: Element, name: string): Element {
   const around = element.ownerDocument.createElement("div");
