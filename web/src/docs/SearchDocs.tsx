@@ -23,22 +23,24 @@ export function SearchDocs({ field }: { field: RefObject<HTMLInputElement | null
   const isAnswered = typed.trim() === query && !found.isFetching;
   const isShown = open && typed.trim() !== "" && (hits.length > 0 || (query !== "" && !found.isPending));
   useShortcuts({ f: () => field.current?.focus() });
-  useEffect(() => choose(0), [query]);
   useEffect(() => {
     list.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: "nearest" });
   }, [chosen]);
 
+  const hide = () => {
+    setOpen(false);
+    setEntered(false);
+  };
   const leave = (hit: DocHit | undefined) => {
     if (!hit) return;
-    setOpen(false);
+    hide();
     setTyped("");
-    setEntered(false);
     field.current?.blur();
     navigate(docsLink(hit.path, hit.anchor));
   };
   useEffect(() => {
     if (entered && isAnswered) leave(hits[chosen]);
-    // Only what is found and chosen when both are so.
+    // The answer and what is chosen in it are those of the moment when both are so.
   }, [entered, isAnswered]);
   const step = (by: number) => {
     setOpen(true);
@@ -61,9 +63,10 @@ export function SearchDocs({ field }: { field: RefObject<HTMLInputElement | null
         maxLength={500}
         value={typed}
         onFocus={() => setOpen(true)}
-        onBlur={() => setOpen(false)}
+        onBlur={hide}
         onChange={(event) => {
           setTyped(event.target.value);
+          choose(0);
           setEntered(false);
           setOpen(true);
         }}
@@ -71,7 +74,7 @@ export function SearchDocs({ field }: { field: RefObject<HTMLInputElement | null
           if (event.key === "ArrowDown") step(1);
           else if (event.key === "ArrowUp") step(-1);
           else if (event.key === "Enter") setEntered(open && typed.trim() !== "");
-          else if (event.key === "Escape" && isShown) setOpen(false);
+          else if (event.key === "Escape" && isShown) hide();
           else return;
           event.preventDefault();
         }}
