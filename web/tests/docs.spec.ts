@@ -74,6 +74,8 @@ test("an operation and a key are found by their names, by keys alone", async ({ 
   await found(board).first().click();
   await expect(board).toHaveURL(/\/docs\/key\/autopilot\.max_agents$/);
   await expect(title(board)).toHaveText("autopilot.max_agents");
+  // With a dot in it, the address is still that of a page and not of a file.
+  expect((await board.request.get(board.url())).status()).toBe(200);
 
   // A section of a page, with the words that were looked for.
   await search(board).fill("same path never run");
