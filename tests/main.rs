@@ -18,6 +18,7 @@ mod contract;
 mod conversations;
 mod crash;
 mod database_journals;
+mod docs;
 mod documents;
 mod ecosystems;
 mod effects;

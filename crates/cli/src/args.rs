@@ -6,6 +6,9 @@ mod code;
 mod context;
 mod conversation;
 mod daemon;
+mod docs;
+#[cfg(test)]
+mod documents_tests;
 mod duration;
 mod execution;
 mod groups;
@@ -39,6 +42,7 @@ pub(crate) use code::{BeaconCommand, CodeArgs, CodeCommand};
 pub(crate) use context::{ContextCommand, SkillCommand};
 pub(crate) use conversation::{ConversationCommand, WithinArgs};
 pub(crate) use daemon::{DaemonCommand, Level, LogsArgs, ServiceManager};
+pub(crate) use docs::{DocsArgs, DocsCommand};
 pub(crate) use execution::{ExecutionCommand, HookArgs, RunArgs};
 use groups::meant_by;
 pub(crate) use journal::{JournalCommand, JournalFormat};
@@ -221,6 +225,19 @@ With --wait the exit code says how it went:
     /// The board: tasks with dependencies, what is ready and what waits for what.
     #[command(subcommand)]
     Task(TaskCommand),
+    /// Read and search the documentation, without a network.
+    #[command(after_help = "\
+Examples:
+  mission docs
+  mission docs board
+  mission docs board_add
+  mission docs autopilot.max_agents
+  mission docs search merge conflict
+  mission docs --kind operation
+  mission docs --web
+
+Every operation and every key of the configuration has a page too.")]
+    Docs(DocsArgs),
     /// Find tasks, runs, questions, knowledge, code, conversations and commits by their words.
     #[command(after_help = "\
 Examples:

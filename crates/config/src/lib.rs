@@ -15,8 +15,6 @@ mod context;
 mod conversations;
 mod daemon;
 mod diagnose;
-#[cfg(test)]
-mod documents_tests;
 mod edit;
 pub mod history;
 mod http;

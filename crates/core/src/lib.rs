@@ -12,6 +12,7 @@ mod clock;
 mod config_kind;
 mod context;
 mod conversation;
+mod document;
 mod engine;
 mod entity;
 mod error;
@@ -47,6 +48,7 @@ pub use context::{ContextItem, ContextOutcome, ContextSource, ContextTokens, Sou
 pub use conversation::{
     Conversation, ConversationItem, ConversationTurn, SaidBy, ToolOutcome, TurnLimit,
 };
+pub use document::{DocHeading, DocHit, DocKind, DocLink, DocSummary};
 pub use engine::{CliEngine, InvalidEngineName, LoginState};
 pub use entity::{
     Anomaly, DaemonRun, Incident, IncidentState, Lease, RunEnd, Severity, Slot, SlotKind, Task,

@@ -28,7 +28,6 @@ use missiond_memory::conversations::Conversations;
 use missiond_memory::knowledge::Knowledge;
 use missiond_operations::http_access::HttpAccess;
 use missiond_operations::logging::Logging;
-use missiond_operations::runs::ThisRun;
 use missiond_operations::settings::Settings;
 use missiond_operations::state::{Daemon, DaemonState, VERSION};
 use missiond_operations::toolhub::Toolhub;
@@ -49,6 +48,7 @@ use tokio::sync::watch;
 
 use crate::failures;
 use crate::instance::{Instance, InstanceError};
+use crate::runs::ThisRun;
 use crate::signals::Signals;
 
 /// From the request to stop until the process is gone, whatever hangs.

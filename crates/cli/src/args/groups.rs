@@ -15,6 +15,7 @@ const GROUPS: &[(&str, &[&str])] = &[
             "inbox",
             "open",
             "search",
+            "docs",
             "review",
             "timeline",
             "usage",

@@ -13,6 +13,7 @@ mod context;
 mod conversation;
 mod daemon;
 mod demo;
+mod docs;
 mod doctor;
 mod execution;
 mod hook;
@@ -78,6 +79,7 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<ExitCode, Failure> {
             return Ok(ExitCode::SUCCESS);
         }
         Command::Bench(args) => return bench::run(&args, output),
+        Command::Docs(args) if !args.web => return docs::run(args, output),
         _ => {}
     }
     let reach = Reach::from_env(start)?;
@@ -106,6 +108,7 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<ExitCode, Failure> {
         Command::Token(command) => web::token(command, &reach, output),
         Command::Autopilot(command) => autopilot::run(command, &reach, output),
         Command::Slot(command) => slot::run(command, &reach, output),
+        Command::Docs(args) => docs::open(&args, &reach, output),
         Command::Search(args) => search::run(args, &reach, output),
         Command::Task(command) => task::run(command, &reach, output),
         Command::Worktree(command) => worktree::run(command, &reach, output),
