@@ -225,7 +225,7 @@ fn every_link_leads_to_something_that_is_there() {
     let mut followed = 0;
     for (file, text) in &documents {
         for event in markdown::events(text) {
-            let (Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. })) = event
+            let Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) = event
             else {
                 continue;
             };
