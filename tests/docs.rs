@@ -31,9 +31,9 @@ fn the_documentation_is_read_in_a_terminal_without_a_daemon() {
     assert!(!page.contains('\x1b'), "no colours in a pipe");
     let operation = printed(&home, &["docs", "board_note"]);
     assert!(operation.contains("mission call board_note"), "{operation}");
-    let key = printed(&home, &["docs", "autopilot.enabled"]);
+    let key = printed(&home, &["docs", "autopilot.max_agents"]);
     assert!(
-        key.contains("mission config set autopilot.enabled"),
+        key.contains("mission config set autopilot.max_agents"),
         "{key}"
     );
     assert!(printed(&home, &["docs", "task_add"]).starts_with("board_add\n"));

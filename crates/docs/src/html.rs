@@ -100,6 +100,7 @@ mod tests {
             markdown: markdown.to_owned(),
             file: "docs/guides/test.md".to_owned(),
             name: None,
+            searched: None,
         })
     }
 

@@ -9,9 +9,6 @@ use serde_json::Value;
 use crate::markdown::{first_sentence, in_cell};
 use crate::pages::{Mentions, Page};
 
-/// The section that is nearly the same on every page, so that no search looks there.
-pub(crate) const SETTING: &str = "How to set it";
-
 pub(crate) fn pages(mentions: &Mentions) -> Vec<Page> {
     let keys = Config::default().describe();
     keys.iter().map(|key| page(key, mentions)).collect()
@@ -27,6 +24,7 @@ fn page(key: &KeyValue, mentions: &Mentions) -> Page {
         markdown: markdown(key) + &mentions.section(name),
         file: format!("docs/key/{name}.md"),
         name: Some(name),
+        searched: Some(key.spec.sentence.to_owned()),
     }
 }
 
@@ -83,7 +81,7 @@ fn how_to_set(key: &KeyValue, section: &str, name: &str, page: &mut String) {
     };
     let _ = write!(
         page,
-        "\n## {SETTING}\n\nAt the command line, which checks the value and writes it into the file; \
+        "\n## How to set it\n\nAt the command line, which checks the value and writes it into the file; \
          this is the default:\n\n```sh\nmission config set {full} {}\nmission config get \
          {full}\nmission config unset {full}\n```\n\nIn the file that `mission config path` \
          names:\n\n```toml\n{header}{name} = {}\n```\n",

@@ -10,9 +10,6 @@ use crate::markdown::in_cell;
 use crate::pages::{Mentions, Page};
 use crate::schema::{Field, Presence, Schema};
 
-/// The section that is nearly the same on every page, so that no search looks there.
-pub(crate) const CALLING: &str = "How to call it";
-
 pub(crate) fn pages(mentions: &Mentions) -> Vec<Page> {
     CATALOGUE.iter().map(|spec| page(spec, mentions)).collect()
 }
@@ -26,7 +23,18 @@ fn page(spec: &OperationSpec, mentions: &Mentions) -> Page {
         markdown: markdown(spec) + &mentions.section(spec.name),
         file: format!("docs/operation/{}.md", spec.name),
         name: Some(spec.name),
+        searched: Some(searched(spec)),
     }
+}
+
+/// What it does, and what each parameter is for.
+fn searched(spec: &OperationSpec) -> String {
+    let params = spec.params_schema().to_value();
+    let mut words = spec.description.to_owned();
+    for field in Schema::of(&params).fields() {
+        let _ = write!(words, " {} {}", field.path, field.meaning);
+    }
+    words
 }
 
 fn markdown(spec: &OperationSpec) -> String {
@@ -131,7 +139,7 @@ fn calls(spec: &OperationSpec, example: &Value, page: &mut String) {
     };
     let _ = write!(
         page,
-        "\n## {CALLING}\n\nAt the command line:\n\n```sh\nmission call {name}{arguments}\n```\n"
+        "\n## How to call it\n\nAt the command line:\n\n```sh\nmission call {name}{arguments}\n```\n"
     );
     if spec.reach == Reach::Anywhere {
         let listed = DEFAULT_TOOLS.contains(&name);

@@ -13,7 +13,9 @@ use crate::{key_page, markdown, operation_page};
 include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
 
 /// The page that lists the others.
-const INDEX: &str = "docs/README.md";
+pub(crate) const INDEX: &str = "docs/README.md";
+
+pub(crate) const CHANGELOG: &str = "CHANGELOG.md";
 
 /// One page.
 #[derive(Debug)]
@@ -29,6 +31,9 @@ pub struct Page {
     pub(crate) file: String,
     /// The operation or the key that it describes.
     pub(crate) name: Option<&'static str>,
+    /// What a search looks through instead of the whole page, which says much that all
+    /// pages of its kind say.
+    pub(crate) searched: Option<String>,
 }
 
 /// The pages of the same kind before and after one.
@@ -106,17 +111,26 @@ impl Page {
 }
 
 /// Which pages speak of an operation or a key, by its name.
-pub(crate) struct Mentions(BTreeMap<String, Vec<DocLink>>);
+pub(crate) struct Mentions(BTreeMap<String, Vec<Mention>>);
+
+struct Mention {
+    title: String,
+    file: String,
+}
 
 impl Mentions {
     fn of(pages: &[Page]) -> Self {
-        let mut mentions: BTreeMap<String, Vec<DocLink>> = BTreeMap::new();
-        for page in pages {
+        let mut mentions: BTreeMap<String, Vec<Mention>> = BTreeMap::new();
+        // What is new says little of what is.
+        for page in pages.iter().filter(|page| page.file != CHANGELOG) {
             for event in markdown::events(&page.markdown) {
                 if let Event::Code(name) = event {
                     let pages = mentions.entry(name.into_string()).or_default();
-                    if pages.last().is_none_or(|last| last.path != page.path) {
-                        pages.push(page.link());
+                    if pages.last().is_none_or(|last| last.file != page.file) {
+                        pages.push(Mention {
+                            title: page.title.clone(),
+                            file: page.file.clone(),
+                        });
                     }
                 }
             }
@@ -129,9 +143,14 @@ impl Mentions {
         let Some(pages) = self.0.get(name) else {
             return String::new();
         };
-        let lines = pages
-            .iter()
-            .map(|page| format!("- [{}](../{}.md)\n", page.title, page.path));
+        let lines = pages.iter().map(|page| {
+            // From the folder of a generated page, which is one of `docs/`.
+            let file = match page.file.strip_prefix("docs/") {
+                Some(below) => format!("../{below}"),
+                None => format!("../../{}", page.file),
+            };
+            format!("- [{}]({file})\n", page.title)
+        });
         format!(
             "\n## Pages that speak of it\n\n{}",
             lines.collect::<String>()
@@ -177,6 +196,7 @@ fn embedded() -> Vec<Page> {
             markdown: text.to_owned(),
             file: file.to_owned(),
             name: None,
+            searched: None,
             path,
         })
     };

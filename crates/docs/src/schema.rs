@@ -3,6 +3,9 @@
 
 use serde_json::{Map, Value, json};
 
+/// Where a schema lists what else may be or must be.
+const ALTERNATIVES: [&str; 3] = ["anyOf", "oneOf", "allOf"];
+
 /// Fields of fields are listed as deep as this.
 const DEPTH: usize = 6;
 
@@ -89,6 +92,11 @@ impl<'a> Schema<'a> {
                 self.collect(part, &format!("{path}{suffix}."), within, fields);
             }
         }
+        // What is flattened into it: fields of one kind of it or another.
+        for part in options(object) {
+            let part = self.definition(part).unwrap_or(part);
+            self.collect(part, prefix, within, fields);
+        }
         within.pop();
     }
 
@@ -110,10 +118,9 @@ impl<'a> Schema<'a> {
         if let Some(definition) = self.definition(schema) {
             return self.shape(definition);
         }
-        for choice in ["anyOf", "oneOf", "allOf"] {
-            if let Some(options) = schema.get(choice).and_then(Value::as_array) {
-                return self.one_of(options);
-            }
+        let options = options(schema);
+        if !options.is_empty() && schema.get("properties").is_none() {
+            return self.one_of(&options);
         }
         if let Some(word) = schema.get("const") {
             return Shape::of_words(std::slice::from_ref(word), "");
@@ -166,7 +173,7 @@ impl<'a> Schema<'a> {
     }
 
     /// Words to choose from, one type that may be null, or several types.
-    fn one_of(self, options: &'a [Value]) -> Shape<'a> {
+    fn one_of(self, options: &[&'a Value]) -> Shape<'a> {
         let mut whole = Shape::default();
         let mut kinds: Vec<String> = Vec::new();
         for option in options
@@ -211,12 +218,10 @@ impl<'a> Schema<'a> {
         if let Some(definition) = self.definition(schema) {
             return self.example_of(definition, name, depth + 1);
         }
-        for choice in ["anyOf", "oneOf", "allOf"] {
-            let options = schema.get(choice).and_then(Value::as_array);
-            let first = options.and_then(|options| options.first());
-            if let Some(first) = first {
-                return self.example_of(first, name, depth + 1);
-            }
+        if let Some(first) = options(schema).first()
+            && schema.get("properties").is_none()
+        {
+            return self.example_of(first, name, depth + 1);
         }
         if let Some(word) = schema.get("const") {
             return word.clone();
@@ -290,6 +295,11 @@ fn words_of(choices: &[(String, String)]) -> String {
         [only] => only.clone(),
         words => format!("one of {}", words.join(", ")),
     }
+}
+
+fn options(schema: &Value) -> Vec<&Value> {
+    let lists = ALTERNATIVES.iter().filter_map(|name| schema.get(name));
+    lists.filter_map(Value::as_array).flatten().collect()
 }
 
 fn properties(object: &Value) -> Vec<(&str, &Value, bool)> {

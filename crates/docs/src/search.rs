@@ -17,8 +17,7 @@ use missiond_knowledge::snippet::snippet;
 use missiond_knowledge::tokens::{TermKind, Token, plain, tokens};
 
 use crate::markdown::{self, Section};
-use crate::pages::{Page, pages};
-use crate::{key_page, operation_page};
+use crate::pages::{CHANGELOG, INDEX as INDEX_FILE, Page, pages};
 
 /// Words of an excerpt.
 const EXCERPT: usize = 28;
@@ -27,9 +26,11 @@ const EXCERPT: usize = 28;
 const HEADING: f32 = 4.0;
 const TITLE: f32 = 3.0;
 const SUMMARY: f32 = 2.0;
-/// Pages of operations and keys repeat each other's words, and there are many: in their
-/// texts a word counts this much.
-const GENERATED: f32 = 0.5;
+/// Pages of operations and keys are many and repeat each other's words; the changelog and
+/// the list of pages name everything and explain nothing. In their texts a word counts
+/// this much.
+const LESSER: f32 = 0.5;
+const LESSER_PAGES: [&str; 2] = [CHANGELOG, INDEX_FILE];
 /// A last word of fewer letters is the beginning of too much.
 const SHORTEST_BEGINNING: usize = 3;
 /// So many words that begin as the last one are looked for, the most frequent.
@@ -125,12 +126,15 @@ impl Index {
             words: BTreeMap::new(),
         };
         for page in pages() {
-            for section in markdown::sections(&page.markdown) {
-                let heading = section.heading.text.as_str();
-                let boilerplate = [operation_page::CALLING, key_page::SETTING];
-                if page.name.is_none() || !boilerplate.contains(&heading) {
-                    built.add(page, section);
+            let mut sections = markdown::sections(&page.markdown);
+            if let Some(searched) = &page.searched {
+                sections.truncate(1);
+                for top in &mut sections {
+                    searched.clone_into(&mut top.text);
                 }
+            }
+            for section in sections {
+                built.add(page, section);
             }
         }
         built
@@ -138,7 +142,8 @@ impl Index {
 
     fn add(&mut self, page: &'static Page, section: Section) {
         let mut terms = TermWeights::default();
-        let text_counts = if page.name.is_some() { GENERATED } else { 1.0 };
+        let is_lesser = page.name.is_some() || LESSER_PAGES.contains(&page.file.as_str());
+        let text_counts = if is_lesser { LESSER } else { 1.0 };
         let is_top = section.heading.level == 1;
         let summary = if is_top { page.summary.as_str() } else { "" };
         for (text, counts) in [

@@ -80,7 +80,7 @@ fn widths(rows: &[Vec<Vec<Span>>], columns: usize, room: usize) -> Vec<usize> {
         .map(|column| over(column, spans_width))
         .collect();
     let least: Vec<_> = (0..columns)
-        .map(|column| over(column, longest_word).min(room / 3).max(NARROWEST))
+        .map(|column| over(column, longest_word).min(room * 2 / 5).max(NARROWEST))
         .collect();
     let gaps = GAP * columns.saturating_sub(1);
     while widths.iter().sum::<usize>() + gaps > room {

@@ -357,6 +357,7 @@ mod tests {
             markdown: markdown.to_owned(),
             file: "docs/guides/test.md".to_owned(),
             name: None,
+            searched: None,
         };
         render_terminal(&page, 40, colours)
     }
@@ -393,7 +394,7 @@ mod tests {
         );
         assert_eq!(
             text,
-            "key     meaning\n──────  ───────────────────────────────\na       short\nlonger  so many words that they need\n        lines\n"
+            "key     meaning\n──────  ────────────────────────────────\na       short\nlonger  so many words that they need\n        lines\n"
         );
     }
 }

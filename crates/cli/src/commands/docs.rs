@@ -98,6 +98,7 @@ fn show_rows(output: &mut Output, pages: &[DocSummary]) {
         // The name of an operation or a key is its path already.
         let about = match page.kind {
             DocKind::Operation | DocKind::Key => page.summary.clone(),
+            _ if page.title.contains(&page.summary) => page.title.clone(),
             _ => format!("{}: {}", page.title, page.summary),
         };
         output.line(format!("  {:<widest$}  {about}", page.path));
