@@ -293,6 +293,32 @@ mod tests {
     }
 
     #[test]
+    fn places_are_absolute_and_a_socket_has_a_short_one() {
+        let socket = |path: &str| format!("[ipc]\nsocket_path = \"{path}\"\n");
+        let fine = socket("/run/user/1000/m/daemon.sock");
+        let config = Config::parse(Path::new("c"), &fine).unwrap();
+        let place = config.ipc.socket_path();
+        assert_eq!(place, Some(Path::new("/run/user/1000/m/daemon.sock")));
+        assert_eq!(Config::default().ipc.socket_path(), None);
+        for (wrong, expected) in [
+            (socket("daemon.sock"), "must be the absolute path of a file"),
+            (socket("/"), "must be the absolute path of a file"),
+            (
+                socket(&format!("/{}", "x".repeat(110))),
+                "is 111 bytes long, and the system allows 103",
+            ),
+            (
+                "[log]\ndirectory = \"logs\"\n".to_owned(),
+                "`log.directory` must be an absolute path",
+            ),
+        ] {
+            let error = refused(&wrong);
+            assert!(error.contains(expected), "{error}");
+            assert!(error.contains("line 2"), "{error}");
+        }
+    }
+
+    #[test]
     fn a_permission_rule_is_read_and_a_wrong_one_refused() {
         let rule = "[[permissions.rules]]\n";
         let text = format!("{rule}effect = \"deny\"\npath = \"~/.ssh/**\"\n");
