@@ -170,6 +170,7 @@ fn check_values(config: &Config) -> Result<(), InvalidValue> {
     config.permissions.check()?;
     config.autopilot.check()?;
     config.mcp.check()?;
+    config.upgrade.check()?;
     config.knowledge.check()?;
     config.conversations.check()?;
     config.usage.check()

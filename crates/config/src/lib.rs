@@ -26,6 +26,7 @@ mod keys_tests;
 mod knowledge;
 mod mcp;
 mod quiet_hours;
+mod upgrade;
 mod usage;
 
 use std::path::Path;
@@ -49,6 +50,7 @@ pub use http::HttpConfig;
 pub use keys::{KeySpec, Range, Reload};
 pub use knowledge::{EmbeddingProvider, KnowledgeConfig, SearchConfig};
 pub use mcp::{McpClientConfig, McpConfig};
+pub use upgrade::UpgradeConfig;
 pub use usage::{PriceConfig, UsageConfig};
 
 section! {
@@ -80,6 +82,7 @@ section! {
             context: ContextConfig,
             conversations: ConversationsConfig,
             usage: UsageConfig,
+            upgrade: UpgradeConfig,
         }
     }
 }
@@ -200,12 +203,12 @@ mod tests {
             [anomalies]\nsilent_secs = 5\n[notifications]\ndwell_secs = 1\n\
             [[permissions.rules]]\neffect = \"deny\"\ntool = \"Bash\"\n\
             [autopilot]\nmax_agents = 9\n[context]\ntokens = 900\n[conversations]\nprojects = [\"/src\"]\n\
-            [[usage.prices]]\nmodel = \"m\"\ninput = 1\noutput = 2\n[[slots]]\nname = \"a\"\nengine = \"claude\"\n";
+            [[usage.prices]]\nmodel = \"m\"\ninput = 1\noutput = 2\n[upgrade]\nkey = \"/k\"\n[[slots]]\nname = \"a\"\nengine = \"claude\"\n";
         let new = Config::parse(Path::new("/c/config.toml"), text).unwrap();
         let old = Config::default();
         let running = old.after_reload(&new);
         let changed: BTreeSet<_> = old.changed_keys(&new).iter().map(|spec| spec.key).collect();
-        assert_eq!(changed.len(), 19, "one of each section: {changed:?}");
+        assert_eq!(changed.len(), 20, "one of each section: {changed:?}");
         let values = [&old, &new, &running].map(Values::of);
         let [old_values, new_values, running_values] = &values;
         for spec in old.changed_keys(&new) {
@@ -310,6 +313,10 @@ mod tests {
             (
                 "[log]\ndirectory = \"logs\"\n".to_owned(),
                 "`log.directory` must be an absolute path",
+            ),
+            (
+                "[upgrade]\nkey = \"RWshort\"\n".to_owned(),
+                "`upgrade.key` must be a minisign key",
             ),
         ] {
             let error = refused(&wrong);
