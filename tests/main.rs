@@ -17,6 +17,7 @@ mod context;
 mod contract;
 mod conversations;
 mod crash;
+mod daemon_keys;
 mod database_journals;
 mod docs;
 mod documents;

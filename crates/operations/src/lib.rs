@@ -6,8 +6,10 @@ mod access;
 mod alternatives;
 mod attention;
 mod autopilot;
+mod availability;
 mod board;
 mod call;
+mod call_log;
 mod code;
 mod communication;
 mod compute;
@@ -50,7 +52,7 @@ use std::sync::Arc;
 
 use crate::state::Daemon;
 
-pub use call::{Asker, Call, Operations, Reporter, check_kinds};
+pub use call::{Asker, Call, ClientId, Operations, Reporter, check_kinds};
 
 /// Every operation with its handler.
 #[must_use]

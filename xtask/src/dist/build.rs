@@ -2,7 +2,7 @@
 //!
 //! What would differ between two builds is named here and nowhere else: the folders of
 //! the workspace, of cargo and of the compiler are replaced by fixed names, and the time
-//! is that of the commit.
+//! is that of the commit, whose name the program is given (`mission version`).
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -19,6 +19,7 @@ pub(super) fn program(
     profile: &str,
     folder: &Path,
     epoch: u64,
+    commit: Option<&str>,
 ) -> Result<PathBuf, String> {
     let replaced = replaced_folders(folder)?;
     let mut flags = vec!["-Ctarget-feature=+crt-static".to_owned()];
@@ -42,6 +43,7 @@ pub(super) fn program(
         .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}"))
         .env("CARGO_INCREMENTAL", "0")
         .env("SOURCE_DATE_EPOCH", epoch.to_string())
+        .env("MISSION_COMMIT", commit.unwrap_or_default())
         .env(format!("CFLAGS_{triple}"), for_c.join(" "))
         .env_remove("RUSTC_WORKSPACE_WRAPPER");
     if !target.is_this_machine() {

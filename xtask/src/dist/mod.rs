@@ -85,7 +85,7 @@ fn make(
     key: Option<&SecretKey>,
 ) -> Result<Files, String> {
     let epoch = release::epoch()?;
-    let built = programs(options, target_folder, epoch)?;
+    let built = programs(options, target_folder, epoch, release::commit()?.as_deref())?;
     let here = Target::of_this_machine()?;
     let Some((_, runs_here)) = built
         .iter()
@@ -105,6 +105,7 @@ fn programs(
     options: &Options,
     target_folder: &Path,
     epoch: u64,
+    commit: Option<&str>,
 ) -> Result<Vec<(&'static Target, PathBuf)>, String> {
     let stripped = |target: &'static Target, binary: &Path| {
         let folder = target_folder.join("dist-stripped");
@@ -123,7 +124,7 @@ fn programs(
             continue;
         }
         let program = step(&format!("program for {}", target.machine), || {
-            build::program(target, &options.profile, target_folder, epoch)
+            build::program(target, &options.profile, target_folder, epoch, commit)
         })?;
         built.push(stripped(target, &program)?);
     }

@@ -122,6 +122,28 @@ pub(super) fn epoch() -> Result<u64, String> {
         .map_err(|error| format!("the time of the commit: {error}"))
 }
 
+/// Which commit is built; `MISSION_COMMIT` says it where there is no repository. Files
+/// that differ from it are said too: then it is not what the commit holds.
+pub(super) fn commit() -> Result<Option<String>, String> {
+    if let Ok(said) = std::env::var("MISSION_COMMIT") {
+        return Ok(Some(said.trim().to_owned()).filter(|said| !said.is_empty()));
+    }
+    if !run::root().join(".git").exists() {
+        return Ok(None);
+    }
+    let git = |arguments: &[&str]| {
+        run::output(Command::new("git").args(arguments).current_dir(run::root()))
+    };
+    let commit = git(&["rev-parse", "HEAD"])?;
+    let changed = git(&["status", "--porcelain", "--untracked-files=no"])?;
+    let suffix = if changed.trim().is_empty() {
+        ""
+    } else {
+        "-modified"
+    };
+    Ok(Some(format!("{}{suffix}", commit.trim())))
+}
+
 /// A time as RFC 3339 writes it. Days are turned into a date as in Howard Hinnant's
 /// `civil_from_days`, whose years begin in March.
 pub(crate) fn timestamp(epoch: u64) -> String {

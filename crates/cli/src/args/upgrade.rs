@@ -6,14 +6,15 @@ use clap::Args;
 
 #[derive(Debug, Args)]
 pub(crate) struct UpgradeArgs {
-    /// The archive of a release or a program, as a file or as an address (https://).
+    /// The archive of a release or a program, as a file or as an address (https://); the
+    /// one for this machine in `upgrade.url` when left out.
     #[arg(value_name = "FILE|URL")]
-    pub(crate) source: String,
+    pub(crate) source: Option<String>,
     /// The checksums of the release; SHA256SUMS beside the archive when left out.
     #[arg(long, value_name = "FILE|URL")]
     pub(crate) sums: Option<String>,
-    /// The minisign key the release must be signed with, instead of the one this
-    /// program was built with.
+    /// The minisign key the release must be signed with, instead of `upgrade.key` or the
+    /// one this program was built with.
     #[arg(long, value_name = "FILE")]
     pub(crate) key: Option<PathBuf>,
     /// Install it although no signature can be verified: the checksum alone says that
@@ -23,7 +24,8 @@ pub(crate) struct UpgradeArgs {
     /// Install an older version.
     #[arg(long)]
     pub(crate) downgrade: bool,
-    /// Install the version again that is installed.
+    /// Install the version again that is installed, and go on although a PostgreSQL
+    /// database is not backed up.
     #[arg(long)]
     pub(crate) yes: bool,
 }

@@ -56,6 +56,7 @@ use crate::failure::Failure;
 use crate::output::Output;
 
 pub(crate) use attach::DetachKey;
+pub(crate) use config::way_out;
 
 pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<ExitCode, Failure> {
     let start = !cli.no_start;
@@ -88,7 +89,7 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<ExitCode, Failure> {
         Command::Down => daemon::stop(&reach, crate::process::Force::Ask, output),
         Command::Status(args) => status::status(&args, &reach, output),
         Command::Review(args) => review::run(&args, &reach, output),
-        Command::Logs(args) => logs::logs(&args, &reach.home, output),
+        Command::Logs(args) => logs::logs(&args, &reach, output),
         Command::Init(args) => init::run(&args, &reach.home, output),
         Command::Doctor => doctor::doctor(&reach, output),
         Command::Daemon(command) => daemon::run(command, &reach, output),

@@ -24,7 +24,12 @@ pub(super) fn install(
     let manager = manager.unwrap_or_else(native);
     let program = missiond_os::programs::own_program()?;
     let environment = kept_environment();
-    let text = unit(manager, &program, &environment, &reach.home.log_dir())?;
+    let text = unit(
+        manager,
+        &program,
+        &environment,
+        &reach.logged_home().log_dir(),
+    )?;
     if print {
         output.result(&json!({"unit": text}), |output, _| {
             output.line(text.trim_end());

@@ -3,7 +3,10 @@
 //!
 //! The order matters: what would start a daemon again goes first, then the daemon and
 //! the agents, then their files, and last the program, which can be run again until
-//! then if anything fails.
+//! then if anything fails. Folders are removed whole, so each is looked at first
+//! ([`ours`]).
+
+mod ours;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -91,13 +94,21 @@ impl Inventory {
             files.extend(program_files(&program));
         }
         let config = Config::load(&home.config_file()).unwrap_or_default();
+        let folders = if keep_data {
+            Vec::new()
+        } else {
+            let folders = folders(home);
+            ours::check(home, &folders)?;
+            files.extend(ours::logs_elsewhere(&config, home));
+            folders
+        };
         let records = HostFiles::records(&home.slots_dir())?;
         Ok(Self {
             daemon: Instance::is_held(home)?,
             agents: records.into_iter().filter(HostRecord::is_alive).collect(),
             service: Service::installed(),
             registered: registered_files(&home.init_dir()).map_err(not_undone)?,
-            folders: if keep_data { Vec::new() } else { folders(home) },
+            folders,
             worktrees: if keep_data {
                 Vec::new()
             } else {

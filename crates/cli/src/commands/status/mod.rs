@@ -13,7 +13,7 @@ use missiond_api::operations::NoParams;
 use missiond_api::operations::overview::{
     Overview, OverviewParams, OverviewReport, OverviewSeen, OverviewSeenParams,
 };
-use missiond_api::operations::system::{DaemonState, DaemonStatus, StatusReport};
+use missiond_api::operations::system::{Availability, DaemonState, DaemonStatus, StatusReport};
 use missiond_api::{Client, ClientError};
 use missiond_core::ErrorCode;
 use missiond_pty::host::HostFiles;
@@ -24,7 +24,7 @@ use crate::connect::Reach;
 use crate::failure::Failure;
 use crate::output::{Output, Progress, fitted};
 use crate::process::{self, Started};
-use crate::term::{Style, columns, duration};
+use crate::term::{Style, columns, counted, duration};
 
 pub(super) fn up(reach: &Reach, output: &mut Output) -> Result<ExitCode, Failure> {
     if !reach.may_start() {
@@ -258,6 +258,9 @@ fn describe(output: &mut Output, report: &StatusReport) {
         field("web", &format!("{http} (`mission open` logs in)"));
     }
     field("log", &report.log_file);
+    if let Some(availability) = &report.availability {
+        field("uptime", &uptime(availability));
+    }
     for consumer in report
         .consumers
         .iter()
@@ -275,6 +278,25 @@ fn describe(output: &mut Output, report: &StatusReport) {
         let text = output.paint.apply(Style::Yellow, &text);
         output.line(format!("  {:<11}{text}", "attention"));
     }
+}
+
+/// Nothing is said of planned stops that cost nothing, nor of crashes that were none.
+fn uptime(availability: &Availability) -> String {
+    let days = match availability.up_secs + availability.stopped_secs + availability.crashed_secs {
+        all if all >= 30 * 24 * 3600 => "the last 30 days".to_owned(),
+        all => format!("the last {}", duration(all)),
+    };
+    let mut text = format!("{} % of {days}", availability.up_percent);
+    if availability.crashes > 0 {
+        let crashes = counted(availability.crashes, "crash", "crashes");
+        let lost = duration(availability.crashed_secs);
+        text.push_str(&format!("; {crashes} cost {lost}"));
+    }
+    if availability.stopped_secs > 0 {
+        let stopped = duration(availability.stopped_secs);
+        text.push_str(&format!("; stopped on purpose for {stopped}"));
+    }
+    text
 }
 
 fn open_questions(count: u64) -> String {

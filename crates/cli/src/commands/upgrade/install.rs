@@ -23,7 +23,6 @@ use missiond_os::files;
 use missiond_store::backup;
 
 use super::candidate::{Candidate, Version};
-use crate::commands::config::way_out;
 use crate::commands::service::Service;
 use crate::failure::Failure;
 use crate::process::{self, Force, Overdue, Started, Stopped};
@@ -41,6 +40,28 @@ pub(super) struct Installed {
     pub(super) daemon: Daemon,
 }
 
+/// What becomes of the database before the new version may change it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Backup {
+    /// A file of ours, which is copied.
+    Copied,
+    /// There is none yet.
+    Nothing,
+    /// It is on a server, and its keeper's to back up.
+    NotOurs,
+}
+
+impl Backup {
+    pub(super) fn of(home: &Home, config: &Config) -> Result<Self, Failure> {
+        let url = missiond_daemon::database_url(config, home)?;
+        Ok(match url.file() {
+            None => Self::NotOurs,
+            Some(file) if file.exists() => Self::Copied,
+            Some(_) => Self::Nothing,
+        })
+    }
+}
+
 #[derive(Debug)]
 pub(super) enum Daemon {
     Restarted {
@@ -55,23 +76,16 @@ pub(super) enum Daemon {
 /// one does not come up, everything is as it was.
 pub(super) fn install(
     home: &Home,
+    config: &Config,
     program: &Path,
     candidate: Candidate,
 ) -> Result<Installed, Failure> {
     let version = candidate.version.clone();
-    // A daemon that could not come up again is better left running.
-    let config = Config::load(&home.config_file()).map_err(|error| {
-        let message = format!("not installed, what runs was left alone: {error}");
-        Failure {
-            hint: way_out(home, &error),
-            ..Failure::new(ErrorCode::InvalidConfig, message)
-        }
-    })?;
     let service = Service::installed().filter(|service| {
         Client::connect(home).is_ok_and(|client| service.runs(client.welcome().pid))
     });
     let (stopped, standstill) = process::stop_and_hold(home, Force::Ask)?;
-    let changed = Changed::make(home, &config, program, candidate);
+    let changed = Changed::make(home, config, program, candidate);
     drop(standstill);
     let Stopped::Now { slots_running } = stopped else {
         return Ok(changed?.kept(Daemon::WasNotRunning));
@@ -140,6 +154,7 @@ fn after(failure: Failure, started: Result<u32, Failure>) -> Failure {
 struct Changed {
     program: PathBuf,
     before: PathBuf,
+    backup: Backup,
     database: Option<DatabaseCopy>,
 }
 
@@ -157,6 +172,7 @@ impl Changed {
         program: &Path,
         candidate: Candidate,
     ) -> Result<Self, Failure> {
+        let backup = Backup::of(home, config)?;
         let database = DatabaseCopy::make(home, config)?;
         let mut name = program.file_name().unwrap_or_default().to_owned();
         name.push(".before");
@@ -170,6 +186,7 @@ impl Changed {
         Ok(Self {
             program: program.to_owned(),
             before,
+            backup,
             database,
         })
     }
@@ -189,6 +206,11 @@ impl Changed {
         let failure = match undone {
             Ok(Database::Untouched) => format!(
                 "the new version did not come up: {why}. Version {old} is back in its place"
+            ),
+            Ok(Database::NotOurs) => format!(
+                "the new version did not come up: {why}. Version {old} is back in its place; the \
+                 PostgreSQL database is as the new version left it, and if that changed its \
+                 schema, your backup must be restored before {old} can use it"
             ),
             Ok(Database::Restored) => format!(
                 "the new version did not come up: {why}. Version {old} is back in its place, and \
@@ -213,9 +235,10 @@ impl Changed {
 
     fn undo(&self, home: &Home) -> Result<Database, Failure> {
         let (_, _standstill) = process::stop_and_hold(home, Force::Kill)?;
-        let database = match &self.database {
-            Some(database) => database.restore_if_migrated()?,
-            None => Database::Untouched,
+        let database = match (&self.database, self.backup) {
+            (Some(database), _) => database.restore_if_migrated()?,
+            (None, Backup::NotOurs) => Database::NotOurs,
+            (None, Backup::Copied | Backup::Nothing) => Database::Untouched,
         };
         fs::rename(&self.before, &self.program)?;
         if let Some(folder) = self.program.parent() {
@@ -228,6 +251,7 @@ impl Changed {
 #[derive(Debug)]
 enum Database {
     Untouched,
+    NotOurs,
     Restored,
 }
 

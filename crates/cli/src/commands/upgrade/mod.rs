@@ -8,6 +8,7 @@
 mod archive;
 mod candidate;
 mod install;
+mod newest;
 mod source;
 mod verify;
 
@@ -19,11 +20,12 @@ use missiond_os::programs::own_program;
 use serde_json::json;
 
 use crate::args::UpgradeArgs;
+use crate::connect::startable_config;
 use crate::failure::Failure;
 use crate::output::{Output, Progress};
 use crate::packaged::manager_of;
 use candidate::{Candidate, Version};
-use install::{Daemon, Installed};
+use install::{Backup, Daemon, Installed};
 use source::Source;
 use verify::Assurance;
 
@@ -41,24 +43,44 @@ pub(super) fn run(
         return Err(Failure::new(ErrorCode::Conflict, message)
             .hint(format!("`{}` upgrades it", manager.upgrade)));
     }
-    let source = Source::parse(&args.source)?;
+    let config = startable_config(home, "not installed")?;
+    let own = env!("CARGO_PKG_VERSION");
+    let source = match &args.source {
+        Some(named) => Source::parse(named)?,
+        None => newest::find(&config.upgrade.url)?,
+    };
+    let known = source.name().and_then(newest::version_of);
+    if args.source.is_none() && !args.yes && known.is_some() && known == Version::parse(own) {
+        output.result(&json!({ "from": own, "to": own }), |output, _| {
+            output.line(format!(
+                "mission {own} is installed, and nothing newer is there."
+            ));
+        });
+        return Ok(ExitCode::SUCCESS);
+    }
     let (candidate, assurance) = {
         let _progress = Progress::start(output, "verifying the release");
         let bytes = source
             .read(RELEASE_LIMIT)?
             .ok_or_else(|| Failure::new(ErrorCode::NotFound, format!("{source} is not there")))?;
-        let assurance = verify::verify(args, &source, &bytes)?;
+        let assurance = verify::verify(args, &config.upgrade.key, &source, &bytes)?;
         (Candidate::unpack(&bytes, &program)?, assurance)
     };
-    let own = env!("CARGO_PKG_VERSION");
     is_wanted(args, own, &candidate)?;
+    let backed_up = Backup::of(home, &config)?;
+    if backed_up == Backup::NotOurs && !args.yes {
+        let message = "not installed: the database is on a PostgreSQL server, which an upgrade does \
+                       not back up, and the new version changes its schema when it starts";
+        return Err(Failure::new(ErrorCode::Conflict, message)
+            .hint("back it up (`pg_dump`), then --yes installs it"));
+    }
     if assurance == Assurance::ChecksumOnly {
         output.notice("only the checksum was verified, not who made this release");
     }
     let version = candidate.version.to_string();
     let installed = {
         let _progress = Progress::start(output, "changing over");
-        install::install(home, &program, candidate)?
+        install::install(home, &config, &program, candidate)?
     };
     let Installed {
         before,
@@ -75,6 +97,7 @@ pub(super) fn run(
         "program": program,
         "before": before,
         "database_before": database_before,
+        "database_backed_up": backed_up != Backup::NotOurs,
         "signed": assurance == Assurance::Signed,
         "daemon": pid,
         "agents": agents,

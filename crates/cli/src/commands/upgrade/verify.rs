@@ -12,11 +12,11 @@ use super::source::Source;
 use crate::args::UpgradeArgs;
 use crate::failure::Failure;
 
-const SUMS: &str = "SHA256SUMS";
+pub(super) const SUMS: &str = "SHA256SUMS";
 const SIGNATURE_SUFFIX: &str = ".minisig";
 
 /// A list has a line for each file of a release.
-const SUMS_LIMIT: usize = 1 << 20;
+pub(super) const SUMS_LIMIT: usize = 1 << 20;
 const SIGNATURE_LIMIT: usize = 16 << 10;
 
 /// The key releases are signed with, where the build was told of one: the base64 line
@@ -32,13 +32,15 @@ pub(super) enum Assurance {
     ChecksumOnly,
 }
 
-/// Verifies what was read from a source; nothing of it was used before.
+/// Verifies what was read from a source; nothing of it was used before. `configured` is
+/// the key of the configuration, if there is one.
 pub(super) fn verify(
     args: &UpgradeArgs,
+    configured: &str,
     source: &Source,
     bytes: &[u8],
 ) -> Result<Assurance, Failure> {
-    let key = key(args.key.as_deref())?;
+    let key = key(args.key.as_deref(), configured)?;
     let name = source
         .name()
         .ok_or_else(|| refused(format!("{source} has no name that checksums could list")))?;
@@ -75,8 +77,10 @@ fn signature(
         } else {
             let message = "this program was built without the key of its makers, so only the \
                            checksum can be verified, which says nothing of who made it";
-            Err(refused(message)
-                .hint("--key FILE names the minisign key; --unsigned is content with the checksum"))
+            Err(refused(message).hint(
+                "--key FILE or `upgrade.key` names the minisign key; --unsigned is content with \
+                 the checksum",
+            ))
         };
     };
     let name = place.name().unwrap_or(SUMS);
@@ -102,17 +106,21 @@ fn signature(
     Ok(Assurance::Signed)
 }
 
-fn key(file: Option<&Path>) -> Result<Option<PublicKey>, Failure> {
-    let (text, place) = match (file, RELEASE_KEY) {
-        (Some(file), _) => {
+/// The key of the command line, else of the configuration, else of the build.
+fn key(file: Option<&Path>, configured: &str) -> Result<Option<PublicKey>, Failure> {
+    let named = Path::new(configured);
+    let file = file.or_else(|| named.is_absolute().then_some(named));
+    let (text, place) = match (file, configured, RELEASE_KEY.unwrap_or_default()) {
+        (Some(file), _, _) => {
             let text = std::fs::read_to_string(file).map_err(|error| {
                 let message = format!("{}: {error}", file.display());
                 Failure::new(ErrorCode::NotFound, message)
             })?;
             (text, file.display().to_string())
         }
-        (None, Some(key)) if !key.is_empty() => (key.to_owned(), "the build".to_owned()),
-        (None, _) => return Ok(None),
+        (None, "", "") => return Ok(None),
+        (None, "", key) => (key.to_owned(), "the build".to_owned()),
+        (None, key, _) => (key.to_owned(), "`upgrade.key`".to_owned()),
     };
     // With its comment, as minisign writes it, or the key alone.
     PublicKey::decode(&text)

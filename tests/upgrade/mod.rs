@@ -2,6 +2,8 @@
 //! binary in it. A release of the same version is installed again; one that fails is a
 //! small program that says it is newer.
 
+mod fleet;
+
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Cursor, Write};
 use std::net::TcpListener;
@@ -296,6 +298,22 @@ fn a_release_that_is_not_what_its_makers_signed_is_refused() {
     refused(&["upgrade", &archive, "--unsigned"], "is damaged");
     std::fs::write(&archive, &whole).unwrap();
 
+    // Without `--key` the key of the configuration is used, as a file and as a text.
+    let stranger = KeyPair::generate_unencrypted_keypair().unwrap();
+    for (key, expected) in [
+        (stranger.pk.to_base64(), "is not a signature of"),
+        (site.path("none.pub").display().to_string(), "none.pub"),
+        (site.pair.pk.to_base64(), "is damaged"),
+        (key.clone(), "is damaged"),
+    ] {
+        site.home
+            .write_config(&format!("[upgrade]\nkey = {}\n", serde_json::json!(key)));
+        std::fs::write(&archive, &damaged).unwrap();
+        refused(&["upgrade", &archive], expected);
+        std::fs::write(&archive, &whole).unwrap();
+    }
+    site.home.write_config("");
+
     let list = std::fs::read_to_string(site.path("release/SHA256SUMS")).unwrap();
     site.sign(&list, &KeyPair::generate_unencrypted_keypair().unwrap());
     assert_eq!(refused(&signed, "is not a signature of"), Some(6));
@@ -452,6 +470,42 @@ fn a_release_comes_from_an_address_with_what_is_beside_it() {
 }
 
 #[test]
+fn the_newest_release_for_this_machine_is_found_where_the_configuration_says() {
+    let site = Site::new();
+    let (code, why) = site.refused(&["upgrade"]);
+    assert_eq!(code, Some(2), "{why}");
+    assert!(why.contains("`upgrade.url`"), "{why}");
+    site.release(&newer("exit 1"));
+    let (folder, key) = (site.path("release"), site.pair.pk.to_base64());
+    let config = serde_json::json!({"url": folder, "key": key});
+    let [url, key] = [&config["url"], &config["key"]];
+    site.home
+        .write_config(&format!("[upgrade]\nurl = {url}\nkey = {key}\n"));
+    if std::env::consts::ARCH == "x86_64" {
+        assert_eq!(site.done(&["upgrade"])["to"], "9.9.9");
+        assert_eq!(std::fs::read(&site.program).unwrap(), newer("exit 1"));
+    }
+
+    let site = Site::new();
+    let own = env!("CARGO_PKG_VERSION");
+    let list = format!(
+        "{}  mission-{own}-{}-linux.tar.gz\n",
+        "0".repeat(64),
+        std::env::consts::ARCH
+    );
+    std::fs::write(site.path("release/SHA256SUMS"), list).unwrap();
+    let folder = serde_json::json!(site.path("release"));
+    site.home
+        .write_config(&format!("[upgrade]\nurl = {folder}\n"));
+    let done = site.done(&["upgrade"]);
+    assert_eq!((&done["from"], &done["to"]), (&own.into(), &own.into()));
+    assert_eq!(site.beside(), ["mission"]);
+    std::fs::write(site.path("release/SHA256SUMS"), "").unwrap();
+    let (code, why) = site.refused(&["upgrade"]);
+    assert_eq!(code, Some(4), "{why}");
+}
+
+#[test]
 fn what_a_package_manager_installed_is_left_to_it() {
     let site = Site::at("lib/node_modules/missiond/bin/mission");
     site.release(&newer("exit 1"));
@@ -558,6 +612,63 @@ fn an_uninstall_shows_what_it_would_remove_and_then_leaves_nothing() {
     let restored = std::fs::read_to_string(&claude).unwrap();
     assert_eq!(restored, "{\n  \"numStartups\": 7\n}\n");
     assert_eq!(git(&["worktree", "list"]).lines().count(), 1);
+}
+
+#[test]
+fn an_uninstall_removes_no_folder_that_is_not_missionds_alone() {
+    let site = Site::new();
+    site.done(&["daemon", "start"]);
+    site.done(&["daemon", "stop"]);
+    let (config, data) = (
+        site.home.path().join("config"),
+        site.home.path().join("data"),
+    );
+    let refused = |expected: &str| {
+        for args in [&["uninstall"][..], &["uninstall", "--yes"]] {
+            let (code, why) = site.refused(args);
+            assert_eq!(code, Some(5), "{why}");
+            assert!(why.contains("nothing was removed"), "{why}");
+            assert!(why.contains(expected), "{why}");
+        }
+        assert!(site.program.exists() && data.join("mission.db").exists());
+    };
+    // As when MISSION_HOME names a project that has such a folder itself.
+    std::fs::create_dir_all(&config).unwrap();
+    let thesis = config.join("thesis.tex");
+    std::fs::write(&thesis, "years of work").unwrap();
+    refused("has `thesis.tex` in it, which is not missiond's");
+    assert_eq!(std::fs::read_to_string(&thesis).unwrap(), "years of work");
+    std::fs::remove_dir_all(&config).unwrap();
+
+    let elsewhere = site.path("elsewhere");
+    std::fs::create_dir(&elsewhere).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, &config).unwrap();
+    refused("is a link to another place");
+    std::fs::remove_file(&config).unwrap();
+
+    let person = data.join("logs");
+    let output = Command::new(&site.program)
+        .args(["uninstall", "--yes"])
+        .env("MISSION_HOME", site.home.path())
+        .env("HOME", &person)
+        .output()
+        .unwrap();
+    let why = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(5), "{why}");
+    assert!(why.contains("holds your home folder"), "{why}");
+
+    let log = site.path("log");
+    site.home
+        .write_config(&format!("[log]\ndirectory = {}\n", serde_json::json!(log)));
+    site.done(&["daemon", "start"]);
+    std::fs::write(log.join("notes.txt"), "mine").unwrap();
+    site.done(&["uninstall", "--yes"]);
+    assert!(!site.home.path().exists() && !site.program.exists());
+    assert_eq!(
+        names_in(&log),
+        ["notes.txt"],
+        "the log is gone, the folder is the person's"
+    );
 }
 
 #[test]
