@@ -42,7 +42,7 @@ fn the_documentation_is_read_in_a_terminal_without_a_daemon() {
     let found = printed(&home, &["docs", "search", "http.listen"]);
     assert!(found.starts_with("key/http.listen  "), "{found}");
     let none = printed(&home, &["docs", "search", "zzqqxx"]);
-    assert_eq!(none, "Nothing was found.\n");
+    assert_eq!(none.trim_end(), "Nothing was found.");
 
     let (code, said) = home.failure(&["docs", "bord_add"]);
     assert_eq!(code, 4, "{said}");

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use missiond_api::Home;
+use missiond_core::LogLevel;
 use missiond_store::DbUrl;
 use serde::{Deserialize, Serialize};
 
@@ -142,16 +143,6 @@ impl LogConfig {
             "must be an absolute path",
         ))
     }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum LogLevel {
-    Error,
-    Warn,
-    Info,
-    Debug,
-    Trace,
 }
 
 section! {

@@ -38,8 +38,8 @@ pub use autopilot::{AutopilotConfig, SlotConfig};
 pub use context::ContextConfig;
 pub use conversations::ConversationsConfig;
 pub use daemon::{
-    DaemonConfig, DatabaseConfig, IpcConfig, JournalConfig, JournalKeeping, LogConfig, LogLevel,
-    OtlpConfig, RecordingConfig, TimelineConfig,
+    DaemonConfig, DatabaseConfig, IpcConfig, JournalConfig, JournalKeeping, LogConfig, OtlpConfig,
+    RecordingConfig, TimelineConfig,
 };
 pub use diagnose::ConfigError;
 use edit::written;

@@ -21,6 +21,7 @@ mod from_text;
 mod glob;
 mod ids;
 mod knowledge;
+mod log_line;
 pub mod machines;
 mod nearest_name;
 mod panic;
@@ -65,6 +66,7 @@ pub use knowledge::{
     AuthorTier, EdgeKind, Entry, EntryCategory, EntryEdge, EntryMapLimit, EntryRevision, HitLimit,
     InvalidAuthorTier, InvalidEdgeKind, InvalidEntryCategory,
 };
+pub use log_line::{LogLevel, LogLine};
 pub use machines::{
     BoardTaskStatus, DeliveryStatus, EngineeringPhase, ExecutionActivity, ExecutionAttention,
     ExecutionLifecycle, ExtractionPhase, IllegalMove, PtyState, QuestionStatus, TaskStatus,

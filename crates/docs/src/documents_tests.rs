@@ -13,7 +13,7 @@ use crate::pages::pages;
 const WRITE: &str = "MISSION_WRITE_DOCUMENTS";
 
 /// Names that look like keys and are none: files, and a record of the journal.
-const OTHER_NAMES: [&str; 3] = ["mcp.json", "mcp.toml", "journal.header"];
+const OTHER_NAMES: [&str; 4] = ["daemon.sock", "mcp.json", "mcp.toml", "journal.header"];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")

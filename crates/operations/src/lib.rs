@@ -21,8 +21,6 @@ mod engines;
 mod execution;
 pub mod http_access;
 mod knowledge;
-pub mod log_reader;
-pub mod logging;
 mod observe;
 mod overview;
 mod proposal;
