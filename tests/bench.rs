@@ -46,6 +46,41 @@ fn the_bench_of_terminals_prints_every_metric_and_leaves_nothing_running() {
 }
 
 #[test]
+fn the_bench_of_uptime_kills_the_daemon_and_finds_it_again() {
+    let home = TestHome::new();
+    let report = home.json(&["bench", "uptime", "--kills", "2", "--every-ms", "300"]);
+    assert_eq!(report["bench"], "uptime");
+    assert_eq!(report["conditions"]["aim_percent"], 99.9);
+    let metric = |name: &str| report["metrics"][name].as_f64().unwrap();
+    assert!(metric("unanswered") >= 2.0, "{report}");
+    assert!(metric("requests") > metric("unanswered"), "{report}");
+    for name in ["answered_percent", "available_percent"] {
+        assert!(
+            metric(name) > 0.0 && metric(name) < 100.0,
+            "{name}: {report}"
+        );
+    }
+    assert!(metric("outage_p50_ms") > 0.0, "{report}");
+}
+
+#[test]
+fn the_bench_of_memory_says_where_it_begins_ends_and_leads() {
+    let home = TestHome::new();
+    let report = home.json(&["bench", "soak", "--seconds", "2"]);
+    assert_eq!(report["bench"], "soak");
+    for name in [
+        "rss_start_mb",
+        "rss_end_mb",
+        "rss_most_mb",
+        "requests_per_s",
+    ] {
+        let value = report["metrics"][name].as_f64().unwrap();
+        assert!(value > 0.0, "{name}: {report}");
+    }
+    assert!(report["metrics"]["slope_mb_per_hour"].is_number());
+}
+
+#[test]
 fn the_bench_of_context_tells_less_and_more_of_it_related_with_the_bar() {
     let home = TestHome::new();
     let report = home.json(&["bench", "context", "--conversations", "120"]);
@@ -243,7 +278,8 @@ fn what_a_bench_is_asked_goes_to_the_program_that_measures() {
     let help = text(&help.stdout);
     assert!(help.contains("Usage: mission bench "), "{help}");
     for bench in [
-        "timeline", "board", "code", "ipc", "journal", "start", "mcp", "kb", "terminal",
+        "timeline", "board", "code", "ipc", "journal", "start", "mcp", "uptime", "soak", "kb",
+        "terminal",
     ] {
         assert!(help.contains(&format!("\n  {bench} ")), "{bench}: {help}");
     }

@@ -196,8 +196,12 @@ fn a_task_is_edited_noted_cancelled_and_retried() {
 
     assert_eq!(
         stdout_of(&home, &["task", "cancel", "T-1", "--reason", "not needed"]),
-        "T-1 is given up."
+        "T-1 is cancelled."
     );
+    let read = stdout_of(&home, &["task", "show", "T-1"]);
+    assert!(read.contains("cancelled: not needed"), "{read}");
+    let overview = home.call("overview", &json!({}));
+    assert_eq!(overview["finished"][0]["kind"], "cancelled", "{overview}");
     let failed = home.json(&["task", "show", "T-1"]);
     assert_eq!(failed["task"]["status"], "failed");
     assert_eq!(failed["task"]["blocked"], "not needed");

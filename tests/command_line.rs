@@ -357,6 +357,11 @@ fn a_name_from_elsewhere_leads_to_the_command() {
     }
     let version = text(&home.mission(&["version"]).stdout);
     assert_eq!(version, format!("mission {}", env!("CARGO_PKG_VERSION")));
+    let commit = &home.json(&["version"])["commit"];
+    assert!(
+        commit.is_null(),
+        "only a release knows its commit: {commit}"
+    );
     let help = text(&home.mission(&["help"]).stdout);
     assert!(help.contains("Have work done:\n  run"), "{help}");
     home.start();

@@ -27,6 +27,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             arguments: Vec::new(),
         },
         supervisor: Supervisor::standalone(),
+        health_check: std::time::Duration::from_secs(30),
         listener: Box::new(|_| ()),
     });
     let runtime = tokio::runtime::Builder::new_current_thread()

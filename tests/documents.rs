@@ -1,43 +1,41 @@
 //! What the documents show is what the program does: every line of a document
-//! that begins with `$ mission` is run, in order, in a home of its own.
+//! that begins with `$ mission` is run, in order, in a home of its own. Those of the
+//! README are run by `first_use`, which also compares what they print; other commands
+//! that documents show are held against the command line, by its own tests.
 
-use std::path::{Path, PathBuf};
+use missiond_core::DocKind;
 
 use crate::harness::{TestHome, text};
 
 #[test]
 fn every_command_shown_in_the_documents_works() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let mut documents = vec![root.join("README.md"), root.join("CONTRIBUTING.md")];
-    collect_pages(&root.join("docs"), &mut documents);
+    let pages = missiond_docs::pages().iter();
+    let written = pages.filter(|page| !matches!(page.kind, DocKind::Operation | DocKind::Key));
+    let documents = written.map(|page| (page.path.as_str(), page.markdown.as_str()));
     let mut run = 0;
-    for document in &documents {
+    for (document, page) in documents {
         let home = TestHome::new();
-        for line in std::fs::read_to_string(document).unwrap().lines() {
+        for line in page.lines() {
             let Some(arguments) = line.trim().strip_prefix("$ mission ") else {
                 continue;
             };
-            let arguments = words(arguments);
+            let arguments = shlex::split(arguments).unwrap();
             let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
             let output = home.mission(&arguments);
             let said = text(&output.stderr);
-            assert!(
-                output.status.success(),
-                "{}: `{line}`: {said}",
-                document.display()
-            );
+            assert!(output.status.success(), "{document}: `{line}`: {said}");
             run += 1;
         }
     }
-    assert!(run >= 10, "the documents show commands");
+    assert!(run >= 100, "the documents show commands");
 }
 
 /// The table of the plan names nothing that is not in the catalogue.
 #[test]
 fn the_table_of_the_catalogue_names_operations_that_exist() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let document = std::fs::read_to_string(root.join("docs/reference/mcp.md")).unwrap();
+    let document = missiond_docs::page("reference/mcp").unwrap();
     let (_, section) = document
+        .markdown
         .split_once("## The catalogue and its plan")
         .unwrap();
     let rows = section.lines().filter(|line| line.starts_with("| "));
@@ -56,40 +54,4 @@ fn the_table_of_the_catalogue_names_operations_that_exist() {
         }
     }
     assert!(named > 80, "{named}");
-}
-
-/// Every Markdown file below a folder.
-fn collect_pages(folder: &Path, pages: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            collect_pages(&path, pages);
-        } else if path.extension().is_some_and(|extension| extension == "md") {
-            pages.push(path);
-        }
-    }
-}
-
-/// Words as a shell would see them; the documents use no more than quotes.
-fn words(line: &str) -> Vec<String> {
-    let mut words = Vec::new();
-    let (mut word, mut quoted, mut begun) = (String::new(), false, false);
-    for letter in line.chars() {
-        match letter {
-            '"' => (quoted, begun) = (!quoted, true),
-            ' ' if !quoted => {
-                if std::mem::take(&mut begun) {
-                    words.push(std::mem::take(&mut word));
-                }
-            }
-            letter => {
-                word.push(letter);
-                begun = true;
-            }
-        }
-    }
-    if begun {
-        words.push(word);
-    }
-    words
 }

@@ -258,6 +258,11 @@ fn waiting_ends_with_an_error_that_stands_and_not_with_one_that_is_tried_again()
     let first = stage.start(turns, &["--wait", "--signals", "none"], "do it");
     assert_eq!(first["outcome"], "turn_ended", "{first}");
     stage.home.json(&["execution", "cancel", "agent"]);
+    // Its slot is closed; its name still says which run is meant.
+    wait_for("the slot to be closed", || {
+        let shown = stage.home.json(&["execution", "show", "agent"]);
+        shown["execution"] == first["execution"] && shown["lifecycle"] == "cancelled"
+    });
     let turns = "  - steps:\n      - error: {text: The service answered 500}\n";
     let ended = stage.run(turns, &["--wait", "--signals", "none"], "do it");
     assert_eq!(ended.status.code(), Some(1), "{}", text(&ended.stderr));
@@ -273,8 +278,9 @@ fn waiting_for_an_agent_shows_what_it_said_and_what_it_asks() {
     let asked = stage.run(turns, &["--wait", "--signals", "none"], "do it");
     assert_eq!(asked.status.code(), Some(10), "{}", text(&asked.stderr));
     let said = text(&asked.stdout);
-    assert!(said.contains("It said: Here is the answer."), "{said}");
+    assert_eq!(said.matches("Here is the answer.").count(), 1, "{said}");
     assert!(said.contains("It asks: Which port?"), "{said}");
+    assert!(!said.contains("do it"), "nobody needs to be told: {said}");
     assert!(
         said.contains("Answer with: mission answer Q-1 \"…\""),
         "{said}"

@@ -6,7 +6,7 @@ use std::io::Write;
 
 use missiond_api::{ApiError, Client};
 use missiond_core::ErrorCode;
-use missiond_operations::logging::RotatingFile;
+use missiond_log::RotatingFile;
 use serde_json::Value;
 
 use crate::fault_fs::{Access, FaultDisk, FaultyHome, Read, Sync, Unsynced};

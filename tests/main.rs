@@ -17,7 +17,9 @@ mod context;
 mod contract;
 mod conversations;
 mod crash;
+mod daemon_keys;
 mod database_journals;
+mod docs;
 mod documents;
 mod ecosystems;
 mod effects;
@@ -29,6 +31,7 @@ mod export;
 mod failing_disk;
 #[cfg(target_os = "linux")]
 mod fault_fs;
+mod first_use;
 mod fleet;
 mod harness;
 mod hosts;
@@ -43,6 +46,7 @@ mod markers;
 mod mcp_servers;
 mod ollama;
 mod person;
+mod pictures;
 #[cfg(target_os = "linux")]
 mod power_loss;
 mod questions;
@@ -63,5 +67,7 @@ mod subscriptions;
 mod timeline_load;
 mod toolhub;
 mod toolhub_hostile;
+#[cfg(target_os = "linux")]
+mod upgrade;
 mod watched;
 mod worktrees;

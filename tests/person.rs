@@ -4,6 +4,7 @@
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::AsFd;
+use std::path::Path;
 use std::process::Child;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -36,10 +37,21 @@ impl Person {
         args: &[&str],
         variables: &[(&str, &str)],
     ) -> Self {
+        Self::runs_program(&binary(), home, size, args, variables)
+    }
+
+    /// The same with any program, such as a shell.
+    pub(crate) fn runs_program(
+        program: &Path,
+        home: &TestHome,
+        size: (u16, u16),
+        args: &[&str],
+        variables: &[(&str, &str)],
+    ) -> Self {
         let (pty, pts) = pty_process::blocking::open().unwrap();
         pty.resize(pty_process::Size::new(size.1, size.0)).unwrap();
         let before = tcgetattr(&pty).unwrap();
-        let child = pty_process::blocking::Command::new(binary())
+        let child = pty_process::blocking::Command::new(program)
             .args(args)
             .env("MISSION_HOME", home.path())
             .env("TERM", "xterm-256color")
@@ -100,6 +112,12 @@ impl Person {
             .map(|row| row.text.clone())
             .collect();
         lines.join("\n").trim_end().to_owned()
+    }
+
+    /// Clears what is seen, as a person does before the next command.
+    pub(crate) fn clears(&self) {
+        let mut terminal = self.terminal.lock().unwrap();
+        terminal.feed(b"\x1b[H\x1b[2J", Duration::ZERO);
     }
 
     pub(crate) fn waits_for(&self, wanted: &str) {

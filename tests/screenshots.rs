@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::harness::{TestHome, binary, text, wait_for};
 
@@ -151,6 +151,43 @@ fn an_image_is_not_poured_into_a_terminal() {
     wait_for_text(&home, "a PNG image is not for a terminal");
     home.json(&["slot", "kill", "shown", "--grace", "0"]);
     assert_eq!(home.json(&["slot", "list"])["slots"], Value::Array(vec![]));
+}
+
+fn arguments<'a>(cast: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    [&["semantic", "animate", cast], more].concat()
+}
+
+#[test]
+fn a_recording_becomes_a_moving_picture() {
+    let home = TestHome::new();
+    let file = |name: &str| home.path().join(name).display().to_string();
+    let (cast, picture) = (file("a.cast"), file("a.svg"));
+    let recorded = "{\"version\":2,\"width\":9,\"height\":2}\n\
+                    [4,\"o\",\"hi\"]\n[8,\"o\",\" you\"]\n";
+    std::fs::write(&cast, recorded).unwrap();
+    let written = home.json(&arguments(
+        &cast,
+        &["-o", &picture, "--speed", "2", "--longest-pause", "3"],
+    ));
+    let svg = std::fs::read_to_string(&picture).unwrap();
+    // Two pauses of three seconds at twice the speed, and that at the end.
+    let expected = json!({
+        "file": picture, "columns": 9, "rows": 2, "frames": 3, "seconds": 8.0, "bytes": svg.len(),
+    });
+    assert_eq!(written, expected);
+    let printed = home.mission(&arguments(&cast, &["--speed", "2", "--longest-pause", "3"]));
+    assert_eq!(String::from_utf8(printed.stdout).unwrap(), svg);
+    let light = home.json(&arguments(&cast, &["--theme", "light"]));
+    let light = light["content"].as_str().unwrap();
+    assert!(svg.contains("prefers-color-scheme") && !light.contains("prefers-color-scheme"));
+
+    std::fs::write(&cast, format!("{recorded}[900000,\"o\",\"late\"]\n")).unwrap();
+    let (code, said) = home.failure(&arguments(&cast, &["--longest-pause", "900000"]));
+    assert_eq!(code, 6, "{said}");
+    assert!(said.contains("more than 10 minutes"), "{said}");
+    let (code, said) = home.failure(&arguments(&cast, &["--speed", "0"]));
+    assert_eq!(code, 2, "{said}");
+    assert!(said.contains("a number from 0.1 to 100"), "{said}");
 }
 
 /// A screen of 300x100 on which hardly two cells are alike.

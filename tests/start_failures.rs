@@ -134,7 +134,7 @@ fn a_home_that_is_too_deep_for_a_socket_is_named() {
     let message = crate::harness::text(&output.stderr);
     assert!(!output.status.success());
     assert!(
-        message.contains("set MISSION_HOME or XDG_RUNTIME_DIR to a shorter path"),
+        message.contains("set `ipc.socket_path`, MISSION_HOME or XDG_RUNTIME_DIR"),
         "{message}"
     );
 }

@@ -121,6 +121,20 @@ fn status_says_who_asks_how_to_answer_and_what_came_of_it() {
 }
 
 #[test]
+fn agents_that_go_on_without_a_daemon_are_told() {
+    let studio = Studio::new();
+    studio.agent("ask me", ASKS);
+    studio.line("needs_you", "asks");
+    studio.home.json(&["daemon", "stop"]);
+    let goes_on = "1 agent goes on without it";
+    for args in [&[][..], &["status"]] {
+        let said = text(&studio.home.mission(args).stdout);
+        assert!(said.contains(goes_on), "{said}");
+    }
+    assert_eq!(studio.home.json(&[])["agents"], 1);
+}
+
+#[test]
 fn what_is_finished_is_listed_until_it_was_seen() {
     let studio = Studio::new();
     let run = studio.agent("Say it", "  - steps: [{say: The last words}]\n");

@@ -39,6 +39,7 @@ export default defineConfig({
   },
   projects: [
     { name: "board", testMatch: /.*\.spec\.ts/ },
+    { name: "pictures", testMatch: /pictures\.ts/, workers: 1, retries: 0, use: { trace: "off" } },
     // One at a time and without a trace: both would be work for what is measured. A
     // figure that was not reached is not measured again.
     {

@@ -55,6 +55,21 @@ fn what_is_marked_by_mcp_is_on_everybodys_timeline() {
 }
 
 #[test]
+fn an_agent_reads_the_documentation_that_a_person_reads() {
+    let home = TestHome::started();
+    let mut agent = Agent::start(&home, &["--toolset", "docs"]);
+    assert_eq!(agent.done("docs_list", json!({})), home.json(&["docs"]));
+    let query = json!({ "query": "may not write to the file", "limit": 3 });
+    let found = agent.done("docs_search", query);
+    let words = ["may", "not", "write", "to", "the", "file", "--limit", "3"];
+    let by_hand = home.json(&[&["docs", "search"], &words[..]].concat());
+    assert_eq!(found, by_hand);
+    let path = found["hits"][0]["path"].as_str().unwrap();
+    let page = agent.done("docs_read", json!({ "page": path }));
+    assert_eq!(page, home.json(&["docs", path]));
+}
+
+#[test]
 fn the_daemon_by_mcp_is_the_same_daemon() {
     let home = TestHome::new();
     list_tricks(&home, &[("plain", ""), ("exit-at-once", "")]);

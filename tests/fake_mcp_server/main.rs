@@ -84,7 +84,13 @@ impl Server<'_> {
                     "serverInfo": {"name": "fake", "version": "1"},
                 }),
             ),
-            "ping" => answer(id, &json!({})),
+            "ping" => {
+                // Where a test looks how often it was asked.
+                if self.trick == "pinged" {
+                    append(self.more, "ping\n");
+                }
+                answer(id, &json!({}));
+            }
             "prompts/list" => answer(
                 id,
                 &json!({"prompts": [{

@@ -24,7 +24,7 @@ const BYTES_PER_SECOND = 100_000;
 const WATCHED_MS = 15_000;
 /** An hour at five events a second. */
 const EVENTS = 18_000;
-const VIEWS = ["", "board", "slots", "executions", "review", "knowledge", "code", "conversations", "timeline", "tools", "system"];
+const VIEWS = ["", "board", "slots", "executions", "review", "knowledge", "code", "conversations", "timeline", "tools", "system", "docs"];
 const WINDOW = { width: 1440, height: 900 };
 
 /** On a busy machine things take long, and are still to be measured. */

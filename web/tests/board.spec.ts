@@ -189,7 +189,7 @@ test("filters, the graph and the palette find a task", async ({ stage, board }) 
   await board.goto(`${await stage.address()}/board?as=graph`);
   await expect(board.locator(".graph-node")).toHaveCount(2);
   await board.keyboard.press("/");
-  await board.getByRole("combobox", { name: /Go to/ }).fill("docs");
+  await board.getByRole("combobox", { name: /Go to/ }).fill("write the docs");
   await board.keyboard.press("Enter");
   await expect(board.getByRole("heading", { name: "Write the docs" })).toBeVisible();
   await expect(board.getByText("waits for T-1")).toBeVisible();

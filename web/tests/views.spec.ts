@@ -106,6 +106,9 @@ async function furnish(stage: Stage): Promise<[string, string][]> {
     ["system-permissions", "/system/permissions"],
     ["system-access", "/system/access"],
     ["system-settings", "/system/settings"],
+    ["docs", "/docs"],
+    ["docs-page", "/docs/guides/board"],
+    ["docs-operation", "/docs/operation/board_add"],
   ];
 }
 
@@ -261,13 +264,14 @@ test("the page can be walked through by keyboard, and says where one is", async 
   const rail = board.getByRole("navigation", { name: "Views" });
   await expect(rail.getByRole("heading")).toHaveText(["Work", "Memory", "System"]);
   await expect(rail.locator("a svg")).toHaveCount(11);
+  await expect(board.getByRole("navigation", { name: "Help" }).getByRole("link")).toHaveText(["Docs"]);
 });
 
 test("a view looks the same after others were open", async ({ board }) => {
   const autopilot = board.getByRole("switch", { name: /Autopilot/ });
   const looks = async () => [await autopilot.boundingBox(), await autopilot.evaluate((button) => getComputedStyle(button, "::after").content)];
   const before = await looks();
-  for (const keys of ["gy", "gr", "gk", "gc", "gv", "gt", "go", "ge", "gs", "gn"]) {
+  for (const keys of ["gy", "gr", "gk", "gc", "gv", "gt", "go", "ge", "gs", "gd", "gn"]) {
     for (const key of keys) await board.keyboard.press(key);
     await settled(board);
   }
@@ -304,7 +308,7 @@ test("labels are in plain words, and the width is used", async ({ stage, board }
   const { entry } = await stage.call("kb_remember", { summary: "The shell is sh", key: "shell" });
   const parts = ["/", "/inbox", "/conflicts", "/unused"].map((part) => `/knowledge${part}`);
   const system = ["health", "settings", "usage", "permissions", "access", "incidents"].map((part) => `/system/${part}`);
-  const views = ["/", "/board", "/review", "/slots", "/executions", "/timeline", "/tools", "/conversations"];
+  const views = ["/", "/board", "/review", "/slots", "/executions", "/timeline", "/tools", "/conversations", "/docs"];
   for (const path of [...views, ...parts, `/knowledge/entry/${entry.id}`, ...system]) {
     await board.goto(address + path);
     await settled(board);

@@ -9,6 +9,7 @@ const TARGETS: &[&str] = &[
     "screens",
     "cast",
     "recording",
+    "animation",
     "manifest",
     "marker",
     "journal_line",

@@ -1,15 +1,17 @@
 //! Whether every dependency is allowed by `deny.toml`.
 //!
-//! The test command checks the licences itself: cargo-deny takes minutes to build
-//! on a machine that does not have it, and its advisories need a network that a
-//! test must not depend on. `cargo xtask deny` asks cargo-deny, advisories
-//! included.
+//! The test command checks licences and sources itself: cargo-deny takes minutes to
+//! build on a machine that does not have it. Security advisories are in `advisories`.
+//! `cargo xtask deny` asks cargo-deny for everything.
 
 use std::collections::BTreeSet;
 
 use serde_json::Value;
 
 use crate::run;
+
+/// Where all crates come from, as cargo names it.
+const CRATES_IO: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
 /// Checks every package in the lock file; returns how many there are.
 pub(crate) fn check() -> Result<usize, String> {
@@ -30,26 +32,33 @@ pub(crate) fn check() -> Result<usize, String> {
         .as_array()
         .map(Vec::as_slice)
         .unwrap_or_default();
-    let refused: Vec<_> = packages
-        .iter()
-        .filter_map(|package| {
-            let licence = package["license"].as_str().unwrap_or("none");
-            (!permits(licence, &allowed)).then(|| format!("{} ({licence})", package["name"]))
-        })
-        .collect();
+    let refused = packages.iter().filter_map(|package| {
+        let licence = package["license"].as_str().unwrap_or("none");
+        (!permits(licence, &allowed)).then(|| format!("{} ({licence})", package["name"]))
+    });
+    // What is in the workspace has no source.
+    let foreign = packages.iter().filter_map(|package| {
+        let source = package["source"].as_str()?;
+        (source != CRATES_IO).then(|| format!("{} from {source}", package["name"]))
+    });
+    let refused: Vec<_> = refused.chain(foreign).collect();
     if refused.is_empty() {
         Ok(packages.len())
     } else {
         Err(format!(
-            "licences that deny.toml does not allow: {}",
+            "licences or sources that deny.toml does not allow: {}",
             refused.join(", ")
         ))
     }
 }
 
+fn has_cargo_deny() -> bool {
+    run::output(&mut run::cargo(&["deny", "--version"])).is_ok()
+}
+
 /// `cargo xtask deny`: all that `deny.toml` asks for, by cargo-deny.
 pub(crate) fn deny() -> Result<(), String> {
-    if run::output(&mut run::cargo(&["deny", "--version"])).is_err() {
+    if !has_cargo_deny() {
         return Err(
             "cargo-deny is not installed: `cargo install --locked cargo-deny`, or check the \
              licences alone with `cargo xtask licences`"

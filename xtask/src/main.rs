@@ -5,14 +5,17 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
+mod advisories;
 mod clis;
 mod compile;
+mod dist;
 mod fuzz;
 mod house;
 mod licences;
 mod mcp_servers;
 mod node;
 mod packages;
+mod pictures;
 mod report;
 mod run;
 mod test;
@@ -36,6 +39,18 @@ cargo xtask test [FILTER]    check and test everything
 cargo xtask web              build the web board into web/dist, which the program embeds
 cargo xtask web check        generate the types of the operations and check the page with them
 cargo xtask bench web        measure the web board in the browser
+cargo xtask dist             every file of a release, into target/release-files: a static program in an archive,
+                             .deb, npm package and container image; formula and flake that name
+                             them; checksums and SBOM; the same bytes for the same commit
+  --check                    build twice, in two target folders, and compare every byte
+  --out DIR                  where the files go
+  --binary FILE              pack this program, stripped, in place of building one
+  --profile NAME             the profile of Cargo.toml to build with (dist)
+  --url URL                  where the files will be found, for the formula and the flake
+  --key FILE                 sign the checksums with a minisign key; its password, if it has one,
+                             in MISSION_SIGNING_PASSWORD
+cargo xtask dist try [FILE]  pack a program that was built (target/debug/mission) and install, use and
+                             remove each package in a clean Debian, as the test command does
 cargo xtask clis             install the agent CLIs the tests run, into target/clis
 cargo xtask mcp-servers      install the MCP servers the tests run, into target/mcp-servers
 cargo xtask fuzz [TARGET]    fuzz the parsers
@@ -56,6 +71,9 @@ cargo xtask timings [PART] [--json]
   touch                      touch_CRATE_s, from a changed line to a passed unit test of the crate,
                              and touch_CRATE_run_s, to a program that runs
 cargo xtask licences         check the licences of all dependencies
+cargo xtask advisories       hold the crates and npm packages in the program against known weaknesses
+  --db DIR                   a copy of https://github.com/RustSec/advisory-db, as MISSION_ADVISORY_DB
+cargo xtask pictures         make the pictures of the README anew, into docs/pictures
 cargo xtask deny             licences, sources and security advisories, by cargo-deny
 ";
 
@@ -81,12 +99,18 @@ fn main() -> ExitCode {
                     .to_owned(),
             ),
         },
+        "dist" => match arguments.first().map(String::as_str) {
+            Some("try") => dist::try_one(&arguments[1..]),
+            _ => dist::dist(&arguments),
+        },
         "clis" => clis::install(),
         "mcp-servers" => mcp_servers::install(),
         "fuzz" => fuzz::fuzz(&arguments),
         "house" => house::house(&arguments),
         "timings" => timings::timings(&arguments),
         "licences" => licences::check().map(|count| println!("{count} packages, all allowed")),
+        "advisories" => advisories::advisories(&arguments),
+        "pictures" => pictures::pictures(&arguments),
         "deny" => licences::deny(),
         "" | "help" | "--help" | "-h" => {
             print!("{HELP}");

@@ -95,12 +95,12 @@ pub(crate) fn install(postgres: Postgres, browser: Browser) -> Result<(), String
 }
 
 /// Debian's package manager, with the rights to use it.
-struct Apt {
+pub(crate) struct Apt {
     sudo: bool,
 }
 
 impl Apt {
-    fn allowed() -> Option<Self> {
+    pub(crate) fn allowed() -> Option<Self> {
         if !run::exists("apt-get") {
             return None;
         }
@@ -119,24 +119,29 @@ impl Apt {
         }
     }
 
-    fn install(&self, packages: &[&str]) -> Result<(), String> {
+    pub(crate) fn install(&self, packages: &[&str]) -> Result<(), String> {
         run::output(&mut self.command(&["update"]))?;
         let mut install = self.command(&["install", "--yes", "--no-install-recommends"]);
         run::output(install.args(packages)).map(drop)
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = if self.sudo {
-            let mut command = Command::new("sudo");
-            command.args(["-n", "apt-get"]);
-            command
-        } else {
-            Command::new("apt-get")
-        };
+        let mut command = self.as_root("apt-get");
         command
             .args(arguments)
             .env("DEBIAN_FRONTEND", "noninteractive");
         command
+    }
+
+    /// A program with the rights the package manager has.
+    pub(crate) fn as_root(&self, program: &str) -> Command {
+        if self.sudo {
+            let mut command = Command::new("sudo");
+            command.args(["-n", program]);
+            command
+        } else {
+            Command::new(program)
+        }
     }
 }
 

@@ -14,10 +14,18 @@ const NAMED: usize = 20;
 struct Stage {
     name: &'static str,
     tests: u64,
+    outcome: Outcome,
     took: Duration,
     /// Processor time of what it ran, where the system says so. Stages that run
     /// beside others have none of their own.
     processor: Option<Duration>,
+}
+
+/// Whether a stage did anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Outcome {
+    Ran,
+    Skipped,
 }
 
 /// What a flaky test does to the run.
@@ -39,6 +47,8 @@ pub(crate) struct Ran {
     flaky: BTreeSet<String>,
     /// Why the runner did not succeed. What it printed before counts all the same.
     failure: Option<String>,
+    /// Why nothing was looked at.
+    skip_reason: Option<String>,
 }
 
 /// Stages as they end, and what failed in them.
@@ -48,6 +58,8 @@ pub(crate) struct Report {
     times: BTreeMap<String, Duration>,
     flaky: BTreeSet<String>,
     failures: Vec<String>,
+    /// The stages that could not be run here, each with the reason.
+    skipped: Vec<String>,
 }
 
 impl Report {
@@ -98,17 +110,23 @@ impl Report {
         processor: Option<Duration>,
         result: Result<Ran, String>,
     ) -> Result<(), String> {
-        let (tests, failure) = match result {
-            Ok(ran) => {
-                self.times.extend(ran.times);
-                self.flaky.extend(ran.flaky);
-                (ran.passed, ran.failure)
-            }
-            Err(error) => (0, Some(error)),
-        };
+        let ran = result.unwrap_or_else(|error| Ran {
+            failure: Some(error),
+            ..Ran::default()
+        });
+        let mut outcome = Outcome::Ran;
+        if let Some(why) = &ran.skip_reason {
+            outcome = Outcome::Skipped;
+            println!("skipped: {why}");
+            self.skipped.push(format!("{name}: {why}"));
+        }
+        self.times.extend(ran.times);
+        self.flaky.extend(ran.flaky);
+        let (tests, failure) = (ran.passed, ran.failure);
         self.stages.push(Stage {
             name,
             tests,
+            outcome,
             took,
             processor,
         });
@@ -129,10 +147,10 @@ impl Report {
             "stage", "tests", "seconds", "processor"
         );
         for stage in &self.stages {
-            let tests = if stage.tests == 0 {
-                String::new()
-            } else {
-                stage.tests.to_string()
+            let tests = match (stage.outcome, stage.tests) {
+                (Outcome::Skipped, _) => "skipped".to_owned(),
+                (Outcome::Ran, 0) => String::new(),
+                (Outcome::Ran, tests) => tests.to_string(),
             };
             let processor = stage.processor.map_or("beside".to_owned(), |time| {
                 format!("{:.1}", time.as_secs_f64())
@@ -161,6 +179,13 @@ impl Report {
         }
         let total: u64 = self.stages.iter().map(|stage| stage.tests).sum();
         let mut lines = vec![format!("{total} passed, 0 failed")];
+        if !self.skipped.is_empty() {
+            lines.push(format!(
+                "{} skipped, which proves nothing:",
+                self.skipped.len()
+            ));
+            lines.extend(self.skipped.iter().map(|stage| format!("  {stage}")));
+        }
         lines.extend(flaky);
         Ok(lines.join("\n"))
     }
@@ -237,6 +262,26 @@ pub(crate) fn captured(command: &mut Command) -> Result<Ran, String> {
 }
 
 impl Ran {
+    /// Of a stage that counts its tests itself.
+    pub(crate) fn passed(passed: u64) -> Self {
+        Self {
+            passed,
+            ..Self::default()
+        }
+    }
+
+    /// Of a stage that could not be run here, for a reason that is a sentence.
+    pub(crate) fn skipped(why: impl Into<String>) -> Self {
+        Self {
+            skip_reason: Some(why.into()),
+            ..Self::default()
+        }
+    }
+
+    pub(crate) fn skip_reason(&self) -> Option<&str> {
+        self.skip_reason.as_deref()
+    }
+
     fn read(&mut self, line: &str) {
         self.passed += passed_in(line);
         if let Some(end) = nextest_end(line).or_else(|| browser_end(line)) {
@@ -380,6 +425,7 @@ mod tests {
                 "tests/board.spec.ts:50:1 › drags a task".to_owned(),
             ]),
             failure: None,
+            skip_reason: None,
         };
         assert_eq!(ran, expected);
     }
@@ -436,5 +482,16 @@ mod tests {
             error.ends_with("\n  a slots::read\n  a slots::stop"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn a_skipped_stage_is_counted_and_says_why() {
+        let mut report = Report::default();
+        report.stage("advisories", || Ok(Ran::skipped("there is no network")));
+        report.stage("well", || Ok(Ran::passed(2)));
+        let summary = report.summary(Strictness::Strict).unwrap();
+        let expected = "2 passed, 0 failed\n1 skipped, which proves nothing:\n  \
+                        advisories: there is no network";
+        assert_eq!(summary, expected);
     }
 }

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use crate::compile::{Built, LintingCargo};
 use crate::packages::{self, Browser, Postgres};
 use crate::report::{Ran, Report, Strictness, captured, counted};
-use crate::{clis, fuzz, house, licences, mcp_servers, node, run, web};
+use crate::{advisories, clis, dist, fuzz, house, licences, mcp_servers, node, run, web};
 
 /// Whether a part of the tests runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -139,9 +139,15 @@ fn stages<'scope>(
         })),
         Part::Skipped => None,
     };
+    let packages = if options.filters.is_empty() {
+        Part::Tested
+    } else {
+        Part::Skipped
+    };
     let installing = [
         start(options.real_clis, "agent CLIs", clis::install),
         start(options.mcp_servers, "MCP servers", mcp_servers::install),
+        start(packages, "clean root", dist::prepare_clean_root),
     ];
     let with_page = match options.browser {
         Browser::Tested => Part::Tested,
@@ -153,6 +159,8 @@ fn stages<'scope>(
             run::run(&mut run::cargo(&["fmt", "--all", "--check"])).map(|()| Ran::default())
         });
         report.stage("licences", || licences::check().map(|_| Ran::default()));
+        report.stage("advisories of crates", || advisories::check_crates(None));
+        report.stage("advisories of npm", advisories::check_npm);
         report.stage("house", || house::house(&[]).map(|()| Ran::default()));
     }
     // Before the program, which has the page in it.
@@ -189,14 +197,22 @@ fn stages<'scope>(
         let mut command = cargo.command(&["test", "--workspace", "--doc", "--quiet"]);
         Beside::start(scope, "documentation tests", move || captured(&mut command))
     });
+    let packages = match packages {
+        Part::Tested => {
+            let mission = built.program("mission")?.to_owned();
+            let work = move || dist::try_packages(&mission);
+            Some(Beside::start(scope, "packages", work))
+        }
+        Part::Skipped => None,
+    };
     report.stage("unit and product tests", || {
         run_tests(&cargo, options, server.as_ref())
     });
     drop(server);
-    if let Some(documentation) = documentation
-        && let Err(error) = documentation.finish(report)
-    {
-        report.fail(error);
+    for beside in [documentation, packages].into_iter().flatten() {
+        if let Err(error) = beside.finish(report) {
+            report.fail(error);
+        }
     }
     if options.filters.is_empty() {
         if node::is_there()? {

@@ -1,25 +1,49 @@
 //! `cargo xtask up`: from a clone to a running daemon; where no agent CLI is
 //! installed, also to the demo, which needs none.
 
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::SystemTime;
 
 use crate::{run, web};
+
+/// What the program is made of, in the repository.
+const SOURCES: [&str; 7] = [
+    "Cargo.lock",
+    "Cargo.toml",
+    "crates",
+    "manifests",
+    "rust-toolchain.toml",
+    "web",
+    ".cargo",
+];
+
+/// What lies among the sources and is made from them or by installing.
+const MADE: [&str; 6] = [
+    "node_modules",
+    "dist",
+    "generated",
+    "test-results",
+    "screenshots",
+    "target",
+];
+
+/// Processor time of a clean build, measured by `cargo xtask timings up`.
+const CLEAN_BUILD_MINUTES: usize = 12;
 
 pub(crate) fn up(arguments: &[String]) -> Result<(), String> {
     if let Some(argument) = arguments.first() {
         return Err(format!("`cargo xtask up` takes no `{argument}`"));
     }
-    match web::missing() {
-        None => web::build()?,
-        Some(missing) => println!("mission is built without its web board: {missing}"),
-    }
-    run::run(&mut run::cargo(&[
-        "build",
-        "--release",
-        "--package",
-        "mission",
-    ]))?;
     let program = run::target_folder()?.join("release").join("mission");
+    if fits(&program) {
+        println!("mission was built from these sources: it starts in a few seconds.");
+    } else {
+        println!("{}", expected(&program));
+        build(&program)?;
+    }
     // Search by meaning needs a model, and a model needs a registry: without
     // one everything else works, and the daemon says what is missing.
     if run::run(Command::new(&program).args(["model", "install"])).is_err() {
@@ -36,6 +60,92 @@ pub(crate) fn up(arguments: &[String]) -> Result<(), String> {
     Ok(())
 }
 
+fn build(program: &Path) -> Result<(), String> {
+    match web::missing() {
+        None => web::build()?,
+        Some(missing) => println!("mission is built without its web board: {missing}"),
+    }
+    let began = SystemTime::now();
+    run::run(&mut run::cargo(&[
+        "build",
+        "--release",
+        "--package",
+        "mission",
+    ]))?;
+    // Where cargo had nothing to do, for a file that is not part of the program, the
+    // program is as good as new.
+    let is_older = |about: fs::Metadata| about.modified().is_ok_and(|time| time < began);
+    if fs::metadata(program).is_ok_and(is_older) {
+        let file = fs::File::options().append(true).open(program);
+        file.and_then(|file| file.set_modified(began))
+            .map_err(|error| format!("{}: {error}", program.display()))?;
+    }
+    Ok(())
+}
+
+/// The first line: what will take how long.
+fn expected(program: &Path) -> String {
+    if program.is_file() {
+        return "Building what has changed in mission: from seconds to two minutes; then it starts."
+            .to_owned();
+    }
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    // Beyond eight cores the build waits for single crates.
+    let minutes = (CLEAN_BUILD_MINUTES / cores.min(8)).max(2);
+    format!(
+        "Building mission for the first time: about {minutes} minutes on {cores} cores, later \
+         builds take seconds; then it starts."
+    )
+}
+
+/// Whether a program is newer than everything it is made of, and of this version. What
+/// cannot be read is taken for changed: building then says what is wrong.
+fn fits(program: &Path) -> bool {
+    let newest = SOURCES
+        .iter()
+        .map(|source| newest(&run::root().join(source)))
+        .collect::<io::Result<Vec<_>>>()
+        .map(|times| times.into_iter().max());
+    let built = fs::metadata(program).and_then(|about| about.modified());
+    let (Ok(Some(newest)), Ok(built)) = (newest, built) else {
+        return false;
+    };
+    let says = run::output(Command::new(program).arg("version")).unwrap_or_default();
+    built > newest && says.split_whitespace().nth(1) == Some(env!("CARGO_PKG_VERSION"))
+}
+
+/// When a file, or the newest under a folder, was changed. The time of a folder counts
+/// too: it is what a removed file leaves.
+fn newest(path: &Path) -> io::Result<SystemTime> {
+    let about = match fs::symlink_metadata(path) {
+        Ok(about) => about,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(SystemTime::UNIX_EPOCH),
+        Err(error) => return Err(error),
+    };
+    let mut found = about.modified()?;
+    if !about.is_dir() {
+        return Ok(found);
+    }
+    let mut is_source_folder = true;
+    let mut below = Vec::<PathBuf>::new();
+    for entry in fs::read_dir(path)? {
+        let entry = entry?;
+        if MADE.iter().any(|made| entry.file_name() == *made) {
+            // Making it changed the time of this folder, and nothing of the program.
+            is_source_folder = false;
+        } else {
+            below.push(entry.path());
+        }
+    }
+    if !is_source_folder {
+        found = SystemTime::UNIX_EPOCH;
+    }
+    for path in below {
+        found = found.max(newest(&path)?);
+    }
+    Ok(found)
+}
+
 /// Whether one of the agent CLIs is in PATH.
 fn has_agent() -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -44,4 +154,34 @@ fn has_agent() -> bool {
     ["claude", "codex", "gemini", "opencode"]
         .iter()
         .any(|name| installed(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn the_newest_source_counts_and_what_was_made_does_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
+        let set = |name: &str, seconds| {
+            let path = folder.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, name).unwrap();
+            let file = fs::File::options().append(true).open(&path).unwrap();
+            file.set_modified(at(seconds)).unwrap();
+        };
+        set("web/src/page.ts", 5_000_000_000);
+        set("web/index.html", 4_000_000_000);
+        set("web/dist/index.html", 9_000_000_000);
+        set("web/node_modules/react/index.js", 9_000_000_000);
+        let web = folder.path().join("web");
+        assert_eq!(newest(&web).unwrap(), at(5_000_000_000));
+        set("web/index.html", 6_000_000_000);
+        assert_eq!(newest(&web).unwrap(), at(6_000_000_000));
+        let absent = folder.path().join("absent");
+        assert_eq!(newest(&absent).unwrap(), SystemTime::UNIX_EPOCH);
+    }
 }

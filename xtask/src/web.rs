@@ -53,7 +53,7 @@ fn publish(made: &Path, dist: &Path) -> Result<(), String> {
 }
 
 /// Every file under a folder by its path in it; nothing where it does not exist.
-fn contents(folder: &Path) -> Result<BTreeMap<PathBuf, Vec<u8>>, String> {
+pub(crate) fn contents(folder: &Path) -> Result<BTreeMap<PathBuf, Vec<u8>>, String> {
     let mut files = BTreeMap::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(current) = folders.pop() {
@@ -116,28 +116,37 @@ pub(crate) fn test(built: &Built) -> Result<Ran, String> {
     counted(&mut playwright(&board, built.program("mission")?))
 }
 
-/// Measures the page in the browser, with a program built for release or the one
-/// that MISSION names, whose page is then measured as it is.
+/// Measures the page in the browser.
 pub(crate) fn bench() -> Result<(), String> {
-    if let Some(missing) = missing() {
-        return Err(format!("the web board cannot be measured: {missing}"));
-    }
-    let arguments = ["test", "--project", "bench"];
-    let mut measured = match std::env::var_os("MISSION") {
-        Some(program) => {
-            install(&folder())?;
-            playwright(&arguments, Path::new(&program))
-        }
-        None => {
-            build()?;
-            let release = ["build", "--release", "--package", "mission"];
-            run::run(&mut run::cargo(&release))?;
-            let program = run::target_folder()?.join("release/mission");
-            playwright(&arguments, &program)
-        }
-    };
+    let program = program()?;
     install(&folder().join("lighthouse"))?;
-    run::run(&mut measured)
+    run::run(&mut playwright(&["test", "--project", "bench"], &program))
+}
+
+/// Puts pictures of the page into a folder.
+pub(crate) fn take_pictures(program: &Path, folder: &Path) -> Result<(), String> {
+    let arguments = ["test", "--project", "pictures"];
+    run::run(playwright(&arguments, program).env("PICTURES", folder))
+}
+
+/// A program built for release with the page in it, or the one that MISSION names,
+/// whose page is then taken as it is.
+pub(crate) fn program() -> Result<PathBuf, String> {
+    if let Some(missing) = missing() {
+        return Err(format!("the web board cannot be built: {missing}"));
+    }
+    if let Some(program) = std::env::var_os("MISSION") {
+        install(&folder())?;
+        return std::path::absolute(program).map_err(|error| error.to_string());
+    }
+    build()?;
+    run::run(&mut run::cargo(&[
+        "build",
+        "--release",
+        "--package",
+        "mission",
+    ]))?;
+    Ok(run::target_folder()?.join("release/mission"))
 }
 
 fn folder() -> PathBuf {

@@ -3,8 +3,8 @@
 use crate::operation::{Operation, OperationSpec};
 use crate::operations::{
     access, attention, autopilot, board, code, communication, compute, config, context,
-    conversation, demo, engines, execution, knowledge, observe, overview, proposal, repository,
-    review, search, system, tools, worktree,
+    conversation, demo, docs, engines, execution, knowledge, observe, overview, proposal,
+    repository, review, search, system, tools, worktree,
 };
 
 /// Every operation there is.
@@ -103,6 +103,9 @@ pub const CATALOGUE: &[OperationSpec] = &[
     config::ConfigHistory::SPEC,
     config::ConfigUndo::SPEC,
     system::OperationFind::SPEC,
+    docs::DocsList::SPEC,
+    docs::DocsRead::SPEC,
+    docs::DocsSearch::SPEC,
     system::IncidentList::SPEC,
     system::IncidentResolve::SPEC,
     overview::Overview::SPEC,

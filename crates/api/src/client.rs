@@ -91,7 +91,7 @@ impl Client {
 
     /// As [`connect`](Self::connect), with a limit for each answer.
     pub fn connect_within(home: &Home, timeout: Duration) -> Result<Self, ClientError> {
-        let socket = home.socket().display().to_string();
+        let socket = home.socket_place().display().to_string();
         let stream =
             Stream::connect(home.socket_name()?).map_err(|source| match source.kind() {
                 io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {

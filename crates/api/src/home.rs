@@ -13,6 +13,8 @@ pub struct Home {
     config: PathBuf,
     data: PathBuf,
     run: PathBuf,
+    /// The log's folder, where it is not in the data folder.
+    logs: Option<PathBuf>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -26,7 +28,7 @@ pub enum HomeError {
     },
     #[error(
         "the socket path {path} is {length} bytes long, and the system allows {limit}: set \
-         MISSION_HOME or XDG_RUNTIME_DIR to a shorter path"
+         `ipc.socket_path`, MISSION_HOME or XDG_RUNTIME_DIR to a shorter one"
     )]
     SocketPathTooLong {
         path: String,
@@ -53,6 +55,16 @@ impl Home {
             config: root.join("config"),
             data: root.join("data"),
             run: root.join("run"),
+            logs: None,
+        }
+    }
+
+    /// The same home with its log in another folder.
+    #[must_use]
+    pub fn with_log_dir(self, folder: PathBuf) -> Self {
+        Self {
+            logs: Some(folder),
+            ..self
         }
     }
 
@@ -85,6 +97,7 @@ impl Home {
             config: config.ok_or(HomeError::NoHome)?.join("missiond"),
             data,
             run,
+            logs: None,
         })
     }
 
@@ -114,9 +127,16 @@ impl Home {
         self.data.join("mission.db")
     }
 
+    /// The database as it was before the last upgrade.
+    #[must_use]
+    pub fn database_before(&self) -> PathBuf {
+        self.data.join("mission.db.before")
+    }
+
     #[must_use]
     pub fn log_dir(&self) -> PathBuf {
-        self.data.join("logs")
+        let place = self.logs.clone();
+        place.unwrap_or_else(|| self.data.join("logs"))
     }
 
     #[must_use]
@@ -197,9 +217,17 @@ impl Home {
         &self.run
     }
 
+    /// The name of the socket in this home. A daemon that listens elsewhere leaves a link
+    /// to that place here, so that whoever knows the home finds it.
     #[must_use]
     pub fn socket(&self) -> PathBuf {
         self.run.join("daemon.sock")
+    }
+
+    /// Where the socket is.
+    #[must_use]
+    pub fn socket_place(&self) -> PathBuf {
+        socket_place(&self.socket())
     }
 
     #[must_use]
@@ -212,19 +240,32 @@ impl Home {
         self.run.join("daemon.pid")
     }
 
-    /// The name to listen on and to connect to: the socket's path.
+    /// The name to listen on and to connect to: where the socket is.
     pub fn socket_name(&self) -> Result<Name<'static>, HomeError> {
-        let socket = self.socket();
-        let length = socket.as_os_str().len();
-        if length > SOCKET_PATH_LIMIT {
-            return Err(HomeError::SocketPathTooLong {
-                path: socket.display().to_string(),
-                length,
-                limit: SOCKET_PATH_LIMIT,
-            });
-        }
+        let socket = self.socket_place();
+        Self::check_socket_length(&socket)?;
         Ok(socket.to_fs_name::<GenericFilePath>()?.into_owned())
     }
+
+    /// Whether a socket can have this path.
+    pub fn check_socket_length(path: &Path) -> Result<(), HomeError> {
+        let length = path.as_os_str().len();
+        if length <= SOCKET_PATH_LIMIT {
+            return Ok(());
+        }
+        Err(HomeError::SocketPathTooLong {
+            path: path.display().to_string(),
+            length,
+            limit: SOCKET_PATH_LIMIT,
+        })
+    }
+}
+
+/// Where the socket of this name is: the target of a link, which may be shorter than what
+/// the system takes as the path of a socket when the name is not.
+#[must_use]
+pub fn socket_place(name: &Path) -> PathBuf {
+    std::fs::read_link(name).unwrap_or_else(|_| name.to_owned())
 }
 
 #[cfg(test)]
@@ -294,7 +335,7 @@ mod tests {
             home.socket_name()
                 .unwrap_err()
                 .to_string()
-                .contains("set MISSION_HOME")
+                .contains("MISSION_HOME")
         );
     }
 }

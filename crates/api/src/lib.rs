@@ -37,7 +37,7 @@ pub use execution::{
     ExecutionWelcome, HookParams, METHOD_EXECUTION_HELLO, METHOD_HOOK, METHOD_OVERSIZED,
     OversizedParams,
 };
-pub use home::{Home, HomeError};
+pub use home::{Home, HomeError, socket_place};
 pub use hook_spool::{HookSpool, SpoolBatch, Spooled};
 pub use missiond_net::{Frame, FrameDecoder, MAX_FRAME};
 pub use openapi::openapi;

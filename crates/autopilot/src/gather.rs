@@ -182,7 +182,7 @@ impl Keys {
 pub(super) struct ExecutionFacts {
     lifecycle: ExecutionLifecycle,
     attention: ExecutionAttention,
-    activity: ExecutionActivity,
+    pub(super) activity: ExecutionActivity,
     requests: usize,
     undelivered: usize,
     prompted: Sent,

@@ -27,12 +27,9 @@ pub(super) async fn settle(
     };
     let now = shared.clock.now();
     let config = shared.config();
-    let watch = watches.of(
-        execution,
-        attempt.slot,
-        missiond_core::ExecutionActivity::Unknown,
-        now,
-    );
+    // The first look after a start makes the watch: what the agent does must be true then,
+    // because one that goes on doing it is not told of again.
+    let watch = watches.of(execution, attempt.slot, facts.activity, now);
     if watch.requests == facts.model_requests {
         return Ok(watch.spent.clone());
     }

@@ -6,6 +6,9 @@ mod code;
 mod context;
 mod conversation;
 mod daemon;
+mod docs;
+#[cfg(test)]
+mod documents_tests;
 mod duration;
 mod execution;
 mod groups;
@@ -18,6 +21,7 @@ mod semantic;
 mod slot;
 mod task;
 mod timeline;
+mod upgrade;
 mod web;
 mod worktree;
 
@@ -38,6 +42,7 @@ pub(crate) use code::{BeaconCommand, CodeArgs, CodeCommand};
 pub(crate) use context::{ContextCommand, SkillCommand};
 pub(crate) use conversation::{ConversationCommand, WithinArgs};
 pub(crate) use daemon::{DaemonCommand, Level, LogsArgs, ServiceManager};
+pub(crate) use docs::{DocsArgs, DocsCommand};
 pub(crate) use execution::{ExecutionCommand, HookArgs, RunArgs};
 use groups::meant_by;
 pub(crate) use journal::{JournalCommand, JournalFormat};
@@ -47,13 +52,14 @@ pub(crate) use mcp::{
 };
 pub(crate) use rehearse::RehearseArgs;
 pub(crate) use search::FindArgs;
-pub(crate) use semantic::{ReadingArgs, SemanticCommand};
+pub(crate) use semantic::{AnimateArgs, ReadingArgs, SemanticCommand};
 pub(crate) use slot::{AttachArgs, PictureArgs, SlotCommand, SpawnArgs};
 pub(crate) use task::{
     AddArgs, DraftArgs, EditArgs, ExportFormatArg, ImportArgs, ImportFormatArg, ListArgs,
     ProposeArgs, TaskCommand,
 };
 pub(crate) use timeline::{TimelineCommand, TraceOf};
+pub(crate) use upgrade::{UninstallArgs, UpgradeArgs};
 pub(crate) use web::{OpenArgs, TokenCommand};
 pub(crate) use worktree::WorktreeCommand;
 
@@ -160,6 +166,24 @@ byte for byte. A file that was changed since is left alone.")]
     /// Check this installation and say what to do about what is wrong.
     #[command(after_help = "Example:\n  mission doctor")]
     Doctor,
+    /// Install another version: verified, agents keep running, and back if it does not start.
+    #[command(after_help = "\
+Examples:
+  mission upgrade mission-0.2.0-x86_64-linux.tar.gz
+  mission upgrade https://example.com/mission-0.2.0-x86_64-linux.tar.gz --key release.pub
+
+SHA256SUMS and SHA256SUMS.minisig are read from beside the archive. The program and
+the database as they were before stay beside the new ones, as mission.before and
+mission.db.before.")]
+    Upgrade(UpgradeArgs),
+    /// Take missiond off this machine. Shows what would be removed; `--yes` does it.
+    #[command(after_help = "\
+Examples:
+  mission uninstall
+  mission uninstall --yes --keep-data
+
+`mission worktree list` shows what agents have done that is nowhere else: it goes too.")]
+    Uninstall(UninstallArgs),
     /// Start, stop and look into the daemon.
     #[command(subcommand)]
     Daemon(DaemonCommand),
@@ -201,6 +225,19 @@ With --wait the exit code says how it went:
     /// The board: tasks with dependencies, what is ready and what waits for what.
     #[command(subcommand)]
     Task(TaskCommand),
+    /// Read and search the documentation, without a network.
+    #[command(after_help = "\
+Examples:
+  mission docs
+  mission docs board
+  mission docs board_add
+  mission docs autopilot.max_agents
+  mission docs search merge conflict
+  mission docs --kind operation
+  mission docs --web
+
+Every operation and every key of the configuration has a page too.")]
+    Docs(DocsArgs),
     /// Find tasks, runs, questions, knowledge, code, conversations and commits by their words.
     #[command(after_help = "\
 Examples:

@@ -5,6 +5,7 @@ mod args;
 mod commands;
 mod connect;
 mod folder;
+mod packaged;
 mod process;
 
 use std::process::ExitCode;

@@ -1,6 +1,8 @@
 //! Starting and stopping the daemon's process from outside.
 
+use std::fs::File;
 use std::io::{BufRead, BufReader};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
@@ -9,6 +11,8 @@ use missiond_api::operations::system::{ControlAction, DaemonControl, DaemonContr
 use missiond_api::{Client, ClientError, Home};
 use missiond_core::ErrorCode;
 use missiond_daemon::{Instance, PidRecord};
+use missiond_os::files;
+use missiond_os::programs::own_program;
 use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
@@ -56,8 +60,26 @@ pub(crate) fn died(home: &Home) -> Option<u32> {
     (!record.is_alive()).then_some(record.pid)
 }
 
+/// What becomes of a daemon that has not answered in time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Overdue {
+    /// It may have much to do, and answers later.
+    Leave,
+    Kill,
+}
+
 /// Starts a daemon and returns when it answers, or says why it does not.
 pub(crate) fn start(home: &Home) -> Result<Started, Failure> {
+    start_program(home, &own_program()?, START_LIMIT, Overdue::Leave)
+}
+
+/// As [`start`], with this program.
+pub(crate) fn start_program(
+    home: &Home,
+    program: &Path,
+    limit: Duration,
+    overdue: Overdue,
+) -> Result<Started, Failure> {
     if let Ok(client) = Client::connect(home) {
         return Ok(Started::Already {
             pid: client.welcome().pid,
@@ -65,7 +87,7 @@ pub(crate) fn start(home: &Home) -> Result<Started, Failure> {
     }
     let deadline = Instant::now() + STOP_LIMIT;
     loop {
-        let refusal = match spawn_detached()? {
+        let refusal = match spawn_detached(program, limit, overdue)? {
             Startup::Ready { pid } => return Ok(Started::Now { pid }),
             Startup::AlreadyRunning { message } => message,
             Startup::Failed {
@@ -98,8 +120,8 @@ pub(crate) fn start(home: &Home) -> Result<Started, Failure> {
     }
 }
 
-fn spawn_detached() -> Result<Startup, Failure> {
-    let mut child = Command::new(std::env::current_exe()?)
+fn spawn_detached(program: &Path, limit: Duration, overdue: Overdue) -> Result<Startup, Failure> {
+    let mut child = Command::new(program)
         .args(["daemon", "run", "--detached"])
         .current_dir("/")
         .stdin(Stdio::null())
@@ -115,7 +137,7 @@ fn spawn_detached() -> Result<Startup, Failure> {
         }
         let _ = sender.send(line);
     });
-    match receiver.recv_timeout(START_LIMIT) {
+    match receiver.recv_timeout(limit) {
         Ok(line) if !line.is_empty() => serde_json::from_str(&line).map_err(|error| {
             Failure::new(
                 ErrorCode::Internal,
@@ -128,7 +150,11 @@ fn spawn_detached() -> Result<Startup, Failure> {
             Err(Failure::new(ErrorCode::Internal, message).hint("`mission daemon logs` shows why"))
         }
         Err(_) => {
-            let message = format!("no answer within {} s", START_LIMIT.as_secs());
+            if overdue == Overdue::Kill {
+                let _ = child.kill();
+                let _ = child.wait();
+            }
+            let message = format!("no answer within {} s", limit.as_secs());
             Err(Failure::new(ErrorCode::Timeout, message).hint("`mission daemon logs` shows why"))
         }
     }
@@ -193,6 +219,35 @@ pub(crate) fn stop(home: &Home, force: Force) -> Result<Stopped, Failure> {
     }
     let message = format!("the daemon is still there after {} s", STOP_LIMIT.as_secs());
     Err(Failure::new(ErrorCode::Timeout, message).hint("`mission daemon stop --force` kills it"))
+}
+
+/// While it is held no daemon can start in this home.
+#[derive(Debug)]
+pub(crate) struct Standstill {
+    _lock: Option<File>,
+}
+
+/// Stops the daemon, if one runs, and keeps others from starting.
+pub(crate) fn stop_and_hold(home: &Home, force: Force) -> Result<(Stopped, Standstill), Failure> {
+    /// Somebody may start one between the stop and the lock, but not again and again.
+    const ATTEMPTS: usize = 5;
+    let mut first = None;
+    for _ in 0..ATTEMPTS {
+        let stopped = stop(home, force)?;
+        if first.is_none() || first == Some(Stopped::WasNot) {
+            first = Some(stopped);
+        }
+        if !home.run_dir().exists() {
+            return Ok((Stopped::WasNot, Standstill { _lock: None }));
+        }
+        let lock = files::open_private_lock(&home.lock_file())?;
+        if lock.try_lock().is_ok() {
+            let stopped = first.unwrap_or(Stopped::WasNot);
+            return Ok((stopped, Standstill { _lock: Some(lock) }));
+        }
+    }
+    let message = "the daemon is started again and again by something else";
+    Err(Failure::new(ErrorCode::Conflict, message))
 }
 
 fn exited_within(home: &Home, limit: Duration) -> Result<bool, Failure> {

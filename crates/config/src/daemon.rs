@@ -1,8 +1,11 @@
 //! The daemon itself: where it stores things, what it serves on its socket, what
 //! it writes down and sends elsewhere.
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use missiond_api::Home;
+use missiond_core::LogLevel;
 use missiond_store::DbUrl;
 use serde::{Deserialize, Serialize};
 
@@ -37,6 +40,15 @@ pub enum JournalKeeping {
 
 section! {
     pub struct DaemonConfig: "daemon." {
+        /// Whether there may be a daemon. With `false` none starts, whoever asks for it: what
+        /// needs one says so, and `mission mcp` calls servers without. One that runs goes on
+        /// until it is stopped.
+        restart enabled: bool = true;
+        /// Whether a command that needs a daemon starts one when none runs. With `false`
+        /// only `mission up`, `mission daemon start` and a service do.
+        live auto_start: bool = true;
+        /// How often an external MCP server is asked for a sign of life, in seconds.
+        restart health_check_secs: u64 = 30, in 1..=3600;
         /// How long a stopping daemon waits for requests it has begun, in seconds.
         live drain_secs: u64 = 5, in 0..=8;
         /// How often the daemon's numbers are taken for plots over time, in seconds. Of
@@ -45,8 +57,19 @@ section! {
     }
 }
 
+impl DaemonConfig {
+    #[must_use]
+    pub fn health_check(&self) -> Duration {
+        Duration::from_secs(self.health_check_secs)
+    }
+}
+
 section! {
     pub struct IpcConfig: "ipc." {
+        /// Where the daemon listens instead of `daemon.sock` in its run folder: an absolute
+        /// path in a folder that only the user of the daemon may enter. Commands find it
+        /// through a link in the run folder.
+        restart socket_path: String = String::new();
         /// Connections at once; one more is told to come back.
         live max_connections: u32 = 512, in 1..=10_000;
         /// Requests at once on one connection.
@@ -63,6 +86,26 @@ impl IpcConfig {
     pub fn request_timeout(&self) -> Duration {
         Duration::from_secs(self.request_timeout_secs)
     }
+
+    /// Where the socket is, unless it is in the run folder.
+    #[must_use]
+    pub fn socket_path(&self) -> Option<&Path> {
+        (!self.socket_path.is_empty()).then(|| Path::new(&self.socket_path))
+    }
+
+    pub(crate) fn check(&self) -> Result<(), InvalidValue> {
+        let Some(path) = self.socket_path() else {
+            return Ok(());
+        };
+        let wrong = |message: String| Err(InvalidValue::new("ipc.socket_path", message));
+        if !path.is_absolute() || path.file_name().is_none() {
+            return wrong("must be the absolute path of a file".to_owned());
+        }
+        match Home::check_socket_length(path) {
+            Ok(()) => Ok(()),
+            Err(error) => wrong(format!("cannot be used: {error}")),
+        }
+    }
 }
 
 section! {
@@ -74,17 +117,32 @@ section! {
         restart max_file_mb: u64 = 10, in 1..=1000;
         /// Log files to keep, the one being written included.
         restart max_files: u32 = 5, in 1..=100;
+        /// The folder of the log, as an absolute path; empty means `logs` in the data folder.
+        /// It must belong to the user of the daemon, and nobody else may write there.
+        restart directory: String = String::new();
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum LogLevel {
-    Error,
-    Warn,
-    Info,
-    Debug,
-    Trace,
+impl LogConfig {
+    /// This home with the log where the configuration wants it.
+    #[must_use]
+    pub fn place(&self, home: Home) -> Home {
+        if self.directory.is_empty() {
+            home
+        } else {
+            home.with_log_dir(PathBuf::from(&self.directory))
+        }
+    }
+
+    pub(crate) fn check(&self) -> Result<(), InvalidValue> {
+        if self.directory.is_empty() || Path::new(&self.directory).is_absolute() {
+            return Ok(());
+        }
+        Err(InvalidValue::new(
+            "log.directory",
+            "must be an absolute path",
+        ))
+    }
 }
 
 section! {

@@ -162,12 +162,15 @@ fn unknown(what: &str, given: &str, known: impl Iterator<Item = &'static str>) -
 fn check_values(config: &Config) -> Result<(), InvalidValue> {
     check_slots(&config.slots)?;
     config.database.check()?;
+    config.ipc.check()?;
     config.http.check()?;
+    config.log.check()?;
     config.otlp.check()?;
     config.notifications.check()?;
     config.permissions.check()?;
     config.autopilot.check()?;
     config.mcp.check()?;
+    config.upgrade.check()?;
     config.knowledge.check()?;
     config.conversations.check()?;
     config.usage.check()

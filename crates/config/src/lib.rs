@@ -15,8 +15,6 @@ mod context;
 mod conversations;
 mod daemon;
 mod diagnose;
-#[cfg(test)]
-mod documents_tests;
 mod edit;
 pub mod history;
 mod http;
@@ -26,6 +24,7 @@ mod keys_tests;
 mod knowledge;
 mod mcp;
 mod quiet_hours;
+mod upgrade;
 mod usage;
 
 use std::path::Path;
@@ -39,8 +38,8 @@ pub use autopilot::{AutopilotConfig, SlotConfig};
 pub use context::ContextConfig;
 pub use conversations::ConversationsConfig;
 pub use daemon::{
-    DaemonConfig, DatabaseConfig, IpcConfig, JournalConfig, JournalKeeping, LogConfig, LogLevel,
-    OtlpConfig, RecordingConfig, TimelineConfig,
+    DaemonConfig, DatabaseConfig, IpcConfig, JournalConfig, JournalKeeping, LogConfig, OtlpConfig,
+    RecordingConfig, TimelineConfig,
 };
 pub use diagnose::ConfigError;
 use edit::written;
@@ -49,6 +48,7 @@ pub use http::HttpConfig;
 pub use keys::{KeySpec, Range, Reload};
 pub use knowledge::{EmbeddingProvider, KnowledgeConfig, SearchConfig};
 pub use mcp::{McpClientConfig, McpConfig};
+pub use upgrade::UpgradeConfig;
 pub use usage::{PriceConfig, UsageConfig};
 
 section! {
@@ -80,6 +80,7 @@ section! {
             context: ContextConfig,
             conversations: ConversationsConfig,
             usage: UsageConfig,
+            upgrade: UpgradeConfig,
         }
     }
 }
@@ -200,12 +201,12 @@ mod tests {
             [anomalies]\nsilent_secs = 5\n[notifications]\ndwell_secs = 1\n\
             [[permissions.rules]]\neffect = \"deny\"\ntool = \"Bash\"\n\
             [autopilot]\nmax_agents = 9\n[context]\ntokens = 900\n[conversations]\nprojects = [\"/src\"]\n\
-            [[usage.prices]]\nmodel = \"m\"\ninput = 1\noutput = 2\n[[slots]]\nname = \"a\"\nengine = \"claude\"\n";
+            [[usage.prices]]\nmodel = \"m\"\ninput = 1\noutput = 2\n[upgrade]\nkey = \"/k\"\n[[slots]]\nname = \"a\"\nengine = \"claude\"\n";
         let new = Config::parse(Path::new("/c/config.toml"), text).unwrap();
         let old = Config::default();
         let running = old.after_reload(&new);
         let changed: BTreeSet<_> = old.changed_keys(&new).iter().map(|spec| spec.key).collect();
-        assert_eq!(changed.len(), 19, "one of each section: {changed:?}");
+        assert_eq!(changed.len(), 20, "one of each section: {changed:?}");
         let values = [&old, &new, &running].map(Values::of);
         let [old_values, new_values, running_values] = &values;
         for spec in old.changed_keys(&new) {
@@ -290,6 +291,36 @@ mod tests {
         assert!(refused("[http]\nhosts = [\"a/b\"]\n").contains("line 2: `http.hosts`"));
         assert!(refused("[database]\nurl = \"mysql://x\"\n").contains("line 2"));
         assert!(refused("[otlp]\nendpoint = \"grpc://x\"\n").contains("http://"));
+    }
+
+    #[test]
+    fn places_are_absolute_and_a_socket_has_a_short_one() {
+        let socket = |path: &str| format!("[ipc]\nsocket_path = \"{path}\"\n");
+        let fine = socket("/run/user/1000/m/daemon.sock");
+        let config = Config::parse(Path::new("c"), &fine).unwrap();
+        let place = config.ipc.socket_path();
+        assert_eq!(place, Some(Path::new("/run/user/1000/m/daemon.sock")));
+        assert_eq!(Config::default().ipc.socket_path(), None);
+        for (wrong, expected) in [
+            (socket("daemon.sock"), "must be the absolute path of a file"),
+            (socket("/"), "must be the absolute path of a file"),
+            (
+                socket(&format!("/{}", "x".repeat(110))),
+                "is 111 bytes long, and the system allows 103",
+            ),
+            (
+                "[log]\ndirectory = \"logs\"\n".to_owned(),
+                "`log.directory` must be an absolute path",
+            ),
+            (
+                "[upgrade]\nkey = \"RWshort\"\n".to_owned(),
+                "`upgrade.key` must be a minisign key",
+            ),
+        ] {
+            let error = refused(&wrong);
+            assert!(error.contains(expected), "{error}");
+            assert!(error.contains("line 2"), "{error}");
+        }
     }
 
     #[test]

@@ -37,6 +37,12 @@ impl Paint {
         Self(false)
     }
 
+    /// Whether anything is painted.
+    #[must_use]
+    pub const fn is_on(self) -> bool {
+        self.0
+    }
+
     pub fn for_stdout() -> Self {
         Self(std::io::stdout().is_terminal() && wanted())
     }

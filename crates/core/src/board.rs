@@ -62,6 +62,12 @@ impl BoardTask {
         self.alternative_of.unwrap_or(self.id)
     }
 
+    /// Whether somebody ended it: what failed by itself has used up its attempts.
+    #[must_use]
+    pub const fn was_cancelled(&self) -> bool {
+        matches!(self.status, BoardTaskStatus::Failed) && self.tries < self.max_attempts
+    }
+
     /// Whether its verified work waits for a person instead of being merged: because
     /// one wants to look, because the work is left on its branch, or because others
     /// judge it in a pull request.

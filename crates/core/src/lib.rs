@@ -12,6 +12,7 @@ mod clock;
 mod config_kind;
 mod context;
 mod conversation;
+mod document;
 mod engine;
 mod entity;
 mod error;
@@ -20,6 +21,7 @@ mod from_text;
 mod glob;
 mod ids;
 mod knowledge;
+mod log_line;
 pub mod machines;
 mod nearest_name;
 mod panic;
@@ -47,6 +49,7 @@ pub use context::{ContextItem, ContextOutcome, ContextSource, ContextTokens, Sou
 pub use conversation::{
     Conversation, ConversationItem, ConversationTurn, SaidBy, ToolOutcome, TurnLimit,
 };
+pub use document::{DocHeading, DocHit, DocKind, DocLink, DocSummary};
 pub use engine::{CliEngine, InvalidEngineName, LoginState};
 pub use entity::{
     Anomaly, DaemonRun, Incident, IncidentState, Lease, RunEnd, Severity, Slot, SlotKind, Task,
@@ -63,6 +66,7 @@ pub use knowledge::{
     AuthorTier, EdgeKind, Entry, EntryCategory, EntryEdge, EntryMapLimit, EntryRevision, HitLimit,
     InvalidAuthorTier, InvalidEdgeKind, InvalidEntryCategory,
 };
+pub use log_line::{LogLevel, LogLine};
 pub use machines::{
     BoardTaskStatus, DeliveryStatus, EngineeringPhase, ExecutionActivity, ExecutionAttention,
     ExecutionLifecycle, ExtractionPhase, IllegalMove, PtyState, QuestionStatus, TaskStatus,

@@ -6,6 +6,7 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,20 +24,20 @@ use missiond_executions::database_journal::{DatabaseJournals, Holder};
 use missiond_executions::journals::HomeJournals;
 use missiond_executions::{self as executions, ExecutionError, Executions};
 use missiond_journal::FileStore;
+use missiond_log::Logging;
 use missiond_memory::code::CodeMaps;
 use missiond_memory::conversations::Conversations;
 use missiond_memory::knowledge::Knowledge;
 use missiond_operations::http_access::HttpAccess;
-use missiond_operations::logging::Logging;
-use missiond_operations::runs::ThisRun;
 use missiond_operations::settings::Settings;
 use missiond_operations::state::{Daemon, DaemonState, VERSION};
 use missiond_operations::toolhub::Toolhub;
 use missiond_operations::{operations, sampler};
+use missiond_os::files::{ClosedTo, use_own_dir};
 use missiond_runtime::{Component, OnPanic, Shutdown, Stage, Supervisor};
 use missiond_server::commander::Changes;
 use missiond_server::http::{HttpError, HttpServer};
-use missiond_server::ipc::{IpcError, IpcServer};
+use missiond_server::ipc::{IpcError, IpcServer, remove_socket};
 use missiond_server::otlp;
 use missiond_slots::{Slots, SlotsError};
 use missiond_store::{DbUrl, MissionDb, StoreError};
@@ -49,6 +50,7 @@ use tokio::sync::watch;
 
 use crate::failures;
 use crate::instance::{Instance, InstanceError};
+use crate::runs::ThisRun;
 use crate::signals::Signals;
 
 /// From the request to stop until the process is gone, whatever hangs.
@@ -61,6 +63,8 @@ pub enum StartError {
     Instance(#[from] InstanceError),
     #[error(transparent)]
     Config(#[from] ConfigError),
+    #[error("the daemon is switched off: `daemon.enabled` is false in {file}")]
+    Disabled { file: String },
     #[error("cannot write the log {path}: {source}")]
     Log { path: String, source: io::Error },
     #[error(transparent)]
@@ -86,6 +90,13 @@ pub enum StartError {
 }
 
 impl StartError {
+    /// The configuration of this home wants no daemon.
+    #[must_use]
+    pub fn disabled(home: &Home) -> Self {
+        let file = home.config_file().display().to_string();
+        Self::Disabled { file }
+    }
+
     #[must_use]
     pub fn code(&self) -> ErrorCode {
         match self {
@@ -93,7 +104,12 @@ impl StartError {
             Self::Instance(_) | Self::Log { .. } | Self::HttpAccess(_) => {
                 ErrorCode::StorageUnavailable
             }
-            Self::Config(_) | Self::Http(_) => ErrorCode::InvalidConfig,
+            Self::Config(_)
+            | Self::Disabled { .. }
+            | Self::Http(_)
+            | Self::Ipc(IpcError::Home(_) | IpcError::Folder { .. } | IpcError::Taken { .. }) => {
+                ErrorCode::InvalidConfig
+            }
             Self::Store(error) => error.code(),
             Self::Timeline(error) => error.code(),
             Self::Slots(error) => error.code(),
@@ -109,7 +125,10 @@ impl StartError {
     pub fn way_out(&self, home: &Home) -> Option<String> {
         let key = match self {
             Self::Config(error) => error.key()?,
+            Self::Disabled { .. } => "daemon.enabled",
+            Self::Log { .. } => "log.directory",
             Self::Http(_) => "http.listen",
+            Self::Ipc(_) => "ipc.socket_path",
             Self::Store(
                 StoreError::BadUrl { .. }
                 | StoreError::MissingDirectory { .. }
@@ -135,9 +154,13 @@ pub struct Ready {
 pub async fn run(home: Home, ready: impl FnOnce(&Ready)) -> Result<(), StartError> {
     let instance = Instance::acquire(&home)?;
     let config = Config::load(&home.config_file());
+    // A file that cannot be used says nothing of the log either.
     let log = config.as_ref().map(|config| config.log.clone());
-    let logging = start_log(&home, &log.unwrap_or_default())?;
+    let log = log.unwrap_or_default();
+    let home = log.place(home);
+    let logging = start_log(&home, &log)?;
     let started = match config {
+        Ok(config) if !config.daemon.enabled => Err(StartError::disabled(&home)),
         Ok(config) => start(home.clone(), &instance, config, logging.clone()).await,
         Err(error) => Err(error.into()),
     };
@@ -197,7 +220,7 @@ pub async fn run(home: Home, ready: impl FnOnce(&Ready)) -> Result<(), StartErro
         let _ = exporter.await;
     }
     signals.abort();
-    let _ = std::fs::remove_file(daemon.home.socket());
+    remove_socket(&daemon.home);
     match &closed {
         Ok(()) => tracing::info!("daemon stopped"),
         Err(error) => {
@@ -256,11 +279,15 @@ async fn go_on(base: Base, run: ThisRun) -> Result<Started, StartError> {
 
 fn start_log(home: &Home, config: &LogConfig) -> Result<Logging, StartError> {
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
-    let file = home.log_file();
-    Logging::start(&file, config).map_err(|source| StartError::Log {
-        path: file.display().to_string(),
+    let (folder, file) = (home.log_dir(), home.log_file());
+    let failed = |path: &Path, source| StartError::Log {
+        path: path.display().to_string(),
         source,
-    })
+    };
+    if !config.directory.is_empty() {
+        use_own_dir(&folder, ClosedTo::Writing).map_err(|source| failed(&folder, source))?;
+    }
+    Logging::start(&file, config).map_err(|source| failed(&file, source))
 }
 
 /// What every component stands on.
@@ -358,8 +385,14 @@ struct Gateways {
 
 /// Phase 3: what the daemon reaches out to, and who may reach it.
 fn gateways(base: &Base) -> Result<Gateways, StartError> {
-    let toolhub = Toolhub::new(&base.home, &base.timeline, &base.metrics, &base.supervisor)
-        .map_err(StartError::Toolhub)?;
+    let toolhub = Toolhub::new(
+        &base.home,
+        &base.timeline,
+        &base.metrics,
+        &base.supervisor,
+        base.config.borrow().daemon.health_check(),
+    )
+    .map_err(StartError::Toolhub)?;
     let http_access = HttpAccess::new(&base.home, base.db.clone(), Arc::clone(&base.clock))
         .map_err(StartError::HttpAccess)?;
     Ok(Gateways {
@@ -682,7 +715,7 @@ async fn engines(daemon: &Daemon) -> Result<Engines, StartError> {
         );
         engines.http = Some(supervisor.spawn("HTTP server", None, OnPanic::Shutdown, served));
     }
-    let server = IpcServer::bind(&daemon.home)?;
+    let server = IpcServer::bind(&daemon.home, &config.ipc)?;
     let served = server.serve(Arc::clone(daemon), operations, changes, supervisor.clone());
     engines.ipc = Some(supervisor.spawn("IPC server", None, OnPanic::Shutdown, served));
     Ok(engines)

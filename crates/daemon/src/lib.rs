@@ -7,6 +7,7 @@
 mod bootstrap;
 mod failures;
 mod instance;
+mod runs;
 mod signals;
 
 pub use bootstrap::{Ready, StartError, database_url, run};

@@ -383,8 +383,8 @@ fn own_server(
     access: &Path,
     offered: &[SignalType],
 ) -> Result<(McpServer, HookCommand), ExecutionError> {
-    let command =
-        std::env::current_exe().map_err(|error| ExecutionError::Invalid(error.to_string()))?;
+    let command = missiond_os::programs::own_program()
+        .map_err(|error| ExecutionError::Invalid(error.to_string()))?;
     let access = access.to_str().map(str::to_owned).ok_or_else(|| {
         ExecutionError::Invalid(format!("{} is not a path in text", access.display()))
     })?;
@@ -413,7 +413,7 @@ fn program(
 ) -> Result<(PathBuf, Vec<String>), ExecutionError> {
     let name = match adapter.source() {
         ProgramSource::OwnBinary => {
-            let own = std::env::current_exe();
+            let own = missiond_os::programs::own_program();
             let own = own.map_err(|error| ExecutionError::Invalid(error.to_string()))?;
             return Ok((own, args));
         }

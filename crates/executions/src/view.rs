@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use missiond_core::ExecutionId;
+use missiond_core::{ExecutionId, SlotId};
 use missiond_journal::{ExecutionState, replay};
 use missiond_runtime::blocking;
 use missiond_store::executions::{self, ExecutionFilter, ExecutionRow};
+use missiond_store::{StoreError, Tx, slots};
 
 use super::Executions;
 use super::journal_page::{self, Part, RecordPage};
@@ -80,7 +81,8 @@ impl Executions {
             .state)
     }
 
-    /// The execution with this id, or the newest in the open slot of this name.
+    /// The execution with this id, or the newest in the slot of this name: the open one,
+    /// else the one that bore it last.
     pub async fn find(&self, reference: &str) -> Result<ExecutionRow, ExecutionError> {
         let shown: String = reference.chars().take(64).collect();
         let missing = || ExecutionError::NotFound(shown.escape_default().to_string());
@@ -88,9 +90,9 @@ impl Executions {
         let row = if let Ok(id) = reference.parse::<ExecutionId>() {
             db.read(move |tx| Box::pin(executions::get(tx, id))).await?
         } else {
-            let open = self.context.slots.find(reference).ok_or_else(missing)?;
-            let slot = open.slot.id;
-            db.read(move |tx| Box::pin(executions::in_slot(tx, slot)))
+            let open = self.context.slots.find(reference).map(|open| open.slot.id);
+            let name = shown.clone();
+            db.read(move |tx| Box::pin(in_slot_named(tx, open, name)))
                 .await?
         };
         row.ok_or_else(missing)
@@ -140,5 +142,20 @@ impl Executions {
     /// Where the journal of an execution is, for a person.
     pub fn journal_location(&self, execution: ExecutionId) -> String {
         self.context.journals.location(execution)
+    }
+}
+
+async fn in_slot_named(
+    tx: &mut Tx<'_>,
+    open: Option<SlotId>,
+    name: String,
+) -> Result<Option<ExecutionRow>, StoreError> {
+    let slot = match open {
+        Some(open) => Some(open),
+        None => slots::last_closed(tx, &name).await?.map(|slot| slot.id),
+    };
+    match slot {
+        Some(slot) => executions::in_slot(tx, slot).await,
+        None => Ok(None),
     }
 }

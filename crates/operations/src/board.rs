@@ -233,7 +233,7 @@ async fn retry(call: Call, params: BoardRetryParams) -> Result<BoardTask, ApiErr
 async fn cancel(call: Call, params: BoardCancelParams) -> Result<BoardTask, ApiError> {
     let reason = params
         .reason
-        .map_or_else(|| "it was cancelled".to_owned(), Text::into_string);
+        .map_or_else(|| "no reason was given".to_owned(), Text::into_string);
     let cancelled = call
         .daemon
         .board

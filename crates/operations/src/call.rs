@@ -4,6 +4,7 @@
 //! turns a panic into an error and an incident, and counts and tells the outcome.
 //! No presentation does any of that for itself.
 
+use crate::call_log::{CallLine, CallLog};
 use crate::state::Daemon;
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -31,6 +32,38 @@ pub enum Asker {
     Program,
     /// A model, by MCP.
     Agent,
+}
+
+/// A client as the log names it: the way it came in, the number of its connection or of
+/// its access, and what it calls itself. Nothing of it is secret, and nothing decides by it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClientId(Arc<str>);
+
+/// What a client calls itself is as long as it likes.
+const CLIENT_NAME: usize = 64;
+
+impl ClientId {
+    /// `way` is `ipc`, `http`, `mcp` or `agent`; `number` tells clients of one way apart.
+    #[must_use]
+    pub fn new(way: &str, number: impl std::fmt::Display, name: &str) -> Self {
+        let name = name.chars().filter(|c| !c.is_control());
+        let name: String = name.take(CLIENT_NAME).collect();
+        let id = match name.as_str() {
+            "" => format!("{way}-{number}"),
+            name => format!("{way}-{number} {name}"),
+        };
+        Self(id.into())
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Display for ClientId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
 }
 
 impl Asker {
@@ -65,6 +98,7 @@ type Handler = Box<
 pub struct Operations {
     daemon: Daemon,
     handlers: HashMap<&'static str, Handler>,
+    log: CallLog,
 }
 
 impl std::fmt::Debug for Operations {
@@ -80,6 +114,7 @@ impl Operations {
         Self {
             daemon,
             handlers: HashMap::with_capacity(CATALOGUE.len()),
+            log: CallLog::default(),
         }
     }
 
@@ -128,8 +163,9 @@ impl Operations {
         &self,
         name: &str,
         params: Option<Box<RawValue>>,
+        client: &ClientId,
     ) -> Result<Box<RawValue>, ApiError> {
-        self.call_reporting(name, params, Asker::Person, Reporter::default())
+        self.call_reporting(name, params, Asker::Person, client, Reporter::default())
             .await
     }
 
@@ -139,6 +175,7 @@ impl Operations {
         name: &str,
         params: Option<Box<RawValue>>,
         asker: Asker,
+        client: &ClientId,
         reporter: Reporter,
     ) -> Result<Box<RawValue>, ApiError> {
         let Some((&name, handler)) = self.handlers.get_key_value(name) else {
@@ -160,6 +197,8 @@ impl Operations {
         let _in_flight = Defer(|| metrics.requests_in_flight.down());
         let mut ending = Ending {
             daemon: &self.daemon,
+            log: &self.log,
+            line: self.log.begin(name, params.as_deref(), client),
             operation: name,
             trace,
             started,
@@ -187,10 +226,12 @@ impl Operations {
     }
 }
 
-/// Counts a call and tells the timeline of it when it is over, also when its
+/// Counts a call, logs it and tells the timeline of it when it is over, also when its
 /// caller went away first.
 struct Ending<'a> {
     daemon: &'a Daemon,
+    log: &'a CallLog,
+    line: Option<CallLine>,
     operation: &'static str,
     trace: TraceContext,
     started: Instant,
@@ -205,6 +246,9 @@ impl Drop for Ending<'_> {
             Some(_) => Outcome::Failed,
         };
         self.daemon.metrics.request_finished(outcome, took);
+        if let Some(line) = self.line.take() {
+            self.log.write(&line, took, self.error);
+        }
         let finished = Event::OperationFinished {
             operation: self.operation.to_owned(),
             micros: u64::try_from(took.as_micros()).unwrap_or(u64::MAX),

@@ -6,20 +6,21 @@ mod access;
 mod alternatives;
 mod attention;
 mod autopilot;
+mod availability;
 mod board;
 mod call;
+mod call_log;
 mod code;
 mod communication;
 mod compute;
 mod context;
 mod conversation;
 mod demo;
+pub mod docs;
 mod engines;
 mod execution;
 pub mod http_access;
 mod knowledge;
-pub mod log_reader;
-pub mod logging;
 mod observe;
 mod overview;
 mod proposal;
@@ -27,7 +28,6 @@ pub mod reload;
 mod repository;
 mod review;
 mod run_facts;
-pub mod runs;
 pub mod sampler;
 mod screenshot;
 mod search;
@@ -50,7 +50,7 @@ use std::sync::Arc;
 
 use crate::state::Daemon;
 
-pub use call::{Asker, Call, Operations, Reporter, check_kinds};
+pub use call::{Asker, Call, ClientId, Operations, Reporter, check_kinds};
 
 /// Every operation with its handler.
 #[must_use]
@@ -66,6 +66,7 @@ pub fn operations(daemon: Daemon) -> Arc<Operations> {
     context::register(&mut operations);
     conversation::register(&mut operations);
     demo::register(&mut operations);
+    docs::register(&mut operations);
     engines::register(&mut operations);
     execution::register(&mut operations);
     knowledge::register(&mut operations);

@@ -12,6 +12,7 @@ use missiond_api::operations::observe::{
 };
 use missiond_config::UsageConfig;
 use missiond_core::{BoardTask, BoardTaskId, CliEngine, ErrorCode, Text, Timestamp};
+use missiond_log::reader::{self, From, LogFilter};
 use missiond_memory::{cost, prices};
 use missiond_runtime::blocking;
 use missiond_store::conversations::usage::{self as of_conversations, ByModel, Spent};
@@ -20,7 +21,6 @@ use missiond_store::token_usage::{self, Tokens, Used, day_of};
 use missiond_store::{StoreError, board};
 
 use crate::call::{Call, Operations, of_store};
-use crate::log_reader::{self, From, LogFilter};
 use crate::sampler::RATES;
 
 const MOST_NAMED: u32 = 50;
@@ -35,7 +35,7 @@ async fn logs(call: Call, params: DaemonLogsParams) -> Result<LogPage, ApiError>
     let limit = params.limit.to_usize();
     let place = |name: &Option<Text<200, 0>>| {
         let place = name.as_deref().map(str::parse).transpose();
-        place.map_err(|error: log_reader::InvalidLogPosition| {
+        place.map_err(|error: reader::InvalidLogPosition| {
             ApiError::invalid_params(error.to_string())
         })
     };
@@ -55,7 +55,7 @@ async fn logs(call: Call, params: DaemonLogsParams) -> Result<LogPage, ApiError>
     };
     let file = call.daemon.home.log_file();
     let path = file.clone();
-    let read = move || log_reader::read(&path, from, &wanted, limit);
+    let read = move || reader::read(&path, from, &wanted, limit);
     let read = blocking(read).await.map_err(|error| {
         let message = format!("the log {} cannot be read: {error}", file.display());
         ApiError::new(ErrorCode::StorageUnavailable, message)

@@ -7,14 +7,13 @@ use missiond_api::Home;
 use missiond_autopilot::board::Board;
 use missiond_config::Config;
 use missiond_core::{Clock, DaemonId, Timestamp};
+use missiond_log::Logging;
 use missiond_runtime::{Shutdown, Supervisor};
 use missiond_store::{DbUrl, MissionDb};
 use missiond_timeline::metrics::Metrics;
 use missiond_timeline::{Consumers, Timeline};
 use parking_lot::Mutex;
 use tokio::sync::watch;
-
-use crate::logging::Logging;
 
 /// A handle to the running daemon.
 pub type Daemon = Arc<DaemonState>;

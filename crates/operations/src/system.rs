@@ -12,10 +12,12 @@ use missiond_api::operations::system::{
 use missiond_config::{Config, KeyValue, Reload};
 use missiond_core::{ErrorCode, Event, IncidentState};
 use missiond_runtime::Stage;
+use missiond_store::daemon_state;
 use missiond_store::incidents::{self, IncidentFilter};
 use missiond_store::timeline::{self, NewEvent};
 use missiond_timeline::metrics::MetricsSnapshot;
 
+use crate::availability;
 use crate::call::{Call, Operations, of_store};
 use crate::reload;
 use crate::state::VERSION;
@@ -61,15 +63,20 @@ async fn health(call: Call, _: NoParams) -> Result<HealthReport, ApiError> {
 
 async fn status(call: Call, _: NoParams) -> Result<StatusReport, ApiError> {
     let daemon = &call.daemon;
-    let open = daemon
+    let (host, now) = (daemon.host.clone(), daemon.clock.now());
+    let (open, runs) = daemon
         .db
-        .read(|tx| {
+        .read(move |tx| {
+            let host = host.clone();
             Box::pin(async move {
                 let open = IncidentFilter {
                     state: Some(IncidentState::Open),
                     limit: u32::MAX,
                 };
-                incidents::list(tx, &open).await
+                let since = now.minus(availability::WINDOW);
+                let runs = daemon_state::seen_since(tx, &host, since, availability::MOST_RUNS);
+                let runs = runs.await?;
+                Ok((incidents::list(tx, &open).await?, runs))
             })
         })
         .await
@@ -94,7 +101,7 @@ async fn status(call: Call, _: NoParams) -> Result<StatusReport, ApiError> {
         host: daemon.host.clone(),
         started_at: daemon.started_at,
         uptime_secs: daemon.metrics.uptime().as_secs(),
-        socket: daemon.home.socket().display().to_string(),
+        socket: daemon.home.socket_place().display().to_string(),
         http: daemon
             .http_address()
             .map(|address| format!("http://{address}")),
@@ -108,6 +115,7 @@ async fn status(call: Call, _: NoParams) -> Result<StatusReport, ApiError> {
         consumers: consumers.into_iter().map(consumer_status).collect(),
         open_incidents: open.len() as u64,
         open_questions: waiting.len() as u64,
+        availability: availability::availability(&runs, now),
     })
 }
 

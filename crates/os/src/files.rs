@@ -26,6 +26,37 @@ pub fn create_private_dir(path: &Path) -> io::Result<()> {
         .create(path)
 }
 
+/// What other users must not be able to do in a folder that a person chose for us.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ClosedTo {
+    Writing,
+    /// Neither read, write nor reach what is in it.
+    Everything,
+}
+
+/// Makes a folder for its owner alone, or checks one that is there: it must belong to the
+/// user of this process and be closed to others. Its mode is the person's and stays.
+pub fn use_own_dir(path: &Path, closed: ClosedTo) -> io::Result<()> {
+    let refused = |why: &str| Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
+    create_private_dir(path)?;
+    let folder = fs::metadata(path)?;
+    if !folder.is_dir() {
+        return refused("it is not a folder");
+    }
+    if folder.uid() != rustix::process::geteuid().as_raw() {
+        return refused("it belongs to another user");
+    }
+    match closed {
+        ClosedTo::Writing if folder.mode() & 0o022 != 0 => {
+            refused("other users may write there; `chmod go-w` closes it")
+        }
+        ClosedTo::Everything if folder.mode() & 0o077 != 0 => {
+            refused("other users may enter it; `chmod 700` closes it")
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Replaces a file of ours, or makes it: mode 0600, on disk when this returns.
 /// A symbolic link of that name is itself replaced, so that nobody who can put
 /// a link there chooses what is written to.

@@ -261,7 +261,7 @@ impl Slots {
         if taken.is_some() {
             return Err(SlotsError::NameTaken(spec.name));
         }
-        let executable = std::env::current_exe().map_err(host::LaunchError::from)?;
+        let executable = missiond_os::programs::own_program().map_err(host::LaunchError::from)?;
         let (record, mut child) = host::launch(&executable, &spec).await?;
         // The host is this process's child until one of them ends.
         self.tasks

@@ -87,6 +87,36 @@ pub async fn list(tx: &mut Tx<'_>, limit: u32) -> Result<Vec<DaemonRun>, StoreEr
         .collect()
 }
 
+/// A run and the last sign of life of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SeenRun {
+    pub run: DaemonRun,
+    pub last_seen: Timestamp,
+}
+
+/// The runs of a host that were alive after `since`, the oldest first; of very many the
+/// newest `limit`.
+pub async fn seen_since(
+    tx: &mut Tx<'_>,
+    host: &str,
+    since: Timestamp,
+    limit: u32,
+) -> Result<Vec<SeenRun>, StoreError> {
+    let sql = format!(
+        "SELECT {COLUMNS}, heartbeat_at FROM daemon_state WHERE host = $1 \
+         AND (heartbeat_at >= $2 OR ended_at >= $2) ORDER BY started_at DESC, id DESC LIMIT $3"
+    );
+    let params = [host.into(), since.into(), limit.into()];
+    let rows = tx.query(&sql, &params).await?;
+    let seen = |row: &Row| {
+        Ok(SeenRun {
+            run: decode(row)?,
+            last_seen: row.get(7)?,
+        })
+    };
+    rows.iter().rev().map(seen).collect()
+}
+
 /// When the run was last known alive.
 pub async fn last_heartbeat(
     tx: &mut Tx<'_>,

@@ -70,6 +70,11 @@ mod url;
 mod value;
 pub mod watermarks;
 
+/// Copies of a SQLite database that nobody uses.
+pub mod backup {
+    pub use crate::sqlite::backup::{restore, save, schema_version};
+}
+
 pub use db::MissionDb;
 pub use engine::Engine;
 pub use error::StoreError;

@@ -30,6 +30,8 @@ pub struct HubSettings {
     pub pins: PathBuf,
     pub keeper: KeeperCommand,
     pub supervisor: Supervisor,
+    /// How often a connected server is asked for a sign of life.
+    pub health_check: Duration,
     pub listener: Box<dyn Fn(HubEvent) + Send + Sync>,
 }
 
@@ -62,6 +64,7 @@ pub(crate) struct Environment {
     pub(crate) keeper: KeeperCommand,
     pub(crate) pins: Pins,
     pub(crate) supervisor: Supervisor,
+    pub(crate) health_check: Duration,
     listener: Box<dyn Fn(HubEvent) + Send + Sync>,
     is_stopping: AtomicBool,
 }
@@ -132,6 +135,7 @@ impl Hub {
                 keeper: settings.keeper,
                 pins: Pins::new(settings.pins),
                 supervisor: settings.supervisor,
+                health_check: settings.health_check,
                 listener: settings.listener,
                 is_stopping: AtomicBool::new(false),
             }),

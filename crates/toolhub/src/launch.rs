@@ -32,7 +32,7 @@ impl KeeperCommand {
     /// The program that runs now, whose command `mcp-keep` is the keeper.
     pub fn of_this_program() -> std::io::Result<Self> {
         Ok(Self {
-            program: std::env::current_exe()?,
+            program: missiond_os::programs::own_program()?,
             arguments: vec!["mcp-keep".to_owned()],
         })
     }

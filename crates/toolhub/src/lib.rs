@@ -44,7 +44,7 @@ pub use link::Progress;
 pub use pins::HoldReason;
 pub use register::{
     ChangedSince, Plan, RegisterError, Registration, UndoOutcome, Undone, apply as apply_plan,
-    is_used, plan, undo,
+    is_used, plan, registered_files, undo,
 };
 pub use schema::mismatch;
 pub use server::{ServerState, ServerStatus};

@@ -55,16 +55,23 @@ export function App() {
   return <Shell />;
 }
 
+/** The view that a login link names, as `mission docs --web` does; the first one otherwise. */
+function wanted(): string {
+  const to = new URLSearchParams(location.search).get("to") ?? "/";
+  // A path of ours: what begins with two slashes is another host.
+  return /^\/(?![/\\])/.test(to) ? to : "/";
+}
+
 async function open(): Promise<Stage> {
   try {
     const code = location.pathname === "/login" ? location.hash.slice(1) : "";
     if (code) {
       // The code is used up by this: it must not stay in the history.
-      history.replaceState(null, "", "/login");
+      history.replaceState(null, "", `/login${location.search}`);
       await signIn(code);
     }
     await openSession();
-    if (location.pathname === "/login") history.replaceState(null, "", "/");
+    if (location.pathname === "/login") history.replaceState(null, "", wanted());
     void live.start();
     registerWorker();
     return { kind: "inside" };

@@ -8,6 +8,7 @@ import { useLocation } from "wouter";
 import { Agree } from "../attention/Agree";
 import { NOT_OVER } from "../board/useBoard";
 import { useOperation } from "../daemon/queries";
+import { docsLink, isLookedUp } from "../docs/kinds";
 import type { Question, SearchHit, SearchKind } from "../generated/operations";
 import { type Command, start } from "../parts/command";
 import { usePageCommands } from "./pageCommands";
@@ -47,7 +48,7 @@ export function Palette({ close }: { close: () => void }) {
   const [answering, setAnswering] = useState<Answer>();
   const things = useThingCommands(typed);
   const worded = useMemo(() => withWords(things, typed), [things, typed]);
-  const entries = useEntries(things, typed === "");
+  const entries = useEntries(things, typed);
   const remote = useFound(worded.length > 0 ? "" : typed);
   const found = useMemo(() => {
     const taken = new Set(worded.map((entry) => entry.id));
@@ -197,8 +198,10 @@ function withWords(things: ThingCommand[], typed: string): Entry[] {
     });
 }
 
-function useEntries(things: ThingCommand[], onlyHere: boolean): Entry[] {
+function useEntries(things: ThingCommand[], typed: string): Entry[] {
   const [, navigate] = useLocation();
+  const onlyHere = typed === "";
+  const documentation = useDocumentation(typed);
   const ofPage = usePageCommands();
   const slots = useOperation("slot_list", { all: false });
   const tasks = useOperation("board_list", { status: NOT_OVER, limit: 50 });
@@ -232,11 +235,40 @@ function useEntries(things: ThingCommand[], onlyHere: boolean): Entry[] {
         where: "terminal",
         run: () => navigate(`/slots/${slot.slot}`),
       })),
+      ...documentation,
       ...(onlyHere ? [] : things.filter(({ isHere }) => !isHere).map((command) => entryOf(command))),
     ];
     const known = new Set<string>();
     return entries.filter(({ id }) => !known.has(id) && known.add(id));
-  }, [things, onlyHere, ofPage, slots.data, tasks.data, navigate]);
+  }, [things, onlyHere, documentation, ofPage, slots.data, tasks.data, navigate]);
+}
+
+/**
+ * The pages of the documentation. One for every operation and every key would be in the
+ * way of all else: those are found by who asks for the documentation or types such a name.
+ */
+function useDocumentation(typed: string): Entry[] {
+  const [, navigate] = useLocation();
+  const list = useOperation("docs_list", {});
+  const withLookups = /^\s*docs\b|\w[._]\w/i.test(typed);
+  return useMemo(
+    () =>
+      (list.data?.pages ?? [])
+        .filter(({ kind }) => withLookups || !isLookedUp(kind))
+        .map(({ path, title, kind }) => ({
+          id: `docs-${path}`.replaceAll(/[^\w.-]+/g, "-"),
+          name: `Docs: ${title}`,
+          also: "documentation help",
+          label: (
+            <>
+              Docs: <span className={isLookedUp(kind) ? "mono" : ""}>{title}</span>
+            </>
+          ),
+          where: "docs",
+          run: () => navigate(docsLink(path)),
+        })),
+    [list.data, withLookups, navigate],
+  );
 }
 
 const KINDS: Record<SearchKind, string> = {

@@ -1,6 +1,6 @@
 // The frame around every view: the rail, the palette, and what the connection is.
 
-import { Suspense, useEffect, useState, useSyncExternalStore } from "react";
+import { Suspense, useEffect, useLayoutEffect, useState, useSyncExternalStore } from "react";
 import { Link, Redirect, Route, Switch, useLocation, useSearch } from "wouter";
 
 import { live } from "../daemon/live";
@@ -15,6 +15,7 @@ import { useNotificationPress, useNotifications } from "./notifications";
 import { Palette } from "./Palette";
 import { viewInProject } from "./Project";
 import { useShortcuts } from "./shortcuts";
+import { countInTab, nameTab } from "./tab";
 import { GROUPS, PAGES, type View, viewAt, VIEWS } from "./views";
 
 export function Shell() {
@@ -23,11 +24,9 @@ export function Shell() {
   const [palette, setPalette] = useState(false);
   const [keys, setKeys] = useState(false);
 
-  useEffect(() => {
-    setMenu(false);
-    const view = viewAt(location);
-    document.title = view ? `${view.name} · mission` : "mission";
-  }, [location]);
+  useEffect(() => setMenu(false), [location]);
+  // Before the effects of the view, which may have a better name for what it shows.
+  useLayoutEffect(() => nameTab(viewAt(location)?.name ?? ""), [location]);
 
   useNotifications(navigate);
   useNotificationPress(navigate);
@@ -44,7 +43,7 @@ export function Shell() {
       <Rail open={menu} onPalette={() => setPalette(true)} onClose={() => setMenu(false)} />
       <main className="main" id="main">
           <Connection />
-          <Boundary key={location}>
+          <Boundary key={viewAt(location)?.isOneFrame ? viewAt(location)?.path : location}>
             <Suspense fallback={<Opening />}>
               <Switch>
                 {PAGES.map((page) => (
@@ -92,10 +91,7 @@ interface RailProps {
 function Rail({ open, onPalette, onClose }: RailProps) {
   const [location] = useLocation();
   const waits = useNeedsYou();
-  useEffect(() => {
-    const title = document.title.replace(/^\(\d+\) /, "");
-    document.title = waits > 0 ? `(${waits}) ${title}` : title;
-  }, [waits, location]);
+  useEffect(() => countInTab(waits), [waits]);
   return (
     <>
       {open ? <div className="rail-shade" onClick={onClose} /> : null}
@@ -123,6 +119,11 @@ function Rail({ open, onPalette, onClose }: RailProps) {
           ))}
         </nav>
         <div className="rail-foot">
+          <nav aria-label="Help">
+            {VIEWS.filter((view) => view.group === "Help").map((view) => (
+              <ViewLink key={view.path} view={view} waits={waits} here={viewAt(location) === view} />
+            ))}
+          </nav>
           <LiveMark />
         </div>
       </header>

@@ -32,3 +32,12 @@ export function useNarrowed(): [URLSearchParams, (changes: Narrowing) => void] {
 export function go(address: string): void {
   navigate(address, { replace: address.split("?")[0] === window.location.pathname });
 }
+
+/** Of an address that somebody typed, a sign may be no code of one. */
+export function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}

@@ -32,6 +32,7 @@ const FORMS: PageCommand[] = [
   reloadConfiguration,
   { name: "Show usage and cost", also: "settings tokens money budget prices", run: () => go("/system/usage") },
   { name: "Show the log", also: "settings", run: () => go("/system/logs") },
+  { name: "Search the documentation", also: "docs help manual guide", run: searchDocs },
 ];
 
 const THEMES: [Theme, string][] = [
@@ -82,4 +83,10 @@ function openOnBoard(dialog: BoardDialog): void {
   const search = new URLSearchParams(window.location.pathname === "/board" ? window.location.search : "");
   search.set("new", dialog);
   go(`/board?${search}`);
+}
+
+/** A page that is open there stays. */
+function searchDocs(): void {
+  const at = window.location.pathname;
+  go(`${at.startsWith("/docs") ? at : "/docs"}?search`);
 }

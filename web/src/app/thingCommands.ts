@@ -20,6 +20,7 @@ import { revokeAccess } from "../system/accessCommands";
 import { resolveIncident } from "../system/incidentCommands";
 import { removeRule } from "../system/rules";
 import { controlCommands, removeServer } from "../tools/serverCommands";
+import { decoded } from "./address";
 import { isOfProject } from "./Project";
 
 export interface ThingCommand extends Command {
@@ -150,15 +151,6 @@ function usePage(overview: OverviewReport | undefined): Page {
     const about = work.data.title ? { about: work.data.title } : {};
     return { names, work: commands.map((command) => ({ ...command, ...about })) };
   }, [view, id, onNow, run.data?.task, work.data, status]);
-}
-
-/** Of an address that somebody typed, a sign may be no code of one. */
-function decoded(part: string): string {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return part;
-  }
 }
 
 /** These names, and those of the agents and tasks that go by one of them. */

@@ -14,8 +14,11 @@ export interface View {
   name: string;
   /** After `g`. */
   key: string;
-  group: "Work" | "Memory" | "System";
+  /** Help is at the foot of the rail. */
+  group: "Work" | "Memory" | "System" | "Help";
   icon: IconName;
+  /** From page to page its frame stays as it is, with what was typed and folded there. */
+  isOneFrame?: true;
   component: Loadable;
 }
 
@@ -39,6 +42,7 @@ const ConversationPage = lazy(() =>
 );
 const Timeline = lazy(() => import("../timeline/Timeline").then((module) => ({ default: module.Timeline })));
 const Tools = lazy(() => import("../tools/Tools").then((module) => ({ default: module.Tools })));
+const Docs = lazy(() => import("../docs/Docs").then((module) => ({ default: module.Docs })));
 const System = lazy(() => import("../system/System").then((module) => ({ default: module.System })));
 
 export const VIEWS: View[] = [
@@ -53,6 +57,7 @@ export const VIEWS: View[] = [
   { path: "/timeline", name: "Timeline", key: "t", group: "System", icon: "timeline", component: Timeline },
   { path: "/tools", name: "Tools", key: "o", group: "System", icon: "tools", component: Tools },
   { path: "/system", name: "Settings", key: "y", group: "System", icon: "settings", component: System },
+  { path: "/docs", name: "Docs", key: "d", group: "Help", icon: "docs", isOneFrame: true, component: Docs },
 ];
 
 export const GROUPS: View["group"][] = ["Work", "Memory", "System"];
@@ -73,4 +78,5 @@ export const PAGES: { path: string; component: Loadable }[] = [
   { path: "/knowledge/:part", component: Knowledge },
   { path: "/code/:part", component: Code },
   { path: "/system/:part", component: System },
+  { path: "/docs/*?", component: Docs },
 ];

@@ -141,7 +141,7 @@ function Facts({ details }: { details: TaskDetails }) {
     ["When verified", task.finish.replaceAll("_", " ")],
     ["Handed over", task.pull_request ? <PullRequestLink of={task.pull_request} /> : null],
     ["Attempts", attemptsOf(details)],
-    ["Given up after", `${task.max_attempts} failed ${task.max_attempts === 1 ? "attempt" : "attempts"}`],
+    ["May fail", task.max_attempts === 1 ? "once" : `${task.max_attempts} times`],
     ["Budget", task.budget?.tokens ? `${task.budget.tokens.toLocaleString()} tokens` : null],
     ["Touches", task.touches.length > 0 ? <code>{task.touches.join(" ")}</code> : null],
     ["Labels", task.labels.length > 0 ? task.labels.join(", ") : null],

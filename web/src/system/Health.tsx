@@ -45,6 +45,15 @@ function Status({ report }: { report: StatusReport }) {
         <dd>
           {report.host}, process {report.pid}
         </dd>
+        {report.availability && (
+          <>
+            <dt>Uptime</dt>
+            <dd>
+              {report.availability.up_percent} % of the last 30 days, {report.availability.crashes}{" "}
+              {report.availability.crashes === 1 ? "crash" : "crashes"}
+            </dd>
+          </>
+        )}
         <dt>Database</dt>
         <dd>
           {report.database.engine} <span className="mono quiet">{report.database.url}</span>

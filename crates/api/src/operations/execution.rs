@@ -177,7 +177,7 @@ pub struct ExecutionPage {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExecutionParams {
-    /// The execution's id, or the name of its open slot.
+    /// The execution's id, or the name of its slot.
     pub execution: String,
 }
 
@@ -208,7 +208,7 @@ pub struct ExecutionDetails {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExecutionJournalParams {
-    /// The execution's id, or the name of its open slot.
+    /// The execution's id, or the name of its slot.
     pub execution: String,
     /// Only these kinds of record; all when left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -329,7 +329,7 @@ pub struct Happening {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExecutionMessageParams {
-    /// The execution's id, or the name of its open slot.
+    /// The execution's id, or the name of its slot.
     pub execution: String,
     pub text: Text<100_000>,
     /// A name for this message: sent again with the same one, it is not typed
@@ -345,7 +345,7 @@ pub struct ExecutionMessageParams {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExecutionAnswerParams {
-    /// The execution's id, or the name of its open slot.
+    /// The execution's id, or the name of its slot.
     pub execution: String,
     /// The question; the only open one when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -376,7 +376,7 @@ pub enum MessageOutcome {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExecutionCancelParams {
-    /// The execution's id, or the name of its open slot.
+    /// The execution's id, or the name of its slot.
     pub execution: String,
     /// Why, for the journal.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -11,6 +11,7 @@ pub mod config;
 pub mod context;
 pub mod conversation;
 pub mod demo;
+pub mod docs;
 pub mod engines;
 pub mod execution;
 pub mod knowledge;

@@ -1,6 +1,6 @@
 //! The daemon over time: its log, its numbers, and what agents used.
 
-use missiond_core::{BoundedOr, CliEngine, Limit, TaskNumber, Text, Timestamp};
+use missiond_core::{BoundedOr, CliEngine, Limit, LogLevel, LogLine, TaskNumber, Text, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -24,18 +24,6 @@ operations! {
         UsageReportParams => UsageTotals,
         "Sum up the tokens and cost of agents of tasks, by day, engine, task and slot, with the \
          budgets that hold, and of every conversation by model.";
-}
-
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum LogLevel {
-    Error,
-    Warn,
-    Info,
-    Debug,
-    Trace,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -68,24 +56,6 @@ pub struct LogPage {
     pub older: Option<String>,
     /// Pass it as `after` for what is newer.
     pub newer: String,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct LogLine {
-    /// Its place, which no other line has.
-    pub place: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub at: Option<Timestamp>,
-    /// Absent for a line that is none of the daemon's.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub level: Option<LogLevel>,
-    /// The part of the daemon that says it.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub target: String,
-    pub message: String,
-    /// What else it says.
-    #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
-    pub fields: serde_json::Map<String, serde_json::Value>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

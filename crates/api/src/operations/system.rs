@@ -58,7 +58,7 @@ pub enum DaemonState {
     Draining,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StatusReport {
     pub state: DaemonState,
     pub version: String,
@@ -78,6 +78,30 @@ pub struct StatusReport {
     /// Questions that wait for a person.
     #[serde(default)]
     pub open_questions: u64,
+    /// How much of the last 30 days a daemon was there; an older daemon does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub availability: Option<Availability>,
+}
+
+/// How much of a stretch of time a daemon of this host was there. A crash counts from the
+/// last sign of life, which is given every 30 seconds, so the time it cost is rather too
+/// long than too short.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Availability {
+    /// 30 days ago, or the first start since.
+    pub since: Timestamp,
+    pub up_secs: u64,
+    /// Between a stop that was asked for and the next start.
+    pub stopped_secs: u64,
+    /// Between a crash and the next start.
+    pub crashed_secs: u64,
+    /// Of all the time.
+    pub up_percent: f64,
+    /// Of the time without planned stops.
+    pub available_percent: f64,
+    pub starts: u64,
+    pub stops: u64,
+    pub crashes: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -15,6 +15,7 @@ const GROUPS: &[(&str, &[&str])] = &[
             "inbox",
             "open",
             "search",
+            "docs",
             "review",
             "timeline",
             "usage",
@@ -39,7 +40,17 @@ const GROUPS: &[(&str, &[&str])] = &[
     (
         "Set up",
         &[
-            "up", "down", "init", "doctor", "config", "mcp", "model", "token", "daemon",
+            "up",
+            "down",
+            "init",
+            "doctor",
+            "config",
+            "mcp",
+            "model",
+            "token",
+            "daemon",
+            "upgrade",
+            "uninstall",
         ],
     ),
     (
@@ -95,6 +106,10 @@ const ELSEWHERE: &[(&str, &str)] = &[
     (
         "stop",
         "`mission down` stops the daemon, `mission execution cancel` an agent, `mission autopilot stop` all agents of tasks",
+    ),
+    (
+        "update",
+        "`mission upgrade FILE` installs another version of missiond",
     ),
     ("restart", "`mission daemon restart` starts the daemon anew"),
     (

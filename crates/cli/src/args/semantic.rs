@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
+use missiond_pty::screenshot::{AnimationTheme, Speed};
 
 use super::slot::seconds;
 use super::{BenchArgs, PictureArgs};
@@ -59,9 +60,58 @@ Examples:
         #[command(flatten)]
         picture: PictureArgs,
     },
+    /// Make a moving picture of a recording: an SVG that plays by itself in any browser.
+    #[command(after_help = "\
+It has no script and needs no font or anything else from outside, so that it plays where
+an image is shown, as in a README. It stands still for who wants no motion.
+
+Examples:
+  mission semantic animate session.cast -o session.svg
+  mission semantic animate session.cast --speed 2 --longest-pause 1 --theme dark -o session.svg")]
+    Animate(AnimateArgs),
     /// Check a manifest and say on which line what is wrong.
     #[command(after_help = "Example:\n  mission semantic check-manifest my-agent.yaml")]
     CheckManifest { file: PathBuf },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AnimateArgs {
+    /// An asciicast v2 file.
+    pub(crate) file: PathBuf,
+    /// Write to this file; to standard output when left out.
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Play so many times faster, from 0.1 to 100.
+    #[arg(long, value_name = "TIMES", default_value = "1", value_parser = speed)]
+    pub(crate) speed: Speed,
+    /// Cut longer pauses of the recording to this.
+    #[arg(long, value_name = "SECONDS", default_value = "3", value_parser = seconds)]
+    pub(crate) longest_pause: std::time::Duration,
+    /// Colours for light or dark surroundings, or as the viewer's system is set.
+    #[arg(long, value_enum, default_value_t = Theme::Auto)]
+    pub(crate) theme: Theme,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum Theme {
+    Auto,
+    Light,
+    Dark,
+}
+
+impl From<Theme> for AnimationTheme {
+    fn from(theme: Theme) -> Self {
+        match theme {
+            Theme::Auto => Self::Auto,
+            Theme::Light => Self::Light,
+            Theme::Dark => Self::Dark,
+        }
+    }
+}
+
+fn speed(text: &str) -> Result<Speed, String> {
+    let times = text.parse().ok().and_then(Speed::new);
+    times.ok_or_else(|| "a number from 0.1 to 100".to_owned())
 }
 
 #[derive(Debug, Args)]

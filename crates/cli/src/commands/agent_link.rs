@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use missiond_api::{
     AccessFile, ApiError, ExecutionHelloParams, Frame, FrameDecoder, Incoming, MAX_FRAME,
-    METHOD_EXECUTION_HELLO, PROTOCOL_VERSION, Request, RequestId, Response,
+    METHOD_EXECUTION_HELLO, PROTOCOL_VERSION, Request, RequestId, Response, socket_place,
 };
 use missiond_core::ErrorCode;
 use serde::Serialize;
@@ -48,7 +48,7 @@ impl AgentLink {
         due: Instant,
     ) -> Result<Self, LinkError> {
         let mut link = Self {
-            stream: UnixStream::connect(socket)?,
+            stream: UnixStream::connect(socket_place(socket))?,
             // A tool's result holds an operation's result, as structure and as text.
             decoder: FrameDecoder::with_limit(8 * MAX_FRAME),
         };

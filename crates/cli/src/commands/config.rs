@@ -276,7 +276,7 @@ fn refused(home: &Home, error: &ConfigError) -> Failure {
 }
 
 /// How a person gets out of a configuration that is refused.
-pub(super) fn way_out(home: &Home, error: &ConfigError) -> Option<String> {
+pub(crate) fn way_out(home: &Home, error: &ConfigError) -> Option<String> {
     changes::way_out(home, error.key()?)
 }
 

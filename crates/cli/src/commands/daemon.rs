@@ -7,15 +7,13 @@ use missiond_api::operations::NoParams;
 use missiond_api::operations::system::{
     ControlAction, DaemonControl, DaemonControlParams, DaemonStats, StatsReport,
 };
-use missiond_config::Config;
 use missiond_core::ErrorCode;
 use missiond_daemon::{InstanceError, StartError};
 use serde_json::json;
 
-use super::config::way_out;
 use super::{logs, service, status};
 use crate::args::DaemonCommand;
-use crate::connect::Reach;
+use crate::connect::{Reach, startable_config};
 use crate::failure::Failure;
 use crate::output::{Output, Progress};
 use crate::process::{self, Force, Started, Startup, Stopped};
@@ -33,7 +31,7 @@ pub(super) fn run(
         DaemonCommand::Status => status::daemon_status(reach, output),
         DaemonCommand::Stats => stats(reach, output),
         DaemonCommand::Reload => reload(reach, output),
-        DaemonCommand::Logs(args) => logs::logs(&args, &reach.home, output),
+        DaemonCommand::Logs(args) => logs::logs(&args, reach, output),
         DaemonCommand::Run { detached } => run_daemon(reach, detached, output),
         DaemonCommand::Install { print, manager } => {
             service::install(reach, print, manager, output)
@@ -84,14 +82,7 @@ pub(super) fn stop(reach: &Reach, force: Force, output: &mut Output) -> Result<E
 }
 
 fn restart(reach: &Reach, force: Force, output: &mut Output) -> Result<ExitCode, Failure> {
-    // A daemon that could not come up again is better left running.
-    Config::load(&reach.home.config_file()).map_err(|error| {
-        let message = format!("not restarted, what runs was left alone: {error}");
-        Failure {
-            hint: way_out(&reach.home, &error),
-            ..Failure::new(ErrorCode::InvalidConfig, message)
-        }
-    })?;
+    startable_config(&reach.home, "not restarted")?;
     {
         let _progress = Progress::start(output, "stopping the daemon");
         process::stop(&reach.home, force)?;

@@ -148,7 +148,7 @@ fn registration(client: ImportClient) -> Result<Registration, Failure> {
     }
     let args = ["mcp", "serve", "--client", client.name()];
     Ok(Registration {
-        command: std::env::current_exe()?,
+        command: missiond_os::programs::own_program()?,
         args: args.map(str::to_owned).to_vec(),
         env,
     })

@@ -7,19 +7,23 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use missiond_api::Home;
 use missiond_core::ErrorCode;
 use serde_json::Value;
 
 use crate::args::{Level, LogsArgs};
+use crate::connect::Reach;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::term::{Style, printable};
 
 const POLL: Duration = Duration::from_millis(200);
 
-pub(super) fn logs(args: &LogsArgs, home: &Home, output: &mut Output) -> Result<ExitCode, Failure> {
-    let path = home.log_file();
+pub(super) fn logs(
+    args: &LogsArgs,
+    reach: &Reach,
+    output: &mut Output,
+) -> Result<ExitCode, Failure> {
+    let path = reach.logged_home().log_file();
     let files = files_oldest_first(&path);
     if files.is_empty() && !args.follow {
         let message = format!("there is no log yet at {}", path.display());

@@ -13,6 +13,7 @@ mod context;
 mod conversation;
 mod daemon;
 mod demo;
+mod docs;
 mod doctor;
 mod execution;
 mod hook;
@@ -40,6 +41,8 @@ mod slot;
 mod status;
 mod task;
 mod timeline;
+mod uninstall;
+mod upgrade;
 mod usage;
 mod web;
 mod worktree;
@@ -53,6 +56,7 @@ use crate::failure::Failure;
 use crate::output::Output;
 
 pub(crate) use attach::DetachKey;
+pub(crate) use config::way_out;
 
 pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<ExitCode, Failure> {
     let start = !cli.no_start;
@@ -76,6 +80,7 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<ExitCode, Failure> {
             return Ok(ExitCode::SUCCESS);
         }
         Command::Bench(args) => return bench::run(&args, output),
+        Command::Docs(args) if !args.web => return docs::run(args, output),
         _ => {}
     }
     let reach = Reach::from_env(start)?;
@@ -84,10 +89,12 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<ExitCode, Failure> {
         Command::Down => daemon::stop(&reach, crate::process::Force::Ask, output),
         Command::Status(args) => status::status(&args, &reach, output),
         Command::Review(args) => review::run(&args, &reach, output),
-        Command::Logs(args) => logs::logs(&args, &reach.home, output),
+        Command::Logs(args) => logs::logs(&args, &reach, output),
         Command::Init(args) => init::run(&args, &reach.home, output),
         Command::Doctor => doctor::doctor(&reach, output),
         Command::Daemon(command) => daemon::run(command, &reach, output),
+        Command::Upgrade(args) => upgrade::run(&args, &reach.home, output),
+        Command::Uninstall(args) => uninstall::run(&args, &reach.home, output),
         Command::Timeline(command) => timeline::run(command, &reach, output),
         Command::Incident(command) => incident::run(&command, &reach, output),
         Command::Config(command) => config::run(command, &reach, output),
@@ -102,6 +109,7 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<ExitCode, Failure> {
         Command::Token(command) => web::token(command, &reach, output),
         Command::Autopilot(command) => autopilot::run(command, &reach, output),
         Command::Slot(command) => slot::run(command, &reach, output),
+        Command::Docs(args) => docs::open(&args, &reach, output),
         Command::Search(args) => search::run(args, &reach, output),
         Command::Task(command) => task::run(command, &reach, output),
         Command::Worktree(command) => worktree::run(command, &reach, output),

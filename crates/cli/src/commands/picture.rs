@@ -10,7 +10,7 @@ use base64::prelude::BASE64_STANDARD as BASE64;
 use missiond_api::operations::compute::{PictureEncoding, ScreenshotFormat, SlotPicture};
 use missiond_core::ErrorCode;
 use missiond_os::files::open_private_output;
-use missiond_pty::screenshot::{Format, PictureError};
+use missiond_pty::screenshot::{Animation, Format, PictureError};
 use serde::Serialize;
 
 use crate::args::PictureArgs;
@@ -104,11 +104,7 @@ pub(super) fn deliver(
     output: &mut Output,
 ) -> Result<ExitCode, Failure> {
     if let Some(file) = &args.output {
-        let written = open_private_output(file).and_then(|mut out| out.write_all(&drawn.content));
-        written.map_err(|error| {
-            let message = format!("{} could not be written: {error}", file.display());
-            Failure::new(ErrorCode::Internal, message)
-        })?;
+        write_file(file, &drawn.content)?;
         let written = Written {
             file,
             format: drawn.format,
@@ -132,10 +128,79 @@ pub(super) fn deliver(
         output.json_line(&drawn.printed());
         return Ok(ExitCode::SUCCESS);
     }
+    let end: &[u8] = if drawn.format == ScreenshotFormat::Ansi {
+        b"\n"
+    } else {
+        b""
+    };
+    print(&[&drawn.content, end])
+}
+
+/// What `--json` prints about a moving picture.
+#[derive(Serialize)]
+struct Animated<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<&'a Path>,
+    columns: u16,
+    rows: u16,
+    frames: usize,
+    seconds: f64,
+    bytes: usize,
+    /// Where it goes nowhere else.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    content: Option<&'a str>,
+}
+
+pub(super) fn deliver_animation(
+    file: Option<&Path>,
+    animation: &Animation,
+    output: &mut Output,
+) -> Result<ExitCode, Failure> {
+    let svg = &animation.svg;
+    match file {
+        Some(file) => write_file(file, svg.as_bytes())?,
+        None if output.is_json() => {}
+        None => return print(&[svg.as_bytes()]),
+    }
+    let animated = Animated {
+        file,
+        columns: animation.size.columns,
+        rows: animation.size.rows,
+        frames: animation.frames,
+        seconds: animation.length.as_secs_f64(),
+        bytes: svg.len(),
+        content: file.is_none().then_some(svg),
+    };
+    output.result(&animated, |output, animated| {
+        let Animated {
+            columns,
+            rows,
+            frames,
+            seconds,
+            bytes,
+            ..
+        } = animated;
+        let file = file.unwrap_or(Path::new("-")).display();
+        output.line(format!(
+            "{file}: {columns}x{rows} cells, {frames} frames, {seconds:.1} s, {bytes} bytes."
+        ));
+    });
+    Ok(ExitCode::SUCCESS)
+}
+
+fn write_file(file: &Path, content: &[u8]) -> Result<(), Failure> {
+    let written = open_private_output(file).and_then(|mut out| out.write_all(content));
+    written.map_err(|error| {
+        let message = format!("{} could not be written: {error}", file.display());
+        Failure::new(ErrorCode::Internal, message)
+    })
+}
+
+fn print(parts: &[&[u8]]) -> Result<ExitCode, Failure> {
     let mut stdout = std::io::stdout().lock();
-    let mut written = stdout.write_all(&drawn.content);
-    if drawn.format == ScreenshotFormat::Ansi {
-        written = written.and_then(|()| stdout.write_all(b"\n"));
+    let mut written = Ok(());
+    for part in parts {
+        written = written.and_then(|()| stdout.write_all(part));
     }
     match written.and_then(|()| stdout.flush()) {
         // A reader that has seen enough is no failure.

@@ -12,7 +12,7 @@ use missiond_api::operations::communication::{
 };
 use missiond_api::operations::execution::{
     ExecutionDetails, ExecutionParams, ExecutionShow, ExecutionStart, ExecutionStartParams,
-    ExecutionSummary,
+    ExecutionSummary, Happening,
 };
 use missiond_api::operations::overview::{Overview, OverviewParams};
 use missiond_core::{
@@ -204,6 +204,7 @@ fn wait(
 ) -> Result<ExitCode, Failure> {
     let mut turn = Turn::default();
     let mut shown = 0;
+    let mut heard = None;
     let mut stands: Option<(Outcome, Instant)> = None;
     loop {
         let left = until.map_or(LONGEST_WAIT, |until| {
@@ -240,8 +241,11 @@ fn wait(
         })?;
         if !output.is_json() {
             let new = details.timeline.iter().filter(|item| item.sequence > shown);
-            for item in new {
+            for item in new.filter(|item| !was_typed(item)) {
                 output.line(happening(item));
+                if item.title == "agent" {
+                    heard = Some(item.text.clone());
+                }
             }
         }
         shown = details.timeline.last().map_or(shown, |item| item.sequence);
@@ -266,14 +270,22 @@ fn wait(
                 Outcome::Error => error_of(client, execution)?,
                 _ => None,
             };
-            let details = match outcome {
+            let mut details = match outcome {
                 Outcome::TurnEnded | Outcome::NeedsInput => with_last_words(client, details)?,
                 _ => details,
             };
+            if !output.is_json() && heard == details.last_words {
+                details.last_words = None;
+            }
             finish(outcome, &details, question.as_ref(), error, output);
             return Ok(outcome.exit_code());
         }
     }
+}
+
+/// What the person who waits has just said, or what was said with it, is no news.
+fn was_typed(item: &Happening) -> bool {
+    matches!(item.title.as_str(), "prompt" | "operator")
 }
 
 /// The run with what its agent said last: its screen shows that before its transcript

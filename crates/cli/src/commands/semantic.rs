@@ -6,14 +6,17 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use missiond_console::recordings;
-use missiond_pty::screenshot::{PictureError, of_recording};
+use missiond_core::ErrorCode;
+use missiond_pty::screenshot::{
+    self, AnimationError, AnimationOptions, PictureError, of_recording,
+};
 use missiond_pty::{OutputFilter, TimedReading, load_manifest, replay, replay_until};
 use missiond_semantic::{Evidence, Explanation, PendingChange, Reading, Screen};
 use serde::Serialize;
 
 use super::bench;
 use super::picture::{self, EncodedPicture};
-use crate::args::{PictureArgs, ReadingArgs, SemanticCommand};
+use crate::args::{AnimateArgs, PictureArgs, ReadingArgs, SemanticCommand};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::term::{Style, printable};
@@ -24,8 +27,9 @@ pub(super) fn run(command: &SemanticCommand, output: &mut Output) -> Result<Exit
         SemanticCommand::Score(args) => return bench::score(args, output),
         SemanticCommand::Explain { file, at, reading } => explain(file, *at, reading, output)?,
         SemanticCommand::Screenshot { file, at, picture } => {
-            return screenshot(file, *at, picture, output);
+            return take_picture(file, *at, picture, output);
         }
+        SemanticCommand::Animate(args) => return animate(args, output),
         SemanticCommand::CheckManifest { file } => check_manifest(file, output)?,
     }
     Ok(ExitCode::SUCCESS)
@@ -240,7 +244,7 @@ fn print_screen(output: &mut Output, explanation: &Explanation, screen: &Screen)
     }
 }
 
-fn screenshot(
+fn take_picture(
     file: &Path,
     at: Option<Duration>,
     args: &PictureArgs,
@@ -260,6 +264,20 @@ fn screenshot(
             .map_err(|error| picture::picture_failure(&error))?,
     };
     picture::deliver(args, &drawn, output)
+}
+
+fn animate(args: &AnimateArgs, output: &mut Output) -> Result<ExitCode, Failure> {
+    let options = AnimationOptions {
+        speed: args.speed,
+        longest_pause: args.longest_pause,
+        theme: args.theme.into(),
+    };
+    let cast = recordings::open(&args.file)?;
+    let animation = screenshot::animate(cast, &options).map_err(|error| match error {
+        AnimationError::Recording(error) => recordings::broken(&args.file, &error),
+        other => Failure::new(ErrorCode::TooLarge, other.to_string()),
+    })?;
+    picture::deliver_animation(args.output.as_deref(), &animation, output)
 }
 
 fn check_manifest(file: &Path, output: &mut Output) -> Result<(), Failure> {

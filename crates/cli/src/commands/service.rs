@@ -22,9 +22,14 @@ pub(super) fn install(
     output: &mut Output,
 ) -> Result<ExitCode, Failure> {
     let manager = manager.unwrap_or_else(native);
-    let program = std::env::current_exe()?;
+    let program = missiond_os::programs::own_program()?;
     let environment = kept_environment();
-    let text = unit(manager, &program, &environment, &reach.home.log_dir())?;
+    let text = unit(
+        manager,
+        &program,
+        &environment,
+        &reach.logged_home().log_dir(),
+    )?;
     if print {
         output.result(&json!({"unit": text}), |output, _| {
             output.line(text.trim_end());
@@ -53,11 +58,7 @@ pub(super) fn uninstall(
 ) -> Result<ExitCode, Failure> {
     let manager = manager.unwrap_or_else(native);
     let path = unit_path(manager)?;
-    let existed = path.exists();
-    if existed {
-        disable(manager, &path);
-        std::fs::remove_file(&path)?;
-    }
+    let existed = remove(manager)?.is_some();
     output.result(&json!({"unit": path, "removed": existed}), |output, _| {
         output.line(if existed {
             format!("Removed {}.", path.display())
@@ -66,6 +67,59 @@ pub(super) fn uninstall(
         });
     });
     Ok(ExitCode::SUCCESS)
+}
+
+/// Takes the unit away, if there is one; its file.
+fn remove(manager: ServiceManager) -> Result<Option<PathBuf>, Failure> {
+    let path = unit_path(manager)?;
+    if !path.exists() {
+        return Ok(None);
+    }
+    disable(manager, &path);
+    std::fs::remove_file(&path)?;
+    Ok(Some(path))
+}
+
+/// The unit that this system's service manager was given.
+#[derive(Debug)]
+pub(super) struct Service {
+    manager: ServiceManager,
+    pub(super) unit: PathBuf,
+}
+
+impl Service {
+    pub(super) fn installed() -> Option<Self> {
+        let manager = native();
+        let unit = unit_path(manager).ok().filter(|unit| unit.exists())?;
+        Some(Self { manager, unit })
+    }
+
+    /// Whether the service manager started this process, and would start it again.
+    pub(super) fn runs(&self, pid: u32) -> bool {
+        match self.manager {
+            ServiceManager::Systemd => {
+                let asked = ["--user", "show", "--property=MainPID", "missiond.service"];
+                printed("systemctl", &asked).trim() == format!("MainPID={pid}")
+            }
+            ServiceManager::Launchd => {
+                printed("launchctl", &["list", LABEL]).contains(&format!("\"PID\" = {pid};"))
+            }
+        }
+    }
+
+    /// Has the service manager start the daemon.
+    pub(super) fn start(&self) -> bool {
+        match self.manager {
+            ServiceManager::Systemd => {
+                quietly("systemctl", &["--user", "start", "missiond.service"])
+            }
+            ServiceManager::Launchd => quietly("launchctl", &["start", LABEL]),
+        }
+    }
+
+    pub(super) fn remove(&self) -> Result<(), Failure> {
+        remove(self.manager).map(drop)
+    }
 }
 
 fn native() -> ServiceManager {
@@ -232,6 +286,19 @@ fn disable(manager: ServiceManager, path: &Path) {
             quietly("launchctl", &["unload", "-w", &path.to_string_lossy()]);
         }
     }
+}
+
+/// What a program prints; nothing when it fails.
+fn printed(program: &str, args: &[&str]) -> String {
+    let output = Command::new(program)
+        .args(args)
+        .stdin(Stdio::null())
+        .stderr(Stdio::null())
+        .output();
+    output.map_or_else(
+        |_| String::new(),
+        |output| String::from_utf8_lossy(&output.stdout).into_owned(),
+    )
 }
 
 fn quietly(program: &str, args: &[&str]) -> bool {

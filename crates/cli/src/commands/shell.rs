@@ -44,12 +44,27 @@ fn write_subcommands(command: &clap::Command, path: &str, page: &mut Vec<u8>) ->
     Ok(())
 }
 
+/// The commit of a release, which `cargo xtask dist` knows; a build by hand has none, since
+/// nobody could say what was changed in its folder.
+const COMMIT: Option<&str> = option_env!("MISSION_COMMIT");
+
 pub(super) fn version(output: &mut Output) -> Result<ExitCode, Failure> {
     let version = env!("CARGO_PKG_VERSION");
-    output.result(&json!({ "version": version }), |output, _| {
-        output.line(format!("mission {version}"));
-    });
+    let commit = COMMIT.filter(|commit| !commit.is_empty());
+    output.result(
+        &json!({ "version": version, "commit": commit }),
+        |output, _| {
+            output.line(version_line(version, commit));
+        },
+    );
     Ok(ExitCode::SUCCESS)
+}
+
+fn version_line(version: &str, commit: Option<&str>) -> String {
+    match commit {
+        Some(commit) => format!("mission {version} (commit {commit})"),
+        None => format!("mission {version}"),
+    }
 }
 
 fn print(name: &str, bytes: &[u8], output: &mut Output) -> ExitCode {
@@ -58,4 +73,16 @@ fn print(name: &str, bytes: &[u8], output: &mut Output) -> ExitCode {
         output.line(text.trim_end());
     });
     ExitCode::SUCCESS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_names_its_commit_where_that_is_known() {
+        assert_eq!(version_line("1.2.3", None), "mission 1.2.3");
+        let known = version_line("1.2.3", Some("5e1f0c2"));
+        assert_eq!(known, "mission 1.2.3 (commit 5e1f0c2)");
+    }
 }

@@ -24,7 +24,22 @@ pub(super) fn open(
     reach: &Reach,
     output: &mut Output,
 ) -> Result<ExitCode, Failure> {
-    let login = reach.client(output)?.call::<WebLogin>(&NoParams {})?;
+    open_at(None, args, reach, output)
+}
+
+/// Opens the page, at a path of its own if one is given.
+pub(super) fn open_at(
+    path: Option<&str>,
+    args: &OpenArgs,
+    reach: &Reach,
+    output: &mut Output,
+) -> Result<ExitCode, Failure> {
+    let mut login = reach.client(output)?.call::<WebLogin>(&NoParams {})?;
+    if let Some(path) = path {
+        // The code stays the last: it is never sent to a server.
+        let to = format!("?to={path}#");
+        login.link = login.link.replacen('#', &to, 1);
+    }
     if args.print || output.is_json() {
         output.result(&login, |output, login| output.line(&login.link));
         return Ok(ExitCode::SUCCESS);

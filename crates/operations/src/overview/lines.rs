@@ -316,6 +316,8 @@ impl Maker<'_> {
             OverviewKind::Done
         } else if self.facts.rows.not_kept.contains(&task.id) {
             OverviewKind::NotKept
+        } else if task.was_cancelled() {
+            OverviewKind::Cancelled
         } else {
             OverviewKind::Failed
         };

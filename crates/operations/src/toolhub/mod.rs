@@ -8,6 +8,7 @@
 mod requests;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::future::BoxFuture;
 use missiond_api::Home;
@@ -25,10 +26,12 @@ pub use requests::{control, pin, prompt_get, prompts, servers, tool_call, tools}
 /// how a server is, and that can be asked.
 const WAITING_EVENTS: usize = 1024;
 
-/// A hub for this home. Its events go to `listener`.
+/// A hub for this home, whose servers are asked for a sign of life this often. Its events
+/// go to `listener`.
 pub fn hub(
     home: &Home,
     supervisor: &Supervisor,
+    health_check: Duration,
     listener: impl Fn(HubEvent) + Send + Sync + 'static,
 ) -> std::io::Result<Hub> {
     Ok(Hub::new(HubSettings {
@@ -36,6 +39,7 @@ pub fn hub(
         pins: home.tool_pins(),
         keeper: KeeperCommand::of_this_program()?,
         supervisor: supervisor.clone(),
+        health_check,
         listener: Box::new(listener),
     }))
 }
@@ -52,10 +56,11 @@ impl Toolhub {
         timeline: &Timeline,
         metrics: &Arc<Metrics>,
         supervisor: &Supervisor,
+        health_check: Duration,
     ) -> std::io::Result<Self> {
         let (events, mut waiting) = mpsc::channel::<HubEvent>(WAITING_EVENTS);
         let counted = Arc::clone(metrics);
-        let hub = hub(home, supervisor, move |event| {
+        let hub = hub(home, supervisor, health_check, move |event| {
             if let HubEvent::State { from, to, .. } = &event {
                 count(&counted, from, to);
             }

@@ -1,10 +1,12 @@
-//! Pictures of a terminal, as text, ANSI, SVG or PNG.
+//! Pictures of a terminal, as text, ANSI, SVG or PNG, and a recording as one moving
+//! picture.
 //!
 //! A [`Picture`] is a copy of the emulator's grid with every colour resolved, so
 //! that it can be rendered elsewhere and later. No renderer asks a browser, the
 //! system's fonts or a graphics card: equal pictures give equal bytes on every
 //! machine.
 
+mod animation;
 mod error;
 mod font;
 mod lines;
@@ -13,6 +15,7 @@ mod picture;
 mod png;
 mod shapes;
 mod svg;
+mod svg_row;
 mod text;
 
 #[cfg(test)]
@@ -24,6 +27,7 @@ use std::time::Duration;
 use crate::cast::{CastReader, EventKind};
 use crate::terminal::Terminal;
 
+pub use animation::{Animation, AnimationError, AnimationOptions, AnimationTheme, Speed, animate};
 pub use error::{MAX_PICTURE, PictureError};
 pub use picture::{Glyph, Paint, Picture, Source, Underline};
 

@@ -80,6 +80,47 @@ pub(super) struct GlyphColours {
     pub paper: Rgb,
 }
 
+/// A colour whose value a theme may decide.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Hue {
+    Foreground,
+    Background,
+    /// One of the first 16 of the palette.
+    Named(u8),
+    Exact(Rgb),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Tint {
+    pub hue: Hue,
+    /// Mixed with what is below.
+    pub dim: bool,
+}
+
+impl Tint {
+    pub(super) fn of(hue: Hue) -> Self {
+        Self { hue, dim: false }
+    }
+}
+
+/// What the two colours of a glyph are called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct GlyphTints {
+    pub ink: Tint,
+    pub paper: Tint,
+}
+
+impl Paint {
+    /// `default` is what stands for the terminal's own colour here.
+    pub(super) fn hue(&self, default: Hue) -> Hue {
+        match self.source {
+            Source::Default => default,
+            Source::Palette(index @ 0..16) => Hue::Named(index),
+            Source::Palette(_) | Source::Exact => Hue::Exact(self.rgb),
+        }
+    }
+}
+
 impl Picture {
     pub(crate) fn of<T>(term: &Term<T>, theme: &Theme) -> Result<Self, PictureError> {
         let size = Size {
@@ -114,16 +155,9 @@ impl Picture {
         &self,
         row: usize,
     ) -> impl Iterator<Item = (usize, &Glyph, GlyphColours)> {
-        let mut next = 0;
-        let glyphs = self.rows.get(row).map_or(&[][..], Vec::as_slice);
-        glyphs.iter().map(move |glyph| {
-            let column = next;
-            next += usize::from(glyph.columns);
-            let under_cursor = self
-                .cursor
-                .is_some_and(|(line, at)| line == row && (column..next).contains(&at));
+        self.placed_glyphs(row).map(|(column, glyph, cursor)| {
             let mut colours = glyph.colours();
-            if under_cursor {
+            if cursor == Cursor::Here {
                 colours = GlyphColours {
                     ink: colours.paper,
                     paper: self.cursor_colour,
@@ -132,6 +166,48 @@ impl Picture {
             (column, glyph, colours)
         })
     }
+
+    /// The same, with what each colour is called in place of its value.
+    pub(super) fn tinted_glyphs(
+        &self,
+        row: usize,
+    ) -> impl Iterator<Item = (usize, &Glyph, GlyphTints)> {
+        self.placed_glyphs(row).map(|(column, glyph, cursor)| {
+            let mut tints = glyph.tints();
+            if cursor == Cursor::Here {
+                tints = GlyphTints {
+                    ink: tints.paper,
+                    paper: Tint::of(Hue::Foreground),
+                };
+            }
+            (column, glyph, tints)
+        })
+    }
+
+    fn placed_glyphs(&self, row: usize) -> impl Iterator<Item = (usize, &Glyph, Cursor)> {
+        let mut next = 0;
+        let glyphs = self.rows.get(row).map_or(&[][..], Vec::as_slice);
+        glyphs.iter().map(move |glyph| {
+            let column = next;
+            next += usize::from(glyph.columns);
+            let is_here = self
+                .cursor
+                .is_some_and(|(line, at)| line == row && (column..next).contains(&at));
+            let cursor = if is_here {
+                Cursor::Here
+            } else {
+                Cursor::Elsewhere
+            };
+            (column, glyph, cursor)
+        })
+    }
+}
+
+/// Where the cursor is, seen from a glyph.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Cursor {
+    Here,
+    Elsewhere,
 }
 
 impl Glyph {
@@ -140,6 +216,22 @@ impl Glyph {
     pub fn is_blank(&self) -> bool {
         let empty = self.character == ' ' && self.marks.is_empty();
         self.hidden || empty && self.underline.is_none() && !self.strike
+    }
+
+    fn tints(&self) -> GlyphTints {
+        let ink = Tint {
+            hue: self.foreground.hue(Hue::Foreground),
+            dim: self.dim,
+        };
+        let paper = Tint::of(self.background.hue(Hue::Background));
+        if self.inverse {
+            GlyphTints {
+                ink: paper,
+                paper: ink,
+            }
+        } else {
+            GlyphTints { ink, paper }
+        }
     }
 
     fn colours(&self) -> GlyphColours {

@@ -17,8 +17,8 @@ use futures::future::BoxFuture;
 use missiond_api::{ApiError, CommanderHelloParams, Toolsets};
 use missiond_config::Config;
 use missiond_mcp::{Change, Features, Identity, Offer, Refusal, ToolRequest};
-use missiond_operations::Operations;
 use missiond_operations::state::{Daemon, VERSION};
+use missiond_operations::{ClientId, Operations};
 use serde_json::{Map, Value};
 use tokio::sync::broadcast;
 
@@ -91,6 +91,7 @@ pub struct Commander {
     operations: Arc<Operations>,
     changes: Arc<Changes>,
     selection: Selection,
+    client: ClientId,
 }
 
 impl Commander {
@@ -99,12 +100,14 @@ impl Commander {
         operations: Arc<Operations>,
         changes: Arc<Changes>,
         selection: Selection,
+        client: ClientId,
     ) -> Self {
         Self {
             daemon,
             operations,
             changes,
             selection,
+            client,
         }
     }
 }

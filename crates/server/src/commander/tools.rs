@@ -100,7 +100,7 @@ impl Commander {
         reporter: Reporter,
     ) -> Result<Box<RawValue>, ApiError> {
         self.operations
-            .call_reporting(operation, params, Asker::Agent, reporter)
+            .call_reporting(operation, params, Asker::Agent, &self.client, reporter)
             .await
     }
 }

@@ -20,6 +20,8 @@ pub(super) async fn serve(request: Request) -> Result<Response, Refusal> {
     let last = path.rsplit('/').next().unwrap_or_default();
     let asset = match missiond_web::find(path) {
         Some(asset) => asset,
+        // The page of a key is called as the key: `docs/key/log.level`.
+        None if path.starts_with("docs/") => missiond_web::page(),
         None if last.contains('.') || path.starts_with("api/") => {
             return Err(Refusal::not_found("there is nothing at this address"));
         }

@@ -14,6 +14,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use missiond_api::ApiError;
 use missiond_core::{AccessId, AccessKind, ErrorCode};
+use missiond_operations::ClientId;
 use missiond_operations::http_access::Secret;
 use missiond_store::http_access::Access;
 use parking_lot::Mutex;
@@ -39,6 +40,17 @@ pub(super) struct Caller {
     pub(super) id: AccessId,
     /// The secret of the session; a program has none.
     pub(super) session: Option<Secret>,
+}
+
+impl Caller {
+    /// As the log names it: by the number of its token or session, never by their secret.
+    pub(super) fn client(&self) -> ClientId {
+        let kind = match self.session {
+            Some(_) => "page",
+            None => "program",
+        };
+        ClientId::new("http", self.id, kind)
+    }
 }
 
 /// The middleware of everything that is not for everybody.

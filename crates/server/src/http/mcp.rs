@@ -3,22 +3,31 @@
 
 use std::sync::Arc;
 
+use axum::Extension;
 use axum::extract::{Request, State};
 use axum::response::Response;
 use missiond_api::{CommanderHelloParams, MAX_FRAME};
 use missiond_mcp::Server;
+use missiond_operations::ClientId;
 
+use super::caller::Caller;
 use super::operations::read_body;
 use super::refusal::Refusal;
 use super::web::Web;
 use crate::commander::{Commander, Selection};
 
-pub(super) async fn post(State(web): State<Web>, request: Request) -> Result<Response, Refusal> {
+pub(super) async fn post(
+    State(web): State<Web>,
+    Extension(caller): Extension<Caller>,
+    request: Request,
+) -> Result<Response, Refusal> {
     let (parts, body) = request.into_parts();
     let hello = asked_for(parts.uri.query().unwrap_or_default());
     let selection = Selection::of(&hello, &web.daemon.config())?;
     let body = read_body(body, MAX_FRAME).await?;
-    let commander = Commander::new(web.daemon, web.operations, web.changes, selection);
+    let name = hello.client.as_deref().unwrap_or_default();
+    let client = ClientId::new("mcp", caller.id, name);
+    let commander = Commander::new(web.daemon, web.operations, web.changes, selection, client);
     let server = Server::new(Arc::new(commander));
     Ok(missiond_mcp::http::post(&server, &parts.headers, &body).await)
 }

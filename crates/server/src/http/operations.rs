@@ -35,6 +35,7 @@ pub(super) async fn call(
         }
         None => Asker::Program,
     };
+    let client = caller.client();
     let body = read_body(body, MAX_FRAME).await?;
     let params: Option<Box<RawValue>> = match body.as_ref().trim_ascii() {
         [] => None,
@@ -47,7 +48,7 @@ pub(super) async fn call(
     };
     let result = web
         .operations
-        .call_reporting(&name, params, asker, Reporter::default())
+        .call_reporting(&name, params, asker, &client, Reporter::default())
         .await?;
     Ok(json_response(Box::<str>::from(result).into_string()))
 }

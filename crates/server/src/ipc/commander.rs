@@ -15,8 +15,8 @@ use missiond_api::{
 };
 use missiond_core::ErrorCode;
 use missiond_mcp::{Arrival, Dispatch, Outlet, RequestLifetime, Server, Work};
-use missiond_operations::Operations;
 use missiond_operations::state::{Daemon, VERSION};
+use missiond_operations::{ClientId, Operations};
 use missiond_runtime::Stage;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::mpsc;
@@ -34,7 +34,7 @@ const OUT_HIGH_WATER: usize = 4 * 1024 * 1024;
 const QUEUE: usize = 64;
 const MOST_SUBSCRIPTIONS: usize = 16;
 
-/// Serves the connection whose first message was `hello`.
+/// Serves the connection of this number, whose first message was `hello`.
 pub(super) async fn serve(
     daemon: Daemon,
     operations: Arc<Operations>,
@@ -42,6 +42,7 @@ pub(super) async fn serve(
     stream: Stream,
     decoder: FrameDecoder,
     hello: Request,
+    number: u64,
 ) {
     let (greeted, line) = match greet(&daemon, &hello) {
         Ok(greeted) => {
@@ -59,7 +60,15 @@ pub(super) async fn serve(
     if let (Some((selection, params)), Ok(Ok(()))) = (greeted, said) {
         let per_second = daemon.config().ipc.requests_per_second;
         let (outlet, notices) = mpsc::channel(QUEUE);
-        let commander = Commander::new(Daemon::clone(&daemon), operations, changes, selection);
+        let name = params.client.as_deref().unwrap_or_default();
+        let client = ClientId::new("mcp", number, name);
+        let commander = Commander::new(
+            Daemon::clone(&daemon),
+            operations,
+            changes,
+            selection,
+            client,
+        );
         let connection = CommanderConnection {
             server: Server::new(Arc::new(commander)),
             rate: RateLimit::new(per_second, std::time::Instant::now()),

@@ -23,7 +23,7 @@ use missiond_api::{
 };
 use missiond_core::ErrorCode;
 use missiond_operations::state::{Daemon, VERSION};
-use missiond_operations::{Operations, check_kinds};
+use missiond_operations::{ClientId, Operations, check_kinds};
 use missiond_runtime::{OnPanic, Stage};
 use serde_json::value::RawValue;
 use serde_json::value::to_raw_value;
@@ -58,6 +58,9 @@ const MAX_SUBSCRIPTIONS: usize = 16;
 const MAX_ATTACHMENTS: usize = 16;
 
 pub(super) struct Connection {
+    /// Tells it from the others in the log.
+    number: u64,
+    client: ClientId,
     daemon: Daemon,
     operations: Arc<Operations>,
     changes: Arc<Changes>,
@@ -101,13 +104,20 @@ enum Step {
 }
 
 impl Connection {
-    pub(super) fn new(daemon: Daemon, operations: Arc<Operations>, changes: Arc<Changes>) -> Self {
+    pub(super) fn new(
+        number: u64,
+        daemon: Daemon,
+        operations: Arc<Operations>,
+        changes: Arc<Changes>,
+    ) -> Self {
         let rate = RateLimit::new(
             daemon.config().ipc.requests_per_second,
             std::time::Instant::now(),
         );
         let (events_in, events) = mpsc::channel(subscription::QUEUE);
         Self {
+            number,
+            client: ClientId::new("ipc", number, ""),
             daemon,
             operations,
             changes,
@@ -179,11 +189,12 @@ impl Connection {
                             operations,
                             changes,
                             decoder,
+                            number,
                             ..
                         } = self;
                         if hello.method == METHOD_COMMANDER_HELLO {
                             let served = commander::serve(
-                                daemon, operations, changes, stream, decoder, hello,
+                                daemon, operations, changes, stream, decoder, hello, number,
                             );
                             Box::pin(served).await;
                         } else {
@@ -333,7 +344,8 @@ impl Connection {
         } else {
             match parse::<HelloParams>(METHOD_HELLO, request.params.as_deref()) {
                 Ok(hello) if hello.protocol == PROTOCOL_VERSION => {
-                    tracing::debug!(client = %hello.client.chars().take(64).collect::<String>(), "client connected");
+                    self.client = ClientId::new("ipc", self.number, &hello.client);
+                    tracing::debug!(client_id = %self.client, "client connected");
                     self.greeted = true;
                     self.hello_due = None;
                     let welcome = Welcome {
@@ -418,7 +430,8 @@ impl Connection {
         let (cancel, registration) = AbortHandle::new_pair();
         self.cancels.insert(id.clone(), cancel);
         let operations = Arc::clone(&self.operations);
-        let work = async move { operations.call(&method, params).await };
+        let client = self.client.clone();
+        let work = async move { operations.call(&method, params, &client).await };
         let work = Abortable::new(work, registration);
         self.in_flight.push(Box::pin(async move {
             Finished {

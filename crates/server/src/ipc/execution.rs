@@ -25,8 +25,8 @@ use missiond_executions::access::{self, AccessError};
 use missiond_journal::catalogue::{MCP_SERVER_NAME, SignalType, tools};
 use missiond_journal::{Acknowledgement, Outcome};
 use missiond_mcp::{Face, Identity, Step, ToolCall, ToolOutcome, Verdict};
-use missiond_operations::Operations;
 use missiond_operations::state::{Daemon, VERSION};
+use missiond_operations::{ClientId, Operations};
 use missiond_runtime::Stage;
 use missiond_store::capabilities::TokenHash;
 use missiond_toolhub::SEPARATOR;
@@ -336,12 +336,17 @@ impl ExecutionConnection {
             return Answer::Say(call.result_line(hub_result(Err(error))));
         }
         let operations = Arc::clone(&self.operations);
+        let client = ClientId::new("agent", self.caller.execution, "");
         self.tools.calls.push(Box::pin(async move {
             let arguments: serde_json::Value =
                 serde_json::from_str(&call.arguments).unwrap_or_default();
             let params = json!({ "tool": call.name, "arguments": arguments }).to_string();
             let called = match RawValue::from_string(params) {
-                Ok(params) => operations.call("mcp_tool_call", Some(params)).await,
+                Ok(params) => {
+                    operations
+                        .call("mcp_tool_call", Some(params), &client)
+                        .await
+                }
                 Err(error) => Err(ApiError::internal(error.to_string())),
             };
             call.result_line(hub_result(called))

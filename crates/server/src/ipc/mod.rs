@@ -8,6 +8,9 @@ mod execution;
 mod subscription;
 
 use std::io;
+use std::os::unix::fs::FileTypeExt;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -15,9 +18,11 @@ use std::time::Duration;
 use interprocess::local_socket::tokio::{Listener, Stream, prelude::*};
 use interprocess::local_socket::{ListenerOptions, traits::StreamCommon};
 use missiond_api::{ApiError, Home, HomeError, Response};
+use missiond_config::IpcConfig;
 use missiond_core::ErrorCode;
 use missiond_operations::Operations;
 use missiond_operations::state::Daemon;
+use missiond_os::files::{ClosedTo, use_own_dir};
 use missiond_runtime::Stage;
 use missiond_runtime::{OnPanic, Supervisor};
 use tokio::io::AsyncWriteExt;
@@ -32,6 +37,10 @@ pub enum IpcError {
     Home(#[from] HomeError),
     #[error("cannot listen on {socket}: {source}")]
     Listen { socket: String, source: io::Error },
+    #[error("the folder {folder} is no place for the socket: {source}")]
+    Folder { folder: String, source: io::Error },
+    #[error("{socket} is no place for the socket: {why}")]
+    Taken { socket: String, why: &'static str },
 }
 
 /// How long a connection that is turned away is given to read why.
@@ -44,18 +53,24 @@ pub struct IpcServer {
 }
 
 impl IpcServer {
-    /// Takes the socket. A file left by a daemon that died is replaced: the
-    /// caller holds the instance lock, so nobody listens on it.
-    pub fn bind(home: &Home) -> Result<Self, IpcError> {
-        let socket = home.socket();
+    /// Takes the socket, in the run folder or where the configuration wants it. What a
+    /// daemon left that died is replaced: the caller holds the instance lock, so nobody
+    /// of this home listens on it.
+    pub fn bind(home: &Home, config: &IpcConfig) -> Result<Self, IpcError> {
+        remove_socket(home);
+        if let Some(place) = config.socket_path() {
+            claim(place)?;
+            std::os::unix::fs::symlink(place, home.socket()).map_err(|source| {
+                IpcError::Listen {
+                    socket: home.socket().display().to_string(),
+                    source,
+                }
+            })?;
+        }
         let listen = |source| IpcError::Listen {
-            socket: socket.display().to_string(),
+            socket: home.socket_place().display().to_string(),
             source,
         };
-        match std::fs::remove_file(&socket) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(listen(error)),
-            _ => {}
-        }
         let options = ListenerOptions::new().name(home.socket_name()?);
         let options =
             interprocess::os::unix::local_socket::ListenerOptionsExt::mode(options, 0o600);
@@ -76,6 +91,7 @@ impl IpcServer {
         let mut connections = JoinSet::new();
         let open = Arc::new(AtomicUsize::new(0));
         let shutdown = daemon.shutdown.clone();
+        let mut number = 0;
         loop {
             let accepted = tokio::select! {
                 accepted = self.listener.accept() => accepted,
@@ -98,7 +114,9 @@ impl IpcServer {
                 connections.spawn(supervisor.watch("IPC refusal", None, OnPanic::Report, refusing));
                 continue;
             }
+            number += 1;
             let connection = Connection::new(
+                number,
                 Arc::clone(&daemon),
                 Arc::clone(&operations),
                 Arc::clone(&changes),
@@ -122,6 +140,48 @@ impl IpcServer {
             () = shutdown.reached(Stage::Closing) => {}
         }
     }
+}
+
+/// Removes the socket of this home, and the link to it where it is elsewhere.
+pub fn remove_socket(home: &Home) {
+    let (name, place) = (home.socket(), home.socket_place());
+    if name != place && is_abandoned(&place) {
+        let _ = std::fs::remove_file(&place);
+    }
+    let _ = std::fs::remove_file(name);
+}
+
+/// Makes room for the socket at a place that a person chose. Its folder is private, or
+/// another user could put a socket of theirs in its place.
+fn claim(place: &Path) -> Result<(), IpcError> {
+    let folder = place.parent().unwrap_or(Path::new("/"));
+    use_own_dir(folder, ClosedTo::Everything).map_err(|source| IpcError::Folder {
+        folder: folder.display().to_string(),
+        source,
+    })?;
+    let taken = |why| IpcError::Taken {
+        socket: place.display().to_string(),
+        why,
+    };
+    match std::fs::symlink_metadata(place) {
+        Err(_) => Ok(()),
+        Ok(_) if !is_socket(place) => Err(taken("there is something that is not a socket")),
+        Ok(_) if !is_abandoned(place) => Err(taken("another program listens on it")),
+        Ok(_) => std::fs::remove_file(place).map_err(|source| IpcError::Listen {
+            socket: place.display().to_string(),
+            source,
+        }),
+    }
+}
+
+fn is_socket(place: &Path) -> bool {
+    std::fs::symlink_metadata(place).is_ok_and(|file| file.file_type().is_socket())
+}
+
+/// A socket on which nobody listens any more.
+fn is_abandoned(place: &Path) -> bool {
+    let refused = |error: io::Error| error.kind() == io::ErrorKind::ConnectionRefused;
+    is_socket(place) && UnixStream::connect(place).err().is_some_and(refused)
 }
 
 /// Same user only, and no more than the limit; counts the connection if it may

@@ -1,5 +1,6 @@
 //! MissionDb on SQLite: one thread that writes, a few that read.
 
+pub(crate) mod backup;
 mod connection;
 mod readers;
 mod writer;

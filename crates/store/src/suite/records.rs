@@ -288,6 +288,29 @@ pub async fn a_run_without_an_end_is_found_by_the_next(url: DbUrl) {
     ];
     assert_eq!(listed, expected);
 
+    let seen = db
+        .read(move |tx| {
+            Box::pin(async move {
+                let all = daemon_state::seen_since(tx, "here", minutes_later(0), 9).await?;
+                let newest = daemon_state::seen_since(tx, "here", minutes_later(0), 1).await?;
+                let late = daemon_state::seen_since(tx, "here", minutes_later(6), 9).await?;
+                Ok([all, newest, late])
+            })
+        })
+        .await
+        .unwrap();
+    let [all, newest, late] = seen.map(|runs| {
+        let minute = |run: &daemon_state::SeenRun| run.last_seen.since(minutes_later(0));
+        let minutes = runs.iter().map(|run| minute(run).as_secs() / 60);
+        minutes.collect::<Vec<_>>()
+    });
+    assert_eq!((all, newest), (vec![0, 5, 3], vec![3]));
+    assert_eq!(
+        late,
+        [0, 5],
+        "both had ended by then, and the next was not heard of"
+    );
+
     // It had only slept.
     db.write(move |tx| Box::pin(daemon_state::heartbeat(tx, crashed_id, minutes_later(8))))
         .await

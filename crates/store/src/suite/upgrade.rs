@@ -318,6 +318,14 @@ const HOLDINGS: &[Holding] = &[
     },
 ];
 
+/// An empty database as the release before would have made it: without the newest
+/// migration.
+pub async fn create_before_last_migration(url: &DbUrl) -> Result<(), StoreError> {
+    let known = &MIGRATIONS[..MIGRATIONS.len() - 1];
+    let older = MissionDb::open_with_migrations(url, known).await?;
+    older.close().await
+}
+
 pub async fn every_earlier_version_upgrades_and_keeps_its_data(url: DbUrl) {
     for migration in MIGRATIONS {
         assert!(

@@ -204,6 +204,15 @@ pub fn apply(plan: &Plan, backups: &Path) -> Result<(), RegisterError> {
     replace_edited(&plan.file, plan.after.as_bytes(), Mode::Kept).map_err(unwritable)
 }
 
+/// The files that [`undo`] would look at.
+pub fn registered_files(backups: &Path) -> Result<Vec<PathBuf>, RegisterError> {
+    let mut files = Vec::new();
+    for client in Client::ALL {
+        files.extend(Backup::load(backups, client)?.map(|known| known.file));
+    }
+    Ok(files)
+}
+
 /// Makes every file what it was before, or those of some clients.
 pub fn undo(
     backups: &Path,

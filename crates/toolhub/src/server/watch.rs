@@ -9,8 +9,6 @@ use super::{Phase, Server};
 use crate::error::HubError;
 use crate::session::Session;
 
-/// How often a server is asked for a sign of life.
-const PING_EVERY: Duration = Duration::from_secs(30);
 const PING_LIMIT: Duration = Duration::from_secs(10);
 /// Missed signs of life, with silence in between, after which it counts as hung.
 const MISSED: u32 = 3;
@@ -18,16 +16,20 @@ const MISSED: u32 = 3;
 /// Looks after one connection until it is over. Does not keep the server alive:
 /// one that is taken off the list takes this with it.
 pub(super) async fn watch(server: std::sync::Weak<Server>, session: Arc<Session>) {
-    let (idle, name) = match server.upgrade() {
-        Some(server) => (server.spec.idle, server.name.clone()),
+    let (idle, name, every) = match server.upgrade() {
+        Some(server) => (
+            server.spec.idle,
+            server.name.clone(),
+            server.environment.health_check,
+        ),
         None => return session.link.stop().await,
     };
     let mut missed = 0;
-    let mut ping = tokio::time::interval(PING_EVERY);
+    let mut ping = tokio::time::interval(every);
     ping.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     ping.tick().await;
-    let look = idle.map_or(PING_EVERY, |idle| {
-        (idle / 4).clamp(Duration::from_millis(50), PING_EVERY)
+    let look = idle.map_or(every, |idle| {
+        (idle / 4).clamp(Duration::from_millis(50), every)
     });
     let mut looking = tokio::time::interval(look);
     looking.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -59,7 +61,7 @@ pub(super) async fn watch(server: std::sync::Weak<Server>, session: Arc<Session>
                     Err(error) => {
                         missed += 1;
                         server.set_health(&session, Some(error.to_string()));
-                        let hung = missed >= MISSED && session.inbox.silence() > PING_EVERY * MISSED;
+                        let hung = missed >= MISSED && session.inbox.silence() > every * MISSED;
                         if hung && server.in_flight.load(Ordering::Relaxed) == 0 {
                             session.link.stop().await;
                             break format!("it gave no sign of life: {error}");

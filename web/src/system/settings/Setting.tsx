@@ -2,7 +2,9 @@
 // against a value, in place.
 
 import { type FormEvent, useEffect, useId, useState } from "react";
+import { Link } from "wouter";
 
+import { docsLink } from "../../docs/kinds";
 import type { ConfigKey } from "../../generated/operations";
 import { Prose } from "../../parts/Prose";
 import { Prices } from "./Prices";
@@ -32,6 +34,9 @@ export function Setting({ setting, name }: { setting: ConfigKey; name?: string }
         )}
         {name ? <code className="quiet">{setting.key}</code> : null}
         {changed ? <span className="tag">changed</span> : null}
+        <Link href={docsLink(`key/${setting.key}`)} className="setting-docs">
+          Docs<span className="visually-hidden"> of {setting.key}</span>
+        </Link>
       </div>
       <Input id={id} setting={setting} save={save} pending={set.isPending} said={wrong} setWrong={setWrong} />
       {wrong ? (

@@ -108,6 +108,21 @@ pub(crate) enum BenchCommand {
         #[arg(last = true)]
         command: Vec<String>,
     },
+    /// How many requests are answered while the daemon is killed again and again, and how
+    /// long it is away each time. Whoever finds it gone starts it.
+    Uptime {
+        /// How often it is killed.
+        #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+        kills: u32,
+        /// Milliseconds between two kills, and after the last.
+        #[arg(long, default_value_t = 3000, value_parser = clap::value_parser!(u64).range(1..=3_600_000))]
+        every_ms: u64,
+    },
+    /// The daemon's memory under a steady load: at the start, at the end, and its slope.
+    Soak {
+        #[arg(long, default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..=604_800))]
+        seconds: u64,
+    },
     /// How well knowledge is found, on a set of questions with known answers, and how fast.
     Kb(KbBenchArgs),
     /// Output through emulator and parser, and what idle and busy slots cost.

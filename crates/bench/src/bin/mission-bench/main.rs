@@ -15,11 +15,13 @@ mod mcp;
 mod report;
 mod score;
 mod scratch;
+mod soak;
 mod start;
 mod temporary;
 mod terminal;
 mod timeline;
 mod tokens;
+mod uptime;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -98,6 +100,12 @@ fn run(cli: Cli, output: &mut Output) -> Result<(), Failure> {
             rounds,
             command,
         } => mcp::run(calls, rounds, &command, &mission, output)?,
+        BenchCommand::Uptime { kills, every_ms } => {
+            uptime::run(kills, Duration::from_millis(every_ms), &mission, output)?
+        }
+        BenchCommand::Soak { seconds } => {
+            soak::run(Duration::from_secs(seconds), &mission, output)?
+        }
         BenchCommand::Terminal { quick } => {
             let scale = if quick {
                 terminal::Scale::Quick

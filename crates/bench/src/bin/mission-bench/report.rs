@@ -65,6 +65,12 @@ impl Report {
             .insert(name.into(), (value * scale).round() / scale);
     }
 
+    /// A percentage near 100, of which four digits would say nothing.
+    pub(crate) fn exact(&mut self, name: impl Into<String>, value: f64) {
+        self.metrics
+            .insert(name.into(), (value * 10_000.0).round() / 10_000.0);
+    }
+
     /// Median and 99th percentile.
     pub(crate) fn times(&mut self, prefix: &str, durations: &mut [Duration]) {
         for (name, share) in [("p50", 0.50), ("p99", 0.99)] {

@@ -170,7 +170,7 @@ fn of_sample(error: &SampleError) -> Failure {
 }
 
 fn start_daemon(root: &Path) -> Result<(), Failure> {
-    let started = Command::new(std::env::current_exe()?)
+    let started = Command::new(missiond_os::programs::own_program()?)
         .args(["daemon", "start"])
         .env("MISSION_HOME", root)
         .stdin(Stdio::null())

@@ -8,6 +8,7 @@ use missiond_api::operations::tools::{
     McpPin, McpPromptGet, McpPromptList, McpServerControl, McpServerList, McpToolCall, McpToolList,
 };
 use missiond_api::{ApiError, Home, Operation};
+use missiond_config::DaemonConfig;
 use missiond_operations::toolhub;
 use missiond_runtime::Supervisor;
 use missiond_toolhub::Hub;
@@ -32,7 +33,7 @@ impl Direct {
             .build()?;
         Ok(Self {
             runtime,
-            hub: toolhub::hub(home, &Supervisor::standalone(), |_| ())?,
+            hub: standalone_hub(home)?,
         })
     }
 
@@ -43,6 +44,12 @@ impl Direct {
             Ok(result?)
         })
     }
+}
+
+/// A hub of this process alone.
+pub(super) fn standalone_hub(home: &Home) -> std::io::Result<Hub> {
+    let health_check = DaemonConfig::default().health_check();
+    toolhub::hub(home, &Supervisor::standalone(), health_check, |_| ())
 }
 
 /// An operation that can be carried out without a daemon.

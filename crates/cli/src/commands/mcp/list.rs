@@ -6,7 +6,6 @@ use std::process::ExitCode;
 
 use missiond_api::Home;
 use missiond_core::ErrorCode;
-use missiond_runtime::Supervisor;
 use missiond_toolhub::{
     ConfigError, ConfigRoots, HubError, ImportClient, ServerEntry, ServerName, Switch,
 };
@@ -39,7 +38,7 @@ pub(super) fn add(args: McpAddArgs, home: &Home, output: &mut Output) -> Result<
 pub(super) fn remove(name: &str, home: &Home, output: &mut Output) -> Result<ExitCode, Failure> {
     let name = ServerName::new(name).map_err(refused)?;
     let file = missiond_toolhub::remove(home.config_dir(), &name).map_err(refused)?;
-    let hub = missiond_operations::toolhub::hub(home, &Supervisor::standalone(), |_| ())?;
+    let hub = super::direct::standalone_hub(home)?;
     hub.forget(&name)
         .map_err(|error| Failure::new(error.code(), error.to_string()))?;
     print_outcome(output, "removed", &name, &file);

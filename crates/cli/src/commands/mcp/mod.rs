@@ -1,5 +1,5 @@
-//! `mission mcp`: other people's MCP servers, through the daemon when one
-//! answers and without it otherwise. Both ways give the same results.
+//! `mission mcp`: other people's MCP servers, through the daemon when one runs or may be
+//! started, and without it otherwise. Both ways give the same results.
 
 mod direct;
 pub(super) mod list;
@@ -190,7 +190,7 @@ struct ServerRoute<'a> {
 enum Choice {
     Daemon,
     Direct,
-    /// The daemon when it answers.
+    /// The daemon when one runs or may be started.
     Whichever,
 }
 
@@ -202,10 +202,13 @@ impl ServerRoute<'_> {
         output: &mut Output,
     ) -> Result<O::Result, Failure> {
         let client = match self.choice {
-            Choice::Daemon => Some(self.reach.client(output)?),
+            Choice::Daemon => Some(self.reach.started_client(output)?),
             Choice::Direct => None,
             Choice::Whichever => match Client::connect(&self.reach.home) {
                 Ok(client) => Some(client),
+                Err(ClientError::NotRunning { .. }) if self.reach.starts_by_itself() => {
+                    Some(self.reach.client(output)?)
+                }
                 Err(ClientError::NotRunning { .. }) => None,
                 // One that runs and does not answer is a trouble of its own, and
                 // no reason to start every server a second time.

@@ -37,7 +37,7 @@ pub(super) fn run(
     let home = reach.home.clone();
     let revive: Box<dyn Fn() -> Result<(), Failure>> =
         Box::new(move || process::start(&home).map(drop));
-    let revive = reach.may_start().then_some(revive);
+    let revive = reach.starts_by_itself().then_some(revive);
     bridge::command(reach.home.socket(), hello, revive)
 }
 

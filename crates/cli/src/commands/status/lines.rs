@@ -118,6 +118,7 @@ fn activity(line: &OverviewLine) -> String {
         OverviewKind::Review => format!("ready for review: {}", lower_first(&said)),
         OverviewKind::Blocked => format!("blocked: {said}"),
         OverviewKind::Failed => format!("failed: {said}"),
+        OverviewKind::Cancelled if line.task.is_some() => format!("cancelled: {said}"),
         OverviewKind::NotKept => format!("not kept: {said}"),
         _ => said,
     }

@@ -13,9 +13,10 @@ use missiond_api::operations::NoParams;
 use missiond_api::operations::overview::{
     Overview, OverviewParams, OverviewReport, OverviewSeen, OverviewSeenParams,
 };
-use missiond_api::operations::system::{DaemonState, DaemonStatus, StatusReport};
+use missiond_api::operations::system::{Availability, DaemonState, DaemonStatus, StatusReport};
 use missiond_api::{Client, ClientError};
 use missiond_core::ErrorCode;
+use missiond_pty::host::HostFiles;
 use serde::Serialize;
 
 use crate::args::StatusArgs;
@@ -23,7 +24,7 @@ use crate::connect::Reach;
 use crate::failure::Failure;
 use crate::output::{Output, Progress, fitted};
 use crate::process::{self, Started};
-use crate::term::{Style, columns, duration};
+use crate::term::{Style, columns, counted, duration};
 
 pub(super) fn up(reach: &Reach, output: &mut Output) -> Result<ExitCode, Failure> {
     if !reach.may_start() {
@@ -107,7 +108,13 @@ pub(super) fn bare(reach: &Reach, output: &mut Output) -> Result<ExitCode, Failu
         // It says how things are; that nothing runs is an answer.
         return looked.map(|_| ExitCode::SUCCESS);
     }
-    output.line("missiond runs coding agents for you. Nothing runs at the moment.");
+    match agents_left(reach) {
+        0 => output.line("missiond runs coding agents for you. Nothing runs at the moment."),
+        agents => {
+            output.line("missiond runs coding agents for you. Its daemon is not running.");
+            output.line(go_on(agents));
+        }
+    }
     output.line("");
     output.line("  mission demo               watch agents work off five tasks, without a key");
     output.line("  mission run \"fix the bug\"  give an agent work in this folder");
@@ -141,7 +148,10 @@ fn running(reach: &Reach, output: &mut Output) -> Result<Option<Client>, Failure
         Ok(client) => Ok(Some(client)),
         Err(ClientError::NotRunning { .. }) => {
             let died = process::died(&reach.home);
-            let stopped = serde_json::json!({"state": "stopped", "ended_without_closing": died});
+            let agents = agents_left(reach);
+            let stopped = serde_json::json!({
+                "state": "stopped", "ended_without_closing": died, "agents": agents,
+            });
             output.result(&stopped, |output, _| {
                 if let Some(pid) = died {
                     output.line(format!(
@@ -149,10 +159,26 @@ fn running(reach: &Reach, output: &mut Output) -> Result<Option<Client>, Failure
                     ));
                 }
                 output.line("The daemon is not running. `mission up` starts it.");
+                if agents > 0 {
+                    output.line(go_on(agents));
+                }
             });
             Ok(None)
         }
         Err(error) => Err(error.into()),
+    }
+}
+
+/// How many agents go on without a daemon.
+fn agents_left(reach: &Reach) -> usize {
+    let records = HostFiles::records(&reach.home.slots_dir()).unwrap_or_default();
+    records.iter().filter(|record| record.is_alive()).count()
+}
+
+fn go_on(agents: usize) -> String {
+    match agents {
+        1 => "1 agent goes on without it; `mission up` takes it up again.".to_owned(),
+        n => format!("{n} agents go on without it; `mission up` takes them up again."),
     }
 }
 
@@ -232,6 +258,9 @@ fn describe(output: &mut Output, report: &StatusReport) {
         field("web", &format!("{http} (`mission open` logs in)"));
     }
     field("log", &report.log_file);
+    if let Some(availability) = &report.availability {
+        field("uptime", &uptime(availability));
+    }
     for consumer in report
         .consumers
         .iter()
@@ -249,6 +278,25 @@ fn describe(output: &mut Output, report: &StatusReport) {
         let text = output.paint.apply(Style::Yellow, &text);
         output.line(format!("  {:<11}{text}", "attention"));
     }
+}
+
+/// Nothing is said of planned stops that cost nothing, nor of crashes that were none.
+fn uptime(availability: &Availability) -> String {
+    let days = match availability.up_secs + availability.stopped_secs + availability.crashed_secs {
+        all if all >= 30 * 24 * 3600 => "the last 30 days".to_owned(),
+        all => format!("the last {}", duration(all)),
+    };
+    let mut text = format!("{} % of {days}", availability.up_percent);
+    if availability.crashes > 0 {
+        let crashes = counted(availability.crashes, "crash", "crashes");
+        let lost = duration(availability.crashed_secs);
+        text.push_str(&format!("; {crashes} cost {lost}"));
+    }
+    if availability.stopped_secs > 0 {
+        let stopped = duration(availability.stopped_secs);
+        text.push_str(&format!("; stopped on purpose for {stopped}"));
+    }
+    text
 }
 
 fn open_questions(count: u64) -> String {

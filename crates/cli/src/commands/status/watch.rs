@@ -344,7 +344,7 @@ impl Live<'_> {
             return Ok(None);
         };
         drop(self.terminal.take());
-        let program = std::env::current_exe()?;
+        let program = missiond_os::programs::own_program()?;
         let mut attach = Command::new(program);
         let end = match attach.args(["slot", "attach", &slot]).spawn() {
             Ok(mut attached) => {

@@ -95,7 +95,7 @@ pub(super) fn run(
         TaskCommand::Cancel { task, reason } => {
             let task = client.call::<BoardCancel>(&BoardCancelParams { task, reason })?;
             output.result(&task, |output, task| {
-                output.line(format!("{} is given up.", task.number));
+                output.line(format!("{} is cancelled.", task.number));
             });
         }
     }

@@ -33,7 +33,7 @@ pub(super) fn list(output: &mut Output, page: &TaskPage) {
             task.engine
                 .as_ref()
                 .map_or_else(|| "any".to_owned(), ToString::to_string),
-            printable(&task.title),
+            title(task),
             printable(&task.labels.join(", ")),
         ]
     };
@@ -45,6 +45,15 @@ pub(super) fn list(output: &mut Output, page: &TaskPage) {
     let more = page.total.saturating_sub(page.tasks.len() as u64);
     if more > 0 {
         output.line(format!("… and {more} more; --limit shows more of them"));
+    }
+}
+
+/// Alternatives have the same words; which is which, their engines say.
+fn title(task: &TaskSummary) -> String {
+    let title = printable(&task.title);
+    match task.one_of {
+        Some(count) => format!("{title} (one of {count} alternatives)"),
+        None => title,
     }
 }
 
@@ -90,14 +99,11 @@ pub(super) fn ready(output: &mut Output, report: &ReadyReport) {
 /// How often it was tried. Failed checks are part of an attempt, and no failed attempt.
 fn attempts(details: &TaskDetails) -> String {
     let task = &details.task;
-    let most = match task.max_attempts {
-        1 => "one that fails".to_owned(),
-        n => format!("{n} that fail"),
-    };
+    let most = task.max_attempts;
     match (details.attempts.len(), task.tries) {
-        (0, _) => format!("none yet; given up after {most}"),
-        (all, 0) => format!("{all} so far; given up after {most}"),
-        (all, failed) => format!("{all} so far, {failed} failed; given up after {most}"),
+        (0, _) => format!("none yet; at most {most} may fail"),
+        (all, 0) => format!("{all} so far; at most {most} may fail"),
+        (all, failed) => format!("{all} so far, {failed} failed; at most {most} may fail"),
     }
 }
 
@@ -111,9 +117,14 @@ pub(super) fn details(output: &mut Output, details: &TaskDetails) {
         output.line(format!("  {name:<11} {}", printable(value)));
     };
     field("id", &task.id.to_string());
+    let status = if task.was_cancelled() {
+        "cancelled"
+    } else {
+        task.status.as_str()
+    };
     let status = match &task.blocked {
-        Some(reason) => format!("{}: {reason}", task.status),
-        None => task.status.to_string(),
+        Some(reason) => format!("{status}: {reason}"),
+        None => status.to_owned(),
     };
     field("status", &status);
     for wait in &details.waits {

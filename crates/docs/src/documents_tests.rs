@@ -5,41 +5,29 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use crate::{Config, KEYS, Reload, Values};
+use missiond_config::{Config, KEYS, Reload};
+
+use crate::pages::pages;
 
 /// Set to write `docs/reference/configuration.md` instead of comparing it.
 const WRITE: &str = "MISSION_WRITE_DOCUMENTS";
 
 /// Names that look like keys and are none: files, and a record of the journal.
-const OTHER_NAMES: [&str; 3] = ["mcp.json", "mcp.toml", "journal.header"];
+const OTHER_NAMES: [&str; 4] = ["daemon.sock", "mcp.json", "mcp.toml", "journal.header"];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
+/// Every document that people write, by where it is in the repository.
 fn documents() -> Vec<(String, String)> {
-    let mut files = ["README.md", "CONTRIBUTING.md"]
-        .map(|name| root().join(name))
-        .to_vec();
-    collect_pages(&root().join("docs"), &mut files);
-    let read = |file: &PathBuf| {
-        let name = file.strip_prefix(root()).unwrap();
-        let name = name.to_string_lossy().into_owned();
-        (name, std::fs::read_to_string(file).unwrap())
-    };
-    files.iter().map(read).collect()
-}
-
-/// Every Markdown file below a folder.
-fn collect_pages(folder: &Path, pages: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            collect_pages(&path, pages);
-        } else if path.extension().is_some_and(|extension| extension == "md") {
-            pages.push(path);
-        }
-    }
+    let written = pages().iter().filter(|page| page.name.is_none());
+    let mut documents: Vec<_> = written
+        .map(|page| (page.file.clone(), page.markdown.clone()))
+        .collect();
+    let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
+    documents.push(("README.md".to_owned(), readme));
+    documents
 }
 
 fn sections() -> Vec<&'static str> {
@@ -54,7 +42,7 @@ fn section_of(key: &'static str) -> &'static str {
 }
 
 fn reference() -> String {
-    let defaults = Values::of(&Config::default());
+    let keys = Config::default().describe();
     let mut page = String::from(
         "# Configuration\n\n\
          Printed from the declarations in `crates/config/src`, as `mission config keys` is;\n\
@@ -74,9 +62,12 @@ fn reference() -> String {
         )
         .unwrap();
         page.push_str("|---|---|---|---|---|\n");
-        for spec in KEYS.iter().filter(|spec| section_of(spec.key) == section) {
+        for key in keys
+            .iter()
+            .filter(|key| section_of(key.spec.key) == section)
+        {
+            let (spec, default) = (key.spec, &key.default);
             let name = spec.key.rsplit('.').next().unwrap();
-            let default = crate::edit::written(&defaults.public(spec));
             let range = spec.range.map_or(String::new(), |range| range.to_string());
             let live = if spec.reload == Reload::Live {
                 "live"
@@ -105,7 +96,7 @@ fn the_page_of_keys_is_printed_from_their_declaration() {
     assert!(
         written == expected,
         "docs/reference/configuration.md is not what crates/config declares; write it with \
-         {WRITE}=1 cargo test --workspace -p missiond-config documents"
+         {WRITE}=1 cargo test --workspace -p missiond-docs documents"
     );
 }
 

@@ -9,11 +9,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use missiond_core::{Clock, DaemonId, DaemonRun, Event, Timestamp, TraceContext};
+use missiond_operations::VERSION;
 use missiond_store::daemon_state::{self, CrashMark};
 use missiond_store::timeline::{self, NewEvent};
 use missiond_store::{Engine, MissionDb, StoreError, Tx};
-
-use crate::state::VERSION;
 
 const HEARTBEAT: Duration = Duration::from_secs(30);
 
@@ -31,17 +30,17 @@ struct Witness {
 
 /// The run of this daemon, and where it is on record.
 #[derive(Debug, Clone)]
-pub struct ThisRun {
-    pub id: DaemonId,
-    pub host: String,
-    pub db: MissionDb,
-    pub clock: Arc<dyn Clock>,
+pub(crate) struct ThisRun {
+    pub(crate) id: DaemonId,
+    pub(crate) host: String,
+    pub(crate) db: MissionDb,
+    pub(crate) clock: Arc<dyn Clock>,
 }
 
 impl ThisRun {
     /// Puts this run on record and finds those that died. `crashed` is the run
     /// before it in this home, if it did not close.
-    pub async fn begin(
+    pub(crate) async fn begin(
         &self,
         crashed: Option<DaemonId>,
         trace: TraceContext,
@@ -79,7 +78,7 @@ impl ThisRun {
     }
 
     /// Says again and again that this run lives, and looks for those that do not.
-    pub async fn run_heartbeat(self) {
+    pub(crate) async fn run_heartbeat(self) {
         loop {
             tokio::time::sleep(HEARTBEAT).await;
             let witness = Witness {
@@ -102,7 +101,7 @@ impl ThisRun {
     }
 
     /// This run has closed.
-    pub async fn end(&self) -> Result<(), StoreError> {
+    pub(crate) async fn end(&self) -> Result<(), StoreError> {
         let (id, now) = (self.id, self.clock.now());
         self.db
             .write(move |tx| Box::pin(daemon_state::end_run(tx, id, now)))

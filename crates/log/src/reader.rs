@@ -4,17 +4,14 @@
 //! they are full, so a file is known by its inode, which moves with it. What is
 //! read is bounded twice: by what is returned and by what is looked at.
 
-mod lines;
-
 use std::io;
 use std::path::Path;
 use std::str::FromStr;
 
-use missiond_api::operations::observe::{LogLevel, LogLine};
-use missiond_core::Timestamp;
+use missiond_core::{LogLevel, LogLine, Timestamp};
 use serde_json::{Map, Value};
 
-use self::lines::{Backwards, Onwards, Opened, files};
+use crate::lines::{Backwards, Onwards, Opened, files};
 
 /// A byte of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -311,4 +308,5 @@ fn cut(text: &str) -> String {
 }
 
 #[cfg(test)]
+#[path = "tests.rs"]
 mod tests;

@@ -7,7 +7,8 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use missiond_config::{LogConfig, LogLevel};
+use missiond_config::LogConfig;
+use missiond_core::LogLevel;
 use missiond_os::files::open_private_log;
 use parking_lot::Mutex;
 use tracing_appender::non_blocking::{NonBlockingBuilder, WorkerGuard};

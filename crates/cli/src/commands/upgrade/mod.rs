@@ -1,0 +1,141 @@
+//! `mission upgrade`: another version in place of this one.
+//!
+//! Nothing is changed before the release is verified and its program has said which
+//! version it is. From then on every step can be taken back, and is when the new
+//! daemon does not come up ([`install`]). Agents are in processes of their own and go
+//! on meanwhile.
+
+mod archive;
+mod candidate;
+mod install;
+mod newest;
+mod source;
+mod verify;
+
+use std::process::ExitCode;
+
+use missiond_api::Home;
+use missiond_core::ErrorCode;
+use missiond_os::programs::own_program;
+use serde_json::json;
+
+use crate::args::UpgradeArgs;
+use crate::connect::startable_config;
+use crate::failure::Failure;
+use crate::output::{Output, Progress};
+use crate::packaged::manager_of;
+use candidate::{Candidate, Version};
+use install::{Backup, Daemon, Installed};
+use source::Source;
+use verify::Assurance;
+
+/// Several times a release.
+const RELEASE_LIMIT: usize = 256 << 20;
+
+pub(super) fn run(
+    args: &UpgradeArgs,
+    home: &Home,
+    output: &mut Output,
+) -> Result<ExitCode, Failure> {
+    let program = own_program()?.canonicalize()?;
+    if let Some(manager) = manager_of(&program) {
+        let message = format!("{} belongs to {}", program.display(), manager.name);
+        return Err(Failure::new(ErrorCode::Conflict, message)
+            .hint(format!("`{}` upgrades it", manager.upgrade)));
+    }
+    let config = startable_config(home, "not installed")?;
+    let own = env!("CARGO_PKG_VERSION");
+    let source = match &args.source {
+        Some(named) => Source::parse(named)?,
+        None => newest::find(&config.upgrade.url)?,
+    };
+    let known = source.name().and_then(newest::version_of);
+    if args.source.is_none() && !args.yes && known.is_some() && known == Version::parse(own) {
+        output.result(&json!({ "from": own, "to": own }), |output, _| {
+            output.line(format!(
+                "mission {own} is installed, and nothing newer is there."
+            ));
+        });
+        return Ok(ExitCode::SUCCESS);
+    }
+    let (candidate, assurance) = {
+        let _progress = Progress::start(output, "verifying the release");
+        let bytes = source
+            .read(RELEASE_LIMIT)?
+            .ok_or_else(|| Failure::new(ErrorCode::NotFound, format!("{source} is not there")))?;
+        let assurance = verify::verify(args, &config.upgrade.key, &source, &bytes)?;
+        (Candidate::unpack(&bytes, &program)?, assurance)
+    };
+    is_wanted(args, own, &candidate)?;
+    let backed_up = Backup::of(home, &config)?;
+    if backed_up == Backup::NotOurs && !args.yes {
+        let message = "not installed: the database is on a PostgreSQL server, which an upgrade does \
+                       not back up, and the new version changes its schema when it starts";
+        return Err(Failure::new(ErrorCode::Conflict, message)
+            .hint("back it up (`pg_dump`), then --yes installs it"));
+    }
+    if assurance == Assurance::ChecksumOnly {
+        output.notice("only the checksum was verified, not who made this release");
+    }
+    let version = candidate.version.to_string();
+    let installed = {
+        let _progress = Progress::start(output, "changing over");
+        install::install(home, &config, &program, candidate)?
+    };
+    let Installed {
+        before,
+        database_before,
+        daemon,
+    } = &installed;
+    let (pid, agents) = match daemon {
+        Daemon::Restarted { pid, agents } => (Some(*pid), *agents),
+        Daemon::WasNotRunning => (None, 0),
+    };
+    let value = json!({
+        "from": own,
+        "to": version,
+        "program": program,
+        "before": before,
+        "database_before": database_before,
+        "database_backed_up": backed_up != Backup::NotOurs,
+        "signed": assurance == Assurance::Signed,
+        "daemon": pid,
+        "agents": agents,
+    });
+    output.result(&value, |output, _| {
+        output.line(format!(
+            "mission {version} is installed; {own} is kept as {}.",
+            before.display()
+        ));
+        if let Some(pid) = pid {
+            let agents = match agents {
+                0 => String::new(),
+                1 => " 1 agent kept running.".to_owned(),
+                n => format!(" {n} agents kept running."),
+            };
+            output.line(format!("The daemon runs it (process {pid}).{agents}"));
+        }
+        if let Some(copy) = database_before {
+            let copy = copy.display();
+            output.line(format!("The database as it was before is {copy}."));
+        }
+    });
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Whether this version is what a person means by an upgrade.
+fn is_wanted(args: &UpgradeArgs, own: &str, candidate: &Candidate) -> Result<(), Failure> {
+    let version = &candidate.version;
+    let (message, hint) = match Version::parse(own).map(|own| version.cmp(&own)) {
+        Some(std::cmp::Ordering::Less) if !args.downgrade => (
+            format!("not installed: {version} is older than {own}, which is installed"),
+            "--downgrade installs it; a database that a newer version migrated it cannot open",
+        ),
+        Some(std::cmp::Ordering::Equal) if !args.yes => (
+            format!("not installed: {own} is installed already"),
+            "--yes installs it again",
+        ),
+        _ => return Ok(()),
+    };
+    Err(Failure::new(ErrorCode::Conflict, message).hint(hint))
+}

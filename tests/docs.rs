@@ -1,0 +1,153 @@
+//! The documentation: from the terminal without a daemon, by agents and over the socket.
+
+use missiond_api::CATALOGUE;
+use serde_json::json;
+
+use crate::harness::{TestHome, text};
+use crate::http::Http;
+
+/// What a command that must succeed prints.
+fn printed(home: &TestHome, args: &[&str]) -> String {
+    let output = home.mission(args);
+    assert!(
+        output.status.success(),
+        "mission {args:?}: {}",
+        text(&output.stderr)
+    );
+    text(&output.stdout)
+}
+
+#[test]
+fn the_documentation_is_read_in_a_terminal_without_a_daemon() {
+    let home = TestHome::new();
+    let list = printed(&home, &["docs"]);
+    assert!(list.contains("guides/board"), "{list}");
+    assert!(list.contains("mission docs --kind operation"), "{list}");
+    let operations = printed(&home, &["docs", "--kind", "operation"]);
+    assert_eq!(operations.lines().count(), CATALOGUE.len());
+
+    let page = printed(&home, &["docs", "board"]);
+    assert!(page.starts_with("The board\n"), "{page}");
+    assert!(!page.contains('\x1b'), "no colours in a pipe");
+    let operation = printed(&home, &["docs", "board_note"]);
+    assert!(operation.contains("mission call board_note"), "{operation}");
+    let key = printed(&home, &["docs", "autopilot.max_agents"]);
+    assert!(
+        key.contains("mission config set autopilot.max_agents"),
+        "{key}"
+    );
+    assert!(printed(&home, &["docs", "task_add"]).starts_with("board_add\n"));
+    assert!(printed(&home, &["docs", "your", "first", "task"]).starts_with("Your first task\n"));
+
+    let found = printed(&home, &["docs", "search", "http.listen"]);
+    assert!(found.starts_with("key/http.listen  "), "{found}");
+    let none = printed(&home, &["docs", "search", "zzqqxx"]);
+    assert_eq!(none.trim_end(), "Nothing was found.");
+
+    let (code, said) = home.failure(&["docs", "bord_add"]);
+    assert_eq!(code, 4, "{said}");
+    assert!(said.contains("`operation/board_add`"), "{said}");
+    let (code, said) = home.failure(&["docs", &"x".repeat(10_000)]);
+    assert_eq!(code, 2, "{said}");
+    let (code, said) = home.failure(&["docs", "search", &"x".repeat(10_000)]);
+    assert_eq!(code, 2, "{said}");
+
+    assert_eq!(
+        home.json(&["docs", "--kind", "key"])["pages"][0]["kind"],
+        "key"
+    );
+    assert_eq!(home.json(&["docs", "board"])["path"], "guides/board");
+    let hits = home.json(&["docs", "search", "board_add", "--limit", "1"]);
+    assert_eq!(hits["hits"][0]["path"], "operation/board_add");
+    assert_eq!(hits["hits"].as_array().unwrap().len(), 1);
+    assert!(
+        missiond_daemon::PidRecord::read(&home.home()).is_none(),
+        "no daemon was started"
+    );
+}
+
+#[test]
+fn the_documentation_is_read_over_the_socket() {
+    let home = TestHome::started();
+    let list = home.call("docs_list", &json!({}));
+    let pages = list["pages"].as_array().unwrap();
+    assert!(pages.len() > CATALOGUE.len() + 100, "{}", pages.len());
+    assert_eq!(
+        list,
+        home.json(&["docs"]),
+        "the same with and without a daemon"
+    );
+
+    let read =
+        |page: &str, format: &str| home.call("docs_read", &json!({"page": page, "format": format}));
+    let markdown = home.call("docs_read", &json!({"page": "guides/board"}));
+    assert_eq!(markdown, read("guides/board", "markdown"));
+    assert_eq!(markdown["kind"], "guide");
+    assert!(
+        markdown["text"]
+            .as_str()
+            .unwrap()
+            .starts_with("# The board\n")
+    );
+    assert_eq!(
+        markdown["headings"][0],
+        json!({"level": 1, "text": "The board", "anchor": "the-board"})
+    );
+    let next = markdown["next"]["path"].as_str().unwrap();
+    assert_eq!(read(next, "html")["previous"]["path"], "guides/board");
+    let html = read("guides/board", "html");
+    let html = html["text"].as_str().unwrap();
+    assert!(html.contains("<h1 id=\"the-board\">"), "{html}");
+    assert!(html.contains("href=\"/docs/"), "{html}");
+    let first = read("start/first-ten-minutes", "markdown");
+    assert!(first["previous"].is_null(), "{first}");
+
+    let hits = home.call("docs_search", &json!({"query": "log.level", "limit": 3}));
+    assert_eq!(hits["hits"][0]["path"], "key/log.level");
+    let long = json!({"query": "x".repeat(10_000)}).to_string();
+    let (code, said) = home.failure(&["call", "docs_search", &long]);
+    assert_eq!(code, 2, "{said}");
+    let strange = home.call(
+        "docs_search",
+        &json!({"query": "\u{0}\u{1b}[2J 日本 \u{202e}"}),
+    );
+    assert!(strange["hits"].is_array());
+    let (code, said) = home.failure(&["call", "docs_read", r#"{"page": "bord_add"}"#]);
+    assert_eq!(code, 4, "{said}");
+    assert!(said.contains("`operation/board_add`"), "{said}");
+}
+
+/// The page of an operation says how an agent calls one that is not listed.
+#[test]
+fn the_tool_that_calls_operations_is_named_as_it_is() {
+    let page = missiond_docs::page("operation/docs_read").unwrap();
+    let tool = format!(
+        "{{\"arguments\":{{\"operation\":\"docs_read\",\"params\":{{\"page\":\"PAGE\"}}}},\"name\":\"{}\"}}",
+        missiond_mcp::tools::CALL_OPERATION
+    );
+    assert!(page.markdown.contains(&tool), "{}", page.markdown);
+}
+
+#[test]
+fn the_page_of_the_browser_is_opened_where_it_is_wanted() {
+    let home = TestHome::started();
+    let link = home.json(&["docs", "--web", "board"])["link"].clone();
+    let link = link.as_str().unwrap();
+    assert!(link.contains("/login?to=/docs/guides/board#"), "{link}");
+    // What is at the end of it is the page, though a key has a dot in its name.
+    let http = Http::of(&home);
+    let kind = |path: &str| {
+        let answer = http.get(path, &[]);
+        (
+            answer.status,
+            answer.header("content-type").map(str::to_owned),
+        )
+    };
+    assert_eq!(kind("/docs/key/log.level"), kind("/"));
+    assert_eq!(kind("/key/log.level").0, 404);
+    let link = home.json(&["docs", "--web"])["link"].clone();
+    assert!(
+        link.as_str().unwrap().contains("/login?to=/docs#"),
+        "{link}"
+    );
+}

@@ -1,0 +1,61 @@
+//! Gives a database the schema of the release before, with all it holds, for the tests of
+//! upgrades: `older_database FILE [broken]`. A broken one refuses its next migration.
+
+use std::path::{Path, PathBuf};
+
+use missiond_store::DbUrl;
+use missiond_store::suite::create_before_last_migration;
+use rusqlite::{Connection, Result};
+
+/// Whatever a migration does, it is recorded, in the same transaction.
+const REFUSES: &str = "CREATE TRIGGER refuses BEFORE INSERT ON schema_migrations \
+     BEGIN SELECT RAISE(ABORT, 'the migration fails'); END;";
+
+fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
+    let arguments: Vec<_> = std::env::args().skip(1).collect();
+    let database = PathBuf::from(arguments.first().ok_or("which database?")?);
+    let older = database.with_extension("older");
+    let runtime = tokio::runtime::Runtime::new()?;
+    runtime.block_on(create_before_last_migration(&DbUrl::sqlite(older.clone())))?;
+    let connection = Connection::open(&older)?;
+    copy_all(&connection, &database)?;
+    if arguments.get(1).is_some_and(|wanted| wanted == "broken") {
+        connection.execute_batch(REFUSES)?;
+    }
+    // One file again, without a log beside it.
+    connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = DELETE;")?;
+    drop(connection);
+    for log in ["-wal", "-shm"] {
+        let mut name = database.clone().into_os_string();
+        name.push(log);
+        let _ = std::fs::remove_file(name);
+    }
+    std::fs::rename(older, database)?;
+    Ok(())
+}
+
+/// Every table of the older schema, with its columns.
+fn copy_all(older: &Connection, newer: &Path) -> Result<()> {
+    older.execute("ATTACH ?1 AS newer", [newer.to_string_lossy()])?;
+    older.execute_batch("PRAGMA foreign_keys = OFF; BEGIN")?;
+    let tables = names(
+        older,
+        "SELECT name FROM main.sqlite_master WHERE type = 'table' \
+         AND name NOT LIKE 'sqlite_%' AND name <> 'schema_migrations' AND ?1 = ?1",
+        "",
+    )?;
+    for table in tables {
+        let columns = names(older, "SELECT name FROM pragma_table_info(?1)", &table)?.join(", ");
+        older.execute_batch(&format!(
+            "DELETE FROM main.{table}; \
+             INSERT INTO main.{table} ({columns}) SELECT {columns} FROM newer.{table};"
+        ))?;
+    }
+    older.execute_batch("COMMIT; DETACH newer")
+}
+
+fn names(connection: &Connection, sql: &str, of: &str) -> Result<Vec<String>> {
+    let mut query = connection.prepare(sql)?;
+    let found = query.query_map([of], |row| row.get(0))?;
+    found.collect()
+}

@@ -1,0 +1,105 @@
+# One package in a clean root: installed, used and removed. It runs as root in
+# namespaces of its own, without a network, and prints what was measured.
+#
+# $1 deb, archive, npm or image; $2 the package (of an image: its layer); $3 the clean
+# root; $4 a folder for what changes, which is removed; $5 static or dynamic
+set -eu
+kind=$1 package=$2 clean=$3 work=$4 linkage=$5
+root=$work/root
+
+end() {
+    umount --recursive --lazy "$root" 2>/dev/null || true
+    rm --recursive --force --one-file-system "$work"
+}
+trap end EXIT
+mkdir -p "$root" "$work/upper" "$work/scratch"
+# Where the file system cannot be a layer, a copy is as good and slower.
+layers=lowerdir=$clean,upperdir=$work/upper,workdir=$work/scratch
+mount -t overlay overlay -o "$layers" "$root" 2>/dev/null || {
+    cp --archive "$clean/." "$root"
+    mount --bind "$root" "$root"
+}
+mount -t proc proc "$root/proc"
+# Not the machine's own /dev: a PTY of the trial must not be one of the machine.
+mount -t tmpfs tmpfs "$root/dev"
+mkdir "$root/dev/pts" "$root/dev/shm"
+mount -t devpts -o newinstance,ptmxmode=0666 devpts "$root/dev/pts"
+ln -s pts/ptmx "$root/dev/ptmx"
+for device in 'null 1 3' 'zero 1 5' 'random 1 8' 'urandom 1 9' 'tty 5 0'; do
+    set -- $device
+    mknod -m 666 "$root/dev/$1" c "$2" "$3"
+done
+ip link set lo up
+
+inside() {
+    chroot "$root" env -i HOME=/root TERM=dumb LANG=C.UTF-8 \
+        PATH=/opt/mission/bin:/usr/sbin:/usr/bin:/sbin:/bin "$@"
+}
+# Everything but what the kernel shows and dpkg's own books.
+files() {
+    (cd "$root" && find . -xdev \( -path ./proc -o -path ./dev \
+        -o -path ./var/lib/dpkg -o -path ./var/log \) -prune -o ! -type d -print | sort)
+}
+npm_here() {
+    npm "$@" --global --prefix "$root/opt/mission" --offline --cache "$work/npm" \
+        --no-audit --no-fund --loglevel error >/dev/null
+}
+now() { date +%s.%N; }
+took() { awk -v from="$2" -v to="$(now)" -v what="$1" 'BEGIN { print what, to - from }'; }
+
+files >"$work/before"
+began=$(now)
+case $kind in
+deb)
+    cp "$package" "$root/tmp/mission.deb"
+    inside dpkg --install /tmp/mission.deb >/dev/null
+    rm "$root/tmp/mission.deb" ;;
+archive)
+    mkdir "$root/opt/mission"
+    tar --extract --gzip --file "$package" --directory "$root/opt/mission" --strip-components 1 ;;
+npm)
+    if command -v npm >/dev/null; then
+        npm_here install "$package"
+    else
+        echo "said there is no npm here: the program was taken out of its package"
+        mkdir "$root/opt/mission"
+        tar --extract --gzip --file "$package" --directory "$root/opt/mission" --strip-components 1
+    fi ;;
+image)
+    # A static program needs nothing of a system but a kernel.
+    if [ "$linkage" = static ]; then
+        mkdir "$work/empty"
+        tar --extract --gzip --file "$package" --directory "$work/empty"
+        chroot "$work/empty" /usr/bin/mission version >/dev/null
+    else
+        echo "said the program is not static: the image was tried with the libraries of Debian"
+    fi
+    tar --extract --gzip --file "$package" --directory "$root" ;;
+esac
+took install "$began"
+if [ "$kind" = npm ] && command -v npx >/dev/null; then
+    npx --yes --offline --cache "$work/npm" --loglevel error "file:$package" version >/dev/null
+fi
+
+echo "version $(inside mission version)"
+began=$(now)
+inside timeout 300 mission demo >"$work/demo" 2>&1 || { tail -n 20 "$work/demo" >&2; exit 1; }
+grep -q '^All five tasks are done and checked' "$work/demo" || { cat "$work/demo" >&2; exit 1; }
+took demo "$began"
+
+# A home that was used: a daemon, a run, a board. All of it has to go.
+inside mission run 'say hello' --engine rehearsal --name hello --wait -- hello --speed 10 >/dev/null
+inside mission uninstall --yes >"$work/uninstall" 2>&1 || { cat "$work/uninstall" >&2; exit 1; }
+
+case $kind in
+deb) inside dpkg --remove mission >/dev/null ;;
+npm) if command -v npm >/dev/null; then npm_here uninstall missiond; else rm -r "$root/opt/mission"; fi ;;
+archive) ;; # The program took itself away.
+image)
+    echo "said a container is removed as a whole"
+    exit 0 ;;
+esac
+echo removed
+files >"$work/after"
+comm -13 "$work/before" "$work/after" | sed 's/^\./left /'
+comm -23 "$work/before" "$work/after" | sed 's/^\./lost /'

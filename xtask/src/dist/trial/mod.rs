@@ -1,0 +1,168 @@
+//! The packages, tried: made twice and compared, then each installed in a Debian without
+//! anything, used and removed. Part of `cargo xtask test`.
+
+mod inside;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use serde_json::Value;
+
+use super::archive::Effort;
+use super::clean_root::{self, CleanRoot};
+use super::options::Options;
+use super::release::{Documents, Release};
+use super::target::{Linkage, Target};
+use super::{build, differences, package, release, sbom};
+use super::{deb, npm, oci, tarball};
+use crate::report::Ran;
+use crate::run;
+use inside::Tried;
+
+/// Packs a program the tests have built, and tries what comes of it.
+pub(crate) fn test(mission: &Path) -> Result<Ran, String> {
+    let folder = run::target_folder()?.join("packages");
+    let program = folder.join("mission");
+    let target = Target::of_this_machine()?;
+    build::stripped(target, mission, &program)?;
+    let mission = mission.display().to_string();
+    let options = ["--binary", &mission, "--url", "https://missiond.invalid"].map(str::to_owned);
+    let release = Release {
+        effort: Effort::Fast,
+        ..release(
+            &Options::parse(&options)?,
+            release::epoch()?,
+            &[(target, program.clone())],
+            Documents::of(&program)?,
+        )?
+    };
+    let [first, second] = ["first", "second"].map(|name| folder.join(name));
+    package::package(&release, &first, None)?;
+    package::package(&release, &second, None)?;
+    let different = differences(&first, &second)?;
+    if !different.is_empty() {
+        return Err(format!(
+            "packed twice, not the same: {}",
+            different.join(", ")
+        ));
+    }
+    names_every_crate(&release, &first)?;
+    let mut said = vec!["packed twice: the same bytes; the SBOM names every crate".to_owned()];
+    let mut passed = 2;
+    match clean_root::find()? {
+        CleanRoot::Impossible(reason) => {
+            said.push(format!("the packages were not installed: {reason}"));
+        }
+        CleanRoot::At(root) => {
+            for (name, tried) in try_all(&release, &first, &folder, &root)? {
+                passed += 1;
+                said.push(format!("{name}: {tried}"));
+            }
+        }
+    }
+    println!("\n── packages\n{}", said.join("\n"));
+    Ok(Ran::passed(passed))
+}
+
+/// Each kind of package, all at once: the demo mostly waits.
+fn try_all(
+    release: &Release,
+    packages: &Path,
+    folder: &Path,
+    root: &Path,
+) -> Result<Vec<(&'static str, Tried)>, String> {
+    let program = &release.programs[0];
+    let layer = folder.join("layer.tar.gz");
+    oci::take_layer(&packages.join(oci::name(release)), &layer)?;
+    let of = |name: String| packages.join(name);
+    let kinds: [(&str, PathBuf); 4] = [
+        ("deb", of(deb::name(release, program))),
+        ("archive", of(tarball::name(release, program))),
+        ("npm", of(npm::name(release, program))),
+        ("image", layer),
+    ];
+    let linkage = match program.linkage {
+        Linkage::Static => "static",
+        Linkage::Dynamic => "dynamic",
+    };
+    let results: Vec<_> = thread::scope(|scope| {
+        let threads: Vec<_> = kinds
+            .iter()
+            .map(|(kind, file)| {
+                let work = folder.join(kind);
+                let trial = scope.spawn(move || inside::run(kind, file, root, &work, linkage));
+                (*kind, trial)
+            })
+            .collect();
+        threads
+            .into_iter()
+            .map(|(kind, thread)| (kind, thread.join()))
+            .collect()
+    });
+    results
+        .into_iter()
+        .map(|(kind, result)| {
+            let tried = result
+                .map_err(|_| "the command itself failed, see above".to_owned())
+                .and_then(|tried| tried?.checked(&release.version))
+                .map_err(|error| format!("{kind}: {error}"))?;
+            Ok((kind, tried))
+        })
+        .collect()
+}
+
+/// Holds the SBOM against the program itself: where code of a crate can panic, the
+/// program has the path of its source, and with it name and version.
+fn names_every_crate(release: &Release, packages: &Path) -> Result<(), String> {
+    let file = packages.join(sbom::name(release));
+    let document = std::fs::read(&file).map_err(|error| super::at_path(&file, &error))?;
+    let document: Value = serde_json::from_slice(&document).map_err(|error| error.to_string())?;
+    let components = document["components"].as_array().into_iter().flatten();
+    let named: BTreeSet<String> = components
+        .filter_map(|part| {
+            Some(format!(
+                "{}-{}",
+                part["name"].as_str()?,
+                part["version"].as_str()?
+            ))
+        })
+        .collect();
+    let inside = crates_in(&release.programs[0].bytes);
+    if inside.is_empty() {
+        return Err("the program has no path of a crate in it".to_owned());
+    }
+    let missing: Vec<_> = inside.difference(&named).map(String::as_str).collect();
+    if missing.is_empty() {
+        Ok(())
+    } else {
+        Err(format!("the SBOM does not name {}", missing.join(", ")))
+    }
+}
+
+/// Names with versions of the crates whose paths are in a program.
+fn crates_in(program: &[u8]) -> BTreeSet<String> {
+    const REGISTRY: &str = "/registry/src/";
+    let text = String::from_utf8_lossy(program);
+    let mut found = BTreeSet::new();
+    for (place, _) in text.match_indices(REGISTRY) {
+        let mut parts = text[place + REGISTRY.len()..].split('/').skip(1);
+        if let Some(name) = parts.next() {
+            found.insert(name.to_owned());
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn crates_are_found_by_the_paths_of_their_sources() {
+        let program = b"\xff/c/registry/src/index-1/a-1.0.0/src/lib.rs\0\
+                        /c/registry/src/index-1/b-c-2.0.0-rc.1/src/lib.rs/registry/src/";
+        let expected = ["a-1.0.0", "b-c-2.0.0-rc.1"].map(str::to_owned);
+        assert_eq!(crates_in(program), BTreeSet::from(expected));
+    }
+}
