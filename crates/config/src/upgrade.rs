@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use missiond_net::http::check_private;
+
 use crate::keys::{InvalidValue, section};
 
 section! {
@@ -22,7 +24,7 @@ const KEY_START: &str = "RW";
 
 impl UpgradeConfig {
     pub(crate) fn check(&self) -> Result<(), InvalidValue> {
-        let is_place = self.url.contains("://") || Path::new(&self.url).is_absolute();
+        let is_place = check_private(&self.url).is_ok() || Path::new(&self.url).is_absolute();
         if !self.url.is_empty() && !is_place {
             let message = "must be an address (https://) or an absolute path";
             return Err(InvalidValue::new("upgrade.url", message));

@@ -87,21 +87,10 @@ fn address(page: &Page, link: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use missiond_core::DocKind;
-
     use super::*;
 
     fn html(markdown: &str) -> String {
-        render_html(&Page {
-            path: "guides/test".to_owned(),
-            title: String::new(),
-            kind: DocKind::Guide,
-            summary: String::new(),
-            markdown: markdown.to_owned(),
-            file: "docs/guides/test.md".to_owned(),
-            name: None,
-            searched: None,
-        })
+        render_html(&Page::of_guide(markdown))
     }
 
     #[test]

@@ -104,6 +104,21 @@ impl Page {
         markdown::headings(&self.markdown)
     }
 
+    /// A guide with this text, for tests.
+    #[cfg(test)]
+    pub(crate) fn of_guide(markdown: &str) -> Self {
+        Self {
+            path: "guides/test".to_owned(),
+            title: String::new(),
+            kind: DocKind::Guide,
+            summary: String::new(),
+            markdown: markdown.to_owned(),
+            file: "docs/guides/test.md".to_owned(),
+            name: None,
+            searched: None,
+        }
+    }
+
     /// The last part of its path.
     pub(crate) fn last_name(&self) -> &str {
         self.path.rsplit('/').next().unwrap_or(&self.path)

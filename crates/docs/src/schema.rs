@@ -20,6 +20,28 @@ pub(crate) struct Field {
     pub(crate) meaning: String,
 }
 
+impl Field {
+    /// The same field of another kind of the object: one row says what is said of both.
+    fn join(&mut self, other: &Self) {
+        self.kind = joined(&self.kind, &other.kind, " or ");
+        self.meaning = joined(&self.meaning, &other.meaning, " ");
+        if self.presence != other.presence {
+            self.presence = Presence::Optional;
+        }
+    }
+}
+
+/// Both, unless the one says what the other says.
+fn joined(one: &str, other: &str, between: &str) -> String {
+    if other.is_empty() || one.split(between).any(|part| part == other) || one == other {
+        one.to_owned()
+    } else if one.is_empty() {
+        other.to_owned()
+    } else {
+        format!("{one}{between}{other}")
+    }
+}
+
 /// Whether a caller gives it.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Presence {
@@ -78,7 +100,7 @@ impl<'a> Schema<'a> {
         for (name, schema, required) in properties(object) {
             let path = format!("{prefix}{name}");
             let shape = self.shape(schema);
-            fields.push(Field {
+            let field = Field {
                 kind: shape.words.clone(),
                 presence: match schema.get("default") {
                     _ if required => Presence::Required,
@@ -87,7 +109,11 @@ impl<'a> Schema<'a> {
                 },
                 meaning: shape.meaning(),
                 path: path.clone(),
-            });
+            };
+            match fields.iter_mut().find(|known| known.path == field.path) {
+                Some(known) => known.join(&field),
+                None => fields.push(field),
+            }
             for (suffix, part) in shape.parts {
                 self.collect(part, &format!("{path}{suffix}."), within, fields);
             }
@@ -176,10 +202,9 @@ impl<'a> Schema<'a> {
     fn one_of(self, options: &[&'a Value]) -> Shape<'a> {
         let mut whole = Shape::default();
         let mut kinds: Vec<String> = Vec::new();
-        for option in options
-            .iter()
-            .filter(|option| type_of(option) != Some("null"))
-        {
+        let real = options.iter().filter(|one| type_of(one) != Some("null"));
+        let real: Vec<_> = real.collect();
+        for option in &real {
             let shape = self.shape(option);
             if shape.choices.is_empty() {
                 if !kinds.contains(&shape.words) {
@@ -200,7 +225,7 @@ impl<'a> Schema<'a> {
                     }));
             }
             whole.parts.extend(shape.parts);
-            if options.len() <= 2 && !shape.description.is_empty() {
+            if real.len() == 1 && !shape.description.is_empty() {
                 whole.description = shape.description;
             }
         }

@@ -61,7 +61,8 @@ struct Writer<'p> {
     spans: Vec<Span>,
     /// How what is nested is set in: for the next line, and for those that follow.
     indents: Vec<String>,
-    bullet: Option<String>,
+    /// The mark of the item that has no line yet, and which of `indents` it stands for.
+    bullet: Option<(usize, String)>,
     /// Of each open list the next number, if it has numbers.
     lists: Vec<Option<u64>>,
     looks: Vec<Look>,
@@ -140,8 +141,8 @@ impl<'p> Writer<'p> {
                     }
                     _ => "- ".to_owned(),
                 };
+                self.bullet = Some((self.indents.len(), bullet.clone()));
                 self.indents.push(" ".repeat(bullet.len()));
-                self.bullet = Some(bullet);
             }
             Tag::Table(_) => {
                 self.gap();
@@ -256,20 +257,22 @@ impl<'p> Writer<'p> {
     }
 
     fn line(&mut self, text: &str) {
-        let mut indent = self.indent();
+        let mut indents = self.indents.clone();
         // The first line of an item begins with its mark.
-        if let Some(bullet) = self.bullet.take() {
-            let kept = indent.len().saturating_sub(bullet.len());
-            indent.truncate(kept);
-            indent.push_str(&bullet);
+        if let Some((place, mark)) = self.bullet.take()
+            && let Some(indent) = indents.get_mut(place)
+        {
+            *indent = mark;
         }
-        let line = format!("{indent}{text}");
+        let line = format!("{}{text}", indents.concat());
         self.out.push_str(line.trim_end());
         self.out.push('\n');
     }
 
     /// An empty line between what stands apart.
     fn gap(&mut self) {
+        // What stands before this comes first.
+        self.flush();
         if !self.out.is_empty() && !self.out.ends_with("\n\n") {
             self.out.push('\n');
         }
@@ -344,22 +347,18 @@ pub(crate) fn words(spans: &[Span]) -> Vec<Vec<Span>> {
 
 #[cfg(test)]
 mod tests {
-    use missiond_core::DocKind;
-
     use super::*;
 
     fn shown(markdown: &str, colours: Colours) -> String {
-        let page = Page {
-            path: "guides/test".to_owned(),
-            title: String::new(),
-            kind: DocKind::Guide,
-            summary: String::new(),
-            markdown: markdown.to_owned(),
-            file: "docs/guides/test.md".to_owned(),
-            name: None,
-            searched: None,
-        };
-        render_terminal(&page, 40, colours)
+        render_terminal(&Page::of_guide(markdown), 40, colours)
+    }
+
+    #[test]
+    fn what_stands_in_an_item_comes_after_its_words() {
+        let text = shown("- a\n  ```\n  b\n  ```\n- > quoted\n", Colours::Off);
+        assert_eq!(text, "- a\n\n      b\n- │ quoted\n");
+        let text = shown("<i>x</i>\n\n## Next\n", Colours::Off);
+        assert!(text.contains("\n\nNext\n"), "{text}");
     }
 
     #[test]

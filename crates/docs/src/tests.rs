@@ -16,9 +16,6 @@ use crate::{Colours, find, markdown, render_html, render_terminal, search};
 /// Files in the repository that are no page of the program.
 const UNEMBEDDED: [&str; 1] = ["README.md"];
 
-/// Pictures are made from the running product, and are no part of what is checked here.
-const PICTURES: &str = "docs/pictures/";
-
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
@@ -252,8 +249,10 @@ fn every_link_leads_to_something_that_is_there() {
                 (Some(_), None) => {}
                 (None, anchor) => {
                     assert_eq!(anchor, None, "{file}: {dest_url}");
-                    let there = root().join(&target).exists() || target.starts_with(PICTURES);
-                    assert!(there, "{file}: there is no {target}");
+                    assert!(
+                        root().join(&target).exists(),
+                        "{file}: there is no {target}"
+                    );
                 }
             }
         }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use missiond_core::{ExecutionId, SlotId};
+use missiond_core::{ExecutionId, SlotName};
 use missiond_journal::{ExecutionState, replay};
 use missiond_runtime::blocking;
 use missiond_store::executions::{self, ExecutionFilter, ExecutionRow};
@@ -90,10 +90,18 @@ impl Executions {
         let row = if let Ok(id) = reference.parse::<ExecutionId>() {
             db.read(move |tx| Box::pin(executions::get(tx, id))).await?
         } else {
-            let open = self.context.slots.find(reference).map(|open| open.slot.id);
-            let name = shown.clone();
-            db.read(move |tx| Box::pin(in_slot_named(tx, open, name)))
-                .await?
+            match self.context.slots.find(reference) {
+                Some(open) => {
+                    let slot = open.slot.id;
+                    db.read(move |tx| Box::pin(executions::in_slot(tx, slot)))
+                        .await?
+                }
+                None => {
+                    let name: SlotName = reference.parse().map_err(|_| missing())?;
+                    db.read(move |tx| Box::pin(in_closed_slot(tx, name)))
+                        .await?
+                }
+            }
         };
         row.ok_or_else(missing)
     }
@@ -145,17 +153,12 @@ impl Executions {
     }
 }
 
-async fn in_slot_named(
+async fn in_closed_slot(
     tx: &mut Tx<'_>,
-    open: Option<SlotId>,
-    name: String,
+    name: SlotName,
 ) -> Result<Option<ExecutionRow>, StoreError> {
-    let slot = match open {
-        Some(open) => Some(open),
-        None => slots::last_closed(tx, &name).await?.map(|slot| slot.id),
-    };
-    match slot {
-        Some(slot) => executions::in_slot(tx, slot).await,
+    match slots::last_closed(tx, name.as_str()).await? {
+        Some(slot) => executions::in_slot(tx, slot.id).await,
         None => Ok(None),
     }
 }

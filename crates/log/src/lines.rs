@@ -3,7 +3,9 @@
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+use crate::names;
 
 /// Bytes of one line; the rest of a longer one is passed over.
 const LINE: usize = 256 << 10;
@@ -17,14 +19,9 @@ pub(super) struct Opened {
 }
 
 /// The files there are, the newest first.
-pub(super) fn files(log: &Path) -> io::Result<Vec<Opened>> {
-    let aside = |number: u32| {
-        let mut name = log.as_os_str().to_owned();
-        name.push(format!(".{number}"));
-        PathBuf::from(name)
-    };
+pub(super) fn open(log: &Path) -> io::Result<Vec<Opened>> {
     let mut opened: Vec<Opened> = Vec::new();
-    for path in std::iter::once(log.to_owned()).chain((1..100).map(aside)) {
+    for path in names(log) {
         let file = match File::open(&path) {
             Ok(file) => file,
             // Just being set aside, or there are no more.

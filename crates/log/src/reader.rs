@@ -11,7 +11,7 @@ use std::str::FromStr;
 use missiond_core::{LogLevel, LogLine, Timestamp};
 use serde_json::{Map, Value};
 
-use crate::lines::{Backwards, Onwards, Opened, files};
+use crate::lines::{Backwards, Onwards, Opened, open};
 
 /// A byte of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,7 +77,7 @@ const RETURNED: usize = 600_000;
 const MESSAGE_CHARS: usize = 8_000;
 
 pub fn read(log: &Path, from: From, wanted: &LogFilter, limit: usize) -> io::Result<Read> {
-    let files = files(log)?;
+    let files = open(log)?;
     match from {
         From::End => backwards(&files, None, wanted, limit),
         From::Before(place) => backwards(&files, Some(place), wanted, limit),

@@ -101,9 +101,7 @@ impl RotatingFile {
     }
 
     fn aside(&self, place: u32) -> PathBuf {
-        let mut name = self.path.clone().into_os_string();
-        name.push(format!(".{place}"));
-        PathBuf::from(name)
+        crate::aside(&self.path, place)
     }
 
     fn rotate(&mut self) -> io::Result<()> {

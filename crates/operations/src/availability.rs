@@ -12,8 +12,8 @@ use missiond_store::daemon_state::SeenRun;
 
 pub(crate) const WINDOW: Duration = Duration::from_secs(30 * 24 * 3600);
 
-/// More starts in 30 days are not looked at; that is one every minute.
-pub(crate) const MOST_RUNS: u32 = 50_000;
+/// Older starts are not looked at; what is said begins with the first that is.
+pub(crate) const MOST_RUNS: u32 = 1_000;
 
 /// `runs` with the oldest first. A run without an end lives, as far as anybody knows.
 pub(crate) fn availability(runs: &[SeenRun], now: Timestamp) -> Option<Availability> {
@@ -36,8 +36,8 @@ pub(crate) fn availability(runs: &[SeenRun], now: Timestamp) -> Option<Availabil
         }
         reached = reached.max(run.started_at);
         up += alive_until.since(reached);
-        if alive_until >= reached {
-            reached = alive_until;
+        if alive_until >= reached || last_end.is_none() {
+            reached = reached.max(alive_until);
             last_end = run.end;
         }
         starts += u64::from(run.started_at >= window);

@@ -8,7 +8,7 @@ use crate::call_log::{CallLine, CallLog};
 use crate::state::Daemon;
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use missiond_api::{ApiError, CATALOGUE, Operation, Reach};
+use missiond_api::{ApiError, CATALOGUE, Operation, OperationSpec, Reach};
 use missiond_core::{ErrorCode, Event, KINDS, TraceContext, kind_spec, nearest_name};
 use missiond_store::StoreError;
 use missiond_timeline::TimelineError;
@@ -94,10 +94,16 @@ type Handler = Box<
         + Sync,
 >;
 
+/// An operation as the catalogue has it, and what carries it out.
+struct Declared {
+    spec: OperationSpec,
+    handler: Handler,
+}
+
 /// Every operation with its handler.
 pub struct Operations {
     daemon: Daemon,
-    handlers: HashMap<&'static str, Handler>,
+    handlers: HashMap<&'static str, Declared>,
     log: CallLog,
 }
 
@@ -137,21 +143,25 @@ impl Operations {
                 Err(error) => Box::pin(std::future::ready(Err(error))),
             }
         });
-        let before = self.handlers.insert(name, typed);
+        let declared = Declared {
+            spec: O::SPEC,
+            handler: typed,
+        };
+        let before = self.handlers.insert(name, declared);
         debug_assert!(before.is_none(), "{name} has two handlers");
     }
 
     /// Refuses what is for a person alone.
-    fn check_asker(name: &str, asker: Asker) -> Result<(), ApiError> {
+    fn check_asker(spec: &OperationSpec, asker: Asker) -> Result<(), ApiError> {
         let who = match asker {
             Asker::Person => return Ok(()),
             Asker::Program => "a program with a token",
             Asker::Agent => "an agent",
         };
-        let mut kept = CATALOGUE.iter().filter(|spec| spec.reach == Reach::Person);
-        if kept.any(|spec| spec.name == name) {
+        if spec.reach == Reach::Person {
             let message = format!(
-                "`{name}` is for a person, not for {who}: use the command line or the page"
+                "`{}` is for a person, not for {who}: use the command line or the page",
+                spec.name
             );
             return Err(ApiError::new(ErrorCode::Forbidden, message));
         }
@@ -178,10 +188,11 @@ impl Operations {
         client: &ClientId,
         reporter: Reporter,
     ) -> Result<Box<RawValue>, ApiError> {
-        let Some((&name, handler)) = self.handlers.get_key_value(name) else {
+        let Some(Declared { spec, handler }) = self.handlers.get(name) else {
             return Err(unknown(name));
         };
-        Self::check_asker(name, asker)?;
+        let name = spec.name;
+        Self::check_asker(spec, asker)?;
         let started = Instant::now();
         let trace = TraceContext::root();
         let call = Call {
@@ -198,7 +209,7 @@ impl Operations {
         let mut ending = Ending {
             daemon: &self.daemon,
             log: &self.log,
-            line: self.log.begin(name, params.as_deref(), client),
+            line: self.log.begin(spec, params.as_deref(), client),
             operation: name,
             trace,
             started,

@@ -8,7 +8,7 @@
 
 use std::time::{Duration, Instant};
 
-use missiond_api::{CATALOGUE, Effect};
+use missiond_api::{Effect, OperationSpec};
 use missiond_core::ErrorCode;
 use parking_lot::Mutex;
 use serde::Deserialize;
@@ -28,7 +28,9 @@ const EXTERNAL_CALL: &str = "mcp_tool_call";
 
 #[derive(Debug, Default)]
 pub(crate) struct CallLog {
-    budget: Mutex<Budget>,
+    /// Reads must not use up what is kept for the rest.
+    of_reads: Mutex<Budget>,
+    of_others: Mutex<Budget>,
 }
 
 /// What is known of a call when it begins, kept only if it will be logged.
@@ -42,24 +44,28 @@ pub(crate) struct CallLine {
 impl CallLog {
     pub(crate) fn begin(
         &self,
-        operation: &str,
+        spec: &OperationSpec,
         params: Option<&RawValue>,
         client: &ClientId,
     ) -> Option<CallLine> {
-        let level = level_of(operation);
+        let level = level_of(spec.effect);
         let is_logged = match level {
             Level::INFO => tracing::enabled!(Level::INFO),
             _ => tracing::enabled!(Level::DEBUG),
         };
         is_logged.then(|| CallLine {
             level,
-            tool: tool_name(operation, params),
+            tool: tool_name(spec.name, params),
             client: client.clone(),
         })
     }
 
     pub(crate) fn write(&self, line: &CallLine, took: Duration, error: Option<ErrorCode>) {
-        let Some(left_out) = self.budget.lock().spend(Instant::now()) else {
+        let budget = match line.level {
+            Level::INFO => &self.of_others,
+            _ => &self.of_reads,
+        };
+        let Some(left_out) = budget.lock().spend(Instant::now()) else {
             return;
         };
         if left_out > 0 {
@@ -77,10 +83,9 @@ impl CallLog {
     }
 }
 
-fn level_of(operation: &str) -> Level {
-    let spec = CATALOGUE.iter().find(|spec| spec.name == operation);
-    match spec.map(|spec| spec.effect) {
-        Some(Effect::ReadOnly) => Level::DEBUG,
+fn level_of(effect: Effect) -> Level {
+    match effect {
+        Effect::ReadOnly => Level::DEBUG,
         _ => Level::INFO,
     }
 }
@@ -128,6 +133,10 @@ impl Budget {
 
 #[cfg(test)]
 mod tests {
+    use missiond_api::Operation;
+    use missiond_api::operations::board::BoardAdd;
+    use missiond_api::operations::system::DaemonStatus;
+
     use super::*;
 
     #[test]
@@ -146,8 +155,8 @@ mod tests {
 
     #[test]
     fn reads_are_quiet_and_an_external_tool_has_its_own_name() {
-        assert_eq!(level_of("daemon_status"), Level::DEBUG);
-        assert_eq!(level_of("board_add"), Level::INFO);
+        assert_eq!(level_of(DaemonStatus::SPEC.effect), Level::DEBUG);
+        assert_eq!(level_of(BoardAdd::SPEC.effect), Level::INFO);
         let params = r#"{"tool": "time__now\u0007", "arguments": {"password": "s3cret"}}"#;
         let params = RawValue::from_string(params.to_owned()).unwrap();
         assert_eq!(tool_name("mcp_tool_call", Some(&params)), "time__now");

@@ -39,7 +39,11 @@ pub enum ClosedTo {
 pub fn use_own_dir(path: &Path, closed: ClosedTo) -> io::Result<()> {
     let refused = |why: &str| Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
     create_private_dir(path)?;
-    let folder = fs::metadata(path)?;
+    let folder = match closed {
+        ClosedTo::Writing => fs::metadata(path)?,
+        // Whoever owns a link can point it elsewhere.
+        ClosedTo::Everything => fs::symlink_metadata(path)?,
+    };
     if !folder.is_dir() {
         return refused("it is not a folder");
     }

@@ -2,7 +2,7 @@ import { useOperation } from "../daemon/queries";
 import type { StatsReport, StatusReport } from "../generated/operations";
 import { Loaded } from "../parts/Loaded";
 import { Mark } from "../parts/marks";
-import { duration } from "../parts/time";
+import { dayOf, duration } from "../parts/time";
 import { Activity } from "./Activity";
 import { Plots } from "./Plots";
 
@@ -49,7 +49,7 @@ function Status({ report }: { report: StatusReport }) {
           <>
             <dt>Uptime</dt>
             <dd>
-              {report.availability.up_percent} % of the last 30 days, {report.availability.crashes}{" "}
+              {report.availability.up_percent} % since {dayOf(report.availability.since)}, {report.availability.crashes}{" "}
               {report.availability.crashes === 1 ? "crash" : "crashes"}
             </dd>
           </>

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Seek, SeekFrom};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ pub(super) fn logs(
     output: &mut Output,
 ) -> Result<ExitCode, Failure> {
     let path = reach.logged_home().log_file();
-    let files = files_oldest_first(&path);
+    let files: Vec<_> = missiond_log::files(&path).rev().collect();
     if files.is_empty() && !args.follow {
         let message = format!("there is no log yet at {}", path.display());
         return Err(
@@ -51,19 +51,6 @@ pub(super) fn logs(
         follow(&path, args.level, output)?;
     }
     Ok(ExitCode::SUCCESS)
-}
-
-fn files_oldest_first(path: &Path) -> Vec<PathBuf> {
-    let aside = |place: u32| PathBuf::from(format!("{}.{place}", path.display()));
-    let mut files: Vec<_> = (1..=100)
-        .map(aside)
-        .take_while(|file| file.exists())
-        .collect();
-    files.reverse();
-    if path.exists() {
-        files.push(path.to_owned());
-    }
-    files
 }
 
 /// Prints lines as they come, over rotations.

@@ -198,6 +198,8 @@ fn unit(
                  ExecReload=/bin/kill -HUP $MAINPID\n\
                  Restart=on-failure\n\
                  RestartSec=2\n\
+                 # The configuration stands in the way: to try again changes nothing.\n\
+                 RestartPreventExitStatus=7\n\
                  TimeoutStopSec=15\n\
                  # The daemon ends what it has begun; nothing else is to be signalled.\n\
                  KillMode=process\n\

@@ -98,7 +98,7 @@ impl Inventory {
             Vec::new()
         } else {
             let folders = folders(home);
-            ours::check(home, &folders)?;
+            ours::check(home, &config, &folders)?;
             files.extend(ours::logs_elsewhere(&config, home));
             folders
         };

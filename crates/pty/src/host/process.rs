@@ -67,6 +67,12 @@ impl HostRecord {
         crate::is_same_process(self.host_pid, self.host_start_ticks)
     }
 
+    /// Its program runs: a host stays for a while when that has ended.
+    #[must_use]
+    pub fn is_running(&self) -> bool {
+        self.exited.is_none() && self.is_alive()
+    }
+
     /// Ends what a host that was killed could not end itself. Without a control
     /// group that is the program and its process group; a process that left the
     /// group has no one who knows of it.

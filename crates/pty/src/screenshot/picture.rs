@@ -47,6 +47,13 @@ pub struct Glyph {
     pub underline_paint: Option<Paint>,
 }
 
+impl Glyph {
+    /// Whether lines are drawn with it.
+    pub(super) const fn is_decorated(&self) -> bool {
+        (self.underline.is_some() || self.strike) && !self.hidden
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Underline {
     Single,

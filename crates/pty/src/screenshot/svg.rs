@@ -31,7 +31,8 @@ pub(super) fn render(picture: &Picture) -> String {
             let (how, ink) = (run.attributes(row), hex(*run.colour()));
             let _ = writeln!(svg, "<text {how} fill='{ink}'>{}</text>", run.text);
         }
-        for (column, glyph, both) in picture.coloured_glyphs(row) {
+        let glyphs = picture.coloured_glyphs(row);
+        for (column, glyph, both) in glyphs.filter(|(_, glyph, _)| glyph.is_decorated()) {
             let stroke = |colour: Rgb| format!("stroke='{}'", hex(colour));
             let under = glyph.underline_paint.map_or(both.ink, |paint| paint.rgb);
             let place = (row, column);

@@ -185,9 +185,6 @@ pub(super) fn decorations(
     under: &str,
     through: &str,
 ) {
-    if glyph.hidden {
-        return;
-    }
     let (x, width) = (column * CELL_WIDTH, usize::from(glyph.columns) * CELL_WIDTH);
     let mut line = |below_baseline: isize, dashes: &str, colour: &str| {
         let y = (row * CELL_HEIGHT + BASELINE) as isize + below_baseline;

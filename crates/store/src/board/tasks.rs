@@ -139,6 +139,10 @@ async fn insert(
             ImportedStatus::Done => None,
             ImportedStatus::Failed { reason } | ImportedStatus::Blocked { reason } => Some(reason),
         };
+        // Nobody here cancelled it.
+        if task.status == BoardTaskStatus::Failed {
+            task.tries = task.max_attempts;
+        }
     }
     let mut values = rows::task_values(&task)?;
     values.push(0_i64.into());
@@ -198,7 +202,11 @@ pub async fn edit(
     };
     after.parent = before.parent;
     after.alternative_of = before.alternative_of;
-    after.tries = before.tries;
+    after.tries = match before.status {
+        // More attempts than it had do not make it one that was cancelled.
+        BoardTaskStatus::Failed if !before.was_cancelled() => before.tries.max(after.max_attempts),
+        _ => before.tries,
+    };
     after.not_before = before.not_before;
     after.blocked.clone_from(&before.blocked);
     after.created_at = before.created_at;

@@ -172,7 +172,7 @@ fn running(reach: &Reach, output: &mut Output) -> Result<Option<Client>, Failure
 /// How many agents go on without a daemon.
 fn agents_left(reach: &Reach) -> usize {
     let records = HostFiles::records(&reach.home.slots_dir()).unwrap_or_default();
-    records.iter().filter(|record| record.is_alive()).count()
+    records.iter().filter(|record| record.is_running()).count()
 }
 
 fn go_on(agents: usize) -> String {

@@ -117,10 +117,13 @@ pub(super) fn details(output: &mut Output, details: &TaskDetails) {
         output.line(format!("  {name:<11} {}", printable(value)));
     };
     field("id", &task.id.to_string());
-    let status = if task.was_cancelled() {
-        "cancelled"
-    } else {
+    let mut others = details.alternatives.iter();
+    let status = if !task.was_cancelled() {
         task.status.as_str()
+    } else if others.any(|other| other.status == BoardTaskStatus::Done) {
+        "not kept"
+    } else {
+        "cancelled"
     };
     let status = match &task.blocked {
         Some(reason) => format!("{status}: {reason}"),

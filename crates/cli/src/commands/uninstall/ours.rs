@@ -48,7 +48,11 @@ const IN_RUN: [&str; 6] = [
 ];
 
 /// Refuses unless every folder may be removed.
-pub(super) fn check(home: &Home, folders: &[PathBuf]) -> Result<(), Failure> {
+pub(super) fn check(home: &Home, config: &Config, folders: &[PathBuf]) -> Result<(), Failure> {
+    let socket = config.ipc.socket_path().map(Path::to_owned);
+    let logs = logs_elsewhere(config, home);
+    let log_folder = config.log.place(home.clone()).log_dir();
+    let placed: Vec<_> = socket.into_iter().chain(logs).chain([log_folder]).collect();
     for folder in folders {
         let known: &[&str] = if folder == home.config_dir() {
             &IN_CONFIG
@@ -57,7 +61,7 @@ pub(super) fn check(home: &Home, folders: &[PathBuf]) -> Result<(), Failure> {
         } else {
             &IN_RUN
         };
-        if let Err(why) = may_go(folder, known) {
+        if let Err(why) = may_go(folder, known, &placed) {
             let message = format!("nothing was removed: {} {why}", folder.display());
             return Err(Failure::new(ErrorCode::Conflict, message).hint(
                 "take out what is not missiond's, or use --keep-data and remove the rest by hand",
@@ -67,7 +71,8 @@ pub(super) fn check(home: &Home, folders: &[PathBuf]) -> Result<(), Failure> {
     Ok(())
 }
 
-fn may_go(folder: &Path, known: &[&str]) -> Result<(), String> {
+/// `placed` is what the configuration put elsewhere, which may be here.
+fn may_go(folder: &Path, known: &[&str], placed: &[PathBuf]) -> Result<(), String> {
     let about = fs::symlink_metadata(folder).map_err(|error| format!("cannot be read: {error}"))?;
     if about.is_symlink() {
         return Err("is a link to another place".to_owned());
@@ -87,10 +92,11 @@ fn may_go(folder: &Path, known: &[&str]) -> Result<(), String> {
         return Err("holds your home folder".to_owned());
     }
     let entries = fs::read_dir(folder).map_err(|error| format!("cannot be read: {error}"))?;
-    for entry in entries.flatten() {
+    for entry in entries {
+        let entry = entry.map_err(|error| format!("cannot be read: {error}"))?;
         let name = entry.file_name();
         let name = name.to_string_lossy();
-        if !is_known(&name, known) {
+        if !is_known(&name, known) && !placed.contains(&entry.path()) {
             return Err(format!("has `{name}` in it, which is not missiond's"));
         }
     }
@@ -113,9 +119,7 @@ pub(super) fn logs_elsewhere(config: &Config, home: &Home) -> Vec<PathBuf> {
     if log == home.log_file() {
         return Vec::new();
     }
-    let numbered = (1..=100).map(|number| PathBuf::from(format!("{}.{number}", log.display())));
-    let all = [log.clone()].into_iter().chain(numbered);
-    all.filter(|file| file.is_file()).collect()
+    missiond_log::files(&log).collect()
 }
 
 #[cfg(test)]
@@ -143,14 +147,19 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let real = folder.path().join("real");
         fs::create_dir(&real).unwrap();
-        may_go(&real, &IN_RUN).unwrap();
+        may_go(&real, &IN_RUN, &[]).unwrap();
         let link = folder.path().join("link");
         std::os::unix::fs::symlink(&real, &link).unwrap();
-        assert!(may_go(&link, &IN_RUN).unwrap_err().contains("is a link"));
-        let root = may_go(Path::new("/"), &IN_RUN);
+        assert!(
+            may_go(&link, &IN_RUN, &[])
+                .unwrap_err()
+                .contains("is a link")
+        );
+        let root = may_go(Path::new("/"), &IN_RUN, &[]);
         assert!(root.is_err());
         fs::write(real.join("notes.txt"), "mine").unwrap();
-        let foreign = may_go(&real, &IN_RUN).unwrap_err();
+        let foreign = may_go(&real, &IN_RUN, &[]).unwrap_err();
         assert!(foreign.contains("`notes.txt`"), "{foreign}");
+        may_go(&real, &IN_RUN, &[real.join("notes.txt")]).unwrap();
     }
 }

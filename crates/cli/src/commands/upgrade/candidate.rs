@@ -1,8 +1,6 @@
 //! The new program before it is in its place: unpacked beside the old one, and asked
 //! which version it is.
 
-use std::cmp::Ordering;
-use std::fmt;
 use std::fs;
 use std::io::{self, Read};
 use std::os::unix::fs::PermissionsExt;
@@ -12,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use missiond_core::ErrorCode;
 use missiond_os::files;
+use semver::Version;
 use serde_json::Value;
 use tempfile::TempPath;
 
@@ -105,78 +104,6 @@ fn ask_version(program: &Path) -> Result<Version, Failure> {
     let value: Option<Value> = serde_json::from_str(&said).ok();
     let version = value.as_ref().and_then(|value| value["version"].as_str());
     version
-        .and_then(Version::parse)
+        .and_then(|version| Version::parse(version).ok())
         .ok_or_else(|| unusable("what it says is no version".to_owned()))
-}
-
-/// As Cargo has it: three numbers, and what comes before a release.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Version {
-    numbers: [u64; 3],
-    /// `beta.1` of `1.2.3-beta.1`.
-    before_release: Option<String>,
-}
-
-impl Version {
-    pub(super) fn parse(text: &str) -> Option<Self> {
-        let text = text.split('+').next()?;
-        let (numbers, before_release) = match text.split_once('-') {
-            Some((numbers, rest)) => (numbers, Some(rest.to_owned())),
-            None => (text, None),
-        };
-        let numbers: Vec<u64> = numbers
-            .split('.')
-            .map(|number| number.parse().ok())
-            .collect::<Option<_>>()?;
-        Some(Self {
-            numbers: numbers.try_into().ok()?,
-            before_release,
-        })
-    }
-}
-
-impl Ord for Version {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.numbers.cmp(&other.numbers).then_with(|| {
-            match (&self.before_release, &other.before_release) {
-                (None, None) => Ordering::Equal,
-                (Some(_), None) => Ordering::Less,
-                (None, Some(_)) => Ordering::Greater,
-                (Some(one), Some(other)) => one.cmp(other),
-            }
-        })
-    }
-}
-
-impl PartialOrd for Version {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl fmt::Display for Version {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [major, minor, patch] = self.numbers;
-        write!(f, "{major}.{minor}.{patch}")?;
-        match &self.before_release {
-            Some(rest) => write!(f, "-{rest}"),
-            None => Ok(()),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn versions_have_an_order() {
-        let ordered = ["0.1.9", "0.1.10", "0.2.0-beta.1", "0.2.0", "1.0.0"];
-        let versions = ordered.map(|text| Version::parse(text).unwrap());
-        assert!(versions.is_sorted_by(|one, next| one < next));
-        assert_eq!(versions.map(|version| version.to_string()), ordered);
-        for none in ["", "1", "1.2", "1.2.x", "v1.2.3", "1.2.3.4"] {
-            assert_eq!(Version::parse(none), None, "{none}");
-        }
-    }
 }

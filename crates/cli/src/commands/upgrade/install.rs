@@ -21,8 +21,9 @@ use missiond_config::Config;
 use missiond_core::ErrorCode;
 use missiond_os::files;
 use missiond_store::backup;
+use semver::Version;
 
-use super::candidate::{Candidate, Version};
+use super::candidate::Candidate;
 use crate::commands::service::Service;
 use crate::failure::Failure;
 use crate::process::{self, Force, Overdue, Started, Stopped};
@@ -126,7 +127,7 @@ fn start(home: &Home, program: &Path, service: Option<&Service>) -> Result<u32, 
 fn answers(home: &Home, version: &Version, pid: u32) -> Result<u32, Failure> {
     let mut client = Client::connect(home)?;
     let runs = client.welcome().version.clone();
-    if Version::parse(&runs).as_ref() != Some(version) {
+    if !Version::parse(&runs).is_ok_and(|runs| runs == *version) {
         let message = format!("version {runs} runs instead of {version}");
         return Err(Failure::new(ErrorCode::VersionMismatch, message));
     }

@@ -17,6 +17,7 @@ use std::process::ExitCode;
 use missiond_api::Home;
 use missiond_core::ErrorCode;
 use missiond_os::programs::own_program;
+use semver::Version;
 use serde_json::json;
 
 use crate::args::UpgradeArgs;
@@ -24,7 +25,7 @@ use crate::connect::startable_config;
 use crate::failure::Failure;
 use crate::output::{Output, Progress};
 use crate::packaged::manager_of;
-use candidate::{Candidate, Version};
+use candidate::Candidate;
 use install::{Backup, Daemon, Installed};
 use source::Source;
 use verify::Assurance;
@@ -50,7 +51,8 @@ pub(super) fn run(
         None => newest::find(&config.upgrade.url)?,
     };
     let known = source.name().and_then(newest::version_of);
-    if args.source.is_none() && !args.yes && known.is_some() && known == Version::parse(own) {
+    let is_newer = known.is_none_or(|known| Version::parse(own).is_ok_and(|own| known > own));
+    if args.source.is_none() && !args.yes && !args.downgrade && !is_newer {
         output.result(&json!({ "from": own, "to": own }), |output, _| {
             output.line(format!(
                 "mission {own} is installed, and nothing newer is there."
@@ -127,11 +129,11 @@ pub(super) fn run(
 fn is_wanted(args: &UpgradeArgs, own: &str, candidate: &Candidate) -> Result<(), Failure> {
     let version = &candidate.version;
     let (message, hint) = match Version::parse(own).map(|own| version.cmp(&own)) {
-        Some(std::cmp::Ordering::Less) if !args.downgrade => (
+        Ok(std::cmp::Ordering::Less) if !args.downgrade => (
             format!("not installed: {version} is older than {own}, which is installed"),
             "--downgrade installs it; a database that a newer version migrated it cannot open",
         ),
-        Some(std::cmp::Ordering::Equal) if !args.yes => (
+        Ok(std::cmp::Ordering::Equal) if !args.yes => (
             format!("not installed: {own} is installed already"),
             "--yes installs it again",
         ),

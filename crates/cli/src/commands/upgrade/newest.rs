@@ -3,10 +3,10 @@
 //! is found out after, with that of every release ([`super::verify`]).
 
 use missiond_core::ErrorCode;
+use semver::Version;
 
-use super::candidate::Version;
 use super::source::Source;
-use super::verify::{SUMS, SUMS_LIMIT};
+use super::verify::{SUMS, SUMS_LIMIT, entries};
 use crate::failure::Failure;
 
 /// The archive for this machine in a folder of releases.
@@ -28,20 +28,22 @@ pub(super) fn find(folder: &str) -> Result<Source, Failure> {
     list.beside(name)
 }
 
-/// The version in the name of an archive: `mission-VERSION-MACHINE-linux.tar.gz`.
+/// The version in the name of an archive: `mission-VERSION-MACHINE-SYSTEM.tar.gz`.
 pub(super) fn version_of(name: &str) -> Option<Version> {
     let name = name.strip_prefix("mission-")?;
-    Version::parse(name.strip_suffix(&suffix())?)
+    Version::parse(name.strip_suffix(&suffix())?).ok()
 }
 
 fn suffix() -> String {
-    format!("-{}-linux.tar.gz", std::env::consts::ARCH)
+    use std::env::consts::{ARCH, OS};
+    format!("-{ARCH}-{OS}.tar.gz")
 }
 
 fn newest_in(list: &str) -> Option<&str> {
-    let names = list.lines().filter_map(|line| line.split_once(' '));
-    let names = names.map(|(_, name)| name.trim_start_matches([' ', '*']));
+    let names = entries(list).map(|(_, name)| name);
     let versions = names.filter_map(|name| Some((version_of(name)?, name)));
+    // What comes before a release is installed by its name alone.
+    let versions = versions.filter(|(version, _)| version.pre.is_empty());
     let newest = versions.max_by(|(one, _), (other, _)| one.cmp(other));
     newest.map(|(_, name)| name)
 }
@@ -55,7 +57,7 @@ mod tests {
         let end = suffix();
         let list = format!(
             "00  mission_2.0.0_amd64.deb\n11  mission-1.9.0{end}\n22 *mission-1.10.0{end}\n\
-             33  mission-3.0.0-other-linux.tar.gz\n44  ../mission-9.0.0{end}\n"
+             33  mission-3.0.0-other-linux.tar.gz\n55  mission-2.0.0-beta.1{end}\n44  ../mission-9.0.0{end}\n"
         );
         assert_eq!(
             newest_in(&list),

@@ -129,18 +129,17 @@ fn key(file: Option<&Path>, configured: &str) -> Result<Option<PublicKey>, Failu
         .map_err(|error| refused(format!("the key of {place} is no minisign key: {error}")))
 }
 
-/// The checksum of a file in a list as `sha256sum` writes it. One that is listed twice
+/// The checksums and names of a list as `sha256sum` writes it.
+pub(super) fn entries(list: &str) -> impl Iterator<Item = (&str, &str)> {
+    let lines = list.lines().filter_map(|line| line.split_once(' '));
+    lines.map(|(sum, file)| (sum, file.strip_prefix([' ', '*']).unwrap_or(file)))
+}
+
+/// The checksum of a file in such a list. One that is listed twice
 /// with two checksums has none.
 fn sum_of(list: &str, name: &str) -> Option<[u8; 32]> {
     let mut found = None;
-    for line in list.lines() {
-        let Some((sum, file)) = line.split_once(' ') else {
-            continue;
-        };
-        let file = file.strip_prefix([' ', '*']).unwrap_or(file);
-        if file != name {
-            continue;
-        }
+    for (sum, _) in entries(list).filter(|(_, file)| *file == name) {
         let sum = hex::decode_array::<32>(sum)?;
         if found.is_some_and(|other| other != sum) {
             return None;

@@ -35,7 +35,8 @@ pub(super) fn draw_row(picture: &Picture, row: usize) -> String {
         let (how, ink) = (run.attributes(0), theme::attribute(*run.colour()));
         let _ = writeln!(svg, "<text {how} {ink}>{}</text>", run.text);
     }
-    for (column, glyph, both) in picture.tinted_glyphs(row) {
+    let glyphs = picture.tinted_glyphs(row);
+    for (column, glyph, both) in glyphs.filter(|(_, glyph, _)| glyph.is_decorated()) {
         let under = glyph
             .underline_paint
             .map_or(both.ink, |paint| Tint::of(paint.hue(Hue::Foreground)));
