@@ -58,7 +58,7 @@ fn after_control_keys(mut bytes: &[u8]) -> &[u8] {
         bytes = match bytes {
             [0x1b, b'[', sequence @ ..] => {
                 let end = sequence.iter().position(|byte| matches!(byte, b'@'..=b'~'));
-                end.map_or(&[], |end| &sequence[end + 1..])
+                end.map_or(&sequence[..0], |end| &sequence[end + 1..])
             }
             [0x1b, b'O', _, rest @ ..] | [0x1b, _, rest @ ..] => rest,
             [0..=0x1f | 0x7f, rest @ ..] => rest,
