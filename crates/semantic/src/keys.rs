@@ -13,7 +13,11 @@ pub enum Key {
     Escape,
     /// Ctrl-C, which also clears what was typed.
     Interrupt,
-    /// Anything else that was typed or pasted.
+    /// Text that was typed or pasted.
+    Text,
+    /// Text that begins with a slash: at the beginning of a line, a command.
+    Slash,
+    /// Any other key: it moves, deletes or chooses, and adds no text.
     Other,
 }
 
@@ -34,8 +38,32 @@ impl Key {
             b"\x1b" | b"\x1b[27u" | b"\x1b[27;1u" => Some(Self::Escape),
             b"\x03" | b"\x1b[99;5u" => Some(Self::Interrupt),
             _ if is_report(bytes) => None,
-            _ => Some(Self::Other),
+            _ => Some(Self::of_text(after_control_keys(bytes))),
         }
+    }
+
+    fn of_text(text: &[u8]) -> Self {
+        match text.first() {
+            None => Self::Other,
+            Some(b'/') => Self::Slash,
+            Some(_) => Self::Text,
+        }
+    }
+}
+
+/// What is left of a write behind the keys that add no text. A paste begins with a
+/// sequence of its own, which is passed over as well.
+fn after_control_keys(mut bytes: &[u8]) -> &[u8] {
+    loop {
+        bytes = match bytes {
+            [0x1b, b'[', sequence @ ..] => {
+                let end = sequence.iter().position(|byte| matches!(byte, b'@'..=b'~'));
+                end.map_or(&sequence[..0], |end| &sequence[end + 1..])
+            }
+            [0x1b, b'O', _, rest @ ..] | [0x1b, _, rest @ ..] => rest,
+            [0..=0x1f | 0x7f, rest @ ..] => rest,
+            _ => return bytes,
+        };
     }
 }
 
@@ -75,10 +103,21 @@ pub(crate) struct KeysSent {
     any: Option<Duration>,
     enter: Option<Duration>,
     escape: Option<Duration>,
-    /// Something was typed since the last Enter.
-    typed: bool,
+    /// What was typed since the last Enter.
+    draft: Draft,
     /// Enter was pressed on a text, and the program has not reacted yet.
     pub(crate) unanswered: Option<Duration>,
+}
+
+/// What stands in the prompt, as far as it was typed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Draft {
+    #[default]
+    Empty,
+    Text,
+    /// Commands are answered by the program itself: many print or open something
+    /// and are no work.
+    Command,
 }
 
 /// Whether a prompt waited for text when a key was sent.
@@ -92,21 +131,24 @@ impl KeysSent {
     pub(crate) fn record(&mut self, key: Key, prompt: Prompt, at: Duration) {
         self.any = Some(at);
         match key {
-            Key::Other => self.typed = true,
+            Key::Other => {}
+            Key::Text if self.draft == Draft::Empty => self.draft = Draft::Text,
+            Key::Slash if self.draft == Draft::Empty => self.draft = Draft::Command,
+            Key::Text | Key::Slash => {}
             Key::Escape => {
                 self.escape = Some(at);
                 self.unanswered = None;
             }
             Key::Interrupt => {
-                self.typed = false;
+                self.draft = Draft::Empty;
                 self.unanswered = None;
             }
             Key::Enter => {
                 self.enter = Some(at);
-                if self.typed && prompt == Prompt::Waiting {
+                if self.draft == Draft::Text && prompt == Prompt::Waiting {
                     self.unanswered = Some(at);
                 }
-                self.typed = false;
+                self.draft = Draft::Empty;
             }
         }
     }
@@ -141,12 +183,34 @@ mod tests {
             assert_eq!(Key::of_input(report.as_bytes()), None, "{report:?}");
         }
         // Keys, and words behind a key.
-        for typed in ["\x1b[Acommit", "\x1bP", "\x1b]", "\x1b[A\x1b[12;1R"] {
-            assert_eq!(
-                Key::of_input(typed.as_bytes()),
-                Some(Key::Other),
-                "{typed:?}"
-            );
+        for (typed, key) in [
+            ("\x1b[Acommit", Key::Text),
+            ("\x1bP", Key::Other),
+            ("\x1b]", Key::Other),
+            ("\x1b[A\x1b[12;1R", Key::Other),
+        ] {
+            assert_eq!(Key::of_input(typed.as_bytes()), Some(key), "{typed:?}");
+        }
+    }
+
+    #[test]
+    fn text_is_told_from_keys_and_from_commands() {
+        for (input, key) in [
+            ("fix it", Key::Text),
+            ("ä", Key::Text),
+            ("\x1b[200~fix\rit\x1b[201~", Key::Text),
+            ("/", Key::Slash),
+            ("/compact", Key::Slash),
+            ("\x1b[200~/compact\x1b[201~", Key::Slash),
+            ("\x15/compact", Key::Slash),
+            ("\x1b[B", Key::Other),
+            ("\x1bOB\x1bOB", Key::Other),
+            ("\x1b[117;5u", Key::Other),
+            ("\x15", Key::Other),
+            ("\x7f", Key::Other),
+            ("\t", Key::Other),
+        ] {
+            assert_eq!(Key::of_input(input.as_bytes()), Some(key), "{input:?}");
         }
     }
 
@@ -157,8 +221,8 @@ mod tests {
         let expected = [
             Key::Enter,
             Key::Enter,
-            Key::Other,
-            Key::Other,
+            Key::Text,
+            Key::Text,
             Key::Other,
             Key::Escape,
             Key::Interrupt,
@@ -173,9 +237,16 @@ mod tests {
         keys.record(Key::Enter, Prompt::Waiting, second);
         assert_eq!(keys.unanswered, None, "nothing was typed");
         keys.record(Key::Other, Prompt::Waiting, second);
+        keys.record(Key::Enter, Prompt::Waiting, second);
+        assert_eq!(keys.unanswered, None, "an arrow types nothing");
+        keys.record(Key::Slash, Prompt::Waiting, second);
+        keys.record(Key::Text, Prompt::Waiting, second);
+        keys.record(Key::Enter, Prompt::Waiting, second);
+        assert_eq!(keys.unanswered, None, "a command is the program's own");
+        keys.record(Key::Text, Prompt::Waiting, second);
         keys.record(Key::Enter, Prompt::Elsewhere, second * 2);
         assert_eq!(keys.unanswered, None, "a dialog took it");
-        keys.record(Key::Other, Prompt::Waiting, second * 3);
+        keys.record(Key::Text, Prompt::Waiting, second * 3);
         keys.record(Key::Enter, Prompt::Waiting, second * 4);
         assert_eq!(keys.unanswered, Some(second * 4));
         keys.record(Key::Escape, Prompt::Waiting, second * 5);

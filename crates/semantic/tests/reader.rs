@@ -177,7 +177,7 @@ fn a_text_nothing_has_answered_is_work_for_a_while() {
     let mut reader = Reader::new(Arc::new(Manifest::parse(KEYED).unwrap()));
     let rest = screen(&["done", "> do it"]);
     reader.observe(&rest, at(0));
-    reader.sent(Key::Other, at(100));
+    reader.sent(Key::Text, at(100));
     reader.sent(Key::Enter, at(200));
     assert_eq!(reader.observe(&rest, at(212)), None, "it may still come");
     assert_eq!(reader.deadline(), Some(at(1200)));
@@ -190,7 +190,7 @@ fn a_text_nothing_has_answered_is_work_for_a_while() {
         "nobody waits for ever"
     );
 
-    reader.sent(Key::Other, at(5000));
+    reader.sent(Key::Text, at(5000));
     reader.sent(Key::Enter, at(5100));
     reader.observe(&screen(&["busy", "> "]), at(5200));
     assert_eq!(
