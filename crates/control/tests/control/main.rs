@@ -1,0 +1,10 @@
+//! The client held to what the real agents say, to the protocols' own rules, and to
+//! agents that keep none.
+
+mod acp;
+mod acp_v2;
+mod app_server;
+mod hostile;
+mod live;
+mod replay;
+mod traces;
