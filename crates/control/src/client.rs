@@ -71,7 +71,11 @@ impl Client {
     pub(crate) fn receive_recorded(&mut self, line: &[u8], at: Timestamp) -> Vec<ControlEvent> {
         if line.len() > self.core.options.limits.line {
             line_too_long(&mut self.core, &line[..line.len().min(128)], at);
-        } else if !line.is_empty() {
+            return self.core.take_events();
+        }
+        // As the decoder of a live connection does.
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        if !line.is_empty() {
             read_line(&mut self.core, line, at);
         }
         self.core.take_events()

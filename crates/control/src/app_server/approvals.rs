@@ -228,14 +228,10 @@ fn decisions(core: &Conversation, params: &Value) -> Vec<(PermissionOption, Valu
         let Some((id, name, kind)) = meaning(decision) else {
             continue;
         };
-        let same = choices
-            .iter()
-            .filter(|(known, _)| known.id.starts_with(&id))
-            .count();
-        let id = if same == 0 {
-            id
-        } else {
-            format!("{id}-{}", same + 1)
+        // Several rules may be proposed at once.
+        let id = match choices.iter().filter(|(known, _)| known.id == id).count() {
+            0 => id,
+            _ => format!("{id}-{}", choices.len()),
         };
         let name = Clipped::new(&name, core.options.limits.raw);
         let option = PermissionOption { id, name, kind };
