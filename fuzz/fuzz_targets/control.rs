@@ -39,10 +39,20 @@ fuzz_target!(|data: &[u8]| {
     let (client, events, recording) = whole;
     let replayed = replay(options, &recording);
     assert_eq!(replayed.client.state(), client.state());
-    assert!(replayed.events.into_iter().map(|(_, event)| event).eq(events));
+    assert!(
+        replayed
+            .events
+            .into_iter()
+            .map(|(_, event)| event)
+            .eq(events)
+    );
 });
 
-type Conversation = (Client, Vec<missiond_control::ControlEvent>, Vec<RecordedLine>);
+type Conversation = (
+    Client,
+    Vec<missiond_control::ControlEvent>,
+    Vec<RecordedLine>,
+);
 
 /// A client that greets, opens a session and prompts, between what the agent sends.
 /// The bytes are taken a line at a time, so that each has its place in the recording.

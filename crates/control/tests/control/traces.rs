@@ -83,6 +83,11 @@ fn check(engine: &str, dialect: Dialect, bookkeeping: &[&str]) {
     let mut told = String::new();
     for (_, event) in &replayed.events {
         writeln!(told, "{}", words(event)).unwrap();
+        let stored = serde_json::to_string(event).unwrap();
+        assert_eq!(
+            serde_json::from_str::<ControlEvent>(&stored).unwrap(),
+            *event
+        );
     }
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/control/traces")
