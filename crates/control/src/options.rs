@@ -1,0 +1,58 @@
+//! What a client is made with.
+
+use serde::{Deserialize, Serialize};
+
+use crate::limits::Limits;
+use crate::rpc::Marker;
+
+/// The newest version of ACP to offer. Version 2 is a draft: an agent that has it is
+/// spoken to in it only if it was offered, and one that has not answers with 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AcpVersion {
+    V1,
+    V2,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Dialect {
+    Acp { newest: AcpVersion },
+    CodexAppServer,
+}
+
+impl Dialect {
+    pub(crate) fn marker(self) -> Marker {
+        match self {
+            Self::Acp { .. } => Marker::Written,
+            Self::CodexAppServer => Marker::LeftOut,
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Options {
+    pub dialect: Dialect,
+    pub limits: Limits,
+    /// Who we say we are.
+    pub client_name: String,
+    pub client_version: String,
+    /// Members of a tool's input that an engine writes for itself: times, process ids,
+    /// the decisions it would take. They are left out of digests and comparisons, but
+    /// only of an input that carries the id of its own call, which is how such an
+    /// engine is known from a tool that happens to have an argument of that name.
+    pub bookkeeping: Vec<String>,
+}
+
+impl Options {
+    #[must_use]
+    pub fn new(dialect: Dialect) -> Self {
+        Self {
+            dialect,
+            limits: Limits::default(),
+            client_name: "missiond".into(),
+            client_version: env!("CARGO_PKG_VERSION").into(),
+            bookkeeping: Vec::new(),
+        }
+    }
+}
