@@ -10,6 +10,7 @@ use crate::launch::Launch;
 use crate::native_context::NativeContext;
 use crate::personal_transcripts::{PersonalTranscript, TranscriptOrigin};
 use crate::plan::{LaunchPlan, PlanError, StartupDialog};
+use crate::structured::StructuredOffer;
 use crate::tail::{FileTail, TranscriptTail};
 use crate::transcript::{TranscriptFact, TranscriptMemory};
 
@@ -20,12 +21,18 @@ pub trait Adapter: std::fmt::Debug + Send + Sync {
     /// The program's usual file name.
     fn program(&self) -> &str;
 
+    /// By what it is driven in structure; none where a CLI has no protocol, or one that
+    /// was not proven with the real program.
+    fn structured(&self) -> Option<StructuredOffer> {
+        None
+    }
+
     /// Where the program comes from.
     fn source(&self) -> ProgramSource {
         ProgramSource::Installed
     }
 
-    /// How a launch is done with this CLI.
+    /// How a launch is done with this CLI, by the controller it names.
     fn plan(&self, launch: &Launch) -> Result<LaunchPlan, PlanError>;
 
     /// Questions the CLI may ask on its screen before it takes a prompt.

@@ -110,6 +110,7 @@ impl Adapter for ClaudeCode {
             conversation: ConversationId::Given(id.clone()),
             instructions: Instructions::given_if(launch.instructions.is_some()),
             signals: SignalTransport::of(launch.mcp.as_ref()),
+            control: None,
         })
     }
 

@@ -5,7 +5,8 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use missiond_core::{CliEngine, ToolOutcome};
+use missiond_control::Dialect;
+use missiond_core::{CliEngine, Controller, ToolOutcome};
 use serde_json::Value;
 
 use crate::adapter::{Adapter, FoundTranscript, TranscriptSearch};
@@ -14,6 +15,7 @@ use crate::native_context::{InstructionFiles, NativeContext};
 use crate::personal_transcripts::{self, PersonalTranscript, TranscriptOrigin};
 use crate::plan::{ConversationId, Instructions, LaunchPlan, PlanError, SignalTransport, text};
 use crate::recent_files::recent_files;
+use crate::structured::{ControlSetup, ResumeBy, StructuredOffer};
 use crate::tail::TranscriptTail;
 use crate::transcript::{
     TokenUsage, TranscriptFact, TranscriptMemory, fingerprint, number, text_of,
@@ -47,23 +49,19 @@ impl Adapter for Codex {
         let mut argv = vec![text(&launch.program)?];
         let conversation = match &launch.conversation {
             Conversation::New { .. } => ConversationId::ToldLater,
-            Conversation::Resume { id } => {
-                argv.extend(["resume".to_owned(), id.clone()]);
-                ConversationId::Given(id.clone())
+            Conversation::Resume { id } => ConversationId::Given(id.clone()),
+        };
+        let control = match launch.controller {
+            Controller::Terminal => {
+                argv.extend(terminal_words(launch));
+                None
+            }
+            Controller::Structured => {
+                argv.extend(server_words(launch));
+                let resume = ResumeBy::Resume;
+                Some(ControlSetup::new(Dialect::CodexAppServer, launch, resume)?)
             }
         };
-        // Otherwise it starts two processes that outlive it.
-        argv.push("--no-daemon".to_owned());
-        if let Some(model) = &launch.model {
-            argv.extend(["--model".to_owned(), model.clone()]);
-        }
-        let mode: &[&str] = match launch.permission {
-            PermissionMode::Ask => &["-a", "on-request", "-s", "read-only"],
-            PermissionMode::AcceptEdits => &["-a", "on-request", "-s", "workspace-write"],
-            PermissionMode::Plan => &["-a", "never", "-s", "read-only"],
-            PermissionMode::Bypass => &["--dangerously-bypass-approvals-and-sandbox"],
-        };
-        argv.extend(mode.iter().map(|word| (*word).to_owned()));
         let mut set =
             |key: &str, value: &str| argv.extend(["-c".to_owned(), format!("{key}={value}")]);
         set("check_for_update_on_startup", "false");
@@ -89,6 +87,16 @@ impl Adapter for Codex {
             conversation,
             instructions: Instructions::given_if(launch.instructions.is_some()),
             signals: SignalTransport::of(launch.mcp.as_ref()),
+            control,
+        })
+    }
+
+    fn structured(&self) -> Option<StructuredOffer> {
+        Some(StructuredOffer {
+            program: "codex",
+            by: "codex app-server",
+            install: None,
+            resume: ResumeBy::Resume,
         })
     }
 
@@ -179,6 +187,53 @@ impl Adapter for Codex {
             }
             _ => Vec::new(),
         }
+    }
+}
+
+/// How its terminal program is told the conversation, the model and the permissions.
+fn terminal_words(launch: &Launch) -> Vec<String> {
+    let mut words = Vec::new();
+    if let Conversation::Resume { id } = &launch.conversation {
+        words.extend(["resume".to_owned(), id.clone()]);
+    }
+    // Otherwise it starts two processes that outlive it.
+    words.push("--no-daemon".to_owned());
+    if let Some(model) = &launch.model {
+        words.extend(["--model".to_owned(), model.clone()]);
+    }
+    match permission(launch.permission) {
+        None => words.push("--dangerously-bypass-approvals-and-sandbox".to_owned()),
+        Some((approval, sandbox)) => {
+            words.extend(["-a", approval, "-s", sandbox].map(str::to_owned));
+        }
+    }
+    words
+}
+
+/// The same for its server, which knows settings and no flags; the conversation is
+/// asked for over the protocol.
+fn server_words(launch: &Launch) -> Vec<String> {
+    let (approval, sandbox) =
+        permission(launch.permission).unwrap_or(("never", "danger-full-access"));
+    let mut words = vec!["app-server".to_owned()];
+    let mut set = |key: &str, value: &str| {
+        words.extend(["-c".to_owned(), format!("{key}={}", toml_string(value))]);
+    };
+    if let Some(model) = &launch.model {
+        set("model", model);
+    }
+    set("approval_policy", approval);
+    set("sandbox_mode", sandbox);
+    words
+}
+
+/// Who is asked, and what is closed off; none for neither.
+fn permission(mode: PermissionMode) -> Option<(&'static str, &'static str)> {
+    match mode {
+        PermissionMode::Ask => Some(("on-request", "read-only")),
+        PermissionMode::AcceptEdits => Some(("on-request", "workspace-write")),
+        PermissionMode::Plan => Some(("never", "read-only")),
+        PermissionMode::Bypass => None,
     }
 }
 

@@ -114,6 +114,7 @@ mod tests {
             conversation: ConversationId::ToldLater,
             instructions: Instructions::Absent,
             signals: SignalTransport::StdoutMarker,
+            control: None,
         }
     }
 

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use missiond_core::Controller;
+
 use crate::launch::{Conversation, HookCommand, Launch, McpServer, PermissionMode};
 
 pub(crate) const CONVERSATION: &str = "0192f0aa-1111-7000-8000-000000000001";
@@ -10,6 +12,7 @@ pub(crate) const CONVERSATION: &str = "0192f0aa-1111-7000-8000-000000000001";
 /// Nothing but the program.
 pub(crate) fn bare(program: &str) -> Launch {
     Launch {
+        controller: Controller::Terminal,
         program: PathBuf::from(program),
         cwd: PathBuf::from("/src/app"),
         environment: BTreeMap::new(),

@@ -107,6 +107,7 @@ impl Adapter for GeminiCli {
             conversation: ConversationId::Given(id.clone()),
             instructions: Instructions::given_if(launch.instructions.is_some()),
             signals: SignalTransport::of(launch.mcp.as_ref()),
+            control: None,
         };
         let needs_home =
             launch.mcp.is_some() || launch.hooks.is_some() || launch.instructions.is_some();

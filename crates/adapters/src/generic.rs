@@ -73,6 +73,7 @@ impl Adapter for Generic {
                 None => Instructions::Absent,
             },
             signals: SignalTransport::StdoutMarker,
+            control: None,
         })
     }
 }

@@ -3,9 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use missiond_core::Controller;
+
 /// One run of an agent as it is asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Launch {
+    pub controller: Controller,
     /// The program as it was detected.
     pub program: PathBuf,
     pub cwd: PathBuf,

@@ -28,6 +28,7 @@ mod plan;
 mod recent_files;
 mod records;
 mod rehearsal;
+mod structured;
 mod tail;
 mod transcript;
 
@@ -45,6 +46,7 @@ pub use plan::{
     SignalTransport, StartupDialog, StartupQuestion,
 };
 pub use records::{MessageOrigin, Record, RecordBody, RecordMemory, Role, Unreadable, records};
+pub use structured::{ControlSetup, ResumeBy, StructuredOffer};
 pub use tail::{FileTail, TailBatch, TailError, TailedLine, TranscriptTail};
 pub use transcript::{TokenUsage, TranscriptFact, TranscriptMemory};
 

@@ -106,6 +106,7 @@ impl Adapter for OpenCode {
             conversation,
             instructions: Instructions::given_if(launch.instructions.is_some()),
             signals: SignalTransport::of(launch.mcp.as_ref()),
+            control: None,
         })
     }
 

@@ -9,6 +9,7 @@ use missiond_core::CliEngine;
 use serde::{Deserialize, Serialize};
 
 use crate::launch::McpServer;
+use crate::structured::ControlSetup;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LaunchPlan {
@@ -21,6 +22,8 @@ pub struct LaunchPlan {
     pub conversation: ConversationId,
     pub instructions: Instructions,
     pub signals: SignalTransport,
+    /// What the controller needs; none for a terminal.
+    pub control: Option<ControlSetup>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -136,6 +139,8 @@ pub enum PlanError {
         id: String,
         why: &'static str,
     },
+    #[error("{engine} is driven by its terminal: it has no protocol that missiond speaks")]
+    TerminalOnly { engine: CliEngine },
     #[error("{} is not text that can be passed to a program", .0.display())]
     NotText(PathBuf),
     #[error("{} cannot be read: {why}", path.display())]

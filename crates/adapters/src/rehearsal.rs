@@ -88,6 +88,7 @@ impl Adapter for Rehearsal {
                 None => Instructions::Absent,
             },
             signals: SignalTransport::of(launch.mcp.as_ref()),
+            control: None,
         })
     }
 

@@ -11,6 +11,7 @@ mod bounded;
 mod clock;
 mod config_kind;
 mod context;
+mod controller;
 mod conversation;
 mod document;
 mod engine;
@@ -46,6 +47,7 @@ pub use bounded::{AbsolutePath, Bounded, BoundedOr, Limit, List, MAX_EXACT, OutO
 pub use clock::{Clock, ManualClock, SystemClock, Timestamp};
 pub use config_kind::ConfigKind;
 pub use context::{ContextItem, ContextOutcome, ContextSource, ContextTokens, SourceState};
+pub use controller::Controller;
 pub use conversation::{
     Conversation, ConversationItem, ConversationTurn, SaidBy, ToolOutcome, TurnLimit,
 };

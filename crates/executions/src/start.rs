@@ -13,7 +13,8 @@ use missiond_adapters::{
 use missiond_api::EXECUTION_VARIABLE;
 use missiond_context::own_words;
 use missiond_core::{
-    BoardTaskId, CliEngine, Event, ExecutionId, SlotId, SlotName, TraceContext, nearest_name,
+    BoardTaskId, CliEngine, Controller, Event, ExecutionId, SlotId, SlotName, TraceContext,
+    nearest_name,
 };
 use missiond_journal::catalogue::{
     MCP_SERVER_NAME, Meaning, MessageContent, Process, Prompt, SignalType,
@@ -191,6 +192,7 @@ impl Context {
             Transport::Marker | Transport::None => None,
         };
         let launch = Launch {
+            controller: Controller::Terminal,
             program,
             cwd: new.cwd.clone(),
             environment,

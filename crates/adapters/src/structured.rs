@@ -1,0 +1,92 @@
+//! How a CLI is driven by its own protocol, as data: the next daemon reads it back and
+//! goes on with the same conversation.
+
+use missiond_control::{Dialect, McpServer as ControlServer, OpenSession, Options, SessionChoice};
+use serde::{Deserialize, Serialize};
+
+use crate::launch::{Conversation, Launch, McpServer};
+use crate::plan::{PlanError, text};
+
+/// By what a CLI is driven in structure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StructuredOffer {
+    /// The file name of the program that speaks the protocol: the CLI itself, or an
+    /// adapter that is installed beside it.
+    pub program: &'static str,
+    /// In words, for a person.
+    pub by: &'static str,
+    /// What it is installed with, where it is not part of the CLI.
+    pub install: Option<&'static str>,
+    /// Whether an earlier conversation can be taken up by its id.
+    pub resume: ResumeBy,
+}
+
+/// How an earlier conversation is taken up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ResumeBy {
+    /// Without its history told again.
+    Resume,
+    /// With its history told again.
+    Load,
+}
+
+/// What a controller of a new process needs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ControlSetup {
+    pub dialect: Dialect,
+    /// Members of inputs that the engine writes for itself.
+    #[serde(default)]
+    pub bookkeeping: Vec<String>,
+    pub session: OpenSession,
+    /// Chosen when the session is open, where the launch could not say it.
+    #[serde(default)]
+    pub mode: Option<String>,
+    #[serde(default)]
+    pub model: Option<String>,
+}
+
+impl ControlSetup {
+    /// The session a launch asks for.
+    pub(crate) fn new(
+        dialect: Dialect,
+        launch: &Launch,
+        resume: ResumeBy,
+    ) -> Result<Self, PlanError> {
+        let what = match &launch.conversation {
+            Conversation::New { .. } => SessionChoice::New,
+            Conversation::Resume { id } => match resume {
+                ResumeBy::Resume => SessionChoice::Resume(id.clone()),
+                ResumeBy::Load => SessionChoice::Load(id.clone()),
+            },
+        };
+        let servers = launch.mcp.iter().map(server).collect::<Result<_, _>>()?;
+        Ok(Self {
+            dialect,
+            bookkeeping: Vec::new(),
+            session: OpenSession {
+                cwd: text(&launch.cwd)?,
+                mcp_servers: servers,
+                what,
+            },
+            mode: None,
+            model: None,
+        })
+    }
+
+    #[must_use]
+    pub fn options(&self) -> Options {
+        Options {
+            bookkeeping: self.bookkeeping.clone(),
+            ..Options::new(self.dialect)
+        }
+    }
+}
+
+fn server(server: &McpServer) -> Result<ControlServer, PlanError> {
+    Ok(ControlServer::Stdio {
+        name: server.name.clone(),
+        command: text(&server.command)?,
+        args: server.args.clone(),
+        env: Vec::new(),
+    })
+}
